@@ -40,7 +40,10 @@ const (
 // files change meanwhile. A missing piece is made again, one that is bad only when its copy is sealed; an
 // orphan is removed.
 type auditor struct {
-	engine *Engine // for its options, the copy limiter and the repair of pieces
+	base    *base
+	broken  *broken
+	checker *checker       // reads a piece that may have been moved
+	piecer  *pieceRepairer // repairs what is found
 	// seen is since when a disk that is away may be said to be; used by Step alone.
 	seen map[hemera.DiskID]time.Time
 
@@ -50,17 +53,25 @@ type auditor struct {
 	turns map[hemera.DiskID]chan struct{} // held by the one audit of a disk that is under way
 }
 
+// newAuditor makes an auditor that has audited nothing.
+func newAuditor(ck *checker) *auditor {
+	return &auditor{
+		base: ck.base, broken: ck.broken, checker: ck, piecer: ck.piecer,
+		seen: map[hemera.DiskID]time.Time{}, suspects: suspects{after: min(ck.base.OrphanAge, suspectTime)},
+	}
+}
+
 func (a *auditor) Name() string { return "audit" }
 
 // Step audits the disks that are due, all at once, and sleeps until the next is.
 func (a *auditor) Step(ctx context.Context) (time.Duration, error) {
-	now := a.engine.Now()
+	now := a.base.Now()
 	var disks []hemera.Disk
-	for _, d := range a.engine.Cluster.View().Disks {
-		old := a.engine.Cluster.Survey(d.ID)
+	for _, d := range a.base.Cluster.View().Disks {
+		old := a.base.Cluster.Survey(d.ID)
 		s, due := a.schedule(d, old, now)
 		if s != old {
-			if err := a.engine.Cluster.SetAudit(ctx, d.ID, s); err != nil {
+			if err := a.base.Cluster.SetAudit(ctx, d.ID, s); err != nil {
 				return auditRest, err
 			}
 		}
@@ -76,7 +87,7 @@ func (a *auditor) Step(ctx context.Context) (time.Duration, error) {
 	a.suspects.prune(now.Add(-2 * AuditInterval))
 	report, err := a.run(ctx, disks, true)
 	for _, p := range report.Problems {
-		a.engine.Log.Warn("audit found a problem", "tag", p.Tag, "disk", p.Disk, "count", p.Count)
+		a.base.Log.Warn("audit found a problem", "tag", p.Tag, "disk", p.Disk, "count", p.Count)
 	}
 	return auditRest, err
 }
@@ -86,7 +97,7 @@ func (a *auditor) Step(ctx context.Context) (time.Duration, error) {
 // when it stopped knows so.
 func (a *auditor) schedule(d hemera.Disk, s hemera.DiskSurvey, now time.Time) (_ hemera.DiskSurvey, due bool) {
 	// An earlier audit would find the pieces of writes that were under way, and set all of them aside as too young.
-	soon := now.Add(a.engine.OrphanAge + time.Minute)
+	soon := now.Add(a.base.OrphanAge + time.Minute)
 	if !d.Readable() {
 		// The first look after a start proves nothing: the node may be about to register.
 		first, known := a.seen[d.ID]
@@ -122,108 +133,28 @@ func (a *auditor) audited(ctx context.Context, d hemera.Disk, t *tally, err erro
 	if ctx.Err() != nil {
 		return
 	}
-	now := a.engine.Now()
-	s := a.engine.Cluster.Survey(d.ID)
+	now := a.base.Now()
+	s := a.base.Cluster.Survey(d.ID)
 	lacks := d.Health == hemera.HealthOlder && t.lacks(d.ID)
 	switch again := a.suspects.next(d.ID); {
 	case err != nil, lacks:
 		s.AuditDue = now.Add(auditRetry)
 	case d.Health == hemera.HealthOlder && again.IsZero(): // it was audited at once: what was too young to judge is not then
-		s.LastAudit, s.AuditDue = now, now.Add(a.engine.OrphanAge+time.Minute)
+		s.LastAudit, s.AuditDue = now, now.Add(a.base.OrphanAge+time.Minute)
 	case !again.IsZero():
 		s.LastAudit, s.AuditDue = now, again
 	default:
 		s.LastAudit, s.AuditDue = now, now.Add(AuditInterval)
 	}
-	if err := a.engine.Cluster.SetAudit(ctx, d.ID, s); err != nil {
-		a.engine.Log.Error("that a disk was audited is not stored", "disk", d.ID, "error", err)
+	if err := a.base.Cluster.SetAudit(ctx, d.ID, s); err != nil {
+		a.base.Log.Error("that a disk was audited is not stored", "disk", d.ID, "error", err)
 	}
 	if d.Health != hemera.HealthOlder || err != nil || lacks {
 		return
 	}
-	if err := a.engine.Cluster.Whole(ctx, d.ID); err != nil {
-		a.engine.Log.Error("that an older copy of a disk has all of its pieces is not stored", "disk", d.ID, "error", err)
+	if err := a.base.Cluster.Whole(ctx, d.ID); err != nil {
+		a.base.Log.Error("that an older copy of a disk has all of its pieces is not stored", "disk", d.ID, "error", err)
 	}
-}
-
-// tally gathers what many disks have.
-type tally struct {
-	repair bool // what was found is to be put right
-
-	mu       sync.Mutex
-	pieces   int64                              // seen on disks, whatever is wrong with them
-	leaving  int64                              // of them, that the namespace has disks remove, or holds
-	young    int64                              // of them, that no file has and that are too young to judge
-	problems map[problemKey]*hemera.FsckProblem // by tag and disk; counts are whole, lists are cut at problemsMax
-	lost     map[hemera.FileID]bool             // counted already: a file is lost once, with however many pieces
-	lacking  map[hemera.DiskID]bool             // disks without a piece that may be made again
-}
-
-// lack notes that a disk lacks a piece that may be made again.
-func (t *tally) lack(disk hemera.DiskID) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if t.lacking == nil {
-		t.lacking = map[hemera.DiskID]bool{}
-	}
-	t.lacking[disk] = true
-}
-
-func (t *tally) lacks(disk hemera.DiskID) bool {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return t.lacking[disk]
-}
-
-// count counts one piece in a sum of the tally.
-func (t *tally) count(sum *int64) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	*sum++
-}
-
-// problemKey is one line of a report: a kind of problem on a disk.
-type problemKey struct {
-	tag  string
-	disk hemera.DiskID // 0 for problems of no one disk, such as files that lack pieces
-}
-
-// add counts a problem of a file, and names the file while the report has room.
-func (t *tally) add(tag string, disk hemera.DiskID, file hemera.FileID) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	key := problemKey{tag, disk}
-	p := t.problems[key]
-	if p == nil {
-		p = &hemera.FsckProblem{Tag: tag, Disk: disk}
-		t.problems[key] = p
-	}
-	p.Count++
-	if len(p.Files) < problemsMax {
-		p.Files = append(p.Files, file)
-	}
-}
-
-// addPiece is add for a piece that the namespace does not have: only the piece knows a path.
-func (t *tally) addPiece(tag string, disk hemera.DiskID, s hemera.PieceStat) {
-	t.add(tag, disk, s.ID.File)
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	p := t.problems[problemKey{tag, disk}]
-	// Not every piece names a path. It is a hint for people, and nothing is decided by it.
-	if s.Path == "" || len(p.Paths) >= problemsMax {
-		return
-	}
-	if p.Paths == nil {
-		p.Paths = map[hemera.FileID]string{}
-	}
-	p.Paths[s.ID.File] = s.Path
-}
-
-// Fsck compares every disk with the namespace now, and puts right what can be only with repair.
-// Disks that cannot be read count as offline.
-func (e *Engine) Fsck(ctx context.Context, repair bool) (hemera.FsckReport, error) {
-	return e.auditor.run(ctx, e.Cluster.View().Disks, repair)
 }
 
 // run compares the disks with the namespace and returns what does not agree. With repair it acts on what it finds.
@@ -232,17 +163,17 @@ func (a *auditor) run(ctx context.Context, disks []hemera.Disk, repair bool) (he
 	g, gctx := errgroup.WithContext(ctx)
 	g.SetLimit(auditsAtOnce)
 	for _, d := range disks {
-		g.Go(a.engine.Panics.Func("maint.Audit", "disk "+d.ID.String(), func() error {
+		g.Go(a.base.Panics.Func("maint.Audit", "disk "+d.ID.String(), func() error {
 			if !d.Readable() {
 				return a.offline(gctx, d, t)
 			}
-			err := a.engine.Panics.Do("maint.Audit", "disk "+d.ID.String(), func() error { return a.inTurn(gctx, d, t) })
+			err := a.base.Panics.Do("maint.Audit", "disk "+d.ID.String(), func() error { return a.inTurn(gctx, d, t) })
 			// Without repair nothing is remembered: a look by an admin does not put off the audit that acts.
 			if repair {
 				a.audited(gctx, d, t, err)
 			}
 			if err != nil && gctx.Err() == nil {
-				a.engine.Log.Warn("disk could not be audited", "disk", d.ID, "error", err)
+				a.base.Log.Warn("disk could not be audited", "disk", d.ID, "error", err)
 				// Its files are counted as offline rather than left out: a report that is silent about a disk reads as good.
 				err = a.offline(gctx, d, t)
 			}
@@ -261,9 +192,9 @@ func (a *auditor) run(ctx context.Context, disks []hemera.Disk, repair bool) (he
 		err = a.ruined(ctx, t)
 	}
 	if repair {
-		a.engine.Wake()
+		a.base.Wake()
 	}
-	report := hemera.FsckReport{Taken: a.engine.Now(), Pieces: t.pieces, Leaving: t.leaving, Young: t.young, YoungAge: a.engine.OrphanAge}
+	report := hemera.FsckReport{Taken: a.base.Now(), Pieces: t.pieces, Leaving: t.leaving, Young: t.young, YoungAge: a.base.OrphanAge}
 	for _, p := range t.problems {
 		report.Problems = append(report.Problems, *p)
 	}
@@ -276,14 +207,14 @@ func (a *auditor) run(ctx context.Context, disks []hemera.Disk, repair bool) (he
 // offline counts the files of a disk that cannot be asked.
 func (a *auditor) offline(ctx context.Context, d hemera.Disk, t *tally) error {
 	return a.pages(ctx, func(after hemera.FileID) ([]hemera.Entry, error) {
-		return a.engine.Files.DiskFiles(ctx, d.ID, after, auditPage)
+		return a.base.Files.DiskFiles(ctx, d.ID, after, auditPage)
 	}, func(e hemera.Entry) { t.add(tagOffline, d.ID, e.ID) })
 }
 
 // short counts incomplete files.
 func (a *auditor) short(ctx context.Context, t *tally) error {
 	return a.pages(ctx, func(after hemera.FileID) ([]hemera.Entry, error) {
-		return a.engine.Files.Incomplete(ctx, after, auditPage)
+		return a.base.Files.Incomplete(ctx, after, auditPage)
 	}, func(e hemera.Entry) { t.add(tagShort, 0, e.ID) })
 }
 
@@ -334,13 +265,13 @@ func (a *auditor) disk(ctx context.Context, d hemera.Disk, t *tally) error {
 	for {
 		// The last possible piece of the file lo: the page begins with the file after it.
 		after := hemera.PieceID{File: lo, Gen: math.MaxUint64, Index: math.MaxUint8}
-		stats, err := a.inventory(ctx, d, after, auditPage)
+		stats, err := a.base.inventory(ctx, d, after, auditPage)
 		if err != nil {
 			return err
 		}
 		// The disk is listed before the namespace. A piece that is recorded in between is then missing and not an orphan, and
 		// confirm finds it on the disk.
-		entries, err := a.engine.Files.DiskFiles(ctx, d.ID, lo, auditPage)
+		entries, err := a.base.Files.DiskFiles(ctx, d.ID, lo, auditPage)
 		if err != nil {
 			return err
 		}
@@ -377,7 +308,7 @@ func (a *auditor) confirmBusy(ctx context.Context, d hemera.Disk, busy []finding
 	defer cancel()
 	for _, f := range busy {
 		err := errBusy
-		for errors.Is(err, errBusy) && a.engine.copies.awaitFile(patience, f.piece.File) == nil {
+		for errors.Is(err, errBusy) && a.base.mover.AwaitFile(patience, f.piece.File) == nil {
 			err = a.contained(ctx, d, f, t)
 		}
 		if errors.Is(err, errBusy) {
@@ -394,26 +325,14 @@ func (a *auditor) confirmBusy(ctx context.Context, d hemera.Disk, busy []finding
 
 // contained is confirm, whose panic is an error of the finding.
 func (a *auditor) contained(ctx context.Context, d hemera.Disk, f finding, t *tally) error {
-	return a.engine.Panics.Do("maint.Audit", f.piece.String()+" on disk "+d.ID.String(), func() error { return a.confirm(ctx, d, f, t) })
+	return a.base.Panics.Do("maint.Audit", f.piece.String()+" on disk "+d.ID.String(), func() error { return a.confirm(ctx, d, f, t) })
 }
 
 // unjudged counts a finding of a file that stayed busy, and has its disk looked at again soon.
 func (a *auditor) unjudged(d hemera.Disk, f finding, t *tally) {
 	t.addPiece(tagBusy, d.ID, f.stat)
 	t.lack(d.ID)
-	a.suspects.busy(copyKey{d.ID, f.piece}, a.engine.Now())
-}
-
-// inventory asks the disk's node for the pieces that the disk has, from the one after after.
-func (a *auditor) inventory(ctx context.Context, d hemera.Disk, after hemera.PieceID, limit int) ([]hemera.PieceStat, error) {
-	r, err := a.engine.Orders.Do(ctx, d.Node, hemera.Order{Kind: hemera.OrderInventory, Disk: d.ID, After: after, Limit: limit})
-	return r.Pieces, err
-}
-
-// onDisk reports whether the disk has the piece now.
-func (a *auditor) onDisk(ctx context.Context, d hemera.Disk, p hemera.PieceID) (bool, error) {
-	stats, err := a.inventory(ctx, d, before(p), 1)
-	return len(stats) > 0 && stats[0].ID == p, err
+	a.suspects.busy(hemera.BadPiece{Disk: d.ID, Piece: f.piece}, a.base.Now())
 }
 
 // errBusy says that a finding cannot be judged while a relocation, or the audit of another disk, has its file.
@@ -421,7 +340,7 @@ var errBusy = errors.New("maint: the file is being worked on")
 
 // confirm looks again at one finding, and counts it, or acts, when it still holds. It fails with errBusy while the file is locked.
 func (a *auditor) confirm(ctx context.Context, d hemera.Disk, f finding, t *tally) error {
-	now, _, err := a.engine.Files.Resolve(ctx, f.piece.File)
+	now, _, err := a.base.Files.Resolve(ctx, f.piece.File)
 	if err != nil && !errors.Is(err, errs.NotFound) {
 		return err
 	}
@@ -433,10 +352,10 @@ func (a *auditor) confirm(ctx context.Context, d hemera.Disk, f finding, t *tall
 	case (f.tag == tagSize || f.tag == tagKept) && theirs:
 		t.add(f.tag, d.ID, f.piece.File)
 		if t.repair {
-			a.engine.RepairPieces(hemera.BadPiece{Disk: d.ID, Piece: f.piece})
+			a.piecer.repairSoon(hemera.BadPiece{Disk: d.ID, Piece: f.piece})
 		}
 	case f.tag == tagMissing && theirs:
-		there, err := a.onDisk(ctx, d, f.piece)
+		there, err := a.base.onDisk(ctx, d, f.piece)
 		// It was sealed or moved here since the disk was listed.
 		if err != nil || there {
 			return err
@@ -450,10 +369,10 @@ func (a *auditor) confirm(ctx context.Context, d hemera.Disk, f finding, t *tall
 			return nil
 		}
 		bad := hemera.BadPiece{Disk: d.ID, Piece: f.piece}
-		if !a.engine.IsBroken(bad) {
+		if !a.broken.IsBroken(bad) {
 			t.lack(d.ID)
 		}
-		a.engine.RepairPieces(bad)
+		a.piecer.repairSoon(bad)
 	}
 	return nil
 }
@@ -463,7 +382,7 @@ func (a *auditor) confirm(ctx context.Context, d hemera.Disk, f finding, t *tall
 // committed. A piece of changes that a restored namespace has forgotten is kept (see forgotten). The file is
 // locked, so that no relocation finds the piece where it wants to make it, and takes it for made.
 func (a *auditor) orphan(ctx context.Context, d hemera.Disk, f finding, t *tally) error {
-	e := a.engine
+	e := a.base
 	if e.Findings.NewerThanRestore(f.piece, f.stat.Sealed) {
 		return a.forgotten(ctx, d, f, t)
 	}
@@ -475,15 +394,15 @@ func (a *auditor) orphan(ctx context.Context, d hemera.Disk, f finding, t *tally
 		}
 		return err
 	}
-	key, young := copyKey{d.ID, f.piece}, e.Now().Sub(f.stat.Sealed) < e.OrphanAge
-	if !e.copies.lockFile(f.piece.File) { // perhaps by the audit of another disk, with another piece of the same write
+	key, young := hemera.BadPiece{Disk: d.ID, Piece: f.piece}, e.Now().Sub(f.stat.Sealed) < e.OrphanAge
+	if !e.mover.LockFile(f.piece.File) { // perhaps by the audit of another disk, with another piece of the same write
 		if young {
 			t.count(&t.young) // what a move makes is found like this
 			return nil
 		}
 		return errBusy
 	}
-	defer e.copies.unlockFile(f.piece.File)
+	defer e.mover.UnlockFile(f.piece.File)
 	now, _, err := e.Files.Resolve(ctx, f.piece.File)
 	if err == nil && has(now, f.piece, d.ID) || err != nil && !errors.Is(err, errs.NotFound) {
 		return errs.Wrap(err, "maint.Audit", "disk "+d.ID.String())
@@ -503,7 +422,7 @@ func (a *auditor) orphan(ctx context.Context, d hemera.Disk, f finding, t *tally
 		return err
 	}
 	// The list may be minutes old, and the order below must not be for a piece that is gone.
-	there, err := a.onDisk(ctx, d, f.piece)
+	there, err := a.base.onDisk(ctx, d, f.piece)
 	if err != nil || !there {
 		return err
 	}

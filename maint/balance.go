@@ -28,7 +28,7 @@ const (
 // and zones. Each space that has something to move has a run. What is to be done is read from the view and the namespace
 // again at each look: a restart loses nothing.
 type balancer struct {
-	engine  *Engine
+	base    *base
 	started time.Time
 
 	due time.Time // used by Step alone: wake-ups change nothing before
@@ -68,8 +68,8 @@ type failureDomain struct {
 }
 
 // newBalancer has no runs: they follow from the view.
-func newBalancer(e *Engine) *balancer {
-	return &balancer{engine: e, started: e.Now(), spaces: map[string]*balancedSpace{}}
+func newBalancer(e *base) *balancer {
+	return &balancer{base: e, started: e.Now(), spaces: map[string]*balancedSpace{}}
 }
 
 func (b *balancer) Name() string { return "balance" }
@@ -77,9 +77,9 @@ func (b *balancer) Name() string { return "balance" }
 // Step begins a run for each space that has something to move, and ends those of spaces that are not to be balanced any
 // more.
 func (b *balancer) Step(ctx context.Context) (time.Duration, error) {
-	now := b.engine.Now()
+	now := b.base.Now()
 	// Not an error, and no job: most managers start with all their disks away.
-	if wait := b.started.Add(b.engine.BalanceDelay).Sub(now); wait > 0 {
+	if wait := b.started.Add(b.base.BalanceDelay).Sub(now); wait > 0 {
 		return wait, nil
 	}
 	// Each piece that is moved or removed wakes the workers, and a look asks for the usage of all disks.
@@ -87,12 +87,12 @@ func (b *balancer) Step(ctx context.Context) (time.Duration, error) {
 		return left, nil
 	}
 	b.due = now.Add(balanceRest)
-	view := b.engine.Cluster.View()
+	view := b.base.Cluster.View()
 	for _, space := range view.Spaces {
 		s := b.space(space.Name)
 		domains := domainsOf(view, space.Name)
 		b.mu.Lock()
-		s.forgetDomains(domains, now, b.engine.BalanceDelay)
+		s.forgetDomains(domains, now, b.base.BalanceDelay)
 		run, wider := s.run, !within(domains, s.spread)
 		resting := now.Before(s.pause) && !wider && takers(view, space.Name) <= s.disks
 		b.mu.Unlock()
@@ -107,7 +107,7 @@ func (b *balancer) Step(ctx context.Context) (time.Duration, error) {
 			continue
 		}
 		// A run that is not begun costs a look and nothing else.
-		next := newBalanceRun(b.engine, space.Name, s.ledger)
+		next := newBalanceRun(b.base, space.Name, s.ledger)
 		plan, _, err := next.look(ctx, view)
 		if err != nil {
 			return balanceRest, err
@@ -129,16 +129,16 @@ func (b *balancer) begin(ctx context.Context, s *balancedSpace, run *balanceRun,
 	last := s.run
 	s.run = run
 	b.mu.Unlock()
-	b.engine.Panics.Go(&b.engine.group, "maint.Balance", "space "+run.space, func() {
+	b.base.Panics.Go(&b.base.group, "maint.Balance", "space "+run.space, func() {
 		defer run.cancel()
-		began := b.engine.Now()
+		began := b.base.Now()
 		end := balanceEnd{stuck: true} // if the run panics
-		err := b.engine.Panics.Do("maint.Balance", "space "+run.space, func() error { end = run.run(ctx, wider); return nil })
+		err := b.base.Panics.Do("maint.Balance", "space "+run.space, func() error { end = run.run(ctx, wider); return nil })
 		if err != nil {
 			run.failed(err)
 			run.set("done", errs.Reason(err, ""))
 		}
-		now, disks, shown := b.engine.Now(), takers(b.engine.Cluster.View(), run.space), run.shown()
+		now, disks, shown := b.base.Now(), takers(b.base.Cluster.View(), run.space), run.shown()
 		b.mu.Lock()
 		defer b.mu.Unlock()
 		if end.spread {
@@ -163,7 +163,7 @@ func (b *balancer) space(name string) *balancedSpace {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.spaces[name] == nil {
-		b.spaces[name] = &balancedSpace{ledger: newBalanceLedger(b.engine.Now)}
+		b.spaces[name] = &balancedSpace{ledger: newBalanceLedger(b.base.Now)}
 	}
 	return b.spaces[name]
 }

@@ -9,9 +9,9 @@ import (
 	"testing/synctest"
 	"time"
 
+	"hemera/maint/move"
 	"hemera/rules/balance"
 	"hemera/rules/layout"
-	"hemera/words/errs"
 	"hemera/words/hemera"
 )
 
@@ -196,58 +196,6 @@ func TestBalancingIsSwitchedOff(t *testing.T) {
 	})
 }
 
-// TestBalancingWaitsBehindRepairs: a disk takes half as many copies of it, and a repair that waits goes first.
-func TestBalancingWaitsBehindRepairs(t *testing.T) {
-	l := newCopyLimiter(4, 100)
-	to := func(file hemera.FileID) planCopy {
-		return func(full []hemera.DiskID, _ map[hemera.DiskID]int) (plannedMove, error) {
-			if len(full) > 0 {
-				return plannedMove{}, errs.New(errs.NoSpace, "", "", "")
-			}
-			return plannedMove{entry: hemera.Entry{ID: file}, add: hemera.Target{Disk: 1}}, nil
-		}
-	}
-	synctest.Test(t, func(t *testing.T) {
-		var balancing []plannedMove
-		for i := range hemera.FileID(2) {
-			m, err := l.acquire(t.Context(), urgencyBalance, to(i+1))
-			if err != nil {
-				t.Fatal(err)
-			}
-			balancing = append(balancing, m)
-		}
-		begun := make(chan hemera.FileID, 10)
-		wait := func(file hemera.FileID, class urgency) {
-			go func() {
-				if m, err := l.acquire(t.Context(), class, to(file)); err == nil {
-					begun <- m.entry.ID
-				}
-			}()
-			synctest.Wait()
-		}
-		wait(3, urgencyBalance)
-		if len(begun) > 0 {
-			t.Fatal("balancing takes more than half of a disk")
-		}
-		wait(4, urgencyDrain)
-		wait(5, 1)
-		if <-begun != 4 || <-begun != 5 {
-			t.Fatal("others have no room beside it")
-		}
-		wait(6, urgencyDrain)
-		wait(7, 1)
-		l.release(balancing[0])
-		synctest.Wait()
-		if got := <-begun; got != 7 {
-			t.Errorf("file %d is next", got)
-		}
-		l.release(balancing[1])
-		if got := <-begun; got != 6 {
-			t.Errorf("file %d is next", got)
-		}
-	})
-}
-
 // TestBalancingGivesWayToWrites: while disks are written to it begins nothing, and after an hour it goes on all the same.
 func TestBalancingGivesWayToWrites(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -341,7 +289,7 @@ func TestBalancingConverges(t *testing.T) {
 				if len(layout.Missing(e.Layout, e.Size, e.Pieces)) > 0 {
 					t.Errorf("seed %d: file %d lacks pieces", seed, id)
 				}
-				if now, old := spreadOf(view, e, disksOf(e.Pieces)), spreadOf(view, e, disksOf(before[id].Pieces)); old.Gains(now) {
+				if now, old := move.SpreadOf(view, e, move.DisksOf(e.Pieces)), move.SpreadOf(view, e, move.DisksOf(before[id].Pieces)); old.Gains(now) {
 					t.Errorf("seed %d: file %d lies worse: %+v, was %+v", seed, id, now, old)
 				}
 			}

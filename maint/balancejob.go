@@ -108,7 +108,7 @@ func (r *balanceRun) status() hemera.JobStatus {
 	}
 	s := r.report((left+size-1)/size, left)
 	// Disks are listed with figures of now beside it.
-	if age := r.engine.Now().Sub(planned).Round(time.Second); s.Why != "" && s.State != "done" && !planned.IsZero() && age > balanceRound {
+	if age := r.base.Now().Sub(planned).Round(time.Second); s.Why != "" && s.State != "done" && !planned.IsZero() && age > balanceRound {
 		s.Why += "; these figures are of " + age.String() + " ago"
 	}
 	return s

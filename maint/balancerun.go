@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"hemera/maint/move"
 	"hemera/rules/balance"
 	"hemera/rules/layout"
 	"hemera/words/errs"
@@ -27,8 +28,8 @@ const (
 // balanceRun moves pieces of one space until the space is balanced, nothing more can be moved, or it is called off. Its
 // methods are called by one goroutine, but for status, shown, over and cancel.
 type balanceRun struct {
-	engine *Engine
-	space  string
+	base  *base
+	space string
 	*job
 	cancel context.CancelFunc
 	ledger *balanceLedger
@@ -71,10 +72,10 @@ type balanceEnd struct {
 }
 
 // newBalanceRun is a run that has not begun. ledger outlives it: what the last run moved may not be in reports yet.
-func newBalanceRun(e *Engine, space string, ledger *balanceLedger) *balanceRun {
+func newBalanceRun(e *base, space string, ledger *balanceLedger) *balanceRun {
 	j := newJob("balance", 0, e.Now)
 	j.status.Space = space
-	return &balanceRun{engine: e, space: space, job: j, ledger: ledger, slots: make(chan struct{}, balanceCopies),
+	return &balanceRun{base: e, space: space, job: j, ledger: ledger, slots: make(chan struct{}, balanceCopies),
 		cursors: map[hemera.DiskID]hemera.FileID{}, queues: map[hemera.DiskID][]candidate{}, passes: map[hemera.DiskID]int{}}
 }
 
@@ -85,11 +86,11 @@ func (r *balanceRun) run(ctx context.Context, spread bool) (end balanceEnd) {
 	defer r.group.Wait()
 	if spread {
 		// For what is shown as left meanwhile: pieces that are moved apart go to emptier disks. An error comes again below.
-		_, _, _ = r.look(ctx, r.engine.Cluster.View())
+		_, _, _ = r.look(ctx, r.base.Cluster.View())
 		end.spread = r.spreadAll(ctx)
 	}
 	for ctx.Err() == nil {
-		plan, volumes, err := r.look(ctx, r.engine.Cluster.View())
+		plan, volumes, err := r.look(ctx, r.base.Cluster.View())
 		switch {
 		case err != nil:
 		case !plan.Busy && !r.ledger.settled():
@@ -102,7 +103,7 @@ func (r *balanceRun) run(ctx context.Context, spread bool) (end balanceEnd) {
 		default:
 			r.show(why(volumes, plan))
 			var nothing bool
-			err = r.engine.Panics.Do("maint.Balance", "space "+r.space, func() (err error) {
+			err = r.base.Panics.Do("maint.Balance", "space "+r.space, func() (err error) {
 				nothing, err = r.round(ctx, volumes, plan)
 				return err
 			})
@@ -141,10 +142,10 @@ func (r *balanceRun) end(ctx context.Context) {
 func (r *balanceRun) look(ctx context.Context, view *hemera.View) (balance.Plan, []balance.Volume, error) {
 	space, ok := view.Space(r.space)
 	// While the namespace is not complete, what disks hold of it says nothing.
-	if !ok || space.Balancer.Off || r.engine.Paused != nil && r.engine.Paused() {
+	if !ok || space.Balancer.Off || r.base.Paused != nil && r.base.Paused() {
 		return balance.Plan{}, nil, nil
 	}
-	removals := r.engine.Removals
+	removals := r.base.Removals
 	// First, so that the plan does not count what reports show by now.
 	r.ledger.settle(func(id hemera.DiskID) bool {
 		pieces, err := removals.Unlinked(ctx, id, 1)
@@ -153,7 +154,7 @@ func (r *balanceRun) look(ctx context.Context, view *hemera.View) (balance.Plan,
 	var failed error
 	var pieces, bytes int64
 	volumes := balance.Volumes(view, r.space, func(id hemera.DiskID) balance.Known {
-		n, own, err := r.engine.Files.DiskUsage(ctx, id)
+		n, own, err := r.base.Files.DiskUsage(ctx, id)
 		_, held, err2 := removals.DiskHeld(ctx, id)
 		failed = errors.Join(failed, err, err2)
 		pieces, bytes = pieces+n, bytes+own
@@ -180,7 +181,7 @@ func (r *balanceRun) look(ctx context.Context, view *hemera.View) (balance.Plan,
 	if settled || plan.Left > r.left {
 		r.left = plan.Left
 	}
-	r.size, r.planned = bytes/max(1, pieces), r.engine.Now()
+	r.size, r.planned = bytes/max(1, pieces), r.base.Now()
 	return plan, volumes, nil
 }
 
@@ -197,9 +198,9 @@ func why(volumes []balance.Volume, p balance.Plan) string {
 // round begins moves by one plan, for a while. stuck: it has looked at all pieces that could go, and moved none.
 func (r *balanceRun) round(ctx context.Context, volumes []balance.Volume, plan balance.Plan) (stuck bool, err error) {
 	// One picture for a round: a piece is planned again, on the newest, when its copy's turn comes.
-	view := r.engine.Cluster.View()
-	until, before := r.engine.Now().Add(balanceRound), r.nextRound()
-	for ctx.Err() == nil && r.engine.Now().Before(until) {
+	view := r.base.Cluster.View()
+	until, before := r.base.Now().Add(balanceRound), r.nextRound()
+	for ctx.Err() == nil && r.base.Now().Before(until) {
 		if r.givesWay(volumes, plan) {
 			r.sleep(ctx, balanceTick)
 			continue
@@ -250,8 +251,8 @@ func (r *balanceRun) round(ctx context.Context, volumes []balance.Volume, plan b
 
 // givesWay reports whether moves wait for writes of clients and of tape drives, and says so.
 func (r *balanceRun) givesWay(volumes []balance.Volume, plan balance.Plan) bool {
-	written, disks, yields := balance.Yields(volumes, r.engine.Writers)
-	now := r.engine.Now()
+	written, disks, yields := balance.Yields(volumes, r.base.Writers)
+	now := r.base.Now()
 	if !yields {
 		r.yields = time.Time{}
 	} else if r.yields.IsZero() {
@@ -314,7 +315,7 @@ func (r *balanceRun) next(ctx context.Context, disk hemera.DiskID, view *hemera.
 		}
 		r.looked = time.Now()
 		after := r.cursors[disk]
-		entries, err := r.engine.Files.DiskFiles(ctx, disk, after, pageFiles)
+		entries, err := r.base.Files.DiskFiles(ctx, disk, after, pageFiles)
 		if err != nil {
 			return c, false, err
 		}
@@ -340,7 +341,7 @@ func candidates(view *hemera.View, disk hemera.DiskID, entries []hemera.Entry) (
 	for _, e := range entries {
 		for _, p := range e.Pieces {
 			if c := (candidate{entry: e, piece: p}); p.Disk == disk && c.size() > 0 {
-				c.shares = spreadOf(view, e, disksOf(e.Pieces)).Shares()
+				c.shares = move.SpreadOf(view, e, move.DisksOf(e.Pieces)).Shares()
 				list = append(list, c)
 			}
 		}
@@ -378,13 +379,13 @@ func (r *balanceRun) destination(view *hemera.View, c candidate, plan balance.Pl
 	if err != nil {
 		return 0, resting && errors.Is(err, errs.NoSpace)
 	}
-	return m.add.Disk, false
+	return m.Add.Disk, false
 }
 
 // plan plans the move of a piece to one of the disks, if the file's pieces lie no worse then.
-func (r *balanceRun) plan(view *hemera.View, c candidate, allow func(hemera.DiskID) bool) (plannedMove, error) {
-	return plan(view, c.entry, moveSpec{index: c.piece.Index, drop: []hemera.Piece{c.piece}, allow: allow, spread: true,
-		seed: uint64(c.entry.ID)<<8 ^ uint64(c.entry.Gen), writes: r.engine.Writers})
+func (r *balanceRun) plan(view *hemera.View, c candidate, allow func(hemera.DiskID) bool) (move.Plan, error) {
+	return move.NewPlan(view, c.entry, move.Spec{Index: c.piece.Index, Drop: []hemera.Piece{c.piece}, Allow: allow, Spread: true,
+		Seed: uint64(c.entry.ID)<<8 ^ uint64(c.entry.Gen), Writes: r.base.Writers})
 }
 
 // begin begins a move when there is a slot, and reports false if ctx ended before.
@@ -395,16 +396,16 @@ func (r *balanceRun) begin(ctx context.Context, c candidate, to hemera.DiskID) b
 		return false
 	}
 	// The rate is read for each piece, so that a change holds at once.
-	view := r.engine.Cluster.View()
+	view := r.base.Cluster.View()
 	space, _ := view.Space(r.space)
 	_, rate := space.Balancer.Limits()
 	r.ledger.begin(c.piece.Disk, to, c.size(), rate)
-	r.engine.Panics.Go(&r.group, "maint.Balance", about(c.entry.ID), func() {
+	r.base.Panics.Go(&r.group, "maint.Balance", about(c.entry.ID), func() {
 		defer func() { <-r.slots }()
 		part := r.job.begin(c.size())
 		// It waits for its turn behind all that is more urgent, and has the destination that was counted or none.
-		bytes, err := r.engine.relocate(ctx, c.entry, moveSpec{index: c.piece.Index, drop: []hemera.Piece{c.piece}, class: urgencyBalance,
-			allow: func(id hemera.DiskID) bool { return id == to }, spread: true, watch: part.to})
+		bytes, err := r.base.mover.Relocate(ctx, c.entry, move.Spec{Index: c.piece.Index, Drop: []hemera.Piece{c.piece}, Urgency: move.UrgencyBalance,
+			Allow: func(id hemera.DiskID) bool { return id == to }, Spread: true, Watch: part.to})
 		counted := part.end()
 		r.ledger.end(c.piece.Disk, to, c.size(), err == nil)
 		switch {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"hemera/maint/move"
 	"hemera/words/hemera"
 )
 
@@ -13,7 +14,7 @@ func (r *balanceRun) spreadAll(ctx context.Context) bool {
 	for {
 		before := r.moves()
 		// Also those of disks that are away: another piece of such a file can be moved.
-		for _, d := range r.engine.Cluster.View().Disks {
+		for _, d := range r.base.Cluster.View().Disks {
 			if d.Space != r.space {
 				continue
 			}
@@ -39,11 +40,11 @@ func (r *balanceRun) spreadDisk(ctx context.Context, disk hemera.DiskID) error {
 	var after hemera.FileID
 	for ctx.Err() == nil {
 		began := time.Now() // it measures the processor's work
-		view := r.engine.Cluster.View()
+		view := r.base.Cluster.View()
 		if s, ok := view.Space(r.space); !ok || s.Balancer.Off {
 			return nil
 		}
-		entries, err := r.engine.Files.DiskFiles(ctx, disk, after, pageFiles)
+		entries, err := r.base.Files.DiskFiles(ctx, disk, after, pageFiles)
 		if err != nil || len(entries) == 0 {
 			return err
 		}
@@ -51,7 +52,7 @@ func (r *balanceRun) spreadDisk(ctx context.Context, disk hemera.DiskID) error {
 		// Most files share nothing. Those are done here, without a plan.
 		for _, e := range entries {
 			after = e.ID
-			if len(e.Pieces) > 1 && e.Pieces[0].Disk == disk && spreadOf(view, e, disksOf(e.Pieces)).Shares() {
+			if len(e.Pieces) > 1 && e.Pieces[0].Disk == disk && move.SpreadOf(view, e, move.DisksOf(e.Pieces)).Shares() {
 				moves = append(moves, candidate{entry: e, shares: true})
 			}
 		}
@@ -83,15 +84,15 @@ func (r *balanceRun) moveApart(ctx context.Context, view *hemera.View, e hemera.
 		if err != nil {
 			continue
 		}
-		if now, old := apart(view, m); !now.Gains(old) {
+		if now, old := m.Apart(view); !now.Gains(old) {
 			continue
 		}
 		// The rate is that of filling: one bound for all that balancing does to a disk.
 		r.show("pieces that share a node or a zone are moved apart")
-		for ctx.Err() == nil && !(r.ledger.ready(p.Disk) && r.ledger.ready(m.add.Disk)) {
+		for ctx.Err() == nil && !(r.ledger.ready(p.Disk) && r.ledger.ready(m.Add.Disk)) {
 			r.sleep(ctx, balanceTick)
 		}
-		r.begin(ctx, c, m.add.Disk)
+		r.begin(ctx, c, m.Add.Disk)
 		return
 	}
 }

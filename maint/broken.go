@@ -2,12 +2,10 @@ package maint
 
 import (
 	"context"
-	"errors"
 	"slices"
 	"sync"
 	"time"
 
-	"hemera/rules/layout"
 	"hemera/words/errs"
 	"hemera/words/hemera"
 )
@@ -23,7 +21,7 @@ const (
 // broken are pieces on disks in good order that are known to be bad, and that nothing good was left for to repair
 // them from. They are stored, since nobody finds them again but by reading all data.
 type broken struct {
-	engine *Engine // for the stored list and the log
+	base *base // for the stored list and the log
 
 	mu      sync.Mutex
 	pieces  map[hemera.BadPiece]bool // as stored, or about to be
@@ -35,7 +33,7 @@ type broken struct {
 
 // Load reads what is stored of broken pieces. It must run before Run.
 func (k *broken) Load(ctx context.Context) error {
-	list, err := k.engine.Findings.BrokenPieces(ctx, brokenMax)
+	list, err := k.base.Findings.BrokenPieces(ctx, brokenMax)
 	if err != nil {
 		return errs.Wrap(err, "maint.Load", "")
 	}
@@ -46,7 +44,7 @@ func (k *broken) Load(ctx context.Context) error {
 		k.pieces[b] = true
 	}
 	k.version++
-	k.again, k.calm = k.engine.Now().Add(brokenRest), k.engine.Now().Add(k.engine.lostAfter())
+	k.again, k.calm = k.base.Now().Add(brokenRest), k.base.Now().Add(k.base.lostAfter())
 	return nil
 }
 
@@ -99,7 +97,7 @@ func (k *broken) due(view *hemera.View, now time.Time) (list []hemera.BadPiece) 
 // setBroken remembers, or forgets, that a piece cannot be repaired.
 func (k *broken) setBroken(ctx context.Context, b hemera.BadPiece, is bool) {
 	if !is {
-		k.engine.setbacks.forget(b.Piece)
+		k.base.setbacks.forget(b.Piece)
 	}
 	k.mu.Lock()
 	// The lock is not held over the store, so the look and the change are two steps.
@@ -108,9 +106,9 @@ func (k *broken) setBroken(ctx context.Context, b hemera.BadPiece, is bool) {
 	if known == is || is && full {
 		return
 	}
-	if err := k.engine.Findings.MarkBroken(ctx, b, is); err != nil {
+	if err := k.base.Findings.MarkBroken(ctx, b, is); err != nil {
 		// It is remembered in memory all the same: until the next start the status is right.
-		k.engine.Log.Error("what is known of a bad piece is not stored", "piece", b.Piece.String(), "disk", b.Disk, "broken", is, "error", err)
+		k.base.Log.Error("what is known of a bad piece is not stored", "piece", b.Piece.String(), "disk", b.Disk, "broken", is, "error", err)
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -122,53 +120,4 @@ func (k *broken) setBroken(ctx context.Context, b hemera.BadPiece, is bool) {
 		k.pieces = map[hemera.BadPiece]bool{}
 	}
 	k.pieces[b] = true
-}
-
-// isBad reports whether the outcome of a repair says that the piece is bad and that nothing good is left for it.
-func isBad(err error) bool { return errors.Is(err, errs.NoReplicas) || errors.Is(err, errs.Corrupt) }
-
-// ruined counts, as lost, the files that have too few pieces which are not known to be bad.
-func (a *auditor) ruined(ctx context.Context, t *tally) error {
-	list, _ := a.engine.Broken()
-	view := a.engine.Cluster.View()
-	for _, b := range list {
-		now, _, err := a.engine.Files.Resolve(ctx, b.Piece.File)
-		// The list is not cleaned when a file is removed or rewritten; readers of it compare with the file, as here.
-		if errors.Is(err, errs.NotFound) || err == nil && !has(now, b.Piece, b.Disk) {
-			continue
-		}
-		if err != nil {
-			return err
-		}
-		var good layout.Set
-		for _, p := range now.Pieces {
-			_, there := view.Disk(p.Disk)
-			if there && !a.engine.IsBroken(pieceOn(now, p)) {
-				good = good.With(int(p.Index))
-			}
-		}
-		if !layout.Readable(now.Layout, now.Size, good) {
-			t.addLost(b.Disk, now.ID)
-		}
-	}
-	return nil
-}
-
-// pieceOn names a piece of the entry.
-func pieceOn(e hemera.Entry, p hemera.Piece) hemera.BadPiece {
-	return hemera.BadPiece{Disk: p.Disk, Piece: hemera.PieceID{File: e.ID, Gen: e.Gen, Index: p.Index}}
-}
-
-// addLost is add of a lost file, once for each.
-func (t *tally) addLost(disk hemera.DiskID, file hemera.FileID) {
-	t.mu.Lock()
-	known := t.lost[file]
-	if t.lost == nil {
-		t.lost = map[hemera.FileID]bool{}
-	}
-	t.lost[file] = true
-	t.mu.Unlock()
-	if !known {
-		t.add(tagLost, disk, file)
-	}
 }

@@ -48,7 +48,7 @@ func TestOnlyABadPieceIsBroken(t *testing.T) {
 			Nodes: []hemera.NodeInfo{{ID: 1, Status: hemera.NodeOnline, Enabled: true, Addr: "n1:1"}}, Spaces: []hemera.Space{{Name: "default"}},
 			Disks: []hemera.Disk{{ID: 3, Node: 1, Space: "default", Config: hemera.ConfigRW, Health: hemera.HealthOK, Active: true}},
 		}
-		e := New(Options{Files: f, Removals: f, Findings: f, Cluster: &viewOnly{view: view}, Orders: orders.New(), Signer: &signed{}})
+		e := New(Options{Files: f, Removals: f, Findings: f, Cluster: &viewOnly{view: view}, Orders: orders.New(), Signer: anySigner{}})
 		b := pieceOn(entry, entry.Pieces[0])
 		heal := func(kind errs.Kind) {
 			t.Helper()

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"sync"
 
+	"hemera/maint/move"
 	"hemera/rules/layout"
 	"hemera/rules/place"
 	"hemera/words/errs"
@@ -14,18 +15,22 @@ import (
 )
 
 // checker verifies what disks have of one file, for an admin who waits for the answer.
-type checker struct{ engine *Engine }
+type checker struct {
+	base   *base
+	broken *broken
+	piecer *pieceRepairer // repairs what stays bad
+}
 
 // Check has every piece of a file read and verified. With repair, bad pages are rewritten from good
 // pieces, and pieces that are missing or wrong are made again elsewhere. What is bad afterwards waits for repair, and is known to all who ask, like
 // any piece that a read or a scrub found bad.
 func (ck *checker) Check(ctx context.Context, entry hemera.Entry, repair bool) ([]hemera.PieceCheck, error) {
-	view := ck.engine.Cluster.View()
+	view := ck.base.Cluster.View()
 	checks := make([]hemera.PieceCheck, len(entry.Pieces))
 	var wg sync.WaitGroup
 	for i, p := range entry.Pieces {
 		// A file has at most PiecesMax pieces, all on different disks, so they are read at the same time.
-		ck.engine.Panics.Go(&wg, "maint.Check", about(entry.ID), func() {
+		ck.base.Panics.Go(&wg, "maint.Check", about(entry.ID), func() {
 			checks[i] = hemera.PieceCheck{Piece: p, Error: "it was not checked, by a defect of the program"}
 			checks[i] = ck.verify(ctx, view, entry, p)
 		})
@@ -37,7 +42,7 @@ func (ck *checker) Check(ctx context.Context, entry hemera.Entry, repair bool) (
 	for _, c := range checks {
 		// No read may come soon. If nothing good is left for it, the file counts as lost from then on.
 		if !c.OK && !c.Repaired && !c.Offline {
-			ck.engine.RepairPieces(pieceOn(entry, c.Piece))
+			ck.piecer.repairSoon(pieceOn(entry, c.Piece))
 		}
 	}
 	return checks, ctx.Err()
@@ -83,7 +88,7 @@ func (ck *checker) verify(ctx context.Context, view *hemera.View, entry hemera.E
 	if len(entry.Checksums) > 0 && entry.Layout.Data <= 1 {
 		order.Checksum = entry.Checksums[0].Kind
 	}
-	r, err := ck.engine.Orders.Do(ctx, d.Node, order)
+	r, err := ck.base.Orders.Do(ctx, d.Node, order)
 	c.Checksums, c.BadPages = r.Checksums, r.BadPages
 	if len(r.Pieces) > 0 {
 		c.Size = r.Pieces[0].Size
@@ -96,7 +101,7 @@ func (ck *checker) verify(ctx context.Context, view *hemera.View, entry hemera.E
 	c.Error = judge(entry, r)
 	if c.OK = c.Error == ""; c.OK {
 		// Every page was read and is good, so an older finding is outdated.
-		ck.engine.setBroken(ctx, pieceOn(entry, p), false)
+		ck.broken.setBroken(ctx, pieceOn(entry, p), false)
 	}
 	return c
 }
@@ -148,7 +153,7 @@ func (ck *checker) repair(ctx context.Context, entry hemera.Entry, c hemera.Piec
 			return again
 		}
 	}
-	_, err := ck.engine.relocate(ctx, entry, moveSpec{index: c.Piece.Index, drop: []hemera.Piece{c.Piece}, avoid: bad})
+	_, err := ck.base.mover.Relocate(ctx, entry, move.Spec{Index: c.Piece.Index, Drop: []hemera.Piece{c.Piece}, Avoid: bad})
 	if errors.Is(err, errs.NoSpace) && !c.Offline && c.BadPages == 0 {
 		if again, ok := ck.inPlace(ctx, entry, c); ok {
 			return again
@@ -163,10 +168,10 @@ func (ck *checker) repair(ctx context.Context, entry hemera.Entry, c hemera.Piec
 
 // inPlace has the piece's own node make it good, and verifies it again: the answer to the admin is what is on the disk now.
 func (ck *checker) inPlace(ctx context.Context, entry hemera.Entry, c hemera.PieceCheck) (hemera.PieceCheck, bool) {
-	view := ck.engine.Cluster.View()
+	view := ck.base.Cluster.View()
 	// The others may be bad too, at other pages: what is read of them is verified.
 	others := slices.DeleteFunc(slices.Clone(entry.Pieces), func(p hemera.Piece) bool { return p == c.Piece })
-	m := plannedMove{entry: entry, sources: place.Order(view, others, "", nil, 0), add: hemera.Target{Index: c.Piece.Index, Disk: c.Piece.Disk, Node: nodeOf(view, c.Piece.Disk)}}
+	m := move.Plan{Entry: entry, Sources: place.Order(view, others, "", nil, 0), Add: hemera.Target{Index: c.Piece.Index, Disk: c.Piece.Disk, Node: nodeOf(view, c.Piece.Disk)}}
 	if ck.rewrite(ctx, view, m) != nil {
 		return c, false
 	}
@@ -182,16 +187,16 @@ func nodeOf(view *hemera.View, id hemera.DiskID) hemera.NodeID {
 }
 
 // rewrite has the piece's own node repair its bad pages.
-func (ck *checker) rewrite(ctx context.Context, view *hemera.View, m plannedMove) error {
-	d, _ := view.Disk(m.add.Disk)
-	if len(m.sources) == 0 {
-		return errs.New(errs.NoReplicas, "maint.Repair", "fxid:"+m.entry.ID.Hex(), "no good piece can be read")
+func (ck *checker) rewrite(ctx context.Context, view *hemera.View, m move.Plan) error {
+	d, _ := view.Disk(m.Add.Disk)
+	if len(m.Sources) == 0 {
+		return errs.New(errs.NoReplicas, "maint.Repair", "fxid:"+m.Entry.ID.Hex(), "no good piece can be read")
 	}
-	order, err := ck.engine.copyOrder(m)
+	order, err := ck.base.mover.CopyOrder(m)
 	if err != nil {
 		return err
 	}
 	order.Kind = hemera.OrderRepair
-	_, err = ck.engine.Orders.Do(ctx, d.Node, order)
+	_, err = ck.base.Orders.Do(ctx, d.Node, order)
 	return err
 }

@@ -98,21 +98,3 @@ func compare(disk hemera.DiskID, w window) (found []finding) {
 	}
 	return found
 }
-
-// has reports whether the entry has the piece on the disk.
-func has(e hemera.Entry, p hemera.PieceID, disk hemera.DiskID) bool {
-	return e.ID == p.File && e.Gen == p.Gen && slices.Contains(e.Pieces, hemera.Piece{Index: p.Index, Disk: disk})
-}
-
-// before is the piece id just before p in order.
-func before(p hemera.PieceID) hemera.PieceID {
-	switch {
-	case p.Index > 0:
-		p.Index--
-	case p.Gen > 0:
-		p.Gen, p.Index = p.Gen-1, math.MaxUint8
-	default:
-		p = hemera.PieceID{File: p.File - 1, Gen: math.MaxUint64, Index: math.MaxUint8}
-	}
-	return p
-}

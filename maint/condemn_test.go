@@ -89,8 +89,8 @@ func TestWhatIsBusyIsJudgedLater(t *testing.T) {
 				}
 				return nil
 			})
-			e.copies.lockFile(piece.File)
-			time.AfterFunc(test.held, func() { e.copies.unlockFile(piece.File) })
+			e.mover.LockFile(piece.File)
+			time.AfterFunc(test.held, func() { e.mover.UnlockFile(piece.File) })
 			before := time.Now()
 			tally := &tally{repair: true, problems: map[problemKey]*hemera.FsckProblem{}}
 			if err := e.auditor.disk(ctx, disk, tally); err != nil {
@@ -212,7 +212,7 @@ func TestAnOrphanGoesOnlyWhenItsWriteIsBarred(t *testing.T) {
 				stat := hemera.PieceStat{ID: piece, Sealed: time.Now()}
 				time.Sleep(2 * OrphanAge)
 				disk := hemera.Disk{ID: 3, Node: 1}
-				e.auditor.suspects.proven(copyKey{disk.ID, piece}, time.Now().Add(-OrphanAge))
+				e.auditor.suspects.proven(hemera.BadPiece{Disk: disk.ID, Piece: piece}, time.Now().Add(-OrphanAge))
 				done := make(chan error, 1)
 				go func() {
 					done <- e.auditor.orphan(t.Context(), disk, finding{tag: tagOrphan, piece: piece, stat: stat}, &tally{repair: true, problems: map[problemKey]*hemera.FsckProblem{}})

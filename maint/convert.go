@@ -3,7 +3,6 @@ package maint
 import (
 	"cmp"
 	"context"
-	"errors"
 	"slices"
 	"sync"
 	"time"
@@ -58,8 +57,8 @@ type Requests interface {
 // names; all of them share the slots. What is durable of a job is its cursor: a job that begins again after a restart
 // goes on there, and finds files that are converted already as they shall be.
 type converter struct {
-	engine *Engine
-	slots  chan struct{} // conversions under way, of requests and of rules
+	base  *base
+	slots chan struct{} // conversions under way, of requests and of rules
 
 	mu    sync.Mutex
 	jobs  map[uint64]*convertJob // by request; those that ended too, as long as they are remembered
@@ -78,21 +77,21 @@ type convertJob struct {
 }
 
 // newConverter is a converter without jobs: they follow from the requests.
-func newConverter(e *Engine) *converter {
-	return &converter{engine: e, slots: make(chan struct{}, convertTotal), jobs: map[uint64]*convertJob{}, files: map[hemera.FileID]bool{}}
+func newConverter(e *base) *converter {
+	return &converter{base: e, slots: make(chan struct{}, convertTotal), jobs: map[uint64]*convertJob{}, files: map[hemera.FileID]bool{}}
 }
 
 func (v *converter) Name() string { return "convert" }
 
 // Step begins the jobs of requests, as many as may run at once, and forgets old requests.
 func (v *converter) Step(ctx context.Context) (time.Duration, error) {
-	if v.engine.Conversions.Requests == nil {
+	if v.base.Conversions.Requests == nil {
 		return time.Hour, nil
 	}
-	if err := v.supersede(ctx, v.engine.Conversions.Requests.Conversions()); err != nil {
+	if err := v.supersede(ctx, v.base.Conversions.Requests.Conversions()); err != nil {
 		return convertRest, err
 	}
-	requests := v.engine.Conversions.Requests.Conversions()
+	requests := v.base.Conversions.Requests.Conversions()
 	running := 0
 	// By id, so the oldest goes first. One that rests between two passes keeps nobody from working.
 	for _, c := range requests {
@@ -110,7 +109,7 @@ func (v *converter) jobOf(c hemera.Conversion) *convertJob {
 	defer v.mu.Unlock()
 	j := v.jobs[c.ID]
 	if j == nil {
-		j = &convertJob{job: newJob("convert", 0, v.engine.Now), saving: make(chan struct{}, 1), request: c}
+		j = &convertJob{job: newJob("convert", 0, v.base.Now), saving: make(chan struct{}, 1), request: c}
 		// Nobody else has it yet, so its lock is not needed.
 		j.status.Path, j.status.To, j.status.Started = c.Path, c.Form.String(), c.Asked
 		j.status.FilesDone, j.status.BytesDone = c.Done, c.Bytes
@@ -132,8 +131,8 @@ func (v *converter) start(ctx context.Context, j *convertJob) (works bool) {
 	}
 	// ctx is that of the engine, and not of the step.
 	ctx, j.cancel = context.WithCancel(ctx)
-	v.engine.Panics.Go(&v.engine.group, "maint.Convert", j.request.Path, func() {
-		defer v.engine.Wake() // another request may begin
+	v.base.Panics.Go(&v.base.group, "maint.Convert", j.request.Path, func() {
+		defer v.base.Wake() // another request may begin
 		v.run(ctx, j)
 	})
 	return true
@@ -151,10 +150,10 @@ func (v *converter) trim(ctx context.Context, requests []hemera.Conversion) erro
 		if c.Ended.IsZero() {
 			continue
 		}
-		if ended++; i == len(requests)-1 || i > oldest || ended <= requestsKept && v.engine.Now().Sub(c.Ended) < requestKept {
+		if ended++; i == len(requests)-1 || i > oldest || ended <= requestsKept && v.base.Now().Sub(c.Ended) < requestKept {
 			continue
 		}
-		if err := v.engine.Conversions.Requests.RemoveConversion(ctx, c.ID); err != nil {
+		if err := v.base.Conversions.Requests.RemoveConversion(ctx, c.ID); err != nil {
 			return err
 		}
 		v.mu.Lock()
@@ -178,7 +177,7 @@ func (v *converter) save(ctx context.Context, j *convertJob, edit func(c *hemera
 	}
 	edit(&c)
 	// Under the turn and no lock: jobs are listed while the store syncs.
-	err := v.engine.Conversions.Requests.PutConversion(ctx, c)
+	err := v.base.Conversions.Requests.PutConversion(ctx, c)
 	if err == nil {
 		j.mu.Lock()
 		// Counts of files that ended meanwhile are shown again with the next one.
@@ -195,26 +194,21 @@ func (j *convertJob) now() hemera.Conversion {
 	return j.request
 }
 
-// StopConversion ends a request. NotFound.
-func (e *Engine) StopConversion(ctx context.Context, id uint64) error {
-	v := e.converter
-	var j *convertJob
+// stop ends a request. It fails with NotFound if there is none.
+func (v *converter) stop(ctx context.Context, id uint64) error {
 	for _, c := range v.requests() {
 		if c.ID == id {
-			j = v.jobOf(c)
+			return v.end(ctx, v.jobOf(c), "stopped", "stopped by an admin")
 		}
 	}
-	if j == nil {
-		return errs.New(errs.NotFound, "maint.StopConversion", "request "+hemera.FileID(id).String(), "there is no such request").
-			WithRemedy("hemera convert ls shows those there are")
-	}
-	return v.end(ctx, j, "stopped", "stopped by an admin")
+	return errs.New(errs.NotFound, "maint.StopConversion", "request "+hemera.FileID(id).String(), "there is no such request").
+		WithRemedy("hemera convert ls shows those there are")
 }
 
-// ConversionJobs lists the requests with the states of their jobs, oldest first.
-func (e *Engine) ConversionJobs() (list []hemera.ConversionStatus) {
-	for _, c := range e.converter.requests() {
-		j := e.converter.jobOf(c)
+// statuses lists the requests with the states of their jobs, oldest first.
+func (v *converter) statuses() (list []hemera.ConversionStatus) {
+	for _, c := range v.requests() {
+		j := v.jobOf(c)
 		list = append(list, hemera.ConversionStatus{Conversion: j.now(), Job: j.show()})
 	}
 	return list
@@ -222,15 +216,15 @@ func (e *Engine) ConversionJobs() (list []hemera.ConversionStatus) {
 
 // requests are those that are remembered; none if the engine converts nothing.
 func (v *converter) requests() []hemera.Conversion {
-	if v.engine.Conversions.Requests == nil {
+	if v.base.Conversions.Requests == nil {
 		return nil
 	}
-	return v.engine.Conversions.Requests.Conversions()
+	return v.base.Conversions.Requests.Conversions()
 }
 
 // listJobs implements jobLister.
 func (v *converter) listJobs(context.Context) (list []hemera.JobStatus, err error) {
-	for _, c := range v.engine.ConversionJobs() {
+	for _, c := range v.statuses() {
 		list = append(list, c.Job)
 	}
 	return list, nil
@@ -239,7 +233,7 @@ func (v *converter) listJobs(context.Context) (list []hemera.JobStatus, err erro
 // convert has one file stored in the form that decide names under the lock of the file, unless that fails. It returns the bytes of its content. Conflict and
 // Locked mean that the file is in use otherwise and was left alone. A conversion that has begun goes on when ctx ends, but not when the engine ends.
 func (v *converter) convert(ctx context.Context, e hemera.Entry, decide func() (hemera.Form, error), watch func(bytes int64)) (bytes int64, err error) {
-	err = v.engine.Panics.Do("maint.Convert", about(e.ID), func() (err error) {
+	err = v.base.Panics.Do("maint.Convert", about(e.ID), func() (err error) {
 		bytes, err = v.convertLocked(ctx, e, decide, watch)
 		return err
 	})
@@ -249,24 +243,24 @@ func (v *converter) convert(ctx context.Context, e hemera.Entry, decide func() (
 // convertLocked is convert without its boundary.
 func (v *converter) convertLocked(ctx context.Context, e hemera.Entry, decide func() (hemera.Form, error), watch func(bytes int64)) (int64, error) {
 	// A piece that is moved meanwhile would be of a generation that is gone, and its file would change under the reader.
-	if !v.engine.copies.lockFile(e.ID) {
+	if !v.base.mover.LockFile(e.ID) {
 		return 0, errs.New(errs.Locked, "maint.Convert", "fxid:"+e.ID.Hex(), "a piece of the file is being moved")
 	}
-	defer v.engine.copies.unlockFile(e.ID)
+	defer v.base.mover.UnlockFile(e.ID)
 	v.note(e.ID, true)
 	defer v.note(e.ID, false)
 	form, err := decide()
 	if err != nil {
 		return 0, err
 	}
-	g, err := v.engine.Conversions.Grants.GrantConversion(ctx, e.ID, e.Gen, form)
+	g, err := v.base.Conversions.Grants.GrantConversion(ctx, e.ID, e.Gen, form)
 	if err != nil {
 		return 0, err
 	}
 	defer g.End()
-	ctx, cancel := v.engine.lasting(ctx)
+	ctx, cancel := v.base.mover.Lasting(ctx)
 	defer cancel()
-	result, err := v.engine.Orders.Follow(ctx, g.Node, g.Order, watch)
+	result, err := v.base.Orders.Follow(ctx, g.Node, g.Order, watch)
 	return result.Bytes, err
 }
 
@@ -284,9 +278,4 @@ func (v *converter) converts(id hemera.FileID) bool {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	return v.files[id]
-}
-
-// inUse reports whether a file was left alone because somebody else works on it, or has changed it.
-func inUse(err error) bool {
-	return errors.Is(err, errs.Conflict) || errors.Is(err, errs.Locked)
 }

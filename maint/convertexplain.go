@@ -12,27 +12,27 @@ import (
 // ExplainForm says which requests to convert the file, at the path, has before it, and what they wait for. What a request met at
 // other files is for admins.
 func (ex *explainer) ExplainForm(ctx context.Context, who hemera.Identity, entry hemera.Entry, path string) (reasons []hemera.Reason) {
-	above, err := ex.engine.begin(ctx, entry)
+	above, err := ex.base.begin(ctx, entry)
 	if err != nil {
 		return nil
 	}
-	for _, s := range ex.engine.ConversionJobs() {
+	for _, s := range ex.converter.statuses() {
 		if _, due := lifecycle.Wanted(entry, s.Form); !due || !s.Ended.IsZero() {
 			continue
 		}
 		// By the paths of now: both may have been moved since the request.
-		_, root, err := ex.engine.Files.Resolve(ctx, s.Root)
+		_, root, err := ex.base.Files.Resolve(ctx, s.Root)
 		if err != nil || root != path && !strings.HasPrefix(path, strings.TrimSuffix(root, "/")+"/") {
 			continue
 		}
 		// A newer order has taken its place for this file.
-		form, err := ex.engine.converter.decides(ctx, entry, above, s.Form, s.ID)
+		form, err := ex.converter.decides(ctx, entry, above, s.Form, s.ID)
 		if err != nil {
 			continue
 		}
 		text := fmt.Sprintf("request %d converts it to %s, and is %s", s.ID, form, s.Job.State)
 		// The lock does not say whose it is: a repair may have it.
-		if ex.engine.copies.fileLocked(entry.ID) {
+		if ex.base.mover.FileLocked(entry.ID) {
 			text += "; this or another work on the file is under way"
 		}
 		if s.Job.Why != "" && who.Admin {

@@ -26,32 +26,12 @@ func (r replaced) Error() string {
 	return fmt.Sprintf("replaced by request %d", r.by.Request)
 }
 
-// trail is the directories that a walk is in, below those that its root is in. The zero value is a walk that did not begin.
-type trail []hemera.FileID
-
-// begin makes the trail of a walk of root: itself, and all directories above it.
-func (e *Engine) begin(ctx context.Context, root hemera.Entry) (t trail, err error) {
-	if root.IsDir() {
-		t = append(t, root.ID)
-	}
-	for at := root; err == nil && at.ID != hemera.RootID; {
-		if at, _, err = e.Files.Resolve(ctx, at.Parent); err == nil {
-			t = append(t, at.ID)
-		}
-	}
-	return t, errs.Wrap(err, "maint.Convert", "fxid:"+root.ID.Hex())
-}
-
-// enter and leave follow the walk.
-func (t *trail) enter(dir hemera.FileID) { *t = append(*t, dir) }
-func (t *trail) leave()                  { *t = (*t)[:len(*t)-1] }
-
 // orders are those that may decide about a file below the directories: all requests, and the rules that hold for the file now.
 func (v *converter) orders(ctx context.Context, e hemera.Entry, above trail) (list []lifecycle.Order, err error) {
 	for _, c := range v.requests() {
 		list = append(list, lifecycle.Order{Request: c.ID, Root: c.Root, Given: c.Asked, Ended: c.Ended, Form: c.Form})
 	}
-	o := &v.engine.Lifecycle
+	o := &v.base.Lifecycle
 	if o.Trees == nil {
 		return list, nil
 	}
@@ -68,7 +48,7 @@ func (v *converter) orders(ctx context.Context, e hemera.Entry, above trail) (li
 			in := lifecycle.Of(attrs)
 			rules = &in
 		}
-		if form, holds := rules.Holds(e, t.Since, v.engine.Now()); holds {
+		if form, holds := rules.Holds(e, t.Since, v.base.Now()); holds {
 			list = append(list, lifecycle.Order{Root: t.Dir, Given: t.Changed, Form: form})
 		}
 	}
@@ -96,14 +76,14 @@ func (v *converter) supersede(ctx context.Context, requests []hemera.Conversion)
 		if !c.Ended.IsZero() || i == len(requests)-1 {
 			continue
 		}
-		root, _, err := v.engine.Files.Resolve(ctx, c.Root)
+		root, _, err := v.base.Files.Resolve(ctx, c.Root)
 		if errors.Is(err, errs.NotFound) {
 			continue // the job says so
 		}
 		if err != nil {
 			return err
 		}
-		above, err := v.engine.begin(ctx, root)
+		above, err := v.base.begin(ctx, root)
 		if err != nil {
 			return err
 		}
@@ -123,7 +103,7 @@ func (v *converter) supersede(ctx context.Context, requests []hemera.Conversion)
 // end ends a request durably before its time, in a state and for a reason, and its job. Files under way are finished: their nodes have read
 // most of them.
 func (v *converter) end(ctx context.Context, j *convertJob, state, why string) error {
-	if err := v.save(ctx, j, func(c *hemera.Conversion) { j.ends(c, v.engine.Now(), state, why) }); err != nil {
+	if err := v.save(ctx, j, func(c *hemera.Conversion) { j.ends(c, v.base.Now(), state, why) }); err != nil {
 		return err
 	}
 	j.set(state, why)

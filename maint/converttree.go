@@ -34,7 +34,7 @@ func (v *converter) run(ctx context.Context, j *convertJob) {
 		if state, _ := j.state(); state != "stalled" {
 			j.set("running", "")
 		}
-		err := v.engine.Panics.Do("maint.Convert", j.now().Path, func() error { return v.pass(ctx, j) })
+		err := v.base.Panics.Do("maint.Convert", j.now().Path, func() error { return v.pass(ctx, j) })
 		if ctx.Err() != nil {
 			return
 		}
@@ -62,12 +62,12 @@ func (v *converter) run(ctx context.Context, j *convertJob) {
 		if again {
 			state = "failed"
 		}
-		err = v.save(ctx, j, func(c *hemera.Conversion) { j.ends(c, v.engine.Now(), state, why) })
+		err = v.save(ctx, j, func(c *hemera.Conversion) { j.ends(c, v.base.Now(), state, why) })
 		if err != nil && ctx.Err() == nil {
-			v.engine.Log.Error("the end of a conversion is not stored", "path", c.Path, "error", err)
+			v.base.Log.Error("the end of a conversion is not stored", "path", c.Path, "error", err)
 		}
 		j.set(state, why)
-		v.engine.Log.Info("conversion ended", "path", c.Path, "form", c.Form.String(), "converted", c.Done, "skipped", c.Skipped, "failed", c.Failed)
+		v.base.Log.Info("conversion ended", "path", c.Path, "form", c.Form.String(), "converted", c.Done, "skipped", c.Skipped, "failed", c.Failed)
 		return
 	}
 }
@@ -96,7 +96,7 @@ func (v *converter) next(ctx context.Context, j *convertJob) bool {
 // pass goes through the tree once, from the cursor on.
 func (v *converter) pass(ctx context.Context, j *convertJob) error {
 	c := j.now()
-	root, path, err := v.engine.Files.Resolve(ctx, c.Root)
+	root, path, err := v.base.Files.Resolve(ctx, c.Root)
 	if err != nil {
 		return errs.Wrap(err, "maint.Convert", c.Path)
 	}
@@ -107,14 +107,14 @@ func (v *converter) pass(ctx context.Context, j *convertJob) error {
 	}
 	j.mu.Unlock()
 	p := &convertPass{converter: v, job: j, path: path, form: c.Form, sums: c}
-	if p.above, err = v.engine.begin(ctx, root); err != nil {
+	if p.above, err = v.base.begin(ctx, root); err != nil {
 		return err
 	}
 	// The walk begins behind the cursor of a pass that a restart has ended.
 	w := walker{
-		tree: v.engine.Conversions.Tree,
+		tree: v.base.Conversions.Tree,
 		visit: func(at string, e hemera.Entry) error {
-			err := v.engine.Panics.Do("maint.Convert", about(e.ID), func() error { return p.visit(ctx, at, e) })
+			err := v.base.Panics.Do("maint.Convert", about(e.ID), func() error { return p.visit(ctx, at, e) })
 			if err != nil && errs.KindOf(err) == errs.Internal {
 				p.count(e, at, 0, err) // the walk goes on behind it
 				return nil
@@ -180,7 +180,7 @@ func (p *convertPass) visit(ctx context.Context, at string, e hemera.Entry) erro
 	}
 	p.begun++
 	id, above := p.sums.ID, slices.Clone(p.above)
-	p.engine.Panics.Go(&p.group, "maint.Convert", about(e.ID), func() {
+	p.base.Panics.Go(&p.group, "maint.Convert", about(e.ID), func() {
 		defer func() { <-p.slots }()
 		part := p.job.begin(e.Size)
 		bytes, err := p.convert(ctx, e, func() (hemera.Form, error) { return p.decides(ctx, e, above, p.form, id) }, part.to)

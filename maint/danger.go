@@ -4,13 +4,14 @@ import (
 	"context"
 	"slices"
 
+	"hemera/maint/move"
 	"hemera/rules/layout"
 	"hemera/words/hemera"
 )
 
 // danger is how soon the file must be repaired: the number of pieces that it can still lose. Pieces on disks that fail or
 // are out of reach count as lost. A file that cannot be read comes last: its repair has to wait for a disk to come back.
-func danger(v *hemera.View, e hemera.Entry) urgency {
+func danger(v *hemera.View, e hemera.Entry) move.Urgency {
 	var have layout.Set
 	for _, p := range e.Pieces {
 		if d, ok := v.Disk(p.Disk); ok && d.Readable() && !d.Doubtful() {
@@ -18,14 +19,14 @@ func danger(v *hemera.View, e hemera.Entry) urgency {
 		}
 	}
 	spare := layout.Spare(e.Layout, e.Size, have)
-	if spare < 0 || urgency(spare) > urgencyLast {
+	if spare < 0 || move.Urgency(spare) > urgencyLast {
 		return urgencyLast
 	}
-	return urgency(spare)
+	return move.Urgency(spare)
 }
 
 // urgencyLast is of files that cannot be read now: the last that a repair tries.
-const urgencyLast = urgencyDrain - 1
+const urgencyLast = move.UrgencyDrain - 1
 
 // outOfReach are the disks of the view whose pieces count as lost.
 func outOfReach(v *hemera.View) (ids []hemera.DiskID) {
@@ -38,7 +39,7 @@ func outOfReach(v *hemera.View) (ids []hemera.DiskID) {
 }
 
 // idleSlots is how many slots of a sweep stay free for the most endangered files while others are begun besides.
-const idleSlots = copiesTotal * 3 / 4
+const idleSlots = move.CopiesTotal * 3 / 4
 
 // triage goes over a list of files, the most endangered first, with no more memory than a page.
 //
@@ -47,15 +48,15 @@ const idleSlots = copiesTotal * 3 / 4
 // that no disk waits for the end of a pass. If a disk fails meanwhile, files of all classes may be in more danger than
 // before, and the passes begin again.
 type triage struct {
-	engine *Engine
-	sweep  *sweep
-	list   func(after hemera.FileID) ([]hemera.Entry, error) // a page
-	moves  func(hemera.Entry) []moveSpec                     // what is to be done for a file; their class is set here
+	base  *base
+	sweep *sweep
+	list  func(after hemera.FileID) ([]hemera.Entry, error) // a page
+	moves func(hemera.Entry) []move.Spec                    // what is to be done for a file; their class is set here
 }
 
 // run goes over the list until no class is left, there is no room, or ctx ends.
 func (t *triage) run(ctx context.Context) error {
-	for class := urgency(0); class <= urgencyLast; {
+	for class := move.Urgency(0); class <= urgencyLast; {
 		next, err := t.pass(ctx, class)
 		if err != nil || ctx.Err() != nil || t.sweep.hopeless() {
 			return err
@@ -67,18 +68,18 @@ func (t *triage) run(ctx context.Context) error {
 
 // pass begins all files that are as endangered as class or more. It returns the class of the next pass, which is above
 // [urgencyLast] if nothing is left.
-func (t *triage) pass(ctx context.Context, class urgency) (next urgency, err error) {
+func (t *triage) pass(ctx context.Context, class move.Urgency) (next move.Urgency, err error) {
 	next = urgencyLast + 1
 	t.sweep.job.recount() // what failed in a pass before is begun again by this one
 	// Compared with each page's picture: a disk that fails puts files of other classes into danger.
-	lost := outOfReach(t.engine.Cluster.View())
+	lost := outOfReach(t.base.Cluster.View())
 	var after hemera.FileID
 	for ctx.Err() == nil && !t.sweep.hopeless() {
 		entries, err := t.list(after)
 		if err != nil || len(entries) == 0 {
 			return next, err
 		}
-		view := t.engine.Cluster.View()
+		view := t.base.Cluster.View()
 		if now := outOfReach(view); class > 0 && !slices.Equal(now, lost) {
 			return 0, nil
 		}
@@ -94,7 +95,7 @@ func (t *triage) pass(ctx context.Context, class urgency) (next urgency, err err
 					return
 				}
 				for _, w := range t.moves(e) {
-					w.class = c
+					w.Urgency = c
 					// It blocks while all slots are taken, so a page is in memory no longer than its copies take to begin.
 					t.sweep.relocate(ctx, e, w)
 				}

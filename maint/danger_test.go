@@ -5,6 +5,7 @@ import (
 	"testing"
 	"testing/synctest"
 
+	"hemera/maint/move"
 	"hemera/words/hemera"
 )
 
@@ -18,7 +19,7 @@ func TestDangerCountsWhatCanStillBeLost(t *testing.T) {
 	for _, c := range []struct {
 		name string
 		file hemera.FileID
-		want urgency
+		want move.Urgency
 	}{
 		{"two copies", m.file(hemera.Replica(2), 10, 1, 2), 1},
 		{"one of two copies", m.file(hemera.Replica(2), 10, 1, 0), 0},
@@ -62,12 +63,12 @@ func TestTheMostEndangeredFilesAreRepairedFirst(t *testing.T) {
 		for i := range 8 {
 			go m.serve(ctx, e.Orders, hemera.NodeID(i+1))
 		}
-		r := &repairer{engine: e, job: newJob("repair", 0, e.Now)}
+		r := newRepairer(e.base)
 		if _, err := r.Step(ctx); err != nil {
 			t.Fatal(err)
 		}
 		// What was begun before the list had been read to its end, and what waited in line then.
-		early := 8*copiesPerDisk + copiesTotal - idleSlots
+		early := 8*move.CopiesPerDisk + move.CopiesTotal - idleSlots
 		last, at := 0, map[hemera.FileID]int{}
 		for i, o := range m.copies {
 			if _, again := at[o.Piece.File]; !again {

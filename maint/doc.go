@@ -4,9 +4,13 @@
 //
 // # Who does what
 //
-// The [Engine] decides, nodes work. A decision is made on one [hemera.View] by a pure function (plan.go, compare.go). A node
+// The [Engine] decides, nodes work. A decision is made on one [hemera.View] by a pure function (move/plan.go, compare.go). A node
 // gets an order for it through maint/orders, and its result is recorded in the namespace by one conditional change: it has no
-// effect if the file changed meanwhile. All of the engine's state can be lost at any time: what is to be done is read from
+// effect if the file changed meanwhile.
+//
+// Data goes one way. Package move is below: it plans, bounds and makes the moves of pieces. base has the services, the Mover and
+// the clock that all workers share, and calls none of them. Each worker stands on base, and on another worker only where it says
+// so. [New] assembles them, and [Engine] runs them and answers for them. All of the engine's state can be lost at any time: what is to be done is read from
 // the namespace and the view again. The only durable things are the times of audits, the list of broken pieces, and
 // requests to convert, and when trees with lifecycle rules were looked through.
 //
@@ -15,7 +19,7 @@
 // Each kind of work is a [Worker]: a step does what is due with bounded memory and says how long to rest; [Engine.Wake] ends
 // the rest of all of them. The engine has nine, and [Options] may add more:
 //
-//   - watch ends the orders of nodes that went offline;
+//   - watch ends the orders of nodes that went offline (watch.go);
 //   - remove has disks remove unlinked pieces, in batches, one batch a disk (remove.go; room.go for held pieces);
 //   - drain empties disks that an admin drains, and those that are lost, with one job for each (drain.go);
 //   - repair makes the missing pieces of incomplete files, one piece of a file at a time (repair.go); here, and for the files of
@@ -30,7 +34,7 @@
 //
 // # A move
 //
-// Drain, repair, heal and balance make a piece elsewhere in the same way (move.go): lock the file, read the entry again, wait for room
+// Drain, repair, heal and balance make a piece elsewhere in the same way (package move): lock the file, read the entry again, wait for room
 // for a copy and plan it, have the destination's node pull the piece, record it in place of the old one. The old one is then
 // unlinked, and the remover has its disk remove it.
 //
@@ -54,7 +58,7 @@
 //
 // # Invariants
 //
-//   - Two pieces of one file are never moved at once, or both could go to one disk. copyLimiter locks the file.
+//   - Two pieces of one file are never moved at once, or both could go to one disk. [move.Limiter] locks the file.
 //   - A piece leaves its file only when another is recorded in the same change.
 //   - A disk that is still to remove a piece is no destination for that same piece: the removal would take the copy.
 //   - An orphan is removed only after every write that it may belong to is over: by its node's clock, and by the time that
@@ -62,9 +66,10 @@
 //   - A file is never moved and converted at once: both lock it.
 //   - At most convertTotal files are converted at once, however many requests there are.
 //   - A piece that failed for want of good data is not tried again with the same sources before its time (setbacks.go).
-//   - At most copiesPerDisk large copies go from and to one disk, or four times as many small ones, and copiesTotal in all.
-//   - A copy that waits for room goes before those that are less urgent, whichever worker wants them (copylimiter.go).
-//   - A lost piece is made by a node that has little to receive, from nodes that have little to send (traffic.go).
+//   - At most [move.CopiesPerDisk] large copies go from and to one disk, or four times as many small ones, and
+//     [move.CopiesTotal] in all.
+//   - A copy that waits for room goes before those that are less urgent, whichever worker wants them (move/limiter.go).
+//   - A lost piece is made by a node that has little to receive, from nodes that have little to send (move/traffic.go).
 //
 // # Locks, goroutines, blocking
 //

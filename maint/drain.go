@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"hemera/maint/move"
 	"hemera/words/errs"
 	"hemera/words/hemera"
 )
@@ -26,7 +27,7 @@ const (
 // drainer empties disks: those set to drain, and those that are lost. One job runs for each, all
 // of them share the copy limiter. A job ends when its disk is empty or needs it no more.
 type drainer struct {
-	engine *Engine
+	base *base
 
 	since map[hemera.DiskID]time.Time // when a disk was first seen lost; used by Step alone
 
@@ -42,17 +43,17 @@ type drainJob struct {
 }
 
 // newDrainer is a drainer without jobs: they follow from the view.
-func newDrainer(e *Engine) *drainer {
-	return &drainer{engine: e, since: map[hemera.DiskID]time.Time{}}
+func newDrainer(e *base) *drainer {
+	return &drainer{base: e, since: map[hemera.DiskID]time.Time{}}
 }
 
 func (v *drainer) Name() string { return "drain" }
 
 // Step starts what is due and stops what is not due any more.
 func (v *drainer) Step(ctx context.Context) (time.Duration, error) {
-	view, now := v.engine.Cluster.View(), v.engine.Now()
+	view, now := v.base.Cluster.View(), v.base.Now()
 	v.note(view, now)
-	tasks := due(view, v.engine.Cluster.Removed(), v.since, now, v.engine.lostAfter())
+	tasks := due(view, v.base.Cluster.Removed(), v.since, now, v.base.lostAfter())
 	tasks, err := v.withWork(ctx, tasks)
 	if err != nil {
 		return time.Second, err
@@ -94,7 +95,7 @@ func (v *drainer) note(view *hemera.View, now time.Time) {
 func (v *drainer) withWork(ctx context.Context, tasks []task) ([]task, error) {
 	var work []task
 	for _, t := range tasks {
-		pieces, _, err := v.engine.Files.DiskUsage(ctx, t.disk)
+		pieces, _, err := v.base.Files.DiskUsage(ctx, t.disk)
 		if err != nil {
 			return nil, errs.Wrap(err, "maint.Drain", "disk "+t.disk.String())
 		}
@@ -114,17 +115,17 @@ func (v *drainer) withWork(ctx context.Context, tasks []task) ([]task, error) {
 func (v *drainer) forgetDisk(ctx context.Context, id hemera.DiskID) error {
 	for {
 		// The disk will not come back to remove them. What is forgotten here bounds the records of a removed disk.
-		pieces, err := v.engine.Removals.Unlinked(ctx, id, removeBatch)
+		pieces, err := v.base.Removals.Unlinked(ctx, id, removeBatch)
 		if err == nil && len(pieces) == 0 {
-			pieces, err = v.engine.Removals.Held(ctx, id, removeBatch)
+			pieces, err = v.base.Removals.Held(ctx, id, removeBatch)
 		}
 		if err != nil {
 			return errs.Wrap(err, "maint.ForgetDisk", "disk "+id.String())
 		}
 		if len(pieces) == 0 {
-			return v.engine.Cluster.ForgetDisk(ctx, id)
+			return v.base.Cluster.ForgetDisk(ctx, id)
 		}
-		if err := v.engine.Removals.ConfirmRemoved(ctx, id, pieces); err != nil {
+		if err := v.base.Removals.ConfirmRemoved(ctx, id, pieces); err != nil {
 			return errs.Wrap(err, "maint.ForgetDisk", "disk "+id.String())
 		}
 	}
@@ -161,11 +162,11 @@ func (v *drainer) find(t task) *drainJob {
 
 // finish ends the task of a disk that holds nothing: a removed disk is forgotten, a drained one is empty.
 func (v *drainer) finish(ctx context.Context, kind string, disk hemera.DiskID) error {
-	if slices.Contains(v.engine.Cluster.Removed(), disk) {
+	if slices.Contains(v.base.Cluster.Removed(), disk) {
 		return v.forgetDisk(ctx, disk)
 	}
 	if kind == "drain" {
-		return v.engine.Cluster.SetEmpty(ctx, disk)
+		return v.base.Cluster.SetEmpty(ctx, disk)
 	}
 	return nil
 }
@@ -174,7 +175,7 @@ func (v *drainer) finish(ctx context.Context, kind string, disk hemera.DiskID) e
 func (v *drainer) start(ctx context.Context, t task) {
 	j := v.find(t)
 	if j == nil {
-		j = &drainJob{task: t, job: newJob(t.kind, t.disk, v.engine.Now)}
+		j = &drainJob{task: t, job: newJob(t.kind, t.disk, v.base.Now)}
 		v.jobs = append(v.jobs, j)
 	}
 	j.task.wait = t.wait
@@ -187,7 +188,7 @@ func (v *drainer) start(ctx context.Context, t task) {
 	}
 	ctx, j.cancel = context.WithCancel(ctx)
 	j.set("running", t.why)
-	v.engine.Panics.Go(&v.engine.group, "maint.Drain", "disk "+t.disk.String(), func() {
+	v.base.Panics.Go(&v.base.group, "maint.Drain", "disk "+t.disk.String(), func() {
 		defer j.cancel()
 		v.run(ctx, j)
 	})
@@ -214,12 +215,12 @@ func (v *drainer) run(ctx context.Context, j *drainJob) {
 			return
 		}
 		// Asked after each pass, not counted: writes and removals of users change the number meanwhile.
-		pieces, _, usage := v.engine.Files.DiskUsage(ctx, j.task.disk)
+		pieces, _, usage := v.base.Files.DiskUsage(ctx, j.task.disk)
 		if usage == nil && pieces == 0 {
-			usage = v.engine.Panics.Do("maint.Drain", "disk "+j.task.disk.String(), func() error { return v.finish(ctx, j.task.kind, j.task.disk) })
+			usage = v.base.Panics.Do("maint.Drain", "disk "+j.task.disk.String(), func() error { return v.finish(ctx, j.task.kind, j.task.disk) })
 			if usage == nil {
 				j.set("done", "")
-				v.engine.Log.Info("no file needs the disk any more", "disk", j.task.disk, "job", j.task.kind)
+				v.base.Log.Info("no file needs the disk any more", "disk", j.task.disk, "job", j.task.kind)
 				return
 			}
 		}
@@ -245,22 +246,22 @@ func (v *drainer) run(ctx context.Context, j *drainJob) {
 // sweep tries every file of the disk once. It returns how many it moved, and the last failure.
 func (v *drainer) sweep(ctx context.Context, j *drainJob) (int, error) {
 	j.again(j.task.why)
-	p := newSweep(v.engine, j.job)
+	p := newSweep(v.base, j.job)
 	list := func(after hemera.FileID) ([]hemera.Entry, error) {
-		return v.engine.Files.DiskFiles(ctx, j.task.disk, after, pageFiles)
+		return v.base.Files.DiskFiles(ctx, j.task.disk, after, pageFiles)
 	}
-	moves := func(e hemera.Entry) (specs []moveSpec) {
+	moves := func(e hemera.Entry) (specs []move.Spec) {
 		for _, piece := range e.Pieces {
 			if piece.Disk == j.task.disk {
-				specs = append(specs, moveSpec{index: piece.Index, drop: []hemera.Piece{piece}, class: urgencyDrain})
+				specs = append(specs, move.Spec{Index: piece.Index, Drop: []hemera.Piece{piece}, Urgency: move.UrgencyDrain})
 			}
 		}
 		return specs
 	}
-	err := v.engine.Panics.Do("maint.Drain", "disk "+j.task.disk.String(), func() error {
+	err := v.base.Panics.Do("maint.Drain", "disk "+j.task.disk.String(), func() error {
 		// A drained disk still has its pieces, so their files are in no danger and the order of the list will do.
 		if j.task.kind == "repair" {
-			return (&triage{engine: v.engine, sweep: p, list: list, moves: moves}).run(ctx)
+			return (&triage{base: v.base, sweep: p, list: list, moves: moves}).run(ctx)
 		}
 		return p.all(ctx, list, moves)
 	})
@@ -275,16 +276,16 @@ func (v *drainer) listJobs(ctx context.Context) ([]hemera.JobStatus, error) {
 	v.mu.Lock()
 	jobs := slices.Clone(v.jobs)
 	v.mu.Unlock()
-	view := v.engine.Cluster.View()
+	view := v.base.Cluster.View()
 	var list []hemera.JobStatus
 	// Step makes the job of a drain within a second. Until then it is told, so that an admin who has just asked for it sees that it is known.
 	for _, d := range view.Disks {
 		if d.Config == hemera.ConfigDrain && !slices.ContainsFunc(jobs, func(j *drainJob) bool { return j.task.disk == d.ID && j.task.kind == "drain" && !j.over() }) {
-			files, bytes, err := v.engine.Files.DiskUsage(ctx, d.ID)
+			files, bytes, err := v.base.Files.DiskUsage(ctx, d.ID)
 			if err != nil {
 				return nil, err
 			}
-			list = append(list, newJob("drain", d.ID, v.engine.Now).exact(files, bytes))
+			list = append(list, newJob("drain", d.ID, v.base.Now).exact(files, bytes))
 		}
 	}
 	for _, j := range jobs {
@@ -295,11 +296,62 @@ func (v *drainer) listJobs(ctx context.Context) ([]hemera.JobStatus, error) {
 		var files, bytes int64
 		if _, ended := j.state(); ended.IsZero() {
 			var err error
-			if files, bytes, err = v.engine.Files.DiskUsage(ctx, j.task.disk); err != nil {
+			if files, bytes, err = v.base.Files.DiskUsage(ctx, j.task.disk); err != nil {
 				return nil, err
 			}
 		}
 		list = append(list, j.exact(files, bytes))
 	}
 	return list, nil
+}
+
+// task says why a disk is emptied.
+type task struct {
+	disk hemera.DiskID // that is emptied
+	kind string        // drain or repair, as admins see it
+	// wait is above zero while a lost disk may still come back.
+	wait time.Duration
+	why  string // in words; "" for a drain, which an admin asked for
+}
+
+// due lists the disks whose pieces are to be moved away. since is when each disk in question was
+// first seen out of reach or failing. Disks an admin switched off are left alone: that is a wish,
+// not a loss.
+func due(v *hemera.View, removed []hemera.DiskID, since map[hemera.DiskID]time.Time, now time.Time, grace time.Duration) []task {
+	var tasks []task
+	for _, id := range removed {
+		// No grace: an admin said that it does not come back.
+		tasks = append(tasks, task{disk: id, kind: "repair", why: "the disk was removed"})
+	}
+	for _, d := range v.Disks {
+		switch {
+		// An empty disk stays due: a write that was granted before the drain may still commit a piece there.
+		case d.Config == hemera.ConfigDrain || d.Config == hemera.ConfigEmpty:
+			tasks = append(tasks, task{disk: d.ID, kind: "drain"})
+		case lost(v, d):
+			first, ok := since[d.ID]
+			if !ok {
+				first = now
+			}
+			tasks = append(tasks, task{disk: d.ID, kind: "repair", wait: max(0, grace-now.Sub(first)), why: lostWhy(d)})
+		}
+	}
+	return tasks
+}
+
+// lost reports whether a disk is out of reach or failing against everybody's wish.
+func lost(v *hemera.View, d hemera.Disk) bool {
+	n, ok := v.Node(d.Node)
+	if d.Config == hemera.ConfigOff || ok && !n.Enabled {
+		return false
+	}
+	return !d.Active || d.Health == hemera.HealthFailing
+}
+
+// lostWhy says why a disk counts as lost.
+func lostWhy(d hemera.Disk) string {
+	if d.Why != "" {
+		return d.Why
+	}
+	return "the disk is " + string(d.Health)
 }

@@ -13,11 +13,11 @@ import (
 // content that the namespace has was moved here after the backup, and the piece it was copied from
 // was removed: so the move is recorded once more.
 func (a *auditor) forgotten(ctx context.Context, d hemera.Disk, f finding, t *tally) error {
-	e := a.engine
-	if !e.copies.lockFile(f.piece.File) { // perhaps by the repair of the piece that this one replaces
+	e := a.base
+	if !e.mover.LockFile(f.piece.File) { // perhaps by the repair of the piece that this one replaces
 		return errBusy
 	}
-	defer e.copies.unlockFile(f.piece.File)
+	defer e.mover.UnlockFile(f.piece.File)
 	now, _, err := e.Files.Resolve(ctx, f.piece.File)
 	if err != nil && !errors.Is(err, errs.NotFound) {
 		return errs.Wrap(err, "maint.Audit", "disk "+d.ID.String())
@@ -41,7 +41,7 @@ func (a *auditor) forgotten(ctx context.Context, d hemera.Disk, f finding, t *ta
 		return nil
 	}
 	// The list may be old, and adopt drops another piece for this one.
-	there, err := a.onDisk(ctx, d, f.piece)
+	there, err := a.base.onDisk(ctx, d, f.piece)
 	if err != nil || !there {
 		return err
 	}
@@ -92,14 +92,14 @@ func inPlaceOf(now hemera.Entry, piece hemera.PieceID, disk hemera.DiskID) (drop
 // put things right. A footer does not prove a move, since what is recorded drops another piece: all of
 // the piece is read first, and one that is bad takes the place only of one that is gone. The file is held.
 func (a *auditor) adopt(ctx context.Context, d hemera.Disk, f finding, now hemera.Entry, drop []hemera.Piece, t *tally) (bool, error) {
-	e := a.engine
+	e := a.base
 	if !t.repair {
 		t.addPiece(tagMoved, d.ID, f.stat)
 		return true, nil
 	}
 	piece := hemera.Piece{Index: f.piece.Index, Disk: d.ID}
 	// It reads the whole piece, which may take minutes; the file is locked meanwhile.
-	check := e.verify(ctx, e.Cluster.View(), now, piece)
+	check := a.checker.verify(ctx, e.Cluster.View(), now, piece)
 	if !check.OK {
 		there, known := a.anyThere(ctx, now, drop)
 		// A bad piece is better than none, but only if it is certain that there is no other.
@@ -115,7 +115,7 @@ func (a *auditor) adopt(ctx context.Context, d hemera.Disk, f finding, now hemer
 	}
 	// It is recorded with its bad pages, and the repair of pieces takes them from other replicas, if there are any.
 	if err == nil && !check.OK {
-		e.RepairPieces(hemera.BadPiece{Disk: d.ID, Piece: f.piece})
+		a.piecer.repairSoon(hemera.BadPiece{Disk: d.ID, Piece: f.piece})
 	}
 	return true, err
 }
@@ -125,12 +125,12 @@ func (a *auditor) adopt(ctx context.Context, d hemera.Disk, f finding, now hemer
 func (a *auditor) anyThere(ctx context.Context, entry hemera.Entry, pieces []hemera.Piece) (there, known bool) {
 	known = len(pieces) > 0
 	for _, p := range pieces {
-		d, ok := a.engine.Cluster.View().Disk(p.Disk)
+		d, ok := a.base.Cluster.View().Disk(p.Disk)
 		if !ok || !d.Readable() {
 			known = false
 			continue
 		}
-		there, err := a.onDisk(ctx, d, hemera.PieceID{File: entry.ID, Gen: entry.Gen, Index: p.Index})
+		there, err := a.base.onDisk(ctx, d, hemera.PieceID{File: entry.ID, Gen: entry.Gen, Index: p.Index})
 		if there {
 			return true, true
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"hemera/maint/orders"
@@ -104,9 +105,8 @@ func exchange(t *testing.T, q *orders.Dispatcher, results ...hemera.OrderResult)
 // TestFiguresOfABalanceHaveAnAge: its last look may be ten minutes old, and disks are listed with figures of now beside it.
 func TestFiguresOfABalanceHaveAnAge(t *testing.T) {
 	now := time.Unix(1000, 0)
-	e := &Engine{}
-	e.Now = func() time.Time { return now }
-	r := newBalanceRun(e, "default", newBalanceLedger(e.Now))
+	b := &base{Options: Options{Now: func() time.Time { return now }}}
+	r := newBalanceRun(b, "default", newBalanceLedger(b.Now))
 	r.planned = now
 	r.set("waiting", "disk 8 is 21.6 % full")
 	if got := r.status().Why; got != "disk 8 is 21.6 % full" {
@@ -120,4 +120,28 @@ func TestFiguresOfABalanceHaveAnAge(t *testing.T) {
 	if got := r.status().Why; got != "" {
 		t.Error(got)
 	}
+}
+
+func TestJobRates(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		j := newJob("drain", 3, time.Now)
+		for range 20 {
+			j.moved(500, 0)
+			time.Sleep(time.Second)
+		}
+		s := j.report(4, 2000)
+		if s.FilesDone != 20 || s.BytesDone != 10000 || s.Rate < 400 || s.Rate > 500 || s.Remaining < 4*time.Second || s.Remaining > 5*time.Second {
+			t.Errorf("%+v", s)
+		}
+		time.Sleep(time.Minute)
+		if s := j.report(4, 2000); s.Rate != 0 || s.Remaining != 0 {
+			t.Errorf("idle: %+v", s)
+		}
+		j.set("done", "")
+		j.set("running", "")
+		j.moved(1, 0)
+		if s := j.report(0, 0); s.State != "done" {
+			t.Errorf("after the end: %+v", s)
+		}
+	})
 }

@@ -53,7 +53,8 @@ const (
 // those that are due removed or converted. A directory below that has rules of its own has a scan of its own. What is
 // durable is when a tree was scanned; a scan that a restart ends begins again.
 type lifecycler struct {
-	engine *Engine
+	base      *base
+	converter *converter // stores files in another form; its slots are for both
 
 	mu    sync.Mutex
 	scans map[hemera.FileID]*scan // running, or the last one of a tree if it did something
@@ -110,15 +111,15 @@ func (s *scan) leave() {
 }
 
 // newLifecycler is a worker without scans: they follow from the trees.
-func newLifecycler(e *Engine) *lifecycler {
-	return &lifecycler{engine: e, scans: map[hemera.FileID]*scan{}}
+func newLifecycler(b *base, c *converter) *lifecycler {
+	return &lifecycler{base: b, converter: c, scans: map[hemera.FileID]*scan{}}
 }
 
 func (l *lifecycler) Name() string { return "lifecycle" }
 
 // Step begins the scans that are due, and forgets directories without rules.
 func (l *lifecycler) Step(ctx context.Context) (time.Duration, error) {
-	o := &l.engine.Lifecycle
+	o := &l.base.Lifecycle
 	if o.Trees == nil {
 		return time.Hour, nil
 	}
@@ -141,10 +142,10 @@ func (l *lifecycler) Step(ctx context.Context) (time.Duration, error) {
 		if rules.empty() || !back.IsZero() {
 			continue
 		}
-		if wait := t.Scanned.Add(rules.interval()).Sub(l.engine.Now()); wait > 0 {
+		if wait := t.Scanned.Add(rules.interval()).Sub(l.base.Now()); wait > 0 {
 			rest = min(rest, wait)
 		} else {
-			s := &scan{job: newJob("lifecycle", 0, l.engine.Now), tree: t, rules: *rules, root: root, total: root.Tree}
+			s := &scan{job: newJob("lifecycle", 0, l.base.Now), tree: t, rules: *rules, root: root, total: root.Tree}
 			s.status.Path = path // nobody else has it yet
 			due = append(due, s)
 		}
@@ -157,7 +158,7 @@ func (l *lifecycler) Step(ctx context.Context) (time.Duration, error) {
 // look finds a directory and the rules that are in force there. The rules are nil if there is nothing to do: it is in a
 // recycle bin, or has no rules any more and is forgotten.
 func (l *lifecycler) look(ctx context.Context, t hemera.RuleTree) (root hemera.Entry, path string, rules *scanRules, err error) {
-	root, path, err = l.engine.Files.Resolve(ctx, t.Dir)
+	root, path, err = l.base.Files.Resolve(ctx, t.Dir)
 	gone := errors.Is(err, errs.NotFound)
 	switch {
 	case err != nil && !gone:
@@ -168,13 +169,13 @@ func (l *lifecycler) look(ctx context.Context, t hemera.RuleTree) (root hemera.E
 		delete(l.scans, t.Dir)
 		l.mu.Unlock()
 		// One that got rules meanwhile stays.
-		return root, path, nil, l.engine.Lifecycle.Trees.ChangeRuleTree(ctx, t.Dir, func(now hemera.RuleTree, known bool) (hemera.RuleTree, bool) {
+		return root, path, nil, l.base.Lifecycle.Trees.ChangeRuleTree(ctx, t.Dir, func(now hemera.RuleTree, known bool) (hemera.RuleTree, bool) {
 			return now, known && now != t
 		})
 	case !strings.HasPrefix(path, "/"):
 		return root, path, nil, nil // it may be restored
 	}
-	own, all, err := l.engine.Lifecycle.Attributes(ctx, root.ID)
+	own, all, err := l.base.Lifecycle.Attributes(ctx, root.ID)
 	if err != nil {
 		return root, path, nil, err
 	}
@@ -190,11 +191,11 @@ func (l *lifecycler) track(ctx context.Context, t hemera.RuleTree, need bool, ba
 		return t, nil
 	// Before this moment nobody noted anything, so files count as used now.
 	case need:
-		t.Since = l.engine.Now().UTC().Round(0)
+		t.Since = l.base.Now().UTC().Round(0)
 	default:
 		t.Since = time.Time{}
 	}
-	return t, l.engine.Lifecycle.Trees.ChangeRuleTree(ctx, t.Dir, func(now hemera.RuleTree, known bool) (hemera.RuleTree, bool) {
+	return t, l.base.Lifecycle.Trees.ChangeRuleTree(ctx, t.Dir, func(now hemera.RuleTree, known bool) (hemera.RuleTree, bool) {
 		now.Since = t.Since
 		return now, known
 	})
@@ -219,8 +220,8 @@ func (l *lifecycler) start(ctx context.Context, due []*scan) {
 		s := due[i]
 		s.set("running", "")
 		l.scans[s.tree.Dir] = s
-		l.engine.Panics.Go(&l.engine.group, "maint.Lifecycle", s.status.Path, func() {
-			defer l.engine.Wake() // another tree may be due, and there may be pieces to remove
+		l.base.Panics.Go(&l.base.group, "maint.Lifecycle", s.status.Path, func() {
+			defer l.base.Wake() // another tree may be due, and there may be pieces to remove
 			l.run(ctx, s, s.status.Path)
 		})
 	}
@@ -255,13 +256,13 @@ func scansInTurn(due, running []hemera.RuleTree) (begin []int) {
 // run looks through the files of a tree, and remembers when.
 func (l *lifecycler) run(ctx context.Context, s *scan, path string) {
 	// The interval runs from the beginning: what becomes due during the scan waits no longer than that.
-	began := l.engine.Now()
+	began := l.base.Now()
 	var group sync.WaitGroup
 	w := walker{
-		tree: l.engine.Conversions.Tree,
+		tree: l.base.Conversions.Tree,
 		visit: func(at string, e hemera.Entry) error {
 			at = strings.TrimSuffix(path, "/") + "/" + at
-			err := l.engine.Panics.Do("maint.Lifecycle", at, func() error { return l.visit(ctx, s, &group, at, e) })
+			err := l.base.Panics.Do("maint.Lifecycle", at, func() error { return l.visit(ctx, s, &group, at, e) })
 			if err != nil && errs.KindOf(err) == errs.Internal {
 				s.count(e, false, err) // the walk goes on behind it
 				return nil
@@ -277,8 +278,8 @@ func (l *lifecycler) run(ctx context.Context, s *scan, path string) {
 		},
 		leave: s.leave,
 	}
-	err := l.engine.Panics.Do("maint.Lifecycle", path, func() (err error) {
-		if s.above, err = l.engine.begin(ctx, s.root); err == nil {
+	err := l.base.Panics.Do("maint.Lifecycle", path, func() (err error) {
+		if s.above, err = l.base.begin(ctx, s.root); err == nil {
 			err = w.walk(ctx, s.root, path, "")
 		}
 		return err
@@ -293,7 +294,7 @@ func (l *lifecycler) run(ctx context.Context, s *scan, path string) {
 	if interval := s.rules.interval(); (err != nil || s.failures() > 0) && interval > lifecycleRetry {
 		began = began.Add(lifecycleRetry - interval)
 	}
-	err = l.engine.Lifecycle.Trees.ChangeRuleTree(ctx, s.tree.Dir, func(now hemera.RuleTree, known bool) (hemera.RuleTree, bool) {
+	err = l.base.Lifecycle.Trees.ChangeRuleTree(ctx, s.tree.Dir, func(now hemera.RuleTree, known bool) (hemera.RuleTree, bool) {
 		// A change of the rules meanwhile has them looked at again at once.
 		if now.Changed.Equal(s.tree.Changed) && now.Scanned.Equal(s.tree.Scanned) {
 			now.Scanned = began.UTC().Round(0)
@@ -301,7 +302,7 @@ func (l *lifecycler) run(ctx context.Context, s *scan, path string) {
 		return now, known
 	})
 	if err != nil {
-		l.engine.Log.Error("that a tree was looked through is not stored", "path", path, "error", err)
+		l.base.Log.Error("that a tree was looked through is not stored", "path", path, "error", err)
 	}
 	l.end(s, path)
 }
@@ -312,7 +313,7 @@ func (l *lifecycler) end(s *scan, path string) {
 	// Most scans find nothing to do; they would hide the others in the list of jobs.
 	r := s.report(0, 0)
 	if r.FilesDone+r.Failed > 0 {
-		l.engine.Log.Info("lifecycle rules followed", "path", path, "expired", s.expired, "converted", r.FilesDone-s.expired, "failed", r.Failed)
+		l.base.Log.Info("lifecycle rules followed", "path", path, "expired", s.expired, "converted", r.FilesDone-s.expired, "failed", r.Failed)
 		return
 	}
 	l.mu.Lock()
@@ -328,17 +329,17 @@ func (l *lifecycler) elsewhere(ctx context.Context, dir hemera.Entry) bool {
 	if !lifecycle.Own(dir.Xattrs) {
 		return false
 	}
-	if _, known := l.engine.Lifecycle.Trees.RuleTree(dir.ID); known {
+	if _, known := l.base.Lifecycle.Trees.RuleTree(dir.ID); known {
 		return true
 	}
-	err := l.engine.Lifecycle.Trees.ChangeRuleTree(ctx, dir.ID, func(now hemera.RuleTree, known bool) (hemera.RuleTree, bool) {
+	err := l.base.Lifecycle.Trees.ChangeRuleTree(ctx, dir.ID, func(now hemera.RuleTree, known bool) (hemera.RuleTree, bool) {
 		if !known {
 			now = hemera.RuleTree{Dir: dir.ID, By: lifecycle.Setter(dir)}
 		}
 		return now, true
 	})
 	if err != nil {
-		l.engine.Log.Warn("the rules of a directory are not followed", "fid", dir.ID, "error", err)
+		l.base.Log.Warn("the rules of a directory are not followed", "fid", dir.ID, "error", err)
 	}
 	return true
 }
@@ -346,28 +347,28 @@ func (l *lifecycler) elsewhere(ctx context.Context, dir hemera.Entry) bool {
 // visit does with a file what its rules say. It blocks while as much is under way as may be.
 func (l *lifecycler) visit(ctx context.Context, s *scan, group *sync.WaitGroup, path string, e hemera.Entry) error {
 	// By the clock of now: a scan of a large tree takes a while.
-	action := s.of(e).Decide(e, s.tree.Since, l.engine.Now())
+	action := s.of(e).Decide(e, s.tree.Since, l.base.Now())
 	if action.None() {
 		s.look(e)
 		return nil
 	}
 	select {
-	case l.engine.converter.slots <- struct{}{}:
+	case l.converter.slots <- struct{}{}:
 	case <-ctx.Done():
 		return ctx.Err()
 	}
 	above := slices.Clone(s.above)
 	// Removals are short, and share the slots: they are bounded like conversions.
-	l.engine.Panics.Go(group, "maint.Lifecycle", path, func() {
-		defer func() { <-l.engine.converter.slots }()
+	l.base.Panics.Go(group, "maint.Lifecycle", path, func() {
+		defer func() { <-l.converter.slots }()
 		part := s.begin(e.Size)
 		var bytes int64
 		var err error
 		if action.Expire {
-			err = l.engine.Panics.Do("maint.Expire", path, func() error { return l.engine.Lifecycle.Remove(ctx, path, e, s.tree.Since) })
+			err = l.base.Panics.Do("maint.Expire", path, func() error { return l.base.Lifecycle.Remove(ctx, path, e, s.tree.Since) })
 		} else {
 			decide := func() (hemera.Form, error) { return l.still(ctx, s, e, action, above) }
-			bytes, err = l.engine.converter.convert(ctx, e, decide, part.to)
+			bytes, err = l.converter.convert(ctx, e, decide, part.to)
 		}
 		s.count(e, action.Expire, err)
 		if counted := part.end(); err == nil {
@@ -380,14 +381,14 @@ func (l *lifecycler) visit(ctx context.Context, s *scan, group *sync.WaitGroup, 
 // still returns the form that the rules in force for a file say. It fails if the rules in force for a file do not say any more that it is to be converted: the file or a directory above it may have
 // got another owner since the scan went by, for whom the rule does not hold, or a newer order decides about it.
 func (l *lifecycler) still(ctx context.Context, s *scan, e hemera.Entry, action lifecycle.Action, above trail) (hemera.Form, error) {
-	own, _, err := l.engine.Lifecycle.Attributes(ctx, e.ID)
+	own, _, err := l.base.Lifecycle.Attributes(ctx, e.ID)
 	if err != nil {
 		return hemera.Form{}, err
 	}
-	if lifecycle.Of(own).Decide(e, s.tree.Since, l.engine.Now()) != action {
+	if lifecycle.Of(own).Decide(e, s.tree.Since, l.base.Now()) != action {
 		return hemera.Form{}, errs.New(errs.Conflict, "maint.Convert", "fid:"+e.ID.String(), "no rule converts it so any more")
 	}
-	return l.engine.converter.decides(ctx, e, above, action.Form, 0)
+	return l.converter.decides(ctx, e, above, action.Form, 0)
 }
 
 // look counts a file that was looked at.
@@ -447,15 +448,15 @@ func (l *lifecycler) listJobs(context.Context) (list []hemera.JobStatus, err err
 
 // trees are the directories with rules, in their order.
 func (l *lifecycler) trees() []hemera.RuleTree {
-	if l.engine.Lifecycle.Trees == nil {
+	if l.base.Lifecycle.Trees == nil {
 		return nil
 	}
-	return l.engine.Lifecycle.Trees.RuleTrees()
+	return l.base.Lifecycle.Trees.RuleTrees()
 }
 
 // ExplainRules says what the lifecycle rules will do with the file, at the path, if it stays as it is.
 func (ex *explainer) ExplainRules(ctx context.Context, entry hemera.Entry, path string) []hemera.Reason {
-	o := &ex.engine.Lifecycle
+	o := &ex.base.Lifecycle
 	if o.Trees == nil || len(o.Trees.RuleTrees()) == 0 {
 		return nil
 	}
@@ -467,11 +468,11 @@ func (ex *explainer) ExplainRules(ctx context.Context, entry hemera.Entry, path 
 	var since time.Time
 	nearest := ""
 	for _, t := range o.Trees.RuleTrees() {
-		if _, at, err := ex.engine.Files.Resolve(ctx, t.Dir); err == nil && len(at) > len(nearest) && strings.HasPrefix(path, strings.TrimSuffix(at, "/")+"/") {
+		if _, at, err := ex.base.Files.Resolve(ctx, t.Dir); err == nil && len(at) > len(nearest) && strings.HasPrefix(path, strings.TrimSuffix(at, "/")+"/") {
 			since, nearest = t.Since, at
 		}
 	}
-	action, when, ok := lifecycle.Of(attrs).Next(entry, since, ex.engine.Now())
+	action, when, ok := lifecycle.Of(attrs).Next(entry, since, ex.base.Now())
 	if !ok {
 		return nil
 	}

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"hemera/maint/move"
 	"hemera/rules/place"
 	"hemera/words/errs"
 	"hemera/words/hemera"
@@ -25,7 +26,8 @@ const (
 // pieceRepairer repairs single pieces that somebody found bad: a read, a scrub or an audit. Each is made good in
 // its place, and where that cannot be, elsewhere; it leaves the file only when there is a good one instead.
 type pieceRepairer struct {
-	engine *Engine // for orders, the limiter and the list of broken pieces
+	base   *base
+	broken *broken
 
 	mu      sync.Mutex
 	waiting []hemera.BadPiece        // oldest first
@@ -34,18 +36,32 @@ type pieceRepairer struct {
 }
 
 // newPieceRepairer has nothing to repair yet.
-func newPieceRepairer(e *Engine) *pieceRepairer {
-	return &pieceRepairer{engine: e, known: map[hemera.BadPiece]bool{}}
+func newPieceRepairer(b *base, k *broken) *pieceRepairer {
+	return &pieceRepairer{base: b, broken: k, known: map[hemera.BadPiece]bool{}}
 }
 
-// RepairPieces has pieces verified and repaired that somebody found bad. It does not wait. A piece that waits
-// already, or for which there is no room, is left out; it reports whether all had room.
-func (e *Engine) RepairPieces(bad ...hemera.BadPiece) bool {
-	all := e.piecer.add(bad)
+// repairSoon has pieces verified and repaired that a read, a scrub or an audit found bad. It does not wait. It leaves out a piece
+// that waits already, or for which there is no room, and reports whether all had room.
+func (h *pieceRepairer) repairSoon(bad ...hemera.BadPiece) bool {
+	all := h.add(bad)
 	if len(bad) > 0 {
-		e.Wake()
+		h.base.Wake()
 	}
 	return all
+}
+
+// unjudged counts the pieces that wait to be repaired, or are being, without those that are broken.
+func (h *pieceRepairer) unjudged() (count int) {
+	h.mu.Lock()
+	// Copied, since IsBroken takes another lock: no lock is held over it.
+	list := slices.Collect(maps.Keys(h.known))
+	h.mu.Unlock()
+	for _, b := range list {
+		if !h.broken.IsBroken(b) {
+			count++
+		}
+	}
+	return count
 }
 
 // add queues bad pieces, each once. It reports whether all had room.
@@ -64,21 +80,6 @@ func (h *pieceRepairer) add(bad []hemera.BadPiece) (all bool) {
 		h.waiting = append(h.waiting, b)
 	}
 	return true
-}
-
-// Bad is how many pieces were found bad and wait to be repaired, or are being. Those that are broken are not
-// among them.
-func (e *Engine) Bad() (count int) {
-	e.piecer.mu.Lock()
-	// Copied, since IsBroken takes another lock: no lock is held over it.
-	list := slices.Collect(maps.Keys(e.piecer.known))
-	e.piecer.mu.Unlock()
-	for _, b := range list {
-		if !e.IsBroken(b) {
-			count++
-		}
-	}
-	return count
 }
 
 // queued reports whether a piece waits to be repaired, or is being.
@@ -112,13 +113,13 @@ func (h *pieceRepairer) Name() string { return "heal" }
 // Step begins repairs while there is room for more, each in a goroutine of its own.
 func (h *pieceRepairer) Step(ctx context.Context) (time.Duration, error) {
 	// Once an hour those that nothing good was left for are tried again with the rest.
-	h.add(h.engine.broken.due(h.engine.Cluster.View(), h.engine.Now()))
+	h.add(h.broken.due(h.base.Cluster.View(), h.base.Now()))
 	for _, b := range h.take() {
-		h.engine.Panics.Go(&h.engine.group, "maint.RepairPiece", b.Piece.String(), func() {
-			err := h.engine.Panics.Do("maint.RepairPiece", b.Piece.String(), func() error { return h.repair(ctx, b) })
+		h.base.Panics.Go(&h.base.group, "maint.RepairPiece", b.Piece.String(), func() {
+			err := h.base.Panics.Do("maint.RepairPiece", b.Piece.String(), func() error { return h.repair(ctx, b) })
 			// Locked is not a failure: another piece of the file is being moved, and this one's turn comes in the next step.
 			if err != nil && ctx.Err() == nil && !errors.Is(err, errs.Locked) {
-				h.engine.Log.Error("a bad piece is not repaired", "piece", b.Piece.String(), "disk", b.Disk, "error", err)
+				h.base.Log.Error("a bad piece is not repaired", "piece", b.Piece.String(), "disk", b.Disk, "error", err)
 			}
 			h.done(b)
 			if errors.Is(err, errs.Locked) {
@@ -150,14 +151,14 @@ func (h *pieceRepairer) done(b hemera.BadPiece) {
 	more := len(h.waiting) > 0
 	h.mu.Unlock()
 	if more {
-		h.engine.Wake()
+		h.base.Wake()
 	}
 }
 
 // repair verifies one piece and makes it good, in its place or elsewhere. Nil when that is done, or when
 // the piece is no file's. A piece that is bad all the same is remembered as broken.
 func (h *pieceRepairer) repair(ctx context.Context, b hemera.BadPiece) error {
-	e := h.engine
+	e := h.base
 	from, held := h.sources(ctx, b)
 	if held {
 		return nil
@@ -170,17 +171,17 @@ func (h *pieceRepairer) repair(ctx context.Context, b hemera.BadPiece) error {
 	switch {
 	// Conflict: no file has the piece any more, so nothing is bad. Either way the list is put right.
 	case err == nil, errors.Is(err, errs.Conflict):
-		e.setBroken(ctx, b, false)
+		h.broken.setBroken(ctx, b, false)
 		return nil
 	case ctx.Err() != nil, errors.Is(err, errs.Locked), errors.Is(err, errs.Unavailable): // a disk that is away is a matter of repair
 		return err
 	}
 	drop := hemera.Piece{Index: b.Piece.Index, Disk: b.Disk}
 	// The disk cannot rewrite it, or has no good source for a page. A new piece elsewhere is made only of verified pages.
-	_, elsewhere := e.relocate(ctx, entry, moveSpec{index: drop.Index, drop: []hemera.Piece{drop}, avoid: []hemera.DiskID{b.Disk}})
+	_, elsewhere := e.mover.Relocate(ctx, entry, move.Spec{Index: drop.Index, Drop: []hemera.Piece{drop}, Avoid: []hemera.DiskID{b.Disk}})
 	switch {
 	case elsewhere == nil:
-		e.setBroken(ctx, b, false)
+		h.broken.setBroken(ctx, b, false)
 		return nil
 	case errors.Is(elsewhere, errs.Conflict):
 		return nil
@@ -189,7 +190,7 @@ func (h *pieceRepairer) repair(ctx context.Context, b hemera.BadPiece) error {
 	// Only when both ways failed, and the first because of the data: a full or busy cluster proves nothing.
 	case isBad(err):
 		e.setbacks.add(b.Piece, from, err, e.Now())
-		e.setBroken(ctx, b, true)
+		h.broken.setBroken(ctx, b, true)
 	case errs.KindOf(err) == errs.Internal: // a defect, which says nothing of the piece
 		e.setbacks.add(b.Piece, from, err, e.Now())
 	}
@@ -199,24 +200,24 @@ func (h *pieceRepairer) repair(ctx context.Context, b hemera.BadPiece) error {
 // sources are the pieces of the file that can be asked now. held: the piece is known to be broken, and what is left of the file
 // was not enough for it lately, or its repair failed by a defect. Reads find such a piece again and again.
 func (h *pieceRepairer) sources(ctx context.Context, b hemera.BadPiece) (from []hemera.Piece, held bool) {
-	e := h.engine
+	e := h.base
 	entry, _, err := e.Files.Resolve(ctx, b.Piece.File)
 	if err != nil || !has(entry, b.Piece, b.Disk) {
 		return nil, false // the repair says what there is to say
 	}
 	from = readable(e.Cluster.View(), entry)
 	last, held := e.setbacks.holds(b.Piece, from, e.Now())
-	return from, held && (e.IsBroken(b) || errs.KindOf(last.err) == errs.Internal)
+	return from, held && (h.broken.IsBroken(b) || errs.KindOf(last.err) == errs.Internal)
 }
 
 // inPlace has the piece's own node verify it, and repair it from the file's other pieces. Conflict when no
 // file has the piece there; Locked while another of the file's pieces is being moved.
 func (h *pieceRepairer) inPlace(ctx context.Context, b hemera.BadPiece) (hemera.Entry, error) {
-	e, subject := h.engine, "fxid:"+b.Piece.File.Hex()
-	if !e.copies.lockFile(b.Piece.File) {
+	e, subject := h.base, "fxid:"+b.Piece.File.Hex()
+	if !e.mover.LockFile(b.Piece.File) {
 		return hemera.Entry{}, errs.New(errs.Locked, "maint.RepairPiece", subject, "another piece of the file is being moved")
 	}
-	defer e.copies.unlockFile(b.Piece.File)
+	defer e.mover.UnlockFile(b.Piece.File)
 	entry, path, err := e.Files.Resolve(ctx, b.Piece.File)
 	if errors.Is(err, errs.NotFound) || err == nil && !has(entry, b.Piece, b.Disk) {
 		return entry, errs.New(errs.Conflict, "maint.RepairPiece", subject, "no file has the piece")
@@ -231,9 +232,9 @@ func (h *pieceRepairer) inPlace(ctx context.Context, b hemera.BadPiece) (hemera.
 		return entry, errs.New(errs.Unavailable, "maint.RepairPiece", subject, "disk "+b.Disk.String()+" cannot be asked")
 	}
 	others := slices.DeleteFunc(slices.Clone(entry.Pieces), func(p hemera.Piece) bool { return p.Disk == b.Disk })
-	m := plannedMove{entry: entry, path: path, sources: place.Order(view, others, "", nil, 0),
-		add: hemera.Target{Index: b.Piece.Index, Disk: b.Disk, Node: d.Node}}
-	order, err := e.copyOrder(m)
+	m := move.Plan{Entry: entry, Path: path, Sources: place.Order(view, others, "", nil, 0),
+		Add: hemera.Target{Index: b.Piece.Index, Disk: b.Disk, Node: d.Node}}
+	order, err := e.mover.CopyOrder(m)
 	if err != nil {
 		return entry, err
 	}

@@ -24,7 +24,8 @@ const (
 // remover has disks remove pieces that no file has any more. Each disk with such pieces has one
 // batch under way; a disk that hangs holds up nobody else.
 type remover struct {
-	engine *Engine
+	base *base
+	room *room // wanted on disks that hold pieces
 
 	mu   sync.Mutex
 	busy map[hemera.DiskID]bool // with a batch under way
@@ -33,15 +34,15 @@ type remover struct {
 }
 
 // newRemover has no batch under way.
-func newRemover(e *Engine) *remover {
-	return &remover{engine: e, busy: map[hemera.DiskID]bool{}, paused: map[hemera.DiskID]time.Time{}}
+func newRemover(b *base, r *room) *remover {
+	return &remover{base: b, room: r, busy: map[hemera.DiskID]bool{}, paused: map[hemera.DiskID]time.Time{}}
 }
 
 func (r *remover) Name() string { return "remove" }
 
 // Step begins a batch at each disk that has pieces to remove and no batch under way.
 func (r *remover) Step(ctx context.Context) (time.Duration, error) {
-	view, rest := r.engine.Cluster.View(), removeRest
+	view, rest := r.base.Cluster.View(), removeRest
 	for _, d := range view.Disks {
 		// What a read-only disk has to remove waits until it takes writes again.
 		if !d.Active || d.Config == hemera.ConfigOff || d.Health == hemera.HealthReadOnly || !r.ready(d.ID) {
@@ -57,12 +58,12 @@ func (r *remover) Step(ctx context.Context) (time.Duration, error) {
 		if len(pieces) > 0 {
 			// Not in the step: a disk that does not answer holds up its own batch and nothing else.
 			r.begin(d.ID)
-			r.engine.Panics.Go(&r.engine.group, "maint.Remove", "disk "+d.ID.String(), func() {
+			r.base.Panics.Go(&r.base.group, "maint.Remove", "disk "+d.ID.String(), func() {
 				removed := 0
 				defer func() {
 					r.end(d.ID, removed)
 					if removed > 0 {
-						r.engine.Wake()
+						r.base.Wake()
 					}
 				}()
 				removed = r.batch(ctx, d, pieces)
@@ -78,8 +79,8 @@ func (r *remover) batch(ctx context.Context, d hemera.Disk, pieces []hemera.Piec
 	var wg sync.WaitGroup
 	for i, p := range pieces {
 		// One order for each piece: the node runs them in the lane of the disk, and answers each by itself.
-		r.engine.Panics.Go(&wg, "maint.Remove", p.String(), func() {
-			_, err := r.engine.Orders.Do(ctx, d.Node, hemera.Order{Kind: hemera.OrderRemove, Disk: d.ID, Piece: p})
+		r.base.Panics.Go(&wg, "maint.Remove", p.String(), func() {
+			_, err := r.base.Orders.Do(ctx, d.Node, hemera.Order{Kind: hemera.OrderRemove, Disk: d.ID, Piece: p})
 			gone[i] = err == nil
 		})
 	}
@@ -95,8 +96,8 @@ func (r *remover) batch(ctx context.Context, d hemera.Disk, pieces []hemera.Piec
 	}
 	// Forgotten only after the node has answered. After a crash in between the removal is ordered again, and a
 	// piece that is missing counts as removed.
-	if err := r.engine.Removals.ConfirmRemoved(ctx, d.ID, done); err != nil {
-		r.engine.Log.Error("removed pieces could not be forgotten", "disk", d.ID, "error", err)
+	if err := r.base.Removals.ConfirmRemoved(ctx, d.ID, done); err != nil {
+		r.base.Log.Error("removed pieces could not be forgotten", "disk", d.ID, "error", err)
 		return 0
 	}
 	return len(done)
@@ -106,7 +107,7 @@ func (r *remover) batch(ctx context.Context, d hemera.Disk, pieces []hemera.Piec
 func (r *remover) ready(id hemera.DiskID) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return !r.busy[id] && !r.engine.Now().Before(r.paused[id])
+	return !r.busy[id] && !r.base.Now().Before(r.paused[id])
 }
 
 // begin notes that the disk has a batch under way.
@@ -124,6 +125,6 @@ func (r *remover) end(id hemera.DiskID, removed int) {
 	// Success ends the pause: the disk may have been repaired.
 	delete(r.paused, id)
 	if removed == 0 {
-		r.paused[id] = r.engine.Now().Add(removePause)
+		r.paused[id] = r.base.Now().Add(removePause)
 	}
 }

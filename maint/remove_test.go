@@ -49,7 +49,7 @@ func TestRemoverLeavesDisksAloneThatCannotRemove(t *testing.T) {
 		}}}
 		files := unlinkedFiles{forgotten: make(chan hemera.DiskID, 1)}
 		e := New(Options{Files: files, Removals: files, Findings: files, Cluster: c, Orders: orders.New()})
-		r := newRemover(e)
+		r := newRemover(e.base, e.room)
 		step := func() {
 			if _, err := r.Step(t.Context()); err != nil {
 				t.Fatal(err)

@@ -5,6 +5,7 @@ import (
 	"sync"
 	"time"
 
+	"hemera/maint/move"
 	"hemera/rules/layout"
 	"hemera/words/errs"
 	"hemera/words/hemera"
@@ -12,12 +13,17 @@ import (
 
 // repairer makes the missing pieces of incomplete files.
 type repairer struct {
-	engine *Engine
-	job    *job      // one for all files, as long as the engine lives
-	pause  time.Time // used by Step alone: nothing could be made lately, and wake-ups do not change that
+	base  *base
+	job   *job      // one for all files, as long as the engine lives
+	pause time.Time // used by Step alone: nothing could be made lately, and wake-ups do not change that
 
 	mu    sync.Mutex
 	known left // guarded by mu: what the last look at the whole list found
+}
+
+// newRepairer makes a repairer, whose job lasts as long as the engine.
+func newRepairer(b *base) *repairer {
+	return &repairer{base: b, job: newJob("repair", 0, b.Now)}
 }
 
 // left is what there is to do.
@@ -59,15 +65,15 @@ func (r *repairer) Name() string { return "repair" }
 // Step goes over all incomplete files, the most endangered first, and makes one missing piece of each. It rests when nothing could be made.
 func (r *repairer) Step(ctx context.Context) (time.Duration, error) {
 	// Each commit of an incomplete file wakes the workers, which would make a full cluster plan all files in vain.
-	if left := r.pause.Sub(r.engine.Now()); left > 0 {
+	if left := r.pause.Sub(r.base.Now()); left > 0 {
 		return left, nil
 	}
 	r.job.again("")
-	p := newSweep(r.engine, r.job)
+	p := newSweep(r.base, r.job)
 	// Each pass begins the count again. The last one that reached the end of the list has the newest.
 	var seen left
 	list := func(after hemera.FileID) ([]hemera.Entry, error) {
-		entries, err := r.engine.Files.Incomplete(ctx, after, pageFiles)
+		entries, err := r.base.Files.Incomplete(ctx, after, pageFiles)
 		if after == 0 {
 			seen = left{}
 		}
@@ -79,14 +85,14 @@ func (r *repairer) Step(ctx context.Context) (time.Duration, error) {
 		}
 		return entries, err
 	}
-	moves := func(e hemera.Entry) []moveSpec {
+	moves := func(e hemera.Entry) []move.Spec {
 		if m := layout.Missing(e.Layout, e.Size, e.Pieces); len(m) > 0 {
 			// One at a time: where the next goes depends on where this went.
-			return []moveSpec{{index: m[0]}}
+			return []move.Spec{{Index: m[0]}}
 		}
 		return nil
 	}
-	if err := (&triage{engine: r.engine, sweep: p, list: list, moves: moves}).run(ctx); err != nil {
+	if err := (&triage{base: r.base, sweep: p, list: list, moves: moves}).run(ctx); err != nil {
 		_, _ = p.wait()
 		return stallRest, err
 	}
@@ -94,7 +100,7 @@ func (r *repairer) Step(ctx context.Context) (time.Duration, error) {
 	switch {
 	case err != nil && moved == 0:
 		r.job.set("stalled", errs.Reason(err, ""))
-		r.pause = r.engine.Now().Add(stallRest)
+		r.pause = r.base.Now().Add(stallRest)
 		return stallRest, nil
 	// Files that lack several pieces are listed again: the next step makes the next piece of each.
 	case moved > 0:
@@ -115,7 +121,7 @@ func (r *repairer) listJobs(ctx context.Context) (list []hemera.JobStatus, err e
 
 // status is the job if it has anything to show. Up to a page of what is left is counted now; of more the last pass knows.
 func (r *repairer) status(ctx context.Context) (hemera.JobStatus, bool, error) {
-	entries, err := r.engine.Files.Incomplete(ctx, 0, pageFiles)
+	entries, err := r.base.Files.Incomplete(ctx, 0, pageFiles)
 	var now left
 	for _, e := range entries {
 		now.add(e)

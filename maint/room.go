@@ -7,7 +7,6 @@ import (
 	"sync"
 	"time"
 
-	"hemera/words/errs"
 	"hemera/words/hemera"
 )
 
@@ -23,7 +22,7 @@ const (
 // due lists pieces that the disk is to remove now: those whose time is over or that never had any, else
 // the oldest of those that it holds too many of.
 func (r *remover) due(ctx context.Context, v *hemera.View, d hemera.Disk) (pieces []hemera.PieceID, holds bool, err error) {
-	removals := r.engine.Removals
+	removals := r.base.Removals
 	pieces, err = removals.Unlinked(ctx, d.ID, removeBatch)
 	// Pieces whose time is over come first: they may make all the room that is wanted.
 	if err != nil || len(pieces) > 0 {
@@ -33,7 +32,7 @@ func (r *remover) due(ctx context.Context, v *hemera.View, d hemera.Disk) (piece
 	if err != nil || held == 0 {
 		return nil, false, err
 	}
-	if n := max(surplus(v, d, held, bytes), portion(r.engine.room.wanted(d.ID, r.engine.Now())-d.Free, held, bytes)); n > 0 {
+	if n := max(surplus(v, d, held, bytes), portion(r.room.wanted(d.ID, r.base.Now())-d.Free, held, bytes)); n > 0 {
 		pieces, err = removals.Held(ctx, d.ID, int(min(n, removeBatch)))
 	}
 	return pieces, true, err
@@ -76,30 +75,6 @@ type room struct {
 type wish struct {
 	bytes int64
 	until time.Time
-}
-
-// MakeRoom has held pieces go from disks that could take so many bytes without them. It reports whether there is such
-// a disk: the caller tries again soon.
-func (e *Engine) MakeRoom(ctx context.Context, disks []hemera.Disk, bytes int64) (bool, error) {
-	found := false
-	for _, d := range disks {
-		// It has room already, so held pieces are not what keeps the write from it.
-		if d.Free >= bytes {
-			continue
-		}
-		_, held, err := e.Removals.DiskHeld(ctx, d.ID)
-		if err != nil {
-			return false, errs.Wrap(err, "maint.MakeRoom", "disk "+d.ID.String())
-		}
-		if d.Free+held >= bytes {
-			found = true
-			e.room.wish(d.ID, bytes, e.Now())
-		}
-	}
-	if found {
-		e.Wake()
-	}
-	return found, nil
 }
 
 // wish notes that so many bytes shall be free on the disk. Disks are few, so the table is.

@@ -19,20 +19,20 @@ const straysMax = 64
 // Strays asks every disk for pieces of one file id that the namespace does not have: those which an audit
 // calls newer, moved or orphan. Disks that do not answer are left out; silent counts them.
 func (ck *checker) Strays(ctx context.Context, id hemera.FileID) (found []hemera.Stray, silent int, err error) {
-	now, _, err := ck.engine.Files.Resolve(ctx, id)
+	now, _, err := ck.base.Files.Resolve(ctx, id)
 	if err != nil && !errors.Is(err, errs.NotFound) {
 		return nil, 0, err
 	}
 	var mu sync.Mutex
 	g := &errgroup.Group{}
 	g.SetLimit(auditsAtOnce)
-	for _, d := range ck.engine.Cluster.View().Disks {
-		g.Go(ck.engine.Panics.Func("maint.Strays", about(id), func() error {
+	for _, d := range ck.base.Cluster.View().Disks {
+		g.Go(ck.base.Panics.Func("maint.Strays", about(id), func() error {
 			var stats []hemera.PieceStat
 			// A disk that cannot be asked counts as silent, like one that does not answer.
 			err := error(errs.Unavailable)
 			if d.Readable() {
-				stats, err = ck.engine.auditor.inventory(ctx, d, before(hemera.PieceID{File: id}), straysMax)
+				stats, err = ck.base.inventory(ctx, d, before(hemera.PieceID{File: id}), straysMax)
 			}
 			mu.Lock()
 			defer mu.Unlock()
@@ -60,7 +60,7 @@ func (ck *checker) Strays(ctx context.Context, id hemera.FileID) (found []hemera
 // strayTag is what an audit calls a piece that the namespace does not have.
 func (ck *checker) strayTag(now hemera.Entry, disk hemera.DiskID, s hemera.PieceStat) string {
 	switch {
-	case !ck.engine.Findings.NewerThanRestore(s.ID, s.Sealed):
+	case !ck.base.Findings.NewerThanRestore(s.ID, s.Sealed):
 		return tagOrphan
 	case now.ID == s.ID.File && now.Gen == s.ID.Gen && now.Size == s.FileSize && !slices.ContainsFunc(now.Pieces, func(p hemera.Piece) bool { return p.Disk == disk }):
 		return tagMoved

@@ -18,12 +18,12 @@ type suspects struct {
 	after time.Duration // how long the manager must have known a piece; not changed after New
 
 	mu    sync.Mutex
-	first map[copyKey]time.Time       // when it was found first, by the manager's clock
-	again map[hemera.DiskID]time.Time // when a disk is to be looked at again
+	first map[hemera.BadPiece]time.Time // when it was found first, by the manager's clock
+	again map[hemera.DiskID]time.Time   // when a disk is to be looked at again
 }
 
 // proven reports whether the piece was found long enough ago, and remembers it if not.
-func (s *suspects) proven(k copyKey, now time.Time) bool {
+func (s *suspects) proven(k hemera.BadPiece, now time.Time) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	first, ok := s.first[k]
@@ -36,19 +36,19 @@ func (s *suspects) proven(k copyKey, now time.Time) bool {
 	case !ok:
 		first = now
 		if s.first == nil {
-			s.first = map[copyKey]time.Time{}
+			s.first = map[hemera.BadPiece]time.Time{}
 		}
 		s.first[k] = first
 	}
-	s.lookAt(k.disk, first.Add(s.after))
+	s.lookAt(k.Disk, first.Add(s.after))
 	return false
 }
 
 // busy remembers that a piece could not be looked at for now.
-func (s *suspects) busy(k copyKey, now time.Time) {
+func (s *suspects) busy(k hemera.BadPiece, now time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.lookAt(k.disk, now.Add(s.after))
+	s.lookAt(k.Disk, now.Add(s.after))
 }
 
 // lookAt has the disk looked at again, at that time or sooner. mu is held.
@@ -81,7 +81,7 @@ func (s *suspects) next(disk hemera.DiskID) time.Time {
 }
 
 // drop forgets a piece.
-func (s *suspects) drop(k copyKey) {
+func (s *suspects) drop(k hemera.BadPiece) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.first, k)

@@ -9,7 +9,7 @@ import (
 
 func TestSuspectsAreProvenByTheManagersClock(t *testing.T) {
 	s, now := suspects{after: time.Hour}, time.Unix(1_700_000_000, 0)
-	k := copyKey{3, hemera.PieceID{File: 7, Gen: 1}}
+	k := hemera.BadPiece{Disk: 3, Piece: hemera.PieceID{File: 7, Gen: 1}}
 	if s.proven(k, now) || s.proven(k, now.Add(59*time.Minute)) {
 		t.Error("proven too early")
 	}
@@ -24,7 +24,7 @@ func TestSuspectsAreProvenByTheManagersClock(t *testing.T) {
 		t.Error("proven after it was dropped")
 	}
 	for i := range hemera.FileID(suspectsMax + 5) {
-		s.proven(copyKey{3, hemera.PieceID{File: 100 + i}}, now)
+		s.proven(hemera.BadPiece{Disk: 3, Piece: hemera.PieceID{File: 100 + i}}, now)
 	}
 	if len(s.first) != suspectsMax {
 		t.Errorf("%d are remembered", len(s.first))

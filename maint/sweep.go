@@ -5,6 +5,7 @@ import (
 	"errors"
 	"sync"
 
+	"hemera/maint/move"
 	"hemera/rules/layout"
 	"hemera/words/errs"
 	"hemera/words/hemera"
@@ -13,10 +14,10 @@ import (
 // sweep relocates many pieces at once for one job. The limiter bounds the copies; slots bound the
 // goroutines that wait for it.
 type sweep struct {
-	engine *Engine       // that relocates
-	job    *job          // that counts
-	slots  chan struct{} // as many as copies may be under way at all
-	group  sync.WaitGroup
+	base  *base         // that relocates
+	job   *job          // that counts
+	slots chan struct{} // as many as copies may be under way at all
+	group sync.WaitGroup
 
 	mu      sync.Mutex
 	moved   int   // pieces
@@ -25,16 +26,16 @@ type sweep struct {
 }
 
 // newSweep begins one pass over the files of a job.
-func newSweep(e *Engine, j *job) *sweep {
+func newSweep(e *base, j *job) *sweep {
 	// More goroutines than copies could only wait; fewer would leave places of the limiter unused.
-	return &sweep{engine: e, job: j, slots: make(chan struct{}, copiesTotal)}
+	return &sweep{base: e, job: j, slots: make(chan struct{}, move.CopiesTotal)}
 }
 
 // relocate begins one relocation, when there is a slot. A piece that failed lately for want of good data fails again with the
 // same words, unless more of its file can be read since.
-func (p *sweep) relocate(ctx context.Context, entry hemera.Entry, w moveSpec) {
-	id, from := hemera.PieceID{File: entry.ID, Gen: entry.Gen, Index: w.index}, readable(p.engine.Cluster.View(), entry)
-	if b, held := p.engine.setbacks.holds(id, from, p.engine.Now()); held {
+func (p *sweep) relocate(ctx context.Context, entry hemera.Entry, w move.Spec) {
+	id, from := hemera.PieceID{File: entry.ID, Gen: entry.Gen, Index: w.Index}, readable(p.base.Cluster.View(), entry)
+	if b, held := p.base.setbacks.holds(id, from, p.base.Now()); held {
 		p.fail(b.err)
 		return
 	}
@@ -43,12 +44,12 @@ func (p *sweep) relocate(ctx context.Context, entry hemera.Entry, w moveSpec) {
 	case <-ctx.Done():
 		return
 	}
-	p.engine.Panics.Go(&p.group, "maint.Relocate", about(entry.ID), func() {
+	p.base.Panics.Go(&p.group, "maint.Relocate", about(entry.ID), func() {
 		defer func() { <-p.slots }()
-		part := p.job.begin(layout.PieceSize(entry.Layout, entry.Size, w.index))
+		part := p.job.begin(layout.PieceSize(entry.Layout, entry.Size, w.Index))
 		// Bytes are counted while they are copied, so that the rate of a few large files is smooth.
-		w.watch = part.to
-		bytes, err := p.engine.relocate(ctx, entry, w)
+		w.Watch = part.to
+		bytes, err := p.base.mover.Relocate(ctx, entry, w)
 		counted := part.end()
 		switch {
 		case err == nil:
@@ -56,7 +57,7 @@ func (p *sweep) relocate(ctx context.Context, entry hemera.Entry, w moveSpec) {
 		case inUse(err) || ctx.Err() != nil:
 			// The file changed or is held, or the job ended: the next pass sees what is left.
 		case isBad(err), errs.KindOf(err) == errs.Internal: // a defect here or at a node would meet the file again
-			p.engine.setbacks.add(id, from, err, p.engine.Now())
+			p.base.setbacks.add(id, from, err, p.base.Now())
 			p.fail(err)
 		default:
 			p.fail(err)
@@ -65,7 +66,7 @@ func (p *sweep) relocate(ctx context.Context, entry hemera.Entry, w moveSpec) {
 }
 
 // all relocates what is to be done for each file of a list, in the list's order.
-func (p *sweep) all(ctx context.Context, list func(hemera.FileID) ([]hemera.Entry, error), moves func(hemera.Entry) []moveSpec) error {
+func (p *sweep) all(ctx context.Context, list func(hemera.FileID) ([]hemera.Entry, error), moves func(hemera.Entry) []move.Spec) error {
 	// A page at a time, so that memory does not grow with the disk.
 	var after hemera.FileID
 	for ctx.Err() == nil && !p.hopeless() {
@@ -88,7 +89,7 @@ func (p *sweep) all(ctx context.Context, list func(hemera.FileID) ([]hemera.Entr
 
 // each looks at one file of a list. One whose look panics fails, and the pass goes on behind it.
 func (p *sweep) each(e hemera.Entry, look func()) {
-	err := p.engine.Panics.Do("maint.Look", about(e.ID), func() error { look(); return nil })
+	err := p.base.Panics.Do("maint.Look", about(e.ID), func() error { look(); return nil })
 	if err != nil {
 		p.fail(err)
 	}

@@ -51,7 +51,7 @@ var uncontained = map[string]string{
 	// Nothing that panics: it waits, closes, cancels or looks at a clock.
 	"process/daemon/port.go: runWithin":      "it closes, at the end of the process",
 	"disk/bounded/device.go: watch":          "it looks at a clock and a table",
-	"maint/move.go: lasting":                 "it waits",
+	"maint/move/mover.go: Lasting":           "it waits",
 	"doors/xrd/server.go: Serve":             "it closes the listener",
 	"doors/admin/through.go: RoundTrip":      "the client's side, in commands",
 	"platform/link/mux.go: admit":            "it looks at one byte",

@@ -1,4 +1,4 @@
-package maint
+package move
 
 import (
 	"context"
@@ -12,7 +12,7 @@ import (
 	"hemera/words/hemera"
 )
 
-// copyLimiter bounds the copies under way from and to one disk and in total, knows which they are, and locks files against
+// Limiter bounds the copies under way from and to one disk and in total, knows which they are, and locks files against
 // two relocations at once.
 //
 // Copies are counted in units, so that a disk takes more small pieces at once than large ones: what a small piece costs is
@@ -21,8 +21,8 @@ import (
 // Copies that find no room wait in line, the most urgent first. A copy that ends frees its places, and one waiter at a time
 // looks whether it can use them: the plan depends on the file, so not every waiter can. A waiter that cannot passes the turn
 // on. Plans are made without the lock, on a copy of the loads, and are checked again before they are counted.
-type copyLimiter struct {
-	perDisk, total int // units of a disk, and copies; set by newCopyLimiter
+type Limiter struct {
+	perDisk, total int // units of a disk, and copies; set by newLimiter
 
 	mu      sync.Mutex
 	load    map[hemera.DiskID]int           // units of the copies from and to each disk; none is 0
@@ -34,6 +34,14 @@ type copyLimiter struct {
 	waiters []*copyWaiter                   // the most urgent first, among equals the oldest
 }
 
+const (
+	// CopiesPerDisk bounds the large copies under way from and to one disk: bounds by disk keep a spinning disk usable for clients.
+	// Of small pieces a disk takes four times as many.
+	CopiesPerDisk = 8
+	// CopiesTotal bounds all copies under way, and so goroutines and orders in the manager.
+	CopiesTotal = 512
+)
+
 // The units of one copy at its destination and at each disk that it reads.
 const (
 	unitsSmall = 1
@@ -42,21 +50,21 @@ const (
 	smallPiece = 1 << 20
 )
 
-// urgency orders the copies that wait: the lower number goes first. The copies of files that are short of pieces are as
+// Urgency orders the copies that wait: the lower number goes first. The copies of files that are short of pieces are as
 // urgent as the number of pieces that the file can still lose, and come before all others.
-type urgency int
+type Urgency int
 
 // Copies of files that lack nothing.
 const (
-	urgencyDrain urgency = iota + hemera.PiecesMax
-	urgencyBalance
+	UrgencyDrain Urgency = iota + hemera.PiecesMax
+	UrgencyBalance
 )
 
 // copyWaiter is a copy that waits for room.
 type copyWaiter struct {
 	turn  chan struct{} // buffered one
 	tried uint64        // what freed was when it was given its last turn
-	class urgency
+	class Urgency
 }
 
 // copyKey names a copy under way: a piece and where it goes.
@@ -65,21 +73,21 @@ type copyKey struct {
 	piece hemera.PieceID
 }
 
-// newCopyLimiter bounds copies to perDisk units for each disk and total for all.
-func newCopyLimiter(perDisk, total int) *copyLimiter {
-	return &copyLimiter{perDisk: perDisk, total: total, load: map[hemera.DiskID]int{}, moving: newTraffic(),
+// newLimiter bounds copies to perDisk units for each disk and total for all.
+func newLimiter(perDisk, total int) *Limiter {
+	return &Limiter{perDisk: perDisk, total: total, load: map[hemera.DiskID]int{}, moving: newTraffic(),
 		under: map[copyKey]int64{}, files: map[hemera.FileID]chan struct{}{}}
 }
 
-// planCopy plans a move. full are disks that take no more copies now; load is how many units each disk has. It fails with
+// planFunc plans a move. full are disks that take no more copies now; load is how many units each disk has. It fails with
 // NoSpace when no disk is left, and with Overloaded when no disk is left to read from.
-type planCopy func(full []hemera.DiskID, load map[hemera.DiskID]int) (plannedMove, error)
+type planFunc func(full []hemera.DiskID, load map[hemera.DiskID]int) (Plan, error)
 
 // acquire plans a move until there is one whose disks have room for another copy, and counts it until
-// [copyLimiter.release]. It waits while all disks that would do are full, and behind copies that are more urgent. It fails
+// [Limiter.release]. It waits while all disks that would do are full, and behind copies that are more urgent. It fails
 // like the plan if no disk is full, and when ctx ends.
-func (l *copyLimiter) acquire(ctx context.Context, class urgency, plan planCopy) (plannedMove, error) {
-	var m plannedMove
+func (l *Limiter) acquire(ctx context.Context, class Urgency, plan planFunc) (Plan, error) {
+	var m Plan
 	freed, wait := l.mustWait(class)
 	if !wait {
 		var err error
@@ -93,7 +101,7 @@ func (l *copyLimiter) acquire(ctx context.Context, class urgency, plan planCopy)
 		select {
 		case <-w.turn:
 		case <-ctx.Done():
-			return plannedMove{}, ctx.Err()
+			return Plan{}, ctx.Err()
 		}
 		m, wait, err := l.try(class, plan)
 		if !wait {
@@ -105,7 +113,7 @@ func (l *copyLimiter) acquire(ctx context.Context, class urgency, plan planCopy)
 }
 
 // used ends the turn of a waiter. A large copy that ended makes room for several small ones: the next gets a turn, too.
-func (l *copyLimiter) used(m plannedMove, err error) {
+func (l *Limiter) used(m Plan, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	// Without a plan the turn was for nothing, and all that was free still is.
@@ -119,14 +127,14 @@ func (l *copyLimiter) used(m plannedMove, err error) {
 
 // mustWait reports whether copies that are as urgent wait already: room that there is goes to them first. freed is how many
 // copies have ended.
-func (l *copyLimiter) mustWait(class urgency) (freed uint64, wait bool) {
+func (l *Limiter) mustWait(class Urgency) (freed uint64, wait bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.freed, len(l.waiters) > 0 && l.waiters[0].class <= class
 }
 
 // try plans once. wait reports that there was no room, and may be later.
-func (l *copyLimiter) try(class urgency, plan planCopy) (m plannedMove, wait bool, err error) {
+func (l *Limiter) try(class Urgency, plan planFunc) (m Plan, wait bool, err error) {
 	for {
 		full, load, room := l.now(class)
 		if !room {
@@ -145,7 +153,7 @@ func (l *copyLimiter) try(class urgency, plan planCopy) (m plannedMove, wait boo
 }
 
 // now returns the full disks and the loads. room is false when no copy at all may begin.
-func (l *copyLimiter) now(class urgency) (full []hemera.DiskID, load map[hemera.DiskID]int, room bool) {
+func (l *Limiter) now(class Urgency) (full []hemera.DiskID, load map[hemera.DiskID]int, room bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if len(l.under) >= l.total {
@@ -155,10 +163,10 @@ func (l *copyLimiter) now(class urgency) (full []hemera.DiskID, load map[hemera.
 }
 
 // count counts a planned move, if its disk still has room.
-func (l *copyLimiter) count(class urgency, m plannedMove) bool {
+func (l *Limiter) count(class Urgency, m Plan) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if len(l.under) >= l.total || l.load[m.add.Disk] >= l.limit(class) {
+	if len(l.under) >= l.total || l.load[m.Add.Disk] >= l.limit(class) {
 		return false
 	}
 	// The last copy of a disk may go beyond its limit by a part: a large one would else wait for ever behind small ones.
@@ -169,10 +177,10 @@ func (l *copyLimiter) count(class urgency, m plannedMove) bool {
 }
 
 // weigh adds the units of the move to the loads of its disks, times sign. mu is held.
-func (l *copyLimiter) weigh(m plannedMove, sign int) {
+func (l *Limiter) weigh(m Plan, sign int) {
 	// The same for a disk that is read as for the one that is written: each moves all the bytes of a piece.
 	units := sign * m.units()
-	for _, t := range append(m.reads(), m.add) {
+	for _, t := range append(m.reads(), m.Add) {
 		// Loads that are 0 are removed: the table has disks with copies only, however many the cluster ever had.
 		if l.load[t.Disk] += units; l.load[t.Disk] <= 0 {
 			delete(l.load, t.Disk)
@@ -181,7 +189,7 @@ func (l *copyLimiter) weigh(m plannedMove, sign int) {
 }
 
 // arrived says how many bytes of the piece that a copy makes are there. What has arrived is no load of the links any more.
-func (l *copyLimiter) arrived(m plannedMove, bytes int64) {
+func (l *Limiter) arrived(m Plan, bytes int64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	// A report may be late, of a copy that has ended, or of one that began again.
@@ -193,7 +201,7 @@ func (l *copyLimiter) arrived(m plannedMove, bytes int64) {
 }
 
 // traffic is what the copies under way have nodes send and receive.
-func (l *copyLimiter) traffic() traffic {
+func (l *Limiter) traffic() traffic {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.moving.clone()
@@ -201,18 +209,18 @@ func (l *copyLimiter) traffic() traffic {
 
 // limit is how many units a disk takes of copies that are so urgent. Files that can lose no more pieces find a part that
 // others cannot fill, and balancing takes half: the rest is there at once for what begins later and is more urgent.
-func (l *copyLimiter) limit(class urgency) int {
+func (l *Limiter) limit(class Urgency) int {
 	switch {
 	case class == 0:
 		return l.perDisk + l.perDisk/4
-	case class >= urgencyBalance:
+	case class >= UrgencyBalance:
 		return max(1, l.perDisk/2)
 	}
 	return l.perDisk
 }
 
 // full lists the disks that take no more copies of the class. mu is held.
-func (l *copyLimiter) full(class urgency) (ids []hemera.DiskID) {
+func (l *Limiter) full(class Urgency) (ids []hemera.DiskID) {
 	limit := l.limit(class)
 	for id, n := range l.load {
 		if n >= limit {
@@ -223,7 +231,7 @@ func (l *copyLimiter) full(class urgency) (ids []hemera.DiskID) {
 }
 
 // release ends a move, and gives the first waiter a turn.
-func (l *copyLimiter) release(m plannedMove) {
+func (l *Limiter) release(m Plan) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.moving.add(m, -l.under[m.key()])
@@ -236,7 +244,7 @@ func (l *copyLimiter) release(m plannedMove) {
 
 // join puts a waiter into the line, behind all that are as urgent. freed is what the waiter knows of: if a copy has ended
 // since, it gets a turn at once.
-func (l *copyLimiter) join(class urgency, freed uint64) *copyWaiter {
+func (l *Limiter) join(class Urgency, freed uint64) *copyWaiter {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	w := &copyWaiter{turn: make(chan struct{}, 1), tried: freed, class: class}
@@ -256,7 +264,7 @@ func (l *copyLimiter) join(class urgency, freed uint64) *copyWaiter {
 }
 
 // leave takes a waiter out of the line. A turn that it was given and did not use goes to the next.
-func (l *copyLimiter) leave(w *copyWaiter) {
+func (l *Limiter) leave(w *copyWaiter) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.waiters = slices.DeleteFunc(l.waiters, func(o *copyWaiter) bool { return o == w })
@@ -268,14 +276,14 @@ func (l *copyLimiter) leave(w *copyWaiter) {
 }
 
 // passOn gives the next waiter a turn that this one could not use.
-func (l *copyLimiter) passOn() {
+func (l *Limiter) passOn() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.next()
 }
 
 // next gives a turn to the first waiter that has had none since the last copy ended. mu is held.
-func (l *copyLimiter) next() {
+func (l *Limiter) next() {
 	for _, w := range l.waiters {
 		if w.tried < l.freed {
 			w.tried = l.freed
@@ -289,9 +297,9 @@ func (l *copyLimiter) next() {
 	l.spare = 0 // nobody can use it now
 }
 
-// lockFile locks a file for one relocation, or for the removal of an orphan: two relocations at once could put two of its
+// LockFile locks a file for one relocation, or for the removal of an orphan: two relocations at once could put two of its
 // pieces on one disk. It does not wait, and reports whether the file is locked now for the caller.
-func (l *copyLimiter) lockFile(id hemera.FileID) bool {
+func (l *Limiter) LockFile(id hemera.FileID) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if _, locked := l.files[id]; locked {
@@ -301,16 +309,16 @@ func (l *copyLimiter) lockFile(id hemera.FileID) bool {
 	return true
 }
 
-// unlockFile ends what lockFile began.
-func (l *copyLimiter) unlockFile(id hemera.FileID) {
+// UnlockFile ends what LockFile began.
+func (l *Limiter) UnlockFile(id hemera.FileID) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	close(l.files[id])
 	delete(l.files, id)
 }
 
-// awaitFile waits until the lock of a file ends, or ctx does, whose error it returns. Another may have locked the file again.
-func (l *copyLimiter) awaitFile(ctx context.Context, id hemera.FileID) error {
+// AwaitFile waits until the lock of a file ends, or ctx does, whose error it returns. Another may have locked the file again.
+func (l *Limiter) AwaitFile(ctx context.Context, id hemera.FileID) error {
 	l.mu.Lock()
 	held := l.files[id]
 	l.mu.Unlock()
@@ -325,33 +333,33 @@ func (l *copyLimiter) awaitFile(ctx context.Context, id hemera.FileID) error {
 	}
 }
 
-// fileLocked reports whether a piece of the file is being relocated.
-func (l *copyLimiter) fileLocked(id hemera.FileID) bool {
+// FileLocked reports whether a piece of the file is being relocated.
+func (l *Limiter) FileLocked(id hemera.FileID) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	_, locked := l.files[id]
 	return locked
 }
 
-// busy is how many copies are under way, and how many disks take no more of them.
-func (l *copyLimiter) busy() (copies, full int) {
+// Busy returns how many copies are under way, and how many disks take no more of them.
+func (l *Limiter) Busy() (copies, full int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return len(l.under), len(l.full(urgencyDrain))
+	return len(l.under), len(l.full(UrgencyDrain))
 }
 
 // key names the copy that the move makes.
-func (m plannedMove) key() copyKey {
-	return copyKey{m.add.Disk, hemera.PieceID{File: m.entry.ID, Gen: m.entry.Gen, Index: m.add.Index}}
+func (m Plan) key() copyKey {
+	return copyKey{m.Add.Disk, hemera.PieceID{File: m.Entry.ID, Gen: m.Entry.Gen, Index: m.Add.Index}}
 }
 
 // bytes is the size of the piece that the copy makes.
-func (m plannedMove) bytes() int64 {
-	return layout.PieceSize(m.entry.Layout, m.entry.Size, m.add.Index)
+func (m Plan) bytes() int64 {
+	return layout.PieceSize(m.Entry.Layout, m.Entry.Size, m.Add.Index)
 }
 
 // units is what the copy costs at each of its disks.
-func (m plannedMove) units() int {
+func (m Plan) units() int {
 	if m.bytes() <= smallPiece {
 		return unitsSmall
 	}
@@ -359,14 +367,14 @@ func (m plannedMove) units() int {
 }
 
 // reads is what the copy reads: the piece with the same bytes, or as many as it is computed from.
-func (m plannedMove) reads() []hemera.Target {
+func (m Plan) reads() []hemera.Target {
 	need := 1
-	if m.entry.Layout.Coded() {
+	if m.Entry.Layout.Coded() {
 		// A drain copies the piece as it is; only a lost one is computed.
-		if i := slices.IndexFunc(m.sources, func(t hemera.Target) bool { return t.Index == m.add.Index }); i >= 0 {
-			return slices.Clone(m.sources[i : i+1])
+		if i := slices.IndexFunc(m.Sources, func(t hemera.Target) bool { return t.Index == m.Add.Index }); i >= 0 {
+			return slices.Clone(m.Sources[i : i+1])
 		}
-		need = layout.Needed(m.entry.Layout, m.entry.Size)
+		need = layout.Needed(m.Entry.Layout, m.Entry.Size)
 	}
-	return slices.Clone(m.sources[:min(need, len(m.sources))])
+	return slices.Clone(m.Sources[:min(need, len(m.Sources))])
 }

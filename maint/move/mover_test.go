@@ -1,4 +1,4 @@
-package maint
+package move
 
 import (
 	"context"
@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"hemera/maint/orders"
 	"hemera/words/errs"
@@ -28,12 +29,12 @@ func (s *signed) MintFor(c hemera.Capability, also ...hemera.NodeID) (string, er
 func TestACopyOrderHasAPathThatPiecesTake(t *testing.T) {
 	for _, length := range []int{0, 10, hemera.PathMax, hemera.PathMax + 1, 3 * hemera.PathMax} {
 		s := &signed{}
-		e := New(Options{Signer: s})
+		e := New(Options{Signer: s, Now: time.Now})
 		path := strings.Repeat("p", length)
 		if length > 2 {
 			path = path[:length-2] + "/f"
 		}
-		if _, err := e.copyOrder(plannedMove{entry: hemera.Entry{Name: "f"}, path: path}); err != nil {
+		if _, err := e.CopyOrder(Plan{Entry: hemera.Entry{Name: "f"}, Path: path}); err != nil {
 			t.Fatal(err)
 		}
 		if got := s.Path; len(got) != min(length, hemera.PathMax) || !strings.HasSuffix(path, got) {
@@ -45,8 +46,8 @@ func TestACopyOrderHasAPathThatPiecesTake(t *testing.T) {
 // The node that copies verifies the capability too, and is none of its sources.
 func TestACopyOrderIsForItsDestinationToo(t *testing.T) {
 	s := &signed{}
-	e := New(Options{Signer: s})
-	if _, err := e.copyOrder(plannedMove{entry: hemera.Entry{Name: "f"}, path: "/f", add: hemera.Target{Node: 7}}); err != nil {
+	e := New(Options{Signer: s, Now: time.Now})
+	if _, err := e.CopyOrder(Plan{Entry: hemera.Entry{Name: "f"}, Path: "/f", Add: hemera.Target{Node: 7}}); err != nil {
 		t.Fatal(err)
 	}
 	if len(s.also) != 1 || s.also[0] != 7 {
@@ -54,11 +55,21 @@ func TestACopyOrderIsForItsDestinationToo(t *testing.T) {
 	}
 }
 
+// viewOnly is a cluster that does not change.
+type viewOnly struct{ view *hemera.View }
+
+func (c viewOnly) View() *hemera.View { return c.view }
+
+func noWriters(hemera.DiskID) int { return 0 }
+
+func newMover(files leavingFiles, view hemera.View) *Mover {
+	return New(Options{Files: files, Removals: files, Cluster: viewOnly{&view}, Writers: noWriters, Now: time.Now})
+}
+
 // leavingFiles has disks that are still to remove every piece.
 type leavingFiles struct {
 	Files
 	Removals
-	Findings
 	disks []hemera.DiskID
 }
 
@@ -80,18 +91,18 @@ func TestAPieceGoesToNoDiskThatIsToRemoveIt(t *testing.T) {
 	}
 	entry := hemera.Entry{ID: 7, Gen: 1, Kind: hemera.KindFile, Size: 10, Space: "default", Layout: hemera.Replica(1), Pieces: []hemera.Piece{{Disk: 1}}}
 	for seed := range uint64(50) {
-		e := New(Options{Files: leavingFiles{disks: []hemera.DiskID{2, 3}}, Removals: leavingFiles{disks: []hemera.DiskID{2, 3}}, Findings: leavingFiles{disks: []hemera.DiskID{2, 3}}, Cluster: &viewOnly{view: view}})
-		m, err := e.choose(t.Context(), entry, moveSpec{drop: entry.Pieces, seed: seed})
-		if err != nil || m.add.Disk != 4 {
-			t.Fatalf("disk %d was chosen, %v", m.add.Disk, err)
+		e := newMover(leavingFiles{disks: []hemera.DiskID{2, 3}}, view)
+		m, err := e.choose(t.Context(), entry, Spec{Drop: entry.Pieces, Seed: seed})
+		if err != nil || m.Add.Disk != 4 {
+			t.Fatalf("disk %d was chosen, %v", m.Add.Disk, err)
 		}
-		e.copies.release(m)
-		if len(e.copies.under)+len(e.copies.load) > 0 {
-			t.Fatal("the gate counts a move that is over")
+		e.release(m)
+		if len(e.under)+len(e.load) > 0 {
+			t.Fatal("the limiter counts a move that is over")
 		}
 	}
-	e := New(Options{Files: leavingFiles{disks: []hemera.DiskID{2, 3, 4}}, Removals: leavingFiles{disks: []hemera.DiskID{2, 3, 4}}, Findings: leavingFiles{disks: []hemera.DiskID{2, 3, 4}}, Cluster: &viewOnly{view: view}})
-	_, err := e.choose(t.Context(), entry, moveSpec{drop: entry.Pieces})
+	e := newMover(leavingFiles{disks: []hemera.DiskID{2, 3, 4}}, view)
+	_, err := e.choose(t.Context(), entry, Spec{Drop: entry.Pieces})
 	if !errors.Is(err, errs.NoSpace) || !strings.Contains(err.Error(), "still to remove") {
 		t.Errorf("with nowhere to go: %v", err)
 	}
@@ -128,27 +139,30 @@ func TestACopyOfADrainThatIsCalledOffIsRecorded(t *testing.T) {
 				})
 			}
 			files := &recordedMoves{entry: hemera.Entry{ID: 7, Gen: 1, Kind: hemera.KindFile, Size: 10, Space: "default", Layout: hemera.Replica(1), Pieces: []hemera.Piece{{Disk: 1}}}}
-			e := New(Options{Files: files, Removals: files, Findings: files, Cluster: &viewOnly{view: view}, Orders: orders.New(), Signer: &signed{}})
+			stopping, queue := make(chan struct{}), orders.New()
+			e := New(Options{Files: files, Removals: files, Cluster: viewOnly{&view}, Orders: queue, Signer: &signed{}, Writers: noWriters, Now: time.Now, Recorded: func() {}, Stopping: stopping})
 			job, callOff := context.WithCancel(t.Context())
 			ended := make(chan error, 1)
 			go func() {
-				_, err := e.relocate(job, files.entry, moveSpec{drop: files.entry.Pieces})
+				_, err := e.Relocate(job, files.entry, Spec{Drop: files.entry.Pieces})
 				ended <- err
 			}()
-			orders, err := e.Orders.Exchange(t.Context(), 1, nil)
+			orders, err := queue.Exchange(t.Context(), 1, nil)
 			if err != nil || len(orders) != 1 || orders[0].Kind != hemera.OrderCopy {
 				t.Fatalf("%v, %v", orders, err)
 			}
 			callOff()
 			synctest.Wait()
 			if stops {
-				close(e.stopping)
+				close(stopping)
 				if err := <-ended; !errors.Is(err, context.Canceled) || files.added != nil {
 					t.Errorf("%v is recorded, %v", files.added, err)
 				}
 				return
 			}
-			exchange(t, e.Orders, hemera.OrderResult{ID: orders[0].ID, Bytes: 10})
+			if _, err := queue.Exchange(t.Context(), 1, []hemera.OrderResult{{ID: orders[0].ID, Bytes: 10}}); err != nil {
+				t.Fatal(err)
+			}
 			if err := <-ended; err != nil || !slices.Equal(files.added, []hemera.Piece{{Disk: 2}}) {
 				t.Errorf("%v is recorded, %v", files.added, err)
 			}

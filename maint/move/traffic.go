@@ -1,4 +1,4 @@
-package maint
+package move
 
 import (
 	"cmp"
@@ -26,13 +26,13 @@ func (t traffic) clone() traffic {
 }
 
 // add counts so many more bytes of the piece that a copy makes; less than none when they have arrived.
-func (t traffic) add(m plannedMove, bytes int64) {
+func (t traffic) add(m Plan, bytes int64) {
 	for _, from := range m.reads() {
-		if from.Node == m.add.Node {
+		if from.Node == m.Add.Node {
 			continue // it crosses no link
 		}
 		change(t.sends, from.Node, bytes)
-		change(t.receives, m.add.Node, bytes)
+		change(t.receives, m.Add.Node, bytes)
 	}
 }
 

@@ -1,4 +1,4 @@
-package maint
+package move
 
 import (
 	"errors"
@@ -39,8 +39,8 @@ func TestSourcesAreOnIdleNodes(t *testing.T) {
 // TestAHeldFileIsNotForgotten: who finds a file held comes again; only a file that changed is nobody's work any more.
 func TestAHeldFileIsNotForgotten(t *testing.T) {
 	e := New(Options{})
-	e.copies.lockFile(7)
-	if _, err := e.relocate(t.Context(), hemera.Entry{ID: 7}, moveSpec{}); !errors.Is(err, errs.Locked) || errors.Is(err, errs.Conflict) {
-		t.Errorf("relocate: %v", err)
+	e.LockFile(7)
+	if _, err := e.Relocate(t.Context(), hemera.Entry{ID: 7}, Spec{}); !errors.Is(err, errs.Locked) || errors.Is(err, errs.Conflict) {
+		t.Errorf("Relocate: %v", err)
 	}
 }
