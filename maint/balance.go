@@ -14,9 +14,6 @@ import (
 const (
 	// balanceRest is how often it is looked whether a space is to be balanced.
 	balanceRest = 10 * time.Second
-	// balanceDelay is how long after the engine's start nothing is balanced: disks that no node has reported yet are not in
-	// the mean, and would change it.
-	balanceDelay = time.Minute
 	// balancePause is how long a space that has nothing to move any more, and is not balanced, is left alone: by then files
 	// were written and removed. It is longer where the look took long.
 	balancePause = 10 * time.Minute

@@ -1,114 +1,126 @@
 package maint
 
 import (
+	"sync"
 	"time"
 
 	"hemera/words/hemera"
 )
 
-// show begins to show the run as a job that is at work. It is called for each plan, and whenever pieces are moved apart.
-func (r *balanceRun) show(why string) {
-	r.mu.Lock()
-	r.shows = true
-	r.mu.Unlock()
-	r.again(why)
-	r.set("running", why)
+// balanceRound is how long moves are begun on one plan.
+const balanceRound = 10 * time.Second
+
+// balanceJob is a run as admins see it, and its figures. It is safe for concurrent use.
+type balanceJob struct {
+	*job
+
+	mu      sync.Mutex
+	left    int64     // bytes by the last plan, less what was moved since; guarded by mu, as all below
+	planned time.Time // when the last plan was made: the figures in why are of then
+	size    int64     // of a piece, on the average
+	shows   bool      // there is something that an admin wants to see
+	filling bool      // a plan had something to move: smaller differences count then
+	closed  bool      // the run is over
+	made    int64     // moves that were recorded
+	before  int64     // of those, when the present plan was made
+}
+
+// newBalanceJob makes the job of a run that has not begun.
+func newBalanceJob(space string, now func() time.Time) *balanceJob {
+	j := newJob("balance", 0, now)
+	j.status.Space = space
+	return &balanceJob{job: j}
+}
+
+// show shows the run as a job that is at work. It is called for each plan, and whenever pieces are moved apart.
+func (j *balanceJob) show(why string) {
+	j.mu.Lock()
+	j.shows = true
+	j.mu.Unlock()
+	j.again(why)
+	j.set("running", why)
 }
 
 // shown reports whether the run has anything that an admin wants to see: a look that finds nothing to move has not.
-func (r *balanceRun) shown() bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.shows
+func (j *balanceJob) shown() bool {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.shows
 }
 
 // busy reports whether the run has begun to move pieces by a plan: it goes on below the threshold then.
-func (r *balanceRun) busy() bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.filling
+func (j *balanceJob) busy() bool {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.filling
 }
 
-// close is when the run has ended. The job stays, and is listed until the next run of the space has something to show.
-func (r *balanceRun) close() {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.closed = true
+// close ends the run. The job stays listed until the next run of the space has something to show.
+func (j *balanceJob) close() {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.closed = true
 }
 
 // over reports whether the run has ended.
-func (r *balanceRun) over() bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.closed
+func (j *balanceJob) over() bool {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.closed
 }
 
-// counted counts a piece that was moved.
-func (r *balanceRun) counted(c candidate) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
+// counted counts a piece of so many bytes that was moved.
+func (j *balanceJob) counted(bytes int64) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
 	// Less is left at once, and not only with the next plan: what is shown goes down evenly.
-	r.made++
-	r.left = max(0, r.left-c.size())
+	j.made++
+	j.left = max(0, j.left-bytes)
 }
 
-// nextRound is when a new plan is followed. It returns the number of moves until now. If pieces were moved by the plan
-// before, the new one may let others go that were too large for what was left of it.
-func (r *balanceRun) nextRound() int64 {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.made > r.before {
-		clear(r.passes)
+// nextRound notes that a new plan is followed. It returns the number of moves until now, and whether the plan before moved any.
+func (j *balanceJob) nextRound() (made int64, moved bool) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	moved = j.made > j.before
+	j.before, j.filling = j.made, true
+	return j.made, moved
+}
+
+// plan notes a plan: how many bytes it has left to move, and the mean size of a piece. While the reports of disks do not show
+// all moves, less seems to be left than is, as what was moved last counts twice.
+func (j *balanceJob) plan(left, size int64, settled bool) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if settled || left > j.left {
+		j.left = left
 	}
-	r.before, r.filling = r.made, true
-	return r.made
+	j.size, j.planned = size, j.now()
 }
 
-// lookAgain has all files looked at again.
-func (r *balanceRun) lookAgain() {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	clear(r.passes)
+// moves returns how many pieces were moved and recorded. A pass or a plan that does not change it moved nothing.
+func (j *balanceJob) moves() int64 {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.made
 }
 
-// pass is when the end of a disk's files was reached.
-func (r *balanceRun) pass(disk hemera.DiskID) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.passes[disk]++
-}
-
-// passed reports whether all files of a disk were looked at since the last plan that moved any. The first pass may have begun in the
-// middle of them.
-func (r *balanceRun) passed(disk hemera.DiskID) bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.passes[disk] >= 2
-}
-
-// moves is how many pieces were moved and recorded. A pass or a plan that does not change it moved nothing.
-func (r *balanceRun) moves() int64 {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.made
-}
-
-// status is the run as a job. The number of pieces that are left is an estimate, by the mean size of a piece.
-func (r *balanceRun) status() hemera.JobStatus {
-	r.mu.Lock()
+// status returns the run as a job. The number of pieces that are left is an estimate, by the mean size of a piece.
+func (j *balanceJob) status() hemera.JobStatus {
+	j.mu.Lock()
 	// Copied, as report takes the lock of the job.
-	left, size, closed, planned := r.left, max(1, r.size), r.closed, r.planned
-	r.mu.Unlock()
+	left, size, closed, planned := j.left, max(1, j.size), j.closed, j.planned
+	j.mu.Unlock()
 	// A run that waits still has what it could not move.
-	switch s, _ := r.state(); {
-	case closed && s == "done":
+	switch state, _ := j.state(); {
+	case closed && state == "done":
 		left = 0
-	case s == "running":
+	case state == "running":
 		left = max(left, size) // it is at work, so something is left, even if no plan has counted it
 	}
-	s := r.report((left+size-1)/size, left)
+	s := j.report((left+size-1)/size, left)
 	// Disks are listed with figures of now beside it.
-	if age := r.base.Now().Sub(planned).Round(time.Second); s.Why != "" && s.State != "done" && !planned.IsZero() && age > balanceRound {
+	if age := j.now().Sub(planned).Round(time.Second); s.Why != "" && s.State != "done" && !planned.IsZero() && age > balanceRound {
 		s.Why += "; these figures are of " + age.String() + " ago"
 	}
 	return s

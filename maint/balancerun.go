@@ -1,69 +1,25 @@
 package maint
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"slices"
-	"sync"
 	"time"
 
-	"hemera/maint/move"
 	"hemera/rules/balance"
-	"hemera/rules/layout"
 	"hemera/words/errs"
 	"hemera/words/hemera"
-)
-
-const (
-	// balanceCopies is how many moves of a space are under way at most.
-	balanceCopies = 64
-	// balanceRound is how long moves are begun on one plan.
-	balanceRound = 10 * time.Second
-	// balanceTick is how long a run waits for a disk that has moved as much as it may.
-	balanceTick = 100 * time.Millisecond
 )
 
 // balanceRun moves pieces of one space until the space is balanced, nothing more can be moved, or it is called off. Its
 // methods are called by one goroutine, but for status, shown, over and cancel.
 type balanceRun struct {
-	base  *base
-	space string
-	*job
+	balanceMoves
 	cancel context.CancelFunc
-	ledger *balanceLedger
-	slots  chan struct{} // as many as moves may be under way
-	group  sync.WaitGroup
-
-	places  map[hemera.DiskID]int           // of each disk, the index of its volume in the last plan
-	cursors map[hemera.DiskID]hemera.FileID // the last file that was looked at
-	queues  map[hemera.DiskID][]candidate   // of the last page
-	looked  time.Time                       // by the process's clock: when the last page was read
-	yields  time.Time                       // since when it gives way to writes; zero while it does not
-
-	mu      sync.Mutex
-	left    int64     // bytes by the last plan, less what was moved since; guarded by mu, as all below
-	planned time.Time // when the last plan was made: the figures in why are of then
-	size    int64     // of a piece, on the average
-	shows   bool      // there is something that an admin wants to see
-	filling bool      // a plan had something to move: smaller differences count then
-	closed  bool      // the run is over
-	made    int64     // moves that were recorded
-	before  int64     // of those, when the present plan was made
-	// passes is how often all files of a disk were looked at since the last plan that moved any.
-	passes map[hemera.DiskID]int
+	files  balanceFiles
+	places map[hemera.DiskID]int // of each disk, the index of its volume in the last plan
+	yields time.Time             // since when it gives way to writes; zero while it does not
 }
-
-// candidate is a piece that may be moved.
-type candidate struct {
-	entry  hemera.Entry // as its page had it; the mover reads it again
-	piece  hemera.Piece // where the page had it
-	shares bool         // with another piece of the file a node or a zone
-}
-
-// size is the bytes that the move takes.
-func (c candidate) size() int64 { return layout.PieceSize(c.entry.Layout, c.entry.Size, c.piece.Index) }
 
 // balanceEnd is how a run ended.
 type balanceEnd struct {
@@ -71,12 +27,12 @@ type balanceEnd struct {
 	stuck  bool // disks are too full, and none of their pieces can be moved
 }
 
-// newBalanceRun is a run that has not begun. ledger outlives it: what the last run moved may not be in reports yet.
-func newBalanceRun(e *base, space string, ledger *balanceLedger) *balanceRun {
-	j := newJob("balance", 0, e.Now)
-	j.status.Space = space
-	return &balanceRun{base: e, space: space, job: j, ledger: ledger, slots: make(chan struct{}, balanceCopies),
-		cursors: map[hemera.DiskID]hemera.FileID{}, queues: map[hemera.DiskID][]candidate{}, passes: map[hemera.DiskID]int{}}
+// newBalanceRun makes a run that has not begun. The ledger outlives it: what the last run moved may not be in reports yet.
+func newBalanceRun(b *base, space string, ledger *balanceLedger) *balanceRun {
+	return &balanceRun{
+		balanceMoves: balanceMoves{base: b, space: space, balanceJob: newBalanceJob(space, b.Now), ledger: ledger, slots: make(chan struct{}, balanceCopies)},
+		files:        newBalanceFiles(b),
+	}
 }
 
 // run works until nothing is left to do. spread: files are looked at first whose pieces share a node or a zone.
@@ -95,7 +51,7 @@ func (r *balanceRun) run(ctx context.Context, spread bool) (end balanceEnd) {
 		case err != nil:
 		case !plan.Busy && !r.ledger.settled():
 			// The picture is of before the last moves.
-			r.sleep(ctx, time.Second)
+			pause(ctx, time.Second)
 			continue
 		case !plan.Busy:
 			r.end(ctx)
@@ -121,7 +77,7 @@ func (r *balanceRun) run(ctx context.Context, spread bool) (end balanceEnd) {
 		}
 		if err != nil && ctx.Err() == nil {
 			r.failed(err)
-			r.sleep(ctx, stallRest)
+			pause(ctx, stallRest)
 		}
 	}
 	r.end(ctx)
@@ -174,14 +130,7 @@ func (r *balanceRun) look(ctx context.Context, view *hemera.View) (balance.Plan,
 	}
 	threshold, _ := space.Balancer.Limits()
 	plan := balance.Step(volumes, float64(threshold)/100, r.busy())
-	settled := r.ledger.settled()
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	// What was moved last counts twice in an unsettled picture, so less seems to be left than is.
-	if settled || plan.Left > r.left {
-		r.left = plan.Left
-	}
-	r.size, r.planned = bytes/max(1, pieces), r.base.Now()
+	r.balanceJob.plan(plan.Left, bytes/max(1, pieces), r.ledger.settled())
 	return plan, volumes, nil
 }
 
@@ -199,15 +148,19 @@ func why(volumes []balance.Volume, p balance.Plan) string {
 func (r *balanceRun) round(ctx context.Context, volumes []balance.Volume, plan balance.Plan) (stuck bool, err error) {
 	// One picture for a round: a piece is planned again, on the newest, when its copy's turn comes.
 	view := r.base.Cluster.View()
-	until, before := r.base.Now().Add(balanceRound), r.nextRound()
+	until := r.base.Now().Add(balanceRound)
+	before, moved := r.nextRound()
+	if moved {
+		r.files.lookAgain()
+	}
 	for ctx.Err() == nil && r.base.Now().Before(until) {
 		if r.givesWay(volumes, plan) {
-			r.sleep(ctx, balanceTick)
+			pause(ctx, balanceTick)
 			continue
 		}
 		from, rest := r.source(volumes, plan)
 		if from == 0 && rest {
-			r.sleep(ctx, balanceTick)
+			pause(ctx, balanceTick)
 			continue
 		}
 		if from == 0 {
@@ -216,15 +169,15 @@ func (r *balanceRun) round(ctx context.Context, volumes []balance.Volume, plan b
 			if r.moves() > before || ctx.Err() != nil {
 				return false, nil
 			}
-			r.sleep(ctx, stallRest)
+			pause(ctx, stallRest)
 			if !r.ledger.settled() {
 				// Disks look fuller or emptier than they are until the last moves are in their reports.
-				r.lookAgain()
+				r.files.lookAgain()
 				return false, nil
 			}
 			return r.allPassed(volumes, plan), nil
 		}
-		c, ok, err := r.next(ctx, from, view)
+		c, ok, err := r.files.next(ctx, from, view)
 		if err != nil {
 			return false, err
 		}
@@ -238,12 +191,12 @@ func (r *balanceRun) round(ctx context.Context, volumes []balance.Volume, plan b
 		switch {
 		case wait:
 			// The piece stays the next: it may be one of few that can go there.
-			r.queues[from] = slices.Insert(r.queues[from], 0, c)
-			r.sleep(ctx, balanceTick)
+			r.files.putBack(c)
+			pause(ctx, balanceTick)
 		case to != 0 && r.begin(ctx, c, to):
 			plan.Gives[at] -= c.size()
 			plan.Takes[r.places[to]] -= c.size()
-			r.looked = time.Now()
+			r.files.looked = time.Now()
 		}
 	}
 	return false, nil
@@ -275,7 +228,7 @@ func (r *balanceRun) givesWay(volumes []balance.Volume, plan balance.Plan) bool 
 func (r *balanceRun) allPassed(volumes []balance.Volume, plan balance.Plan) bool {
 	for i, v := range volumes {
 		for _, id := range v.Disks {
-			if plan.Gives[i] > 0 && !r.passed(id) {
+			if plan.Gives[i] > 0 && !r.files.passed(id) {
 				return false
 			}
 		}
@@ -290,7 +243,7 @@ func (r *balanceRun) source(volumes []balance.Volume, plan balance.Plan) (from h
 	// The fullest first: it is what the space is furthest off by.
 	for i, v := range volumes {
 		for _, id := range v.Disks {
-			if plan.Gives[i] <= 0 || r.passed(id) {
+			if plan.Gives[i] <= 0 || r.files.passed(id) {
 				continue
 			}
 			if !r.ledger.ready(id) {
@@ -305,67 +258,11 @@ func (r *balanceRun) source(volumes []balance.Volume, plan balance.Plan) (from h
 	return from, rest
 }
 
-// next is the next piece of the disk to look at: the oldest files first, and of a page those whose pieces share a node or a
-// zone. ok is false at the end of the list, which begins again then.
-func (r *balanceRun) next(ctx context.Context, disk hemera.DiskID, view *hemera.View) (c candidate, ok bool, err error) {
-	if len(r.queues[disk]) == 0 {
-		// A look at very many files that cannot be moved shall not take a processor.
-		if !r.looked.IsZero() {
-			r.sleep(ctx, min(wakeShare*time.Since(r.looked), balanceTick))
-		}
-		r.looked = time.Now()
-		after := r.cursors[disk]
-		entries, err := r.base.Files.DiskFiles(ctx, disk, after, pageFiles)
-		if err != nil {
-			return c, false, err
-		}
-		if len(entries) == 0 {
-			delete(r.cursors, disk)
-			r.pass(disk)
-			return c, false, nil
-		}
-		r.cursors[disk] = entries[len(entries)-1].ID
-		r.queues[disk] = candidates(view, disk, entries)
-	}
-	queue := r.queues[disk]
-	// A page may have files whose piece has moved from the disk since.
-	if len(queue) == 0 {
-		return c, false, nil
-	}
-	c, r.queues[disk] = queue[0], queue[1:]
-	return c, true, nil
-}
-
-// candidates are the pieces of the disk in a page, those first that share a node or a zone with another of their file.
-func candidates(view *hemera.View, disk hemera.DiskID, entries []hemera.Entry) (list []candidate) {
-	for _, e := range entries {
-		for _, p := range e.Pieces {
-			if c := (candidate{entry: e, piece: p}); p.Disk == disk && c.size() > 0 {
-				c.shares = move.SpreadOf(view, e, move.DisksOf(e.Pieces)).Shares()
-				list = append(list, c)
-			}
-		}
-	}
-	// Stable: among equals the oldest files stay first, which are read least.
-	slices.SortStableFunc(list, func(a, b candidate) int {
-		return cmp.Compare(order(b.shares), order(a.shares))
-	})
-	return list
-}
-
-// order is 1 for what is true.
-func order(b bool) int {
-	if b {
-		return 1
-	}
-	return 0
-}
-
 // destination chooses the disk that takes the piece; 0 if there is none. wait: only disks that rest could take it.
 func (r *balanceRun) destination(view *hemera.View, c candidate, plan balance.Plan) (to hemera.DiskID, wait bool) {
 	// Placement chooses among what is allowed: by spread first, then by free room and load.
 	resting := false
-	m, err := r.plan(view, c, func(id hemera.DiskID) bool {
+	m, err := r.place(view, c, func(id hemera.DiskID) bool {
 		at, ok := r.places[id]
 		if !ok || plan.Takes[at] < c.size() {
 			return false
@@ -380,51 +277,4 @@ func (r *balanceRun) destination(view *hemera.View, c candidate, plan balance.Pl
 		return 0, resting && errors.Is(err, errs.NoSpace)
 	}
 	return m.Add.Disk, false
-}
-
-// plan plans the move of a piece to one of the disks, if the file's pieces lie no worse then.
-func (r *balanceRun) plan(view *hemera.View, c candidate, allow func(hemera.DiskID) bool) (move.Plan, error) {
-	return move.NewPlan(view, c.entry, move.Spec{Index: c.piece.Index, Drop: []hemera.Piece{c.piece}, Allow: allow, Spread: true,
-		Seed: uint64(c.entry.ID)<<8 ^ uint64(c.entry.Gen), Writes: r.base.Writers})
-}
-
-// begin begins a move when there is a slot, and reports false if ctx ended before.
-func (r *balanceRun) begin(ctx context.Context, c candidate, to hemera.DiskID) bool {
-	select {
-	case r.slots <- struct{}{}:
-	case <-ctx.Done():
-		return false
-	}
-	// The rate is read for each piece, so that a change holds at once.
-	view := r.base.Cluster.View()
-	space, _ := view.Space(r.space)
-	_, rate := space.Balancer.Limits()
-	r.ledger.begin(c.piece.Disk, to, c.size(), rate)
-	r.base.Panics.Go(&r.group, "maint.Balance", about(c.entry.ID), func() {
-		defer func() { <-r.slots }()
-		part := r.job.begin(c.size())
-		// It waits for its turn behind all that is more urgent, and has the destination that was counted or none.
-		bytes, err := r.base.mover.Relocate(ctx, c.entry, move.Spec{Index: c.piece.Index, Drop: []hemera.Piece{c.piece}, Urgency: move.UrgencyBalance,
-			Allow: func(id hemera.DiskID) bool { return id == to }, Spread: true, Watch: part.to})
-		counted := part.end()
-		r.ledger.end(c.piece.Disk, to, c.size(), err == nil)
-		switch {
-		case err == nil:
-			r.moved(bytes, counted)
-			r.counted(c)
-		case inUse(err) || errors.Is(err, errs.NoSpace) || ctx.Err() != nil:
-			// The file or the disk changed, or the run was called off: the next look sees what is left.
-		default:
-			r.failed(err)
-		}
-	})
-	return true
-}
-
-// sleep waits for a while, or for the end of ctx.
-func (r *balanceRun) sleep(ctx context.Context, d time.Duration) {
-	select {
-	case <-ctx.Done():
-	case <-time.After(d):
-	}
 }

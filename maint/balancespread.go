@@ -10,41 +10,41 @@ import (
 
 // spreadAll goes over all files of the space's disks and moves pieces apart that share a node or a zone while others are
 // free, until a pass moves none. It reports false if it was called off or failed.
-func (r *balanceRun) spreadAll(ctx context.Context) bool {
+func (m *balanceMoves) spreadAll(ctx context.Context) bool {
 	for {
-		before := r.moves()
+		before := m.moves()
 		// Also those of disks that are away: another piece of such a file can be moved.
-		for _, d := range r.base.Cluster.View().Disks {
-			if d.Space != r.space {
+		for _, d := range m.base.Cluster.View().Disks {
+			if d.Space != m.space {
 				continue
 			}
-			if err := r.spreadDisk(ctx, d.ID); err != nil || ctx.Err() != nil {
-				r.group.Wait()
+			if err := m.spreadDisk(ctx, d.ID); err != nil || ctx.Err() != nil {
+				m.group.Wait()
 				if ctx.Err() == nil {
-					r.failed(err)
+					m.failed(err)
 				}
 				return false
 			}
 		}
 		// Before the count: moves of this pass may still be under way.
-		r.group.Wait()
+		m.group.Wait()
 		// A file with several pieces in one place gets one of them moved in a pass.
-		if r.moves() == before {
+		if m.moves() == before {
 			return true
 		}
 	}
 }
 
 // spreadDisk looks at the files whose first piece is on the disk: each file once.
-func (r *balanceRun) spreadDisk(ctx context.Context, disk hemera.DiskID) error {
+func (m *balanceMoves) spreadDisk(ctx context.Context, disk hemera.DiskID) error {
 	var after hemera.FileID
 	for ctx.Err() == nil {
 		began := time.Now() // it measures the processor's work
-		view := r.base.Cluster.View()
-		if s, ok := view.Space(r.space); !ok || s.Balancer.Off {
+		view := m.base.Cluster.View()
+		if s, ok := view.Space(m.space); !ok || s.Balancer.Off {
 			return nil
 		}
-		entries, err := r.base.Files.DiskFiles(ctx, disk, after, pageFiles)
+		entries, err := m.base.Files.DiskFiles(ctx, disk, after, pageFiles)
 		if err != nil || len(entries) == 0 {
 			return err
 		}
@@ -59,40 +59,40 @@ func (r *balanceRun) spreadDisk(ctx context.Context, disk hemera.DiskID) error {
 		// Without the time for which moves are waited for: that is no work of the processor.
 		took := time.Since(began)
 		for _, c := range moves {
-			r.moveApart(ctx, view, c.entry)
+			m.moveApart(ctx, view, c.entry)
 		}
 		// A look at very many files shall not take a processor.
-		r.sleep(ctx, wakeShare*took)
+		pause(ctx, wakeShare*took)
 	}
 	return nil
 }
 
 // moveApart begins the move of one piece of the file if the pieces lie better then. One at a time: where the next goes depends on
 // where this went, and the next pass moves it.
-func (r *balanceRun) moveApart(ctx context.Context, view *hemera.View, e hemera.Entry) {
+func (m *balanceMoves) moveApart(ctx context.Context, view *hemera.View, e hemera.Entry) {
 	for _, p := range e.Pieces {
 		c := candidate{entry: e, piece: p}
 		d, ok := view.Disk(p.Disk)
-		if c.size() <= 0 || !ok || !d.Readable() || d.Space != r.space {
+		if c.size() <= 0 || !ok || !d.Readable() || d.Space != m.space {
 			continue
 		}
-		m, err := r.plan(view, c, func(id hemera.DiskID) bool {
-			to, _ := view.Disk(id)
-			return to.Space == r.space
+		to, err := m.place(view, c, func(id hemera.DiskID) bool {
+			d, _ := view.Disk(id)
+			return d.Space == m.space
 		})
 		// Another piece of the file may have a place.
 		if err != nil {
 			continue
 		}
-		if now, old := m.Apart(view); !now.Gains(old) {
+		if now, old := to.Apart(view); !now.Gains(old) {
 			continue
 		}
 		// The rate is that of filling: one bound for all that balancing does to a disk.
-		r.show("pieces that share a node or a zone are moved apart")
-		for ctx.Err() == nil && !(r.ledger.ready(p.Disk) && r.ledger.ready(m.Add.Disk)) {
-			r.sleep(ctx, balanceTick)
+		m.show("pieces that share a node or a zone are moved apart")
+		for ctx.Err() == nil && !(m.ledger.ready(p.Disk) && m.ledger.ready(to.Add.Disk)) {
+			pause(ctx, balanceTick)
 		}
-		r.begin(ctx, c, m.Add.Disk)
+		m.begin(ctx, c, to.Add.Disk)
 		return
 	}
 }

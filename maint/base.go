@@ -3,105 +3,23 @@ package maint
 import (
 	"context"
 	"errors"
-	"hemera/maint/move"
-	"hemera/maint/orders"
-	"hemera/platform/contain"
-	"hemera/words/errs"
-	"hemera/words/hemera"
 	"log/slog"
 	"math"
 	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"hemera/maint/move"
+	"hemera/words/errs"
+	"hemera/words/hemera"
 )
 
 const (
-	// LostAfter is how long a disk is out of reach before its pieces are made again elsewhere.
-	LostAfter = 5 * time.Minute
-	// AuditInterval is how often each disk is compared with the namespace.
-	AuditInterval = 7 * 24 * time.Hour
-	// OrphanAge is how old a sealed piece that no file has must be, by its node's clock, to be removed:
-	// any write it may belong to is over by then. Since that clock may be wrong, the manager must also
-	// have known of it for suspectTime, in which a head asks for a commit or cancels the write.
-	OrphanAge   = hemera.UnsealedLifetime
-	suspectTime = 2*hemera.PendingHold + time.Minute
+	pageFiles = 512 // files of one page of a list
+	// stallRest is how long a job that moved nothing rests.
+	stallRest = 5 * time.Second
 )
-
-// Files is what the engine asks of the namespace; namespace.Parts has it.
-type Files interface {
-	move.Files
-	// DiskFiles and Incomplete are pages by id, after after; a page that is empty is the end.
-	DiskFiles(ctx context.Context, disk hemera.DiskID, after hemera.FileID, limit int) ([]hemera.Entry, error)
-	DiskUsage(ctx context.Context, disk hemera.DiskID) (pieces, bytes int64, err error)
-	Incomplete(ctx context.Context, after hemera.FileID, limit int) ([]hemera.Entry, error)
-}
-
-// Findings is what the namespace has to say of what audits and reads find.
-type Findings interface {
-	// NewerThanRestore reports whether the piece may be of a change that was lost when the namespace was restored.
-	NewerThanRestore(p hemera.PieceID, sealed time.Time) bool
-	// ClaimOrphan bars the write that the piece may belong to. False if a file has the piece. Overloaded while too
-	// many writes are barred.
-	ClaimOrphan(ctx context.Context, disk hemera.DiskID, p hemera.PieceID) (bool, error)
-	// MarkBroken and BrokenPieces keep the list of pieces that cannot be repaired, durably.
-	MarkBroken(ctx context.Context, b hemera.BadPiece, broken bool) error
-	BrokenPieces(ctx context.Context, limit int) ([]hemera.BadPiece, error)
-}
-
-// Removals is the pieces that disks are to remove, now or later.
-type Removals interface {
-	move.Removals
-	// Unlinked are pieces to be removed now; ConfirmRemoved forgets those that are gone.
-	Unlinked(ctx context.Context, disk hemera.DiskID, limit int) ([]hemera.PieceID, error)
-	ConfirmRemoved(ctx context.Context, disk hemera.DiskID, pieces []hemera.PieceID) error
-	// Held are pieces that stay for readers for a while, those that go first at the front; DiskHeld counts them.
-	Held(ctx context.Context, disk hemera.DiskID, limit int) ([]hemera.PieceID, error)
-	DiskHeld(ctx context.Context, disk hemera.DiskID) (pieces, bytes int64, err error)
-}
-
-// Cluster is what the engine asks of the cluster; cluster.Cluster has it.
-type Cluster interface {
-	View() *hemera.View
-	// Removed lists disks taken out by an admin, ForgetDisk forgets one, SetEmpty ends a drain.
-	Removed() []hemera.DiskID
-	ForgetDisk(ctx context.Context, id hemera.DiskID) error
-	SetEmpty(ctx context.Context, id hemera.DiskID) error
-	// Survey is when a disk was audited and is to be; SetAudit makes that durable.
-	Survey(id hemera.DiskID) hemera.DiskSurvey
-	SetAudit(ctx context.Context, id hemera.DiskID, s hemera.DiskSurvey) error
-	// Whole makes durable that a disk that came back as an older copy has all that the namespace has on it.
-	Whole(ctx context.Context, id hemera.DiskID) error
-}
-
-// Options is what an engine is made of; the first six are required.
-type Options struct {
-	Files    Files
-	Removals Removals
-	Findings Findings
-	Cluster  Cluster
-	Orders   *orders.Dispatcher // the only way to nodes
-	Signer   move.Signer
-	// Writers counts client writes under way by disk, to stay out of their way; may be nil.
-	Writers func(hemera.DiskID) int
-	// LostAfter and OrphanAge replace the constants when above zero.
-	LostAfter, OrphanAge time.Duration
-	// BalanceDelay is how long after the start nothing is balanced, so that nodes can report their disks; zero is a minute.
-	BalanceDelay time.Duration
-	Now          func() time.Time
-	Log          *slog.Logger
-	// Paused reports that nothing is to be repaired, drained, removed or audited for now: what the namespace has is not
-	// complete. May be nil.
-	Paused func() bool
-	// Conversions is what files are converted with; the zero value converts nothing.
-	Conversions Conversions
-	// Lifecycle is what the rules of directories are followed with; the zero value follows none.
-	Lifecycle Lifecycle
-	// Panics contains panics of steps, jobs and the work on one file. May be nil.
-	Panics *contain.Panics
-	// Workers are run beside the engine's own.
-	Workers []Worker
-}
 
 // base is what all workers share: the services that they ask, the moves of pieces, and the work that outlasts a step.
 // It calls no worker. It is safe for concurrent use.
@@ -223,3 +141,23 @@ func before(p hemera.PieceID) hemera.PieceID {
 	}
 	return p
 }
+
+// pause waits, and reports false if ctx ended first.
+func pause(ctx context.Context, rest time.Duration) bool {
+	timer := time.NewTimer(rest)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return false
+	case <-timer.C:
+		return true
+	}
+}
+
+// wakeDelay gathers wake-ups, so that a burst of them costs one step. wakeShare is how many times as
+// long as its step a worker rests at least, so that a large cluster's does not take a processor.
+const (
+	wakeDelay = 20 * time.Millisecond
+	wakeShare = 4
+	wakeMax   = 500 * time.Millisecond
+)

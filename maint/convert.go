@@ -3,9 +3,7 @@ package maint
 import (
 	"cmp"
 	"context"
-	"slices"
 	"sync"
-	"time"
 
 	"hemera/words/errs"
 	"hemera/words/hemera"
@@ -16,42 +14,7 @@ const (
 	convertTotal = 64
 	// treesAtOnce is how many requests are worked on at once; the others wait, the oldest goes first.
 	treesAtOnce = 4
-	// convertRest is how long the converter rests when nobody wakes it.
-	convertRest = 5 * time.Second
-	// requestsKept is how many requests that ended are remembered, requestKept how long.
-	requestsKept = 100
-	requestKept  = 7 * 24 * time.Hour
 )
-
-// Conversions is what the engine converts files with. Without Grants and Requests it converts nothing.
-type Conversions struct {
-	Grants   Granter            // permits each file
-	Requests Requests           // what is to be done
-	Tree     hemera.Directories // for walks
-}
-
-// Granter permits conversions; the manager is one.
-type Granter interface {
-	// GrantConversion permits a new content of a file, the same as it has with the generation, in the form. Conflict if
-	// the file changed, Locked while somebody writes it, OverQuota, NoSpace, NoReplicas, NotFound for the space.
-	GrantConversion(ctx context.Context, id hemera.FileID, gen hemera.Generation, form hemera.Form) (ConversionGrant, error)
-}
-
-// ConversionGrant is an order for the head of a conversion. End is called once, when nobody waits for it any more.
-type ConversionGrant struct {
-	Node  hemera.NodeID // the head of the write
-	Order hemera.Order  // with the permits in it
-	End   func()        // frees what the grant counts for
-}
-
-// Requests remembers requests to convert; maint/requests has it.
-type Requests interface {
-	// Conversions are all of them, by id.
-	Conversions() []hemera.Conversion
-	// PutConversion makes a request durable, or what is new of it; RemoveConversion forgets one.
-	PutConversion(ctx context.Context, c hemera.Conversion) error
-	RemoveConversion(ctx context.Context, id uint64) error
-}
 
 // converter works on requests to convert trees. Each has a job that goes through the tree, file by file in the order of
 // names; all of them share the slots. What is durable of a job is its cursor: a job that begins again after a restart
@@ -65,42 +28,9 @@ type converter struct {
 	files map[hemera.FileID]bool // that are being converted
 }
 
-// convertJob is the job of one request.
-type convertJob struct {
-	*job
-	saving chan struct{} // a turn: holds one value while the request is changed
-
-	mu      sync.Mutex
-	request hemera.Conversion  // as it is durable, but for counts since the last checkpoint
-	total   hemera.TreeTotals  // below its root, as looked at last
-	cancel  context.CancelFunc // nil while it does not run
-}
-
 // newConverter is a converter without jobs: they follow from the requests.
 func newConverter(e *base) *converter {
 	return &converter{base: e, slots: make(chan struct{}, convertTotal), jobs: map[uint64]*convertJob{}, files: map[hemera.FileID]bool{}}
-}
-
-func (v *converter) Name() string { return "convert" }
-
-// Step begins the jobs of requests, as many as may run at once, and forgets old requests.
-func (v *converter) Step(ctx context.Context) (time.Duration, error) {
-	if v.base.Conversions.Requests == nil {
-		return time.Hour, nil
-	}
-	if err := v.supersede(ctx, v.base.Conversions.Requests.Conversions()); err != nil {
-		return convertRest, err
-	}
-	requests := v.base.Conversions.Requests.Conversions()
-	running := 0
-	// By id, so the oldest goes first. One that rests between two passes keeps nobody from working.
-	for _, c := range requests {
-		j := v.jobOf(c)
-		if c.Ended.IsZero() && running < treesAtOnce && v.start(ctx, j) {
-			running++
-		}
-	}
-	return convertRest, v.trim(ctx, requests)
 }
 
 // jobOf is the job of a request, made when it is seen first.
@@ -119,48 +49,6 @@ func (v *converter) jobOf(c hemera.Conversion) *convertJob {
 		v.jobs[c.ID] = j
 	}
 	return j
-}
-
-// start runs a job, unless it runs or has ended, and reports whether it is at work.
-func (v *converter) start(ctx context.Context, j *convertJob) (works bool) {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	if j.cancel != nil || !j.request.Ended.IsZero() {
-		state, _ := j.state()
-		return state == "running"
-	}
-	// ctx is that of the engine, and not of the step.
-	ctx, j.cancel = context.WithCancel(ctx)
-	v.base.Panics.Go(&v.base.group, "maint.Convert", j.request.Path, func() {
-		defer v.base.Wake() // another request may begin
-		v.run(ctx, j)
-	})
-	return true
-}
-
-// trim forgets requests that ended long ago, the oldest first. The newest stays in any case, so that ids only grow, and so do those that
-// came after one that is worked on: they decide about files of it.
-func (v *converter) trim(ctx context.Context, requests []hemera.Conversion) error {
-	ended := 0
-	oldest := slices.IndexFunc(requests, func(c hemera.Conversion) bool { return c.Ended.IsZero() })
-	if oldest < 0 {
-		oldest = len(requests)
-	}
-	for i, c := range slices.Backward(requests) {
-		if c.Ended.IsZero() {
-			continue
-		}
-		if ended++; i == len(requests)-1 || i > oldest || ended <= requestsKept && v.base.Now().Sub(c.Ended) < requestKept {
-			continue
-		}
-		if err := v.base.Conversions.Requests.RemoveConversion(ctx, c.ID); err != nil {
-			return err
-		}
-		v.mu.Lock()
-		delete(v.jobs, c.ID)
-		v.mu.Unlock()
-	}
-	return nil
 }
 
 // save changes a request durably. A request that has ended is not changed any more.
@@ -187,47 +75,12 @@ func (v *converter) save(ctx context.Context, j *convertJob, edit func(c *hemera
 	return err
 }
 
-// now is the request as it is remembered.
-func (j *convertJob) now() hemera.Conversion {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	return j.request
-}
-
-// stop ends a request. It fails with NotFound if there is none.
-func (v *converter) stop(ctx context.Context, id uint64) error {
-	for _, c := range v.requests() {
-		if c.ID == id {
-			return v.end(ctx, v.jobOf(c), "stopped", "stopped by an admin")
-		}
-	}
-	return errs.New(errs.NotFound, "maint.StopConversion", "request "+hemera.FileID(id).String(), "there is no such request").
-		WithRemedy("hemera convert ls shows those there are")
-}
-
-// statuses lists the requests with the states of their jobs, oldest first.
-func (v *converter) statuses() (list []hemera.ConversionStatus) {
-	for _, c := range v.requests() {
-		j := v.jobOf(c)
-		list = append(list, hemera.ConversionStatus{Conversion: j.now(), Job: j.show()})
-	}
-	return list
-}
-
 // requests are those that are remembered; none if the engine converts nothing.
 func (v *converter) requests() []hemera.Conversion {
 	if v.base.Conversions.Requests == nil {
 		return nil
 	}
 	return v.base.Conversions.Requests.Conversions()
-}
-
-// listJobs implements jobLister.
-func (v *converter) listJobs(context.Context) (list []hemera.JobStatus, err error) {
-	for _, c := range v.statuses() {
-		list = append(list, c.Job)
-	}
-	return list, nil
 }
 
 // convert has one file stored in the form that decide names under the lock of the file, unless that fails. It returns the bytes of its content. Conflict and
@@ -278,4 +131,19 @@ func (v *converter) converts(id hemera.FileID) bool {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	return v.files[id]
+}
+
+// end ends a request durably before its time, in a state and for a reason, and its job. Files under way are finished: their nodes have read
+// most of them.
+func (v *converter) end(ctx context.Context, j *convertJob, state, why string) error {
+	if err := v.save(ctx, j, func(c *hemera.Conversion) { j.ends(c, v.base.Now(), state, why) }); err != nil {
+		return err
+	}
+	j.set(state, why)
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if j.cancel != nil {
+		j.cancel()
+	}
+	return nil
 }

@@ -99,18 +99,3 @@ func (v *converter) supersede(ctx context.Context, requests []hemera.Conversion)
 	}
 	return nil
 }
-
-// end ends a request durably before its time, in a state and for a reason, and its job. Files under way are finished: their nodes have read
-// most of them.
-func (v *converter) end(ctx context.Context, j *convertJob, state, why string) error {
-	if err := v.save(ctx, j, func(c *hemera.Conversion) { j.ends(c, v.base.Now(), state, why) }); err != nil {
-		return err
-	}
-	j.set(state, why)
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	if j.cancel != nil {
-		j.cancel()
-	}
-	return nil
-}

@@ -72,18 +72,6 @@ func (v *converter) run(ctx context.Context, j *convertJob) {
 	}
 }
 
-// pause waits, and reports false if ctx ended first.
-func pause(ctx context.Context, rest time.Duration) bool {
-	timer := time.NewTimer(rest)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return false
-	case <-timer.C:
-		return true
-	}
-}
-
 // next begins another pass.
 func (v *converter) next(ctx context.Context, j *convertJob) bool {
 	j.again("")
@@ -266,44 +254,4 @@ func (p *convertPass) checkpoint(ctx context.Context) error {
 		c.Cursor, c.Seen, c.SeenBytes = p.at, sums.Seen, sums.SeenBytes
 		c.Done, c.Bytes, c.Skipped, c.Failed, c.Replaced, c.Why = sums.Done, sums.Bytes, sums.Skipped, sums.Failed, sums.Replaced, sums.Why
 	})
-}
-
-// live shows the counts of a pass before they are durable.
-func (j *convertJob) live(sums hemera.Conversion) {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	c := &j.request
-	c.Seen, c.SeenBytes, c.Done, c.Bytes, c.Skipped, c.Failed, c.Replaced, c.Why = sums.Seen, sums.SeenBytes, sums.Done, sums.Bytes, sums.Skipped, sums.Failed, sums.Replaced, sums.Why
-}
-
-// left is what the request has not done, as far as the tree was looked at.
-func (j *convertJob) left(c hemera.Conversion) (files, bytes int64) {
-	if !c.Ended.IsZero() {
-		return c.Left, c.LeftBytes
-	}
-	j.mu.Lock()
-	total := j.total
-	j.mu.Unlock()
-	return max(0, total.Files-c.Seen), max(0, total.Bytes-c.SeenBytes)
-}
-
-// ends notes in a request that it ends, how and why. One that did what it was asked for leaves nothing, whatever was written meanwhile.
-func (j *convertJob) ends(c *hemera.Conversion, now time.Time, state, why string) {
-	if state != "done" {
-		c.Ending = state
-		c.Left, c.LeftBytes = j.left(*c)
-	}
-	c.Ended, c.Why = now, why
-}
-
-// show is the state of the job: the one that all outputs show. What is left is what the pass under way has not looked at, and what is tried
-// again.
-func (j *convertJob) show() hemera.JobStatus {
-	c := j.now()
-	s := j.report(j.left(c))
-	s.Failed = c.Failed
-	if !c.Ended.IsZero() {
-		s.Rate = 0 // what moved last is over
-	}
-	return s
 }

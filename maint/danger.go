@@ -38,9 +38,6 @@ func outOfReach(v *hemera.View) (ids []hemera.DiskID) {
 	return ids
 }
 
-// idleSlots is how many slots of a sweep stay free for the most endangered files while others are begun besides.
-const idleSlots = move.CopiesTotal * 3 / 4
-
 // triage goes over a list of files, the most endangered first, with no more memory than a page.
 //
 // It makes one pass over the list for each class of danger that there is in it, which are few: a pass begins all files of

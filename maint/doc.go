@@ -25,7 +25,8 @@
 //   - repair makes the missing pieces of incomplete files, one piece of a file at a time (repair.go); here, and for the files of
 //     lost disks, those that can lose the fewest more pieces come first (danger.go);
 //   - heal verifies and repairs single pieces that reads, scrubs and audits found bad (piecerepair.go);
-//   - convert has files stored in another form, by durable requests (convert.go, converttree.go, walker.go);
+//   - convert has files stored in another form, by durable requests (convertworker.go, converttree.go, walker.go); the newest order
+//     about a file decides (convertorder.go);
 //   - lifecycle has files removed or converted by the rules of directories above them (lifecycle.go);
 //   - audit compares each disk with the namespace every [AuditInterval] (audit.go, compare.go, suspects.go);
 //   - balance moves pieces until the disks of a space are about equally full, and pieces of a file apart that share a node or a

@@ -14,11 +14,6 @@ import (
 )
 
 const (
-	pageFiles = 512 // files of one page of a list
-	// stallRest is how long a job that moved nothing rests.
-	stallRest = 5 * time.Second
-	// noSpaceMax is how many files in a row find no room before a pass ends.
-	noSpaceMax = 64
 	// jobsKept is how many finished jobs are remembered, jobKept how long.
 	jobsKept = 100
 	jobKept  = 24 * time.Hour

@@ -1,9 +1,10 @@
 package maint
 
 import (
-	"hemera/words/hemera"
 	"testing"
 	"time"
+
+	"hemera/words/hemera"
 )
 
 func TestDue(t *testing.T) {

@@ -61,14 +61,6 @@ func (e *Engine) Run(ctx context.Context) error {
 	return nil
 }
 
-// wakeDelay gathers wake-ups, so that a burst of them costs one step. wakeShare is how many times as
-// long as its step a worker rests at least, so that a large cluster's does not take a processor.
-const (
-	wakeDelay = 20 * time.Millisecond
-	wakeShare = 4
-	wakeMax   = 500 * time.Millisecond
-)
-
 // loop runs one worker. A wake-up ends its rest after a delay that gathers more of them.
 func (e *Engine) loop(ctx context.Context, w Worker, wakeup <-chan struct{}) {
 	for ctx.Err() == nil {

@@ -14,31 +14,6 @@ import (
 	"hemera/words/hemera"
 )
 
-// Lifecycle is what the engine follows the lifecycle rules of directories with. Without Trees it follows none.
-type Lifecycle struct {
-	Trees RuleTrees
-	// Attributes returns the sys.* attributes in force for a file, as own. Of a directory own are those for files of its owner,
-	// and all those for files of every owner: what an admin set.
-	Attributes func(ctx context.Context, id hemera.FileID) (own, all map[string][]byte, err error)
-	// Remove removes a file that is still what was decided on and still due, else it fails with Conflict, or Locked while it is
-	// written. Since is since when accesses are noted.
-	Remove func(ctx context.Context, path string, e hemera.Entry, since time.Time) error
-	// WentBack is until when changes may be lost since the namespace was restored from a backup, and until an admin has ended
-	// that; zero else. Meanwhile no rule acts: a user may have taken it back, and accesses since the backup were forgotten.
-	WentBack func() time.Time
-	// Track is told below which directories accesses are to be noted, whenever that may have changed. It does not block.
-	Track func(dirs map[hemera.FileID]bool)
-}
-
-// RuleTrees remembers the directories with rules of their own; maint/requests has it.
-type RuleTrees interface {
-	RuleTrees() []hemera.RuleTree
-	RuleTree(dir hemera.FileID) (t hemera.RuleTree, known bool)
-	// ChangeRuleTree changes what is known of a directory, one change after the other, and forgets it where keep is false. The change is
-	// durable when it returns.
-	ChangeRuleTree(ctx context.Context, dir hemera.FileID, change func(t hemera.RuleTree, known bool) (next hemera.RuleTree, keep bool)) error
-}
-
 const (
 	// lifecycleRest is how long the worker rests at most when nobody wakes it.
 	lifecycleRest = time.Minute

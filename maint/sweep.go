@@ -11,6 +11,11 @@ import (
 	"hemera/words/hemera"
 )
 
+const (
+	// noSpaceMax is how many files in a row find no room before a pass ends.
+	noSpaceMax = 64
+)
+
 // sweep relocates many pieces at once for one job. The limiter bounds the copies; slots bound the
 // goroutines that wait for it.
 type sweep struct {
@@ -133,3 +138,6 @@ func (p *sweep) wait() (int, error) {
 	defer p.mu.Unlock()
 	return p.moved, p.last
 }
+
+// idleSlots is how many slots of a sweep stay free for the most endangered files while others are begun besides.
+const idleSlots = move.CopiesTotal * 3 / 4

@@ -1,8 +1,9 @@
 package maint
 
 import (
-	"hemera/words/hemera"
 	"sync"
+
+	"hemera/words/hemera"
 )
 
 // tally gathers what many disks have.

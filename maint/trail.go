@@ -2,6 +2,7 @@ package maint
 
 import (
 	"context"
+
 	"hemera/words/errs"
 	"hemera/words/hemera"
 )

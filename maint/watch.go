@@ -2,8 +2,9 @@ package maint
 
 import (
 	"context"
-	"hemera/words/hemera"
 	"time"
+
+	"hemera/words/hemera"
 )
 
 // watcher ends the orders of nodes that are offline or were removed: their callers decide again.

@@ -2,12 +2,13 @@ package xrd
 
 import (
 	"context"
+	"strings"
+
 	"hemera/doors/xrd/tpc"
 	"hemera/doors/xrd/translate"
 	"hemera/rules/wire"
 	"hemera/words/errs"
 	"hemera/words/hemera"
-	"strings"
 )
 
 // nodeOpens serve opens, and truncations and stats by path, at a node. What they open a client needs a capability for;

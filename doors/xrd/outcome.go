@@ -1,13 +1,14 @@
 package xrd
 
 import (
+	"net"
+	"strconv"
+	"strings"
+
 	"hemera/doors/xrd/translate"
 	"hemera/rules/wire"
 	"hemera/words/errs"
 	"hemera/words/hemera"
-	"net"
-	"strconv"
-	"strings"
 )
 
 // These are failures of the protocol itself, which no service returns.

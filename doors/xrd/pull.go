@@ -2,12 +2,13 @@ package xrd
 
 import (
 	"context"
+	"net"
+	"strings"
+
 	"hemera/doors/xrd/tpc"
 	"hemera/rules/wire"
 	"hemera/words/errs"
 	"hemera/words/hemera"
-	"net"
-	"strings"
 )
 
 // pull is a third-party copy into an open file. The client's first sync prepares it, the second

@@ -1,12 +1,13 @@
 package xrd
 
 import (
-	"hemera/rules/wire"
-	"hemera/words/errs"
-	"hemera/words/hemera"
 	"slices"
 	"sync"
 	"time"
+
+	"hemera/rules/wire"
+	"hemera/words/errs"
+	"hemera/words/hemera"
 )
 
 const (

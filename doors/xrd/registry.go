@@ -2,12 +2,13 @@ package xrd
 
 import (
 	"cmp"
-	"hemera/doors/xrd/reconnect"
-	"hemera/rules/wire"
-	"hemera/words/hemera"
 	"slices"
 	"sync"
 	"time"
+
+	"hemera/doors/xrd/reconnect"
+	"hemera/rules/wire"
+	"hemera/words/hemera"
 )
 
 // registry is the connections and sessions of a server. It is safe for concurrent use.

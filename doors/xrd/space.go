@@ -2,6 +2,7 @@ package xrd
 
 import (
 	"fmt"
+
 	"hemera/rules/wire"
 	"hemera/words/hemera"
 )

@@ -1,0 +1,67 @@
+package maint
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"hemera/words/hemera"
+)
+
+// convertJob is the job of one request.
+type convertJob struct {
+	*job
+	saving chan struct{} // a turn: holds one value while the request is changed
+
+	mu      sync.Mutex
+	request hemera.Conversion  // as it is durable, but for counts since the last checkpoint
+	total   hemera.TreeTotals  // below its root, as looked at last
+	cancel  context.CancelFunc // nil while it does not run
+}
+
+// now is the request as it is remembered.
+func (j *convertJob) now() hemera.Conversion {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.request
+}
+
+// live shows the counts of a pass before they are durable.
+func (j *convertJob) live(sums hemera.Conversion) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	c := &j.request
+	c.Seen, c.SeenBytes, c.Done, c.Bytes, c.Skipped, c.Failed, c.Replaced, c.Why = sums.Seen, sums.SeenBytes, sums.Done, sums.Bytes, sums.Skipped, sums.Failed, sums.Replaced, sums.Why
+}
+
+// left is what the request has not done, as far as the tree was looked at.
+func (j *convertJob) left(c hemera.Conversion) (files, bytes int64) {
+	if !c.Ended.IsZero() {
+		return c.Left, c.LeftBytes
+	}
+	j.mu.Lock()
+	total := j.total
+	j.mu.Unlock()
+	return max(0, total.Files-c.Seen), max(0, total.Bytes-c.SeenBytes)
+}
+
+// ends notes in a request that it ends, how and why. One that did what it was asked for leaves nothing, whatever was written meanwhile.
+func (j *convertJob) ends(c *hemera.Conversion, now time.Time, state, why string) {
+	if state != "done" {
+		c.Ending = state
+		c.Left, c.LeftBytes = j.left(*c)
+	}
+	c.Ended, c.Why = now, why
+}
+
+// show is the state of the job: the one that all outputs show. What is left is what the pass under way has not looked at, and what is tried
+// again.
+func (j *convertJob) show() hemera.JobStatus {
+	c := j.now()
+	s := j.report(j.left(c))
+	s.Failed = c.Failed
+	if !c.Ended.IsZero() {
+		s.Rate = 0 // what moved last is over
+	}
+	return s
+}
