@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"hemera/disk"
-	"hemera/rules/layout"
 	"hemera/transfer/resum"
 	"hemera/words/errs"
 	"hemera/words/hemera"
@@ -22,48 +21,14 @@ import (
 // cloneRate is how fast a peer copies at least, in bytes a second, where blocks are not shared. Slower ones are lost.
 const cloneRate = 16 << 20
 
-// beginAs creates the pieces with the content of the base, as far as the first keep bytes need it. It fails, and ends the
-// write, when too few pieces are left.
-func (p *pieces) beginAs(base *Reader, keep int64) error {
-	if keep == 0 {
-		return p.create()
-	}
-	// What is cut off within a row, or a page, is cut by the truncation that follows: that brings parity and checksums in line.
-	l := p.head.cap.Layout
-	unit := int64(hemera.PageSize)
-	if p.parity != nil {
-		unit = p.parity.rowBytes()
-	}
-	size := min((keep+unit-1)/unit*unit, base.cap.Size)
-	among := everyPiece
-	var err error
-	if p.parity == nil {
-		err = p.create()
-	} else {
-		among = 0
-		for index := range int(l.Pieces) {
-			if layout.Stored(l, size, uint8(index)) {
-				among = among.With(index)
-			}
-		}
-		err = p.parity.ensure(among)
-	}
-	if err != nil {
-		return err
-	}
-	err = p.fanOut(among, nil, func(_ int, pc *piece) error {
-		pc.end = layout.PieceSize(l, size, pc.target.Index)
-		pc.sent.Forget() // the bytes of the base are not those of this write
-		return p.head.fillFrom(base, pc, pc.end)
-	})
-	if err == nil && p.parity != nil {
-		p.parity.written.Add(0, size)
-	}
-	return err
+// wholeUnits returns how much of the base an update begins with that keeps the first keep bytes: whole units, as what is cut off
+// within one is cut by the truncation that follows, which brings parity and checksums in line.
+func wholeUnits(keep, unit int64, base *Reader) int64 {
+	return min((keep+unit-1)/unit*unit, base.cap.Size)
 }
 
-// fillFrom gives a new piece the first n bytes of the base's.
-func (h *head) fillFrom(base *Reader, pc *piece, n int64) error {
+// beginFrom gives a new piece the first n bytes of the base's.
+func (h *head) beginFrom(base *Reader, pc *piece, n int64) error {
 	if _, _, ok := baseOf(h.cap, pc.target); ok {
 		ctx, cancel := context.WithTimeout(h.ctx, callTimeout+time.Duration(n/cloneRate)*time.Second)
 		defer cancel()

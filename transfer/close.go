@@ -324,10 +324,8 @@ func splitXattrs(changes map[string][]byte) (set map[string][]byte, removed []st
 
 // seal takes the ledger's steps until a commit may be made of what is sealed.
 func (p *pieces) seal(ctx context.Context, info hemera.SealInfo) error {
-	if p.parity != nil {
-		if err := p.beginSeal(info.FileSize); err != nil {
-			return err
-		}
+	if err := p.spread.beginSeal(info.FileSize); err != nil {
+		return err
 	}
 	// Each step changes the ledger, and rounds of replacement are bounded, so this ends.
 	for {
@@ -356,16 +354,6 @@ func (p *pieces) seal(ctx context.Context, info hemera.SealInfo) error {
 			return p.short()
 		}
 	}
-}
-
-// beginSeal gives the pieces of a coded content their lengths, or cuts what is in memory as a whole.
-func (p *pieces) beginSeal(size int64) (err error) {
-	if p.whole != nil {
-		if p.cut, err = p.parity.cut(p.whole.Data); err != nil {
-			return p.head.fail(errs.Wrap(err, "transfer.Close", subject(p.head.cap)))
-		}
-	}
-	return p.parity.settle(size)
 }
 
 // sealLive seals every live piece, all at once.

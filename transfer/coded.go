@@ -1,18 +1,70 @@
 package transfer
 
 import (
+	"context"
+
 	"hemera/rules/erasure"
 	"hemera/rules/layout"
+	"hemera/transfer/extents"
 	"hemera/transfer/ledger"
 	"hemera/transfer/parityrow"
+	"hemera/words/errs"
+	"hemera/words/hemera"
 )
 
-// everyPiece is the set of all pieces.
-const everyPiece = ^layout.Set(0)
+// codedPieces is the spread of a coded layout: each block is in one data piece, and parity pieces have what the code makes of a
+// row. It keeps the parity in line with the data. It belongs to the holder of the turn, as [pieces] do.
+//
+// Each change of the data changes the parity of its row in memory, before the data is sent. The parity of a row goes to
+// its pieces when the row is full, when memory is short, and before anything reads it. So parity and data, in memory or in
+// pieces, agree at every moment, and any loss that the code survives loses nothing of a write under way.
+//
+// A row that was sent and is written to again is read back. So are bytes that are overwritten: the parity takes the
+// difference. Clients that write each byte once, in whatever order of the last rows, cause no reads.
+type codedPieces struct {
+	pieces *pieces
+	layout hemera.Layout
+	code   *erasure.Code // nil without parity pieces
+	// written is what was accepted so far, or is about to be: bytes outside are zeros in all pieces.
+	written extents.Set
+	// rows are those whose parity is in memory, by number. Of the others the pieces have it, up to the last byte.
+	rows map[int64]*parityrow.Row
+	// turns counts uses of rows, to know the oldest.
+	turns uint64
+}
+
+// newCodedPieces returns the spread of an empty content.
+func newCodedPieces(p *pieces, l hemera.Layout, code *erasure.Code) *codedPieces {
+	return &codedPieces{pieces: p, layout: l, code: code, rows: map[int64]*parityrow.Row{}}
+}
+
+// begin has nothing to do: pieces of a coded layout are made when the first bytes come for them.
+func (y *codedPieces) begin() error { return nil }
+
+// beginAs creates the pieces that have bytes of what is kept. What is cut off within a row is cut by the truncation that follows,
+// which brings the parity in line.
+func (y *codedPieces) beginAs(base *Reader, keep int64) error {
+	size := wholeUnits(keep, y.rowBytes(), base)
+	var among layout.Set
+	for index := range int(y.layout.Pieces) {
+		if layout.Stored(y.layout, size, uint8(index)) {
+			among = among.With(index)
+		}
+	}
+	if err := y.ensure(among); err != nil {
+		return err
+	}
+	if err := y.pieces.fillFrom(base, among, size); err != nil {
+		return err
+	}
+	y.written.Add(0, size)
+	return nil
+}
 
 // write sends pages to the pieces that have them, and parity to those that are due. hash, if not nil, is given the pages
 // meanwhile.
-func (y *parity) write(b []byte, sums []uint32, off int64, hash *streamSums) error {
+func (y *codedPieces) write(b []byte, sums []uint32, off int64, hash *streamSums) error {
+	y.pieces.renewClient()
 	spans := layout.Split(y.layout, off, len(b))
 	if err := y.change(spans, b, off); err != nil {
 		return err
@@ -30,8 +82,35 @@ func (y *parity) write(b []byte, sums []uint32, off int64, hash *streamSums) err
 	return y.send(rows, among, meanwhile, func(pc *piece) error { return pc.writeSpans(spans, b, sums, off) })
 }
 
+// truncate implements spread.
+func (y *codedPieces) truncate(size int64) error {
+	if err := y.shrink(size); err != nil {
+		return err
+	}
+	return y.resize(size)
+}
+
+// resize gives every live piece its length in a content of size bytes.
+func (y *codedPieces) resize(size int64) error {
+	return y.pieces.fanOut(everyPiece, nil, func(_ int, pc *piece) error {
+		want := layout.PieceSize(y.layout, size, pc.target.Index)
+		if pc.end == want {
+			return nil
+		}
+		return pc.resize(want)
+	})
+}
+
+// sync implements spread.
+func (y *codedPieces) sync(ctx context.Context) error {
+	if err := y.flush(); err != nil {
+		return err
+	}
+	return y.pieces.syncLive(ctx)
+}
+
 // flush sends all parity that is in memory.
-func (y *parity) flush() error {
+func (y *codedPieces) flush() error {
 	if len(y.rows) == 0 {
 		return nil
 	}
@@ -39,7 +118,7 @@ func (y *parity) flush() error {
 }
 
 // send has the pieces in the set do what data says, and the parity pieces take the parity of the rows, which are released.
-func (y *parity) send(rows []*parityrow.Row, data layout.Set, meanwhile func(), do func(pc *piece) error) error {
+func (y *codedPieces) send(rows []*parityrow.Row, data layout.Set, meanwhile func(), do func(pc *piece) error) error {
 	among := data
 	if len(rows) > 0 {
 		among |= erasure.Range(int(y.layout.Data), int(y.layout.Pieces))
@@ -60,7 +139,7 @@ func (y *parity) send(rows []*parityrow.Row, data layout.Set, meanwhile func(), 
 }
 
 // ensure creates those of the pieces that are planned, and replaces targets that cannot begin: nothing was written there.
-func (y *parity) ensure(among layout.Set) error {
+func (y *codedPieces) ensure(among layout.Set) error {
 	p := y.pieces
 	if !p.plans(among) {
 		return nil
@@ -90,9 +169,20 @@ func (p *pieces) plans(among layout.Set) bool {
 	return false
 }
 
+// beginSeal implements spread.
+func (y *codedPieces) beginSeal(size int64) (err error) {
+	p := y.pieces
+	if p.whole != nil {
+		if p.cut, err = y.cut(p.whole.Data); err != nil {
+			return p.head.fail(errs.Wrap(err, "transfer.Close", subject(p.head.cap)))
+		}
+	}
+	return y.settle(size)
+}
+
 // settle gives all pieces the lengths that they have in a file of size bytes, with all parity. Pieces without bytes are
 // removed: they are not stored.
-func (y *parity) settle(size int64) error {
+func (y *codedPieces) settle(size int64) error {
 	if err := y.flush(); err != nil {
 		return err
 	}
@@ -117,86 +207,5 @@ func (y *parity) settle(size int64) error {
 	if err := y.ensure(stored); err != nil {
 		return err
 	}
-	return p.resize(size)
-}
-
-// resize gives every live piece its length in a file of size bytes.
-func (p *pieces) resize(size int64) error {
-	return p.fanOut(everyPiece, nil, func(_ int, pc *piece) error {
-		want := layout.PieceSize(p.head.cap.Layout, size, pc.target.Index)
-		if p.parity != nil && pc.end == want {
-			return nil
-		}
-		pc.end = want
-		pc.sent.Cut(want)
-		return pc.out.Truncate(want)
-	})
-}
-
-// rebuild computes what a data piece that is lost had at off. It reads the others, whose parity is sent first.
-//
-// Pieces that are planned were never written to, so they are zeros. One that was lost before it began, and that bytes went
-// past since, is not planned again before the close (see ensure): its place stays lost, and is computed here.
-func (y *parity) rebuild(index int, b []byte, off int64) error {
-	p := y.pieces
-	if y.code == nil {
-		return p.fail("transfer.Read", p.ledger.Losses())
-	}
-	if err := y.flush(); err != nil {
-		return err
-	}
-	// Each round loses a piece or ends. Planned pieces count as there, with zeros: no bytes came for them.
-	// The plan prefers data pieces, which need no parity to be sent, but the flush above is needed for any.
-	blocks := make([][]byte, y.layout.Pieces)
-	for {
-		var have layout.Set
-		for i := range blocks {
-			if i != index && !y.back().gone(i) {
-				have = have.With(i)
-			}
-		}
-		plan, err := y.code.Plan(layout.Set(0).With(index), have)
-		if err != nil {
-			return p.fail("transfer.Read", p.ledger.Losses())
-		}
-		if err := y.readBlocks(plan.Read(), blocks, len(b), off); err != nil {
-			return err
-		}
-		if !y.intact(plan.Read()) {
-			continue // a piece was lost meanwhile; the others may be enough
-		}
-		blocks[index] = b[:0]
-		return plan.Rebuild(blocks)
-	}
-}
-
-// readBlocks reads n bytes at off of each piece in the set. Pieces that cannot be read are lost; it fails when too few are
-// left.
-func (y *parity) readBlocks(read layout.Set, blocks [][]byte, n int, off int64) error {
-	p := y.pieces
-	for i := range read.All() {
-		blocks[i] = make([]byte, n)
-		// One after the other: this happens after a loss and for bytes that are overwritten, both at once.
-		at := y.back().at(i)
-		if p.ledger.Is(at, ledger.Planned) {
-			continue // zeros
-		}
-		if err := y.back().live(at, blocks[i], off); err != nil {
-			p.lose(at, err)
-			if err := p.writable("transfer.Read"); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
-}
-
-// intact reports whether none of the pieces is lost.
-func (y *parity) intact(set layout.Set) bool {
-	for i := range set.All() {
-		if y.back().gone(i) {
-			return false
-		}
-	}
-	return true
+	return y.resize(size)
 }

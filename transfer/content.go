@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"hemera/rules/erasure"
+	"hemera/transfer/ledger"
 	"hemera/words/hemera"
 )
 
@@ -49,6 +50,21 @@ type head struct {
 func (h *head) fail(err error) error {
 	h.broken = err
 	return err
+}
+
+// newPieces plans the pieces of a write; it calls no disk.
+func newPieces(h *head) *pieces {
+	p := &pieces{head: h, list: make([]*piece, len(h.cap.Targets))}
+	p.ledger = ledger.New(len(p.list), int(h.cap.PiecesMin), int(h.cap.Layout.Data))
+	for i, t := range h.cap.Targets {
+		p.list[i] = &piece{target: t}
+	}
+	if h.cap.Layout.Coded() {
+		p.spread = newCodedPieces(p, h.cap.Layout, h.code)
+	} else {
+		p.spread = copiedPieces{p}
+	}
+	return p
 }
 
 // pendingSource is the content as a source for the whole-file checksums.

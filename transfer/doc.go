@@ -86,7 +86,7 @@
 // A layout of copies sends all pages to all pieces. A coded layout has several data pieces, and a [Writer] sends each page to
 // the one that has it. A piece without bytes in the file is not made at all.
 //
-// The parity of a pending content is in a struct of that name. It holds this invariant: parity, whether in memory or in its
+// A pending content of a coded layout (codedPieces) holds this invariant: parity, whether in memory or in its
 // pieces, agrees with all data that was accepted. Three things follow:
 //
 //   - As many pieces can be lost at any moment of a write as the code survives. What was accepted can be read back, and is

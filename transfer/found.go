@@ -26,7 +26,7 @@ import (
 // promises reports whether a sync of the write is to outlast its node. The caller has the turn.
 func (w *Writer) promises() bool {
 	p, ok := w.content.(*pieces)
-	return ok && p.parity == nil && w.state.size > 0 && w.head.host.Kept != nil && !w.head.cap.Convert &&
+	return ok && !w.head.cap.Layout.Coded() && w.state.size > 0 && w.head.host.Kept != nil && !w.head.cap.Convert &&
 		slices.ContainsFunc(p.list, func(pc *piece) bool { return pc.local != nil })
 }
 

@@ -5,9 +5,7 @@ import (
 	"slices"
 
 	"hemera/rules/checksum"
-	"hemera/rules/erasure"
 	"hemera/rules/layout"
-	"hemera/transfer/extents"
 	"hemera/transfer/parityrow"
 	"hemera/words/hemera"
 )
@@ -19,41 +17,12 @@ const (
 	parityStep = 512 << 10
 )
 
-// parity keeps the parity of a coded content in line with its data. It is part of [pieces], and belongs to the holder of
-// the turn as they do.
-//
-// Each change of the data changes the parity of its row in memory, before the data is sent. The parity of a row goes to
-// its pieces when the row is full, when memory is short, and before anything reads it. So parity and data, in memory or in
-// pieces, agree at every moment, and any loss that the code survives loses nothing of a write under way.
-//
-// A row that was sent and is written to again is read back. So are bytes that are overwritten: the parity takes the
-// difference. Clients that write each byte once, in whatever order of the last rows, cause no reads.
-type parity struct {
-	pieces *pieces
-	layout hemera.Layout
-	code   *erasure.Code // nil without parity pieces
-	// written is what was accepted so far, or is about to be: bytes outside are zeros in all pieces.
-	written extents.Set
-	// rows are those whose parity is in memory, by number. Of the others the pieces have it, up to the last byte.
-	rows map[int64]*parityrow.Row
-	// turns counts uses of rows, to know the oldest.
-	turns uint64
-}
-
-// newParity returns the parity of an empty content.
-func newParity(p *pieces, l hemera.Layout, code *erasure.Code) *parity {
-	return &parity{pieces: p, layout: l, code: code, rows: map[int64]*parityrow.Row{}}
-}
-
-// back reads what was written.
-func (y *parity) back() readBack { return readBack{y.pieces} }
-
 // rowBytes is how many bytes of the file a row has.
-func (y *parity) rowBytes() int64 { return int64(y.layout.Data) * int64(y.layout.BlockSize) }
+func (y *codedPieces) rowBytes() int64 { return int64(y.layout.Data) * int64(y.layout.BlockSize) }
 
 // change brings the parity in line with the bytes b, which are about to be written at off, in these spans. It reads pieces only where
 // something is overwritten, or a row was sent before.
-func (y *parity) change(spans []layout.Span, b []byte, off int64) error {
+func (y *codedPieces) change(spans []layout.Span, b []byte, off int64) error {
 	if err := y.replaced(spans, off, b); err != nil {
 		return err
 	}
@@ -62,7 +31,7 @@ func (y *parity) change(spans []layout.Span, b []byte, off int64) error {
 }
 
 // replaced changes the parity of spans of what is at off, which are those of b from now on, or zeros if b is nil.
-func (y *parity) replaced(spans []layout.Span, off int64, b []byte) error {
+func (y *codedPieces) replaced(spans []layout.Span, off int64, b []byte) error {
 	if y.code == nil {
 		return nil
 	}
@@ -87,7 +56,7 @@ func (y *parity) replaced(spans []layout.Span, off int64, b []byte) error {
 }
 
 // update changes the parity of one span. Nil is zeros.
-func (y *parity) update(span layout.Span, before, after []byte) error {
+func (y *codedPieces) update(span layout.Span, before, after []byte) error {
 	if before == nil && after == nil {
 		return nil
 	}
@@ -114,13 +83,13 @@ func (y *parity) update(span layout.Span, before, after []byte) error {
 }
 
 // before returns n bytes of the content at off, nil if they are zeros that were never written.
-func (y *parity) before(off int64, n int) ([]byte, error) {
+func (y *codedPieces) before(off int64, n int) ([]byte, error) {
 	if !y.written.Touches(off, off+int64(n)) {
 		return nil, nil
 	}
 	for {
 		b, lost := make([]byte, n), y.pieces.lost
-		_, err := y.pieces.readPages(b, nil, off)
+		_, err := y.read(b, nil, off)
 		// The piece that is stuck is lost, and the next read goes elsewhere. If none was lost, the write has failed before, for a
 		// piece that is stuck: each round loses a piece or ends.
 		if !hemera.KeepsBuffers(err) || y.pieces.lost == lost {
@@ -130,7 +99,7 @@ func (y *parity) before(off int64, n int) ([]byte, error) {
 }
 
 // row returns the parity of the row with the number: from memory, or without any change. What its pieces have of it is read by readRow.
-func (y *parity) row(number int64) *parityrow.Row {
+func (y *codedPieces) row(number int64) *parityrow.Row {
 	y.turns++
 	if row, ok := y.rows[number]; ok {
 		row.Used = y.turns
@@ -140,7 +109,7 @@ func (y *parity) row(number int64) *parityrow.Row {
 	row := &parityrow.Row{Number: number, Blocks: make([][]byte, y.layout.Parity()), Used: y.turns}
 	row.Sent = y.written.Touches(number*y.rowBytes(), (number+1)*y.rowBytes())
 	for i := range row.Blocks {
-		if !y.back().gone(int(y.layout.Data) + i) {
+		if !y.gone(int(y.layout.Data) + i) {
 			row.Blocks[i] = y.pieces.head.host.parity.Get(int(y.layout.BlockSize))
 		}
 	}
@@ -149,7 +118,7 @@ func (y *parity) row(number int64) *parityrow.Row {
 }
 
 // readRow reads parity of a row that was sent back, for a change of the range. A change of a few bytes reads a few pages.
-func (y *parity) readRow(row *parityrow.Row, from, to int64) error {
+func (y *codedPieces) readRow(row *parityrow.Row, from, to int64) error {
 	for _, part := range row.Lacks(from, to, int64(y.layout.BlockSize)) {
 		if err := y.readParity(row, part[0], part[1]); err != nil {
 			return err
@@ -160,14 +129,14 @@ func (y *parity) readRow(row *parityrow.Row, from, to int64) error {
 }
 
 // readParity fills a range of the blocks with what the pieces have. It fails when too few pieces are left.
-func (y *parity) readParity(row *parityrow.Row, from, to int64) error {
+func (y *codedPieces) readParity(row *parityrow.Row, from, to int64) error {
 	for i, b := range row.Blocks {
 		if b == nil {
 			continue
 		}
 		index := int(y.layout.Data) + i
 		// A piece that was lost since is not asked: it would be computed, and all rows be sent for that.
-		if y.back().gone(index) || y.back().piece(index, b[from:to], row.Number*int64(y.layout.BlockSize)+from) != nil {
+		if y.gone(index) || y.readPiece(index, b[from:to], row.Number*int64(y.layout.BlockSize)+from) != nil {
 			row.Blocks[i] = nil // its piece is lost now; the block may belong to a call that is stuck
 			y.pieces.head.host.parity.Lose(int64(y.layout.BlockSize))
 			if err := y.pieces.writable("transfer.Write"); err != nil {
@@ -180,7 +149,7 @@ func (y *parity) readParity(row *parityrow.Row, from, to int64) error {
 
 // due returns the rows whose parity is to be sent with the next write: those that are full, the oldest where there are
 // too many, and all of them where the node's memory for parity is used up.
-func (y *parity) due() (rows []*parityrow.Row) {
+func (y *codedPieces) due() (rows []*parityrow.Row) {
 	short := y.pieces.head.host.parity.Short()
 	for _, row := range y.rows {
 		// A full row seldom changes again; another may, and would be read back for it.
@@ -201,7 +170,7 @@ func inOrder(rows []*parityrow.Row) []*parityrow.Row {
 
 // forget releases rows: their parity was sent, or is not needed any more. Their memory is used again unless a call that is
 // stuck may read it.
-func (y *parity) forget(rows []*parityrow.Row, stuck bool) {
+func (y *codedPieces) forget(rows []*parityrow.Row, stuck bool) {
 	for _, row := range rows {
 		delete(y.rows, row.Number)
 		for _, b := range row.Blocks {
@@ -213,7 +182,7 @@ func (y *parity) forget(rows []*parityrow.Row, stuck bool) {
 }
 
 // all lists all rows that are in memory.
-func (y *parity) all() (rows []*parityrow.Row) {
+func (y *codedPieces) all() (rows []*parityrow.Row) {
 	for _, row := range y.rows {
 		rows = append(rows, row)
 	}
@@ -221,7 +190,7 @@ func (y *parity) all() (rows []*parityrow.Row) {
 }
 
 // shrink brings the parity in line with a content that is about to be cut to size bytes.
-func (y *parity) shrink(size int64) error {
+func (y *codedPieces) shrink(size int64) error {
 	// Rows behind the new end are gone, and so is their parity: the pieces are cut after this.
 	last := size / y.rowBytes()
 	var beyond []*parityrow.Row
@@ -245,7 +214,7 @@ func (y *parity) shrink(size int64) error {
 }
 
 // sendRows sends a parity piece the parts of its blocks that were changed.
-func (y *parity) sendRows(pc *piece, rows []*parityrow.Row) error {
+func (y *codedPieces) sendRows(pc *piece, rows []*parityrow.Row) error {
 	var sums [parityStep/hemera.PageSize + 1]uint32
 	for _, row := range rows {
 		block := row.Blocks[pc.target.Index-y.layout.Data]

@@ -15,9 +15,12 @@ import (
 	"hemera/words/hemera"
 )
 
-// pieces is a content that is on disks, one piece a target: every change goes to all live pieces at once, as the
-// layout says which of them has which bytes. A piece that fails is lost; the write goes on as long as the others are
-// enough to make it again from.
+// everyPiece is the set of all pieces.
+const everyPiece = ^layout.Set(0)
+
+// pieces is a content that is on disks, one piece a target. Its spread says which of them has which bytes; every change goes
+// to all live pieces that it concerns at once. A piece that fails is lost; the write goes on as long as the others are enough
+// to make it again from.
 type pieces struct {
 	head   *head
 	list   []*piece
@@ -26,38 +29,46 @@ type pieces struct {
 	left   []hemera.DiskID // disks that pieces were moved away from, the last ones first; at most hemera.PiecesMax
 	whole  *inlineContent  // all of the content, if it is in memory: pieces are made of it in one call
 	cut    []disk.Content  // of whole, what each piece has, if the layout is coded
-	parity *parity         // of a coded layout; else nil
+	spread spread          // by the layout
 	again  bool            // an earlier process made pieces: those that are planned may be there
 	renews time.Time       // of a client: not before it asks for a new capability
 }
 
-// newPieces plans the pieces of a write; it calls no disk.
-func newPieces(h *head) *pieces {
-	p := &pieces{head: h, list: make([]*piece, len(h.cap.Targets))}
-	p.ledger = ledger.New(len(p.list), int(h.cap.PiecesMin), int(h.cap.Layout.Data))
-	for i, t := range h.cap.Targets {
-		p.list[i] = &piece{target: t}
-	}
-	if h.cap.Layout.Coded() {
-		p.parity = newParity(p, h.cap.Layout, h.code)
-	}
-	return p
+// spread is how the bytes of a content lie in its pieces: in each of them, or as a code has it. The calls of one content come
+// one after the other. They may block on disks and other nodes. After a call that fails for too few pieces the write has ended.
+type spread interface {
+	// begin creates the pieces of an empty content, as far as they are needed before its first bytes.
+	begin() error
+	// beginAs creates the pieces with the content of the base, as far as the first keep bytes need it.
+	beginAs(base *Reader, keep int64) error
+	// write, truncate, sync, read and nextData are those of content. write without a hash is that of all that was in memory.
+	write(b []byte, sums []uint32, off int64, hash *streamSums) error
+	truncate(size int64) error
+	sync(ctx context.Context) error
+	read(b []byte, sums []uint32, off int64) (int, error)
+	nextData(off int64) (int64, error)
+	// beginSeal gives all pieces the lengths that they are sealed with, or cuts what is in memory as a whole.
+	beginSeal(size int64) error
 }
 
-// create makes the planned pieces, all at once. Targets that cannot even begin are replaced, while there is nothing
-// to copy. It fails, and ends the write, when too few pieces are left. Pieces of a coded layout are made when the first
-// bytes come for them.
-func (p *pieces) create() error {
-	if p.parity != nil {
-		return nil
-	}
-	// Once is enough here: targets that fail later are replaced at the close, with the content at hand.
-	p.createPlanned(everyPiece)
-	if p.replace(p.head.ctx, true) {
-		p.createPlanned(everyPiece)
-	}
-	return p.writable("transfer.Write")
+// writePages implements content.
+func (p *pieces) writePages(b []byte, sums []uint32, off int64, hash *streamSums) error {
+	return p.spread.write(b, sums, off, hash)
 }
+
+// truncate implements content.
+func (p *pieces) truncate(size int64) error { return p.spread.truncate(size) }
+
+// sync implements content.
+func (p *pieces) sync(ctx context.Context) error { return p.spread.sync(ctx) }
+
+// readPages implements content.
+func (p *pieces) readPages(b []byte, sums []uint32, off int64) (int, error) {
+	return p.spread.read(b, sums, off)
+}
+
+// nextData implements content.
+func (p *pieces) nextData(off int64) (int64, error) { return p.spread.nextData(off) }
 
 // createPlanned creates those of the pieces that are planned, all at once. Those that cannot be created are lost.
 func (p *pieces) createPlanned(among layout.Set) {
@@ -128,71 +139,37 @@ func (p *pieces) writable(op string) error {
 	return nil
 }
 
-// writePages implements content. A stalled disk of the only piece is an I/O error: asking again is of no use, and
-// stock clients begin a copy again for it, at another disk.
-func (p *pieces) writePages(b []byte, sums []uint32, off int64, hash *streamSums) error {
-	i := p.ledger.Only()
-	if i < 0 || p.parity != nil {
-		return p.send(b, sums, off, hash)
-	}
-	// With one piece there is nothing to overlap that would be worth a second goroutine.
-	hash.wrote(b, sums, off)
-	pc := p.list[i]
-	err := pc.writePages(b, sums, off)
-	if err == nil {
-		return nil
-	}
-	if disk.IsStalled(err) {
-		err = errs.As(err, errs.IO, "transfer.Disk", pc.target.Disk.String())
-	}
-	p.lose(i, err)
-	return p.writable("transfer.Write")
-}
-
-// send sends pages to every live piece that has them. hash, if not nil, is given them meanwhile.
-func (p *pieces) send(b []byte, sums []uint32, off int64, hash *streamSums) error {
-	if p.parity != nil {
-		p.renewClient()
-		return p.parity.write(b, sums, off, hash)
-	}
-	var meanwhile func()
-	if hash != nil {
-		meanwhile = func() { hash.wrote(b, sums, off) }
-	}
-	return p.fanOut(everyPiece, meanwhile, func(_ int, pc *piece) error { return pc.writePages(b, sums, off) })
-}
-
-// truncate implements content.
-func (p *pieces) truncate(size int64) error {
-	if p.parity != nil {
-		if err := p.parity.shrink(size); err != nil {
-			return err
-		}
-	}
-	return p.resize(size)
-}
-
-// sync implements content.
-func (p *pieces) sync(ctx context.Context) error {
-	if p.parity != nil {
-		if err := p.parity.flush(); err != nil {
-			return err
-		}
-	}
+// syncLive makes durable what every live piece has.
+func (p *pieces) syncLive(ctx context.Context) error {
 	return p.fanOut(everyPiece, nil, func(_ int, pc *piece) error { return pc.out.Sync(ctx) })
 }
 
-// readPages implements content.
-func (p *pieces) readPages(b []byte, sums []uint32, off int64) (int, error) {
-	return readBack{p}.pages(b, sums, off)
+// fillFrom gives the new pieces of the set the first size bytes of the base. It fails, and ends the write, when too few pieces
+// are left.
+func (p *pieces) fillFrom(base *Reader, among layout.Set, size int64) error {
+	return p.fanOut(among, nil, func(_ int, pc *piece) error {
+		pc.end = layout.PieceSize(p.head.cap.Layout, size, pc.target.Index)
+		pc.sent.Forget() // the bytes of the base are not those of this write
+		return p.head.beginFrom(base, pc, pc.end)
+	})
 }
 
-// nextData implements content. Holes are told of contents with one column.
-func (p *pieces) nextData(off int64) (int64, error) {
-	if p.parity != nil {
-		return off, nil
+// open opens a live piece to read what was written to it: at another node, after everything that was sent there.
+func (p *pieces) open(pc *piece) (source, func(), error) {
+	if pc.local != nil {
+		return pc.local, func() {}, nil
 	}
-	return readBack{p}.nextData(off)
+	h := p.head
+	ctx, cancel := context.WithTimeout(h.ctx, callTimeout)
+	defer cancel()
+	if err := pc.out.Sync(ctx); err != nil {
+		return nil, nil, err
+	}
+	peer, err := h.host.openPeer(ctx, h.permit, RemotePiece{Target: pc.target})
+	if err != nil {
+		return nil, nil, err
+	}
+	return peer, func() { _ = peer.Close() }, nil
 }
 
 // drop releases the content in memory, if there is one.
@@ -328,6 +305,13 @@ func (pc *piece) writePages(b []byte, sums []uint32, off int64) error {
 		pc.sent.Add(off, len(b), sums)
 	}
 	return pc.out.WritePages(b, sums, off)
+}
+
+// resize sets the length of the piece.
+func (pc *piece) resize(n int64) error {
+	pc.end = n
+	pc.sent.Cut(n)
+	return pc.out.Truncate(n)
 }
 
 // seal seals the piece. The node compares what it has with what was sent, where that is known.

@@ -7,7 +7,7 @@ import (
 )
 
 // cut returns what each piece of a content has that is in memory as a whole.
-func (y *parity) cut(data []byte) ([]disk.Content, error) {
+func (y *codedPieces) cut(data []byte) ([]disk.Content, error) {
 	l, size := y.layout, int64(len(data))
 	pieces := make([]disk.Content, l.Pieces)
 	for i := range pieces {
@@ -32,7 +32,7 @@ func (y *parity) cut(data []byte) ([]disk.Content, error) {
 }
 
 // encodeRow computes n bytes of the parity at an offset of the pieces.
-func (y *parity) encodeRow(pieces []disk.Content, off, n int64) error {
+func (y *codedPieces) encodeRow(pieces []disk.Content, off, n int64) error {
 	blocks := make([][]byte, len(pieces))
 	// All blocks of a row have one length for the code.
 	for i := range blocks {

@@ -206,20 +206,23 @@ func (w *Writer) spill(c *inlineContent) error {
 	p := newPieces(&w.head)
 	w.content = p
 	defer c.drop()
-	if err := p.create(); err != nil || c.Buffer == nil {
+	if err := p.spread.begin(); err != nil || c.Buffer == nil {
 		return err
 	}
 	if err := c.check(); err != nil {
 		return w.head.fail(err)
 	}
-	return p.send(c.Data, c.Sums, 0, nil)
+	return p.spread.write(c.Data, c.Sums, 0, nil)
 }
 
 // copyBase makes pieces with the first keep bytes of the base.
 func (w *Writer) copyBase(b baseView, keep int64) error {
 	p := newPieces(&w.head)
 	w.content = p
-	return p.beginAs(b.Reader, keep)
+	if keep == 0 {
+		return p.spread.begin()
+	}
+	return p.spread.beginAs(b.Reader, keep)
 }
 
 // accepted counts bytes that pieces or memory have taken.
