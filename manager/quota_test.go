@@ -18,7 +18,7 @@ func (r *rig) limit(path string, kind hemera.QuotaKind, id uint32, l hemera.Quot
 	if err := r.m.Quotas.SetQuota(r.t.Context(), hemera.QuotaKey{Path: path, Kind: kind, ID: id}, l); err != nil {
 		r.t.Fatal(err)
 	}
-	if err := r.m.tree.QuotaKeeper.(*namespace.Namespace).CountQuotas(r.t.Context()); err != nil {
+	if err := r.m.tree.QuotaKeeper.(*namespace.QuotaAdmin).CountQuotas(r.t.Context()); err != nil {
 		r.t.Fatal(err)
 	}
 }

@@ -29,7 +29,10 @@ const lostMode = 0o700
 
 // Recovery adopts files that the namespace has lost. It looks at no clock: times are those of the pieces, and what came
 // first is a matter of numbers. It asks for no rights, as an admin has asked for all of it.
-type Recovery struct{ *base }
+type Recovery struct {
+	engine *engine
+	tree   *Tree
+}
 
 // Adoption is a content of a file, as its pieces describe it.
 type Adoption struct {
@@ -70,8 +73,8 @@ type Adopted struct {
 }
 
 // Adopt makes a file of the content, or completes the file that has it. It is idempotent, and any number of adoptions may
-// run side by side. The caller has checked that the content is one of [Namespace.Lost]. Invalid for what cannot be a file.
-func (n Recovery) Adopt(ctx context.Context, a Adoption) (out Adopted, err error) {
+// run side by side. The caller has checked that the content is one of [Past.Lost]. Invalid for what cannot be a file.
+func (n *Recovery) Adopt(ctx context.Context, a Adoption) (out Adopted, err error) {
 	c := a.commit()
 	// What a footer says is not trusted more than what a node says in a commit.
 	if err := checkCommit(&c); err != nil {
@@ -81,7 +84,7 @@ func (n Recovery) Adopt(ctx context.Context, a Adoption) (out Adopted, err error
 	for range adoptTurns {
 		var turn Adopted
 		var need error
-		err = n.update(ctx, func(t tx) (err error) {
+		err = n.engine.update(ctx, func(t tx) (err error) {
 			turn, need, err = adoptTx{t, &a}.adopt()
 			return err
 		})
@@ -90,9 +93,9 @@ func (n Recovery) Adopt(ctx context.Context, a Adoption) (out Adopted, err error
 		case err != nil || need == nil:
 			return out, err
 		case errors.Is(need, errNeedsLost):
-			_, err = Tree(n).Mkdir(ctx, hemera.SystemIdentity(), LostDir, lostMode, true)
+			_, err = n.tree.Mkdir(ctx, hemera.SystemIdentity(), LostDir, lostMode, true)
 		case errors.Is(need, errNeedsParents):
-			err = n.makeParents(ctx, hemera.SystemIdentity(), a.Path, parentsMode)
+			err = n.tree.makeParents(ctx, hemera.SystemIdentity(), a.Path, parentsMode)
 			// A file took the place of a directory meanwhile: the next turn decides which of both is older.
 			if errors.Is(err, errs.NotDirectory) {
 				err = nil
@@ -136,13 +139,13 @@ func (a *Adoption) commit() Commit {
 
 // adoptTx is one turn of an adoption.
 type adoptTx struct {
-	tx
-	a *Adoption
+	tx tx
+	a  *Adoption
 }
 
 // adopt decides by what the namespace has of the file. need is what has to be made before it can.
 func (t adoptTx) adopt() (out Adopted, need, err error) {
-	now, err := t.ByID(t.a.ID)
+	now, err := t.tx.ByID(t.a.ID)
 	if err != nil {
 		return out, nil, err
 	}
@@ -167,7 +170,7 @@ func (t adoptTx) adopt() (out Adopted, need, err error) {
 func (t adoptTx) staying() (left []hemera.Piece, err error) {
 	// By disk: a user may have removed a file whose disk was away then.
 	for _, p := range t.a.Pieces {
-		gone, err := t.pieces().isUnlinked(p.Disk, hemera.PieceID{File: t.a.ID, Gen: t.a.Gen, Index: p.Index})
+		gone, err := t.tx.pieces().isUnlinked(p.Disk, hemera.PieceID{File: t.a.ID, Gen: t.a.Gen, Index: p.Index})
 		if err != nil {
 			return nil, err
 		}
@@ -183,7 +186,7 @@ func (t adoptTx) create(pieces []hemera.Piece) (out Adopted, need, err error) {
 	c := t.a.commit()
 	c.Pieces = pieces
 	// Nobody knows when the file was made. Its content is as old as its first piece.
-	e := &hemera.Entry{ID: c.ID, Kind: hemera.KindFile, Mode: c.Mode, UID: c.UID, GID: c.GID, Birth: c.Mtime.UTC().Round(0), Ctime: t.Now()}
+	e := &hemera.Entry{ID: c.ID, Kind: hemera.KindFile, Mode: c.Mode, UID: c.UID, GID: c.GID, Birth: c.Mtime.UTC().Round(0), Ctime: t.tx.Now()}
 	fill(e, &c)
 	out.Outcome = AdoptedHere
 	target, need, err := t.place(e, &out)
@@ -198,7 +201,7 @@ func (t adoptTx) create(pieces []hemera.Piece) (out Adopted, need, err error) {
 	}
 	// From here on it is the commit of a new file: totals, accounts, lists of disks and the event follow.
 	e.Parent, e.Name = target.parent().ID, target.name
-	t.PutLocation(e)
+	t.tx.PutLocation(e)
 	made, err := commitTx(t.tx).commitTo(target.parent(), nil, e, &c)
 	if err == nil {
 		out.Path, err = t.pathOf(made)
@@ -239,23 +242,23 @@ func (t adoptTx) addPieces(now *hemera.Entry, add []hemera.Piece) (*hemera.Entry
 	if e.Pieces, err = moved("fid:"+now.ID.String(), now, nil, add); err != nil {
 		return nil, err
 	}
-	parent, err := t.ByID(e.Parent)
+	parent, err := t.tx.ByID(e.Parent)
 	if err != nil {
 		return nil, err
 	}
-	dirs, path, err := t.Above(parent)
+	dirs, path, err := t.tx.Above(parent)
 	if err != nil {
 		return nil, err
 	}
 	// The content is the same, so only physical bytes change above.
 	if err := errors.Join(
-		t.Adjust(dirs, hemera.TreeTotals{Physical: schema.Physical(&e) - schema.Physical(now)}),
-		t.ledger().Charge(dirs, now, &e), t.pieces().add(&e, add)); err != nil {
+		t.tx.Adjust(dirs, hemera.TreeTotals{Physical: schema.Physical(&e) - schema.Physical(now)}),
+		t.tx.ledger().Charge(dirs, now, &e), t.tx.pieces().add(&e, add)); err != nil {
 		return nil, err
 	}
-	t.PutEntry(&e)
-	t.pieces().indexIncomplete(now, &e)
-	t.Event(hemera.Event{Kind: hemera.EventPieces, File: e.ID, Path: path + "/" + e.Name, Bytes: e.Size})
+	t.tx.PutEntry(&e)
+	t.tx.pieces().indexIncomplete(now, &e)
+	t.tx.Event(hemera.Event{Kind: hemera.EventPieces, File: e.ID, Path: path + "/" + e.Name, Bytes: e.Size})
 	return &e, nil
 }
 
@@ -281,14 +284,14 @@ func (t adoptTx) renew(now *hemera.Entry, pieces []hemera.Piece) (out Adopted, n
 	case is == was && now.Gen > t.a.Gen:
 		return Adopted{Outcome: AdoptedNot, Why: "the file has a newer content"}, nil, nil
 	}
-	e.Ctime = t.Now()
+	e.Ctime = t.tx.Now()
 	out.Outcome = AdoptedContent
-	parent, err := t.ByID(now.Parent)
+	parent, err := t.tx.ByID(now.Parent)
 	if err != nil {
 		return out, nil, err
 	}
 	// Not unlinked: an adoption is no reason to remove anything.
-	if err := t.pieces().forget(now); err != nil {
+	if err := t.tx.pieces().forget(now); err != nil {
 		return out, nil, err
 	}
 	made, err := commitTx(t.tx).commitTo(parent, now, &e, &c)
@@ -301,12 +304,12 @@ func (t adoptTx) renew(now *hemera.Entry, pieces []hemera.Piece) (out Adopted, n
 // settle moves a file to its path, if it may have it by now: one in LostDir, or one whose new content was written under
 // another name. What a turn did before need stays, and the next one finds the file and tries this again.
 func (t adoptTx) settle(e *hemera.Entry, out Adopted) (_ Adopted, need, err error) {
-	parent, err := t.ByID(e.Parent)
+	parent, err := t.tx.ByID(e.Parent)
 	if err != nil {
 		return out, nil, err
 	}
 	// A file that a user removed since may be in a recycle bin: it stays there.
-	dirs, at, err := t.Above(parent)
+	dirs, at, err := t.tx.Above(parent)
 	if err != nil {
 		return out, nil, err
 	}
@@ -327,11 +330,11 @@ func (t adoptTx) settle(e *hemera.Entry, out Adopted) (_ Adopted, need, err erro
 		}
 		return out, nil, nil
 	}
-	if err := t.move(found{dirs: dirs, name: e.Name, entry: e}, target, 0); err != nil {
+	if err := t.tx.move(found{dirs: dirs, name: e.Name, entry: e}, target, 0); err != nil {
 		return out, nil, err
 	}
 	// Followers of the log see a rename, as if an admin had moved it.
-	t.Event(hemera.Event{Kind: hemera.EventRename, File: e.ID, Path: out.Path, To: t.a.Path, Who: "rebuild"})
+	t.tx.Event(hemera.Event{Kind: hemera.EventRename, File: e.ID, Path: out.Path, To: t.a.Path, Who: "rebuild"})
 	if out.Outcome != AdoptedContent {
 		out.Outcome = AdoptedMove
 	}
@@ -356,7 +359,7 @@ func (t adoptTx) place(e *hemera.Entry, out *Adopted) (target found, need, err e
 	if out.Why != "" {
 		return target, nil, nil
 	}
-	target, left, err := t.follow("Adopt", hemera.SystemIdentity(), path, names)
+	target, left, err := t.tx.follow("Adopt", hemera.SystemIdentity(), path, names)
 	switch {
 	// A file is where a directory must be: one of both was removed before the other was made, and the older one gives way.
 	case errors.Is(err, errs.NotDirectory): // target is the file in the way
@@ -415,15 +418,15 @@ func (t adoptTx) displace(e *hemera.Entry, other found, out *Adopted) (need, err
 		return need, err
 	}
 	// Its path is for the event only; what was asked for may be a longer one.
-	_, at, err := t.Above(other.parent())
+	_, at, err := t.tx.Above(other.parent())
 	if err != nil {
 		return nil, err
 	}
-	if err := t.move(other, to, 0); err != nil {
+	if err := t.tx.move(other, to, 0); err != nil {
 		return nil, err
 	}
 	out.Displaced, out.DisplacedTo = o.ID, LostDir+"/"+to.name
-	t.Event(hemera.Event{Kind: hemera.EventRename, File: o.ID, Path: at + "/" + o.Name, To: out.DisplacedTo, Who: "rebuild"})
+	t.tx.Event(hemera.Event{Kind: hemera.EventRename, File: o.ID, Path: at + "/" + o.Name, To: out.DisplacedTo, Who: "rebuild"})
 	return nil, nil
 }
 
@@ -431,7 +434,7 @@ func (t adoptTx) displace(e *hemera.Entry, other found, out *Adopted) (need, err
 func (t adoptTx) lost(e *hemera.Entry) (target found, need, err error) {
 	// An admin may have put another file there, under a name like that.
 	for _, name := range []string{e.ID.Hex(), fmt.Sprintf("%s.%x", e.ID.Hex(), uint64(e.Gen))} {
-		target, err = t.walk("Adopt", hemera.SystemIdentity(), LostDir+"/"+name)
+		target, err = t.tx.walk("Adopt", hemera.SystemIdentity(), LostDir+"/"+name)
 		switch {
 		case errors.Is(err, errs.NotFound):
 			return target, errNeedsLost, nil
@@ -444,11 +447,11 @@ func (t adoptTx) lost(e *hemera.Entry) (target found, need, err error) {
 
 // pathOf is the path of an entry.
 func (t adoptTx) pathOf(e *hemera.Entry) (string, error) {
-	parent, err := t.ByID(e.Parent)
+	parent, err := t.tx.ByID(e.Parent)
 	if err != nil {
 		return "", err
 	}
-	_, path, err := t.Above(parent)
+	_, path, err := t.tx.Above(parent)
 	return path + "/" + e.Name, err
 }
 

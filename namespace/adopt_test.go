@@ -43,7 +43,7 @@ func lost(id hemera.FileID, gen hemera.Generation, path string) namespace.Adopti
 // adopt adopts, and checks that it is one of the outcomes.
 func adopt(t *testing.T, n *namespace.Namespace, a namespace.Adoption, want namespace.Outcome, path string) namespace.Adopted {
 	t.Helper()
-	out, err := n.Adopt(t.Context(), a)
+	out, err := n.Recovery.Adopt(t.Context(), a)
 	if err != nil || out.Outcome != want || out.Path != path {
 		t.Errorf("adopt %d.%d %s: %+v, %v", a.ID, a.Gen, a.Path, out, err)
 	}
@@ -52,7 +52,7 @@ func adopt(t *testing.T, n *namespace.Namespace, a namespace.Adoption, want name
 
 func stat(t *testing.T, n *namespace.Namespace, path string) hemera.Entry {
 	t.Helper()
-	return must[hemera.Entry](t)(n.Stat(t.Context(), system(), path))
+	return must[hemera.Entry](t)(n.Tree.Stat(t.Context(), system(), path))
 }
 
 func TestAdoptMakesAFileAsItWas(t *testing.T) {
@@ -68,7 +68,7 @@ func TestAdoptMakesAFileAsItWas(t *testing.T) {
 		t.Errorf("%+v", d)
 	}
 	adopt(t, n, a, namespace.AdoptedBefore, a.Path)
-	if next := n.Stats().NextID; next <= 5 || !n.Lost(hemera.PieceID{File: 5, Gen: 1}, time.Unix(1, 0)) || n.Lost(hemera.PieceID{File: next, Gen: 1}, time.Unix(1, 0)) {
+	if next := n.Inspection.Stats().NextID; next <= 5 || !n.Past.Lost(hemera.PieceID{File: 5, Gen: 1}, time.Unix(1, 0)) || n.Past.Lost(hemera.PieceID{File: next, Gen: 1}, time.Unix(1, 0)) {
 		t.Errorf("the next id is %d", next)
 	}
 	checked(t, n)
@@ -81,7 +81,7 @@ func TestAdoptTakesPiecesAsTheyCome(t *testing.T) {
 	first, second := all, all
 	first.Pieces, second.Pieces = all.Pieces[1:], all.Pieces[:1]
 	adopt(t, n, first, namespace.AdoptedHere, "/f")
-	if list := must[[]hemera.Entry](t)(n.Incomplete(t.Context(), 0, 10)); len(list) != 1 {
+	if list := must[[]hemera.Entry](t)(n.Pieces.Incomplete(t.Context(), 0, 10)); len(list) != 1 {
 		t.Errorf("incomplete: %v", list)
 	}
 	adopt(t, n, second, namespace.AdoptedPieces, "/f")
@@ -108,7 +108,7 @@ func TestTheNewestContentHasThePath(t *testing.T) {
 		random.Shuffle(len(contents), func(i, j int) { contents[i], contents[j] = contents[j], contents[i] })
 		for range 2 { // the second time nothing is left to do, but for what the order had in the way
 			for _, c := range contents {
-				if _, err := n.Adopt(t.Context(), c); err != nil {
+				if _, err := n.Recovery.Adopt(t.Context(), c); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -161,7 +161,7 @@ func TestAFileThatCannotBeReadYet(t *testing.T) {
 		t.Errorf("%+v", e)
 	}
 	// The old pieces stay where they are.
-	if list := must[[]hemera.PieceID](t)(n.Unlinked(t.Context(), 1, 10)); len(list) != 0 {
+	if list := must[[]hemera.PieceID](t)(n.Pieces.Unlinked(t.Context(), 1, 10)); len(list) != 0 {
 		t.Errorf("to be removed: %v", list)
 	}
 	checked(t, n)
@@ -172,7 +172,7 @@ func TestWhatAUserRemovedStaysRemoved(t *testing.T) {
 	n := rebuilding(t)
 	a := lost(5, 1, "/f")
 	adopt(t, n, a, namespace.AdoptedHere, "/f")
-	if err := n.Remove(t.Context(), system(), "/f", hemera.KindFile); err != nil {
+	if err := n.Tree.Remove(t.Context(), system(), "/f", hemera.KindFile); err != nil {
 		t.Fatal(err)
 	}
 	adopt(t, n, a, namespace.AdoptedNot, "")
@@ -182,7 +182,7 @@ func TestWhatAUserRemovedStaysRemoved(t *testing.T) {
 	if !strings.Contains(out.Why, "newer") {
 		t.Errorf("%+v", out)
 	}
-	if _, err := n.Adopt(t.Context(), namespace.Adoption{ID: 7, Gen: 1, Layout: hemera.Layout{Kind: 14}}); !errors.Is(err, errs.Invalid) {
+	if _, err := n.Recovery.Adopt(t.Context(), namespace.Adoption{ID: 7, Gen: 1, Layout: hemera.Layout{Kind: 14}}); !errors.Is(err, errs.Invalid) {
 		t.Errorf("a layout of a later version: %v", err)
 	}
 	checked(t, n)
@@ -193,20 +193,20 @@ func TestWhatIsForgottenIsAnOrphan(t *testing.T) {
 	n := rebuilding(t)
 	adopt(t, n, lost(5, 1, "/f"), namespace.AdoptedHere, "/f")
 	piece := hemera.PieceID{File: 6, Gen: 1}
-	if !n.Restored() || !n.Lost(piece, time.Now()) || !n.NewerThanRestore(piece, time.Now()) {
+	if !n.Past.Restored() || !n.Past.Lost(piece, time.Now()) || !n.Past.NewerThanRestore(piece, time.Now()) {
 		t.Error("nothing was lost")
 	}
-	if err := n.ForgetLost(t.Context()); err != nil {
+	if err := n.Past.ForgetLost(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if n.Restored() || n.Lost(piece, time.Now()) || n.NewerThanRestore(piece, time.Now()) {
+	if n.Past.Restored() || n.Past.Lost(piece, time.Now()) || n.Past.NewerThanRestore(piece, time.Now()) {
 		t.Error("it is not forgotten")
 	}
-	wantKind(t, "again", n.ForgetLost(t.Context()), errs.NotFound)
-	if orphan, err := n.ClaimOrphan(t.Context(), 1, piece); err != nil || !orphan {
+	wantKind(t, "again", n.Past.ForgetLost(t.Context()), errs.NotFound)
+	if orphan, err := n.Writes.ClaimOrphan(t.Context(), 1, piece); err != nil || !orphan {
 		t.Errorf("%t, %v", orphan, err)
 	}
-	if orphan, err := n.ClaimOrphan(t.Context(), 1, hemera.PieceID{File: 5, Gen: 1}); err != nil || orphan {
+	if orphan, err := n.Writes.ClaimOrphan(t.Context(), 1, hemera.PieceID{File: 5, Gen: 1}); err != nil || orphan {
 		t.Errorf("a piece of a file: %t, %v", orphan, err)
 	}
 	checked(t, n)
@@ -221,14 +221,14 @@ func TestAdoptSideBySide(t *testing.T) {
 			for i := range 50 {
 				// Every path has two contents, by different goroutines.
 				id := hemera.FileID(100 + 50*w + i)
-				if _, err := n.Adopt(context.WithoutCancel(t.Context()), lost(id, 1, fmt.Sprintf("/a/b%d/c/%d", w/2, i))); err != nil {
+				if _, err := n.Recovery.Adopt(context.WithoutCancel(t.Context()), lost(id, 1, fmt.Sprintf("/a/b%d/c/%d", w/2, i))); err != nil {
 					t.Error(err)
 				}
 			}
 		})
 	}
 	group.Wait()
-	if tree := n.Stats().Totals; tree.Files != 400 {
+	if tree := n.Inspection.Stats().Totals; tree.Files != 400 {
 		t.Errorf("%+v", tree)
 	}
 	if e := stat(t, n, "/a/b0/c/3"); e.ID != 153 {

@@ -5,9 +5,6 @@ import (
 	"time"
 
 	"hemera/namespace/accounts"
-	"hemera/namespace/nscheck"
-	"hemera/rules/policy"
-	"hemera/rules/quota"
 	"hemera/tape/catalogue"
 	"hemera/words/hemera"
 )
@@ -34,7 +31,10 @@ type Parts struct {
 
 // Parts returns the namespace as its parts.
 func (n *Namespace) Parts() Parts {
-	return Parts{Names: n, Directories: n, Attributes: n, Opener: n, PendingWrites: n, PieceIndex: n, Removals: n, History: n, Inspector: n, QuotaKeeper: n, RecycleKeeper: n, LifecycleKeeper: n, Adopter: n, Tapes: n.tapes}
+	return Parts{
+		Names: n.Tree, Directories: n.Tree, Attributes: n.Tree, Opener: n.Writes, PendingWrites: n.Writes, PieceIndex: n.Pieces, Removals: n.Pieces,
+		History: n.Past, Inspector: n.Inspection, QuotaKeeper: n.Quotas, Adopter: n.Recovery, RecycleKeeper: n.Bins, LifecycleKeeper: n.Lifecycle, Tapes: n.Tapes,
+	}
 }
 
 // Opener decides whether a file may be opened, and what a write of it begins with.
@@ -61,59 +61,6 @@ type PendingWrites interface {
 	NameOf(ctx context.Context, c Commit) (string, error)
 	// ClaimOrphan reports whether a piece belongs to no file, and never will; see [Writes.ClaimOrphan].
 	ClaimOrphan(ctx context.Context, disk hemera.DiskID, p hemera.PieceID) (bool, error)
-}
-
-// Prepared is what Prepare found. For a read, Entry is the file, and Parent is left out. For a write, Existing says whether
-// Entry is the file now; Parent is its directory with Attrs, the attributes in force there for
-// the file's owner: its own and those inherited from directories above (the nearest wins).
-type Prepared struct {
-	Entry    hemera.Entry      // the file now, if it exists
-	Existing bool              // a write replaces or changes Entry
-	Parent   hemera.Entry      // the directory of the file, without its tree totals
-	Mode     uint32            // of a new file, by the directory's policy
-	Attrs    policy.Attributes // in force for the file, or for a new one of the caller's
-	ID       hemera.FileID     // of the file: a new id, or that of Entry
-	Keeps    bool              // Entry is kept as it is, and a file with the new id takes its place
-	// Versioned says that it is kept as a version, so that both count in quotas.
-	Versioned bool
-	Gen       hemera.Generation // that the write will have; of a read that of Entry
-	// Quota is the limits that hold for the file and what is used of them; nil when there are none. What it says may
-	// not be durable yet.
-	Quota []quota.Standing
-}
-
-// Commit is one content to make visible.
-//
-// ID, Gen, Parent, Name, Mode, UID and GID are those that the open prepared, as the capability carries them. The rest
-// is what the head reports when all pieces are sealed.
-type Commit struct {
-	ID         hemera.FileID
-	Gen        hemera.Generation // a write keeps its generation however often its commit is sent
-	BaseGen    hemera.Generation // the generation this one replaces; zero: the file is new
-	Replaces   hemera.FileID     // with BaseGen: the content is a new file's, which takes the place of this one
-	Force      bool              // replace whatever generation is there, unless it was opened later
-	Convert    bool              // the same content in another form: all else of the file stays as it is
-	Parent     hemera.FileID     // the directory of a new file, found by id: it may have moved since the open
-	Name       string            // of a new file; an existing one keeps its name
-	Mode       uint32            // of a new file
-	UID, GID   uint32            // of a new file
-	Size       int64             // in bytes
-	Layout     hemera.Layout
-	Space      string            // whose policy the file was stored by
-	Sums       []hemera.Checksum // one of each kind at most
-	Pieces     []hemera.Piece    // that are sealed; fewer than the layout has make the file incomplete
-	Mtime      time.Time         // zero: the time of the commit
-	Xattrs     map[string][]byte // set in addition to those there
-	XattrsGone []string          // attributes to remove; those that are not there are no error
-	Who        string            // for the event log
-	Again      bool              // a refusal is not for ever: the pieces stay, and it may be asked for again
-	// Promised is the size that the open let the write have, where its claim is not known any more.
-	Promised int64
-	// ReleaseClaim, if not nil, is called in the transaction where limits may hold: what the open claimed counts
-	// in the usage from now on. It returns the standings with the claims of other writes under way, and what the open
-	// promised: up to that no quota refuses the commit. A nil promise is one that is not known any more. If ReleaseClaim is nil,
-	// no quota refuses the content.
-	ReleaseClaim accounts.Claims
 }
 
 // PieceIndex is what each disk holds.
@@ -152,8 +99,14 @@ type Removals interface {
 type History interface {
 	// Restored reports whether the namespace was ever restored: disks may hold what it forgot.
 	Restored() bool
-	// NewerThanRestore reports whether a piece may belong to a change that a restore lost; see [Namespace.NewerThanRestore].
+	// NewerThanRestore reports whether a piece may belong to a change that a restore lost; see [Past.NewerThanRestore].
 	NewerThanRestore(p hemera.PieceID, sealed time.Time) bool
+	// Lost reports whether a content may be one that the namespace lost; see [Past.Lost].
+	Lost(p hemera.PieceID, sealed time.Time) bool
+	// Merged notes that all pieces of all disks were looked at; see [Past.Merged].
+	Merged(ctx context.Context) error
+	// ForgetLost makes orphans of what was lost and not adopted; see [Past.ForgetLost].
+	ForgetLost(ctx context.Context) error
 }
 
 // Inspector looks at the tree without an identity, and without changing it.
@@ -164,7 +117,7 @@ type Inspector interface {
 	Events(ctx context.Context, after uint64, limit int) ([]hemera.Event, error)
 	// Stats returns figures; Pending, RSS and Goroutines are the manager's to fill.
 	Stats() hemera.NamespaceStats
-	// CheckWith compares all records with each other; see [Namespace.CheckWith].
+	// CheckWith compares all records with each other; see [Inspection.CheckWith].
 	CheckWith(ctx context.Context, o CheckOptions) (hemera.NamespaceCheck, error)
 }
 
@@ -184,14 +137,8 @@ type QuotaKeeper interface {
 
 // Adopter makes files again of what their pieces say.
 type Adopter interface {
-	// Lost reports whether a content may be one that the namespace lost; see [Namespace.Lost].
-	Lost(p hemera.PieceID, sealed time.Time) bool
 	// Adopt makes a file of a content, or completes it; see [Recovery.Adopt].
 	Adopt(ctx context.Context, a Adoption) (Adopted, error)
-	// Merged notes that all pieces of all disks were looked at; see [Namespace.Merged].
-	Merged(ctx context.Context) error
-	// ForgetLost makes orphans of what was lost and not adopted; see [Namespace.ForgetLost].
-	ForgetLost(ctx context.Context) error
 }
 
 // RecycleKeeper keeps what was removed or replaced; see [Bins].
@@ -211,22 +158,4 @@ type LifecycleKeeper interface {
 	RemoveDue(ctx context.Context, path string, was hemera.Entry, since time.Time) error
 	// NoteAccess writes the day on which files were read to their attributes.
 	NoteAccess(ctx context.Context, day string, files []hemera.FileID) error
-}
-
-// CheckOptions tune a check.
-type CheckOptions = nscheck.Options
-
-// Check is [Namespace.CheckWith] for a caller that needs only the problems.
-func (n *Namespace) Check(ctx context.Context) (problems []string, err error) {
-	report, err := n.CheckWith(ctx, CheckOptions{})
-	return report.Problems, err
-}
-
-// CheckWith works out again everything that is stored in more than one place and names what does not agree; see
-// [nscheck.Run]. It looks at one picture of the store, and changes go on meanwhile.
-func (n *Namespace) CheckWith(ctx context.Context, o CheckOptions) (hemera.NamespaceCheck, error) {
-	report, err := nscheck.Run(ctx, n.records, o)
-	stats := n.Stats()
-	report.WentBack, report.Recycled = stats.WentBack, stats.Recycled
-	return report, err
 }

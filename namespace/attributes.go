@@ -6,14 +6,11 @@ import (
 	"maps"
 	"math"
 	"slices"
-	"strings"
 	"time"
 
 	"hemera/rules/access"
-	"hemera/rules/lifecycle"
 	"hemera/rules/policy"
 	"hemera/rules/recycle"
-	"hemera/tape/catalogue"
 	"hemera/words/errs"
 	"hemera/words/hemera"
 )
@@ -24,7 +21,7 @@ import (
 
 // SetMode implements hemera.Attributes: it sets the permission bits of an entry, 07777 at most. Denied unless who
 // owns the entry or is an admin.
-func (n Tree) SetMode(ctx context.Context, who hemera.Identity, path string, mode uint32) error {
+func (n *Tree) SetMode(ctx context.Context, who hemera.Identity, path string, mode uint32) error {
 	if err := checkMode("SetMode", path, mode); err != nil {
 		return err
 	}
@@ -36,7 +33,7 @@ func (n Tree) SetMode(ctx context.Context, who hemera.Identity, path string, mod
 
 // SetOwner implements hemera.Attributes: -1 keeps an id. What the file uses of quotas moves to the new owner in
 // the same batch. OverQuota if the new owner may not have it, Denied.
-func (n Tree) SetOwner(ctx context.Context, who hemera.Identity, path string, uid, gid int64) error {
+func (n *Tree) SetOwner(ctx context.Context, who hemera.Identity, path string, uid, gid int64) error {
 	if uid < -1 || gid < -1 || uid > math.MaxUint32 || gid > math.MaxUint32 {
 		return refuse(errs.Invalid, "SetOwner", path, "uid %d, gid %d: ids have 32 bits, or are -1", uid, gid)
 	}
@@ -57,7 +54,7 @@ func (n Tree) SetOwner(ctx context.Context, who hemera.Identity, path string, ui
 
 // SetTimes implements hemera.Attributes: it sets the time of modification. That of a directory is in its totals
 // record, which the next change of its names overwrites. Invalid for years outside of 1700 to 2200.
-func (n Tree) SetTimes(ctx context.Context, who hemera.Identity, path string, mtime time.Time) error {
+func (n *Tree) SetTimes(ctx context.Context, who hemera.Identity, path string, mtime time.Time) error {
 	if err := checkTime("SetTimes", path, mtime); err != nil {
 		return err
 	}
@@ -75,20 +72,9 @@ func (n Tree) SetTimes(ctx context.Context, who hemera.Identity, path string, mt
 	})
 }
 
-// timeMin is the beginning of the year 1700 and timeMax the end of 2200, in seconds since 1970.
-const timeMin, timeMax = -8_520_336_000, 7_289_654_400
-
-// checkTime refuses what does not fit the record's nanoseconds.
-func checkTime(op, path string, at time.Time) error {
-	if s := at.Unix(); s < timeMin || s >= timeMax {
-		return refuse(errs.Invalid, op, path, "the year %d is outside of 1700 to 2200", at.UTC().Year())
-	}
-	return nil
-}
-
 // SetXattr implements hemera.Attributes. The value is copied. Exists with createOnly if the attribute is set,
 // TooLarge beyond the limits of one attribute or of all of an entry, Denied.
-func (n Tree) SetXattr(ctx context.Context, who hemera.Identity, path, name string, value []byte, createOnly bool) error {
+func (n *Tree) SetXattr(ctx context.Context, who hemera.Identity, path, name string, value []byte, createOnly bool) error {
 	if err := checkXattr("SetXattr", path, name, value); err != nil {
 		return err
 	}
@@ -114,7 +100,7 @@ func (n Tree) SetXattr(ctx context.Context, who hemera.Identity, path, name stri
 }
 
 // RemoveXattr implements hemera.Attributes. NoAttribute if it is not set, Denied.
-func (n Tree) RemoveXattr(ctx context.Context, who hemera.Identity, path, name string) error {
+func (n *Tree) RemoveXattr(ctx context.Context, who hemera.Identity, path, name string) error {
 	return n.change(ctx, who, path, "RemoveXattr", func(_ tx, f found, e *hemera.Entry) error {
 		if err := permitXattr("RemoveXattr", path, who, f.entry, name); err != nil {
 			return err
@@ -130,21 +116,13 @@ func (n Tree) RemoveXattr(ctx context.Context, who hemera.Identity, path, name s
 	})
 }
 
-// withSetter returns who set which attributes, with one more. Entries are shared with readers, so the map is not changed.
-func withSetter(setters map[string]hemera.Setter, name string, by hemera.Setter) map[string]hemera.Setter {
-	out := make(map[string]hemera.Setter, len(setters)+1)
-	maps.Copy(out, setters)
-	out[name] = by
-	return out
-}
-
 // change runs a change of one entry's attributes: edit gets a copy, which is stored if edit returns nil, with the
 // time of the change and an event. op names the operation in errors.
-func (n Tree) change(ctx context.Context, who hemera.Identity, path, op string, edit func(t tx, f found, e *hemera.Entry) error) error {
-	if err := n.warm(ctx, who, path); err != nil {
+func (n *Tree) change(ctx context.Context, who hemera.Identity, path, op string, edit func(t tx, f found, e *hemera.Entry) error) error {
+	if err := n.engine.warm(ctx, who, path); err != nil {
 		return err
 	}
-	return updateMaking(ctx, n.base, func(t tx) error {
+	return n.changes.run(ctx, func(t tx) error {
 		f, err := t.existing(op, who, path)
 		if err != nil {
 			return err
@@ -158,84 +136,4 @@ func (n Tree) change(ctx context.Context, who hemera.Identity, path, op string, 
 		t.Event(hemera.Event{Kind: hemera.EventAttributes, File: e.ID, Path: path, Who: who.Name})
 		return nil
 	})
-}
-
-// permitXattr decides who may set or remove an attribute of the entry. What steers (see package policy) is for the owner
-// of the entry, and what an admin set for admins alone, as it holds for others below. Other names take the right to write,
-// or ownership. Of files, some names are the system's.
-func permitXattr(op, path string, who hemera.Identity, e *hemera.Entry, name string) error {
-	switch {
-	case !e.IsDir() && catalogue.Reserved(name):
-		return refuse(errs.Denied, op, path, "attribute %s says what the system did with tapes, and only the system sets it", name)
-	case !e.IsDir() && name == lifecycle.AttrAccess && !who.Admin:
-		return refuse(errs.Denied, op, path, "attribute %s says when the file was read, and only the system and admins set it", name)
-	case e.IsDir() && e.Setters[name].Admin && !who.Admin:
-		return refuse(errs.Denied, op, path, "an admin set attribute %s, and it holds for all users below", name).
-			WithRemedy("ask an admin, or set it in a directory of yours below: there it holds for your own files")
-	}
-	ownership := permit(op, path, who, e, access.ChangeAttributes)
-	if ownership == nil || e.IsDir() && policy.Steers(name) || strings.HasPrefix(name, "sys.") {
-		return ownership
-	}
-	return permit(op, path, who, e, access.Write)
-}
-
-// checkXattr refuses an attribute whose name is in no known group, or that is too large by itself.
-func checkXattr(op, path, name string, value []byte) error {
-	switch {
-	case !strings.HasPrefix(name, "user.") && !strings.HasPrefix(name, "sys."):
-		return refuse(errs.Invalid, op, path, "attribute %q must begin with user. or sys.", name)
-	case len(name) > hemera.XattrNameMax:
-		return refuse(errs.TooLarge, op, path, "an attribute's name has at most %d bytes, not %d", hemera.XattrNameMax, len(name))
-	case len(value) > hemera.XattrValueMax:
-		return refuse(errs.TooLarge, op, path, "an attribute has at most %d bytes, not %d", hemera.XattrValueMax, len(value))
-	}
-	return nil
-}
-
-// checkXattrs refuses attributes that are too many, or too large together: they are part of the entry's record,
-// which is read with every lookup.
-func checkXattrs(op, path string, all map[string][]byte) error {
-	total := 0
-	for name, value := range all {
-		if err := checkXattr(op, path, name, value); err != nil {
-			return err
-		}
-		total += len(name) + len(value)
-	}
-	if len(all) > hemera.XattrsMax {
-		return refuse(errs.TooLarge, op, path, "an entry has at most %d attributes, not %d", hemera.XattrsMax, len(all))
-	}
-	if total > hemera.XattrsBytesMax {
-		return refuse(errs.TooLarge, op, path, "an entry's attributes have at most %d bytes together, not %d", hemera.XattrsBytesMax, total)
-	}
-	return nil
-}
-
-// mergeXattrs returns old with fresh set in addition. Entries are shared with readers, so neither map is changed.
-func mergeXattrs(old, fresh map[string][]byte) map[string][]byte {
-	if len(fresh) == 0 {
-		return old
-	}
-	out := make(map[string][]byte, len(old)+len(fresh))
-	maps.Copy(out, old)
-	for name, value := range fresh {
-		out[name] = bytes.Clone(value)
-	}
-	return out
-}
-
-// withoutXattrs returns all attributes but those in gone. The map itself stays as it is.
-func withoutXattrs(all map[string][]byte, gone []string) map[string][]byte {
-	if len(gone) == 0 {
-		return all
-	}
-	out := maps.Clone(all)
-	for _, name := range gone {
-		delete(out, name)
-	}
-	if len(out) == 0 {
-		return nil // as an entry that never had any
-	}
-	return out
 }

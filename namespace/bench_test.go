@@ -22,10 +22,10 @@ func benched(b *testing.B) *namespace.Namespace {
 		_ = s.Close()
 	})
 	parallel(b, 100, 100, func(i int) error {
-		if _, err := n.Mkdir(b.Context(), alice(), fmt.Sprintf("/bench/d%d", i), 0o755, true); err != nil {
+		if _, err := n.Tree.Mkdir(b.Context(), alice(), fmt.Sprintf("/bench/d%d", i), 0o755, true); err != nil {
 			return err
 		}
-		_, err := n.Mkdir(b.Context(), alice(), fmt.Sprintf("/bench/n%d", i), 0o755, true)
+		_, err := n.Tree.Mkdir(b.Context(), alice(), fmt.Sprintf("/bench/n%d", i), 0o755, true)
 		return err
 	})
 	return n
@@ -63,13 +63,13 @@ func filePath(i int) string { return fmt.Sprintf("/bench/d%d/f%d", i%100, i) }
 func newPath(i int) string { return fmt.Sprintf("/bench/n%d/f%d", i%100, i) }
 
 func create(b *testing.B, n *namespace.Namespace, path string) error {
-	p, err := n.Prepare(b.Context(), alice(), hemera.OpenRequest{Path: path, Access: hemera.AccessCreate, Mode: 0o644})
+	p, err := n.Writes.Prepare(b.Context(), alice(), hemera.OpenRequest{Path: path, Access: hemera.AccessCreate, Mode: 0o644})
 	if err != nil {
 		return err
 	}
 	c := commitOf(p, path, alice())
 	c.Size = 1 << 20
-	_, err = n.Commit(b.Context(), c)
+	_, err = n.Writes.Commit(b.Context(), c)
 	return err
 }
 
@@ -86,23 +86,23 @@ func BenchmarkNamespace(b *testing.B) {
 	}{
 		{"create", func(int) error { return create(b, n, newPath(int(made.Add(1)))) }},
 		{"mkdir", func(int) error {
-			_, err := n.Mkdir(b.Context(), alice(), newPath(int(made.Add(1))), 0o755, true)
+			_, err := n.Tree.Mkdir(b.Context(), alice(), newPath(int(made.Add(1))), 0o755, true)
 			return err
 		}},
-		{"stat", func(i int) error { _, err := n.Stat(b.Context(), alice(), filePath(i%files)); return err }},
+		{"stat", func(i int) error { _, err := n.Tree.Stat(b.Context(), alice(), filePath(i%files)); return err }},
 		{"open", func(i int) error {
-			_, err := n.Prepare(b.Context(), alice(), hemera.OpenRequest{Path: filePath(i % files), Access: hemera.AccessRead})
+			_, err := n.Writes.Prepare(b.Context(), alice(), hemera.OpenRequest{Path: filePath(i % files), Access: hemera.AccessRead})
 			return err
 		}},
 		{"list100", func(i int) error {
-			return n.List(b.Context(), alice(), fmt.Sprintf("/bench/d%d", i%100), func(hemera.Entry) error { return nil })
+			return n.Tree.List(b.Context(), alice(), fmt.Sprintf("/bench/d%d", i%100), func(hemera.Entry) error { return nil })
 		}},
 		{"rename", func(i int) error {
 			from := filePath(i % files)
-			if err := n.Rename(b.Context(), alice(), from, from+".new"); err != nil {
+			if err := n.Tree.Rename(b.Context(), alice(), from, from+".new"); err != nil {
 				return err
 			}
-			return n.Rename(b.Context(), alice(), from+".new", from)
+			return n.Tree.Rename(b.Context(), alice(), from+".new", from)
 		}},
 	} {
 		b.Run(c.name, func(b *testing.B) {

@@ -27,8 +27,8 @@ const expireOp = "Expire"
 // number of entries purged; fewer than limit means that nothing is left to do. Directories of bins that are empty are
 // removed. A namespace that was restored purges nothing before ForgetLost: it does not know what users took out of bins after the
 // backup.
-func (n Bins) Expire(ctx context.Context, limit int) (purged int, err error) {
-	if n.Restored() {
+func (n *Bins) Expire(ctx context.Context, limit int) (purged int, err error) {
+	if n.past.Restored() {
 		return 0, nil
 	}
 	err = n.eachBin(ctx, func(top, bin *hemera.Entry) error {
@@ -36,7 +36,7 @@ func (n Bins) Expire(ctx context.Context, limit int) (purged int, err error) {
 		if err != nil || purged >= limit {
 			return nil // a rule that cannot be read bounds nothing
 		}
-		e := &expiry{Bins: n, ctx: ctx, rule: rule, excess: rule.Excess(bin.Tree.Physical), left: limit - purged}
+		e := &expiry{bins: n, ctx: ctx, rule: rule, excess: rule.Excess(bin.Tree.Physical), left: limit - purged}
 		err = e.run(top, bin)
 		purged += e.purged
 		return err
@@ -46,7 +46,7 @@ func (n Bins) Expire(ctx context.Context, limit int) (purged int, err error) {
 
 // expiry is one step of one bin.
 type expiry struct {
-	Bins
+	bins   *Bins
 	ctx    context.Context
 	rule   recycle.Rule
 	excess int64           // bytes on disks that have to go whatever their age
@@ -58,7 +58,7 @@ type expiry struct {
 
 // run purges the bin's oldest entries. Entries are in order of time for each owner, so it merges owners.
 func (e *expiry) run(top, bin *hemera.Entry) error {
-	err := e.eachOwner(e.ctx, bin, hemera.RecycleQuery{All: true}, func(owner *hemera.Entry) error {
+	err := e.bins.eachOwner(e.ctx, bin, hemera.RecycleQuery{All: true}, func(owner *hemera.Entry) error {
 		c := &cursor{owner: owner.ID}
 		more, err := e.refill(c)
 		switch {
@@ -82,7 +82,7 @@ func (e *expiry) run(top, bin *hemera.Entry) error {
 	for len(e.queue) > 0 && e.purged+len(e.due) < e.left {
 		c := e.queue[0]
 		oldest := &c.page[0]
-		if e.excess <= 0 && !e.rule.Expired(binnedAt(oldest.Name), e.clock()) {
+		if e.excess <= 0 && !e.rule.Expired(binnedAt(oldest.Name), e.bins.engine.clock()) {
 			break // all others are younger
 		}
 		if err := e.purgeTree(oldest); err != nil {
@@ -110,69 +110,12 @@ func (e *expiry) purgeTree(oldest *hemera.Entry) error {
 	if oldest.Tree == (hemera.TreeTotals{}) {
 		return nil
 	}
-	purged, err := e.purgeBelow(e.ctx, oldest.ID, "")
+	purged, err := e.bins.purgeBelow(e.ctx, oldest.ID, "")
 	e.purged += purged
 	if errors.Is(err, errs.Conflict) {
 		return nil // it was restored meanwhile
 	}
 	return err
-}
-
-// purgeBelow removes all that is in a directory of a bin for good, and returns the number of entries. Nobody can add to
-// it meanwhile. It can be cut off anywhere, and called again.
-func (n Bins) purgeBelow(ctx context.Context, dir hemera.FileID, who string) (purged int, err error) {
-	for {
-		// Always from the beginning: what was read before is gone.
-		page, err := n.oldest(ctx, dir, "", expireAtOnce)
-		if err != nil || len(page) == 0 {
-			return purged, err
-		}
-		for i := range page {
-			if page[i].IsDir() {
-				below, err := n.purgeBelow(ctx, page[i].ID, who)
-				if purged += below; err != nil {
-					return purged, err
-				}
-			}
-		}
-		if err := n.update(ctx, func(t tx) error { return t.bins().purgeAll(dir, page, who) }); err != nil {
-			return purged, err
-		}
-		purged += len(page)
-	}
-}
-
-// purgeAll removes entries of a directory of a bin. None of it is done if the directory was restored meanwhile: Conflict.
-func (t binTx) purgeAll(id hemera.FileID, page []hemera.Entry, who string) error {
-	dir, err := t.ByID(id)
-	if err != nil {
-		return err
-	}
-	gone := dir == nil
-	var dirs []*hemera.Entry
-	if !gone {
-		if dirs, _, err = t.Above(dir); err != nil {
-			return err
-		}
-		gone = dirs[0].ID == hemera.RootID
-	}
-	if gone {
-		return refuse(errs.Conflict, "Purge", "fxid:"+id.Hex(), "the directory was restored or purged meanwhile")
-	}
-	// As the entries are now: a drain may have moved pieces since the page was read.
-	for i := range page {
-		e, err := t.Entry(id, page[i].Name)
-		if err != nil {
-			return err
-		}
-		if e == nil {
-			continue
-		}
-		if err := t.purge(found{dirs: dirs, name: e.Name, entry: e}, who); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // advance goes on to the next entry of the owner that the queue begins with.
@@ -194,7 +137,7 @@ func (e *expiry) advance(c *cursor) error {
 
 // refill reads the next entries of an owner; false if there are none.
 func (e *expiry) refill(c *cursor) (more bool, err error) {
-	c.page, err = e.oldest(e.ctx, c.owner, c.after, expireAtOnce)
+	c.page, err = e.bins.oldest(e.ctx, c.owner, c.after, expireAtOnce)
 	return len(c.page) > 0, err
 }
 
@@ -203,7 +146,7 @@ func (e *expiry) flush() error {
 	if len(e.due) == 0 {
 		return nil
 	}
-	err := e.update(e.ctx, func(t tx) error {
+	err := e.bins.engine.update(e.ctx, func(t tx) error {
 		for _, id := range e.due {
 			f, _, err := t.bins().binned(expireOp, hemera.SystemIdentity(), id)
 			// The page that it was found in is older than this change.
@@ -228,7 +171,7 @@ func (e *expiry) flush() error {
 
 // removeEmpty removes a directory of bins that is still empty.
 func (e *expiry) removeEmpty(above []*hemera.Entry, dir *hemera.Entry) error {
-	return e.update(e.ctx, func(t tx) error {
+	return e.bins.engine.update(e.ctx, func(t tx) error {
 		now, err := t.ByID(dir.ID)
 		if err != nil || now == nil {
 			return err

@@ -14,15 +14,21 @@ import (
 	"hemera/words/hemera"
 )
 
-// Bins lists, restores and purges what is in recycle bins. It implements hemera.RecycleBin but for Erase.
-type Bins struct{ *base }
+// Bins lists, restores and purges what is in recycle bins. It implements hemera.RecycleBin.
+type Bins struct {
+	engine  *engine
+	changes *changes
+	tree    *Tree
+	past    *Past       // says when nothing may be purged
+	spaces  *spaceRules // of removals
+}
 
 // All of it is on entries that Resolve finds by id as any others: only the directories above say that an entry is in a bin.
 // Lists read the store page by page; restores and purges are changes like those of the tree.
 
 // UseSpaceRules tells the namespace the rules of spaces: of is called within changes, so it must not block. It is called
 // before the first change.
-func (n Bins) UseSpaceRules(of func(space string) string) { n.spaceRules.Store(&of) }
+func (n *Bins) UseSpaceRules(of func(space string) string) { n.spaces.use(of) }
 
 // mayUse reports whether who may see an entry in a bin, restore it and purge it: its owner, and admins.
 func mayUse(who hemera.Identity, e *hemera.Entry) bool { return who.Admin || who.UID == e.UID }
@@ -60,7 +66,7 @@ func (t binTx) binned(op string, who hemera.Identity, id hemera.FileID) (found, 
 }
 
 // Restore implements hemera.RecycleBin. NotFound, Exists, OverQuota, Denied.
-func (n Bins) Restore(ctx context.Context, who hemera.Identity, r hemera.RestoreRequest) (path string, err error) {
+func (n *Bins) Restore(ctx context.Context, who hemera.Identity, r hemera.RestoreRequest) (path string, err error) {
 	view := func(t tx) error {
 		_, was, err := t.bins().binned("Restore", who, r.ID)
 		if path = r.To; path == "" {
@@ -68,16 +74,16 @@ func (n Bins) Restore(ctx context.Context, who hemera.Identity, r hemera.Restore
 		}
 		return err
 	}
-	if err := n.view(ctx, view); err != nil {
+	if err := n.engine.view(ctx, view); err != nil {
 		return "", err
 	}
 	// Directories are made by changes of their own, before anything moves: a restore that then fails leaves them.
 	if r.Parents {
-		if err := n.makeParents(ctx, who, path, parentsMode); err != nil {
+		if err := n.tree.makeParents(ctx, who, path, parentsMode); err != nil {
 			return "", err
 		}
 	}
-	return path, updateMaking(ctx, n.base, func(t tx) error { return t.bins().restore(who, r.ID, path) })
+	return path, n.changes.run(ctx, func(t tx) error { return t.bins().restore(who, r.ID, path) })
 }
 
 // restore moves an entry from its bin to the path.
@@ -153,9 +159,9 @@ func (t binTx) versionsOf(file hemera.Recycled) (found, error) {
 }
 
 // Purge implements hemera.RecycleBin. A directory with versions goes with all that is in it, file by file. NotFound.
-func (n Bins) Purge(ctx context.Context, who hemera.Identity, id hemera.FileID) error {
+func (n *Bins) Purge(ctx context.Context, who hemera.Identity, id hemera.FileID) error {
 	var e *hemera.Entry
-	err := n.view(ctx, func(t tx) error {
+	err := n.engine.view(ctx, func(t tx) error {
 		f, _, err := t.bins().binned("Purge", who, id)
 		e = f.entry
 		return err
@@ -169,7 +175,7 @@ func (n Bins) Purge(ctx context.Context, who hemera.Identity, id hemera.FileID) 
 			return err
 		}
 	}
-	return n.update(ctx, func(t tx) error {
+	return n.engine.update(ctx, func(t tx) error {
 		f, _, err := t.bins().binned("Purge", who, id)
 		if err != nil {
 			return err
@@ -187,7 +193,7 @@ func (t binTx) purge(f found, who string) error {
 
 // ListRecycled implements hemera.RecycleBin: bin after bin, of each bin owner after owner, oldest first. It reads page by
 // page, and blocks no change.
-func (n Bins) ListRecycled(ctx context.Context, who hemera.Identity, q hemera.RecycleQuery, visit func(hemera.Recycled) error) error {
+func (n *Bins) ListRecycled(ctx context.Context, who hemera.Identity, q hemera.RecycleQuery, visit func(hemera.Recycled) error) error {
 	// Whatever a user asks for, it is about what the user owns.
 	if !who.Admin {
 		q.User, q.All = who.UID, false
@@ -197,7 +203,7 @@ func (n Bins) ListRecycled(ctx context.Context, who hemera.Identity, q hemera.Re
 			return nil
 		}
 		return n.eachOwner(ctx, bin, q, func(owner *hemera.Entry) error {
-			return n.eachEntry(ctx, owner.ID, func(e *hemera.Entry) error {
+			return eachEntry(ctx, n.engine.records, owner.ID, func(e *hemera.Entry) error {
 				r, ok := recycled([]*hemera.Entry{top, bin, owner}, e)
 				if !ok || !q.Matches(r) {
 					return nil
@@ -210,17 +216,17 @@ func (n Bins) ListRecycled(ctx context.Context, who hemera.Identity, q hemera.Re
 
 // eachBin visits the bins that exist, with the directory of all bins. A bin's rule and the path of its directory are as
 // they are now.
-func (n Bins) eachBin(ctx context.Context, visit func(top, bin *hemera.Entry) error) error {
+func (n *Bins) eachBin(ctx context.Context, visit func(top, bin *hemera.Entry) error) error {
 	var top *hemera.Entry
-	err := n.view(ctx, func(t tx) (err error) {
+	err := n.engine.view(ctx, func(t tx) (err error) {
 		top, err = t.Entry(0, schema.BinName)
 		return err
 	})
 	if err != nil || top == nil { // nothing was ever recycled
 		return err
 	}
-	return n.eachEntry(ctx, top.ID, func(bin *hemera.Entry) error {
-		err := n.view(ctx, func(t tx) (err error) {
+	return eachEntry(ctx, n.engine.records, top.ID, func(bin *hemera.Entry) error {
+		err := n.engine.view(ctx, func(t tx) (err error) {
 			bin, err = t.bins().current(bin)
 			return err
 		})
@@ -236,7 +242,7 @@ func (n Bins) eachBin(ctx context.Context, visit func(top, bin *hemera.Entry) er
 func (t binTx) current(bin *hemera.Entry) (*hemera.Entry, error) {
 	set := map[string][]byte{}
 	if space := bin.Xattrs[attrBinSpace]; space != nil {
-		set[recycle.Attr] = []byte(ruleOfSpace(t.base, string(space)))
+		set[recycle.Attr] = []byte(t.memory.spaces.rule(string(space)))
 	} else if id, ok := directoryOf(bin.Name); ok {
 		dir, err := t.ByID(id)
 		if err != nil {
@@ -263,12 +269,12 @@ func (t binTx) current(bin *hemera.Entry) (*hemera.Entry, error) {
 }
 
 // eachOwner visits the directories of a bin's owners, or of the one that is asked for.
-func (n Bins) eachOwner(ctx context.Context, bin *hemera.Entry, q hemera.RecycleQuery, visit func(owner *hemera.Entry) error) error {
+func (n *Bins) eachOwner(ctx context.Context, bin *hemera.Entry, q hemera.RecycleQuery, visit func(owner *hemera.Entry) error) error {
 	if q.All {
-		return n.eachEntry(ctx, bin.ID, visit)
+		return eachEntry(ctx, n.engine.records, bin.ID, visit)
 	}
 	var owner *hemera.Entry
-	err := n.view(ctx, func(t tx) (err error) {
+	err := n.engine.view(ctx, func(t tx) (err error) {
 		owner, err = t.Entry(bin.ID, ownerName(q.User))
 		return err
 	})
@@ -278,27 +284,8 @@ func (n Bins) eachOwner(ctx context.Context, bin *hemera.Entry, q hemera.Recycle
 	return visit(owner)
 }
 
-// eachEntry visits what is in a directory of bins, in the order of names.
-func (n Bins) eachEntry(ctx context.Context, dir hemera.FileID, visit func(e *hemera.Entry) error) error {
-	// Each page is one reading of the store: what comes and goes meanwhile may be seen or not.
-	lo, hi := schema.EntryKey(dir, ""), schema.PrefixEnd(schema.EntryKey(dir, ""))
-	for lo != nil {
-		page, err := Tree(n).page(ctx, tables.BinPath, lo, hi, listPage)
-		if err != nil {
-			return err
-		}
-		for i := range page.shown {
-			if err := visit(&page.shown[i]); err != nil {
-				return err
-			}
-		}
-		lo = page.next
-	}
-	return nil
-}
-
 // ListBins implements hemera.RecycleBin: what is in each bin. Denied unless who is an admin.
-func (n Bins) ListBins(ctx context.Context, who hemera.Identity) (list []hemera.Bin, err error) {
+func (n *Bins) ListBins(ctx context.Context, who hemera.Identity) (list []hemera.Bin, err error) {
 	if !who.Admin {
 		return nil, refuse(errs.Denied, "ListBins", "", "only admins see all bins").WithRemedy("`hemera recycle ls` lists your own files")
 	}
@@ -325,11 +312,95 @@ func (n Bins) ListBins(ctx context.Context, who hemera.Identity) (list []hemera.
 }
 
 // oldest returns up to limit entries of an owner in a bin, oldest first, behind the name.
-func (n Bins) oldest(ctx context.Context, owner hemera.FileID, after string, limit int) ([]hemera.Entry, error) {
+func (n *Bins) oldest(ctx context.Context, owner hemera.FileID, after string, limit int) ([]hemera.Entry, error) {
 	lo := schema.EntryKey(owner, after)
 	if after != "" {
 		lo = append(lo, 0)
 	}
-	page, err := Tree(n).page(ctx, tables.BinPath, lo, schema.PrefixEnd(schema.EntryKey(owner, "")), limit)
+	page, err := readEntries(ctx, n.engine.records, tables.BinPath, lo, schema.PrefixEnd(schema.EntryKey(owner, "")), limit)
 	return page.shown, err
+}
+
+// purgeBelow removes all that is in a directory of a bin for good, and returns the number of entries. Nobody can add to
+// it meanwhile. It can be cut off anywhere, and called again.
+func (n *Bins) purgeBelow(ctx context.Context, dir hemera.FileID, who string) (purged int, err error) {
+	for {
+		// Always from the beginning: what was read before is gone.
+		page, err := n.oldest(ctx, dir, "", expireAtOnce)
+		if err != nil || len(page) == 0 {
+			return purged, err
+		}
+		for i := range page {
+			if page[i].IsDir() {
+				below, err := n.purgeBelow(ctx, page[i].ID, who)
+				if purged += below; err != nil {
+					return purged, err
+				}
+			}
+		}
+		if err := n.engine.update(ctx, func(t tx) error { return t.bins().purgeAll(dir, page, who) }); err != nil {
+			return purged, err
+		}
+		purged += len(page)
+	}
+}
+
+// purgeAll removes entries of a directory of a bin. None of it is done if the directory was restored meanwhile: Conflict.
+func (t binTx) purgeAll(id hemera.FileID, page []hemera.Entry, who string) error {
+	dir, err := t.ByID(id)
+	if err != nil {
+		return err
+	}
+	gone := dir == nil
+	var dirs []*hemera.Entry
+	if !gone {
+		if dirs, _, err = t.Above(dir); err != nil {
+			return err
+		}
+		gone = dirs[0].ID == hemera.RootID
+	}
+	if gone {
+		return refuse(errs.Conflict, "Purge", "fxid:"+id.Hex(), "the directory was restored or purged meanwhile")
+	}
+	// As the entries are now: a drain may have moved pieces since the page was read.
+	for i := range page {
+		e, err := t.Entry(id, page[i].Name)
+		if err != nil {
+			return err
+		}
+		if e == nil {
+			continue
+		}
+		if err := t.purge(found{dirs: dirs, name: e.Name, entry: e}, who); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// RestoreVersion implements hemera.RecycleBin: the content now becomes a version, and the version takes its place. The name
+// keeps its mode and attributes, but for those of tapes, which are of the content.
+func (n *Bins) RestoreVersion(ctx context.Context, who hemera.Identity, path, version string) error {
+	return n.changes.run(ctx, func(t tx) error {
+		f, err := t.existing("RestoreVersion", who, path)
+		if err != nil {
+			return err
+		}
+		if f.entry.IsDir() {
+			return refuse(errs.IsDirectory, "RestoreVersion", path, "it is a directory")
+		}
+		if err := permit("RestoreVersion", path, who, f.entry, access.Write); err != nil {
+			return err
+		}
+		return versionTx(t).restore(who, path, f, version)
+	})
+}
+
+// Erase implements hemera.RecycleBin: it is Remove for good. Denied unless who is an admin.
+func (n *Bins) Erase(ctx context.Context, who hemera.Identity, path string, kind hemera.EntryKind) error {
+	if !who.Admin {
+		return refuse(errs.Denied, "Erase", path, "only admins remove past the recycle bin").
+			WithRemedy("remove it, and then purge it: `hemera recycle purge`")
+	}
+	return n.tree.remove(ctx, who, path, kind, tx.erase)
 }

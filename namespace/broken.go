@@ -14,8 +14,8 @@ import (
 
 // MarkBroken remembers that a piece is bad and nothing good is left to repair it from, or forgets that. It
 // remembers only pieces that the file has now. A record may outlive its piece: readers compare it with the entry.
-func (n Pieces) MarkBroken(ctx context.Context, b hemera.BadPiece, broken bool) error {
-	return n.update(ctx, func(t tx) error {
+func (n *Pieces) MarkBroken(ctx context.Context, b hemera.BadPiece, broken bool) error {
+	return n.engine.update(ctx, func(t tx) error {
 		if !broken {
 			t.Remove(schema.BrokenKey(b))
 			return nil
@@ -30,8 +30,8 @@ func (n Pieces) MarkBroken(ctx context.Context, b hemera.BadPiece, broken bool) 
 }
 
 // BrokenPieces lists up to limit remembered pieces, by disk.
-func (n Pieces) BrokenPieces(ctx context.Context, limit int) (list []hemera.BadPiece, err error) {
-	err = n.records.Engine().Scan(ctx, schema.TableKey(schema.TableBroken), schema.PrefixEnd(schema.TableKey(schema.TableBroken)), func(k, _ []byte) bool {
+func (n *Pieces) BrokenPieces(ctx context.Context, limit int) (list []hemera.BadPiece, err error) {
+	err = n.engine.records.Engine().Scan(ctx, schema.TableKey(schema.TableBroken), schema.PrefixEnd(schema.TableKey(schema.TableBroken)), func(k, _ []byte) bool {
 		if len(k) == schema.PieceIDKeyBytes {
 			list = append(list, hemera.BadPiece{Disk: schema.DiskOf(k), Piece: schema.PieceIDOf(k)})
 		}
@@ -40,5 +40,5 @@ func (n Pieces) BrokenPieces(ctx context.Context, limit int) (list []hemera.BadP
 	if err != nil {
 		return nil, errs.Wrap(err, "namespace.BrokenPieces", "")
 	}
-	return list, n.records.Settle(ctx)
+	return list, n.engine.records.Settle(ctx)
 }

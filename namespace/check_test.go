@@ -54,13 +54,13 @@ func patient(t *testing.T) kv.Store {
 	t.Helper()
 	s := memkv.New()
 	n := open(t, s, namespace.Options{})
-	must[hemera.Entry](t)(n.Mkdir(t.Context(), alice(), "/d", 0o755, false))
-	must[hemera.Entry](t)(n.Mkdir(t.Context(), alice(), "/d/e", 0o755, false))
+	must[hemera.Entry](t)(n.Tree.Mkdir(t.Context(), alice(), "/d", 0o755, false))
+	must[hemera.Entry](t)(n.Tree.Mkdir(t.Context(), alice(), "/d/e", 0o755, false))
 	put(t, n, alice(), "/d/f", 100)
 	put(t, n, alice(), "/d/e/g", 100)
 	c := prepare(t, n, alice(), "/d/f")
 	c.Size, c.Pieces = 50, c.Pieces[:1]
-	must[hemera.Entry](t)(n.Commit(t.Context(), c))
+	must[hemera.Entry](t)(n.Writes.Commit(t.Context(), c))
 	if c.ID != 4 || c.Gen != 6 {
 		t.Fatalf("the file is %d, generation %d", c.ID, c.Gen)
 	}
@@ -151,7 +151,7 @@ func TestCheckNamesEveryDamage(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := patient(t)
 			plant(t, s, d.changes)
-			report, err := open(t, s, namespace.Options{}).CheckWith(t.Context(), namespace.CheckOptions{Workers: 2})
+			report, err := open(t, s, namespace.Options{}).Inspection.CheckWith(t.Context(), namespace.CheckOptions{Workers: 2})
 			if err != nil || report.Healthy() || !report.Done || int64(len(report.Problems)) != report.ProblemCount {
 				t.Fatalf("%+v, %v", report, err)
 			}
@@ -167,9 +167,9 @@ func TestCheckNamesEveryDamage(t *testing.T) {
 func TestCheckNamesACachedDamage(t *testing.T) {
 	s := patient(t)
 	n := open(t, s, namespace.Options{})
-	must[hemera.Entry](t)(n.Stat(t.Context(), alice(), "/d/e/g"))
+	must[hemera.Entry](t)(n.Tree.Stat(t.Context(), alice(), "/d/e/g"))
 	plant(t, s, []change{{"ne" + be(3) + "g", func(v string) string { return v[:3] + "\xff\x01" + v[5:] }}})
-	problems := must[[]string](t)(n.Check(t.Context()))
+	problems := must[[]string](t)(n.Inspection.Check(t.Context()))
 	if !strings.Contains(strings.Join(problems, "\n"), fmt.Sprintf("cached record %x differs", "ne"+be(3)+"g")) {
 		t.Errorf("problems: %q", problems)
 	}
@@ -190,7 +190,7 @@ func TestCheckOfManyDamages(t *testing.T) {
 		t.Fatal(err)
 	}
 	plant(t, s, lost)
-	report, err := open(t, s, namespace.Options{}).CheckWith(t.Context(), namespace.CheckOptions{})
+	report, err := open(t, s, namespace.Options{}).Inspection.CheckWith(t.Context(), namespace.CheckOptions{})
 	if err != nil || report.Files != 20_000 || report.Pieces != 40_000 || report.Dirs != 21 {
 		t.Errorf("%d files, %d pieces, %d directories, %v", report.Files, report.Pieces, report.Dirs, err)
 	}
@@ -210,15 +210,15 @@ func TestCheckBesideWriters(t *testing.T) {
 		wg.Go(func() {
 			for i := 0; ctx.Err() == nil && i < 2000; i++ {
 				p := fmt.Sprintf("/load/run%06d/new%d", (i*7+g)%60, i%13)
-				_, _ = n.Mkdir(ctx, boss(), p, 0o755, false)
-				_ = n.Rename(ctx, boss(), p, fmt.Sprintf("/load/moved%d-%d", g, i))
-				_ = n.Remove(ctx, boss(), fmt.Sprintf("/load/run%06d/evt-%06d.root", (i+g)%60, i%50), hemera.KindFile)
+				_, _ = n.Tree.Mkdir(ctx, boss(), p, 0o755, false)
+				_ = n.Tree.Rename(ctx, boss(), p, fmt.Sprintf("/load/moved%d-%d", g, i))
+				_ = n.Tree.Remove(ctx, boss(), fmt.Sprintf("/load/run%06d/evt-%06d.root", (i+g)%60, i%50), hemera.KindFile)
 			}
 		})
 	}
 	var progress []hemera.NamespaceCheck
 	for range 5 {
-		report, err := n.CheckWith(t.Context(), namespace.CheckOptions{Workers: 3, Progress: func(c hemera.NamespaceCheck) { progress = append(progress, c) }})
+		report, err := n.Inspection.CheckWith(t.Context(), namespace.CheckOptions{Workers: 3, Progress: func(c hemera.NamespaceCheck) { progress = append(progress, c) }})
 		if err != nil || !report.Healthy() {
 			t.Errorf("%+v, %v", report, err)
 		}

@@ -2,11 +2,7 @@ package namespace
 
 import (
 	"context"
-	"math"
-	"slices"
 
-	"hemera/namespace/accounts"
-	"hemera/rules/quota"
 	"hemera/rules/recycle"
 	"hemera/words/errs"
 	"hemera/words/hemera"
@@ -36,16 +32,16 @@ import (
 // opened earlier and commits after a later one is a Conflict even then, so that generations only grow, and an old
 // request that comes again can never bring back pieces that are being removed. What is refused stays refused, whatever
 // happens to its name, for as long as the request may come again, unless c.Again says that it may.
-func (n Writes) Commit(ctx context.Context, c Commit) (out hemera.Entry, err error) {
+func (n *Writes) Commit(ctx context.Context, c Commit) (out hemera.Entry, err error) {
 	if err := checkCommit(&c); err != nil {
 		return out, err
 	}
 	// The numbers come from capabilities, which this manager signed, perhaps over another copy of the store.
-	if next := n.numbers.Next(); uint64(c.ID) >= next || uint64(c.Gen) >= next {
+	if next := n.engine.numbers.Next(); uint64(c.ID) >= next || uint64(c.Gen) >= next {
 		return out, refuse(errs.Invalid, "Commit", c.Name, "id %d or generation %d was never given out", c.ID, c.Gen)
 	}
 	var e *hemera.Entry
-	err = updateMaking(ctx, n.base, func(t tx) (err error) {
+	err = n.changes.run(ctx, func(t tx) (err error) {
 		e, err = commitTx(t).commit(&c)
 		return err
 	})
@@ -58,9 +54,6 @@ func (n Writes) Commit(ctx context.Context, c Commit) (out hemera.Entry, err err
 	}
 	return *e, nil
 }
-
-// commitTx is a commit within one transaction.
-type commitTx tx
 
 // commit returns the entry of the file with the content. The usual case comes first: the id is new, and nothing
 // has to be looked up. All others are repeated requests, rewrites, renamed writes, and requests after a restart.
@@ -92,68 +85,6 @@ func (t commitTx) commit(c *Commit) (*hemera.Entry, error) {
 	return t.commitRenamed(c)
 }
 
-// made fails unless the content that has the commit's number is what it would make: then the request only came
-// again. Another content has the number where a manager over an older copy of the store handed it out once more,
-// and the right store came back.
-func (c *Commit) made(now *hemera.Entry) error {
-	same := now.Size == c.Size
-	for _, sum := range c.Sums {
-		is, ok := hemera.FindChecksum(now.Checksums, sum.Kind)
-		same = same && (!ok || is == sum)
-	}
-	if !same {
-		return conflict(c, "another content has this number")
-	}
-	return nil
-}
-
-// checkCommit refuses what no open and no node can mean, before anything is looked up: Invalid.
-func checkCommit(c *Commit) error {
-	if c.ID == 0 || c.Gen == 0 || c.Parent == 0 || c.Size < 0 || c.Size > hemera.FileSizeMax {
-		return refuse(errs.Invalid, "Commit", c.Name, "id %d, generation %d, parent %d, size %d do not make a file", c.ID, c.Gen, c.Parent, c.Size)
-	}
-	if err := c.Layout.Validate(); err != nil {
-		return errs.As(err, errs.Invalid, "namespace.Commit", c.Name)
-	}
-	if len(c.Pieces) > int(c.Layout.Pieces) {
-		return refuse(errs.Invalid, "Commit", c.Name, "%d pieces for layout %s", len(c.Pieces), c.Layout)
-	}
-	seen := make(map[uint8]bool) // indexes of pieces
-	for _, p := range c.Pieces {
-		if p.Disk == 0 || !fits(c.Layout, c.Size, p.Index) || seen[p.Index] {
-			return refuse(errs.Invalid, "Commit", c.Name, "piece %d on disk %d does not fit layout %s", p.Index, p.Disk, c.Layout)
-		}
-		seen[p.Index] = true
-	}
-	if err := checkSums(c); err != nil {
-		return err
-	}
-	if err := checkMode("Commit", c.Name, c.Mode); err != nil {
-		return err
-	}
-	if !c.Mtime.IsZero() {
-		if err := checkTime("Commit", c.Name, c.Mtime); err != nil {
-			return err
-		}
-	}
-	if err := checkName("Commit", c.Name, c.Name); err != nil {
-		return err
-	}
-	return errs.As(hemera.CheckName(c.Name), errs.Invalid, "namespace.Commit", c.Name)
-}
-
-// checkSums refuses checksums that could be stored and not be read again.
-func checkSums(c *Commit) error {
-	seen := make(map[hemera.ChecksumKind]bool)
-	for _, sum := range c.Sums {
-		if !sum.Kind.Valid() || seen[sum.Kind] {
-			return refuse(errs.Invalid, "Commit", c.Name, "checksum kind %d is not known, or there twice", sum.Kind)
-		}
-		seen[sum.Kind] = true
-	}
-	return nil
-}
-
 // notUnlinked refuses a content with a piece that waits to be removed: its file was removed or replaced after the
 // commit, and the request came again. To commit it would list a piece that a disk is about to remove.
 func (t commitTx) notUnlinked(c *Commit) error {
@@ -167,11 +98,6 @@ func (t commitTx) notUnlinked(c *Commit) error {
 		}
 	}
 	return nil
-}
-
-// conflict makes the error of a commit that is refused for good.
-func conflict(c *Commit, why string) *errs.Error {
-	return refuse(errs.Conflict, "Commit", "fid:"+c.ID.String()+" "+c.Name, "%s", why)
 }
 
 // commitContent gives an existing file a new content, wherever the file was moved since the open. Conflict if the
@@ -272,111 +198,45 @@ func (t commitTx) giveWay(parent, other *hemera.Entry, c *Commit) (map[string][]
 	return versionTx(t).replaced("Commit", path+"/"+other.Name, c.Who, found{dirs: dirs, name: other.Name, entry: other})
 }
 
-// fill copies the content of a commit into the entry. Its slices are copied, because the entry is shared with
-// readers from now on; pieces are stored in the order of their indexes.
-func fill(e *hemera.Entry, c *Commit) {
-	e.Mtime, e.Size, e.Gen, e.Layout, e.Space = c.Mtime.UTC().Round(0), c.Size, c.Gen, c.Layout, c.Space
-	e.Checksums, e.Pieces = slices.Clone(c.Sums), slices.Clone(c.Pieces)
-	slices.SortFunc(e.Pieces, func(a, b hemera.Piece) int { return int(a.Index) - int(b.Index) })
-}
-
-// commitTo stores the entry and everything that follows from it. old is what the entry replaces, nil for a new
-// file.
-func (t commitTx) commitTo(parent, old, e *hemera.Entry, c *Commit) (*hemera.Entry, error) {
-	if e.Mtime.IsZero() {
-		e.Mtime = t.Now()
-	}
-	// The directories above now, not at the open: the file counts where it is.
-	dirs, path, err := t.Above(parent)
-	if err != nil {
-		return nil, err
-	}
-	if dirs[0].ID != hemera.RootID {
-		return nil, conflict(c, "the file or its directory was removed meanwhile, and is in a recycle bin")
-	}
-	if c.ReleaseClaim != nil && accounts.Limited(dirs) {
-		t.work.unclaimed = c.Convert
-		t.work.settle = func(limits []quota.Standing) ([]quota.Standing, *accounts.Promise) { return c.release(e.Size, limits) }
-	}
-	if err := t.onTape(old, e, c, dirs, path); err != nil {
-		return nil, err
-	}
-	if err := checkXattrs("Commit", e.Name, e.Xattrs); err != nil {
-		return nil, err
-	}
-	delta, _ := t.Weight(e) // of a file: no error
-	// A new file changes the list of names of its directory, a new content only the sums.
-	adjust := t.Relist
-	if old != nil {
-		before, _ := t.Weight(old)
-		delta, adjust = delta.Add(before.Negate()), t.Adjust
-	}
-	if err := adjust(dirs, delta); err != nil {
-		return nil, err
-	}
-	ledger := c.ledger(t)
-	ledger.Judge.Named("Commit", e.Name)
-	if err := ledger.Charge(dirs, old, e); err != nil {
-		return nil, err
-	}
-	if err := pieceTx(t).add(e, e.Pieces); err != nil {
-		return nil, err
-	}
-	t.PutEntry(e)
-	pieceTx(t).indexIncomplete(old, e)
-	t.Event(hemera.Event{Kind: hemera.EventCommit, File: e.ID, Path: path + "/" + e.Name, Who: c.Who, Bytes: e.Size})
-	return e, nil
-}
-
-// ledger is the quota accounts for the content of the commit. One without claims is not a user's: it is charged, and not
-// refused.
-func (c *Commit) ledger(t commitTx) accounts.Ledger {
-	l := tx(t).ledger()
-	if c.ReleaseClaim == nil {
-		l.Judge = nil
-	}
-	return l
-}
-
-// release ends the claim of the write, as its content of the size is in the usage from now on, and returns the standings with
-// the claims of others, and the promise of its open. The claims of an earlier life of the manager are forgotten: then
-// the capability's size is the promise.
-func (c *Commit) release(size int64, limits []quota.Standing) ([]quota.Standing, *accounts.Promise) {
-	limits, promise := c.ReleaseClaim(limits)
-	if promise == nil && size <= c.Promised {
-		promise = &accounts.Promise{Amount: hemera.QuotaAmount{Files: math.MaxInt64, Bytes: math.MaxInt64, Physical: math.MaxInt64}}
-		for _, s := range limits {
-			promise.Accounts = append(promise.Accounts, s.Account)
-		}
-	}
-	return limits, promise
-}
-
-// onTape keeps what follows from a commit for tapes: a new content is queued where its directories ask for that, what was replaced is dead on
-// its tapes, and a conversion of a file that is on tape only has brought it back.
-func (t commitTx) onTape(old, e *hemera.Entry, c *Commit, dirs []*hemera.Entry, path string) error {
-	if c.Convert {
-		if old != nil && old.Evicted() {
-			return tx(t).tapes().Arrived(e)
-		}
-		return nil
-	}
-	if old != nil {
-		if err := tx(t).tapes().Bury(old, path+"/"+old.Name, "replaced"); err != nil {
+// refuseForGood makes a refusal final: the head removes the pieces when it gets the answer, and the same request,
+// which may be on its way a second time, must not find a free name or room under a quota later. It
+// returns why, or the file if the other request was faster. While the refusal cannot be made durable, the
+// commit is undecided: Unavailable.
+func (n *Writes) refuseForGood(ctx context.Context, c *Commit, why error) (out *hemera.Entry, err error) {
+	n.ended.refused.Add(1)
+	err = n.engine.update(ctx, func(t tx) error {
+		now, err := t.ByID(c.ID)
+		if err != nil {
 			return err
 		}
+		if now != nil && now.Gen == c.Gen {
+			if c.made(now) == nil {
+				out = now
+			}
+			return nil
+		}
+		return t.writes().end(c.number())
+	})
+	switch {
+	case err != nil:
+		return nil, errs.As(err, errs.Unavailable, "namespace.Commit", c.Name)
+	case out != nil:
+		return out, nil
 	}
-	return tx(t).tapes().Enlist(e, dirs, t.base.tapes.Settings())
+	return nil, why
 }
 
-// converts reports whether the commit has the content of the entry, in whatever form: the same size, and the same
-// checksum of each kind that is known of the entry. Without such a proof a fault of one node would replace a good file.
-func converts(now *hemera.Entry, c *Commit) bool {
-	// CRC32C is among them for every file, so there is always one to compare.
-	for _, sum := range now.Checksums {
-		if is, ok := hemera.FindChecksum(c.Sums, sum.Kind); !ok || is != sum {
-			return false
+// Discard refuses a write that was begun, should it be committed later; false if it was committed before.
+// Of the commit, ID, Gen and BaseGen are used.
+func (n *Writes) Discard(ctx context.Context, c Commit) (bool, error) {
+	n.ended.refused.Add(1)
+	discarded := false // set by the last run of the change, which may run several times
+	err := n.engine.update(ctx, func(t tx) error {
+		now, err := t.ByID(c.ID)
+		if discarded = err == nil && (now == nil || now.Gen != c.Gen); !discarded {
+			return err
 		}
-	}
-	return c.Size == now.Size
+		return t.writes().end(c.number())
+	})
+	return discarded && err == nil, err
 }

@@ -71,20 +71,20 @@ func storeOfEverything(t *testing.T) kv.Store {
 	s := memkv.New()
 	n := open(t, s, namespace.Options{})
 	ctx := t.Context()
-	must[hemera.Entry](t)(n.Mkdir(ctx, alice(), "/a/b", 0o755, true))
+	must[hemera.Entry](t)(n.Tree.Mkdir(ctx, alice(), "/a/b", 0o755, true))
 	put(t, n, alice(), "/a/f", 10)
 	put(t, n, bob(), "/g", 20)
 	short := prepare(t, n, alice(), "/a/short")
 	short.Size, short.Pieces = 30, short.Pieces[:1]
-	must[hemera.Entry](t)(n.Commit(ctx, short))
+	must[hemera.Entry](t)(n.Writes.Commit(ctx, short))
 	put(t, n, alice(), "/a/f", 11)
 	put(t, n, alice(), "/gone", 5)
 	err := errors.Join(
-		n.SetXattr(ctx, alice(), "/a/f", "user.x", []byte("y"), false),
-		n.Remove(ctx, alice(), "/gone", 0),
-		n.SetQuota(ctx, system(), hemera.QuotaKey{Path: "/a", Kind: hemera.QuotaUser, ID: 1000}, hemera.QuotaAmount{Files: 100}),
-		n.SetQuota(ctx, system(), hemera.QuotaKey{Path: "/", Kind: hemera.QuotaProject}, hemera.QuotaAmount{Bytes: 1 << 40}),
-		n.CountQuotas(ctx),
+		n.Tree.SetXattr(ctx, alice(), "/a/f", "user.x", []byte("y"), false),
+		n.Tree.Remove(ctx, alice(), "/gone", 0),
+		n.Quotas.SetQuota(ctx, system(), hemera.QuotaKey{Path: "/a", Kind: hemera.QuotaUser, ID: 1000}, hemera.QuotaAmount{Files: 100}),
+		n.Quotas.SetQuota(ctx, system(), hemera.QuotaKey{Path: "/", Kind: hemera.QuotaProject}, hemera.QuotaAmount{Bytes: 1 << 40}),
+		n.Quotas.CountQuotas(ctx),
 		n.Close())
 	if err != nil {
 		t.Fatal(err)

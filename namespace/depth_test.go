@@ -19,26 +19,26 @@ func chain(name string, depth int) string { return strings.Repeat("/"+name, dept
 func TestDepthIsBounded(t *testing.T) {
 	ctx := t.Context()
 	n := open(t, memkv.New(), namespace.Options{})
-	if _, err := n.Mkdir(ctx, alice(), chain("d", hemera.DepthMax+1), 0o755, true); !errors.Is(err, errs.TooLarge) {
+	if _, err := n.Tree.Mkdir(ctx, alice(), chain("d", hemera.DepthMax+1), 0o755, true); !errors.Is(err, errs.TooLarge) {
 		t.Errorf("mkdir too deep: %v", err)
 	}
-	must[hemera.Entry](t)(n.Mkdir(ctx, alice(), chain("d", hemera.DepthMax), 0o755, true))
-	if _, err := n.Prepare(ctx, alice(), hemera.OpenRequest{Path: chain("d", hemera.DepthMax) + "/f", Access: hemera.AccessCreate}); !errors.Is(err, errs.TooLarge) {
+	must[hemera.Entry](t)(n.Tree.Mkdir(ctx, alice(), chain("d", hemera.DepthMax), 0o755, true))
+	if _, err := n.Writes.Prepare(ctx, alice(), hemera.OpenRequest{Path: chain("d", hemera.DepthMax) + "/f", Access: hemera.AccessCreate}); !errors.Is(err, errs.TooLarge) {
 		t.Errorf("a file too deep: %v", err)
 	}
-	must[hemera.Entry](t)(n.Mkdir(ctx, alice(), chain("e", 10), 0o755, true))
+	must[hemera.Entry](t)(n.Tree.Mkdir(ctx, alice(), chain("e", 10), 0o755, true))
 	low, high := chain("d", hemera.DepthMax-9), chain("d", hemera.DepthMax-10)
-	if err := n.Rename(ctx, alice(), "/e", low+"/e"); !errors.Is(err, errs.TooLarge) {
+	if err := n.Tree.Rename(ctx, alice(), "/e", low+"/e"); !errors.Is(err, errs.TooLarge) {
 		t.Errorf("a tree moves too deep: %v", err)
 	}
-	if err := n.Rename(ctx, alice(), "/e", high+"/e"); err != nil {
+	if err := n.Tree.Rename(ctx, alice(), "/e", high+"/e"); err != nil {
 		t.Errorf("a tree moves as deep as may be: %v", err)
 	}
-	if err := n.Rename(ctx, alice(), "/d", "/dd"); err != nil {
+	if err := n.Tree.Rename(ctx, alice(), "/d", "/dd"); err != nil {
 		t.Errorf("the deepest tree gets another name: %v", err)
 	}
-	must[hemera.Entry](t)(n.Mkdir(ctx, alice(), "/top", 0o755, false))
-	if err := n.Rename(ctx, alice(), "/dd", "/top/dd"); !errors.Is(err, errs.TooLarge) {
+	must[hemera.Entry](t)(n.Tree.Mkdir(ctx, alice(), "/top", 0o755, false))
+	if err := n.Tree.Rename(ctx, alice(), "/dd", "/top/dd"); !errors.Is(err, errs.TooLarge) {
 		t.Errorf("the deepest tree moves deeper: %v", err)
 	}
 }
@@ -47,15 +47,15 @@ func TestDepthIsBounded(t *testing.T) {
 func TestDepthAfterRemoval(t *testing.T) {
 	ctx := t.Context()
 	n := open(t, memkv.New(), namespace.Options{})
-	must[hemera.Entry](t)(n.Mkdir(ctx, alice(), chain("d", 200), 0o755, true))
+	must[hemera.Entry](t)(n.Tree.Mkdir(ctx, alice(), chain("d", 200), 0o755, true))
 	for depth := 200; depth > 1; depth-- {
-		if err := n.Remove(ctx, alice(), chain("d", depth), hemera.KindDirectory); err != nil {
+		if err := n.Tree.Remove(ctx, alice(), chain("d", depth), hemera.KindDirectory); err != nil {
 			t.Fatal(err)
 		}
 	}
-	must[hemera.Entry](t)(n.Mkdir(ctx, alice(), "/d/small", 0o755, false))
-	must[hemera.Entry](t)(n.Mkdir(ctx, alice(), chain("e", 150), 0o755, true))
-	if err := n.Rename(ctx, alice(), "/d", chain("e", 150)+"/d"); err != nil {
+	must[hemera.Entry](t)(n.Tree.Mkdir(ctx, alice(), "/d/small", 0o755, false))
+	must[hemera.Entry](t)(n.Tree.Mkdir(ctx, alice(), chain("e", 150), 0o755, true))
+	if err := n.Tree.Rename(ctx, alice(), "/d", chain("e", 150)+"/d"); err != nil {
 		t.Errorf("an empty tree that was deep: %v", err)
 	}
 }
@@ -64,18 +64,18 @@ func TestDepthAfterRemoval(t *testing.T) {
 func TestNewNamesAreWhatDoorsTake(t *testing.T) {
 	ctx := t.Context()
 	n := open(t, memkv.New(), namespace.Options{})
-	must[hemera.Entry](t)(n.Mkdir(ctx, alice(), "/a", 0o755, false))
+	must[hemera.Entry](t)(n.Tree.Mkdir(ctx, alice(), "/a", 0o755, false))
 	for _, name := range []string{"a\nfake.root", "\x1b[31m", "x?y", "\x7f", "a\u009bb"} {
-		if _, err := n.Mkdir(ctx, alice(), "/"+name, 0o755, false); !errors.Is(err, errs.Invalid) {
+		if _, err := n.Tree.Mkdir(ctx, alice(), "/"+name, 0o755, false); !errors.Is(err, errs.Invalid) {
 			t.Errorf("mkdir %q: %v", name, err)
 		}
-		if _, err := n.Prepare(ctx, alice(), hemera.OpenRequest{Path: "/" + name, Access: hemera.AccessCreate}); !errors.Is(err, errs.Invalid) {
+		if _, err := n.Writes.Prepare(ctx, alice(), hemera.OpenRequest{Path: "/" + name, Access: hemera.AccessCreate}); !errors.Is(err, errs.Invalid) {
 			t.Errorf("open %q: %v", name, err)
 		}
-		if err := n.Rename(ctx, alice(), "/a", "/"+name); !errors.Is(err, errs.Invalid) {
+		if err := n.Tree.Rename(ctx, alice(), "/a", "/"+name); !errors.Is(err, errs.Invalid) {
 			t.Errorf("rename to %q: %v", name, err)
 		}
-		if _, err := n.Stat(ctx, alice(), "/"+name); !errors.Is(err, errs.NotFound) {
+		if _, err := n.Tree.Stat(ctx, alice(), "/"+name); !errors.Is(err, errs.NotFound) {
 			t.Errorf("stat %q: %v", name, err)
 		}
 	}
@@ -85,12 +85,12 @@ func TestNewNamesAreWhatDoorsTake(t *testing.T) {
 func TestMoveNeedsTheRightToChange(t *testing.T) {
 	ctx := t.Context()
 	n := open(t, memkv.New(), namespace.Options{})
-	must[hemera.Entry](t)(n.Mkdir(ctx, alice(), "/a", 0o755, false))
-	must[hemera.Entry](t)(n.Mkdir(ctx, alice(), "/fixed", 0o555, false))
-	if err := n.Rename(ctx, alice(), "/fixed", "/a/fixed"); !errors.Is(err, errs.Denied) {
+	must[hemera.Entry](t)(n.Tree.Mkdir(ctx, alice(), "/a", 0o755, false))
+	must[hemera.Entry](t)(n.Tree.Mkdir(ctx, alice(), "/fixed", 0o555, false))
+	if err := n.Tree.Rename(ctx, alice(), "/fixed", "/a/fixed"); !errors.Is(err, errs.Denied) {
 		t.Errorf("elsewhere: %v", err)
 	}
-	if err := n.Rename(ctx, alice(), "/fixed", "/other"); err != nil {
+	if err := n.Tree.Rename(ctx, alice(), "/fixed", "/other"); err != nil {
 		t.Errorf("another name in place: %v", err)
 	}
 }

@@ -13,14 +13,25 @@
 //
 // # Main types
 //
-// [Namespace] is made of parts that share one engine: [Tree] (names, directories, attributes), [Writes] (opens, commits,
-// and writes that end without one), [Pieces] (what disks hold and are to remove), [QuotaAdmin], and [Bins] (what was removed
-// or replaced, and is kept). Consumers take the
-// small interfaces they need, from [Namespace.Parts].
+// [Namespace] is a struct of parts. Each owns the state that only it changes:
+//
+//	Tree        names, directories, attributes
+//	Writes      opens, commits, and writes that end without one; which writes are over or barred
+//	Pieces      what disks hold and are to remove; how long removed content is held
+//	Quotas      limits and usage; the counter, and what writes under way have claimed
+//	Bins        what was removed or replaced, and is kept; the rules of spaces
+//	Lifecycle   what rules of directories change
+//	Past        what restores and rebuilds have forgotten
+//	Recovery    files that were lost, and are adopted
+//	Inspection  figures, events and checks
+//	Tapes       copies on tape, and the jobs that wait for one
+//
+// A part names the others that it needs. All run their transactions on one engine. State of a part that a transaction
+// must see is in memory (memory.go). Consumers take the small interfaces that they need, from [Namespace.Parts].
 //
 // Within a transaction the unexported types tx, pieceTx and writeTx hold the rules. A public method is a transaction:
-// view for reads, update for changes. A function of an update may run several times, in any caller's goroutine, and
-// must not wait for another change.
+// view for reads, update for changes, changes.run for changes that may need a directory made. A function of an update
+// may run several times, in any caller's goroutine, and must not wait for another change.
 //
 // # Invariants
 //
@@ -54,7 +65,7 @@
 // [Tree.Remove], renames onto a file and commits decide between them, by attributes of the directories above and the rules of
 // spaces. What is kept stays an entry with its id and its pieces. A commit that replaces a kept file is therefore one of a
 // new file, which takes the old one's place (replacing.go). Directories that this needs are made by changes of their own
-// (hidden.go), and steps in the background hold the bounds of bins (binbounds.go).
+// (changes.go), and steps in the background hold the bounds of bins (binbounds.go).
 //
 // # What a reader sees, and when it gets an answer
 //

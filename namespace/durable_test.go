@@ -38,27 +38,27 @@ func answersWait(t *testing.T, cache int64) {
 	ctx := t.Context()
 	gate := kvtest.NewGate(memkv.New())
 	n := open(t, gate, namespace.Options{CacheBytes: cache})
-	must[hemera.Entry](t)(n.Mkdir(ctx, alice(), "/old", 0o755, false))
+	must[hemera.Entry](t)(n.Tree.Mkdir(ctx, alice(), "/old", 0o755, false))
 	e := put(t, n, alice(), "/gone", 10)
 	gate.Shut()
-	mkdirDone, mkdirResult := answer(func() error { _, err := n.Mkdir(ctx, alice(), "/new", 0o755, false); return err })
-	removeDone, removeResult := answer(func() error { return n.Remove(ctx, alice(), "/gone", 0) })
+	mkdirDone, mkdirResult := answer(func() error { _, err := n.Tree.Mkdir(ctx, alice(), "/new", 0o755, false); return err })
+	removeDone, removeResult := answer(func() error { return n.Tree.Remove(ctx, alice(), "/gone", 0) })
 	if mkdirDone() || removeDone() {
 		t.Error("a change was acknowledged before it was durable")
 	}
 	var results []func() error
 	for what, fn := range map[string]func() error{
-		"stat of a new name":     func() error { _, err := n.Stat(ctx, bob(), "/new"); return err },
-		"stat of a removed name": func() error { _, err := n.Stat(ctx, bob(), "/gone"); return swap(err, errs.NotFound) },
+		"stat of a new name":     func() error { _, err := n.Tree.Stat(ctx, bob(), "/new"); return err },
+		"stat of a removed name": func() error { _, err := n.Tree.Stat(ctx, bob(), "/gone"); return swap(err, errs.NotFound) },
 		"mkdir of a taken name": func() error {
-			_, err := n.Mkdir(ctx, bob(), "/new", 0o755, false)
+			_, err := n.Tree.Mkdir(ctx, bob(), "/new", 0o755, false)
 			return swap(err, errs.Exists)
 		},
-		"list":     func() error { return n.List(ctx, bob(), "/", func(hemera.Entry) error { return nil }) },
-		"totals":   func() error { _, err := n.Stat(ctx, bob(), "/"); return err },
-		"events":   func() error { _, err := n.Events(ctx, 0, 10); return err },
-		"unlinked": func() error { _, err := n.Unlinked(ctx, 1, 10); return err },
-		"resolve":  func() error { _, _, err := n.Resolve(ctx, e.ID); return swap(err, errs.NotFound) },
+		"list":     func() error { return n.Tree.List(ctx, bob(), "/", func(hemera.Entry) error { return nil }) },
+		"totals":   func() error { _, err := n.Tree.Stat(ctx, bob(), "/"); return err },
+		"events":   func() error { _, err := n.Inspection.Events(ctx, 0, 10); return err },
+		"unlinked": func() error { _, err := n.Pieces.Unlinked(ctx, 1, 10); return err },
+		"resolve":  func() error { _, _, err := n.Inspection.Resolve(ctx, e.ID); return swap(err, errs.NotFound) },
 	} {
 		done, result := answer(fn)
 		if done() {
@@ -69,7 +69,7 @@ func answersWait(t *testing.T, cache int64) {
 	}
 	if cache > 1 {
 		done, result := answer(func() error {
-			_, err := n.Prepare(ctx, alice(), hemera.OpenRequest{Path: "/old/x", Access: hemera.AccessCreate})
+			_, err := n.Writes.Prepare(ctx, alice(), hemera.OpenRequest{Path: "/old/x", Access: hemera.AccessCreate})
 			return err
 		})
 		if !done() {
@@ -98,16 +98,16 @@ func TestAStoreThatFailsStopsTheNamespace(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		gate := kvtest.NewGate(memkv.New())
 		n := open(t, gate, namespace.Options{})
-		must[hemera.Entry](t)(n.Mkdir(t.Context(), alice(), "/first", 0o755, false)) // has ids reserved
+		must[hemera.Entry](t)(n.Tree.Mkdir(t.Context(), alice(), "/first", 0o755, false)) // has ids reserved
 		gate.Shut()
-		_, first := answer(func() error { _, err := n.Mkdir(t.Context(), alice(), "/a", 0o755, false); return err })
+		_, first := answer(func() error { _, err := n.Tree.Mkdir(t.Context(), alice(), "/a", 0o755, false); return err })
 		synctest.Wait()
-		_, second := answer(func() error { _, err := n.Stat(t.Context(), alice(), "/a"); return err })
+		_, second := answer(func() error { _, err := n.Tree.Stat(t.Context(), alice(), "/a"); return err })
 		synctest.Wait()
 		gate.Open(errors.New("the disk is gone"))
 		wantKind(t, "the change", first(), errs.Unavailable)
 		wantKind(t, "the reader that saw it", second(), errs.Unavailable)
-		_, err := n.Stat(t.Context(), alice(), "/")
+		_, err := n.Tree.Stat(t.Context(), alice(), "/")
 		wantKind(t, "everything after", err, errs.Unavailable)
 		if errs.RemedyOf(err) == "" {
 			t.Error("nobody is told what to do")
@@ -122,11 +122,11 @@ func TestAnUnknownOutcomeIsNoRefusal(t *testing.T) {
 		n := open(t, gate, namespace.Options{})
 		c := prepare(t, n, alice(), "/f")
 		gate.Shut()
-		_, commit := answer(func() error { _, err := n.Commit(t.Context(), c); return err })
+		_, commit := answer(func() error { _, err := n.Writes.Commit(t.Context(), c); return err })
 		synctest.Wait()
 		gate.Open(errs.New(errs.Fenced, "kv", "", "a newer writer has the store"))
 		wantKind(t, "the change on its way", commit(), errs.Unavailable)
-		_, err := n.Commit(t.Context(), c)
+		_, err := n.Writes.Commit(t.Context(), c)
 		wantKind(t, "the same change again", err, errs.Unavailable)
 	})
 }
@@ -135,16 +135,16 @@ func TestWaitEndsWithItsContext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		gate := kvtest.NewGate(memkv.New())
 		n := open(t, gate, namespace.Options{})
-		must[hemera.Entry](t)(n.Mkdir(t.Context(), alice(), "/first", 0o755, false)) // has ids reserved
+		must[hemera.Entry](t)(n.Tree.Mkdir(t.Context(), alice(), "/first", 0o755, false)) // has ids reserved
 		gate.Shut()
 		ctx, cancel := context.WithCancel(t.Context())
-		_, result := answer(func() error { _, err := n.Mkdir(ctx, alice(), "/a", 0o755, false); return err })
+		_, result := answer(func() error { _, err := n.Tree.Mkdir(ctx, alice(), "/a", 0o755, false); return err })
 		synctest.Wait()
 		cancel()
 		// Cancelled would promise that nothing happened.
 		wantKind(t, "the change", result(), errs.Timeout)
 		gate.Open(nil)
-		if _, err := n.Stat(t.Context(), alice(), "/a"); err != nil {
+		if _, err := n.Tree.Stat(t.Context(), alice(), "/a"); err != nil {
 			t.Errorf("it did happen: %v", err)
 		}
 	})
@@ -153,9 +153,9 @@ func TestWaitEndsWithItsContext(t *testing.T) {
 func TestASecondManagerFencesTheFirst(t *testing.T) {
 	s := memkv.New()
 	first := open(t, s, namespace.Options{})
-	must[hemera.Entry](t)(first.Mkdir(t.Context(), alice(), "/a", 0o777, false))
+	must[hemera.Entry](t)(first.Tree.Mkdir(t.Context(), alice(), "/a", 0o777, false))
 	second := open(t, s, namespace.Options{})
-	_, err := first.Mkdir(t.Context(), alice(), "/b", 0o755, false)
+	_, err := first.Tree.Mkdir(t.Context(), alice(), "/b", 0o755, false)
 	if errs.KindOf(err) != errs.Unavailable || !strings.Contains(err.Error(), "newer writer") {
 		t.Errorf("the first: %v", err)
 	}
@@ -197,16 +197,16 @@ func TestASlowReadDoesNotBringBackThePast(t *testing.T) {
 	s.key = "late"
 	result := make(chan error)
 	go func() {
-		_, err := n.Stat(t.Context(), alice(), "/late")
+		_, err := n.Tree.Stat(t.Context(), alice(), "/late")
 		result <- err
 	}()
 	<-s.reading
-	must[hemera.Entry](t)(n.Mkdir(t.Context(), alice(), "/late", 0o755, false))
+	must[hemera.Entry](t)(n.Tree.Mkdir(t.Context(), alice(), "/late", 0o755, false))
 	s.resume <- struct{}{}
 	if err := <-result; err != nil {
 		t.Errorf("the slow reader: %v", err)
 	}
-	if _, err := n.Stat(t.Context(), alice(), "/late"); err != nil {
+	if _, err := n.Tree.Stat(t.Context(), alice(), "/late"); err != nil {
 		t.Errorf("the next reader: %v", err)
 	}
 	checked(t, n)
@@ -215,12 +215,12 @@ func TestASlowReadDoesNotBringBackThePast(t *testing.T) {
 // TestResolveSeesOnePicture: an id is found wherever its file is being moved to and from.
 func TestResolveSeesOnePicture(t *testing.T) {
 	n := fresh(t)
-	must[hemera.Entry](t)(n.Mkdir(t.Context(), alice(), "/a", 0o755, true))
+	must[hemera.Entry](t)(n.Tree.Mkdir(t.Context(), alice(), "/a", 0o755, true))
 	e := put(t, n, alice(), "/x", 1)
 	var wg sync.WaitGroup
 	wg.Go(func() {
 		for range 500 {
-			if err := errors.Join(n.Rename(t.Context(), alice(), "/x", "/a/y"), n.Rename(t.Context(), alice(), "/a/y", "/x")); err != nil {
+			if err := errors.Join(n.Tree.Rename(t.Context(), alice(), "/x", "/a/y"), n.Tree.Rename(t.Context(), alice(), "/a/y", "/x")); err != nil {
 				t.Error(err)
 				return
 			}
@@ -229,7 +229,7 @@ func TestResolveSeesOnePicture(t *testing.T) {
 	for range 4 {
 		wg.Go(func() {
 			for range 1000 {
-				if _, path, err := n.Resolve(t.Context(), e.ID); err != nil || path != "/x" && path != "/a/y" {
+				if _, path, err := n.Inspection.Resolve(t.Context(), e.ID); err != nil || path != "/x" && path != "/a/y" {
 					t.Errorf("resolve: %q, %v", path, err)
 					return
 				}

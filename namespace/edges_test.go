@@ -39,12 +39,12 @@ func TestNamesAndPaths(t *testing.T) {
 		{deep + "/d", errs.TooLarge},
 		{"/", errs.Exists},
 	} {
-		_, err := n.Mkdir(t.Context(), alice(), c.path, 0o755, false)
+		_, err := n.Tree.Mkdir(t.Context(), alice(), c.path, 0o755, false)
 		if c.kind == ok && err != nil || c.kind != ok && (err == nil || errs.KindOf(err) != c.kind) {
 			t.Errorf("%.40q: got %v", c.path, err)
 		}
 	}
-	if _, err := n.Stat(t.Context(), alice(), deep); errs.KindOf(err) != errs.NotFound {
+	if _, err := n.Tree.Stat(t.Context(), alice(), deep); errs.KindOf(err) != errs.NotFound {
 		t.Errorf("the longest path: %v", err)
 	}
 	checked(t, n)
@@ -53,12 +53,12 @@ func TestNamesAndPaths(t *testing.T) {
 func TestADeepTree(t *testing.T) {
 	n := fresh(t)
 	p := strings.Repeat("/d", 255)
-	must[hemera.Entry](t)(n.Mkdir(t.Context(), alice(), p, 0o755, true))
+	must[hemera.Entry](t)(n.Tree.Mkdir(t.Context(), alice(), p, 0o755, true))
 	e := put(t, n, alice(), p+"/f", 1)
-	if root := must[hemera.Entry](t)(n.Stat(t.Context(), alice(), "/")); root.Tree.Dirs != 255 || root.Tree.Files != 1 {
+	if root := must[hemera.Entry](t)(n.Tree.Stat(t.Context(), alice(), "/")); root.Tree.Dirs != 255 || root.Tree.Files != 1 {
 		t.Errorf("totals: %+v", root.Tree)
 	}
-	if _, path, err := n.Resolve(t.Context(), e.ID); err != nil || path != p+"/f" {
+	if _, path, err := n.Inspection.Resolve(t.Context(), e.ID); err != nil || path != p+"/f" {
 		t.Errorf("resolve: %.20q, %v", path, err)
 	}
 	checked(t, n)
@@ -70,37 +70,37 @@ func TestATreeMovedDeeperThanPathsGo(t *testing.T) {
 	n := fresh(t)
 	half := strings.Repeat("/"+strings.Repeat("n", 249), 9)
 	for _, top := range []string{"/a", "/b"} {
-		must[hemera.Entry](t)(n.Mkdir(t.Context(), system(), top+half, 0o777, true))
+		must[hemera.Entry](t)(n.Tree.Mkdir(t.Context(), system(), top+half, 0o777, true))
 	}
 	e := put(t, n, alice(), "/a"+half+"/f", 100)
-	if err := n.SetQuota(t.Context(), system(), hemera.QuotaKey{Path: "/a" + half, Kind: hemera.QuotaProject}, hemera.QuotaAmount{Files: 5}); err != nil {
+	if err := n.Quotas.SetQuota(t.Context(), system(), hemera.QuotaKey{Path: "/a" + half, Kind: hemera.QuotaProject}, hemera.QuotaAmount{Files: 5}); err != nil {
 		t.Fatal(err)
 	}
-	if err := n.CountQuotas(t.Context()); err != nil {
+	if err := n.Quotas.CountQuotas(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	writing := prepare(t, n, alice(), "/a"+half+"/g")
-	if err := n.Rename(t.Context(), system(), "/a", "/b"+half+"/a"); err != nil {
+	if err := n.Tree.Rename(t.Context(), system(), "/a", "/b"+half+"/a"); err != nil {
 		t.Fatal(err)
 	}
 	long := "/b" + half + "/a" + half
-	if _, path, err := n.Resolve(t.Context(), e.ID); err != nil || path != long+"/f" || len(path) <= hemera.PathMax {
+	if _, path, err := n.Inspection.Resolve(t.Context(), e.ID); err != nil || path != long+"/f" || len(path) <= hemera.PathMax {
 		t.Errorf("resolve: %d bytes, %v", len(path), err)
 	}
-	must[hemera.Entry](t)(n.Commit(t.Context(), writing))
-	if err := n.MovePieces(t.Context(), e.ID, e.Gen, e.Pieces[:1], []hemera.Piece{{Index: 0, Disk: 3}}); err != nil {
+	must[hemera.Entry](t)(n.Writes.Commit(t.Context(), writing))
+	if err := n.Pieces.MovePieces(t.Context(), e.ID, e.Gen, e.Pieces[:1], []hemera.Piece{{Index: 0, Disk: 3}}); err != nil {
 		t.Errorf("move of a piece: %v", err)
 	}
-	if rows, err := n.Quotas(t.Context(), system(), ""); err != nil || len(rows) == 0 || rows[0].Path != long {
+	if rows, err := n.Quotas.Quotas(t.Context(), system(), ""); err != nil || len(rows) == 0 || rows[0].Path != long {
 		t.Errorf("quotas: %d rows, %v", len(rows), err)
 	}
-	_, err := n.Stat(t.Context(), alice(), long)
+	_, err := n.Tree.Stat(t.Context(), alice(), long)
 	wantKind(t, "a path that is too long", err, errs.TooLarge)
 	checked(t, n)
-	if err := n.Rename(t.Context(), system(), "/b"+half+"/a", "/a"); err != nil {
+	if err := n.Tree.Rename(t.Context(), system(), "/b"+half+"/a", "/a"); err != nil {
 		t.Fatal(err)
 	}
-	if err := n.Remove(t.Context(), alice(), "/a"+half+"/g", hemera.KindFile); err != nil {
+	if err := n.Tree.Remove(t.Context(), alice(), "/a"+half+"/g", hemera.KindFile); err != nil {
 		t.Errorf("after it was moved back: %v", err)
 	}
 	checked(t, n)
@@ -111,15 +111,15 @@ func TestListPages(t *testing.T) {
 	var want []string
 	for i := range 1100 {
 		want = append(want, fmt.Sprintf("%04d", i))
-		must[hemera.Entry](t)(n.Mkdir(t.Context(), alice(), "/"+want[i], 0o755, false))
+		must[hemera.Entry](t)(n.Tree.Mkdir(t.Context(), alice(), "/"+want[i], 0o755, false))
 	}
 	var got []string
-	err := n.List(t.Context(), alice(), "/", func(e hemera.Entry) error { got = append(got, e.Name); return nil })
+	err := n.Tree.List(t.Context(), alice(), "/", func(e hemera.Entry) error { got = append(got, e.Name); return nil })
 	if err != nil || !slices.Equal(got, want) {
 		t.Errorf("%d names, %v", len(got), err)
 	}
 	stop := fmt.Errorf("enough")
-	if err := n.List(t.Context(), alice(), "/", func(hemera.Entry) error { return stop }); err != stop {
+	if err := n.Tree.List(t.Context(), alice(), "/", func(hemera.Entry) error { return stop }); err != stop {
 		t.Errorf("a visit's error: %v", err)
 	}
 }
@@ -154,9 +154,9 @@ func TestIDsAreNeverHandedOutTwice(t *testing.T) {
 func TestCacheKeepsItsBound(t *testing.T) {
 	n := open(t, memkv.New(), namespace.Options{CacheBytes: 256 << 10})
 	for i := range 3000 {
-		must[hemera.Entry](t)(n.Mkdir(t.Context(), alice(), fmt.Sprintf("/d%d", i), 0o755, false))
+		must[hemera.Entry](t)(n.Tree.Mkdir(t.Context(), alice(), fmt.Sprintf("/d%d", i), 0o755, false))
 	}
-	if s := n.Stats(); s.CacheBytes > s.CacheMax || s.CacheMax != 256<<10 || s.CacheBytes < s.CacheMax/2 {
+	if s := n.Inspection.Stats(); s.CacheBytes > s.CacheMax || s.CacheMax != 256<<10 || s.CacheBytes < s.CacheMax/2 {
 		t.Errorf("cache %d of %d bytes", s.CacheBytes, s.CacheMax)
 	}
 	checked(t, n)
@@ -168,13 +168,13 @@ func TestALoweredEventBoundIsReached(t *testing.T) {
 	for _, limit := range []uint64{100, 10} {
 		n := open(t, s, namespace.Options{EventsMax: limit, Clock: clock})
 		for i := range 120 {
-			must[hemera.Entry](t)(n.Mkdir(t.Context(), alice(), fmt.Sprintf("/%d-%d", limit, i), 0o755, false))
+			must[hemera.Entry](t)(n.Tree.Mkdir(t.Context(), alice(), fmt.Sprintf("/%d-%d", limit, i), 0o755, false))
 		}
-		events := must[[]hemera.Event](t)(n.Events(t.Context(), 0, 1000))
-		if uint64(len(events)) != limit || events[len(events)-1].Seq != n.Stats().Sequence {
-			t.Errorf("%d events, the last %+v; sequence %d", len(events), events[len(events)-1], n.Stats().Sequence)
+		events := must[[]hemera.Event](t)(n.Inspection.Events(t.Context(), 0, 1000))
+		if uint64(len(events)) != limit || events[len(events)-1].Seq != n.Inspection.Stats().Sequence {
+			t.Errorf("%d events, the last %+v; sequence %d", len(events), events[len(events)-1], n.Inspection.Stats().Sequence)
 		}
-		if tail := must[[]hemera.Event](t)(n.Events(t.Context(), n.Stats().Sequence-3, 2)); len(tail) != 2 || tail[1].Seq != n.Stats().Sequence-1 {
+		if tail := must[[]hemera.Event](t)(n.Inspection.Events(t.Context(), n.Inspection.Stats().Sequence-3, 2)); len(tail) != 2 || tail[1].Seq != n.Inspection.Stats().Sequence-1 {
 			t.Errorf("events after: %+v", tail)
 		}
 		checked(t, n)
@@ -219,14 +219,14 @@ func TestCheckFindsWhatDoesNotAgree(t *testing.T) {
 	} {
 		s := memkv.New()
 		n := open(t, s, namespace.Options{})
-		must[hemera.Entry](t)(n.Mkdir(t.Context(), alice(), "/d", 0o755, false))
+		must[hemera.Entry](t)(n.Tree.Mkdir(t.Context(), alice(), "/d", 0o755, false))
 		put(t, n, alice(), "/f", 100)
 		c := prepare(t, n, alice(), "/f")
 		c.Size, c.Pieces = 50, c.Pieces[:1]
-		must[hemera.Entry](t)(n.Commit(t.Context(), c))
+		must[hemera.Entry](t)(n.Writes.Commit(t.Context(), c))
 		checked(t, n)
 		raw(t, s, key, edit)
-		problems, err := open(t, s, namespace.Options{}).Check(t.Context())
+		problems, err := open(t, s, namespace.Options{}).Inspection.Check(t.Context())
 		if err != nil || len(problems) == 0 {
 			t.Errorf("%q was damaged and nothing found, %v", key, err)
 		}
@@ -246,9 +246,9 @@ func TestAnotherFormatIsRefused(t *testing.T) {
 
 func TestAttributesHaveBounds(t *testing.T) {
 	n := fresh(t)
-	must[hemera.Entry](t)(n.Mkdir(t.Context(), alice(), "/d", 0o755, false))
+	must[hemera.Entry](t)(n.Tree.Mkdir(t.Context(), alice(), "/d", 0o755, false))
 	set := func(name string, size int) error {
-		return n.SetXattr(t.Context(), alice(), "/d", name, make([]byte, size), false)
+		return n.Tree.SetXattr(t.Context(), alice(), "/d", name, make([]byte, size), false)
 	}
 	if err := set("user.big", hemera.XattrValueMax); err != nil {
 		t.Error(err)

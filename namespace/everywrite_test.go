@@ -136,7 +136,7 @@ func crashEverywhere(t *testing.T, seed uint64, wrap func(kv.Store) kv.Store) []
 		cam.begun.Store(int64(i + 1))
 		switch i {
 		case calls / 8, calls / 4, calls * 3 / 8, calls * 5 / 8:
-			if err := n.CountQuotas(t.Context()); err != nil {
+			if err := n.Quotas.CountQuotas(t.Context()); err != nil {
 				t.Fatal(err)
 			}
 		case calls / 2:
@@ -153,7 +153,7 @@ func crashEverywhere(t *testing.T, seed uint64, wrap func(kv.Store) kv.Store) []
 		ends = append(ends, len(h.calls))
 		cam.acked.Store(int64(i + 1))
 	}
-	h.witness(must[[]hemera.Event](t)(n.Events(t.Context(), 0, 10_000)))
+	h.witness(must[[]hemera.Event](t)(n.Inspection.Events(t.Context(), 0, 10_000)))
 	stop()
 	states, err := newSeqTree(recycles).play(&h, ends)
 	if err != nil {
@@ -242,7 +242,7 @@ func (m image) develop(ctx context.Context, states []*seqTree, late []namespace.
 	}
 	defer func() { err = errors.Join(err, n.Close()) }()
 	keepRemoved(n, states[0].recycles)
-	if err := errors.Join(n.CountQuotas(ctx), flawless(ctx, n)); err != nil {
+	if err := errors.Join(n.Quotas.CountQuotas(ctx), flawless(ctx, n)); err != nil {
 		return err
 	}
 	seen, err := observe(ctx, n)
@@ -273,7 +273,7 @@ func (s *seqTree) sameAs(o *seqTree) bool {
 }
 
 func flawless(ctx context.Context, n *namespace.Namespace) error {
-	problems, err := n.Check(ctx)
+	problems, err := n.Inspection.Check(ctx)
 	if err == nil && len(problems) > 0 {
 		err = errors.New(strings.Join(problems, "; "))
 	}
@@ -284,7 +284,7 @@ func flawless(ctx context.Context, n *namespace.Namespace) error {
 func goOn(ctx context.Context, n *namespace.Namespace, from *seqTree, late []namespace.Commit) error {
 	var h recorder
 	c := &client{h: &h, n: n.Parts(), r: rand.New(rand.NewPCG(uint64(from.events), 5)), ctx: ctx, alone: true}
-	next := n.Stats().NextID // before the commits, which take numbers for what they put in a bin
+	next := n.Inspection.Stats().NextID // before the commits, which take numbers for what they put in a bin
 	for _, again := range late {
 		if again.ID < next && hemera.FileID(again.Gen) < next {
 			c.commit(again)
@@ -293,7 +293,7 @@ func goOn(ctx context.Context, n *namespace.Namespace, from *seqTree, late []nam
 	for range 10 {
 		c.step()
 	}
-	events, err := n.Events(ctx, uint64(from.events), 10_000)
+	events, err := n.Inspection.Events(ctx, uint64(from.events), 10_000)
 	if err != nil {
 		return err
 	}
@@ -316,7 +316,7 @@ func observe(ctx context.Context, n *namespace.Namespace) (*seqTree, error) {
 	}
 	var walk func(dir hemera.FileID, path string) error
 	walk = func(dir hemera.FileID, path string) error {
-		return n.List(ctx, system(), path, func(e hemera.Entry) error {
+		return n.Tree.List(ctx, system(), path, func(e hemera.Entry) error {
 			node(e, dir, e.Name)
 			if !e.IsDir() {
 				return nil
@@ -327,14 +327,14 @@ func observe(ctx context.Context, n *namespace.Namespace) (*seqTree, error) {
 	if err := walk(hemera.RootID, "/"); err != nil {
 		return nil, err
 	}
-	if err := n.ListRecycled(ctx, system(), hemera.RecycleQuery{All: true}, func(r hemera.Recycled) error {
+	if err := n.Bins.ListRecycled(ctx, system(), hemera.RecycleQuery{All: true}, func(r hemera.Recycled) error {
 		node(r.Entry, seqBinned, "")
 		return nil
 	}); err != nil {
 		return nil, err
 	}
 	for disk := hemera.DiskID(1); disk <= 3; disk++ {
-		pieces, err := n.Unlinked(ctx, disk, 10_000)
+		pieces, err := n.Pieces.Unlinked(ctx, disk, 10_000)
 		if err != nil {
 			return nil, err
 		}
@@ -342,6 +342,6 @@ func observe(ctx context.Context, n *namespace.Namespace) (*seqTree, error) {
 			s.unlinked[seqPiece{disk, p}] = true
 		}
 	}
-	s.events = int(n.Stats().Sequence)
+	s.events = int(n.Inspection.Stats().Sequence)
 	return s, nil
 }

@@ -12,8 +12,8 @@ import (
 // many bytes its disks get back. may decides within the transaction, with the file as it is then;
 // its error is returned. A file on tape without disk copies is no error, so an empty one that is
 // archived is none. NotFound; Conflict for one that is not on tape.
-func (n Pieces) Evict(ctx context.Context, id hemera.FileID, may func(*hemera.Entry) error) (freed int64, err error) {
-	err = n.update(ctx, func(t tx) error {
+func (n *Pieces) Evict(ctx context.Context, id hemera.FileID, may func(*hemera.Entry) error) (freed int64, err error) {
+	err = n.engine.update(ctx, func(t tx) error {
 		freed = 0
 		now, err := t.ByID(id)
 		switch {

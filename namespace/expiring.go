@@ -1,12 +1,9 @@
 package namespace
 
 import (
-	"context"
 	"sync"
 	"time"
 
-	"hemera/namespace/schema"
-	"hemera/words/errs"
 	"hemera/words/hemera"
 )
 
@@ -96,33 +93,4 @@ func (e *expiring) full() bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return e.count >= expiringMax
-}
-
-// expire removes the records of a table that are over, if it is time to look, and counts the others.
-func (n *base) expire(ctx context.Context, table byte, e *expiring) error {
-	now := n.clock()
-	if !e.due(now, n.numbers.Next()) {
-		return nil
-	}
-	var old [][]byte
-	count := 0
-	prefix := schema.TableKey(table)
-	err := n.records.Engine().Scan(ctx, prefix, schema.PrefixEnd(prefix), func(k, raw []byte) bool {
-		count++
-		if len(raw) >= 8 && !now.Before(schema.DecodeUntil(raw)) {
-			old = append(old, append([]byte(nil), k...))
-		}
-		return true
-	})
-	removed := min(len(old), expireBatch)
-	if err == nil && removed > 0 {
-		err = n.update(ctx, func(t tx) error {
-			for _, k := range old[:removed] {
-				t.Remove(k)
-			}
-			return nil
-		})
-	}
-	e.counted(count-removed, err != nil || removed < len(old))
-	return errs.Wrap(err, "namespace.Expire", "")
 }

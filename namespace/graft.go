@@ -14,9 +14,9 @@ import (
 // Graft is a free name where a tree is put whose records are written past commits: by a bulk load, in a store that
 // nobody else uses. The load writes the records of the tree; [Graft.Surroundings] says what else changes.
 type Graft struct {
-	n     *Namespace
-	path  string          // of the tree's top
-	above []*hemera.Entry // the directories from the root to the one that the tree is in
+	engine *engine
+	path   string          // of the tree's top
+	above  []*hemera.Entry // the directories from the root to the one that the tree is in
 
 	Parent hemera.FileID // the directory that the tree is in
 	Name   string        // of the tree's top
@@ -27,8 +27,8 @@ type Graft struct {
 // Graft finds where a tree may go. Exists or NotFound for a path that is taken or has no parent, Unsupported below a
 // quota node.
 func (n *Namespace) Graft(ctx context.Context, path string) (*Graft, error) {
-	g := &Graft{n: n, path: path, Now: n.clock().UTC()}
-	err := n.view(ctx, func(t tx) error {
+	g := &Graft{engine: n.engine, path: path, Now: n.engine.clock().UTC()}
+	err := n.engine.view(ctx, func(t tx) error {
 		f, err := t.walk("Load", hemera.Identity{Name: "load", Admin: true}, path)
 		if err != nil {
 			return err
@@ -40,7 +40,7 @@ func (n *Namespace) Graft(ctx context.Context, path string) (*Graft, error) {
 		if err := t.ledger().RefuseUnderQuota(f.dirs, path); err != nil {
 			return err
 		}
-		g.above, g.Parent, g.Name, g.Base = f.dirs, f.parent().ID, f.name, hemera.FileID(n.numbers.Next())
+		g.above, g.Parent, g.Name, g.Base = f.dirs, f.parent().ID, f.name, hemera.FileID(n.engine.numbers.Next())
 		return nil
 	})
 	return g, err
@@ -57,8 +57,8 @@ type GraftSize struct {
 // Surroundings returns the records around a tree as they are with it, in the order of keys: totals above it, usage of
 // disks, the end of the ids, and one event of the event log. Nothing is written.
 func (g *Graft) Surroundings(ctx context.Context, size GraftSize) ([]kv.Op, error) {
-	return g.n.records.Draft(ctx, func(rt *record.Txn) error {
-		t := g.n.tx(rt)
+	return g.engine.records.Draft(ctx, func(rt *record.Txn) error {
+		t := g.engine.tx(rt)
 		if err := t.Relist(g.above, size.Tree.Add(hemera.TreeTotals{Dirs: 1})); err != nil {
 			return err
 		}

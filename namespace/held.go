@@ -2,7 +2,7 @@ package namespace
 
 import (
 	"context"
-	"sync"
+	"slices"
 	"time"
 
 	"hemera/namespace/record"
@@ -16,35 +16,10 @@ import (
 // the order to remove it when the time is over. Pieces that a move to another disk leaves behind are not held: their
 // content is still there.
 
-// dueTimes remembers, by disk, until when no held piece can be due, because disks ask often. It is a hint in
-// memory: a disk that is not in it is looked up.
-type dueTimes struct {
-	mu   sync.Mutex
-	next map[hemera.DiskID]time.Time // nothing is due before
-}
-
-// passed reports whether a piece of the disk may be due. A hint further away than the hold is from a longer one.
-func (d *dueTimes) passed(disk hemera.DiskID, now time.Time, hold time.Duration) bool {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	next := d.next[disk]
-	return !now.Before(next) || next.After(now.Add(hold))
-}
-
-// set says that no piece of the disk is due before next.
-func (d *dueTimes) set(disk hemera.DiskID, next time.Time) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if d.next == nil {
-		d.next = map[hemera.DiskID]time.Time{}
-	}
-	d.next[disk] = next
-}
-
 // replace subtracts all pieces of e, whose content is replaced or removed, from the counts of their disks and
 // holds them. Without a hold time they are to be removed at once.
 func (t pieceTx) replace(e *hemera.Entry) error {
-	hold := time.Duration(t.base.hold.Load())
+	hold := t.memory.holds.time()
 	if hold <= 0 {
 		return t.drop(e, e.Pieces)
 	}
@@ -77,11 +52,11 @@ func (t pieceTx) release(disk hemera.DiskID, p hemera.PieceID, h *schema.HeldPie
 
 // due lists held pieces of the disk whose time is over. A time that is further away than the hold is from a clock
 // that was wrong, or from a longer hold that was set before: it counts as over.
-func (n Pieces) due(ctx context.Context, disk hemera.DiskID, limit int) ([]hemera.PieceID, error) {
-	now := n.clock()
+func (n *Pieces) due(ctx context.Context, disk hemera.DiskID, limit int) ([]hemera.PieceID, error) {
+	now := n.engine.clock()
 	// Callers ask for every disk often, and nearly always nothing is due: the hint saves reading an empty range.
-	hold := time.Duration(n.hold.Load())
-	if limit <= 0 || !n.dueTimes.passed(disk, now, hold) {
+	hold := n.holds.time()
+	if limit <= 0 || !n.holds.due.passed(disk, now, hold) {
 		return nil, nil
 	}
 	next := now.Add(hold)
@@ -98,15 +73,15 @@ func (n Pieces) due(ctx context.Context, disk hemera.DiskID, limit int) ([]hemer
 		if err == nil && (first.IsZero() || first.After(next)) {
 			first = next
 		}
-		n.dueTimes.set(disk, first)
+		n.holds.due.set(disk, first)
 	}
 	return out, err
 }
 
 // heldBetween lists up to limit held pieces of a range of keys, in the order of time, and returns until when the
 // first of them is held; the zero time if there is none.
-func (n Pieces) heldBetween(ctx context.Context, lo, hi []byte, limit int) (out []hemera.PieceID, first time.Time, err error) {
-	err = n.records.Engine().Scan(ctx, lo, hi, func(k, _ []byte) bool {
+func (n *Pieces) heldBetween(ctx context.Context, lo, hi []byte, limit int) (out []hemera.PieceID, first time.Time, err error) {
+	err = n.engine.records.Engine().Scan(ctx, lo, hi, func(k, _ []byte) bool {
 		if len(out) >= min(limit, listMax) || len(k) != schema.DueKeyBytes {
 			return false
 		}
@@ -120,17 +95,17 @@ func (n Pieces) heldBetween(ctx context.Context, lo, hi []byte, limit int) (out 
 }
 
 // Held lists pieces that the disk holds, or is to remove because their time is over, oldest first.
-func (n Pieces) Held(ctx context.Context, disk hemera.DiskID, limit int) ([]hemera.PieceID, error) {
+func (n *Pieces) Held(ctx context.Context, disk hemera.DiskID, limit int) ([]hemera.PieceID, error) {
 	out, _, err := n.heldBetween(ctx, schema.DiskKey(schema.TableDue, disk), schema.PrefixEnd(schema.DiskKey(schema.TableDue, disk)), limit)
 	if err != nil {
 		return nil, errs.Wrap(err, "namespace.Held", "fs "+disk.String())
 	}
-	return out, n.records.Settle(ctx)
+	return out, n.engine.records.Settle(ctx)
 }
 
 // DiskHeld returns the exact number of pieces in Held, and of their bytes.
-func (n Pieces) DiskHeld(ctx context.Context, disk hemera.DiskID) (pieces, bytes int64, err error) {
-	err = n.view(ctx, func(t tx) error {
+func (n *Pieces) DiskHeld(ctx context.Context, disk hemera.DiskID) (pieces, bytes int64, err error) {
+	err = n.engine.view(ctx, func(t tx) error {
 		u, err := t.pieces().usage(disk)
 		pieces, bytes = u.Held, u.HeldBytes
 		return err
@@ -140,10 +115,84 @@ func (n Pieces) DiskHeld(ctx context.Context, disk hemera.DiskID) (pieces, bytes
 
 // IsUnlinked reports whether the disk is to remove the piece, now or later: it was there, and its removal is not
 // confirmed.
-func (n Pieces) IsUnlinked(ctx context.Context, disk hemera.DiskID, p hemera.PieceID) (bool, error) {
-	raw, err := n.records.Engine().GetMany(ctx, [][]byte{schema.UnlinkedKey(disk, p), schema.HeldKey(disk, p)})
+func (n *Pieces) IsUnlinked(ctx context.Context, disk hemera.DiskID, p hemera.PieceID) (bool, error) {
+	raw, err := n.engine.records.Engine().GetMany(ctx, [][]byte{schema.UnlinkedKey(disk, p), schema.HeldKey(disk, p)})
 	if err != nil {
 		return false, errs.Wrap(err, "namespace.Leaving", "fs "+disk.String())
 	}
-	return raw[0] != nil || raw[1] != nil, n.records.Settle(ctx)
+	return raw[0] != nil || raw[1] != nil, n.engine.records.Settle(ctx)
+}
+
+// Unlinked lists up to limit pieces that the disk is to remove now: unlinked ones, and held ones whose time is
+// over. The list is durable, because a disk that removed a piece for a change that was lost would have lost a
+// file's piece.
+func (n *Pieces) Unlinked(ctx context.Context, disk hemera.DiskID, limit int) ([]hemera.PieceID, error) {
+	var u schema.Usage
+	if err := n.engine.view(ctx, func(t tx) (err error) { // nearly always there is nothing, and the cache says so
+		u, err = t.pieces().usage(disk)
+		return err
+	}); err != nil || u.Unlinked == 0 {
+		return nil, err
+	}
+	var out []hemera.PieceID
+	var err error
+	limit = min(limit, listMax)
+	if u.Unlinked > u.Held { // held ones are counted as unlinked, too
+		lo := schema.DiskKey(schema.TableUnlinked, disk)
+		err = n.engine.records.Engine().Scan(ctx, lo, schema.PrefixEnd(lo), func(k, _ []byte) bool {
+			if len(out) >= limit || len(k) != 23 {
+				return false
+			}
+			out = append(out, schema.PieceIDOf(k))
+			return true
+		})
+	}
+	if u.Held > 0 && err == nil {
+		var due []hemera.PieceID
+		due, err = n.due(ctx, disk, limit-len(out))
+		out = append(out, due...)
+	}
+	if err != nil {
+		return nil, errs.Wrap(err, "namespace.Unlinked", "fs "+disk.String())
+	}
+	// A disk that removed a piece because of a change that was lost would have lost a file's piece.
+	return out, n.engine.records.Settle(ctx)
+}
+
+// removedMax is the number of removed pieces that one batch drops.
+const removedMax = 1000
+
+// ConfirmRemoved drops pieces from the lists, held ones too, once the disk has removed them. Pieces that are on no
+// list are no error.
+func (n *Pieces) ConfirmRemoved(ctx context.Context, disk hemera.DiskID, pieces []hemera.PieceID) error {
+	for chunk := range slices.Chunk(pieces, removedMax) {
+		err := n.engine.update(ctx, func(t tx) error {
+			for _, p := range chunk {
+				if err := t.pieces().confirmRemoved(disk, p); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// confirmRemoved drops the records of a piece that its disk has removed.
+func (t pieceTx) confirmRemoved(disk hemera.DiskID, p hemera.PieceID) error {
+	if there, err := t.isUnlinked(disk, p); err != nil || !there {
+		return err
+	}
+	h, err := t.held(disk, p)
+	switch {
+	case err != nil:
+		return err
+	case h != nil:
+		return t.release(disk, p, h)
+	}
+	t.Remove(schema.UnlinkedKey(disk, p))
+	return t.count(disk, schema.Usage{Unlinked: -1})
 }

@@ -13,8 +13,8 @@ import (
 // leaving is what the disk is to remove now, and what it holds.
 func leaving(t *testing.T, n *namespace.Namespace, disk hemera.DiskID) (now, held []hemera.PieceID) {
 	t.Helper()
-	now = must[[]hemera.PieceID](t)(n.Unlinked(t.Context(), disk, 100))
-	return now, must[[]hemera.PieceID](t)(n.Held(t.Context(), disk, 100))
+	now = must[[]hemera.PieceID](t)(n.Pieces.Unlinked(t.Context(), disk, 100))
+	return now, must[[]hemera.PieceID](t)(n.Pieces.Held(t.Context(), disk, 100))
 }
 
 // Replaced and removed content is held for as long as was said, oldest first, over a restart; it is in no
@@ -27,16 +27,16 @@ func TestReplacedContentIsHeld(t *testing.T) {
 	n := open(t, store, namespace.Options{Hold: hold, Clock: clock})
 	c := prepare(t, n, alice(), "/f")
 	c.Size = 100
-	first := must[hemera.Entry](t)(n.Commit(t.Context(), c))
+	first := must[hemera.Entry](t)(n.Writes.Commit(t.Context(), c))
 	again := c
 	c = prepare(t, n, alice(), "/f")
 	c.Size = 50
-	second := must[hemera.Entry](t)(n.Commit(t.Context(), c))
+	second := must[hemera.Entry](t)(n.Writes.Commit(t.Context(), c))
 	now = now.Add(time.Minute)
-	if err := n.Remove(t.Context(), alice(), "/f", 0); err != nil {
+	if err := n.Tree.Remove(t.Context(), alice(), "/f", 0); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := n.Commit(t.Context(), again); err == nil {
+	if _, err := n.Writes.Commit(t.Context(), again); err == nil {
 		t.Error("a content that is held was committed again")
 	}
 	piece := func(e hemera.Entry) hemera.PieceID { return hemera.PieceID{File: e.ID, Gen: e.Gen} }
@@ -45,14 +45,14 @@ func TestReplacedContentIsHeld(t *testing.T) {
 		if len(due) != 0 || !slices.Equal(held, []hemera.PieceID{piece(first), piece(second)}) {
 			t.Errorf("to remove %v, held %v", due, held)
 		}
-		if s := n.Stats(); s.Unlinked != 4 || s.Held != 4 || s.HeldBytes != 300 || s.Totals.Bytes != 0 || s.Totals.Physical != 0 {
+		if s := n.Inspection.Stats(); s.Unlinked != 4 || s.Held != 4 || s.HeldBytes != 300 || s.Totals.Bytes != 0 || s.Totals.Physical != 0 {
 			t.Errorf("the head of the namespace says %+v", s)
 		}
-		pieces, bytes, err := n.DiskHeld(t.Context(), 1)
-		if there, _, _ := n.DiskUsage(t.Context(), 1); err != nil || pieces != 2 || bytes != 150 || there != 0 {
+		pieces, bytes, err := n.Pieces.DiskHeld(t.Context(), 1)
+		if there, _, _ := n.Pieces.DiskUsage(t.Context(), 1); err != nil || pieces != 2 || bytes != 150 || there != 0 {
 			t.Errorf("disk 1 holds %d pieces, %d bytes (%v), and has %d", pieces, bytes, err, there)
 		}
-		if is := must[bool](t)(n.IsUnlinked(t.Context(), 1, piece(first))); !is {
+		if is := must[bool](t)(n.Pieces.IsUnlinked(t.Context(), 1, piece(first))); !is {
 			t.Error("a held piece is not said to leave")
 		}
 		checked(t, n)
@@ -65,10 +65,10 @@ func TestReplacedContentIsHeld(t *testing.T) {
 	if due, _ := leaving(t, n, 1); !slices.Equal(due, []hemera.PieceID{piece(first)}) {
 		t.Errorf("after the first one's time, to remove %v", due)
 	}
-	if err := n.ConfirmRemoved(t.Context(), 1, []hemera.PieceID{piece(first), piece(first)}); err != nil {
+	if err := n.Pieces.ConfirmRemoved(t.Context(), 1, []hemera.PieceID{piece(first), piece(first)}); err != nil {
 		t.Fatal(err)
 	}
-	if is := must[bool](t)(n.IsUnlinked(t.Context(), 1, piece(first))); is {
+	if is := must[bool](t)(n.Pieces.IsUnlinked(t.Context(), 1, piece(first))); is {
 		t.Error("a forgotten piece is said to leave")
 	}
 	if due, held := leaving(t, n, 1); len(due) != 0 || !slices.Equal(held, []hemera.PieceID{piece(second)}) {
@@ -78,11 +78,11 @@ func TestReplacedContentIsHeld(t *testing.T) {
 	now = now.Add(time.Minute)
 	for disk := range hemera.DiskID(3) {
 		due, _ := leaving(t, n, disk)
-		if err := n.ConfirmRemoved(t.Context(), disk, due); err != nil {
+		if err := n.Pieces.ConfirmRemoved(t.Context(), disk, due); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if s := n.Stats(); s.Unlinked != 0 || s.Held != 0 || s.HeldBytes != 0 {
+	if s := n.Inspection.Stats(); s.Unlinked != 0 || s.Held != 0 || s.HeldBytes != 0 {
 		t.Errorf("in the end, %+v", s)
 	}
 	checked(t, n)
@@ -110,7 +110,7 @@ func TestAShorterHoldEndsEarlierOnes(t *testing.T) {
 	if due, held := leaving(t, n, 1); len(due) != 0 || len(held) != 1 {
 		t.Fatalf("to remove %v of %v", due, held)
 	}
-	n.SetHold(0)
+	n.Pieces.SetHold(0)
 	if due, _ := leaving(t, n, 1); len(due) != 1 {
 		t.Errorf("with the hold ended, to remove %v", due)
 	}
@@ -122,7 +122,7 @@ func TestMovedPiecesAreNotHeld(t *testing.T) {
 	e := put(t, n, alice(), "/f", 10)
 	put(t, n, alice(), "/g", 10)
 	put(t, n, alice(), "/g", 20)
-	err := n.MovePieces(t.Context(), e.ID, e.Gen, []hemera.Piece{{Index: 0, Disk: 1}}, []hemera.Piece{{Index: 0, Disk: 3}})
+	err := n.Pieces.MovePieces(t.Context(), e.ID, e.Gen, []hemera.Piece{{Index: 0, Disk: 1}}, []hemera.Piece{{Index: 0, Disk: 3}})
 	if err != nil {
 		t.Fatal(err)
 	}

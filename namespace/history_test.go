@@ -136,10 +136,10 @@ func (h *history) step() {
 	ctx, n, p, q := h.t.Context(), h.m.n, h.path(), h.path()
 	switch h.r.IntN(34) {
 	case 0, 1, 2:
-		_, err := n.Mkdir(ctx, system(), p, 0o755, false)
+		_, err := n.Tree.Mkdir(ctx, system(), p, 0o755, false)
 		h.expect("mkdir "+p, err, h.o.mkdir(p, 0o755, false))
 	case 3, 4:
-		_, err := n.Mkdir(ctx, system(), p, 0o700, true)
+		_, err := n.Tree.Mkdir(ctx, system(), p, 0o700, true)
 		h.expect("mkdir -p "+p, err, h.o.mkdir(p, 0o700, true))
 	case 5, 6, 7, 8, 9, 10:
 		h.write(p)
@@ -153,7 +153,7 @@ func (h *history) step() {
 		if k == ok {
 			node.mode = mode
 		}
-		h.expect("chmod "+p, n.SetMode(ctx, system(), p, mode), k)
+		h.expect("chmod "+p, n.Tree.SetMode(ctx, system(), p, mode), k)
 	case 17:
 		h.xattr(p)
 	case 18:
@@ -195,7 +195,7 @@ func (h *history) xattr(p string) {
 			}
 			node.xattrs[name] = value
 		}
-		h.expect("setxattr "+p, h.m.n.SetXattr(h.t.Context(), system(), p, name, []byte(value), false), k)
+		h.expect("setxattr "+p, h.m.n.Tree.SetXattr(h.t.Context(), system(), p, name, []byte(value), false), k)
 		return
 	}
 	if k == ok {
@@ -204,7 +204,7 @@ func (h *history) xattr(p string) {
 		}
 		delete(node.xattrs, name)
 	}
-	h.expect("removexattr "+p, h.m.n.RemoveXattr(h.t.Context(), system(), p, name), k)
+	h.expect("removexattr "+p, h.m.n.Tree.RemoveXattr(h.t.Context(), system(), p, name), k)
 }
 
 // disks picks one or two of four disks for a layout of two.
@@ -221,7 +221,7 @@ func (h *history) write(p string) {
 	keeps := h.keep(p)
 	who := hemera.Identity{Name: "alice", UID: uint32(h.r.IntN(3)), GID: uint32(h.r.IntN(2)), Admin: true}
 	want := h.o.commit(p, who, size, pieces)
-	pr, err := h.m.n.Prepare(ctx, who, hemera.OpenRequest{Path: p, Access: hemera.AccessCreate, Mode: 0o644})
+	pr, err := h.m.n.Writes.Prepare(ctx, who, hemera.OpenRequest{Path: p, Access: hemera.AccessCreate, Mode: 0o644})
 	h.expect("prepare "+p, err, want)
 	if err != nil {
 		return
@@ -235,14 +235,14 @@ func (h *history) write(p string) {
 		if h.r.IntN(8) == 0 {
 			h.m.crash(h.r)
 		}
-		_, err = h.m.n.Commit(ctx, c)
+		_, err = h.m.n.Writes.Commit(ctx, c)
 		h.expect("commit "+p, err, ok)
 	}
-	later, err := h.m.n.Prepare(ctx, who, hemera.OpenRequest{Path: p, Access: hemera.AccessUpdate})
+	later, err := h.m.n.Writes.Prepare(ctx, who, hemera.OpenRequest{Path: p, Access: hemera.AccessUpdate})
 	h.expect("prepare "+p, err, ok)
 	stale := c
 	stale.ID, stale.Replaces, stale.Gen, stale.BaseGen = later.ID, 0, later.Gen, later.Gen+7
-	_, err = h.m.n.Commit(ctx, stale)
+	_, err = h.m.n.Writes.Commit(ctx, stale)
 	h.expect("a commit on another base of "+p, err, errs.Conflict)
 }
 
@@ -253,14 +253,14 @@ func (h *history) move(p string) {
 	if k != ok || node.kind != hemera.KindFile {
 		return
 	}
-	e := must[hemera.Entry](h.t)(h.m.n.Stat(h.t.Context(), system(), p))
+	e := must[hemera.Entry](h.t)(h.m.n.Tree.Stat(h.t.Context(), system(), p))
 	var drop, add []hemera.Piece
 	if len(node.pieces) == 2 {
 		drop = node.pieces[1:]
 	} else {
 		add = []hemera.Piece{{Index: 1 - node.pieces[0].Index, Disk: 5}}
 	}
-	err := h.m.n.MovePieces(h.t.Context(), e.ID, e.Gen, drop, add)
+	err := h.m.n.Pieces.MovePieces(h.t.Context(), e.ID, e.Gen, drop, add)
 	if add != nil && errors.Is(err, errs.Conflict) {
 		return // disk 5 still has the piece of before to remove
 	}
@@ -276,12 +276,12 @@ func (h *history) move(p string) {
 
 func (h *history) forget(disk hemera.DiskID) {
 	h.t.Helper()
-	list := h.m.n.Unlinked
+	list := h.m.n.Pieces.Unlinked
 	if h.m.hold > 0 && h.r.IntN(2) == 0 {
-		list = h.m.n.Held
+		list = h.m.n.Pieces.Held
 	}
 	pieces := must[[]hemera.PieceID](h.t)(list(h.t.Context(), disk, h.r.IntN(20)))
-	h.expect("forget", h.m.n.ConfirmRemoved(h.t.Context(), disk, pieces), ok)
+	h.expect("forget", h.m.n.Pieces.ConfirmRemoved(h.t.Context(), disk, pieces), ok)
 }
 
 // TestConcurrentHistoryWithPowerCut has many goroutines change one small tree at once, cuts the
@@ -325,7 +325,7 @@ func TestConcurrentHistoryWithPowerCut(t *testing.T) {
 	defer m.stop()
 	checked(t, m.n)
 	for name, size := range promised {
-		if e, err := m.n.Stat(t.Context(), alice(), name); err != nil || e.Size != size {
+		if e, err := m.n.Tree.Stat(t.Context(), alice(), name); err != nil || e.Size != size {
 			t.Errorf("%s was acknowledged: %+v, %v", name, e, err)
 		}
 	}
@@ -339,20 +339,20 @@ func quarrel(t *testing.T, n *namespace.Namespace, r *rand.Rand) {
 	var err error
 	switch r.IntN(6) {
 	case 0:
-		_, err = n.Mkdir(ctx, alice(), q, 0o777, true)
+		_, err = n.Tree.Mkdir(ctx, alice(), q, 0o777, true)
 	case 1:
-		err = n.Rename(ctx, alice(), p, q)
+		err = n.Tree.Rename(ctx, alice(), p, q)
 	case 2:
-		err = n.Rename(ctx, alice(), q, p)
+		err = n.Tree.Rename(ctx, alice(), q, p)
 	case 3:
-		err = n.Remove(ctx, alice(), p, 0)
+		err = n.Tree.Remove(ctx, alice(), p, 0)
 	case 4:
 		var pr namespace.Prepared
-		if pr, err = n.Prepare(ctx, alice(), hemera.OpenRequest{Path: p, Access: hemera.AccessCreate, Mode: 0o644}); err == nil {
-			_, err = n.Commit(ctx, commitOf(pr, p, alice()))
+		if pr, err = n.Writes.Prepare(ctx, alice(), hemera.OpenRequest{Path: p, Access: hemera.AccessCreate, Mode: 0o644}); err == nil {
+			_, err = n.Writes.Commit(ctx, commitOf(pr, p, alice()))
 		}
 	case 5:
-		err = n.List(ctx, alice(), "/a", func(hemera.Entry) error { return nil })
+		err = n.Tree.List(ctx, alice(), "/a", func(hemera.Entry) error { return nil })
 	}
 	if err == nil {
 		return

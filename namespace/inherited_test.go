@@ -29,7 +29,7 @@ func steers() []steering {
 	inForce := func(name string) func(t *testing.T, n *namespace.Namespace, who hemera.Identity, dir string) bool {
 		return func(t *testing.T, n *namespace.Namespace, who hemera.Identity, dir string) bool {
 			t.Helper()
-			p := must[namespace.Prepared](t)(n.PrepareBelow(t.Context(), who, dir))
+			p := must[namespace.Prepared](t)(n.Writes.PrepareBelow(t.Context(), who, dir))
 			_, sys := p.Attrs.Sys[name]
 			_, user := p.Attrs.User[name]
 			return sys || user
@@ -42,10 +42,10 @@ func steers() []steering {
 		{recycle.Attr, "30d", false, func(t *testing.T, n *namespace.Namespace, who hemera.Identity, dir string) bool {
 			path := dir + "/removed." + who.Name
 			e := put(t, n, who, path, 1)
-			good(t, n.Remove(t.Context(), system(), path, 0))
-			_, err := n.Restore(t.Context(), who, hemera.RestoreRequest{ID: e.ID})
+			good(t, n.Tree.Remove(t.Context(), system(), path, 0))
+			_, err := n.Bins.Restore(t.Context(), who, hemera.RestoreRequest{ID: e.ID})
 			if err == nil {
-				good(t, n.Remove(t.Context(), system(), path, 0))
+				good(t, n.Tree.Remove(t.Context(), system(), path, 0))
 			}
 			return err == nil
 		}},
@@ -70,14 +70,14 @@ func steers() []steering {
 
 func prepareMode(t *testing.T, n *namespace.Namespace, who hemera.Identity, path string) uint32 {
 	t.Helper()
-	return must[namespace.Prepared](t)(n.Prepare(t.Context(), who, hemera.OpenRequest{Path: path, Access: hemera.AccessCreate, Mode: 0o600})).Mode
+	return must[namespace.Prepared](t)(n.Writes.Prepare(t.Context(), who, hemera.OpenRequest{Path: path, Access: hemera.AccessCreate, Mode: 0o600})).Mode
 }
 
 func keepsVersions(t *testing.T, n *namespace.Namespace, who hemera.Identity, dir string) bool {
 	t.Helper()
 	put(t, n, who, dir+"/f", 3)
-	p := must[namespace.Prepared](t)(n.Prepare(t.Context(), who, hemera.OpenRequest{Path: dir + "/f", Access: hemera.AccessCreate}))
-	good(t, n.Remove(t.Context(), system(), dir+"/f", 0))
+	p := must[namespace.Prepared](t)(n.Writes.Prepare(t.Context(), who, hemera.OpenRequest{Path: dir + "/f", Access: hemera.AccessCreate}))
+	good(t, n.Tree.Remove(t.Context(), system(), dir+"/f", 0))
 	return p.Versioned
 }
 
@@ -85,19 +85,19 @@ func keepsVersions(t *testing.T, n *namespace.Namespace, who hemera.Identity, di
 func notesAccess(t *testing.T, n *namespace.Namespace, who hemera.Identity, dir string) bool {
 	t.Helper()
 	e := put(t, n, who, dir+"/read", 3)
-	good(t, n.NoteAccess(t.Context(), "2026-11-23", []hemera.FileID{e.ID}))
-	e = must[hemera.Entry](t)(n.Stat(t.Context(), who, dir+"/read"))
-	good(t, n.Remove(t.Context(), who, dir+"/read", 0))
+	good(t, n.Lifecycle.NoteAccess(t.Context(), "2026-11-23", []hemera.FileID{e.ID}))
+	e = must[hemera.Entry](t)(n.Tree.Stat(t.Context(), who, dir+"/read"))
+	good(t, n.Tree.Remove(t.Context(), who, dir+"/read", 0))
 	return len(e.Xattrs[lifecycle.AttrAccess]) > 0
 }
 
 func expires(t *testing.T, n *namespace.Namespace, who hemera.Identity, dir string) bool {
 	t.Helper()
 	e := put(t, n, who, dir+"/old", 3)
-	own, _, err := n.RuleAttributes(t.Context(), e.ID)
+	own, _, err := n.Lifecycle.RuleAttributes(t.Context(), e.ID)
 	good(t, err)
 	due := lifecycle.Of(own).Decide(e, time.Time{}, e.Birth.Add(time.Hour)).Expire
-	good(t, n.Remove(t.Context(), who, dir+"/old", 0))
+	good(t, n.Tree.Remove(t.Context(), who, dir+"/old", 0))
 	return due
 }
 
@@ -109,7 +109,7 @@ func TestWhomAttributesSteer(t *testing.T) {
 			n, ctx := fresh(t), t.Context()
 			people(t, n, "/proj/own", "/proj/others/back")
 			for path, who := range map[string]hemera.Identity{"/proj": alice(), "/proj/own": alice(), "/proj/others": bob(), "/proj/others/back": alice()} {
-				good(t, n.SetOwner(ctx, system(), path, int64(who.UID), int64(who.GID)))
+				good(t, n.Tree.SetOwner(ctx, system(), path, int64(who.UID), int64(who.GID)))
 			}
 			at := func(what, dir string, who hemera.Identity, want bool) {
 				t.Helper()
@@ -120,10 +120,10 @@ func TestWhomAttributesSteer(t *testing.T) {
 					t.Errorf("%s: it holds for %s in %s: %t", what, who.Name, dir, got)
 				}
 			}
-			if err := n.SetXattr(ctx, bob(), "/proj", a.name, []byte(a.value), false); err == nil {
+			if err := n.Tree.SetXattr(ctx, bob(), "/proj", a.name, []byte(a.value), false); err == nil {
 				t.Error("set by a user who may write the directory of another")
 			}
-			good(t, n.SetXattr(ctx, alice(), "/proj", a.name, []byte(a.value), false))
+			good(t, n.Tree.SetXattr(ctx, alice(), "/proj", a.name, []byte(a.value), false))
 			at("of its owner", "/proj", alice(), true)
 			at("of its owner", "/proj/own", alice(), true)
 			at("of its owner", "/proj", bob(), false)
@@ -132,25 +132,25 @@ func TestWhomAttributesSteer(t *testing.T) {
 			at("of its owner", "/proj/others", alice(), false)
 			at("of its owner", "/proj/others/back", alice(), false)
 
-			good(t, n.SetOwner(ctx, system(), "/proj", int64(bob().UID), -1))
+			good(t, n.Tree.SetOwner(ctx, system(), "/proj", int64(bob().UID), -1))
 			at("given away", "/proj", alice(), false)
 			at("given away", "/proj/own", alice(), false)
 			at("given away", "/proj", bob(), false)
-			if err := n.RemoveXattr(ctx, alice(), "/proj", a.name); err == nil {
+			if err := n.Tree.RemoveXattr(ctx, alice(), "/proj", a.name); err == nil {
 				t.Error("removed by the former owner")
 			}
-			good(t, n.RemoveXattr(ctx, bob(), "/proj", a.name))
-			good(t, n.SetOwner(ctx, system(), "/proj", int64(alice().UID), -1))
+			good(t, n.Tree.RemoveXattr(ctx, bob(), "/proj", a.name))
+			good(t, n.Tree.SetOwner(ctx, system(), "/proj", int64(alice().UID), -1))
 
-			good(t, n.SetXattr(ctx, system(), "/proj", a.name, []byte(a.value), false))
+			good(t, n.Tree.SetXattr(ctx, system(), "/proj", a.name, []byte(a.value), false))
 			for _, dir := range []string{"/proj", "/proj/own", "/proj/others", "/proj/others/back"} {
 				at("of an admin", dir, alice(), true)
 				at("of an admin", dir, bob(), true)
 			}
-			if n.SetXattr(ctx, alice(), "/proj", a.name, []byte(a.value), false) == nil || n.RemoveXattr(ctx, alice(), "/proj", a.name) == nil {
+			if n.Tree.SetXattr(ctx, alice(), "/proj", a.name, []byte(a.value), false) == nil || n.Tree.RemoveXattr(ctx, alice(), "/proj", a.name) == nil {
 				t.Error("an owner changed what an admin set")
 			}
-			good(t, n.SetOwner(ctx, system(), "/proj", int64(bob().UID), -1))
+			good(t, n.Tree.SetOwner(ctx, system(), "/proj", int64(bob().UID), -1))
 			at("of an admin, given away", "/proj", alice(), true)
 			at("of an admin, given away", "/proj", bob(), true)
 			checked(t, n)
@@ -205,19 +205,19 @@ func TestNoAttributeWithoutARow(t *testing.T) {
 func TestAttributesOfOthersFiles(t *testing.T) {
 	n, ctx := fresh(t), t.Context()
 	people(t, n, "/proj")
-	good(t, n.SetOwner(ctx, system(), "/proj", int64(alice().UID), -1))
+	good(t, n.Tree.SetOwner(ctx, system(), "/proj", int64(alice().UID), -1))
 	put(t, n, bob(), "/proj/f", 1)
 	for _, name := range []string{"sys.any", "user.any"} {
-		if n.SetXattr(ctx, alice(), "/proj/f", name, []byte("x"), false) == nil {
+		if n.Tree.SetXattr(ctx, alice(), "/proj/f", name, []byte("x"), false) == nil {
 			t.Errorf("the directory's owner set %s", name)
 		}
-		good(t, n.SetXattr(ctx, bob(), "/proj/f", name, []byte("x"), false))
-		if n.RemoveXattr(ctx, alice(), "/proj/f", name) == nil {
+		good(t, n.Tree.SetXattr(ctx, bob(), "/proj/f", name, []byte("x"), false))
+		if n.Tree.RemoveXattr(ctx, alice(), "/proj/f", name) == nil {
 			t.Errorf("the directory's owner removed %s", name)
 		}
-		good(t, n.RemoveXattr(ctx, bob(), "/proj/f", name))
+		good(t, n.Tree.RemoveXattr(ctx, bob(), "/proj/f", name))
 	}
-	if n.SetXattr(ctx, bob(), "/proj/f", lifecycle.AttrAccess, []byte("2999-01-01"), false) == nil {
+	if n.Tree.SetXattr(ctx, bob(), "/proj/f", lifecycle.AttrAccess, []byte("2999-01-01"), false) == nil {
 		t.Error("a file was read in the future")
 	}
 	checked(t, n)

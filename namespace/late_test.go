@@ -23,16 +23,16 @@ func TestALateCommitBringsNothingBack(t *testing.T) {
 		if path == "/empty" {
 			c.Size, c.Pieces = 0, nil
 		}
-		must[hemera.Entry](t)(n.Commit(ctx, c))
-		if err := n.Remove(ctx, alice(), path, 0); err != nil {
+		must[hemera.Entry](t)(n.Writes.Commit(ctx, c))
+		if err := n.Tree.Remove(ctx, alice(), path, 0); err != nil {
 			t.Fatal(err)
 		}
 		for _, p := range c.Pieces {
-			if err := n.ConfirmRemoved(ctx, p.Disk, []hemera.PieceID{{File: c.ID, Gen: c.Gen, Index: p.Index}}); err != nil {
+			if err := n.Pieces.ConfirmRemoved(ctx, p.Disk, []hemera.PieceID{{File: c.ID, Gen: c.Gen, Index: p.Index}}); err != nil {
 				t.Fatal(err)
 			}
 		}
-		_, err := n.Commit(ctx, c)
+		_, err := n.Writes.Commit(ctx, c)
 		wantKind(t, "the same commit again for "+path, err, errs.Conflict)
 	}
 	checked(t, n)
@@ -48,12 +48,12 @@ func TestCommitsThatCouldNotBeReadAreRefused(t *testing.T) {
 		"line in a name":   func(c *namespace.Commit) { c.Name = "f\nfake.root" },
 		"slash in a name":  func(c *namespace.Commit) { c.Name = "f/g" },
 		"id of the future": func(c *namespace.Commit) { c.ID = 1<<64 - 1 },
-		"an id too early":  func(c *namespace.Commit) { c.ID = n.Stats().NextID },
-		"generation":       func(c *namespace.Commit) { c.Gen = hemera.Generation(n.Stats().NextID) + 1<<20 },
+		"an id too early":  func(c *namespace.Commit) { c.ID = n.Inspection.Stats().NextID },
+		"generation":       func(c *namespace.Commit) { c.Gen = hemera.Generation(n.Inspection.Stats().NextID) + 1<<20 },
 	} {
 		c := prepare(t, n, alice(), "/f")
 		spoil(&c)
-		_, err := n.Commit(t.Context(), c)
+		_, err := n.Writes.Commit(t.Context(), c)
 		wantKind(t, what, err, errs.Invalid)
 	}
 	checked(t, n)
@@ -63,11 +63,11 @@ func TestCommitsThatCouldNotBeReadAreRefused(t *testing.T) {
 func TestMovesLeaveAFileReadable(t *testing.T) {
 	n := fresh(t)
 	e := put(t, n, alice(), "/f", 10)
-	if err := n.MovePieces(t.Context(), e.ID, e.Gen, e.Pieces[:1], nil); err != nil {
+	if err := n.Pieces.MovePieces(t.Context(), e.ID, e.Gen, e.Pieces[:1], nil); err != nil {
 		t.Fatal(err)
 	}
-	wantKind(t, "the last piece", n.MovePieces(t.Context(), e.ID, e.Gen, e.Pieces[1:], nil), errs.Conflict)
-	if err := n.MovePieces(t.Context(), e.ID, e.Gen, e.Pieces[1:], []hemera.Piece{{Index: 1, Disk: 9}}); err != nil {
+	wantKind(t, "the last piece", n.Pieces.MovePieces(t.Context(), e.ID, e.Gen, e.Pieces[1:], nil), errs.Conflict)
+	if err := n.Pieces.MovePieces(t.Context(), e.ID, e.Gen, e.Pieces[1:], []hemera.Piece{{Index: 1, Disk: 9}}); err != nil {
 		t.Error(err)
 	}
 	checked(t, n)
@@ -79,19 +79,19 @@ func TestAFullBatchDoesNotStopTheNamespace(t *testing.T) {
 	n := fresh(t)
 	ctx := t.Context()
 	deep := strings.Repeat("/"+strings.Repeat("d", 250), 16)
-	must[hemera.Entry](t)(n.Mkdir(ctx, alice(), deep, 0o755, true))
+	must[hemera.Entry](t)(n.Tree.Mkdir(ctx, alice(), deep, 0o755, true))
 	who := alice()
 	who.Name = strings.Repeat("a", 5000)
 	var wg sync.WaitGroup
 	for i := range 32 {
 		from, to := fmt.Sprintf("%s/a%d", deep, i), fmt.Sprintf("%s/b%d", deep, i)
-		must[hemera.Entry](t)(n.Mkdir(ctx, alice(), from, 0o755, false))
-		if err := n.SetXattr(ctx, who, from, "user.v", make([]byte, hemera.XattrValueMax-1317*i), false); err != nil {
+		must[hemera.Entry](t)(n.Tree.Mkdir(ctx, alice(), from, 0o755, false))
+		if err := n.Tree.SetXattr(ctx, who, from, "user.v", make([]byte, hemera.XattrValueMax-1317*i), false); err != nil {
 			t.Fatal(err)
 		}
 		wg.Go(func() {
 			for range 60 {
-				if err := n.Rename(ctx, who, from, to); err != nil {
+				if err := n.Tree.Rename(ctx, who, from, to); err != nil {
 					t.Error(err)
 					return
 				}

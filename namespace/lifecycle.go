@@ -15,12 +15,16 @@ import (
 // of the last access, which is written for many files at once and is no change that a user made.
 
 // Lifecycle is what the lifecycle rules of directories change: files that expire, and when files were read.
-type Lifecycle struct{ *base }
+type Lifecycle struct {
+	engine *engine
+	tree   *Tree
+	past   *Past // says when rules remove nothing
+}
 
 // RuleAttributes returns the sys.* attributes in force. Of a file, own are those that hold for it. Of a directory, own are those
 // that hold for files of its owner in it, and all those that hold for files of every owner. NotFound.
-func (n Lifecycle) RuleAttributes(ctx context.Context, id hemera.FileID) (own, all map[string][]byte, err error) {
-	err = n.view(ctx, func(t tx) error {
+func (n *Lifecycle) RuleAttributes(ctx context.Context, id hemera.FileID) (own, all map[string][]byte, err error) {
+	err = n.engine.view(ctx, func(t tx) error {
 		e, err := t.ByID(id)
 		if err != nil {
 			return err
@@ -46,11 +50,11 @@ func (n Lifecycle) RuleAttributes(ctx context.Context, id hemera.FileID) (own, a
 // remove the file. Since is since when accesses are noted. Conflict if the path has another file, or the file another content,
 // than what was decided on, or no rule removes it any more. Unavailable once a restored namespace does not know which rules and
 // accesses there were after the backup, until ForgetLost.
-func (n Lifecycle) RemoveDue(ctx context.Context, path string, was hemera.Entry, since time.Time) error {
-	if n.Restored() {
+func (n *Lifecycle) RemoveDue(ctx context.Context, path string, was hemera.Entry, since time.Time) error {
+	if n.past.Restored() {
 		return refuse(errs.Unavailable, "Expire", path, "the namespace went back: rules remove nothing until hemera ns rebuild forget")
 	}
-	return Tree(n).remove(ctx, hemera.SystemIdentity(), path, hemera.KindFile, func(t tx, op, path, who string, f found) error {
+	return n.tree.remove(ctx, hemera.SystemIdentity(), path, hemera.KindFile, func(t tx, op, path, who string, f found) error {
 		// In the transaction of the removal: nothing can come between the look and the act.
 		if f.entry.ID != was.ID || f.entry.Gen != was.Gen || !f.entry.Mtime.Equal(was.Mtime) {
 			return refuse(errs.Conflict, op, path, "the file was changed or replaced meanwhile")
@@ -78,41 +82,35 @@ const (
 
 // NoteAccess writes the day on which files were read to their attributes, of those for which a rule in force asks, and that have
 // no such day or an earlier one. It changes no times and makes no events. Files that are gone are no error.
-func (n Lifecycle) NoteAccess(ctx context.Context, day string, files []hemera.FileID) error {
+func (n *Lifecycle) NoteAccess(ctx context.Context, day string, files []hemera.FileID) error {
 	// Small batches, so that other changes do not wait for one that is about thousands of files.
 	for len(files) > 0 {
 		batch := files[:min(len(files), accessBatch)]
 		files = files[len(batch):]
 		note := func(t tx, write bool) error {
 			for _, id := range batch {
-				if err := (accessTx{t, day}).note(id, write); err != nil {
+				if err := noteAccess(t, id, day, write); err != nil {
 					return err
 				}
 			}
 			return nil
 		}
 		// First without writing, so that the leader finds everything in the cache.
-		if _, err := n.look(ctx, func(t tx) error { return note(t, false) }); err != nil {
+		if _, err := n.engine.look(ctx, func(t tx) error { return note(t, false) }); err != nil {
 			return err
 		}
-		if err := n.update(ctx, func(t tx) error { return note(t, true) }); err != nil {
+		if err := n.engine.update(ctx, func(t tx) error { return note(t, true) }); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// accessTx notes accesses within one transaction.
-type accessTx struct {
-	tx
-	day string // as package lifecycle writes it
-}
-
-// note notes that the file was read.
-func (t accessTx) note(id hemera.FileID, write bool) error {
+// noteAccess notes the day on which the file was read, as package lifecycle writes days. Without write it only looks.
+func noteAccess(t tx, id hemera.FileID, day string, write bool) error {
 	// Days are compared as texts: a note of an earlier day may come late, and is dropped.
 	e, err := t.ByID(id)
-	if err != nil || e == nil || e.IsDir() || string(e.Xattrs[lifecycle.AttrAccess]) >= t.day {
+	if err != nil || e == nil || e.IsDir() || string(e.Xattrs[lifecycle.AttrAccess]) >= day {
 		return err
 	}
 	parent, err := t.ByID(e.Parent)
@@ -136,7 +134,7 @@ func (t accessTx) note(id hemera.FileID, write bool) error {
 	}
 	// A copy, as the entry is shared. Nothing else of it changes: not its ctime, and no event is logged.
 	noted := *e
-	noted.Xattrs = mergeXattrs(e.Xattrs, map[string][]byte{lifecycle.AttrAccess: []byte(t.day)})
+	noted.Xattrs = mergeXattrs(e.Xattrs, map[string][]byte{lifecycle.AttrAccess: []byte(day)})
 	t.PutEntry(&noted)
 	return nil
 }

@@ -15,29 +15,29 @@ import (
 func TestOnlyWhatWasDecidedOnIsRemoved(t *testing.T) {
 	n, advance := ticking(t)
 	ctx := t.Context()
-	good(t, n.SetXattr(ctx, system(), "/", lifecycle.AttrExpire, []byte("age=1h"), false))
+	good(t, n.Tree.SetXattr(ctx, system(), "/", lifecycle.AttrExpire, []byte("age=1h"), false))
 	was := put(t, n, alice(), "/f", 10)
 	rewritten := put(t, n, alice(), "/f", 20)
-	if err := n.RemoveDue(ctx, "/f", was, time.Time{}); !errors.Is(err, errs.Conflict) {
+	if err := n.Lifecycle.RemoveDue(ctx, "/f", was, time.Time{}); !errors.Is(err, errs.Conflict) {
 		t.Errorf("another content: %v", err)
 	}
-	good(t, n.Remove(ctx, alice(), "/f", 0))
+	good(t, n.Tree.Remove(ctx, alice(), "/f", 0))
 	another := put(t, n, alice(), "/f", 20)
-	if err := n.RemoveDue(ctx, "/f", rewritten, time.Time{}); !errors.Is(err, errs.Conflict) {
+	if err := n.Lifecycle.RemoveDue(ctx, "/f", rewritten, time.Time{}); !errors.Is(err, errs.Conflict) {
 		t.Errorf("another file: %v", err)
 	}
-	good(t, n.SetTimes(ctx, system(), "/f", time.Unix(1e9, 0)))
-	if err := n.RemoveDue(ctx, "/f", another, time.Time{}); !errors.Is(err, errs.Conflict) {
+	good(t, n.Tree.SetTimes(ctx, system(), "/f", time.Unix(1e9, 0)))
+	if err := n.Lifecycle.RemoveDue(ctx, "/f", another, time.Time{}); !errors.Is(err, errs.Conflict) {
 		t.Errorf("another time: %v", err)
 	}
-	now, err := n.Stat(ctx, system(), "/f")
+	now, err := n.Tree.Stat(ctx, system(), "/f")
 	good(t, err)
-	if err := n.RemoveDue(ctx, "/f", now, time.Time{}); !errors.Is(err, errs.Conflict) {
+	if err := n.Lifecycle.RemoveDue(ctx, "/f", now, time.Time{}); !errors.Is(err, errs.Conflict) {
 		t.Errorf("before its time: %v", err)
 	}
 	advance(2 * time.Hour)
-	good(t, n.RemoveDue(ctx, "/f", now, time.Time{}))
-	if err := n.RemoveDue(ctx, "/f", now, time.Time{}); !errors.Is(err, errs.NotFound) {
+	good(t, n.Lifecycle.RemoveDue(ctx, "/f", now, time.Time{}))
+	if err := n.Lifecycle.RemoveDue(ctx, "/f", now, time.Time{}); !errors.Is(err, errs.NotFound) {
 		t.Errorf("once more: %v", err)
 	}
 	checked(t, n)
@@ -47,43 +47,43 @@ func TestOnlyWhatWasDecidedOnIsRemoved(t *testing.T) {
 func TestRulesRemoveWithTheRightsOfTheirSetters(t *testing.T) {
 	n, advance := ticking(t)
 	ctx := t.Context()
-	_, err := n.Mkdir(ctx, alice(), "/d", 0o755, false)
+	_, err := n.Tree.Mkdir(ctx, alice(), "/d", 0o755, false)
 	good(t, err)
 	f := put(t, n, alice(), "/d/f", 10)
-	good(t, n.SetXattr(ctx, alice(), "/d", lifecycle.AttrExpire, []byte("age=1h"), false))
-	good(t, n.SetMode(ctx, alice(), "/d", 0o555))
+	good(t, n.Tree.SetXattr(ctx, alice(), "/d", lifecycle.AttrExpire, []byte("age=1h"), false))
+	good(t, n.Tree.SetMode(ctx, alice(), "/d", 0o555))
 	advance(2 * time.Hour)
-	if err := n.RemoveDue(ctx, "/d/f", f, time.Time{}); !errors.Is(err, errs.Denied) {
+	if err := n.Lifecycle.RemoveDue(ctx, "/d/f", f, time.Time{}); !errors.Is(err, errs.Denied) {
 		t.Errorf("a directory that its owner may not change: %v", err)
 	}
-	good(t, n.SetXattr(ctx, system(), "/d", lifecycle.AttrExpire, []byte("age=1h"), false))
-	good(t, n.RemoveDue(ctx, "/d/f", f, time.Time{}))
+	good(t, n.Tree.SetXattr(ctx, system(), "/d", lifecycle.AttrExpire, []byte("age=1h"), false))
+	good(t, n.Lifecycle.RemoveDue(ctx, "/d/f", f, time.Time{}))
 	checked(t, n)
 }
 
 func TestAccessIsNoted(t *testing.T) {
 	n, ctx := fresh(t), t.Context()
-	_, err := n.Mkdir(ctx, system(), "/asks", 0o777, true)
+	_, err := n.Tree.Mkdir(ctx, system(), "/asks", 0o777, true)
 	good(t, err)
-	good(t, n.SetXattr(ctx, system(), "/asks", lifecycle.AttrExpire, []byte("unused=30d"), false))
-	asks, err := n.Stat(ctx, system(), "/asks")
+	good(t, n.Tree.SetXattr(ctx, system(), "/asks", lifecycle.AttrExpire, []byte("unused=30d"), false))
+	asks, err := n.Tree.Stat(ctx, system(), "/asks")
 	good(t, err)
 	inside, outside := put(t, n, alice(), "/asks/f", 10), put(t, n, alice(), "/f", 10)
-	good(t, n.SetXattr(ctx, alice(), "/asks/f", "user.a", []byte("b"), false))
-	before, err := n.Stat(ctx, system(), "/asks/f")
+	good(t, n.Tree.SetXattr(ctx, alice(), "/asks/f", "user.a", []byte("b"), false))
+	before, err := n.Tree.Stat(ctx, system(), "/asks/f")
 	good(t, err)
 	note := func(day string) {
 		t.Helper()
 		files := []hemera.FileID{inside.ID, outside.ID, asks.ID, 1 << 40}
-		good(t, n.NoteAccess(ctx, day, files))
+		good(t, n.Lifecycle.NoteAccess(ctx, day, files))
 	}
 	note("2026-11-23")
 	note("2026-11-20") // an older note comes late
-	e, err := n.Stat(ctx, system(), "/asks/f")
+	e, err := n.Tree.Stat(ctx, system(), "/asks/f")
 	if err != nil || string(e.Xattrs[lifecycle.AttrAccess]) != "2026-11-23" || string(e.Xattrs["user.a"]) != "b" || !e.Ctime.Equal(before.Ctime) || e.Gen != before.Gen {
 		t.Errorf("%+v, %v", e, err)
 	}
-	if e, err := n.Stat(ctx, system(), "/f"); err != nil || len(e.Xattrs) != 0 {
+	if e, err := n.Tree.Stat(ctx, system(), "/f"); err != nil || len(e.Xattrs) != 0 {
 		t.Errorf("%+v, %v", e, err)
 	}
 	checked(t, n)
@@ -93,13 +93,13 @@ func TestAccessIsNoted(t *testing.T) {
 func TestConversionCommits(t *testing.T) {
 	n, ctx := fresh(t), t.Context()
 	put(t, n, alice(), "/f", 10)
-	good(t, n.SetXattr(ctx, alice(), "/f", "user.a", []byte("b"), false))
-	good(t, n.SetTimes(ctx, system(), "/f", time.Unix(1e9, 0)))
-	was, err := n.Stat(ctx, system(), "/f")
+	good(t, n.Tree.SetXattr(ctx, alice(), "/f", "user.a", []byte("b"), false))
+	good(t, n.Tree.SetTimes(ctx, system(), "/f", time.Unix(1e9, 0)))
+	was, err := n.Tree.Stat(ctx, system(), "/f")
 	good(t, err)
 	prepared := func() namespace.Commit {
 		t.Helper()
-		p, path, err := n.PrepareConversion(ctx, was.ID, was.Gen)
+		p, path, err := n.Writes.PrepareConversion(ctx, was.ID, was.Gen)
 		if err != nil || path != "/f" {
 			t.Fatalf("%s, %v", path, err)
 		}
@@ -111,26 +111,26 @@ func TestConversionCommits(t *testing.T) {
 	}
 	c := prepared()
 	c.Size++
-	if _, err := n.Commit(ctx, c); !errors.Is(err, errs.Corrupt) {
+	if _, err := n.Writes.Commit(ctx, c); !errors.Is(err, errs.Corrupt) {
 		t.Errorf("another size: %v", err)
 	}
 	if len(was.Checksums) > 0 {
 		c = prepared()
 		c.Sums = nil
-		if _, err := n.Commit(ctx, c); !errors.Is(err, errs.Corrupt) {
+		if _, err := n.Writes.Commit(ctx, c); !errors.Is(err, errs.Corrupt) {
 			t.Errorf("without a checksum: %v", err)
 		}
 	}
 	c = prepared()
-	e, err := n.Commit(ctx, c)
+	e, err := n.Writes.Commit(ctx, c)
 	if err != nil || e.Layout != hemera.Plain() || e.Space != "other" || e.Gen != c.Gen || !e.Mtime.Equal(was.Mtime) || e.UID != was.UID || e.Mode != was.Mode ||
 		string(e.Xattrs["user.a"]) != "b" || !e.Birth.Equal(was.Birth) {
 		t.Errorf("%+v, %v; it was %+v", e, err, was)
 	}
-	if _, err := n.Commit(ctx, c); err != nil {
+	if _, err := n.Writes.Commit(ctx, c); err != nil {
 		t.Errorf("the request again: %v", err)
 	}
-	if _, _, err := n.PrepareConversion(ctx, was.ID, was.Gen); !errors.Is(err, errs.Conflict) {
+	if _, _, err := n.Writes.PrepareConversion(ctx, was.ID, was.Gen); !errors.Is(err, errs.Conflict) {
 		t.Errorf("of a content that is gone: %v", err)
 	}
 	checked(t, n)

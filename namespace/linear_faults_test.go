@@ -20,9 +20,9 @@ func TestPlantedFaultsAreNoticed(t *testing.T) {
 	for name, f := range map[string]fault{
 		"acknowledged before it is durable": {store: func(s kv.Store) kv.Store { return liar{s} }},
 		"batches in two parts":              {store: func(s kv.Store) kv.Store { return tearer{s} }},
-		"stat of two pictures":              {names: func(n *namespace.Namespace) hemera.Names { return glimpser{n, n} }},
-		"stat of what is not durable":       {names: func(n *namespace.Namespace) hemera.Names { return hastener{n, n} }},
-		"stat of the past":                  {names: func(n *namespace.Namespace) hemera.Names { return &rememberer{Names: n} }},
+		"stat of two pictures":              {names: func(n *namespace.Namespace) hemera.Names { return glimpser{n.Tree, n} }},
+		"stat of what is not durable":       {names: func(n *namespace.Namespace) hemera.Names { return hastener{n.Tree, n} }},
+		"stat of the past":                  {names: func(n *namespace.Namespace) hemera.Names { return &rememberer{Names: n.Tree} }},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

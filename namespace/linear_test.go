@@ -200,7 +200,7 @@ func (h *race) phase(clients, calls int) {
 	}
 	wg.Go(func() {
 		for !over.Load() { // as the manager does for as long as it runs
-			err := h.n.CountQuotas(h.t.Context())
+			err := h.n.Quotas.CountQuotas(h.t.Context())
 			if k := errs.KindOf(err); err != nil && k != errs.Unavailable {
 				h.mistake("count quotas: %v", err)
 			}
@@ -318,12 +318,12 @@ func runRace(t *testing.T, seed uint64, f fault) string {
 		return h.verdict()
 	}
 	if f.store == nil && f.names == nil {
-		if err := h.n.CountQuotas(t.Context()); err != nil {
+		if err := h.n.Quotas.CountQuotas(t.Context()); err != nil {
 			t.Error(err)
 		}
 		checked(t, h.n)
 	}
-	h.witness(must[[]hemera.Event](t)(h.n.Events(t.Context(), 0, 1_000_000)))
+	h.witness(must[[]hemera.Event](t)(h.n.Inspection.Events(t.Context(), 0, 1_000_000)))
 	h.stop()
 	return h.verdict()
 }

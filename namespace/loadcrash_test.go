@@ -65,7 +65,7 @@ func (m image) loaded(t *testing.T, tree hemera.TreeTotals, last hemera.FileID) 
 		return false, err
 	}
 	defer func() { err = errors.Join(err, n.Close()) }()
-	e, err := n.Stat(ctx, system(), "/load")
+	e, err := n.Tree.Stat(ctx, system(), "/load")
 	found = err == nil
 	if found && e.Tree != tree || !found && !errors.Is(err, errs.NotFound) {
 		return found, fmt.Errorf("%+v instead of %+v, %w", e.Tree, tree, err)

@@ -38,8 +38,8 @@ func fixed() time.Time { return time.Unix(1_700_000_000, 12345).UTC() }
 func prepared(t *testing.T, s kv.Store) kv.Store {
 	t.Helper()
 	n := open(t, s, namespace.Options{Clock: fixed})
-	must[hemera.Entry](t)(n.Mkdir(t.Context(), alice(), "/a", 0o755, false))
-	must[hemera.Entry](t)(n.Mkdir(t.Context(), alice(), "/a/b", 0o755, false))
+	must[hemera.Entry](t)(n.Tree.Mkdir(t.Context(), alice(), "/a", 0o755, false))
+	must[hemera.Entry](t)(n.Tree.Mkdir(t.Context(), alice(), "/a/b", 0o755, false))
 	put(t, n, alice(), "/a/f", 77)
 	if err := n.Close(); err != nil {
 		t.Fatal(err)
@@ -62,7 +62,7 @@ func TestLoadIsWhatCommitsMake(t *testing.T) {
 			tree := loadTree(t, loaded, "/a/b/load", shape)
 			n := open(t, loaded, namespace.Options{Clock: fixed})
 			checked(t, n)
-			top := must[hemera.Entry](t)(n.Stat(t.Context(), boss(), "/a/b/load"))
+			top := must[hemera.Entry](t)(n.Tree.Stat(t.Context(), boss(), "/a/b/load"))
 			if top.Tree != tree || tree.Files != shape.Files {
 				t.Errorf("totals %+v, %+v said, for %d files", top.Tree, tree, shape.Files)
 			}
@@ -97,7 +97,7 @@ func TestLoadWithTapes(t *testing.T) {
 	}
 	// One that was recalled is removed: rows of tapes, jobs and sums follow.
 	path := must[func(int64) string](t)(shape.Paths("/a/b/load"))
-	if err := n.Remove(t.Context(), boss(), path(150), hemera.KindFile); err != nil {
+	if err := n.Tree.Remove(t.Context(), boss(), path(150), hemera.KindFile); err != nil {
 		t.Fatal(err)
 	}
 	checked(t, n)
@@ -106,21 +106,21 @@ func TestLoadWithTapes(t *testing.T) {
 // remake makes what is below the directory of one namespace in another, in the order of ids.
 func remake(t *testing.T, from, to *namespace.Namespace, top hemera.Entry) {
 	t.Helper()
-	must[hemera.Entry](t)(to.Mkdir(t.Context(), owner(top), "/a/b/load", top.Mode, false))
+	must[hemera.Entry](t)(to.Tree.Mkdir(t.Context(), owner(top), "/a/b/load", top.Mode, false))
 	level := []string{"/a/b/load"}
 	for len(level) > 0 {
 		var next []string
 		for _, dir := range level {
-			if err := from.List(t.Context(), boss(), dir, func(e hemera.Entry) error {
+			if err := from.Tree.List(t.Context(), boss(), dir, func(e hemera.Entry) error {
 				p := path.Join(dir, e.Name)
 				if e.IsDir() {
 					next = append(next, p)
-					_, err := to.Mkdir(t.Context(), owner(e), p, e.Mode, false)
+					_, err := to.Tree.Mkdir(t.Context(), owner(e), p, e.Mode, false)
 					return err
 				}
 				c := prepare(t, to, owner(e), p)
 				c.Size, c.Layout, c.Space, c.Sums, c.Pieces, c.Mtime = e.Size, e.Layout, e.Space, e.Checksums, e.Pieces, e.Mtime
-				_, err := to.Commit(t.Context(), c)
+				_, err := to.Writes.Commit(t.Context(), c)
 				return err
 			}); err != nil {
 				t.Fatal(err)
@@ -175,11 +175,11 @@ func TestLoadedTreeIsUsed(t *testing.T) {
 	loadTree(t, s, "/two", shapes()["deep"])
 	n := open(t, s, namespace.Options{})
 	put(t, n, boss(), "/one/new", 5)
-	if err := n.Rename(t.Context(), boss(), "/one", "/two/one"); err != nil {
+	if err := n.Tree.Rename(t.Context(), boss(), "/one", "/two/one"); err != nil {
 		t.Fatal(err)
 	}
 	var files []string
-	if err := n.List(t.Context(), boss(), "/two/one/set000000/set000000/set000000/run000003", func(e hemera.Entry) error {
+	if err := n.Tree.List(t.Context(), boss(), "/two/one/set000000/set000000/set000000/run000003", func(e hemera.Entry) error {
 		files = append(files, e.Name)
 		return nil
 	}); err != nil {
@@ -201,7 +201,7 @@ func TestPathsOfALoadedTree(t *testing.T) {
 			t.Fatal(err)
 		}
 		for i := range shape.Files {
-			if e, err := n.Stat(t.Context(), boss(), path(i)); err != nil || e.IsDir() {
+			if e, err := n.Tree.Stat(t.Context(), boss(), path(i)); err != nil || e.IsDir() {
 				t.Fatalf("%s: file %d at %s: %v", name, i, path(i), err)
 			}
 		}
@@ -269,7 +269,7 @@ func TestListOfAWideDirectoryHoldsAPage(t *testing.T) {
 	n := open(t, m, namespace.Options{})
 	m.longest = 0
 	seen := 0
-	if err := n.List(t.Context(), boss(), "/wide", func(hemera.Entry) error { seen++; return nil }); err != nil || seen != 50_000 {
+	if err := n.Tree.List(t.Context(), boss(), "/wide", func(hemera.Entry) error { seen++; return nil }); err != nil || seen != 50_000 {
 		t.Errorf("%d names, %v", seen, err)
 	}
 	if m.longest > 1025 {

@@ -6,7 +6,6 @@ import (
 	"errors"
 
 	"hemera/namespace/schema"
-	"hemera/namespace/tables"
 	"hemera/rules/access"
 	"hemera/rules/policy"
 	"hemera/words/errs"
@@ -18,12 +17,15 @@ import (
 
 // Tree is the tree of entries: names, directories and attributes. It implements hemera.Names, hemera.Directories and
 // hemera.Attributes.
-type Tree struct{ *base }
+type Tree struct {
+	engine  *engine
+	changes *changes
+}
 
 // Stat implements hemera.Names: the entry at the path, with those attributes that who may see. It needs the right
 // to traverse, not to read. NotFound, NotDirectory, Denied.
-func (n Tree) Stat(ctx context.Context, who hemera.Identity, path string) (out hemera.Entry, err error) {
-	err = n.view(ctx, func(t tx) error {
+func (n *Tree) Stat(ctx context.Context, who hemera.Identity, path string) (out hemera.Entry, err error) {
+	err = n.engine.view(ctx, func(t tx) error {
 		f, err := t.existing("Stat", who, path)
 		if err == nil {
 			out, err = t.Full(f.entry)
@@ -37,13 +39,13 @@ func (n Tree) Stat(ctx context.Context, who hemera.Identity, path string) (out h
 // Mkdir implements hemera.Names. With parents, missing directories above are made as well, and an existing
 // directory is no error. If the path exists, the answer needs no turn among the changes: clients that make the
 // same tree again get it from the cache.
-func (n Tree) Mkdir(ctx context.Context, who hemera.Identity, path string, mode uint32, parents bool) (out hemera.Entry, err error) {
+func (n *Tree) Mkdir(ctx context.Context, who hemera.Identity, path string, mode uint32, parents bool) (out hemera.Entry, err error) {
 	if err := checkMode("Mkdir", path, mode); err != nil {
 		return out, err
 	}
 	// What exists already is answered without a turn among the changes.
 	done := false
-	seq, err := n.look(ctx, func(t tx) error {
+	seq, err := n.engine.look(ctx, func(t tx) error {
 		f, err := t.walk("Mkdir", who, path)
 		if done = err == nil && f.entry != nil; done {
 			out, err = t.taken(path, f, parents)
@@ -54,15 +56,15 @@ func (n Tree) Mkdir(ctx context.Context, who hemera.Identity, path string, mode 
 		err = n.makeParents(ctx, who, path, mode)
 	}
 	if err != nil || done {
-		return out, cmp.Or(n.records.SettleSeq(ctx, seq), err)
+		return out, cmp.Or(n.engine.records.SettleSeq(ctx, seq), err)
 	}
-	id, err := n.numbers.Take(ctx)
+	id, err := n.engine.numbers.Take(ctx)
 	if err != nil {
 		return out, err
 	}
 	// Nothing can be below an id that nobody has. It does no harm if the mkdir fails.
-	n.records.MarkComplete(schema.EntryKey(hemera.FileID(id), ""))
-	err = n.update(ctx, func(t tx) error {
+	n.engine.records.MarkComplete(schema.EntryKey(hemera.FileID(id), ""))
+	err = n.engine.update(ctx, func(t tx) error {
 		f, err := t.walk("Mkdir", who, path)
 		switch {
 		case err != nil:
@@ -86,7 +88,7 @@ func (t tx) taken(path string, f found, parents bool) (hemera.Entry, error) {
 
 // makeParents makes what is missing above the path's last name, one batch for each directory: a batch has room for
 // one chain of directories, not for its square. Other clients may make the same ones meanwhile.
-func (n *base) makeParents(ctx context.Context, who hemera.Identity, path string, mode uint32) error {
+func (n *Tree) makeParents(ctx context.Context, who hemera.Identity, path string, mode uint32) error {
 	names, err := split("Mkdir", path)
 	if err != nil {
 		return err
@@ -94,7 +96,7 @@ func (n *base) makeParents(ctx context.Context, who hemera.Identity, path string
 	// Each turn makes the highest directory that is missing. Another client may be faster, which is as good.
 	for {
 		missing := 0
-		err := n.view(ctx, func(t tx) error {
+		err := n.engine.view(ctx, func(t tx) error {
 			_, left, err := t.follow("Mkdir", who, path, names)
 			missing = len(left) - 1
 			return err
@@ -103,12 +105,12 @@ func (n *base) makeParents(ctx context.Context, who hemera.Identity, path string
 			return err
 		}
 		next := pathOf(names[:len(names)-missing])
-		id, err := n.numbers.Take(ctx)
+		id, err := n.engine.numbers.Take(ctx)
 		if err != nil {
 			return err
 		}
-		n.records.MarkComplete(schema.EntryKey(hemera.FileID(id), ""))
-		err = n.update(ctx, func(t tx) error {
+		n.engine.records.MarkComplete(schema.EntryKey(hemera.FileID(id), ""))
+		err = n.engine.update(ctx, func(t tx) error {
 			f, err := t.walk("Mkdir", who, next)
 			if err == nil && f.entry == nil {
 				_, err = t.mkdir(who, next, f, id, mode)
@@ -168,69 +170,4 @@ func forcedMode(dirs []*hemera.Entry, owner uint32) map[string][]byte {
 		return map[string][]byte{policy.AttrMode: s.Value}
 	}
 	return nil
-}
-
-// checkMode refuses modes that are not permissions.
-func checkMode(op, path string, mode uint32) error {
-	if mode != hemera.ModeUnset && mode&^0o7777 != 0 {
-		return refuse(errs.Invalid, op, path, "mode %o has bits beyond 07777", mode)
-	}
-	return nil
-}
-
-// Resolve returns the entry with the id, and its path of now. It asks for no rights: callers are the manager's
-// own. NotFound.
-func (n Tree) Resolve(ctx context.Context, id hemera.FileID) (out hemera.Entry, path string, err error) {
-	err = n.view(ctx, func(t tx) error {
-		e, err := t.ByID(id)
-		if err != nil {
-			return err
-		}
-		if e == nil {
-			return absent("Resolve", id)
-		}
-		if out, err = t.Full(e); err != nil {
-			return err
-		}
-		if tables.IsTop(e) { // nothing is above it
-			if path = "/"; e.ID != hemera.RootID {
-				path = tables.BinPath
-			}
-			return nil
-		}
-		parent, err := t.ByID(e.Parent)
-		if err != nil {
-			return err
-		}
-		_, path, err = t.Above(parent)
-		path += "/" + e.Name
-		return err
-	})
-	return out, path, err
-}
-
-// Events lists up to limit changes after a sequence number, oldest first. It begins with the oldest event that is
-// kept, so a follower compares the first number with what it expected.
-func (n Tree) Events(ctx context.Context, from uint64, limit int) ([]hemera.Event, error) {
-	var out []hemera.Event
-	var bad error
-	err := n.records.Engine().Scan(ctx, schema.EventKey(from+1), schema.PrefixEnd(schema.TableKey(schema.TableEvent)), func(k, raw []byte) bool {
-		if len(out) >= limit {
-			return false
-		}
-		e, err := schema.DecodeEvent(k, raw)
-		if err != nil {
-			bad = schema.Damaged(k, err)
-			return false
-		}
-		out = append(out, *e)
-		return true
-	})
-	if err == nil {
-		err = bad
-	}
-	if err != nil {
-		return nil, errs.Wrap(err, "namespace.Events", "")
-	}
-	return out, n.records.Settle(ctx)
 }

@@ -31,22 +31,20 @@ type Options struct {
 }
 
 // Namespace is the tree over a store. It is the only writer of that store. It is made of parts, which share one record
-// engine; each part is a small type with methods of one kind. Calls may come from any goroutine.
+// engine: each part has its own state and the methods of one kind. Calls may come from any goroutine.
 type Namespace struct {
-	*base      // what the parts share
-	Tree       // names, directories, attributes
-	Writes     // opens and commits
-	Pieces     // what disks hold and are to remove
-	QuotaAdmin // limits and usage
-	Recovery   // files that were lost
-	Bins       // what was removed and is kept
-	// life is 0 for a store that was never restored or rebuilt, and higher after each time. ForgetLost leaves it.
-	life uint64
+	Tree       *Tree                // names, directories, attributes
+	Writes     *Writes              // opens and commits
+	Pieces     *Pieces              // what disks hold and are to remove
+	Quotas     *QuotaAdmin          // limits and usage
+	Bins       *Bins                // what was removed and is kept
+	Lifecycle  *Lifecycle           // what rules of directories change
+	Recovery   *Recovery            // files that were lost
+	Past       *Past                // what restores and rebuilds have forgotten
+	Inspection *Inspection          // figures, events, checks
+	Tapes      *catalogue.Catalogue // copies on tape, and the jobs that wait for one
 
-	booted time.Time     // when it was opened
-	boot   time.Duration // how long that took
-
-	Lifecycle // what rules of directories change: a part like those above
+	engine *engine
 }
 
 // Open acquires the store and reads its few variables; an empty store becomes a tree with a root
@@ -66,47 +64,64 @@ func Open(ctx context.Context, store kv.Store, o Options) (*Namespace, error) {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
-	b := &base{clock: o.Clock, log: o.Logger}
-	b.hold.Store(int64(o.Hold))
-	records, err := record.Open(ctx, store, record.Options{CacheBytes: o.CacheBytes, Clock: o.Clock, Log: o.Logger, Owner: o.Owner,
-		Schema: tables.Schema(o.EventsMax), Finish: b.purgeTombstones})
+	n := newNamespace(o)
+	var err error
+	n.engine.records, err = record.Open(ctx, store, record.Options{CacheBytes: o.CacheBytes, Clock: o.Clock, Log: o.Logger, Owner: o.Owner,
+		Schema: tables.Schema(o.EventsMax), Finish: func(t *record.Txn, counts record.Counters) { purgeTombstones(n.engine, t, counts) }})
 	if err != nil {
 		return nil, errs.Wrap(err, "namespace.Open", "")
 	}
-	b.records, b.tapes = records, catalogue.New(records)
-	n := &Namespace{base: b, Tree: Tree{b}, Writes: Writes{b}, Pieces: Pieces{b}, QuotaAdmin: QuotaAdmin{b}, Bins: Bins{b}, Lifecycle: Lifecycle{b}, Recovery: Recovery{b}}
+	n.Tapes = catalogue.New(n.engine.records)
+	n.engine.memory.tapes = n.Tapes
 	if err := n.load(ctx); err != nil {
 		return nil, errs.Wrap(err, "namespace.Open", "")
 	}
-	b.tapes.UseTree(tapeTree{n})
-	b.counter = accounts.NewCounter(records, b.numbers, o.Logger)
-	n.booted = o.Clock()
-	b.ended.barred.mark(n.booted, b.numbers.First())
-	n.boot = time.Since(started)
-	n.log.Info("namespace open", "epoch", records.Writer().Epoch(), "took", n.boot)
+	n.Tapes.UseTree(tapeTree{n.engine, n.Tree, n.Past})
+	n.Quotas.counter = accounts.NewCounter(n.engine.records, n.engine.numbers, o.Logger)
+	booted := o.Clock()
+	n.Writes.ended.begin(booted, n.engine.numbers.First())
+	n.Inspection.booted, n.Inspection.boot = booted, time.Since(started)
+	o.Logger.Info("namespace open", "epoch", n.engine.records.Writer().Epoch(), "took", n.Inspection.boot)
 	return n, nil
+}
+
+// newNamespace makes the parts. Each gets what it reads of the others; nothing works before the records are open.
+func newNamespace(o Options) *Namespace {
+	held, ended, spaces, claims := new(holds), new(endedWrites), new(spaceRules), new(claims)
+	held.set(o.Hold)
+	e := &engine{clock: o.Clock, log: o.Logger, memory: &memory{holds: held, ended: ended, spaces: spaces}}
+	ch := &changes{engine: e, claims: claims}
+	tree, past := &Tree{engine: e, changes: ch}, &Past{engine: e}
+	return &Namespace{
+		Tree:       tree,
+		Writes:     &Writes{engine: e, changes: ch, tree: tree, ended: ended},
+		Pieces:     &Pieces{engine: e, holds: held},
+		Quotas:     &QuotaAdmin{engine: e, claims: claims},
+		Bins:       &Bins{engine: e, changes: ch, tree: tree, past: past, spaces: spaces},
+		Lifecycle:  &Lifecycle{engine: e, tree: tree, past: past},
+		Recovery:   &Recovery{engine: e, tree: tree},
+		Past:       past,
+		Inspection: &Inspection{engine: e, past: past},
+		engine:     e,
+	}
 }
 
 // Close waits until everything that was sent is durable. The store stays open; it is the caller's.
 func (n *Namespace) Close() error {
-	return n.records.Close(errs.New(errs.Unavailable, "namespace.Close", "", "the namespace is closed"))
+	return n.engine.records.Close(errs.New(errs.Unavailable, "namespace.Close", "", "the namespace is closed"))
 }
-
-// SetHold sets how long replaced and removed content is held from now on, as Options.Hold does at the start. Content that
-// is held already is held no longer than that from now.
-func (n *Namespace) SetHold(hold time.Duration) { n.hold.Store(int64(hold)) }
 
 // Failed is closed when the store has failed: no call succeeds any more, and only opening the namespace
 // again helps.
-func (n *Namespace) Failed() <-chan struct{} { return n.records.Failed() }
+func (n *Namespace) Failed() <-chan struct{} { return n.engine.records.Failed() }
 
 // Writer is the store's writer, for others that keep records beside the tree in the same store
 // (under keys that do not begin with 'n') and must be fenced together with it.
-func (n *Namespace) Writer() kv.Writer { return n.records.Writer() }
+func (n *Namespace) Writer() kv.Writer { return n.engine.records.Writer() }
 
 // load reads the few variables of the store, or makes the tree of an empty one.
 func (n *Namespace) load(ctx context.Context) error {
-	engine := n.records.Engine()
+	engine := n.engine.records.Engine()
 	format, err := engine.Get(ctx, schema.MetaKey(schema.MetaFormat))
 	if errors.Is(err, errs.NotFound) {
 		return n.create(ctx)
@@ -126,11 +141,11 @@ func (n *Namespace) load(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	n.numbers = newNumbers(n.records, end)
-	if err := n.loadLife(ctx); err != nil {
+	n.engine.numbers = newNumbers(n.engine.records, end)
+	if err := n.Past.loadLife(ctx); err != nil {
 		return err
 	}
-	if err := n.loadBoundaries(ctx); err != nil {
+	if err := n.Past.loadBoundaries(ctx); err != nil {
 		return err
 	}
 	var counts record.Counters
@@ -147,18 +162,8 @@ func (n *Namespace) load(ctx context.Context) error {
 		counts[tables.HeldBytes] += u.HeldBytes
 		return true
 	})
-	n.records.Begin(first, next, counts)
+	n.engine.records.Begin(first, next, counts)
 	return cmp.Or(err, bad)
-}
-
-// readPair reads a variable of two numbers.
-func readPair(ctx context.Context, r kv.Reader, which byte) (a, b uint64, err error) {
-	k := schema.MetaKey(which)
-	raw, err := r.Get(ctx, k)
-	if err != nil {
-		return 0, 0, err
-	}
-	return schema.DecodePair(k, raw)
 }
 
 // newNumbers makes the source of ids and generations, which are one sequence.
@@ -173,16 +178,16 @@ const rootMode = 0o1777
 // create makes the tree of an empty store.
 func (n *Namespace) create(ctx context.Context) error {
 	found := false
-	if err := n.records.Engine().Scan(ctx, []byte{schema.Space}, []byte{schema.Space + 1}, func(_, _ []byte) bool { found = true; return false }); err != nil {
+	if err := n.engine.records.Engine().Scan(ctx, []byte{schema.Space}, []byte{schema.Space + 1}, func(_, _ []byte) bool { found = true; return false }); err != nil {
 		return err
 	}
 	if found {
 		return errs.New(errs.Corrupt, "namespace.Open", "", "the store has entries but no format version")
 	}
 	const firstEvent, firstID = 1, uint64(hemera.RootID) + 1
-	n.records.Begin(firstEvent, firstEvent, record.Counters{})
-	n.numbers = newNumbers(n.records, firstID)
-	return n.update(ctx, func(t tx) error {
+	n.engine.records.Begin(firstEvent, firstEvent, record.Counters{})
+	n.engine.numbers = newNumbers(n.engine.records, firstID)
+	return n.engine.update(ctx, func(t tx) error {
 		t.Set(schema.MetaKey(schema.MetaFormat), record.Opaque{}, binary.BigEndian.AppendUint32(nil, schema.FormatVersion))
 		t.Set(schema.MetaKey(schema.MetaEvents), record.Opaque{}, schema.EncodePair(firstEvent, firstEvent))
 		t.PutEntry(&hemera.Entry{ID: hemera.RootID, Parent: hemera.RootID, Kind: hemera.KindDirectory,
@@ -191,35 +196,6 @@ func (n *Namespace) create(ctx context.Context) error {
 		t.Set(schema.MetaKey(schema.MetaIDs), record.Opaque{}, schema.EncodePair(firstID, 0))
 		return nil
 	})
-}
-
-// Stats returns the figures of the namespace. Pending, RSS and Goroutines are the manager's to fill.
-func (n *Namespace) Stats() hemera.NamespaceStats {
-	store, cache := n.records.Engine().Stats(), n.records.CacheStats()
-	s := hemera.NamespaceStats{
-		CacheBytes: cache.Bytes, CacheMax: cache.Max, CacheHits: cache.Hits, CacheMisses: cache.Misses,
-		StoreBytes: store.Bytes, StoreCacheBytes: store.CacheBytes, StoreCacheMax: store.CacheMax, Epoch: n.records.Writer().Epoch(),
-		Booted: n.booted, BootDuration: n.boot, Unlinked: n.records.Counter(tables.Unlinked),
-		Held: n.records.Counter(tables.HeldPieces), HeldBytes: n.records.Counter(tables.HeldBytes),
-		NextID: hemera.FileID(n.numbers.Next()), WentBack: n.WentBack(),
-	}
-	_ = n.records.Exclusive(func(t *record.Txn, _, next uint64) error {
-		s.Sequence = next - 1
-		root, err := n.tx(t).Directory(hemera.RootID)
-		if err == nil {
-			s.Totals = root.Tree
-		}
-		bins, binsErr := n.tx(t).Entry(0, schema.BinName)
-		if binsErr != nil || bins == nil {
-			return errors.Join(err, binsErr)
-		}
-		kept, binsErr := n.tx(t).Directory(bins.ID)
-		if binsErr == nil {
-			s.Recycled = kept.Tree
-		}
-		return errors.Join(err, binsErr)
-	})
-	return s
 }
 
 // Relaxed makes a context whose calls do not wait for the disk: they return when a change is visible, and a

@@ -49,7 +49,7 @@ func wantKind(t testing.TB, what string, err error, kind errs.Kind) {
 
 func checked(t testing.TB, n *namespace.Namespace) {
 	t.Helper()
-	problems, err := n.Check(t.Context())
+	problems, err := n.Inspection.Check(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -63,12 +63,12 @@ func put(t testing.TB, n *namespace.Namespace, who hemera.Identity, path string,
 	t.Helper()
 	c := prepare(t, n, who, path)
 	c.Size = size
-	return must[hemera.Entry](t)(n.Commit(t.Context(), c))
+	return must[hemera.Entry](t)(n.Writes.Commit(t.Context(), c))
 }
 
 func prepare(t testing.TB, n *namespace.Namespace, who hemera.Identity, path string) namespace.Commit {
 	t.Helper()
-	p, err := n.Prepare(t.Context(), who, hemera.OpenRequest{Path: path, Access: hemera.AccessCreate, Mode: 0o644})
+	p, err := n.Writes.Prepare(t.Context(), who, hemera.OpenRequest{Path: path, Access: hemera.AccessCreate, Mode: 0o644})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -99,39 +99,39 @@ func base(path string) string {
 func TestLifeOfAFile(t *testing.T) {
 	n := fresh(t)
 	ctx := t.Context()
-	must[hemera.Entry](t)(n.Mkdir(ctx, alice(), "/a/b", 0o755, true))
+	must[hemera.Entry](t)(n.Tree.Mkdir(ctx, alice(), "/a/b", 0o755, true))
 	e := put(t, n, alice(), "/a/b/f", 100)
-	if got := must[hemera.Entry](t)(n.Stat(ctx, bob(), "/a/b/f")); got.ID != e.ID || got.Size != 100 {
+	if got := must[hemera.Entry](t)(n.Tree.Stat(ctx, bob(), "/a/b/f")); got.ID != e.ID || got.Size != 100 {
 		t.Errorf("stat: %+v", got)
 	}
-	root := must[hemera.Entry](t)(n.Stat(ctx, bob(), "/"))
+	root := must[hemera.Entry](t)(n.Tree.Stat(ctx, bob(), "/"))
 	if root.Tree != (hemera.TreeTotals{Files: 1, Dirs: 2, Bytes: 100, Physical: 200}) {
 		t.Errorf("totals of the root: %+v", root.Tree)
 	}
-	_, path, err := n.Resolve(ctx, e.ID)
+	_, path, err := n.Inspection.Resolve(ctx, e.ID)
 	if err != nil || path != "/a/b/f" {
 		t.Errorf("resolve: %q, %v", path, err)
 	}
-	if err := n.Rename(ctx, alice(), "/a/b", "/c"); err != nil {
+	if err := n.Tree.Rename(ctx, alice(), "/a/b", "/c"); err != nil {
 		t.Fatal(err)
 	}
-	wantKind(t, "the old path", n.Remove(ctx, alice(), "/a/b/f", 0), errs.NotFound)
-	wantKind(t, "removing another's file", n.Remove(ctx, bob(), "/c/f", 0), errs.Denied)
-	wantKind(t, "removing a full directory", n.Remove(ctx, alice(), "/c", 0), errs.NotEmpty)
+	wantKind(t, "the old path", n.Tree.Remove(ctx, alice(), "/a/b/f", 0), errs.NotFound)
+	wantKind(t, "removing another's file", n.Tree.Remove(ctx, bob(), "/c/f", 0), errs.Denied)
+	wantKind(t, "removing a full directory", n.Tree.Remove(ctx, alice(), "/c", 0), errs.NotEmpty)
 	checked(t, n)
-	if err := n.Remove(ctx, alice(), "/c/f", hemera.KindFile); err != nil {
+	if err := n.Tree.Remove(ctx, alice(), "/c/f", hemera.KindFile); err != nil {
 		t.Fatal(err)
 	}
 	for disk := hemera.DiskID(1); disk <= 2; disk++ {
-		un := must[[]hemera.PieceID](t)(n.Unlinked(ctx, disk, 10))
+		un := must[[]hemera.PieceID](t)(n.Pieces.Unlinked(ctx, disk, 10))
 		if len(un) != 1 || un[0].File != e.ID {
 			t.Errorf("disk %d is to remove %v", disk, un)
 		}
-		if err := n.ConfirmRemoved(ctx, disk, un); err != nil {
+		if err := n.Pieces.ConfirmRemoved(ctx, disk, un); err != nil {
 			t.Error(err)
 		}
 	}
-	if s := n.Stats(); s.Unlinked != 0 || s.Totals.Dirs != 2 || s.Totals.Files != 0 {
+	if s := n.Inspection.Stats(); s.Unlinked != 0 || s.Totals.Dirs != 2 || s.Totals.Files != 0 {
 		t.Errorf("stats: %+v", s)
 	}
 	checked(t, n)

@@ -40,19 +40,19 @@ func TestNumbersGivenOutTwice(t *testing.T) {
 			t.Fatalf("%s: %d.%d and %d.%d", path, mine.ID, mine.Gen, theirs.ID, theirs.Gen)
 		}
 		mine.Size, mine.Sums = 10, sum(1)
-		made := must[hemera.Entry](t)(right.Commit(ctx, mine))
-		if again := must[hemera.Entry](t)(right.Commit(ctx, mine)); again.Gen != made.Gen {
+		made := must[hemera.Entry](t)(right.Writes.Commit(ctx, mine))
+		if again := must[hemera.Entry](t)(right.Writes.Commit(ctx, mine)); again.Gen != made.Gen {
 			t.Errorf("%s: the commit came again: %+v", path, again)
 		}
 		theirs.Size, theirs.Sums = 10, sum(2)
-		if _, err := right.Commit(ctx, theirs); !errors.Is(err, errs.Conflict) {
+		if _, err := right.Writes.Commit(ctx, theirs); !errors.Is(err, errs.Conflict) {
 			t.Errorf("%s: other bytes: %v", path, err)
 		}
 		theirs.Size, theirs.Sums = 11, sum(1)
-		if _, err := right.Commit(ctx, theirs); !errors.Is(err, errs.Conflict) {
+		if _, err := right.Writes.Commit(ctx, theirs); !errors.Is(err, errs.Conflict) {
 			t.Errorf("%s: another size: %v", path, err)
 		}
-		if now := must[hemera.Entry](t)(right.Stat(ctx, alice(), path)); now.Size != 10 || now.Checksums[0] != sum(1)[0] {
+		if now := must[hemera.Entry](t)(right.Tree.Stat(ctx, alice(), path)); now.Size != 10 || now.Checksums[0] != sum(1)[0] {
 			t.Errorf("%s: %+v", path, now)
 		}
 	}

@@ -204,7 +204,7 @@ func (o oracle) differences(ctx context.Context, n *namespace.Namespace) []strin
 	var walk func(p string)
 	walk = func(p string) {
 		seen++
-		e, err := n.Stat(ctx, system(), p)
+		e, err := n.Tree.Stat(ctx, system(), p)
 		want := o[p]
 		if err != nil || want == nil {
 			out = append(out, fmt.Sprintf("%s: %v, oracle has %+v", p, err, want))
@@ -218,7 +218,7 @@ func (o oracle) differences(ctx context.Context, n *namespace.Namespace) []strin
 			out = append(out, fmt.Sprintf("%s: totals %+v, oracle has %+v", p, e.Tree, t))
 		}
 		var names []string
-		err = n.List(ctx, system(), p, func(e hemera.Entry) error { names = append(names, e.Name); return nil })
+		err = n.Tree.List(ctx, system(), p, func(e hemera.Entry) error { names = append(names, e.Name); return nil })
 		if want := o.children(p); err != nil || !slices.Equal(names, want) {
 			out = append(out, fmt.Sprintf("%s: lists %q, %v; oracle has %q", p, names, err, want))
 			return

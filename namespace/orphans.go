@@ -16,18 +16,18 @@ import (
 // ClaimOrphan reports whether a piece on a disk belongs to no file, and makes sure that it never will: from then on,
 // for as long as the manager takes commits of such a write, it is refused. The caller removes the piece then.
 // Overloaded when too many writes are barred.
-func (n Writes) ClaimOrphan(ctx context.Context, disk hemera.DiskID, p hemera.PieceID) (orphan bool, err error) {
-	if err := n.expire(ctx, schema.TableBarred, &n.ended.barred); err != nil {
+func (n *Writes) ClaimOrphan(ctx context.Context, disk hemera.DiskID, p hemera.PieceID) (orphan bool, err error) {
+	if err := expire(ctx, n.engine, schema.TableBarred, &n.ended.barred); err != nil {
 		return false, err
 	}
 	// Of a write that began so long ago no commit is taken, so it needs no record.
-	possible := !n.ended.barred.over(schema.WriteNumber(p), n.clock())
+	possible := !n.ended.barred.over(schema.WriteNumber(p), n.engine.clock())
 	if possible && n.ended.barred.full() {
 		return false, refuse(errs.Overloaded, "ClaimOrphan", p.String(), "%d writes are barred", expiringMax)
 	}
 	n.ended.refused.Add(1) // before the record is made, so that no commit after it skips the look
 	barred := false
-	err = n.update(ctx, func(t tx) (err error) {
+	err = n.engine.update(ctx, func(t tx) (err error) {
 		orphan, barred, err = t.writes().claimOrphan(disk, p, possible)
 		return err
 	})
@@ -70,10 +70,10 @@ func (t writeTx) claimOrphan(disk hemera.DiskID, p hemera.PieceID, possible bool
 
 // Barred reports whether the commit would be refused for good: it was before, or an audit has removed pieces of the
 // write; see [Writes.ClaimOrphan].
-func (n Writes) Barred(ctx context.Context, c Commit) (bool, error) {
-	raw, err := n.records.Engine().GetMany(ctx, [][]byte{schema.IDKey(schema.TableBarred, c.number()), schema.IDKey(schema.TableTombstone, c.number())})
+func (n *Writes) Barred(ctx context.Context, c Commit) (bool, error) {
+	raw, err := n.engine.records.Engine().GetMany(ctx, [][]byte{schema.IDKey(schema.TableBarred, c.number()), schema.IDKey(schema.TableTombstone, c.number())})
 	if err != nil {
 		return false, errs.Wrap(err, "namespace.Barred", c.Name)
 	}
-	return raw[0] != nil || raw[1] != nil, n.records.Settle(ctx)
+	return raw[0] != nil || raw[1] != nil, n.engine.records.Settle(ctx)
 }

@@ -36,7 +36,7 @@ func TestAClaimedOrphanIsNeverCommitted(t *testing.T) {
 			c := prepare(t, n, alice(), "/f")
 			c.Size, c.Force = 20, true
 			for range 2 { // an order that was lost is given again
-				if ok, err := n.ClaimOrphan(t.Context(), 2, pieceOf(c)); err != nil || !ok {
+				if ok, err := n.Writes.ClaimOrphan(t.Context(), 2, pieceOf(c)); err != nil || !ok {
 					t.Fatalf("%s: condemned %t: %v", what, ok, err)
 				}
 			}
@@ -44,13 +44,13 @@ func TestAClaimedOrphanIsNeverCommitted(t *testing.T) {
 				n = open(t, store, namespace.Options{})
 			}
 			for range 2 {
-				_, err := n.Commit(t.Context(), c)
+				_, err := n.Writes.Commit(t.Context(), c)
 				wantKind(t, what, err, errs.Conflict)
 			}
-			if barred, err := n.Barred(t.Context(), c); err != nil || !barred {
+			if barred, err := n.Writes.Barred(t.Context(), c); err != nil || !barred {
 				t.Errorf("%s: barred %t: %v", what, barred, err)
 			}
-			e, err := n.Stat(t.Context(), alice(), "/f")
+			e, err := n.Tree.Stat(t.Context(), alice(), "/f")
 			if replaced && (err != nil || e.Gen != before.Gen) || !replaced && !errors.Is(err, errs.NotFound) {
 				t.Errorf("%s: then there is %+v (%v)", what, e, err)
 			}
@@ -67,7 +67,7 @@ func TestOnlyWhatNobodyHasIsCondemned(t *testing.T) {
 	ctx := t.Context()
 	condemn := func(what string, disk hemera.DiskID, p hemera.PieceID, want bool) {
 		t.Helper()
-		if ok, err := n.ClaimOrphan(ctx, disk, p); err != nil || ok != want {
+		if ok, err := n.Writes.ClaimOrphan(ctx, disk, p); err != nil || ok != want {
 			t.Errorf("%s: condemned %t: %v", what, ok, err)
 		}
 		if count := barredCount(t, store); count != 0 {
@@ -76,13 +76,13 @@ func TestOnlyWhatNobodyHasIsCondemned(t *testing.T) {
 	}
 	c := prepare(t, n, alice(), "/f")
 	c.Size = 10
-	e := must[hemera.Entry](t)(n.Commit(ctx, c))
+	e := must[hemera.Entry](t)(n.Writes.Commit(ctx, c))
 	condemn("committed meanwhile", 1, pieceOf(c), false)
 	condemn("a piece that a move left behind", 9, pieceOf(c), true)
-	if again, err := n.Commit(ctx, c); err != nil || again.Gen != e.Gen {
+	if again, err := n.Writes.Commit(ctx, c); err != nil || again.Gen != e.Gen {
 		t.Errorf("the same commit again: %v", err)
 	}
-	if err := n.MovePieces(ctx, e.ID, e.Gen, e.Pieces[:1], []hemera.Piece{{Disk: 3}}); err != nil {
+	if err := n.Pieces.MovePieces(ctx, e.ID, e.Gen, e.Pieces[:1], []hemera.Piece{{Disk: 3}}); err != nil {
 		t.Fatal(err)
 	}
 	condemn("on its way out", 1, pieceOf(c), false)
@@ -90,7 +90,7 @@ func TestOnlyWhatNobodyHasIsCondemned(t *testing.T) {
 	put(t, n, alice(), "/f", 20)
 	condemn("of an older content", 9, pieceOf(c), true)
 	update := prepare(t, n, alice(), "/f")
-	if err := n.Remove(ctx, alice(), "/f", 0); err != nil {
+	if err := n.Tree.Remove(ctx, alice(), "/f", 0); err != nil {
 		t.Fatal(err)
 	}
 	condemn("an update of a file that is gone", 9, pieceOf(update), true)
@@ -105,7 +105,7 @@ func TestBarsEnd(t *testing.T) {
 	early := prepare(t, n, alice(), "/early")
 	condemned := func(p hemera.PieceID, barred int) {
 		t.Helper()
-		if ok, err := n.ClaimOrphan(t.Context(), 1, p); err != nil || !ok {
+		if ok, err := n.Writes.ClaimOrphan(t.Context(), 1, p); err != nil || !ok {
 			t.Fatalf("condemned %t: %v", ok, err)
 		}
 		if count := barredCount(t, store); count != barred {
@@ -126,7 +126,7 @@ func TestBarsEnd(t *testing.T) {
 func TestTooManyBarsKeepThePieces(t *testing.T) {
 	n := fresh(t)
 	n.SetBars(1 << 18)
-	if ok, err := n.ClaimOrphan(t.Context(), 1, pieceOf(prepare(t, n, alice(), "/f"))); ok || !errors.Is(err, errs.Overloaded) {
+	if ok, err := n.Writes.ClaimOrphan(t.Context(), 1, pieceOf(prepare(t, n, alice(), "/f"))); ok || !errors.Is(err, errs.Overloaded) {
 		t.Errorf("condemned %t: %v", ok, err)
 	}
 }
@@ -140,19 +140,19 @@ func TestBrokenPiecesAreRemembered(t *testing.T) {
 	strange := bad
 	strange.Disk = 7
 	for _, b := range []hemera.BadPiece{bad, strange, bad} {
-		if err := n.MarkBroken(t.Context(), b, true); err != nil {
+		if err := n.Pieces.MarkBroken(t.Context(), b, true); err != nil {
 			t.Fatal(err)
 		}
 	}
 	n = open(t, store, namespace.Options{})
 	checked(t, n)
-	if list, err := n.BrokenPieces(t.Context(), 10); err != nil || len(list) != 1 || list[0] != bad {
+	if list, err := n.Pieces.BrokenPieces(t.Context(), 10); err != nil || len(list) != 1 || list[0] != bad {
 		t.Errorf("remembered are %v: %v", list, err)
 	}
-	if err := n.MarkBroken(t.Context(), bad, false); err != nil {
+	if err := n.Pieces.MarkBroken(t.Context(), bad, false); err != nil {
 		t.Fatal(err)
 	}
-	if list, err := n.BrokenPieces(t.Context(), 10); err != nil || len(list) != 0 {
+	if list, err := n.Pieces.BrokenPieces(t.Context(), 10); err != nil || len(list) != 0 {
 		t.Errorf("remembered are %v: %v", list, err)
 	}
 }

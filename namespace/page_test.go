@@ -45,13 +45,13 @@ func TestPagesHoldUpNobody(t *testing.T) {
 		put(t, n, alice(), "/"+name, 1)
 		want = append(want, name)
 	}
-	top := must[hemera.Entry](t)(n.Stat(t.Context(), alice(), "/"))
+	top := must[hemera.Entry](t)(n.Tree.Stat(t.Context(), alice(), "/"))
 	s.armed.Store(true)
 	listed := make(chan []string)
 	go func() {
 		var got []string
 		for after := ""; ; {
-			page, next, err := n.Page(t.Context(), alice(), hemera.PageRequest{Dir: top, After: after, Limit: 7})
+			page, next, err := n.Tree.Page(t.Context(), alice(), hemera.PageRequest{Dir: top, After: after, Limit: 7})
 			if err != nil || len(page) > 7 {
 				t.Error(len(page), err)
 			}
@@ -65,8 +65,8 @@ func TestPagesHoldUpNobody(t *testing.T) {
 		listed <- got
 	}()
 	<-s.at
-	must[hemera.Entry](t)(n.Mkdir(t.Context(), alice(), "/a", 0o755, false))
-	if err := n.SetMode(t.Context(), alice(), "/f00", 0o600); err != nil {
+	must[hemera.Entry](t)(n.Tree.Mkdir(t.Context(), alice(), "/a", 0o755, false))
+	if err := n.Tree.SetMode(t.Context(), alice(), "/f00", 0o600); err != nil {
 		t.Error(err)
 	}
 	close(s.on)
@@ -77,8 +77,8 @@ func TestPagesHoldUpNobody(t *testing.T) {
 
 func TestPageKeepsToPermissions(t *testing.T) {
 	n := fresh(t)
-	dir := must[hemera.Entry](t)(n.Mkdir(t.Context(), alice(), "/d", 0o700, false))
-	below := must[hemera.Entry](t)(n.Mkdir(t.Context(), alice(), "/d/below", 0o755, false))
+	dir := must[hemera.Entry](t)(n.Tree.Mkdir(t.Context(), alice(), "/d", 0o700, false))
+	below := must[hemera.Entry](t)(n.Tree.Mkdir(t.Context(), alice(), "/d/below", 0o755, false))
 	file := put(t, n, alice(), "/f", 1)
 	for _, test := range []struct {
 		name string
@@ -89,16 +89,16 @@ func TestPageKeepsToPermissions(t *testing.T) {
 		{"one below a directory that may not be traversed", hemera.PageRequest{Dir: below, Above: dir, Path: "/d/below", Limit: 1}, errs.Denied},
 		{"a file", hemera.PageRequest{Dir: file, Path: "/f", Limit: 1}, errs.NotDirectory},
 	} {
-		_, _, err := n.Page(t.Context(), bob(), test.r)
+		_, _, err := n.Tree.Page(t.Context(), bob(), test.r)
 		wantKind(t, test.name, err, test.want)
 		if err != nil && !strings.HasPrefix(err.Error(), "namespace.List "+test.r.Path+": ") {
 			t.Errorf("%s: the error does not name it: %v", test.name, err)
 		}
 	}
-	if err := n.Remove(t.Context(), alice(), "/d/below", 0); err != nil {
+	if err := n.Tree.Remove(t.Context(), alice(), "/d/below", 0); err != nil {
 		t.Fatal(err)
 	}
-	if page, next, err := n.Page(t.Context(), alice(), hemera.PageRequest{Dir: below, Above: dir, Limit: 1}); err != nil || len(page) > 0 || next != "" {
+	if page, next, err := n.Tree.Page(t.Context(), alice(), hemera.PageRequest{Dir: below, Above: dir, Limit: 1}); err != nil || len(page) > 0 || next != "" {
 		t.Errorf("a removed directory: %v, %q, %v", page, next, err)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/binary"
 	"slices"
+	"time"
 
 	"hemera/namespace/record"
 	"hemera/namespace/schema"
@@ -25,7 +26,10 @@ import (
 // change in the same batch. So do the sums over all disks, which are counters of the store.
 
 // Pieces is the index of pieces: what each disk holds, and what it is to remove.
-type Pieces struct{ *base }
+type Pieces struct {
+	engine *engine
+	holds  *holds
+}
 
 // pieceTx is the index of pieces within one transaction.
 type pieceTx tx
@@ -94,9 +98,9 @@ func (t pieceTx) usage(disk hemera.DiskID) (schema.Usage, error) {
 // are to be removed at once: the content has others. Conflict if gen is not current any more, if a piece is not
 // where drop says, if too few would be left to read the file, if it is on tape only, or if a disk is still to remove
 // the piece that it gets.
-func (n Pieces) MovePieces(ctx context.Context, id hemera.FileID, gen hemera.Generation, drop, add []hemera.Piece) error {
+func (n *Pieces) MovePieces(ctx context.Context, id hemera.FileID, gen hemera.Generation, drop, add []hemera.Piece) error {
 	subject := "fid:" + id.String()
-	return n.update(ctx, func(t tx) error {
+	return n.engine.update(ctx, func(t tx) error {
 		now, err := t.ByID(id)
 		if err != nil {
 			return err
@@ -195,7 +199,7 @@ func (t pieceTx) isUnlinked(disk hemera.DiskID, p hemera.PieceID) (bool, error) 
 }
 
 // DiskFiles lists up to limit files with a piece on the disk, by id after the given one. An empty list is the end.
-func (n Pieces) DiskFiles(ctx context.Context, disk hemera.DiskID, from hemera.FileID, limit int) ([]hemera.Entry, error) {
+func (n *Pieces) DiskFiles(ctx context.Context, disk hemera.DiskID, from hemera.FileID, limit int) ([]hemera.Entry, error) {
 	x := index{prefix: schema.DiskKey(schema.TablePiece, disk), holds: func(e *hemera.Entry) bool {
 		return slices.ContainsFunc(e.Pieces, func(p hemera.Piece) bool { return p.Disk == disk })
 	}}
@@ -204,7 +208,7 @@ func (n Pieces) DiskFiles(ctx context.Context, disk hemera.DiskID, from hemera.F
 
 // Incomplete lists up to limit files with fewer pieces than their layout, by id after the given one. An empty list
 // is the end.
-func (n Pieces) Incomplete(ctx context.Context, from hemera.FileID, limit int) ([]hemera.Entry, error) {
+func (n *Pieces) Incomplete(ctx context.Context, from hemera.FileID, limit int) ([]hemera.Entry, error) {
 	return n.indexed(ctx, index{prefix: schema.TableKey(schema.TableIncomplete), holds: schema.Incomplete}, from, limit)
 }
 
@@ -219,12 +223,12 @@ const listMax = 10_000
 
 // indexed returns the entries that an index names, by id. The index and the entries are read one after the other:
 // entries that left the index meanwhile are skipped, but the answer is not empty while more follow.
-func (n Pieces) indexed(ctx context.Context, x index, from hemera.FileID, limit int) ([]hemera.Entry, error) {
+func (n *Pieces) indexed(ctx context.Context, x index, from hemera.FileID, limit int) ([]hemera.Entry, error) {
 	limit = min(limit, listMax)
 	for {
 		var ids []hemera.FileID // each once: a file may have several pieces on a disk
 		lo := binary.BigEndian.AppendUint64(slices.Clone(x.prefix), uint64(from)+1)
-		err := n.records.Engine().Scan(ctx, lo, schema.PrefixEnd(x.prefix), func(k, _ []byte) bool {
+		err := n.engine.records.Engine().Scan(ctx, lo, schema.PrefixEnd(x.prefix), func(k, _ []byte) bool {
 			id := hemera.FileID(schema.Uint64At(k, len(x.prefix)))
 			if len(ids) > 0 && ids[len(ids)-1] == id {
 				return true
@@ -247,11 +251,11 @@ func (n Pieces) indexed(ctx context.Context, x index, from hemera.FileID, limit 
 }
 
 // pick returns the entries with the ids for which holds is true, when all of them are durable.
-func (n Pieces) pick(ctx context.Context, ids []hemera.FileID, holds func(*hemera.Entry) bool) ([]hemera.Entry, error) {
+func (n *Pieces) pick(ctx context.Context, ids []hemera.FileID, holds func(*hemera.Entry) bool) ([]hemera.Entry, error) {
 	var out []hemera.Entry
 	for _, id := range ids {
 		var e *hemera.Entry
-		if _, err := n.look(ctx, func(t tx) (err error) {
+		if _, err := n.engine.look(ctx, func(t tx) (err error) {
 			e, err = t.ByID(id)
 			return err
 		}); err != nil {
@@ -261,12 +265,12 @@ func (n Pieces) pick(ctx context.Context, ids []hemera.FileID, holds func(*hemer
 			out = append(out, *e)
 		}
 	}
-	return out, n.records.Settle(ctx)
+	return out, n.engine.records.Settle(ctx)
 }
 
 // DiskUsage returns the exact number of pieces and bytes that the namespace has on a disk.
-func (n Pieces) DiskUsage(ctx context.Context, disk hemera.DiskID) (pieces, bytes int64, err error) {
-	err = n.view(ctx, func(t tx) error {
+func (n *Pieces) DiskUsage(ctx context.Context, disk hemera.DiskID) (pieces, bytes int64, err error) {
+	err = n.engine.view(ctx, func(t tx) error {
 		u, err := t.pieces().usage(disk)
 		pieces, bytes = u.Pieces, u.Bytes
 		return err
@@ -274,76 +278,9 @@ func (n Pieces) DiskUsage(ctx context.Context, disk hemera.DiskID) (pieces, byte
 	return pieces, bytes, err
 }
 
-// Unlinked lists up to limit pieces that the disk is to remove now: unlinked ones, and held ones whose time is
-// over. The list is durable, because a disk that removed a piece for a change that was lost would have lost a
-// file's piece.
-func (n Pieces) Unlinked(ctx context.Context, disk hemera.DiskID, limit int) ([]hemera.PieceID, error) {
-	var u schema.Usage
-	if err := n.view(ctx, func(t tx) (err error) { // nearly always there is nothing, and the cache says so
-		u, err = t.pieces().usage(disk)
-		return err
-	}); err != nil || u.Unlinked == 0 {
-		return nil, err
-	}
-	var out []hemera.PieceID
-	var err error
-	limit = min(limit, listMax)
-	if u.Unlinked > u.Held { // held ones are counted as unlinked, too
-		lo := schema.DiskKey(schema.TableUnlinked, disk)
-		err = n.records.Engine().Scan(ctx, lo, schema.PrefixEnd(lo), func(k, _ []byte) bool {
-			if len(out) >= limit || len(k) != 23 {
-				return false
-			}
-			out = append(out, schema.PieceIDOf(k))
-			return true
-		})
-	}
-	if u.Held > 0 && err == nil {
-		var due []hemera.PieceID
-		due, err = n.due(ctx, disk, limit-len(out))
-		out = append(out, due...)
-	}
-	if err != nil {
-		return nil, errs.Wrap(err, "namespace.Unlinked", "fs "+disk.String())
-	}
-	// A disk that removed a piece because of a change that was lost would have lost a file's piece.
-	return out, n.records.Settle(ctx)
-}
+// pieces is the index of pieces in the same transaction.
+func (t tx) pieces() pieceTx { return pieceTx(t) }
 
-// removedMax is the number of removed pieces that one batch drops.
-const removedMax = 1000
-
-// ConfirmRemoved drops pieces from the lists, held ones too, once the disk has removed them. Pieces that are on no
-// list are no error.
-func (n Pieces) ConfirmRemoved(ctx context.Context, disk hemera.DiskID, pieces []hemera.PieceID) error {
-	for chunk := range slices.Chunk(pieces, removedMax) {
-		err := n.update(ctx, func(t tx) error {
-			for _, p := range chunk {
-				if err := t.pieces().confirmRemoved(disk, p); err != nil {
-					return err
-				}
-			}
-			return nil
-		})
-		if err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// confirmRemoved drops the records of a piece that its disk has removed.
-func (t pieceTx) confirmRemoved(disk hemera.DiskID, p hemera.PieceID) error {
-	if there, err := t.isUnlinked(disk, p); err != nil || !there {
-		return err
-	}
-	h, err := t.held(disk, p)
-	switch {
-	case err != nil:
-		return err
-	case h != nil:
-		return t.release(disk, p, h)
-	}
-	t.Remove(schema.UnlinkedKey(disk, p))
-	return t.count(disk, schema.Usage{Unlinked: -1})
-}
+// SetHold sets how long replaced and removed content is held from now on, as Options.Hold does at the start. Content that
+// is held already is held no longer than that from now.
+func (n *Pieces) SetHold(hold time.Duration) { n.holds.set(hold) }

@@ -21,7 +21,12 @@ import (
 const parentsMode = 0o755
 
 // Writes begins and ends writes: from the open, which reserves an id or a generation, to the commit or the refusal.
-type Writes struct{ *base }
+type Writes struct {
+	engine  *engine
+	changes *changes
+	tree    *Tree        // makes directories on the way of an open
+	ended   *endedWrites // writes that are over, or barred
+}
 
 // Prepare checks that who may open as asked, makes missing parents if asked, and for writes reserves the file's id (a
 // new one, or the existing file's) and next generation. It writes nothing else. Exists (Exclusive), NotFound,
@@ -32,10 +37,10 @@ type Writes struct{ *base }
 //
 // A generation is a number from the same durable sequence as ids (the first of a file is 1): it is larger than every
 // generation the file had, and two writes never get the same one, whatever was restarted in between.
-func (n Writes) Prepare(ctx context.Context, who hemera.Identity, r hemera.OpenRequest) (Prepared, error) {
+func (n *Writes) Prepare(ctx context.Context, who hemera.Identity, r hemera.OpenRequest) (Prepared, error) {
 	var p Prepared
 	if r.Access == hemera.AccessRead {
-		err := n.view(ctx, func(t tx) (err error) {
+		err := n.engine.view(ctx, func(t tx) (err error) {
 			p, err = openTx(t).read(who, r)
 			return err
 		})
@@ -45,7 +50,7 @@ func (n Writes) Prepare(ctx context.Context, who hemera.Identity, r hemera.OpenR
 		return p, err
 	}
 	look := func() error {
-		return n.view(ctx, func(t tx) (err error) {
+		return n.engine.view(ctx, func(t tx) (err error) {
 			p, err = openTx(t).write(who, r)
 			return err
 		})
@@ -61,7 +66,7 @@ func (n Writes) Prepare(ctx context.Context, who hemera.Identity, r hemera.OpenR
 	if err != nil {
 		return Prepared{}, err
 	}
-	number, err := n.numbers.Take(ctx)
+	number, err := n.engine.numbers.Take(ctx)
 	if err != nil {
 		return Prepared{}, err
 	}
@@ -71,18 +76,18 @@ func (n Writes) Prepare(ctx context.Context, who hemera.Identity, r hemera.OpenR
 	}
 	// From now on the cache knows that nothing has this id, so its commit needs no reading.
 	p.ID, p.Gen = hemera.FileID(number), 1
-	n.records.MarkUnused(schema.IDKey(schema.TableLocation, p.ID))
+	n.engine.records.MarkUnused(schema.IDKey(schema.TableLocation, p.ID))
 	return p, nil
 }
 
 // makeAbove makes the directories above a file that is to be made. A path that ends in a slash names one of them: clients
 // that copy into a directory that is not there yet open it like that, and open the file in it when they are refused.
-func (n Writes) makeAbove(ctx context.Context, who hemera.Identity, path string) error {
+func (n *Writes) makeAbove(ctx context.Context, who hemera.Identity, path string) error {
 	if hemera.OfDirectory(path) {
-		_, err := Tree(n).Mkdir(ctx, who, path, parentsMode, true)
+		_, err := n.tree.Mkdir(ctx, who, path, parentsMode, true)
 		return err
 	}
-	return n.makeParents(ctx, who, path, parentsMode)
+	return n.tree.makeParents(ctx, who, path, parentsMode)
 }
 
 // openTx is an open within one transaction, which changes nothing.
@@ -170,12 +175,12 @@ func (t openTx) prepared(f found, uid uint32) Prepared {
 // PrepareBelow returns what Prepare would find for a new file of who's below the path: the directory, or the
 // nearest one above that exists, with its attributes and limits. It reserves nothing, and asks for no
 // more rights than to get there. NotDirectory, Denied.
-func (n Writes) PrepareBelow(ctx context.Context, who hemera.Identity, path string) (p Prepared, err error) {
+func (n *Writes) PrepareBelow(ctx context.Context, who hemera.Identity, path string) (p Prepared, err error) {
 	names, err := split("PrepareBelow", path)
 	if err != nil {
 		return p, err
 	}
-	err = n.view(ctx, func(t tx) error {
+	err = n.engine.view(ctx, func(t tx) error {
 		f, _, err := t.follow("PrepareBelow", who, path, names)
 		if err != nil {
 			return err
@@ -194,8 +199,8 @@ func (n Writes) PrepareBelow(ctx context.Context, who hemera.Identity, path stri
 // PrepareConversion returns what a new content of the file with the id begins with, and the file's path: the file with
 // the generation that a commit has to replace, the limits that hold for it, and a new generation. No identity is asked,
 // as the content stays the same. Conflict if the file is gone, or has another generation than gen.
-func (n Writes) PrepareConversion(ctx context.Context, id hemera.FileID, gen hemera.Generation) (p Prepared, path string, err error) {
-	err = n.view(ctx, func(t tx) error {
+func (n *Writes) PrepareConversion(ctx context.Context, id hemera.FileID, gen hemera.Generation) (p Prepared, path string, err error) {
+	err = n.engine.view(ctx, func(t tx) error {
 		e, err := t.ByID(id)
 		if err != nil {
 			return err
@@ -226,7 +231,7 @@ func (n Writes) PrepareConversion(ctx context.Context, id hemera.FileID, gen hem
 	}
 	// Larger than the generation of any write of the file that was opened before: such a write then loses to this one, or
 	// this one to it, but never both to each other.
-	number, err := n.numbers.Take(ctx)
+	number, err := n.engine.numbers.Take(ctx)
 	p.Gen = hemera.Generation(number)
 	return p, path, err
 }
@@ -238,4 +243,23 @@ func (t openTx) standing(f found, who hemera.Identity) ([]quota.Standing, error)
 		uid, gid = f.entry.UID, f.entry.GID
 	}
 	return tx(t).ledger().Standing(f.dirs, uid, gid)
+}
+
+// Prepared is what Prepare found. For a read, Entry is the file, and Parent is left out. For a write, Existing says whether
+// Entry is the file now; Parent is its directory with Attrs, the attributes in force there for
+// the file's owner: its own and those inherited from directories above (the nearest wins).
+type Prepared struct {
+	Entry    hemera.Entry      // the file now, if it exists
+	Existing bool              // a write replaces or changes Entry
+	Parent   hemera.Entry      // the directory of the file, without its tree totals
+	Mode     uint32            // of a new file, by the directory's policy
+	Attrs    policy.Attributes // in force for the file, or for a new one of the caller's
+	ID       hemera.FileID     // of the file: a new id, or that of Entry
+	Keeps    bool              // Entry is kept as it is, and a file with the new id takes its place
+	// Versioned says that it is kept as a version, so that both count in quotas.
+	Versioned bool
+	Gen       hemera.Generation // that the write will have; of a read that of Entry
+	// Quota is the limits that hold for the file and what is used of them; nil when there are none. What it says may
+	// not be durable yet.
+	Quota []quota.Standing
 }

@@ -11,11 +11,11 @@ import (
 func TestPublish(t *testing.T) {
 	n := fresh(t)
 	ctx := t.Context()
-	must[hemera.Entry](t)(n.Mkdir(ctx, alice(), "/a/d", 0o755, true))
+	must[hemera.Entry](t)(n.Tree.Mkdir(ctx, alice(), "/a/d", 0o755, true))
 	sum := must[hemera.Checksum](t)(hemera.ParseChecksum("adler32:01020304"))
 	c := prepare(t, n, alice(), "/a/part")
 	c.Size, c.Sums = 100, []hemera.Checksum{sum}
-	part := must[hemera.Entry](t)(n.Commit(ctx, c))
+	part := must[hemera.Entry](t)(n.Writes.Commit(ctx, c))
 	there := put(t, n, alice(), "/a/there", 7)
 	other := sum
 	other.Value[0]++
@@ -37,19 +37,19 @@ func TestPublish(t *testing.T) {
 	} {
 		p := whole
 		c.change(&p)
-		wantKind(t, what, n.Publish(ctx, c.who, p), c.kind)
+		wantKind(t, what, n.Tree.Publish(ctx, c.who, p), c.kind)
 	}
-	if e := must[hemera.Entry](t)(n.Stat(ctx, alice(), "/a/there")); e.ID != there.ID || e.Size != 7 {
+	if e := must[hemera.Entry](t)(n.Tree.Stat(ctx, alice(), "/a/there")); e.ID != there.ID || e.Size != 7 {
 		t.Errorf("a refused publication changed %+v", e)
 	}
 	for _, p := range []hemera.Publication{whole, {From: "/a/f", To: "/a/there", Size: 100, Replace: true}} {
-		if err := n.Publish(ctx, alice(), p); err != nil {
+		if err := n.Tree.Publish(ctx, alice(), p); err != nil {
 			t.Fatal(err)
 		}
-		if e := must[hemera.Entry](t)(n.Stat(ctx, alice(), p.To)); e.ID != part.ID {
+		if e := must[hemera.Entry](t)(n.Tree.Stat(ctx, alice(), p.To)); e.ID != part.ID {
 			t.Errorf("%s is %+v", p.To, e)
 		}
-		_, err := n.Stat(ctx, alice(), p.From)
+		_, err := n.Tree.Stat(ctx, alice(), p.From)
 		wantKind(t, "the old name", err, errs.NotFound)
 	}
 	checked(t, n)

@@ -22,14 +22,14 @@ var ample = hemera.QuotaAmount{Files: 1 << 40, Bytes: 1 << 50, Physical: 1 << 50
 
 func limit(t testing.TB, n *namespace.Namespace, path string, kind hemera.QuotaKind, id uint32, l hemera.QuotaAmount) {
 	t.Helper()
-	if err := n.SetQuota(t.Context(), system(), hemera.QuotaKey{Path: path, Kind: kind, ID: id}, l); err != nil {
+	if err := n.Quotas.SetQuota(t.Context(), system(), hemera.QuotaKey{Path: path, Kind: kind, ID: id}, l); err != nil {
 		t.Fatal(err)
 	}
 }
 
 func counted(t testing.TB, n *namespace.Namespace) {
 	t.Helper()
-	if err := n.CountQuotas(t.Context()); err != nil {
+	if err := n.Quotas.CountQuotas(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -37,7 +37,7 @@ func counted(t testing.TB, n *namespace.Namespace) {
 // used is what quota ls shows, as text in its order; without limits.
 func used(t testing.TB, n *namespace.Namespace, path string) (out []string) {
 	t.Helper()
-	for _, r := range must[[]hemera.QuotaRow](t)(n.Quotas(t.Context(), system(), path)) {
+	for _, r := range must[[]hemera.QuotaRow](t)(n.Quotas.Quotas(t.Context(), system(), path)) {
 		if r.Used != (hemera.QuotaAmount{}) {
 			out = append(out, fmt.Sprintf("%s %s %d: %d %d %d", r.Path, r.Kind, r.ID, r.Used.Files, r.Used.Bytes, r.Used.Physical))
 		}
@@ -57,8 +57,8 @@ func wantUsed(t testing.TB, n *namespace.Namespace, want ...string) {
 func people(t testing.TB, n *namespace.Namespace, paths ...string) {
 	t.Helper()
 	for _, p := range paths {
-		must[hemera.Entry](t)(n.Mkdir(t.Context(), system(), p, 0o777, true))
-		if err := n.SetMode(t.Context(), system(), p, 0o777); err != nil {
+		must[hemera.Entry](t)(n.Tree.Mkdir(t.Context(), system(), p, 0o777, true))
+		if err := n.Tree.SetMode(t.Context(), system(), p, 0o777); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -83,19 +83,19 @@ func TestQuotaFollowsEveryChange(t *testing.T) {
 	}{
 		{"a replacement, a new file", func() error { return nil },
 			[]string{"/exp project 0: 2 35 70", "/exp user 1000: 1 30 60", "/exp user 1001: 1 5 10", "/exp group 1000: 1 30 60", "/exp group 1001: 1 5 10"}},
-		{"a move in", func() error { return n.Rename(ctx, system(), "/other/g", "/exp/g") },
+		{"a move in", func() error { return n.Tree.Rename(ctx, system(), "/other/g", "/exp/g") },
 			[]string{"/exp project 0: 3 42 84", "/exp user 1000: 1 30 60", "/exp user 1001: 2 12 24", "/exp group 1000: 1 30 60", "/exp group 1001: 2 12 24"}},
-		{"a move over another's", func() error { return n.Rename(ctx, system(), "/exp/g", "/exp/a/old") },
+		{"a move over another's", func() error { return n.Tree.Rename(ctx, system(), "/exp/g", "/exp/a/old") },
 			[]string{"/exp project 0: 2 12 24", "/exp user 1001: 2 12 24", "/exp group 1001: 2 12 24"}},
-		{"a change of owner", func() error { return n.SetOwner(ctx, system(), "/exp/b/f", 1000, -1) },
+		{"a change of owner", func() error { return n.Tree.SetOwner(ctx, system(), "/exp/b/f", 1000, -1) },
 			[]string{"/exp project 0: 2 12 24", "/exp user 1000: 1 5 10", "/exp user 1001: 1 7 14", "/exp group 1001: 2 12 24"}},
-		{"a move out", func() error { return n.Rename(ctx, system(), "/exp/b/f", "/other/f") },
+		{"a move out", func() error { return n.Tree.Rename(ctx, system(), "/exp/b/f", "/other/f") },
 			[]string{"/exp project 0: 1 7 14", "/exp user 1001: 1 7 14", "/exp group 1001: 1 7 14"}},
 		{"a lost piece", func() error {
-			e := must[hemera.Entry](t)(n.Stat(ctx, system(), "/exp/a/old"))
-			return n.MovePieces(ctx, e.ID, e.Gen, e.Pieces[1:], nil)
+			e := must[hemera.Entry](t)(n.Tree.Stat(ctx, system(), "/exp/a/old"))
+			return n.Pieces.MovePieces(ctx, e.ID, e.Gen, e.Pieces[1:], nil)
 		}, []string{"/exp project 0: 1 7 7", "/exp user 1001: 1 7 7", "/exp group 1001: 1 7 7"}},
-		{"a removal", func() error { return n.Remove(ctx, system(), "/exp/a/old", 0) }, nil},
+		{"a removal", func() error { return n.Tree.Remove(ctx, system(), "/exp/a/old", 0) }, nil},
 	}
 	for _, s := range steps {
 		if err := s.do(); err != nil {
@@ -121,27 +121,27 @@ func TestNearestNodeCounts(t *testing.T) {
 	counted(t, n)
 	wantUsed(t, n, "/exp user 1000: 1 1 2", "/exp group 1000: 1 1 2", "/exp/in user 1000: 3 1110 2220", "/exp/in group 1000: 3 1110 2220")
 
-	err := n.Rename(ctx, system(), "/exp/in/side", "/exp/out/side")
+	err := n.Tree.Rename(ctx, system(), "/exp/in/side", "/exp/out/side")
 	wantKind(t, "moving a tree between nodes", err, errs.Unsupported)
-	if err := n.Rename(ctx, system(), "/exp/in/side", "/exp/in/aside"); err != nil {
+	if err := n.Tree.Rename(ctx, system(), "/exp/in/side", "/exp/in/aside"); err != nil {
 		t.Error("moving a tree within its node:", err)
 	}
-	if err := n.Rename(ctx, system(), "/exp/out", "/exp/in/out"); err != nil {
+	if err := n.Tree.Rename(ctx, system(), "/exp/out", "/exp/in/out"); err != nil {
 		t.Error("moving an empty tree:", err)
 	}
-	if err := n.Rename(ctx, system(), "/exp/in", "/in"); err != nil {
+	if err := n.Tree.Rename(ctx, system(), "/exp/in", "/in"); err != nil {
 		t.Error("moving a node:", err)
 	}
 	wantUsed(t, n, "/exp user 1000: 1 1 2", "/exp group 1000: 1 1 2", "/in user 1000: 3 1110 2220", "/in group 1000: 3 1110 2220")
-	if err := n.Rename(ctx, system(), "/in", "/exp/in"); err != nil {
+	if err := n.Tree.Rename(ctx, system(), "/in", "/exp/in"); err != nil {
 		t.Error("moving a node back:", err)
 	}
-	if err := n.RemoveQuota(ctx, system(), hemera.QuotaKey{Path: "/exp/in"}); err != nil {
+	if err := n.Quotas.RemoveQuota(ctx, system(), hemera.QuotaKey{Path: "/exp/in"}); err != nil {
 		t.Error(err)
 	}
 	counted(t, n)
 	wantUsed(t, n, "/exp user 1000: 4 1111 2222", "/exp group 1000: 4 1111 2222")
-	if e := must[hemera.Entry](t)(n.Stat(ctx, system(), "/exp/in")); e.Quota {
+	if e := must[hemera.Entry](t)(n.Tree.Stat(ctx, system(), "/exp/in")); e.Quota {
 		t.Error("a directory without limits is still a node")
 	}
 }
@@ -153,31 +153,31 @@ func TestQuotaRefusals(t *testing.T) {
 	key := func(path string, kind hemera.QuotaKind, id uint32) hemera.QuotaKey {
 		return hemera.QuotaKey{Path: path, Kind: kind, ID: id}
 	}
-	wantKind(t, "no limit", n.SetQuota(ctx, system(), key("/exp", hemera.QuotaUser, 1), hemera.QuotaAmount{}), errs.Invalid)
-	wantKind(t, "a negative limit", n.SetQuota(ctx, system(), key("/exp", hemera.QuotaUser, 1), hemera.QuotaAmount{Bytes: -2}), errs.Invalid)
-	wantKind(t, "no kind", n.SetQuota(ctx, system(), key("/exp", 0, 1), ample), errs.Invalid)
-	wantKind(t, "a file", n.SetQuota(ctx, system(), key("/out/f", hemera.QuotaUser, 1), ample), errs.NotDirectory)
-	wantKind(t, "nothing there", n.SetQuota(ctx, system(), key("/none", hemera.QuotaUser, 1), ample), errs.NotFound)
-	wantKind(t, "no node to end", n.RemoveQuota(ctx, system(), key("/exp", 0, 0)), errs.NotFound)
+	wantKind(t, "no limit", n.Quotas.SetQuota(ctx, system(), key("/exp", hemera.QuotaUser, 1), hemera.QuotaAmount{}), errs.Invalid)
+	wantKind(t, "a negative limit", n.Quotas.SetQuota(ctx, system(), key("/exp", hemera.QuotaUser, 1), hemera.QuotaAmount{Bytes: -2}), errs.Invalid)
+	wantKind(t, "no kind", n.Quotas.SetQuota(ctx, system(), key("/exp", 0, 1), ample), errs.Invalid)
+	wantKind(t, "a file", n.Quotas.SetQuota(ctx, system(), key("/out/f", hemera.QuotaUser, 1), ample), errs.NotDirectory)
+	wantKind(t, "nothing there", n.Quotas.SetQuota(ctx, system(), key("/none", hemera.QuotaUser, 1), ample), errs.NotFound)
+	wantKind(t, "no node to end", n.Quotas.RemoveQuota(ctx, system(), key("/exp", 0, 0)), errs.NotFound)
 
 	limit(t, n, "/exp/d", hemera.QuotaUser, hemera.QuotaDefault, hemera.QuotaAmount{Bytes: 100})
 	counted(t, n)
-	wantKind(t, "a limit nobody set", n.RemoveQuota(ctx, system(), key("/exp/d", hemera.QuotaUser, 1)), errs.NotFound)
-	wantKind(t, "removing a node", n.Remove(ctx, system(), "/exp/d", 0), errs.Denied)
-	if err := n.Rename(ctx, alice(), "/out/f", "/exp/d/f"); err != nil {
+	wantKind(t, "a limit nobody set", n.Quotas.RemoveQuota(ctx, system(), key("/exp/d", hemera.QuotaUser, 1)), errs.NotFound)
+	wantKind(t, "removing a node", n.Tree.Remove(ctx, system(), "/exp/d", 0), errs.Denied)
+	if err := n.Tree.Rename(ctx, alice(), "/out/f", "/exp/d/f"); err != nil {
 		t.Error("moving a file in:", err)
 	}
 	put(t, n, alice(), "/out/g", 60)
-	wantKind(t, "moving a file in above the limit", n.Rename(ctx, alice(), "/out/g", "/exp/d/g"), errs.OverQuota)
+	wantKind(t, "moving a file in above the limit", n.Tree.Rename(ctx, alice(), "/out/g", "/exp/d/g"), errs.OverQuota)
 	put(t, n, bob(), "/exp/d/b", 70)
-	wantKind(t, "giving a file away above the limit", n.SetOwner(ctx, system(), "/exp/d/b", 1000, -1), errs.OverQuota)
+	wantKind(t, "giving a file away above the limit", n.Tree.SetOwner(ctx, system(), "/exp/d/b", 1000, -1), errs.OverQuota)
 	limit(t, n, "/exp", hemera.QuotaProject, 0, hemera.QuotaAmount{Physical: 300})
 	people(t, n, "/out/tree")
 	put(t, n, alice(), "/out/tree/f", 30)
 	counted(t, n)
 	limit(t, n, "/out/tree", hemera.QuotaProject, 0, ample) // its realm moves with it
 	counted(t, n)
-	wantKind(t, "moving a tree into a full project", n.Rename(ctx, system(), "/out/tree", "/exp/tree"), errs.OverQuota)
+	wantKind(t, "moving a tree into a full project", n.Tree.Rename(ctx, system(), "/out/tree", "/exp/tree"), errs.OverQuota)
 	checked(t, n)
 }
 
@@ -187,7 +187,7 @@ func TestStandings(t *testing.T) {
 	people(t, n, "/exp/d")
 	open := func(who hemera.Identity, path string) (out []string) {
 		t.Helper()
-		p := must[namespace.Prepared](t)(n.Prepare(ctx, who, hemera.OpenRequest{Path: path, Access: hemera.AccessCreate, Mode: 0o644}))
+		p := must[namespace.Prepared](t)(n.Writes.Prepare(ctx, who, hemera.OpenRequest{Path: path, Access: hemera.AccessCreate, Mode: 0o644}))
 		for _, s := range p.Quota {
 			out = append(out, fmt.Sprintf("%s %s %d: %d of %d", s.Path, s.Kind, s.ID, s.Used.Bytes, s.Limits.Bytes))
 		}
@@ -285,29 +285,29 @@ func countWithCut(t *testing.T, at int) (batches int) {
 			switch r.IntN(4) {
 			case 0:
 				anyone := hemera.Identity{Name: "anyone", UID: uint32(1000 + r.IntN(3)), GID: 1000, Admin: true}
-				pr, err := n.Prepare(t.Context(), anyone, hemera.OpenRequest{Path: p, Access: hemera.AccessCreate, Mode: 0o644})
+				pr, err := n.Writes.Prepare(t.Context(), anyone, hemera.OpenRequest{Path: p, Access: hemera.AccessCreate, Mode: 0o644})
 				if err != nil { // the directory may have moved, the power be out
 					continue
 				}
 				c := commitOf(pr, p, anyone)
 				c.Size = int64(r.IntN(1000))
-				_, _ = n.Commit(t.Context(), c)
+				_, _ = n.Writes.Commit(t.Context(), c)
 			case 1:
-				_ = n.Remove(t.Context(), system(), p, hemera.KindFile)
+				_ = n.Tree.Remove(t.Context(), system(), p, hemera.KindFile)
 			case 2:
-				_ = n.Rename(t.Context(), system(), p, q)
+				_ = n.Tree.Rename(t.Context(), system(), p, q)
 			case 3:
-				_ = n.SetOwner(t.Context(), system(), p, int64(1000+r.IntN(3)), int64(1000+r.IntN(3)))
+				_ = n.Tree.SetOwner(t.Context(), system(), p, int64(1000+r.IntN(3)), int64(1000+r.IntN(3)))
 			}
 		}
 	}
 	// Three rounds: a node below one, that one ends, a node that moves while it is counted.
 	rounds := []func(){
 		func() { limit(t, n, "/a/b", hemera.QuotaUser, 1, ample) },
-		func() { _ = n.RemoveQuota(t.Context(), system(), hemera.QuotaKey{Path: "/a"}) },
+		func() { _ = n.Quotas.RemoveQuota(t.Context(), system(), hemera.QuotaKey{Path: "/a"}) },
 		func() { limit(t, n, "/a/b/c", hemera.QuotaGroup, 2, ample) },
 		func() { limit(t, n, "/a", hemera.QuotaGroup, 2, ample) },
-		func() { _ = n.RemoveQuota(t.Context(), system(), hemera.QuotaKey{Path: "/a/b"}) },
+		func() { _ = n.Quotas.RemoveQuota(t.Context(), system(), hemera.QuotaKey{Path: "/a/b"}) },
 	}
 	s.left = 1 << 40
 	total := 0
@@ -317,7 +317,7 @@ func countWithCut(t *testing.T, at int) (batches int) {
 		if i == 2 {
 			during = func() {
 				stir()
-				if err := n.Rename(t.Context(), system(), "/a/b/c", "/z/c"); !errors.Is(err, errs.Unsupported) && !errors.Is(err, errs.Unavailable) {
+				if err := n.Tree.Rename(t.Context(), system(), "/a/b/c", "/z/c"); !errors.Is(err, errs.Unsupported) && !errors.Is(err, errs.Unavailable) {
 					t.Errorf("moving a node that is counted: %v", err)
 				}
 				stir()
@@ -329,7 +329,7 @@ func countWithCut(t *testing.T, at int) (batches int) {
 			start = 1 << 40
 		}
 		s.left = start
-		err := n.CountQuotas(t.Context())
+		err := n.Quotas.CountQuotas(t.Context())
 		total += start - s.left
 		if err != nil { // the manager dies, and the next one goes on
 			s.left, s.during = 1<<40, nil
@@ -340,7 +340,7 @@ func countWithCut(t *testing.T, at int) (batches int) {
 		}
 		s.left, s.during = 1<<40, nil
 		if i == 2 {
-			if err := n.Rename(t.Context(), system(), "/a/b/c", "/z/c"); err != nil {
+			if err := n.Tree.Rename(t.Context(), system(), "/a/b/c", "/z/c"); err != nil {
 				t.Error("moving a node that was counted:", err)
 			}
 		}
@@ -367,7 +367,7 @@ func recounted(t *testing.T, n *namespace.Namespace) []string {
 	var walk func(path, node string)
 	walk = func(path, node string) {
 		var below []hemera.Entry
-		if err := n.List(t.Context(), system(), max(path, "/"), func(e hemera.Entry) error { below = append(below, e); return nil }); err != nil {
+		if err := n.Tree.List(t.Context(), system(), max(path, "/"), func(e hemera.Entry) error { below = append(below, e); return nil }); err != nil {
 			t.Fatal(err)
 		}
 		for _, e := range below {
@@ -414,7 +414,7 @@ func TestManyAccounts(t *testing.T) {
 	if got := used(t, n, ""); len(got) != 701 || !slices.Equal(got, want) {
 		t.Errorf("%d rows, recounted %d", len(got), len(want))
 	}
-	if err := n.RemoveQuota(ctx, system(), hemera.QuotaKey{Path: "/d/e"}); err != nil {
+	if err := n.Quotas.RemoveQuota(ctx, system(), hemera.QuotaKey{Path: "/d/e"}); err != nil {
 		t.Fatal(err)
 	}
 	counted(t, n)

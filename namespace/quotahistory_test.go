@@ -74,7 +74,7 @@ func (o oracle) uncertain(paths ...string) bool {
 func (h *history) rename(p, q string) {
 	h.t.Helper()
 	keeps := h.keep(q)
-	err := h.m.n.Rename(h.t.Context(), system(), p, q)
+	err := h.m.n.Tree.Rename(h.t.Context(), system(), p, q)
 	if errors.Is(err, errs.Unsupported) && h.o.uncertain(p, q) {
 		if k := maps.Clone(h.o).rename(p, q); k != ok || h.o[p].kind != hemera.KindDirectory || len(h.o.children(p)) == 0 && len(h.o[p].limits) == 0 && !h.o[p].stale {
 			h.t.Errorf("rename %s %s: %v, oracle says %v", p, q, err, k)
@@ -90,7 +90,7 @@ func (h *history) rename(p, q string) {
 func (h *history) remove(p string, kind hemera.EntryKind) {
 	h.t.Helper()
 	keeps := h.keep(p)
-	err := h.m.n.Remove(h.t.Context(), system(), p, kind)
+	err := h.m.n.Tree.Remove(h.t.Context(), system(), p, kind)
 	n := h.o[p]
 	if n != nil && n.stale && len(n.limits) == 0 && errors.Is(err, errs.Denied) {
 		return
@@ -114,7 +114,7 @@ func (h *history) chown(p string) {
 	if k == ok && gid >= 0 {
 		n.gid = uint32(gid)
 	}
-	h.expect("chown "+p, h.m.n.SetOwner(h.t.Context(), system(), p, uid, gid), k)
+	h.expect("chown "+p, h.m.n.Tree.SetOwner(h.t.Context(), system(), p, uid, gid), k)
 }
 
 // quota sets a limit, or removes all of a directory.
@@ -123,7 +123,7 @@ func (h *history) quota(p string) {
 	ctx, tree := h.t.Context(), h.m.n
 	n, k := h.o.find(p)
 	if h.r.IntN(2) == 0 {
-		err := tree.RemoveQuota(ctx, system(), hemera.QuotaKey{Path: p})
+		err := tree.Quotas.RemoveQuota(ctx, system(), hemera.QuotaKey{Path: p})
 		switch {
 		case k == ok && n.stale && err == nil:
 		case k == ok && n.kind == hemera.KindFile:
@@ -152,7 +152,7 @@ func (h *history) quota(p string) {
 		}
 		n.limits[name], n.stale = true, true
 	}
-	h.expect("quota set "+p, tree.SetQuota(ctx, system(), key, ample), k)
+	h.expect("quota set "+p, tree.Quotas.SetQuota(ctx, system(), key, ample), k)
 }
 
 // settle has all nodes counted; from then on the oracle knows them.
@@ -177,7 +177,7 @@ func (m *machine) count(n *namespace.Namespace) {
 	ctx, cancel := context.WithCancel(m.t.Context())
 	m.counter.cancel = cancel
 	m.counter.wg.Go(func() {
-		if err := n.CountQuotas(ctx); err != nil && ctx.Err() == nil {
+		if err := n.Quotas.CountQuotas(ctx); err != nil && ctx.Err() == nil {
 			m.t.Error(err)
 		}
 	})

@@ -76,7 +76,7 @@ func (h *tight) begin() {
 	t, n := h.t, h.n
 	people(t, n, "/p/a", "/p/b", "/q/c", "/out/d", "/out/s")
 	for _, dir := range []string{"/p", "/q", "/out"} {
-		good(t, n.SetXattr(t.Context(), system(), dir, "sys.versioning", []byte("4"), false))
+		good(t, n.Tree.SetXattr(t.Context(), system(), dir, "sys.versioning", []byte("4"), false))
 	}
 	setRule(t, n, "/p", "30d")
 	setRule(t, n, "/q", "30d")
@@ -91,7 +91,7 @@ func (h *tight) begin() {
 // rows are the limits and what is used of them.
 func (h *tight) rows() map[hemera.QuotaKey]hemera.QuotaRow {
 	out := map[hemera.QuotaKey]hemera.QuotaRow{}
-	for _, r := range must[[]hemera.QuotaRow](h.t)(h.n.Quotas(h.t.Context(), system(), "")) {
+	for _, r := range must[[]hemera.QuotaRow](h.t)(h.n.Quotas.Quotas(h.t.Context(), system(), "")) {
 		out[r.QuotaKey] = r
 	}
 	return out
@@ -105,7 +105,7 @@ func (h *tight) path() string {
 // above is the directory that s is in.
 func (h *tight) above() string {
 	for _, dir := range []string{"/p", "/p/a", "/q", "/out", "/out/d"} {
-		if _, err := h.n.Stat(h.t.Context(), system(), dir+"/s"); err == nil {
+		if _, err := h.n.Tree.Stat(h.t.Context(), system(), dir+"/s"); err == nil {
 			return dir
 		}
 	}
@@ -117,20 +117,20 @@ func (h *tight) above() string {
 func (h *tight) restoreVersion(p string) (what string, err error) {
 	dir, _ := recycle.VersionDir(path.Base(p))
 	var names []string
-	err = h.n.List(h.t.Context(), system(), path.Join(path.Dir(p), dir), func(e hemera.Entry) error { names = append(names, e.Name); return nil })
+	err = h.n.Tree.List(h.t.Context(), system(), path.Join(path.Dir(p), dir), func(e hemera.Entry) error { names = append(names, e.Name); return nil })
 	if err != nil || len(names) == 0 {
 		return "no version of " + p, err
 	}
-	return "restore a version of " + p, h.n.RestoreVersion(h.t.Context(), system(), p, names[h.r.IntN(len(names))])
+	return "restore a version of " + p, h.n.Bins.RestoreVersion(h.t.Context(), system(), p, names[h.r.IntN(len(names))])
 }
 
 // convert gives a file another number of copies. Nobody has claimed room for that.
 func (h *tight) convert(p string) (what string, err error) {
-	e, err := h.n.Stat(h.t.Context(), system(), p)
+	e, err := h.n.Tree.Stat(h.t.Context(), system(), p)
 	if err != nil || e.IsDir() {
 		return "nothing to convert", err
 	}
-	prep, _, err := h.n.PrepareConversion(h.t.Context(), e.ID, e.Gen)
+	prep, _, err := h.n.Writes.PrepareConversion(h.t.Context(), e.ID, e.Gen)
 	if err != nil {
 		return "convert " + p, err
 	}
@@ -141,7 +141,7 @@ func (h *tight) convert(p string) (what string, err error) {
 		c.Pieces = append(c.Pieces, hemera.Piece{Index: i, Disk: hemera.DiskID(1 + i)})
 	}
 	c.ReleaseClaim = func(limits []quota.Standing) ([]quota.Standing, *accounts.Promise) { return limits, nil }
-	_, err = h.n.Commit(h.t.Context(), c)
+	_, err = h.n.Writes.Commit(h.t.Context(), c)
 	return fmt.Sprint("convert ", p, " to ", c.Layout), err
 }
 
@@ -153,7 +153,7 @@ func (h *tight) change() (what string, err error) {
 	case 0, 1, 2:
 		who := []hemera.Identity{alice(), bob()}[h.r.IntN(2)]
 		who.Admin = true // any may replace any file
-		prep, err := n.Prepare(ctx, who, hemera.OpenRequest{Path: p, Access: hemera.AccessCreate, Mode: 0o666})
+		prep, err := n.Writes.Prepare(ctx, who, hemera.OpenRequest{Path: p, Access: hemera.AccessCreate, Mode: 0o666})
 		if err != nil {
 			return "open " + p, err
 		}
@@ -162,31 +162,31 @@ func (h *tight) change() (what string, err error) {
 		c.ReleaseClaim = func(limits []quota.Standing) ([]quota.Standing, *accounts.Promise) {
 			return limits, &accounts.Promise{}
 		}
-		_, err = n.Commit(ctx, c)
+		_, err = n.Writes.Commit(ctx, c)
 		return fmt.Sprint("write ", p, " ", c.Size), err
 	case 3, 4:
-		return "rename " + p + " " + q, n.Rename(ctx, system(), p, q)
+		return "rename " + p + " " + q, n.Tree.Rename(ctx, system(), p, q)
 	case 5:
-		return "remove " + p, n.Remove(ctx, system(), p, 0)
+		return "remove " + p, n.Tree.Remove(ctx, system(), p, 0)
 	case 6:
 		uid := int64(1000 + h.r.IntN(2))
-		return fmt.Sprint("chown ", p, " ", uid), n.SetOwner(ctx, system(), p, uid, uid)
+		return fmt.Sprint("chown ", p, " ", uid), n.Tree.SetOwner(ctx, system(), p, uid, uid)
 	case 7:
 		return h.restoreVersion(p)
 	case 8, 9:
 		return h.convert(p)
 	case 10:
 		from, to := h.above()+"/s", []string{"/p", "/p/a", "/q", "/out", "/out/d"}[h.r.IntN(5)]+"/s"
-		return "move " + from + " to " + to, n.Rename(ctx, system(), from, to)
+		return "move " + from + " to " + to, n.Tree.Rename(ctx, system(), from, to)
 	}
 	var ids []hemera.FileID
-	good(h.t, n.ListRecycled(ctx, system(), hemera.RecycleQuery{All: true}, func(r hemera.Recycled) error {
+	good(h.t, n.Bins.ListRecycled(ctx, system(), hemera.RecycleQuery{All: true}, func(r hemera.Recycled) error {
 		ids = append(ids, r.Entry.ID)
 		return nil
 	}))
 	if len(ids) == 0 {
 		return "nothing to restore", nil
 	}
-	_, err = n.Restore(ctx, system(), hemera.RestoreRequest{ID: ids[h.r.IntN(len(ids))], To: q})
+	_, err = n.Bins.Restore(ctx, system(), hemera.RestoreRequest{ID: ids[h.r.IntN(len(ids))], To: q})
 	return "restore to " + q, err
 }

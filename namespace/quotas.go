@@ -15,11 +15,15 @@ import (
 // QuotaAdmin keeps what users, groups and projects may use, and do; it implements hemera.QuotaAdmin. The manager enforces
 // limits when it opens files, with Prepared.Quota, and a commit of more than was promised then is refused if it exceeds
 // one. Renames and changes of owner enforce them themselves: OverQuota.
-type QuotaAdmin struct{ *base }
+type QuotaAdmin struct {
+	engine  *engine
+	counter *accounts.Counter
+	claims  *claims // of writes under way; changes read them
+}
 
 // SetQuota implements hemera.QuotaAdmin. Users' and groups' usage is known when the counter has
 // counted what is there already.
-func (n QuotaAdmin) SetQuota(ctx context.Context, who hemera.Identity, key hemera.QuotaKey, limits hemera.QuotaAmount) error {
+func (n *QuotaAdmin) SetQuota(ctx context.Context, who hemera.Identity, key hemera.QuotaKey, limits hemera.QuotaAmount) error {
 	if err := checkQuotaKey("SetQuota", key); err != nil {
 		return err
 	}
@@ -29,7 +33,7 @@ func (n QuotaAdmin) SetQuota(ctx context.Context, who hemera.Identity, key hemer
 		}
 	}
 	defer n.counter.Wake()
-	return n.update(ctx, func(t tx) error {
+	return n.engine.update(ctx, func(t tx) error {
 		dir, node, err := t.quotaNode("SetQuota", who, key.Path)
 		if err != nil {
 			return err
@@ -83,7 +87,7 @@ const limitsAtOnce = 256
 
 // RemoveQuota implements hemera.QuotaAdmin. Without a kind all limits of the directory are removed, in changes of
 // a bounded size: if one fails, calling it again goes on.
-func (n QuotaAdmin) RemoveQuota(ctx context.Context, who hemera.Identity, key hemera.QuotaKey) error {
+func (n *QuotaAdmin) RemoveQuota(ctx context.Context, who hemera.Identity, key hemera.QuotaKey) error {
 	if key.Kind != 0 {
 		if err := checkQuotaKey("RemoveQuota", key); err != nil {
 			return err
@@ -91,7 +95,7 @@ func (n QuotaAdmin) RemoveQuota(ctx context.Context, who hemera.Identity, key he
 		return n.removeLimits(ctx, who, key.Path, []hemera.QuotaKey{key})
 	}
 	var dir hemera.FileID
-	err := n.view(ctx, func(t tx) error {
+	err := n.engine.view(ctx, func(t tx) error {
 		e, _, err := t.quotaNode("RemoveQuota", who, key.Path)
 		if err == nil && !e.Quota {
 			err = refuse(errs.NotFound, "RemoveQuota", key.Path, "the directory is not a quota node")
@@ -103,7 +107,7 @@ func (n QuotaAdmin) RemoveQuota(ctx context.Context, who hemera.Identity, key he
 	})
 	keys := []hemera.QuotaKey{{Kind: hemera.QuotaProject}}
 	for err == nil {
-		found, listErr := accounts.LimitKeys(ctx, n.records.Engine(), dir, limitsAtOnce)
+		found, listErr := accounts.LimitKeys(ctx, n.engine.records.Engine(), dir, limitsAtOnce)
 		if listErr != nil {
 			return listErr
 		}
@@ -120,9 +124,9 @@ func (n QuotaAdmin) RemoveQuota(ctx context.Context, who hemera.Identity, key he
 }
 
 // removeLimits removes limits of one node. A single limit with a path must be there; of several, some may be missing.
-func (n QuotaAdmin) removeLimits(ctx context.Context, who hemera.Identity, path string, keys []hemera.QuotaKey) error {
+func (n *QuotaAdmin) removeLimits(ctx context.Context, who hemera.Identity, path string, keys []hemera.QuotaKey) error {
 	defer n.counter.Wake()
-	return n.update(ctx, func(t tx) error {
+	return n.engine.update(ctx, func(t tx) error {
 		dir, node, err := t.quotaNode("RemoveQuota", who, path)
 		if err != nil {
 			return err
@@ -146,22 +150,12 @@ func (n QuotaAdmin) removeLimits(ctx context.Context, who hemera.Identity, path 
 	})
 }
 
-// refuseQuotaNode refuses to remove a directory that has limits: they would be gone unseen, with whatever
-// they were to protect.
-func refuseQuotaNode(op, path string, e *hemera.Entry) error {
-	if !e.Quota {
-		return nil
-	}
-	return errs.New(errs.Denied, "namespace."+op, path, "the directory is a quota node").
-		WithRemedy("remove its limits first: `hemera quota rmnode -p " + path + "`")
-}
-
 // Quotas implements hemera.QuotaAdmin: the limits and usage that matter at the path, or of all quota nodes if the
 // path is empty. All rows are of one snapshot.
-func (n QuotaAdmin) Quotas(ctx context.Context, who hemera.Identity, path string) ([]hemera.QuotaRow, error) {
+func (n *QuotaAdmin) Quotas(ctx context.Context, who hemera.Identity, path string) ([]hemera.QuotaRow, error) {
 	var dirs []hemera.FileID // empty: all
 	if path != "" {
-		err := n.view(ctx, func(t tx) error {
+		err := n.engine.view(ctx, func(t tx) error {
 			f, err := t.existing("Quotas", who, path)
 			if err != nil {
 				return err
@@ -178,7 +172,7 @@ func (n QuotaAdmin) Quotas(ctx context.Context, who hemera.Identity, path string
 			return nil, err
 		}
 	}
-	snap, err := n.records.Engine().Snapshot(ctx)
+	snap, err := n.engine.records.Engine().Snapshot(ctx)
 	if err != nil {
 		return nil, errs.Wrap(err, "namespace.Quotas", path)
 	}
@@ -189,18 +183,18 @@ func (n QuotaAdmin) Quotas(ctx context.Context, who hemera.Identity, path string
 	if err != nil {
 		return nil, errs.Wrap(err, "namespace.Quotas", path)
 	}
-	return rows, n.records.Settle(ctx)
+	return rows, n.engine.records.Settle(ctx)
 }
 
 // RunQuotas counts what is below new quota nodes, until ctx ends. It is called once.
-func (n QuotaAdmin) RunQuotas(ctx context.Context) error { return n.counter.Run(ctx) }
+func (n *QuotaAdmin) RunQuotas(ctx context.Context) error { return n.counter.Run(ctx) }
 
 // CountQuotas counts what is below new quota nodes, and returns when nothing is left to do.
-func (n QuotaAdmin) CountQuotas(ctx context.Context) error { return n.counter.CountAll(ctx) }
+func (n *QuotaAdmin) CountQuotas(ctx context.Context) error { return n.counter.CountAll(ctx) }
 
 // UseClaims tells the namespace what writes under way have claimed of limits. All changes leave that to them. Hold, which may be nil,
 // hears what a change takes that claimed nothing before. Both are called within changes, so they must not block. UseClaims is called
 // before the first change.
-func (n QuotaAdmin) UseClaims(of accounts.Claims, hold accounts.Hold) {
-	n.claims.Store(&claimsInUse{of, hold})
+func (n *QuotaAdmin) UseClaims(of accounts.Claims, hold accounts.Hold) {
+	n.claims.use(of, hold)
 }

@@ -1,7 +1,6 @@
 package namespace
 
 import (
-	"cmp"
 	"fmt"
 	"strconv"
 	"strings"
@@ -82,7 +81,7 @@ func (t binTx) binOf(dirs []*hemera.Entry, e *hemera.Entry) (bin, bool) {
 	if e.IsDir() {
 		return bin{}, false
 	}
-	text := ruleOfSpace(t.base, e.Space)
+	text := t.memory.spaces.rule(e.Space)
 	// The view that the rule comes from is the newest; a change of it holds from the next removal on.
 	rule, err := recycle.Parse(text)
 	return bin{name: "s" + e.Space, of: e.Space, space: true, rule: text}, err == nil && rule.On()
@@ -92,14 +91,6 @@ func (t binTx) binOf(dirs []*hemera.Entry, e *hemera.Entry) (bin, bool) {
 // admin lets entries be kept: else a user would have as much room as the disks have.
 func mayKeep(s policy.Setting, dirs []*hemera.Entry) bool {
 	return s.By.Admin || string(s.Value) == recycle.Off || !accounts.Limited(dirs)
-}
-
-// ruleOfSpace returns the rule of a space, off if it has none.
-func ruleOfSpace(n *base, space string) string {
-	if rules := n.spaceRules.Load(); rules != nil {
-		return cmp.Or((*rules)(space), recycle.Off)
-	}
-	return recycle.Off
 }
 
 // pathBelow returns the path of the last of dirs below the first, "" for the first itself.
@@ -213,3 +204,6 @@ func binLabel(dir *hemera.Entry) string {
 	}
 	return string(dir.Xattrs[attrRecycledPath])
 }
+
+// bins is the recycle bins in the same transaction.
+func (t tx) bins() binTx { return binTx(t) }

@@ -18,7 +18,7 @@ import (
 // binned is what a user sees in recycle bins, as "path size", in the order of the list.
 func binned(t testing.TB, n *namespace.Namespace, who hemera.Identity, below string) (out []string) {
 	t.Helper()
-	err := n.ListRecycled(t.Context(), who, hemera.RecycleQuery{All: true, Below: below}, func(r hemera.Recycled) error {
+	err := n.Bins.ListRecycled(t.Context(), who, hemera.RecycleQuery{All: true, Below: below}, func(r hemera.Recycled) error {
 		out = append(out, fmt.Sprint(r.Path, " ", r.Entry.Size))
 		return nil
 	})
@@ -38,7 +38,7 @@ func wantBinned(t testing.TB, n *namespace.Namespace, who hemera.Identity, want 
 
 func setRule(t testing.TB, n *namespace.Namespace, path, rule string) {
 	t.Helper()
-	if err := n.SetXattr(t.Context(), system(), path, "sys.recycle", []byte(rule), false); err != nil {
+	if err := n.Tree.SetXattr(t.Context(), system(), path, "sys.recycle", []byte(rule), false); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -52,7 +52,7 @@ func good(t testing.TB, err error) {
 
 func restoreAt(t testing.TB, n *namespace.Namespace, who hemera.Identity, id hemera.FileID, to string) error {
 	t.Helper()
-	_, err := n.Restore(t.Context(), who, hemera.RestoreRequest{ID: id, To: to})
+	_, err := n.Bins.Restore(t.Context(), who, hemera.RestoreRequest{ID: id, To: to})
 	return err
 }
 
@@ -63,36 +63,36 @@ func TestRemovedFilesAreKept(t *testing.T) {
 	setRule(t, n, "/exp", "30d")
 	setRule(t, n, "/exp/scratch", "off")
 	f := put(t, n, alice(), "/exp/sub/f", 100)
-	good(t, n.SetXattr(ctx, alice(), "/exp/sub/f", "user.note", []byte("mine"), false))
+	good(t, n.Tree.SetXattr(ctx, alice(), "/exp/sub/f", "user.note", []byte("mine"), false))
 	for _, p := range []string{"/exp/scratch/f", "/other/f"} {
 		put(t, n, alice(), p, 7)
-		good(t, n.Remove(ctx, alice(), p, 0))
+		good(t, n.Tree.Remove(ctx, alice(), p, 0))
 	}
 	put(t, n, bob(), "/exp/sub/g", 5)
-	must[hemera.Entry](t)(n.Mkdir(ctx, bob(), "/exp/sub/dir", 0o711, false))
-	before := n.Stats().Unlinked
-	good(t, n.Remove(ctx, system(), "/exp/sub/f", 0))
-	good(t, n.Remove(ctx, bob(), "/exp/sub/g", 0))
-	good(t, n.Remove(ctx, bob(), "/exp/sub/dir", 0))
+	must[hemera.Entry](t)(n.Tree.Mkdir(ctx, bob(), "/exp/sub/dir", 0o711, false))
+	before := n.Inspection.Stats().Unlinked
+	good(t, n.Tree.Remove(ctx, system(), "/exp/sub/f", 0))
+	good(t, n.Tree.Remove(ctx, bob(), "/exp/sub/g", 0))
+	good(t, n.Tree.Remove(ctx, bob(), "/exp/sub/dir", 0))
 	wantBinned(t, n, alice(), "/exp/sub/f 100")
 	wantBinned(t, n, bob(), "/exp/sub/g 5", "/exp/sub/dir 0")
 	wantBinned(t, n, system(), "/exp/sub/f 100", "/exp/sub/g 5", "/exp/sub/dir 0")
 	if got := binned(t, n, system(), "/exp/su"); got != nil {
 		t.Errorf("below a name that is only the beginning: %q", got)
 	}
-	if s := n.Stats(); s.Unlinked != before || s.Totals.Files != 0 || s.Recycled.Files != 2 || s.Recycled.Bytes != 105 || s.Recycled.Physical != 210 {
+	if s := n.Inspection.Stats(); s.Unlinked != before || s.Totals.Files != 0 || s.Recycled.Files != 2 || s.Recycled.Bytes != 105 || s.Recycled.Physical != 210 {
 		t.Errorf("%+v", s)
 	}
-	e, path, err := n.Resolve(ctx, f.ID)
+	e, path, err := n.Inspection.Resolve(ctx, f.ID)
 	if err != nil || e.Gen != f.Gen || !slices.Equal(e.Pieces, f.Pieces) || path[0] == '/' {
 		t.Errorf("%+v at %q, %v", e, path, err)
 	}
 	// Its pieces go on to be moved and repaired.
-	good(t, n.MovePieces(ctx, f.ID, f.Gen, f.Pieces[1:], []hemera.Piece{{Index: 1, Disk: 9}}))
+	good(t, n.Pieces.MovePieces(ctx, f.ID, f.Gen, f.Pieces[1:], []hemera.Piece{{Index: 1, Disk: 9}}))
 	wantKind(t, "another's", restoreAt(t, n, bob(), f.ID, ""), errs.NotFound)
-	wantKind(t, "another's", n.Purge(ctx, bob(), f.ID), errs.NotFound)
-	wantKind(t, "by its name", n.Remove(ctx, system(), path, 0), errs.Invalid)
-	wantKind(t, "a user's erasing", n.Erase(ctx, alice(), "/exp/sub", 0), errs.Denied)
+	wantKind(t, "another's", n.Bins.Purge(ctx, bob(), f.ID), errs.NotFound)
+	wantKind(t, "by its name", n.Tree.Remove(ctx, system(), path, 0), errs.Invalid)
+	wantKind(t, "a user's erasing", n.Bins.Erase(ctx, alice(), "/exp/sub", 0), errs.Denied)
 	put(t, n, bob(), "/exp/sub/f", 1)
 	wantKind(t, "a taken name", restoreAt(t, n, alice(), f.ID, ""), errs.Exists)
 	missing := restoreAt(t, n, alice(), f.ID, "/exp/gone/f")
@@ -101,22 +101,22 @@ func TestRemovedFilesAreKept(t *testing.T) {
 		t.Errorf("without a directory: %q", remedy)
 	}
 	wantKind(t, "without the right", restoreAt(t, n, alice(), f.ID, "/exp/f\x01"), errs.Invalid)
-	good(t, n.SetMode(ctx, system(), "/other", 0o755))
+	good(t, n.Tree.SetMode(ctx, system(), "/other", 0o755))
 	wantKind(t, "without the right", restoreAt(t, n, alice(), f.ID, "/other/f"), errs.Denied)
-	at, err := n.Restore(ctx, alice(), hemera.RestoreRequest{ID: f.ID, To: "/exp/new/way/f", Parents: true})
+	at, err := n.Bins.Restore(ctx, alice(), hemera.RestoreRequest{ID: f.ID, To: "/exp/new/way/f", Parents: true})
 	if err != nil || at != "/exp/new/way/f" {
 		t.Fatal(at, err)
 	}
-	e = must[hemera.Entry](t)(n.Stat(ctx, alice(), at))
+	e = must[hemera.Entry](t)(n.Tree.Stat(ctx, alice(), at))
 	if e.ID != f.ID || e.Gen != f.Gen || len(e.Xattrs) != 1 || string(e.Xattrs["user.note"]) != "mine" || e.Mode != f.Mode || !e.Mtime.Equal(f.Mtime) || e.Pieces[1].Disk != 9 {
 		t.Errorf("restored as %+v", e)
 	}
 	wantKind(t, "twice", restoreAt(t, n, alice(), f.ID, "/exp/again"), errs.NotFound)
-	wantKind(t, "of the living", n.Purge(ctx, system(), f.ID), errs.NotFound)
-	good(t, n.Erase(ctx, system(), at, 0))
+	wantKind(t, "of the living", n.Bins.Purge(ctx, system(), f.ID), errs.NotFound)
+	good(t, n.Bins.Erase(ctx, system(), at, 0))
 	wantBinned(t, n, alice())
-	if n.Stats().Unlinked != before+3 { // one of them since the move
-		t.Errorf("%d pieces are to be removed", n.Stats().Unlinked-before)
+	if n.Inspection.Stats().Unlinked != before+3 { // one of them since the move
+		t.Errorf("%d pieces are to be removed", n.Inspection.Stats().Unlinked-before)
 	}
 }
 
@@ -131,17 +131,17 @@ func TestAPurgedFileDoesNotComeBack(t *testing.T) {
 	if c.Replaces != old.ID {
 		t.Fatalf("%+v", c)
 	}
-	must[hemera.Entry](t)(n.Commit(ctx, c))
+	must[hemera.Entry](t)(n.Writes.Commit(ctx, c))
 	good(t, restoreAt(t, n, alice(), old.ID, "/exp/back"))
-	good(t, n.Remove(ctx, alice(), "/exp/f", 0))
-	good(t, n.Purge(ctx, alice(), c.ID))
+	good(t, n.Tree.Remove(ctx, alice(), "/exp/f", 0))
+	good(t, n.Bins.Purge(ctx, alice(), c.ID))
 	for _, disk := range []hemera.DiskID{1, 2} {
-		pieces := must[[]hemera.PieceID](t)(n.Unlinked(ctx, disk, 10))
-		good(t, n.ConfirmRemoved(ctx, disk, pieces))
+		pieces := must[[]hemera.PieceID](t)(n.Pieces.Unlinked(ctx, disk, 10))
+		good(t, n.Pieces.ConfirmRemoved(ctx, disk, pieces))
 	}
-	_, err := n.Commit(ctx, c)
+	_, err := n.Writes.Commit(ctx, c)
 	wantKind(t, "a late commit of what was purged", err, errs.Conflict)
-	if e := must[hemera.Entry](t)(n.Stat(ctx, alice(), "/exp/back")); e.ID != old.ID {
+	if e := must[hemera.Entry](t)(n.Tree.Stat(ctx, alice(), "/exp/back")); e.ID != old.ID {
 		t.Errorf("in the place of the restored file is %+v", e)
 	}
 	wantBinned(t, n, alice())
@@ -153,8 +153,8 @@ func TestReplacedContentIsKept(t *testing.T) {
 	n, ctx := fresh(t), t.Context()
 	people(t, n, "/exp")
 	old := put(t, n, alice(), "/exp/f", 100)
-	good(t, n.SetXattr(ctx, alice(), "/exp/f", "user.note", []byte("mine"), false))
-	good(t, n.SetMode(ctx, alice(), "/exp/f", 0o666))
+	good(t, n.Tree.SetXattr(ctx, alice(), "/exp/f", "user.note", []byte("mine"), false))
+	good(t, n.Tree.SetMode(ctx, alice(), "/exp/f", 0o666))
 	before := prepare(t, n, alice(), "/exp/f") // opened before the rule was set
 	setRule(t, n, "/exp", "30d")
 	c := prepare(t, n, bob(), "/exp/f")
@@ -163,45 +163,45 @@ func TestReplacedContentIsKept(t *testing.T) {
 		t.Fatalf("%+v", c)
 	}
 	late := prepare(t, n, bob(), "/exp/f")
-	fresh := must[hemera.Entry](t)(n.Commit(ctx, c))
-	if again := must[hemera.Entry](t)(n.Commit(ctx, c)); again.ID != c.ID { // the answer was lost
+	fresh := must[hemera.Entry](t)(n.Writes.Commit(ctx, c))
+	if again := must[hemera.Entry](t)(n.Writes.Commit(ctx, c)); again.ID != c.ID { // the answer was lost
 		t.Errorf("%+v", again)
 	}
 	if fresh.ID != c.ID || fresh.UID != 1000 || fresh.Mode != 0o666 || string(fresh.Xattrs["user.note"]) != "mine" || fresh.Size != 30 {
 		t.Errorf("the name has %+v now", fresh)
 	}
 	wantBinned(t, n, alice(), "/exp/f 100")
-	_, err := n.Commit(ctx, late)
+	_, err := n.Writes.Commit(ctx, late)
 	wantKind(t, "the loser of two writers", err, errs.Conflict)
-	_, err = n.Commit(ctx, before)
+	_, err = n.Writes.Commit(ctx, before)
 	wantKind(t, "a write of the file that is in the bin", err, errs.Conflict)
 	put(t, n, bob(), "/exp/g", 5)
-	good(t, n.Rename(ctx, system(), "/exp/g", "/exp/f"))
+	good(t, n.Tree.Rename(ctx, system(), "/exp/g", "/exp/f"))
 	wantBinned(t, n, alice(), "/exp/f 100", "/exp/f 30")
-	if e := must[hemera.Entry](t)(n.Stat(ctx, alice(), "/exp/f")); e.UID != bob().UID || len(e.Xattrs) != 0 {
+	if e := must[hemera.Entry](t)(n.Tree.Stat(ctx, alice(), "/exp/f")); e.UID != bob().UID || len(e.Xattrs) != 0 {
 		t.Errorf("a rename takes its own along: %+v", e)
 	}
 	// An update keeps nothing: it is the same file.
-	u, err := n.Prepare(ctx, bob(), hemera.OpenRequest{Path: "/exp/f", Access: hemera.AccessUpdate})
+	u, err := n.Writes.Prepare(ctx, bob(), hemera.OpenRequest{Path: "/exp/f", Access: hemera.AccessUpdate})
 	if err != nil || u.Keeps {
 		t.Fatalf("%+v, %v", u, err)
 	}
-	must[hemera.Entry](t)(n.Commit(ctx, commitOf(u, "/exp/f", bob())))
+	must[hemera.Entry](t)(n.Writes.Commit(ctx, commitOf(u, "/exp/f", bob())))
 	wantBinned(t, n, bob())
 	// The file was renamed while it was written: the new content follows it.
 	c = prepare(t, n, bob(), "/exp/f")
-	good(t, n.Rename(ctx, bob(), "/exp/f", "/exp/h"))
-	if e := must[hemera.Entry](t)(n.Commit(ctx, c)); e.Name != "h" {
+	good(t, n.Tree.Rename(ctx, bob(), "/exp/f", "/exp/h"))
+	if e := must[hemera.Entry](t)(n.Writes.Commit(ctx, c)); e.Name != "h" {
 		t.Errorf("%+v", e)
 	}
 	// It was removed: the write has lost, and with it whatever would bring it back.
 	c = prepare(t, n, bob(), "/exp/h")
-	good(t, n.Remove(ctx, bob(), "/exp/h", 0))
-	_, err = n.Commit(ctx, c)
+	good(t, n.Tree.Remove(ctx, bob(), "/exp/h", 0))
+	_, err = n.Writes.Commit(ctx, c)
 	wantKind(t, "a write of a removed file", err, errs.Conflict)
 	c = prepare(t, n, bob(), "/exp/new")
-	good(t, n.Erase(ctx, system(), "/exp", 0))
-	_, err = n.Commit(ctx, c)
+	good(t, n.Bins.Erase(ctx, system(), "/exp", 0))
+	_, err = n.Writes.Commit(ctx, c)
 	wantKind(t, "a write in a removed directory", err, errs.Conflict)
 	checked(t, n)
 }
@@ -217,20 +217,20 @@ func TestForcedWritesOfKeptFiles(t *testing.T) {
 		for i := range writes {
 			writes[i].Force, writes[i].Size = true, int64(i)
 		}
-		must[hemera.Entry](t)(n.Commit(ctx, writes[first]))
-		_, err := n.Commit(ctx, writes[1-first])
+		must[hemera.Entry](t)(n.Writes.Commit(ctx, writes[first]))
+		_, err := n.Writes.Commit(ctx, writes[1-first])
 		if first == 0 {
 			good(t, err)
 		} else {
 			wantKind(t, "the one that was opened first", err, errs.Conflict)
 		}
-		if e := must[hemera.Entry](t)(n.Stat(ctx, alice(), "/exp/f")); e.Size != 1 {
+		if e := must[hemera.Entry](t)(n.Tree.Stat(ctx, alice(), "/exp/f")); e.Size != 1 {
 			t.Errorf("%+v", e)
 		}
-		good(t, n.Remove(ctx, alice(), "/exp/f", 0))
+		good(t, n.Tree.Remove(ctx, alice(), "/exp/f", 0))
 		late := writes[1]
 		late.ID, late.Gen = 0, 0
-		_, err = n.Commit(ctx, late)
+		_, err = n.Writes.Commit(ctx, late)
 		wantKind(t, "a write that is none", err, errs.Invalid)
 		checked(t, n)
 	}
@@ -242,15 +242,15 @@ func TestRemovedDirectoryTakesNoFiles(t *testing.T) {
 	people(t, n, "/exp/d")
 	setRule(t, n, "/exp", "1d")
 	c := prepare(t, n, alice(), "/exp/d/f")
-	d := must[hemera.Entry](t)(n.Stat(ctx, system(), "/exp/d"))
-	good(t, n.Remove(ctx, system(), "/exp/d", 0))
-	_, err := n.Commit(ctx, c)
+	d := must[hemera.Entry](t)(n.Tree.Stat(ctx, system(), "/exp/d"))
+	good(t, n.Tree.Remove(ctx, system(), "/exp/d", 0))
+	_, err := n.Writes.Commit(ctx, c)
 	wantKind(t, "a file of it", err, errs.Conflict)
 	good(t, restoreAt(t, n, system(), d.ID, ""))
-	_, err = n.Commit(ctx, c)
+	_, err = n.Writes.Commit(ctx, c)
 	wantKind(t, "what was refused", err, errs.Conflict)
 	limit(t, n, "/exp/d", hemera.QuotaProject, 0, ample)
-	wantKind(t, "a quota node", n.Remove(ctx, system(), "/exp/d", 0), errs.Denied)
+	wantKind(t, "a quota node", n.Tree.Remove(ctx, system(), "/exp/d", 0), errs.Denied)
 	checked(t, n)
 }
 
@@ -264,12 +264,12 @@ func TestBinsAndQuotas(t *testing.T) {
 	counted(t, n)
 	f := put(t, n, alice(), "/exp/a/f", 80)
 	wantUsed(t, n, "/exp project 0: 1 80 160", "/exp user 1000: 1 80 160", "/exp group 1000: 1 80 160")
-	good(t, n.Remove(ctx, alice(), "/exp/a/f", 0))
+	good(t, n.Tree.Remove(ctx, alice(), "/exp/a/f", 0))
 	wantUsed(t, n)
 	put(t, n, alice(), "/exp/a/f", 50)
 	c := prepare(t, n, alice(), "/exp/a/f")
 	c.Size = 60
-	must[hemera.Entry](t)(n.Commit(ctx, c))
+	must[hemera.Entry](t)(n.Writes.Commit(ctx, c))
 	wantUsed(t, n, "/exp project 0: 1 60 120", "/exp user 1000: 1 60 120", "/exp group 1000: 1 60 120")
 	over := restoreAt(t, n, alice(), f.ID, "/exp/a/g")
 	wantKind(t, "beyond the limit", over, errs.OverQuota)
@@ -279,7 +279,7 @@ func TestBinsAndQuotas(t *testing.T) {
 			t.Errorf("no %q in %v", part, over)
 		}
 	}
-	good(t, n.Remove(ctx, alice(), "/exp/a/f", 0))
+	good(t, n.Tree.Remove(ctx, alice(), "/exp/a/f", 0))
 	good(t, restoreAt(t, n, alice(), f.ID, "/exp/a/g"))
 	wantUsed(t, n, "/exp project 0: 1 80 160", "/exp user 1000: 1 80 160", "/exp group 1000: 1 80 160")
 }
@@ -288,7 +288,7 @@ func TestBinsAndQuotas(t *testing.T) {
 func TestSpaceRules(t *testing.T) {
 	n, ctx := fresh(t), t.Context()
 	rule := "1d"
-	n.UseSpaceRules(func(space string) string {
+	n.Bins.UseSpaceRules(func(space string) string {
 		if space == "default" {
 			return rule
 		}
@@ -298,18 +298,18 @@ func TestSpaceRules(t *testing.T) {
 	setRule(t, n, "/b", "off")
 	for _, p := range []string{"/a/f", "/b/f"} {
 		put(t, n, alice(), p, 3)
-		good(t, n.Remove(ctx, alice(), p, 0))
+		good(t, n.Tree.Remove(ctx, alice(), p, 0))
 	}
-	good(t, n.Remove(ctx, system(), "/a/d", 0))
+	good(t, n.Tree.Remove(ctx, system(), "/a/d", 0))
 	wantBinned(t, n, system(), "/a/f 3")
-	bins := must[[]hemera.Bin](t)(n.ListBins(ctx, system()))
+	bins := must[[]hemera.Bin](t)(n.Bins.ListBins(ctx, system()))
 	if len(bins) != 1 || bins[0].Of != "space default" || bins[0].Rule != "1d" || bins[0].Tree.Files != 1 || bins[0].Tree.Dirs != 0 || bins[0].Owners != 1 || bins[0].Oldest.IsZero() {
 		t.Errorf("%+v", bins)
 	}
-	_, err := n.ListBins(ctx, alice())
+	_, err := n.Bins.ListBins(ctx, alice())
 	wantKind(t, "a user's look", err, errs.Denied)
 	rule = "" // what is there goes on under the last rule
-	if bins := must[[]hemera.Bin](t)(n.ListBins(ctx, system())); bins[0].Rule != "1d" {
+	if bins := must[[]hemera.Bin](t)(n.Bins.ListBins(ctx, system())); bins[0].Rule != "1d" {
 		t.Errorf("%+v", bins)
 	}
 }
@@ -332,7 +332,7 @@ func TestBinsAreBounded(t *testing.T) {
 		setRule(t, n, "/big", "100d,2K")
 		expire := func() (sum int) {
 			for {
-				purged := must[int](t)(n.Expire(ctx, step))
+				purged := must[int](t)(n.Bins.Expire(ctx, step))
 				if sum += purged; purged < step {
 					return sum
 				}
@@ -343,7 +343,7 @@ func TestBinsAreBounded(t *testing.T) {
 			for _, dir := range []string{"/exp", "/big"} {
 				p := fmt.Sprint(dir, "/", i)
 				put(t, n, who, p, 300) // 600 on disks
-				good(t, n.Remove(ctx, who, p, 0))
+				good(t, n.Tree.Remove(ctx, who, p, 0))
 			}
 			pass(time.Hour)
 		}
@@ -358,7 +358,7 @@ func TestBinsAreBounded(t *testing.T) {
 		}
 		wantBinned(t, n, alice(), "/exp/4 300", "/exp/6 300", "/big/6 300")
 		setRule(t, n, "/exp", "1h") // it holds for what is there
-		good(t, n.Erase(ctx, system(), "/big", 0))
+		good(t, n.Bins.Erase(ctx, system(), "/big", 0))
 		if purged := expire(); purged != 4 {
 			t.Errorf("%d were purged under the new rule", purged)
 		}
@@ -368,7 +368,7 @@ func TestBinsAreBounded(t *testing.T) {
 		}
 		expire()
 		expire()
-		if s := n.Stats(); s.Recycled != (hemera.TreeTotals{}) || len(must[[]hemera.Bin](t)(n.ListBins(ctx, system()))) != 0 {
+		if s := n.Inspection.Stats(); s.Recycled != (hemera.TreeTotals{}) || len(must[[]hemera.Bin](t)(n.Bins.ListBins(ctx, system()))) != 0 {
 			t.Errorf("left are %+v", s.Recycled)
 		}
 		checked(t, n)
@@ -385,7 +385,7 @@ func TestBinsBesideEachOther(t *testing.T) {
 	var wg, background sync.WaitGroup
 	background.Go(func() {
 		for ctx.Err() == nil {
-			if _, err := n.Expire(ctx, 10); err != nil && ctx.Err() == nil {
+			if _, err := n.Bins.Expire(ctx, 10); err != nil && ctx.Err() == nil {
 				t.Error(err)
 				return
 			}
@@ -396,19 +396,19 @@ func TestBinsBesideEachOther(t *testing.T) {
 			for i := range 100 {
 				who := hemera.Identity{Name: "u", UID: uint32(g*1000 + i%3), GID: 1, Admin: true}
 				p := fmt.Sprintf("/exp/%d", i%5)
-				pr, err := n.Prepare(ctx, who, hemera.OpenRequest{Path: p, Access: hemera.AccessCreate, Mode: 0o644, Force: true})
+				pr, err := n.Writes.Prepare(ctx, who, hemera.OpenRequest{Path: p, Access: hemera.AccessCreate, Mode: 0o644, Force: true})
 				if err != nil {
 					t.Error(err)
 					return
 				}
 				c := commitOf(pr, p, who)
 				c.Size, c.Force = 100, true
-				e, err := n.Commit(ctx, c)
+				e, err := n.Writes.Commit(ctx, c)
 				if err == nil {
-					err = n.Remove(ctx, who, p, 0)
+					err = n.Tree.Remove(ctx, who, p, 0)
 				}
 				if err == nil {
-					_, err = n.Restore(ctx, who, hemera.RestoreRequest{ID: e.ID, To: fmt.Sprintf("/exp/%d.%d", g, i)})
+					_, err = n.Bins.Restore(ctx, who, hemera.RestoreRequest{ID: e.ID, To: fmt.Sprintf("/exp/%d.%d", g, i)})
 				}
 				switch errs.KindOf(err) {
 				case errs.Conflict, errs.NotFound, errs.Exists:
@@ -442,17 +442,17 @@ func TestCheckOfBins(t *testing.T) {
 			people(t, n, "/exp")
 			setRule(t, n, "/exp", "1d")
 			f := put(t, n, alice(), "/exp/f", 10)
-			good(t, n.Remove(t.Context(), alice(), "/exp/f", 0))
+			good(t, n.Tree.Remove(t.Context(), alice(), "/exp/f", 0))
 			checked(t, n)
 			at := func(id hemera.FileID) hemera.Entry {
-				e, _, err := n.Resolve(t.Context(), id)
+				e, _, err := n.Inspection.Resolve(t.Context(), id)
 				good(t, err)
 				return e
 			}
 			owner := at(at(f.ID).Parent)
 			bin := at(owner.Parent)
 			plant(t, s, []change{damage(at(bin.Parent), bin, owner)})
-			if problems := must[[]string](t)(open(t, s, namespace.Options{}).Check(t.Context())); len(problems) == 0 {
+			if problems := must[[]string](t)(open(t, s, namespace.Options{}).Inspection.Check(t.Context())); len(problems) == 0 {
 				t.Error("nothing was found")
 			}
 		})
@@ -464,23 +464,23 @@ func TestCheckOfBins(t *testing.T) {
 func TestABinThatAUserSwitchesOnTakesNoRoomBesideQuotas(t *testing.T) {
 	n, ctx := fresh(t), t.Context()
 	people(t, n, "/p/mine")
-	good(t, n.SetOwner(ctx, system(), "/p/mine", 1000, 1000))
-	good(t, n.SetXattr(ctx, alice(), "/p/mine", "sys.recycle", []byte("30d"), false))
+	good(t, n.Tree.SetOwner(ctx, system(), "/p/mine", 1000, 1000))
+	good(t, n.Tree.SetXattr(ctx, alice(), "/p/mine", "sys.recycle", []byte("30d"), false))
 	put(t, n, alice(), "/p/mine/f", 9)
-	good(t, n.Remove(ctx, alice(), "/p/mine/f", 0))
+	good(t, n.Tree.Remove(ctx, alice(), "/p/mine/f", 0))
 	wantBinned(t, n, alice(), "/p/mine/f 9")
 	limit(t, n, "/p", hemera.QuotaUser, 1000, hemera.QuotaAmount{Bytes: 10})
 	counted(t, n)
 	for range 5 {
 		put(t, n, alice(), "/p/mine/g", 9)
-		good(t, n.Remove(ctx, alice(), "/p/mine/g", 0))
+		good(t, n.Tree.Remove(ctx, alice(), "/p/mine/g", 0))
 	}
 	wantBinned(t, n, alice(), "/p/mine/f 9")
-	wantKind(t, "a bin below limits", n.SetXattr(ctx, alice(), "/p/mine", "sys.recycle", []byte("60d"), false), errs.Denied)
-	good(t, n.SetXattr(ctx, alice(), "/p/mine", "sys.recycle", []byte("off"), false))
-	good(t, n.SetXattr(ctx, system(), "/p/mine", "sys.recycle", []byte("30d"), false))
+	wantKind(t, "a bin below limits", n.Tree.SetXattr(ctx, alice(), "/p/mine", "sys.recycle", []byte("60d"), false), errs.Denied)
+	good(t, n.Tree.SetXattr(ctx, alice(), "/p/mine", "sys.recycle", []byte("off"), false))
+	good(t, n.Tree.SetXattr(ctx, system(), "/p/mine", "sys.recycle", []byte("30d"), false))
 	put(t, n, alice(), "/p/mine/h", 9)
-	good(t, n.Remove(ctx, alice(), "/p/mine/h", 0))
+	good(t, n.Tree.Remove(ctx, alice(), "/p/mine/h", 0))
 	wantBinned(t, n, alice(), "/p/mine/f 9", "/p/mine/h 9")
 	checked(t, n)
 }

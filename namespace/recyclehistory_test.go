@@ -19,7 +19,7 @@ func (h *history) keep(p string) func(changed bool) bool {
 	if was == nil || p == "/" || h.o.way(p) != ok || !h.o.recycles(p) {
 		return func(bool) bool { return false }
 	}
-	e := must[hemera.Entry](h.t)(h.m.n.Stat(h.t.Context(), system(), p))
+	e := must[hemera.Entry](h.t)(h.m.n.Tree.Stat(h.t.Context(), system(), p))
 	old := *was
 	old.id, old.xattrs = e.ID, maps.Clone(was.xattrs)
 	return func(changed bool) bool {
@@ -49,7 +49,7 @@ func (h *history) rule(p string) {
 		n.xattrs = make(map[string]string)
 	}
 	n.xattrs["sys.recycle"] = value
-	h.expect("setxattr "+p, h.m.n.SetXattr(h.t.Context(), system(), p, "sys.recycle", []byte(value), false), ok)
+	h.expect("setxattr "+p, h.m.n.Tree.SetXattr(h.t.Context(), system(), p, "sys.recycle", []byte(value), false), ok)
 }
 
 // any returns an id that is in a bin, or 0.
@@ -86,7 +86,7 @@ func (h *history) restore(p string) {
 			want = errs.Exists
 		}
 	}
-	at, err := h.m.n.Restore(h.t.Context(), system(), r)
+	at, err := h.m.n.Bins.Restore(h.t.Context(), system(), r)
 	h.expect("restore "+to, err, want)
 	if want != ok {
 		return
@@ -104,7 +104,7 @@ func (h *history) purge() {
 	if _, there := h.bins[id]; !there {
 		want = errs.NotFound
 	}
-	h.expect("purge", h.m.n.Purge(h.t.Context(), system(), id), want)
+	h.expect("purge", h.m.n.Bins.Purge(h.t.Context(), system(), id), want)
 	delete(h.bins, id)
 }
 
@@ -115,14 +115,14 @@ func (h *history) erase(p string) {
 	if n == nil || len(n.limits) > 0 || n.stale {
 		return
 	}
-	h.expect("erase "+p, h.m.n.Erase(h.t.Context(), system(), p, 0), h.o.remove(p, 0))
+	h.expect("erase "+p, h.m.n.Bins.Erase(h.t.Context(), system(), p, 0), h.o.remove(p, 0))
 }
 
 // verifyBins compares what is recycled, and the totals of all bins.
 func (h *history) verifyBins() {
 	h.t.Helper()
 	left := maps.Clone(h.bins)
-	err := h.m.n.ListRecycled(h.t.Context(), system(), hemera.RecycleQuery{All: true}, func(r hemera.Recycled) error {
+	err := h.m.n.Bins.ListRecycled(h.t.Context(), system(), hemera.RecycleQuery{All: true}, func(r hemera.Recycled) error {
 		want, there := left[r.Entry.ID]
 		delete(left, r.Entry.ID)
 		if !there {
@@ -143,7 +143,7 @@ func (h *history) verifyBins() {
 			bytes += n.size
 		}
 	}
-	if got := h.m.n.Stats().Recycled; got.Files != files || got.Bytes != bytes {
+	if got := h.m.n.Inspection.Stats().Recycled; got.Files != files || got.Bytes != bytes {
 		h.t.Errorf("bins have %+v, oracle has %d files of %d bytes", got, files, bytes)
 	}
 }

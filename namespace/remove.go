@@ -2,10 +2,7 @@ package namespace
 
 import (
 	"context"
-	"errors"
 
-	"hemera/namespace/accounts"
-	"hemera/namespace/schema"
 	"hemera/rules/access"
 	"hemera/words/errs"
 	"hemera/words/hemera"
@@ -18,25 +15,16 @@ import (
 // Remove implements hemera.Names: it removes a file, or an empty directory that has no limits. It moves to the recycle bin
 // that is for it, else a file's pieces become unlinked in the same batch. kind, if not 0, is what the entry must be.
 // NotFound, NotEmpty, IsDirectory, NotDirectory, Denied.
-func (n Tree) Remove(ctx context.Context, who hemera.Identity, path string, kind hemera.EntryKind) error {
+func (n *Tree) Remove(ctx context.Context, who hemera.Identity, path string, kind hemera.EntryKind) error {
 	return n.remove(ctx, who, path, kind, tx.retire)
 }
 
-// Erase implements hemera.RecycleBin: it is Remove for good. Denied unless who is an admin.
-func (n Tree) Erase(ctx context.Context, who hemera.Identity, path string, kind hemera.EntryKind) error {
-	if !who.Admin {
-		return refuse(errs.Denied, "Erase", path, "only admins remove past the recycle bin").
-			WithRemedy("remove it, and then purge it: `hemera recycle purge`")
-	}
-	return n.remove(ctx, who, path, kind, tx.erase)
-}
-
 // remove finds the entry, and has out take it out of the tree.
-func (n Tree) remove(ctx context.Context, who hemera.Identity, path string, kind hemera.EntryKind, out func(t tx, op, path, who string, f found) error) error {
-	if err := n.warm(ctx, who, path); err != nil {
+func (n *Tree) remove(ctx context.Context, who hemera.Identity, path string, kind hemera.EntryKind, out func(t tx, op, path, who string, f found) error) error {
+	if err := n.engine.warm(ctx, who, path); err != nil {
 		return err
 	}
-	return updateMaking(ctx, n.base, func(t tx) error {
+	return n.changes.run(ctx, func(t tx) error {
 		f, err := t.existing("Remove", who, path)
 		if err != nil {
 			return err
@@ -57,90 +45,24 @@ func (n Tree) remove(ctx context.Context, who hemera.Identity, path string, kind
 	})
 }
 
-// retire takes the found entry out of the tree: to the recycle bin that is for it, else for good. A directory must be
-// empty, and have no limits. who is the user that removes or replaces it.
-func (t tx) retire(op, path, who string, f found) error {
-	b, ok := t.bins().binOf(f.dirs, f.entry)
-	if !ok {
-		return t.erase(op, path, who, f)
-	}
-	if err := t.checkEmpty(op, path, f.entry); err != nil {
-		return err
-	}
-	if err := versionTx(t).retire(b, who, f); err != nil {
-		return err
-	}
-	return t.bins().recycle(b, who, path, f)
-}
-
-// erase takes the found entry out of the tree for good, and a file's versions with it.
-func (t tx) erase(op, path, who string, f found) error {
-	if err := versionTx(t).retire(trash(), who, f); err != nil {
-		return err
-	}
-	return t.unlink(op, path, f)
-}
-
-// checkEmpty refuses to remove a directory with entries or limits; a file passes.
-func (t tx) checkEmpty(op, path string, e *hemera.Entry) error {
-	if !e.IsDir() {
-		return nil
-	}
-	// The totals are exact, so nothing has to be listed to know that a directory is empty.
-	s, err := t.Directory(e.ID)
-	if err != nil {
-		return err
-	}
-	if s.Tree != (hemera.TreeTotals{}) {
-		return refuse(errs.NotEmpty, op, path, "the directory still has entries")
-	}
-	return refuseQuotaNode(op, path, e)
-}
-
-// unlink takes the found entry out of the tree for good, with everything that follows from it. A directory must be empty.
-func (t tx) unlink(op, path string, f found) error {
-	e := f.entry
-	if err := t.checkEmpty(op, path, e); err != nil {
-		return err
-	}
-	delta, err := t.Weight(e)
-	if err != nil {
-		return err
-	}
-	if e.IsDir() {
-		t.Remove(schema.IDKey(schema.TableDirectory, e.ID))
-	} else {
-		if err := errors.Join(t.pieces().replace(e), t.tapes().Bury(e, path, "removed"), t.ledger().Charge(f.dirs, e, nil)); err != nil {
-			return err
-		}
-		t.writes().addTombstone(e)
-	}
-	if schema.Incomplete(e) {
-		t.Remove(schema.IDKey(schema.TableIncomplete, e.ID))
-	}
-	t.Remove(schema.EntryKey(e.Parent, e.Name))
-	t.Remove(schema.IDKey(schema.TableLocation, e.ID))
-	return t.Relist(f.dirs, delta.Negate())
-}
-
 // Rename implements hemera.Names. A file at the target is replaced; a directory there is not. What is below a
 // directory moves with it, and nothing below is looked at: the cost is that of the depth, not of the tree.
-func (n Tree) Rename(ctx context.Context, who hemera.Identity, from, to string) error {
-	if err := n.warm(ctx, who, from, to); err != nil {
+func (n *Tree) Rename(ctx context.Context, who hemera.Identity, from, to string) error {
+	if err := n.engine.warm(ctx, who, from, to); err != nil {
 		return err
 	}
-	return updateMaking(ctx, n.base, func(t tx) error {
+	return n.changes.run(ctx, func(t tx) error {
 		return t.rename(who, from, to, func(found, found) error { return nil })
 	})
 }
 
 // Publish implements hemera.Names: a rename on conditions, in one change. A copy tool uses it to give a complete
 // file its name.
-func (n Tree) Publish(ctx context.Context, who hemera.Identity, p hemera.Publication) error {
-	if err := n.warm(ctx, who, p.From, p.To); err != nil {
+func (n *Tree) Publish(ctx context.Context, who hemera.Identity, p hemera.Publication) error {
+	if err := n.engine.warm(ctx, who, p.From, p.To); err != nil {
 		return err
 	}
-	return updateMaking(ctx, n.base, func(t tx) error {
+	return n.changes.run(ctx, func(t tx) error {
 		return t.rename(who, p.From, p.To, func(f, target found) error { return publishable(f, target, p) })
 	})
 }
@@ -266,54 +188,4 @@ func movable(f, target found, from, to string) error {
 		return refuse(errs.NotDirectory, "Rename", to, "a directory cannot replace a file")
 	}
 	return nil
-}
-
-// move gives the entry its new parent and name. depth is the number of directories above one another below it. The
-// totals of directories above both places stay as they are.
-func (t tx) move(f, target found, depth int64) error { return t.moveBy("Rename", f, target, depth) }
-
-// moveBy is move by an operation that is not a rename: what refuses it names the operation.
-func (t tx) moveBy(op string, f, target found, depth int64) error {
-	if err := t.ledger().ChargeMove(accounts.Move{Entry: f.entry, From: f.dirs, To: target.dirs, Op: op}); err != nil {
-		return err
-	}
-	return t.relocate(f, target, depth)
-}
-
-// above is the number of directories above both places.
-func above(a, b []*hemera.Entry) (same int) {
-	for same < len(a) && same < len(b) && a[same].ID == b[same].ID {
-		same++
-	}
-	return same
-}
-
-// relocate is move for what has been charged.
-func (t tx) relocate(f, target found, depth int64) error {
-	delta, err := t.Weight(f.entry)
-	if err != nil {
-		return err
-	}
-	same := above(f.dirs, target.dirs)
-	if err := t.Adjust(f.dirs[same:], delta.Negate()); err != nil {
-		return err
-	}
-	if err := t.Adjust(target.dirs[same:], delta); err != nil {
-		return err
-	}
-	if f.entry.IsDir() {
-		if err := t.Deepen(target.dirs, depth); err != nil {
-			return err
-		}
-	}
-	// The id stays, so open files, capabilities and pieces are not concerned.
-	e := *f.entry
-	t.Remove(schema.EntryKey(e.Parent, e.Name))
-	e.Parent, e.Name, e.Ctime = target.parent().ID, target.name, t.Now()
-	t.PutEntry(&e)
-	t.PutLocation(&e)
-	if err := t.Touch(f.parent().ID); err != nil {
-		return err
-	}
-	return t.Touch(e.Parent)
 }

@@ -3,7 +3,6 @@ package namespace
 import (
 	"context"
 
-	"hemera/namespace/record"
 	"hemera/namespace/schema"
 	"hemera/rules/access"
 	"hemera/words/errs"
@@ -18,15 +17,15 @@ import (
 // RenameWrite makes the commit of a new file that was begun use the last name of the path, which must be free and
 // in the file's directory. Of the commit, ID, Parent, Name as it is now, UID and GID are used. Conflict when the file is
 // committed, or refused for good, when Name or the directory is another's by now, or too many are renamed; Exists, Denied.
-func (n Writes) RenameWrite(ctx context.Context, who hemera.Identity, c Commit, path string) error {
-	if err := n.expire(ctx, schema.TableRenamed, &n.ended.renamed); err != nil {
+func (n *Writes) RenameWrite(ctx context.Context, who hemera.Identity, c Commit, path string) error {
+	if err := expire(ctx, n.engine, schema.TableRenamed, &n.ended.renamed); err != nil {
 		return err
 	}
 	if n.ended.renamed.full() {
 		return conflict(&c, "too many files that are being written have been renamed")
 	}
 	again := false // renamed before: the record is replaced, and counted already
-	err := n.update(ctx, func(t tx) (err error) {
+	err := n.engine.update(ctx, func(t tx) (err error) {
 		again, err = t.writes().rename(who, &c, path)
 		return err
 	})
@@ -87,32 +86,13 @@ func (t writeTx) checkPending(c *Commit) error {
 	return t.checkNotEnded(&Commit{ID: c.ID, Name: c.Name})
 }
 
-// renamedTo is the name that a write was given since it began; "" for none.
-func (t writeTx) renamedTo(number hemera.FileID) (string, error) {
-	name, err := record.GetUncached(t.Txn.Txn, schema.IDKey(schema.TableRenamed, number), schema.DecodeRenamed)
-	if err != nil || name == nil {
-		return "", err
-	}
-	return *name, nil
-}
-
-// forgetName forgets a name that a write was given, as the write is over.
-func (t writeTx) forgetName(number hemera.FileID) error {
-	name, err := t.renamedTo(number)
-	if err == nil && name != "" {
-		t.Remove(schema.IDKey(schema.TableRenamed, number))
-		t.base.ended.renamed.add(-1)
-	}
-	return err
-}
-
 // NameOf returns the name that the commit would give its file now.
-func (n Writes) NameOf(ctx context.Context, c Commit) (string, error) {
+func (n *Writes) NameOf(ctx context.Context, c Commit) (string, error) {
 	if c.BaseGen != 0 {
 		return c.Name, nil
 	}
 	k := schema.IDKey(schema.TableRenamed, c.ID)
-	raw, err := n.records.Engine().GetMany(ctx, [][]byte{k})
+	raw, err := n.engine.records.Engine().GetMany(ctx, [][]byte{k})
 	if err != nil {
 		return "", errs.Wrap(err, "namespace.NameOf", c.Name)
 	}
@@ -124,5 +104,5 @@ func (n Writes) NameOf(ctx context.Context, c Commit) (string, error) {
 		}
 		name = *renamed
 	}
-	return name, n.records.Settle(ctx)
+	return name, n.engine.records.Settle(ctx)
 }

@@ -7,10 +7,8 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
-	"hemera/namespace/record"
 	"hemera/namespace/schema"
 	"hemera/platform/kv"
 	"hemera/words/errs"
@@ -72,9 +70,6 @@ func Describe(ctx context.Context, r kv.Reader) (Summary, error) {
 // since 1970 times this. No manager hands out as many for long, so all ids from before that time, in this life of
 // the namespace or in any other, are below.
 const idsPerSecond = 1 << 20
-
-// clockSlack is how far clocks of the cluster may be apart; capabilities need the same.
-const clockSlack = time.Hour
 
 // Restorable reports whether a record of a backup is to be restored. Records of the event log are not: a follower
 // has seen others under the same numbers. Nor are pieces to remove: they were removed since, and some came back to
@@ -185,134 +180,12 @@ func TapesIn(ctx context.Context, r kv.Reader) (vids []string, err error) {
 	return vids, errs.Wrap(errors.Join(err, bad), "namespace.TapesIn", "")
 }
 
-// loadBoundaries reads what the namespace knows of its restores.
-func (n *Namespace) loadBoundaries(ctx context.Context) error {
-	var failed error
-	var list []Boundary
-	prefix := schema.MetaKey(schema.MetaBoundary)
-	err := n.records.Engine().Scan(ctx, prefix, schema.PrefixEnd(prefix), func(k, raw []byte) bool {
-		b, bad := schema.DecodeBoundary(k, raw)
-		if bad != nil {
-			failed = schema.Damaged(k, bad)
-			return false
-		}
-		list = append(list, b)
-		return true
-	})
-	if err == nil {
-		err = failed
-	}
-	n.boundaries.Store(&list)
-	return err
-}
-
-// loadLife reads the number of the store's life.
-func (n *Namespace) loadLife(ctx context.Context) error {
-	raw, err := n.records.Engine().Get(ctx, schema.MetaKey(schema.MetaLife))
-	if errors.Is(err, errs.NotFound) {
-		return nil
-	}
+// readPair reads a variable of two numbers.
+func readPair(ctx context.Context, r kv.Reader, which byte) (a, b uint64, err error) {
+	k := schema.MetaKey(which)
+	raw, err := r.Get(ctx, k)
 	if err != nil {
-		return err
+		return 0, 0, err
 	}
-	if len(raw) != 8 {
-		return schema.Damaged(schema.MetaKey(schema.MetaLife), schema.ErrRecord)
-	}
-	n.life = binary.BigEndian.Uint64(raw)
-	return nil
+	return schema.DecodePair(k, raw)
 }
-
-// lostRanges are the boundaries of now.
-func (n *base) lostRanges() []Boundary {
-	if list := n.boundaries.Load(); list != nil {
-		return *list
-	}
-	return nil
-}
-
-// WentBack says how far the namespace went back, over all its restores together.
-func (n *Namespace) WentBack() (w hemera.WentBack) {
-	for i, b := range n.lostRanges() {
-		if i == 0 {
-			w = hemera.WentBack{Taken: b.Taken, Restored: b.Restored, Merged: b.Merged}
-			continue
-		}
-		if b.Taken.Before(w.Taken) {
-			w.Taken = b.Taken
-		}
-		if b.Restored.After(w.Restored) {
-			w.Restored = b.Restored
-		}
-		if b.Merged.Before(w.Merged) {
-			w.Merged = b.Merged
-		}
-	}
-	return w
-}
-
-// Merged notes that all pieces of all disks were looked at: what was lost and can be found has been made again. Durable at
-// its return.
-func (n *Namespace) Merged(ctx context.Context) error {
-	list := slices.Clone(n.lostRanges())
-	err := n.update(ctx, func(t tx) error {
-		for i := range list {
-			list[i].Merged = t.Now()
-			t.Set(schema.BoundaryKey(list[i].From), record.Opaque{}, schema.EncodeBoundary(list[i]))
-		}
-		return nil
-	})
-	if err == nil {
-		n.boundaries.Store(&list)
-	}
-	return err
-}
-
-// Restored reports whether the namespace was ever restored or rebuilt: disks may hold what it forgot.
-func (n *base) Restored() bool { return len(n.lostRanges()) > 0 }
-
-// ForgetLost ends what the namespace remembers of its restores: from then on a piece that it does not have is an orphan,
-// also one of a change that was lost. Durable at its return. NotFound if it remembers none.
-func (n *Namespace) ForgetLost(ctx context.Context) error {
-	list := n.lostRanges()
-	if len(list) == 0 {
-		return refuse(errs.NotFound, "ForgetLost", "", "the namespace was not restored or rebuilt, or this was done before")
-	}
-	err := n.update(ctx, func(t tx) error {
-		for _, b := range list {
-			t.Remove(schema.BoundaryKey(b.From))
-		}
-		return nil
-	})
-	// Only what is durable counts: after a restart audits must judge as they did before.
-	if err == nil {
-		n.boundaries.Store(nil)
-	}
-	return err
-}
-
-// NewerThanRestore reports whether a piece that was sealed at a time may belong to a change that this namespace
-// does not know, because it was restored from an older backup: its id or generation was not handed out by this
-// store, or it was made between the backup and the restore. Such a piece is not an orphan.
-func (n *Namespace) NewerThanRestore(p hemera.PieceID, sealed time.Time) bool {
-	// A number beyond the end was never handed out by this store: a copy of it that went on is ahead.
-	file, gen, next := uint64(p.File), uint64(p.Gen), n.numbers.Next()
-	return file >= next || gen >= next || n.Lost(p, sealed)
-}
-
-// Lost reports whether a piece that was sealed at a time may be of a content that the namespace lost: the backup does not
-// have its number, or it was sealed after the backup, as that of a write that was open then. Others are of writes under
-// way, or were removed.
-func (n *Namespace) Lost(p hemera.PieceID, sealed time.Time) bool {
-	return slices.ContainsFunc(n.lostRanges(), func(b Boundary) bool { return lostIn(b, p, sealed) })
-}
-
-// lostIn is [Namespace.Lost] for one boundary. Numbers from To on are those of the restored namespace itself, whatever
-// clocks say.
-func lostIn(b Boundary, p hemera.PieceID, sealed time.Time) bool {
-	number := uint64(schema.WriteNumber(p))
-	return number < b.To &&
-		(number >= b.From || !sealed.Before(b.Taken.Add(-clockSlack)) && !sealed.After(b.Restored.Add(clockSlack)))
-}
-
-// Boundary is what a restored namespace knows of the changes that it has forgotten.
-type Boundary = schema.Boundary

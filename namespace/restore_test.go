@@ -46,7 +46,7 @@ func paths(t *testing.T, n *namespace.Namespace) (all []string) {
 	t.Helper()
 	var down func(at string)
 	down = func(at string) {
-		err := n.List(t.Context(), hemera.SystemIdentity(), at, func(e hemera.Entry) error {
+		err := n.Tree.List(t.Context(), hemera.SystemIdentity(), at, func(e hemera.Entry) error {
 			path := strings.TrimSuffix(at, "/") + "/" + e.Name
 			all = append(all, path)
 			if e.IsDir() {
@@ -117,16 +117,16 @@ func TestSnapshotUnderWritersIsOneMoment(t *testing.T) {
 	}
 	cancel()
 	group.Wait()
-	events := must[[]hemera.Event](t)(n.Events(t.Context(), 0, 1_000_000))
+	events := must[[]hemera.Event](t)(n.Inspection.Events(t.Context(), 0, 1_000_000))
 	for i, p := range pictures {
 		r := open(t, p.store, namespace.Options{})
 		if got, want := paths(t, r), afterEvent(events, p.of.Sequence); !slices.Equal(got, want) {
 			t.Fatalf("picture %d after event %d: %d names, want %d", i, p.of.Sequence, len(got), len(want))
 		}
-		if s := r.Stats(); s.Totals != p.of.Totals {
+		if s := r.Inspection.Stats(); s.Totals != p.of.Totals {
 			t.Errorf("picture %d: %+v, said %+v", i, s.Totals, p.of.Totals)
 		}
-		if problems := must[[]string](t)(r.Check(t.Context())); len(problems) > 0 {
+		if problems := must[[]string](t)(r.Inspection.Check(t.Context())); len(problems) > 0 {
 			t.Errorf("picture %d: %q", i, problems)
 		}
 	}
@@ -141,18 +141,18 @@ func churn(ctx context.Context, n *namespace.Namespace, g int) {
 		name := fmt.Sprintf("%s/f%d", dir, r.IntN(10))
 		switch r.IntN(4) {
 		case 0:
-			_, _ = n.Mkdir(ctx, who, name, 0o755, true)
+			_, _ = n.Tree.Mkdir(ctx, who, name, 0o755, true)
 		case 1:
-			p, err := n.Prepare(ctx, who, hemera.OpenRequest{Path: name, Access: hemera.AccessCreate, Parents: true})
+			p, err := n.Writes.Prepare(ctx, who, hemera.OpenRequest{Path: name, Access: hemera.AccessCreate, Parents: true})
 			if err == nil && !p.Existing {
-				_, _ = n.Commit(ctx, namespace.Commit{ID: p.ID, Gen: p.Gen, Parent: p.Parent.ID, Name: name[len(dir)+1:], Mode: 0o644, UID: who.UID,
+				_, _ = n.Writes.Commit(ctx, namespace.Commit{ID: p.ID, Gen: p.Gen, Parent: p.Parent.ID, Name: name[len(dir)+1:], Mode: 0o644, UID: who.UID,
 					Size: 10, Layout: hemera.Layout{Kind: hemera.LayoutReplica, Data: 1, Pieces: 2}, Space: "default",
 					Pieces: []hemera.Piece{{Index: 0, Disk: 1}, {Index: 1, Disk: 2}}, Who: who.Name})
 			}
 		case 2:
-			_ = n.Remove(ctx, who, name, 0)
+			_ = n.Tree.Remove(ctx, who, name, 0)
 		default:
-			_ = n.Rename(ctx, who, dir, fmt.Sprintf("/w%d/d%d", g, r.IntN(5)))
+			_ = n.Tree.Rename(ctx, who, dir, fmt.Sprintf("/w%d/d%d", g, r.IntN(5)))
 		}
 	}
 }
@@ -172,7 +172,7 @@ func TestIdsOfAllLivesAreApart(t *testing.T) {
 	for life := range effort.Of(30, 8) {
 		n := open(t, store, namespace.Options{})
 		for i := range 1 + r.IntN(20_000) { // more than one range of ids
-			p := must[namespace.Prepared](t)(n.Prepare(t.Context(), alice(), hemera.OpenRequest{Path: "/f", Access: hemera.AccessCreate}))
+			p := must[namespace.Prepared](t)(n.Writes.Prepare(t.Context(), alice(), hemera.OpenRequest{Path: "/f", Access: hemera.AccessCreate}))
 			if before, twice := used[uint64(p.ID)]; twice {
 				t.Fatalf("id %d of life %d was given out in life %d", p.ID, life, before)
 			}
@@ -201,7 +201,7 @@ func TestIdsOfAllLivesAreApart(t *testing.T) {
 		n = open(t, store, namespace.Options{})
 		for id := range used {
 			known := id < boundary.From
-			if p := (hemera.PieceID{File: hemera.FileID(id), Gen: 1}); !known && !n.NewerThanRestore(p, time.Time{}) {
+			if p := (hemera.PieceID{File: hemera.FileID(id), Gen: 1}); !known && !n.Past.NewerThanRestore(p, time.Time{}) {
 				t.Fatalf("a piece of id %d is taken for this life's, whose ids are below %d and from %d", id, boundary.From, boundary.To)
 			}
 		}
@@ -218,7 +218,7 @@ func TestWhatIsForgotten(t *testing.T) {
 		t.Fatal(err)
 	}
 	n = open(t, again, namespace.Options{})
-	p := must[namespace.Prepared](t)(n.Prepare(t.Context(), alice(), hemera.OpenRequest{Path: "/new", Access: hemera.AccessCreate}))
+	p := must[namespace.Prepared](t)(n.Writes.Prepare(t.Context(), alice(), hemera.OpenRequest{Path: "/new", Access: hemera.AccessCreate}))
 	if uint64(p.ID) != b.To {
 		t.Errorf("the first new id is %d, not %d", p.ID, b.To)
 	}
@@ -240,11 +240,11 @@ func TestWhatIsForgotten(t *testing.T) {
 		{"moved after the backup", hemera.PieceID{File: 2, Gen: 1}, taken.Add(time.Hour), true},
 		{"moved after the restore", hemera.PieceID{File: 2, Gen: 1}, after, false},
 	} {
-		if got := n.NewerThanRestore(test.piece, test.sealed); got != test.want {
+		if got := n.Past.NewerThanRestore(test.piece, test.sealed); got != test.want {
 			t.Errorf("%s: %t", test.name, got)
 		}
 	}
-	if events := must[[]hemera.Event](t)(n.Events(t.Context(), 0, 10)); len(events) != 0 {
+	if events := must[[]hemera.Event](t)(n.Inspection.Events(t.Context(), 0, 10)); len(events) != 0 {
 		t.Errorf("the log begins with %+v", events)
 	}
 	if _, _, err := restored(t, store, taken, taken.Add(-time.Second)); !errors.Is(err, errs.Invalid) || errs.RemedyOf(err) == "" {

@@ -14,7 +14,7 @@ import (
 func made(t *testing.T, n *namespace.Namespace, path string, mode uint32) {
 	t.Helper()
 	put(t, n, alice(), path, 5)
-	if err := errors.Join(n.SetMode(t.Context(), alice(), path, mode), n.SetXattr(t.Context(), alice(), path, "user.note", []byte("hidden"), false)); err != nil {
+	if err := errors.Join(n.Tree.SetMode(t.Context(), alice(), path, mode), n.Tree.SetXattr(t.Context(), alice(), path, "user.note", []byte("hidden"), false)); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -32,7 +32,7 @@ func TestUpdatesAskForTheRightToRead(t *testing.T) {
 		{"/drop", hemera.AccessRead, true}, {"/drop", hemera.AccessUpdate, true}, {"/drop", hemera.AccessCreate, false},
 		{"/both", hemera.AccessUpdate, false},
 	} {
-		_, err := n.Prepare(t.Context(), bob(), hemera.OpenRequest{Path: c.path, Access: c.access, Mode: 0o644})
+		_, err := n.Writes.Prepare(t.Context(), bob(), hemera.OpenRequest{Path: c.path, Access: c.access, Mode: 0o644})
 		if errors.Is(err, errs.Denied) != c.denied || err != nil && !c.denied {
 			t.Errorf("%s %d: %v", c.path, c.access, err)
 		}
@@ -45,19 +45,19 @@ func TestUsersAttributesAreForReaders(t *testing.T) {
 	made(t, n, "/secret", 0o600)
 	made(t, n, "/open", 0o644)
 	see := func(who hemera.Identity, path string) (notes [3]string) {
-		e, err := n.Stat(t.Context(), who, path)
+		e, err := n.Tree.Stat(t.Context(), who, path)
 		if err != nil {
 			t.Fatal(err)
 		}
 		notes[0] = string(e.Xattrs["user.note"])
-		err = n.List(t.Context(), who, "/", func(e hemera.Entry) error {
+		err = n.Tree.List(t.Context(), who, "/", func(e hemera.Entry) error {
 			if "/"+e.Name == path {
 				notes[1] = string(e.Xattrs["user.note"])
 			}
 			return nil
 		})
-		root, statErr := n.Stat(t.Context(), who, "/")
-		page, _, pageErr := n.Page(t.Context(), who, hemera.PageRequest{Dir: root, Path: "/", Limit: 9})
+		root, statErr := n.Tree.Stat(t.Context(), who, "/")
+		page, _, pageErr := n.Tree.Page(t.Context(), who, hemera.PageRequest{Dir: root, Path: "/", Limit: 9})
 		if err := errors.Join(err, statErr, pageErr); err != nil {
 			t.Fatal(err)
 		}
@@ -79,17 +79,17 @@ func TestUsersAttributesAreForReaders(t *testing.T) {
 		t.Errorf("its owner sees %q", got)
 	}
 	// A user that may list the directory, and not go through it, sees names.
-	if err := n.SetMode(t.Context(), hemera.SystemIdentity(), "/", 0o754); err != nil {
+	if err := n.Tree.SetMode(t.Context(), hemera.SystemIdentity(), "/", 0o754); err != nil {
 		t.Fatal(err)
 	}
 	listed := 0
 	see = func(who hemera.Identity, _ string) (notes [3]string) {
-		err := n.List(t.Context(), who, "/", func(e hemera.Entry) error {
+		err := n.Tree.List(t.Context(), who, "/", func(e hemera.Entry) error {
 			listed++
 			notes[1] += string(e.Xattrs["user.note"])
 			return nil
 		})
-		page, _, pageErr := n.Page(t.Context(), who, hemera.PageRequest{Dir: hemera.Entry{ID: hemera.RootID, Kind: hemera.KindDirectory, Mode: 0o754}, Path: "/", Limit: 9})
+		page, _, pageErr := n.Tree.Page(t.Context(), who, hemera.PageRequest{Dir: hemera.Entry{ID: hemera.RootID, Kind: hemera.KindDirectory, Mode: 0o754}, Path: "/", Limit: 9})
 		if err := errors.Join(err, pageErr); err != nil {
 			t.Fatal(err)
 		}
@@ -108,7 +108,7 @@ func TestModesThatClientsDoNotGive(t *testing.T) {
 	n := open(t, memkv.New(), namespace.Options{})
 	mkdir := func(path string, mode uint32) uint32 {
 		t.Helper()
-		e, err := n.Mkdir(t.Context(), alice(), path, mode, false)
+		e, err := n.Tree.Mkdir(t.Context(), alice(), path, mode, false)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -116,7 +116,7 @@ func TestModesThatClientsDoNotGive(t *testing.T) {
 	}
 	file := func(path string, mode uint32) uint32 {
 		t.Helper()
-		p, err := n.Prepare(t.Context(), alice(), hemera.OpenRequest{Path: path, Access: hemera.AccessCreate, Mode: mode})
+		p, err := n.Writes.Prepare(t.Context(), alice(), hemera.OpenRequest{Path: path, Access: hemera.AccessCreate, Mode: mode})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -124,7 +124,7 @@ func TestModesThatClientsDoNotGive(t *testing.T) {
 	}
 	mkdir("/private", 0o700)
 	mkdir("/group", 0o755)
-	if err := n.SetXattr(t.Context(), alice(), "/group", "sys.forced.mode", []byte("770"), false); err != nil {
+	if err := n.Tree.SetXattr(t.Context(), alice(), "/group", "sys.forced.mode", []byte("770"), false); err != nil {
 		t.Fatal(err)
 	}
 	for _, c := range []struct{ got, want uint32 }{

@@ -154,17 +154,17 @@ func (s *stage) commands() map[string]func(args) error {
 func (s *stage) reading() map[string]func(args) error {
 	return map[string]func(args) error{
 		"stat": func(a args) error {
-			e, err := s.n.Stat(s.ctx, a.who, a.at(0))
+			e, err := s.n.Tree.Stat(s.ctx, a.who, a.at(0))
 			if err == nil {
 				s.show(e)
 			}
 			return err
 		},
 		"ls": func(a args) error {
-			return s.n.List(s.ctx, a.who, a.at(0), func(e hemera.Entry) error { s.show(e); return nil })
+			return s.n.Tree.List(s.ctx, a.who, a.at(0), func(e hemera.Entry) error { s.show(e); return nil })
 		},
 		"open": func(a args) error {
-			p, err := s.n.Prepare(s.ctx, a.who, hemera.OpenRequest{Path: a.at(0), Access: hemera.AccessRead})
+			p, err := s.n.Writes.Prepare(s.ctx, a.who, hemera.OpenRequest{Path: a.at(0), Access: hemera.AccessRead})
 			if err != nil {
 				return err
 			}
@@ -172,7 +172,7 @@ func (s *stage) reading() map[string]func(args) error {
 			return nil
 		},
 		"resolve": func(a args) error {
-			_, path, err := s.n.Resolve(s.ctx, hemera.FileID(a.number("fid", 0)))
+			_, path, err := s.n.Inspection.Resolve(s.ctx, hemera.FileID(a.number("fid", 0)))
 			if err == nil {
 				s.say("%s", path)
 			}
@@ -180,37 +180,37 @@ func (s *stage) reading() map[string]func(args) error {
 		},
 		"disk": func(a args) error {
 			id := hemera.DiskID(a.number("id", 1))
-			pieces, bytes, err := s.n.DiskUsage(s.ctx, id)
+			pieces, bytes, err := s.n.Pieces.DiskUsage(s.ctx, id)
 			if err != nil {
 				return err
 			}
-			files, err := s.n.DiskFiles(s.ctx, id, hemera.FileID(a.number("after", 0)), 100)
+			files, err := s.n.Pieces.DiskFiles(s.ctx, id, hemera.FileID(a.number("after", 0)), 100)
 			if err != nil {
 				return err
 			}
-			unlinked, err := s.n.Unlinked(s.ctx, id, 100)
+			unlinked, err := s.n.Pieces.Unlinked(s.ctx, id, 100)
 			s.say("disk %s: %d pieces, %d bytes, files %v, to remove %v", id, pieces, bytes, ids(files), unlinked)
 			return err
 		},
 		"incomplete": func(a args) error {
-			files, err := s.n.Incomplete(s.ctx, hemera.FileID(a.number("after", 0)), int(a.number("limit", 100)))
+			files, err := s.n.Pieces.Incomplete(s.ctx, hemera.FileID(a.number("after", 0)), int(a.number("limit", 100)))
 			s.say("%v", ids(files))
 			return err
 		},
 		"events": func(a args) error {
-			events, err := s.n.Events(s.ctx, uint64(a.number("after", 0)), 100)
+			events, err := s.n.Inspection.Events(s.ctx, uint64(a.number("after", 0)), 100)
 			for _, e := range events {
 				s.say("%d kind=%d fid=%s %s %s %s %d", e.Seq, e.Kind, e.File, e.Path, e.To, e.Who, e.Bytes)
 			}
 			return err
 		},
 		"check": func(args) error {
-			problems, err := s.n.Check(s.ctx)
+			problems, err := s.n.Inspection.Check(s.ctx)
 			s.say("%d problems %v", len(problems), problems)
 			return err
 		},
 		"stats": func(args) error {
-			st := s.n.Stats()
+			st := s.n.Inspection.Stats()
 			s.say("%+v next=%s seq=%d epoch=%d unlinked=%d", st.Totals, st.NextID, st.Sequence, st.Epoch, st.Unlinked)
 			return nil
 		},
@@ -220,41 +220,41 @@ func (s *stage) reading() map[string]func(args) error {
 func (s *stage) writing() map[string]func(args) error {
 	return map[string]func(args) error{
 		"mkdir": func(a args) error {
-			_, err := s.n.Mkdir(s.ctx, a.who, a.at(0), uint32(a.number("mode", 0o755)), a.at(1) == "-p")
+			_, err := s.n.Tree.Mkdir(s.ctx, a.who, a.at(0), uint32(a.number("mode", 0o755)), a.at(1) == "-p")
 			return err
 		},
-		"rename": func(a args) error { return s.n.Rename(s.ctx, a.who, a.at(0), a.at(1)) },
-		"rm":     func(a args) error { return s.n.Remove(s.ctx, a.who, a.at(0), hemera.KindFile) },
-		"rmdir":  func(a args) error { return s.n.Remove(s.ctx, a.who, a.at(0), hemera.KindDirectory) },
-		"chmod":  func(a args) error { return s.n.SetMode(s.ctx, a.who, a.at(0), uint32(a.number("mode", 0))) },
+		"rename": func(a args) error { return s.n.Tree.Rename(s.ctx, a.who, a.at(0), a.at(1)) },
+		"rm":     func(a args) error { return s.n.Tree.Remove(s.ctx, a.who, a.at(0), hemera.KindFile) },
+		"rmdir":  func(a args) error { return s.n.Tree.Remove(s.ctx, a.who, a.at(0), hemera.KindDirectory) },
+		"chmod":  func(a args) error { return s.n.Tree.SetMode(s.ctx, a.who, a.at(0), uint32(a.number("mode", 0))) },
 		"chown": func(a args) error {
-			return s.n.SetOwner(s.ctx, a.who, a.at(0), a.number("uid", -1), a.number("gid", -1))
+			return s.n.Tree.SetOwner(s.ctx, a.who, a.at(0), a.number("uid", -1), a.number("gid", -1))
 		},
 		"touch": func(a args) error {
-			return s.n.SetTimes(s.ctx, a.who, a.at(0), time.Unix(a.number("time", 0), 0))
+			return s.n.Tree.SetTimes(s.ctx, a.who, a.at(0), time.Unix(a.number("time", 0), 0))
 		},
 		"setattr": func(a args) error {
-			return s.n.SetXattr(s.ctx, a.who, a.at(0), a.at(1), []byte(a.at(2)), a.at(3) == "new")
+			return s.n.Tree.SetXattr(s.ctx, a.who, a.at(0), a.at(1), []byte(a.at(2)), a.at(3) == "new")
 		},
-		"rmattr":  func(a args) error { return s.n.RemoveXattr(s.ctx, a.who, a.at(0), a.at(1)) },
+		"rmattr":  func(a args) error { return s.n.Tree.RemoveXattr(s.ctx, a.who, a.at(0), a.at(1)) },
 		"prepare": s.prepare,
 		"commit": func(a args) error {
 			c := s.commits[a.at(0)]
 			c.Size, c.Force = a.number("size", 100), a.at(1) == "force"
 			c.Pieces = c.Pieces[:a.number("pieces", 2)]
-			e, err := s.n.Commit(s.ctx, c)
+			e, err := s.n.Writes.Commit(s.ctx, c)
 			if err == nil {
 				s.show(e)
 			}
 			return err
 		},
 		"move": func(a args) error {
-			return s.n.MovePieces(s.ctx, hemera.FileID(a.number("fid", 0)), hemera.Generation(a.number("gen", 1)), piece(a, "drop"), piece(a, "add"))
+			return s.n.Pieces.MovePieces(s.ctx, hemera.FileID(a.number("fid", 0)), hemera.Generation(a.number("gen", 1)), piece(a, "drop"), piece(a, "add"))
 		},
 		"forget": func(a args) error {
 			id := hemera.DiskID(a.number("id", 1))
-			pieces, err := s.n.Unlinked(s.ctx, id, 100)
-			return errors.Join(err, s.n.ConfirmRemoved(s.ctx, id, pieces))
+			pieces, err := s.n.Pieces.Unlinked(s.ctx, id, 100)
+			return errors.Join(err, s.n.Pieces.ConfirmRemoved(s.ctx, id, pieces))
 		},
 		"restart": func(args) error {
 			err := s.n.Close()
@@ -271,7 +271,7 @@ func (s *stage) prepare(a args) error {
 	if slices.Contains(a.plain, "update") {
 		r.Access = hemera.AccessUpdate
 	}
-	p, err := s.n.Prepare(s.ctx, a.who, r)
+	p, err := s.n.Writes.Prepare(s.ctx, a.who, r)
 	if err != nil {
 		return err
 	}

@@ -32,7 +32,7 @@ func wentBack(t *testing.T) (*namespace.Namespace, hemera.Entry, namespace.Bound
 	store := memkv.New()
 	n := open(t, store, namespace.Options{})
 	setTapes(t, n)
-	good(t, n.SetXattr(t.Context(), system(), "/tape", hemera.AttrStorageClass, []byte("single"), false))
+	good(t, n.Tree.SetXattr(t.Context(), system(), "/tape", hemera.AttrStorageClass, []byte("single"), false))
 	prepare(t, n, alice(), "/tape/open") // under way when the backup is taken
 	e := put(t, n, alice(), "/tape/old", 1000)
 	_, err := write(t, n, "TAPEA1", queued(t, n, hemera.TapeArchive, "A")...)
@@ -43,7 +43,7 @@ func wentBack(t *testing.T) (*namespace.Namespace, hemera.Entry, namespace.Bound
 	n = open(t, again, namespace.Options{})
 	// Routes are not stored by the namespace.
 	n.Parts().Tapes.Adopt(routed(map[string][]string{"single": {"A"}, "double": {"A"}}, 0))
-	return n, must[hemera.Entry](t)(n.Stat(t.Context(), alice(), "/tape/"+e.Name)), b
+	return n, must[hemera.Entry](t)(n.Tree.Stat(t.Context(), alice(), "/tape/"+e.Name)), b
 }
 
 // TestATapeWaitsForAScanAfterARestore: the state is durable and does not end with what the namespace forgets of its restore.
@@ -69,7 +69,7 @@ func TestATapeWaitsForAScanAfterARestore(t *testing.T) {
 	if tapeOf(t, n, "LATE01").Unscanned == "" {
 		t.Error("a tape that the backup does not have may be written, whatever is on it")
 	}
-	good(t, n.ForgetLost(t.Context()))
+	good(t, n.Past.ForgetLost(t.Context()))
 	for _, vid := range []string{"TAPEA1", "LATE01"} {
 		if tapeOf(t, n, vid).Unscanned == "" {
 			t.Errorf("%s may be written because the restore was forgotten", vid)
@@ -99,14 +99,14 @@ func TestAScanBringsBackWhatWasWrittenAfterTheBackup(t *testing.T) {
 	if got != "dead made lost" {
 		t.Fatal(got)
 	}
-	made := must[hemera.Entry](t)(n.Stat(t.Context(), system(), "/tape/new"))
+	made := must[hemera.Entry](t)(n.Tree.Stat(t.Context(), system(), "/tape/new"))
 	if !made.Evicted() || made.ID != hemera.FileID(lost+1) {
 		t.Errorf("%+v", made)
 	}
 	if tape := tapeOf(t, n, "TAPEA1"); tape.Inferred != 1 {
 		t.Errorf("%d files whose removal nobody knows", tape.Inferred)
 	}
-	good(t, n.ForgetLost(t.Context()))
+	good(t, n.Past.ForgetLost(t.Context()))
 	if got := scanned(t, n, "TAPEA1", false, late(lost+5, hemera.FileID(lost+5), "/tape/late", 6)); got != "dead" {
 		t.Fatal(got)
 	}
@@ -132,7 +132,7 @@ func TestAScanBringsBackWhatWasWrittenAfterTheBackup(t *testing.T) {
 func TestAReclaimLosesNothingThatOnlyAScanCallsRemoved(t *testing.T) {
 	n := withTapes(t)
 	gone := put(t, n, alice(), "/tape/gone", 1000)
-	good(t, n.Remove(t.Context(), alice(), "/tape/gone", 0))
+	good(t, n.Tree.Remove(t.Context(), alice(), "/tape/gone", 0))
 	cat := n.Parts().Tapes
 	good(t, cat.ChangeTape(t.Context(), "TAPEA1", func(old *hemera.Tape) (*hemera.Tape, error) {
 		now := *old
@@ -157,7 +157,7 @@ func TestATapeThatWasWrittenAgainAfterTheBackup(t *testing.T) {
 	if got := scanned(t, n, "TAPEA1", false, late(lost, hemera.FileID(lost), "/tape/new", 1)); got != "made" {
 		t.Fatal(got)
 	}
-	now := must[hemera.Entry](t)(n.Stat(t.Context(), alice(), "/tape/old"))
+	now := must[hemera.Entry](t)(n.Tree.Stat(t.Context(), alice(), "/tape/old"))
 	if len(now.Tape) != 0 || len(queued(t, n, hemera.TapeArchive, "A")) != 1 {
 		t.Errorf("%+v", now)
 	}
@@ -166,7 +166,7 @@ func TestATapeThatWasWrittenAgainAfterTheBackup(t *testing.T) {
 	}
 	// Its only copy is kept, and moves when the tape that has it now is scanned.
 	n, e, b = wentBack(t)
-	_, err := n.Evict(t.Context(), e.ID, func(*hemera.Entry) error { return nil })
+	_, err := n.Pieces.Evict(t.Context(), e.ID, func(*hemera.Entry) error { return nil })
 	good(t, err)
 	lost = b.To - 1000
 	if got := took(t, n, "TAPEA1", late(lost, hemera.FileID(lost), "/tape/new", 1)); got != "differs" {
@@ -183,7 +183,7 @@ func TestATapeThatWasWrittenAgainAfterTheBackup(t *testing.T) {
 	if got := scanned(t, n, "TAPEA1", false, late(lost, hemera.FileID(lost), "/tape/new", 1)); got != "made" {
 		t.Fatal(got)
 	}
-	now = must[hemera.Entry](t)(n.Stat(t.Context(), alice(), "/tape/old"))
+	now = must[hemera.Entry](t)(n.Tree.Stat(t.Context(), alice(), "/tape/old"))
 	if len(now.Tape) != 1 || now.Tape[0].VID != "TAPEA2" {
 		t.Errorf("%+v", now)
 	}

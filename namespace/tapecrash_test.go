@@ -45,7 +45,7 @@ func tapePicture(ctx context.Context, n *namespace.Namespace) (string, error) {
 			fmt.Fprintf(&b, "  %+v of %d, %d attempts, %q\n", j.TapeJobKey, j.ArchiveID, j.Attempts, j.Error)
 		}
 	}
-	bad = n.List(ctx, system(), "/tape", func(e hemera.Entry) error {
+	bad = n.Tree.List(ctx, system(), "/tape", func(e hemera.Entry) error {
 		fmt.Fprintf(&b, "%s %d.%d: tape %+v, %d pieces, %q\n", e.Name, e.ID, e.Gen, e.Tape, len(e.Pieces), e.Xattrs)
 		return nil
 	})
@@ -60,7 +60,7 @@ type tapeHistory struct {
 
 // entry is one of a few files, false if it is not there.
 func (h *tapeHistory) entry(ctx context.Context) (hemera.Entry, bool) {
-	e, err := h.n.Stat(ctx, system(), fmt.Sprintf("/tape/f%d", h.r.IntN(4)))
+	e, err := h.n.Tree.Stat(ctx, system(), fmt.Sprintf("/tape/f%d", h.r.IntN(4)))
 	return e, err == nil
 }
 
@@ -74,9 +74,9 @@ func theSum() hemera.Checksum {
 func (h *tapeHistory) write(ctx context.Context, e *hemera.Entry, name string) (err error) {
 	var p namespace.Prepared
 	if e != nil {
-		p, _, err = h.n.PrepareConversion(ctx, e.ID, e.Gen)
+		p, _, err = h.n.Writes.PrepareConversion(ctx, e.ID, e.Gen)
 	} else {
-		p, err = h.n.Prepare(ctx, system(), hemera.OpenRequest{Path: "/tape/" + name, Access: hemera.AccessCreate, Mode: 0o644})
+		p, err = h.n.Writes.Prepare(ctx, system(), hemera.OpenRequest{Path: "/tape/" + name, Access: hemera.AccessCreate, Mode: 0o644})
 	}
 	if err != nil {
 		return err
@@ -86,7 +86,7 @@ func (h *tapeHistory) write(ctx context.Context, e *hemera.Entry, name string) (
 	if e != nil {
 		c.ID, c.BaseGen, c.Convert, c.Size, c.Parent = e.ID, e.Gen, true, e.Size, e.Parent
 	}
-	_, err = h.n.Commit(ctx, c)
+	_, err = h.n.Writes.Commit(ctx, c)
 	return err
 }
 
@@ -115,7 +115,7 @@ func (h *tapeHistory) step(ctx context.Context) {
 			return &j
 		})
 	case what == 14:
-		_ = h.n.Remove(ctx, system(), "/tape/"+e.Name, hemera.KindFile)
+		_ = h.n.Tree.Remove(ctx, system(), "/tape/"+e.Name, hemera.KindFile)
 	default:
 		_ = cat.GiveUpRecall(ctx, e.ID, "no way")
 		_, _ = cat.Archive(ctx, e.ID, "double")
@@ -255,7 +255,7 @@ func TestTapesSideBySide(t *testing.T) {
 			waits[j.TapeJobKey] = true
 		}
 	}
-	good(t, n.List(t.Context(), system(), "/tape", func(e hemera.Entry) error {
+	good(t, n.Tree.List(t.Context(), system(), "/tape", func(e hemera.Entry) error {
 		if e.Evicted() && len(e.Tape) != 2 {
 			t.Errorf("on tape only, with one copy: %+v", e)
 		}

@@ -12,17 +12,17 @@ import (
 // An empty file is archived by its record, by whatever way it became one: no job waits for it, and it counts as on tape.
 func TestAnEmptyFileIsArchivedByItsRecord(t *testing.T) {
 	n, ctx := withTapes(t), t.Context()
-	good(t, n.SetXattr(ctx, system(), "/tape", "sys.versioning", []byte("10"), false))
-	_, err := n.Mkdir(ctx, system(), "/tape/none", 0o777, true)
+	good(t, n.Tree.SetXattr(ctx, system(), "/tape", "sys.versioning", []byte("10"), false))
+	_, err := n.Tree.Mkdir(ctx, system(), "/tape/none", 0o777, true)
 	good(t, err)
 	// No pool takes a file of this class, and an empty one needs none.
-	good(t, n.SetXattr(ctx, system(), "/tape/none", hemera.AttrStorageClass, []byte("unknown"), false))
-	at := func(path string) hemera.Entry { return must[hemera.Entry](t)(n.Stat(ctx, system(), path)) }
+	good(t, n.Tree.SetXattr(ctx, system(), "/tape/none", hemera.AttrStorageClass, []byte("unknown"), false))
+	at := func(path string) hemera.Entry { return must[hemera.Entry](t)(n.Tree.Stat(ctx, system(), path)) }
 	cut := func(path string) hemera.Entry { put(t, n, alice(), path, 100); return put(t, n, alice(), path, 0) }
 	convert := func(e hemera.Entry) hemera.Entry {
-		p, _, err := n.PrepareConversion(ctx, e.ID, e.Gen)
+		p, _, err := n.Writes.PrepareConversion(ctx, e.ID, e.Gen)
 		good(t, err)
-		return must[hemera.Entry](t)(n.Commit(ctx, namespace.Commit{ID: e.ID, Gen: p.Gen, BaseGen: e.Gen, Convert: true, Parent: e.Parent, Name: e.Name,
+		return must[hemera.Entry](t)(n.Writes.Commit(ctx, namespace.Commit{ID: e.ID, Gen: p.Gen, BaseGen: e.Gen, Convert: true, Parent: e.Parent, Name: e.Name,
 			Mode: e.Mode, Layout: e.Layout, Space: e.Space, Sums: e.Checksums}))
 	}
 	ways := map[string]func(path string) hemera.Entry{
@@ -31,7 +31,7 @@ func TestAnEmptyFileIsArchivedByItsRecord(t *testing.T) {
 		"of an unknown class": func(string) hemera.Entry { return put(t, n, alice(), "/tape/none/f", 0) },
 		"moved": func(path string) hemera.Entry {
 			put(t, n, alice(), path+".old", 0)
-			good(t, n.Rename(ctx, alice(), path+".old", path))
+			good(t, n.Tree.Rename(ctx, alice(), path+".old", path))
 			return at(path)
 		},
 		"converted": func(path string) hemera.Entry { return convert(put(t, n, alice(), path, 0)) },
@@ -39,8 +39,8 @@ func TestAnEmptyFileIsArchivedByItsRecord(t *testing.T) {
 			put(t, n, alice(), path, 0)
 			put(t, n, alice(), path, 100)
 			var name string
-			good(t, n.List(ctx, system(), "/tape/.sys.v#."+path[len("/tape/"):], func(e hemera.Entry) error { name = e.Name; return nil }))
-			good(t, n.RestoreVersion(ctx, alice(), path, name))
+			good(t, n.Tree.List(ctx, system(), "/tape/.sys.v#."+path[len("/tape/"):], func(e hemera.Entry) error { name = e.Name; return nil }))
+			good(t, n.Bins.RestoreVersion(ctx, alice(), path, name))
 			return at(path)
 		},
 		"asked for by name": func(string) hemera.Entry {

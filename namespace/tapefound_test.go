@@ -63,7 +63,7 @@ func TestFilesComeBackFromTapes(t *testing.T) {
 	if got := scanned(t, n, "FAR001", true, first...); got != "made made made" {
 		t.Fatalf("a dry run: %s", got)
 	}
-	if _, err := n.Stat(ctx, system(), "/exp"); errs.KindOf(err) != errs.NotFound {
+	if _, err := n.Tree.Stat(ctx, system(), "/exp"); errs.KindOf(err) != errs.NotFound {
 		t.Errorf("a dry run left something: %v", err)
 	}
 	if got := scanned(t, n, "FAR001", false, first...); got != "made made made" {
@@ -75,7 +75,7 @@ func TestFilesComeBackFromTapes(t *testing.T) {
 	if got := scanned(t, n, "FAR001", false, first...); got != "known known known" {
 		t.Fatal(got)
 	}
-	e := must[hemera.Entry](t)(n.Stat(ctx, system(), "/exp/a"))
+	e := must[hemera.Entry](t)(n.Tree.Stat(ctx, system(), "/exp/a"))
 	if !e.Evicted() || e.ArchiveID() != 7 || e.Size != 107 || e.UID != 1000 || e.Mode != 0o640 || e.StorageClass() != "single" || !e.Mtime.Equal(time.Unix(1_700_000_000, 0)) ||
 		len(e.Tape) != 2 || e.Tape[0].VID != "FAR001" || e.Tape[1].VID != "FAR002" || len(e.Checksums) != 1 || e.Layout != hemera.Replica(2) || e.Gen == 0 {
 		t.Errorf("%+v", e)
@@ -83,11 +83,11 @@ func TestFilesComeBackFromTapes(t *testing.T) {
 	if e.ID <= 9 {
 		t.Errorf("file %d has a number that is another content's on tape", e.ID)
 	}
-	m := must[hemera.Entry](t)(n.Stat(ctx, system(), "/exp/run/m"))
+	m := must[hemera.Entry](t)(n.Tree.Stat(ctx, system(), "/exp/run/m"))
 	if len(m.Tape) != 1 || m.Tape[0].Member != 2 || m.Tape[0].FSeq != 3 {
 		t.Errorf("%+v", m)
 	}
-	root := must[hemera.Entry](t)(n.Stat(ctx, system(), "/"))
+	root := must[hemera.Entry](t)(n.Tree.Stat(ctx, system(), "/"))
 	if root.Tree != (hemera.TreeTotals{Files: 3, Dirs: 2, Bytes: 107 + 108 + 109}) {
 		t.Errorf("%+v", root.Tree)
 	}
@@ -96,13 +96,13 @@ func TestFilesComeBackFromTapes(t *testing.T) {
 		t.Errorf("%+v", tape)
 	}
 	// Removed here, so no other tape brings it back as a file.
-	good(t, n.Remove(ctx, system(), "/exp/b", 0))
+	good(t, n.Tree.Remove(ctx, system(), "/exp/b", 0))
 	third := onTape(8, 8, "/exp/b", 9)
 	third.Copy = 2
 	if got := scanned(t, n, "FAR002", false, third); got != "dead" {
 		t.Errorf("a copy of a removed file: %s", got)
 	}
-	if _, err := n.Stat(ctx, system(), "/exp/b"); errs.KindOf(err) != errs.NotFound {
+	if _, err := n.Tree.Stat(ctx, system(), "/exp/b"); errs.KindOf(err) != errs.NotFound {
 		t.Errorf("a removed file came back: %v", err)
 	}
 }
@@ -110,14 +110,14 @@ func TestFilesComeBackFromTapes(t *testing.T) {
 // What comes back counts in quotas and totals, also above a limit, and again when it was removed and undeleted.
 func TestWhatComesBackCountsInQuotas(t *testing.T) {
 	n, ctx := fresh(t), t.Context()
-	_, err := n.Mkdir(ctx, system(), "/exp", 0o777, true)
+	_, err := n.Tree.Mkdir(ctx, system(), "/exp", 0o777, true)
 	good(t, err)
 	key := hemera.QuotaKey{Path: "/exp", Kind: hemera.QuotaUser, ID: 1000}
-	good(t, n.SetQuota(ctx, system(), key, hemera.QuotaAmount{Files: 1, Bytes: 150}))
+	good(t, n.Quotas.SetQuota(ctx, system(), key, hemera.QuotaAmount{Files: 1, Bytes: 150}))
 	counted(t, n)
 	of := func() hemera.QuotaAmount {
 		t.Helper()
-		for _, row := range must[[]hemera.QuotaRow](t)(n.Quotas(ctx, system(), "/exp")) {
+		for _, row := range must[[]hemera.QuotaRow](t)(n.Quotas.Quotas(ctx, system(), "/exp")) {
 			if row.Kind == hemera.QuotaUser && row.ID == 1000 {
 				return row.Used
 			}
@@ -129,7 +129,7 @@ func TestWhatComesBackCountsInQuotas(t *testing.T) {
 	if got := of(); got != (hemera.QuotaAmount{Files: 2, Bytes: 215}) {
 		t.Errorf("%+v", got)
 	}
-	good(t, n.Remove(ctx, system(), "/exp/a", 0))
+	good(t, n.Tree.Remove(ctx, system(), "/exp/a", 0))
 	if got := of(); got != (hemera.QuotaAmount{Files: 1, Bytes: 108}) {
 		t.Errorf("%+v", got)
 	}
@@ -150,11 +150,11 @@ func TestTheNewestContentOnTapeIsTheFile(t *testing.T) {
 			// Each on a tape of its own, so that the order is free.
 			scanned(t, n, fmt.Sprintf("FAR%03d", i), false, contents[i])
 		}
-		f, g := must[hemera.Entry](t)(n.Stat(ctx, system(), "/x/f")), must[hemera.Entry](t)(n.Stat(ctx, system(), "/x/g"))
+		f, g := must[hemera.Entry](t)(n.Tree.Stat(ctx, system(), "/x/f")), must[hemera.Entry](t)(n.Tree.Stat(ctx, system(), "/x/g"))
 		if f.ArchiveID() != 50 || g.ArchiveID() != 30 {
 			t.Errorf("seed %d: /x/f is %d, /x/g is %d", seed, f.ArchiveID(), g.ArchiveID())
 		}
-		if x := must[hemera.Entry](t)(n.Stat(ctx, system(), "/x")); x.Tree.Files != 2 {
+		if x := must[hemera.Entry](t)(n.Tree.Stat(ctx, system(), "/x")); x.Tree.Files != 2 {
 			t.Errorf("seed %d: %d files", seed, x.Tree.Files)
 		}
 	}
@@ -163,9 +163,9 @@ func TestTheNewestContentOnTapeIsTheFile(t *testing.T) {
 // What users have is never overwritten by what is on tape.
 func TestFilesStayWhatTheyAre(t *testing.T) {
 	n, ctx := fresh(t), t.Context()
-	_, err := n.Mkdir(ctx, system(), "/exp/dir", 0o777, true)
+	_, err := n.Tree.Mkdir(ctx, system(), "/exp/dir", 0o777, true)
 	good(t, err)
-	good(t, n.SetMode(ctx, system(), "/exp", 0o777))
+	good(t, n.Tree.SetMode(ctx, system(), "/exp", 0o777))
 	mine := put(t, n, alice(), "/exp/f", 10)
 	inTheWay := put(t, n, alice(), "/exp/file", 10)
 	bad := onTape(503, 503, "not/a/path", 3)
@@ -181,27 +181,27 @@ func TestFilesStayWhatTheyAre(t *testing.T) {
 		t.Errorf("%s", got)
 	}
 	for path, was := range map[string]hemera.Entry{"/exp/f": mine, "/exp/file": inTheWay} {
-		if e := must[hemera.Entry](t)(n.Stat(ctx, system(), path)); e.ID != was.ID || e.Size != 10 {
+		if e := must[hemera.Entry](t)(n.Tree.Stat(ctx, system(), path)); e.ID != was.ID || e.Size != 10 {
 			t.Errorf("%s: %+v", path, e)
 		}
 	}
 	for i, number := range map[int]uint64{2: 501, 6: 502, 3: 503, 4: 504} {
-		e := must[hemera.Entry](t)(n.Stat(ctx, system(), fmt.Sprintf("/lost+found/tape/FAR001/%d", i)))
+		e := must[hemera.Entry](t)(n.Tree.Stat(ctx, system(), fmt.Sprintf("/lost+found/tape/FAR001/%d", i)))
 		if e.ArchiveID() != number || !e.Evicted() {
 			t.Errorf("%+v", e)
 		}
 	}
-	if e := must[hemera.Entry](t)(n.Stat(ctx, system(), "/lost+found/tape/FAR001/4")); e.Mode != 0o600 || e.UID != 0 || e.StorageClass() != "default" {
+	if e := must[hemera.Entry](t)(n.Tree.Stat(ctx, system(), "/lost+found/tape/FAR001/4")); e.Mode != 0o600 || e.UID != 0 || e.StorageClass() != "default" {
 		t.Errorf("labels only: %+v", e)
 	}
-	_, err = n.Stat(ctx, alice(), "/lost+found/tape/FAR001/4")
+	_, err = n.Tree.Stat(ctx, alice(), "/lost+found/tape/FAR001/4")
 	wantKind(t, "a stranger in /lost+found", err, errs.Denied)
 	// The other copy, which only labels tell of, has the archive id and nothing else.
 	labels.Written.FSeq = 77
 	if got := scanned(t, n, "FAR002", false, labels); got != "copy" {
 		t.Errorf("another copy of labels: %s", got)
 	}
-	if e := must[hemera.Entry](t)(n.Stat(ctx, system(), "/lost+found/tape/FAR001/4")); len(e.Tape) != 2 || e.Tape[1].Number != 2 {
+	if e := must[hemera.Entry](t)(n.Tree.Stat(ctx, system(), "/lost+found/tape/FAR001/4")); len(e.Tape) != 2 || e.Tape[1].Number != 2 {
 		t.Errorf("%+v", e.Tape)
 	}
 	// The same number with another size is something else.
@@ -220,14 +220,14 @@ func TestFilesStayWhatTheyAre(t *testing.T) {
 // On a tape of this system, what was removed since is dead, what a crash kept from the catalogue is a copy, and jobs for it end.
 func TestAScanOfAnOwnTape(t *testing.T) {
 	n, ctx := withTapes(t), t.Context()
-	good(t, n.SetXattr(ctx, system(), "/tape", hemera.AttrStorageClass, []byte("single"), false))
+	good(t, n.Tree.SetXattr(ctx, system(), "/tape", hemera.AttrStorageClass, []byte("single"), false))
 	e := put(t, n, alice(), "/tape/f", 1000)
 	gone := put(t, n, alice(), "/tape/gone", 1000)
 	jobs := queued(t, n, hemera.TapeArchive, "A")
 	_, err := write(t, n, "TAPEA1", jobs...)
 	good(t, err)
 	late := put(t, n, alice(), "/tape/late", 1000)
-	good(t, n.Remove(ctx, alice(), "/tape/gone", 0))
+	good(t, n.Tree.Remove(ctx, alice(), "/tape/gone", 0))
 	tell := func(e hemera.Entry, fseq uint64, path string) hemera.TapeScanned {
 		s := onTape(e.ArchiveID(), e.ID, path, fseq)
 		s.Written.Size, s.Sums = e.Size, e.Checksums
@@ -244,11 +244,11 @@ func TestAScanOfAnOwnTape(t *testing.T) {
 	}
 	// A file of this system that nobody has any more, and a copy that is elsewhere already.
 	lost := put(t, n, alice(), "/tape/lost", 1000)
-	good(t, n.Remove(ctx, alice(), "/tape/lost", 0))
+	good(t, n.Tree.Remove(ctx, alice(), "/tape/lost", 0))
 	if got := scanned(t, n, "TAPEA1", false, tell(lost, 5, "/tape/lost"), tell(e, 4, "/tape/f")); got != "dead dead" {
 		t.Error(got)
 	}
-	if e := must[hemera.Entry](t)(n.Stat(ctx, alice(), "/tape/f")); len(e.Tape) != 1 || e.Tape[0].FSeq != 1 {
+	if e := must[hemera.Entry](t)(n.Tree.Stat(ctx, alice(), "/tape/f")); len(e.Tape) != 1 || e.Tape[0].FSeq != 1 {
 		t.Errorf("%+v", e)
 	}
 }
@@ -268,7 +268,7 @@ func TestARebuildAndAScanMeet(t *testing.T) {
 	ctx := t.Context()
 	adopt := func(s hemera.TapeScanned, gen hemera.Generation) namespace.Adopted {
 		t.Helper()
-		return must[namespace.Adopted](t)(n.Adopt(ctx, namespace.Adoption{ID: s.File, Gen: gen, Path: s.Path, Mode: 0o640, UID: 1000, GID: 1000, Size: s.Written.Size,
+		return must[namespace.Adopted](t)(n.Recovery.Adopt(ctx, namespace.Adoption{ID: s.File, Gen: gen, Path: s.Path, Mode: 0o640, UID: 1000, GID: 1000, Size: s.Written.Size,
 			Layout: hemera.Replica(1), Space: "default", Sums: s.Sums, Pieces: []hemera.Piece{{Disk: 3}}, Mtime: s.Mtime}))
 	}
 	// Disks first. The content was recalled once, so its pieces have another generation than the archive id.
@@ -277,7 +277,7 @@ func TestARebuildAndAScanMeet(t *testing.T) {
 	if got := scanned(t, n, "FAR001", false, a); got != "copy" {
 		t.Errorf("disks first: %s", got)
 	}
-	e := must[hemera.Entry](t)(n.Stat(ctx, system(), "/exp/a"))
+	e := must[hemera.Entry](t)(n.Tree.Stat(ctx, system(), "/exp/a"))
 	if e.ID != a.File || e.ArchiveID() != a.Written.ArchiveID || len(e.Tape) != 1 || len(e.Pieces) != 1 {
 		t.Errorf("%+v", e)
 	}
@@ -286,12 +286,12 @@ func TestARebuildAndAScanMeet(t *testing.T) {
 	if got := scanned(t, n, "FAR001", false, b); got != "made" {
 		t.Errorf("tape first: %s", got)
 	}
-	if e = must[hemera.Entry](t)(n.Stat(ctx, system(), "/exp/b")); e.ID != b.File || e.Gen != 1 {
+	if e = must[hemera.Entry](t)(n.Tree.Stat(ctx, system(), "/exp/b")); e.ID != b.File || e.Gen != 1 {
 		t.Errorf("%+v", e)
 	}
 	for _, gen := range []hemera.Generation{1, 300_100} {
 		adopt(b, gen)
-		e = must[hemera.Entry](t)(n.Stat(ctx, system(), "/exp/b"))
+		e = must[hemera.Entry](t)(n.Tree.Stat(ctx, system(), "/exp/b"))
 		if len(e.Pieces) != 1 || len(e.Tape) != 1 || e.ArchiveID() != b.Written.ArchiveID || e.Layout != hemera.Replica(1) {
 			t.Errorf("%+v", e)
 		}
@@ -303,7 +303,7 @@ func TestARebuildAndAScanMeet(t *testing.T) {
 	newer := c
 	newer.Written.Size, newer.Sums = 5, onTape(1, 1, "", 1).Sums
 	adopt(newer, 300_200)
-	if e = must[hemera.Entry](t)(n.Stat(ctx, system(), "/exp/c")); e.Size != 5 || len(e.Tape) != 0 {
+	if e = must[hemera.Entry](t)(n.Tree.Stat(ctx, system(), "/exp/c")); e.Size != 5 || len(e.Tape) != 0 {
 		t.Errorf("%+v", e)
 	}
 	// An older one leaves the file as it is.
@@ -312,7 +312,7 @@ func TestARebuildAndAScanMeet(t *testing.T) {
 	older := d
 	older.Written.Size, older.Sums = 5, onTape(1, 1, "", 1).Sums
 	adopt(older, 1)
-	if e = must[hemera.Entry](t)(n.Stat(ctx, system(), "/exp/d")); !e.Evicted() || e.ArchiveID() != 300_300 {
+	if e = must[hemera.Entry](t)(n.Tree.Stat(ctx, system(), "/exp/d")); !e.Evicted() || e.ArchiveID() != 300_300 {
 		t.Errorf("%+v", e)
 	}
 	checked(t, n)

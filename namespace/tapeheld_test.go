@@ -44,7 +44,7 @@ func TestWhatNoPoolTakesIsHeld(t *testing.T) {
 	n, ctx := withTapes(t), t.Context()
 	pools := map[string][]string{"double": {"A", "B"}}
 	n.Parts().Tapes.Adopt(routed(pools, 500))
-	good(t, n.SetXattr(ctx, system(), "/tape", hemera.AttrStorageClass, []byte("later"), false))
+	good(t, n.Tree.SetXattr(ctx, system(), "/tape", hemera.AttrStorageClass, []byte("later"), false))
 	const files = 450 // some pages
 	for i := range files {
 		put(t, n, alice(), fmt.Sprintf("/tape/f%d", i), 100)
@@ -52,12 +52,12 @@ func TestWhatNoPoolTakesIsHeld(t *testing.T) {
 	put(t, n, alice(), "/tape/gone", 100)
 	put(t, n, alice(), "/tape/large", 1000)
 	put(t, n, alice(), "/tape/other", 100)
-	good(t, n.Remove(ctx, alice(), "/tape/gone", 0))
+	good(t, n.Tree.Remove(ctx, alice(), "/tape/gone", 0))
 	q := held(t, n)
 	if len(q) != 1 || q[0].Name != "class=later" || q[0].Files != files+2 {
 		t.Fatalf("%+v", q)
 	}
-	if e := must[hemera.Entry](t)(n.Stat(ctx, alice(), "/tape/f1")); string(e.Xattrs[hemera.AttrArchiveError]) != "there is no such storage class (add it: hemera tape class add later nbCopies=1, or name another in sys.archive.storage_class)" {
+	if e := must[hemera.Entry](t)(n.Tree.Stat(ctx, alice(), "/tape/f1")); string(e.Xattrs[hemera.AttrArchiveError]) != "there is no such storage class (add it: hemera tape class add later nbCopies=1, or name another in sys.archive.storage_class)" {
 		t.Errorf("%q", e.Xattrs[hemera.AttrArchiveError])
 	}
 	checked(t, n)
@@ -65,10 +65,10 @@ func TestWhatNoPoolTakesIsHeld(t *testing.T) {
 		t.Errorf("%d files go to pools that there are not", some)
 	}
 	// A person takes one of them to another class.
-	e := must[hemera.Entry](t)(n.Stat(ctx, alice(), "/tape/other"))
+	e := must[hemera.Entry](t)(n.Tree.Stat(ctx, alice(), "/tape/other"))
 	_, err := n.Parts().Tapes.Archive(ctx, e.ID, "double")
 	good(t, err)
-	e = must[hemera.Entry](t)(n.Stat(ctx, alice(), "/tape/other"))
+	e = must[hemera.Entry](t)(n.Tree.Stat(ctx, alice(), "/tape/other"))
 	if e.StorageClass() != "double" || e.Xattrs[hemera.AttrArchiveError] != nil || len(queued(t, n, hemera.TapeArchive, "A")) != 1 || len(queued(t, n, hemera.TapeArchive, "B")) != 1 {
 		t.Errorf("%+v", e)
 	}
@@ -85,7 +85,7 @@ func TestWhatNoPoolTakesIsHeld(t *testing.T) {
 	if q = held(t, n); len(q) != 1 || q[0].Name != "size=later" || q[0].Files != 1 {
 		t.Errorf("%+v", q)
 	}
-	if e = must[hemera.Entry](t)(n.Stat(ctx, alice(), "/tape/f1")); e.Xattrs[hemera.AttrArchiveError] != nil {
+	if e = must[hemera.Entry](t)(n.Tree.Stat(ctx, alice(), "/tape/f1")); e.Xattrs[hemera.AttrArchiveError] != nil {
 		t.Errorf("%q", e.Xattrs)
 	}
 	checked(t, n)
@@ -108,7 +108,7 @@ func TestWhatNoPoolTakesIsHeld(t *testing.T) {
 func TestHeldByAClassThatCannotBe(t *testing.T) {
 	n, ctx := withTapes(t), t.Context()
 	for i, class := range []string{strings.Repeat("x", 3000), "\xff\xfe", "a/b c"} {
-		good(t, n.SetXattr(ctx, system(), "/tape", hemera.AttrStorageClass, []byte(class), false))
+		good(t, n.Tree.SetXattr(ctx, system(), "/tape", hemera.AttrStorageClass, []byte(class), false))
 		put(t, n, alice(), fmt.Sprintf("/tape/f%d", i), 10)
 		checked(t, n)
 	}
@@ -116,7 +116,7 @@ func TestHeldByAClassThatCannotBe(t *testing.T) {
 		t.Errorf("%+v", q)
 	}
 	for i := range 3 {
-		good(t, n.Remove(ctx, alice(), fmt.Sprintf("/tape/f%d", i), 0))
+		good(t, n.Tree.Remove(ctx, alice(), fmt.Sprintf("/tape/f%d", i), 0))
 	}
 	checked(t, n)
 	if q := held(t, n); len(q) != 0 {

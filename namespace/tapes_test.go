@@ -35,9 +35,9 @@ func setTapes(t *testing.T, n *namespace.Namespace) {
 			return &hemera.Tape{Pool: pool, State: hemera.TapeActive}, nil
 		}))
 	}
-	_, err := n.Mkdir(t.Context(), system(), "/tape", 0o777, true)
+	_, err := n.Tree.Mkdir(t.Context(), system(), "/tape", 0o777, true)
 	good(t, err)
-	good(t, n.SetXattr(t.Context(), system(), "/tape", hemera.AttrStorageClass, []byte("double"), false))
+	good(t, n.Tree.SetXattr(t.Context(), system(), "/tape", hemera.AttrStorageClass, []byte("double"), false))
 }
 
 // routed are settings with classes and the pools of their copies, and the largest size of a file, 0 for any. Requests of alice's
@@ -113,7 +113,7 @@ func write(t *testing.T, n *namespace.Namespace, vid string, jobs ...hemera.Tape
 
 // evictWhole evicts a file whose copies are all there.
 func evictWhole(n *namespace.Namespace, e hemera.Entry) (int64, error) {
-	return n.Evict(context.Background(), e.ID, func(now *hemera.Entry) error {
+	return n.Pieces.Evict(context.Background(), e.ID, func(now *hemera.Entry) error {
 		if !n.Parts().Tapes.Complete(now) {
 			return errs.New(errs.Conflict, "test", "", "copies are missing")
 		}
@@ -150,7 +150,7 @@ func TestTheLifeOfAnArchivedFile(t *testing.T) {
 	if freed, err := evictWhole(n, e); err != nil || freed != 2000 {
 		t.Fatalf("freed %d, %v", freed, err)
 	}
-	e = must[hemera.Entry](t)(n.Stat(ctx, alice(), "/tape/f"))
+	e = must[hemera.Entry](t)(n.Tree.Stat(ctx, alice(), "/tape/f"))
 	if !e.Evicted() || len(e.Tape) != 2 {
 		t.Fatalf("%+v", e)
 	}
@@ -169,15 +169,15 @@ func TestTheLifeOfAnArchivedFile(t *testing.T) {
 		j.Attempts, j.Error, j.After = j.Attempts+1, "the drive is dirty", now.Add(time.Minute)
 		return &j
 	}))
-	e = must[hemera.Entry](t)(n.Stat(ctx, alice(), "/tape/f"))
+	e = must[hemera.Entry](t)(n.Tree.Stat(ctx, alice(), "/tape/f"))
 	if string(e.Xattrs[hemera.AttrRecallError]) != "the drive is dirty" || string(e.Xattrs[hemera.AttrRecallIDs]) != "r2" {
 		t.Errorf("%q", e.Xattrs)
 	}
 	checked(t, n)
 	// It comes back as a conversion would.
-	p, _, err := n.PrepareConversion(ctx, e.ID, e.Gen)
+	p, _, err := n.Writes.PrepareConversion(ctx, e.ID, e.Gen)
 	good(t, err)
-	e = must[hemera.Entry](t)(n.Commit(ctx, namespace.Commit{ID: e.ID, Gen: p.Gen, BaseGen: e.Gen, Convert: true, Parent: e.Parent, Name: "f", Mode: e.Mode,
+	e = must[hemera.Entry](t)(n.Writes.Commit(ctx, namespace.Commit{ID: e.ID, Gen: p.Gen, BaseGen: e.Gen, Convert: true, Parent: e.Parent, Name: "f", Mode: e.Mode,
 		Size: e.Size, Layout: e.Layout, Space: e.Space, Sums: e.Checksums, Pieces: []hemera.Piece{{Index: 0, Disk: 5}, {Index: 1, Disk: 6}}}))
 	if len(e.Pieces) != 2 || len(e.Tape) != 2 || catalogue.EvictCounter(&e) != 1 || catalogue.RequestsOf(&e) != nil || len(queued(t, n, hemera.TapeRecall, "TAPEB1")) != 0 {
 		t.Fatalf("%+v", e)
@@ -197,7 +197,7 @@ func TestTheLifeOfAnArchivedFile(t *testing.T) {
 	if len(dead) != 1 || dead[0].Dead == nil || dead[0].Dead.Path != "/tape/f" || tapeOf(t, n, "TAPEA1").Files != 0 {
 		t.Errorf("%+v", dead)
 	}
-	good(t, n.Remove(ctx, alice(), "/tape/f", 0))
+	good(t, n.Tree.Remove(ctx, alice(), "/tape/f", 0))
 	if left := queued(t, n, hemera.TapeArchive, "A"); len(left) != 0 {
 		t.Errorf("a removed file is queued: %+v", left)
 	}
@@ -215,15 +215,15 @@ func TestAttributesOfTapesAreTheSystems(t *testing.T) {
 	n, ctx := withTapes(t), t.Context()
 	put(t, n, alice(), "/tape/f", 10)
 	for _, name := range []string{hemera.AttrArchiveID, hemera.AttrRecallIDs, hemera.AttrEvictCounter, hemera.AttrStorageClass} {
-		wantKind(t, name, n.SetXattr(ctx, system(), "/tape/f", name, []byte("1"), false), errs.Denied)
-		wantKind(t, name, n.RemoveXattr(ctx, system(), "/tape/f", name), errs.Denied)
+		wantKind(t, name, n.Tree.SetXattr(ctx, system(), "/tape/f", name, []byte("1"), false), errs.Denied)
+		wantKind(t, name, n.Tree.RemoveXattr(ctx, system(), "/tape/f", name), errs.Denied)
 	}
-	good(t, n.SetXattr(ctx, system(), "/tape", hemera.AttrStorageClass, []byte("gone"), false))
+	good(t, n.Tree.SetXattr(ctx, system(), "/tape", hemera.AttrStorageClass, []byte("gone"), false))
 	e := put(t, n, alice(), "/tape/g", 10)
 	if e.ArchiveID() == 0 || e.Xattrs[hemera.AttrArchiveError] == nil {
 		t.Errorf("%+v", e)
 	}
-	good(t, n.SetXattr(ctx, system(), "/tape", hemera.AttrStorageClass, []byte(catalogue.NoClass), false))
+	good(t, n.Tree.SetXattr(ctx, system(), "/tape", hemera.AttrStorageClass, []byte(catalogue.NoClass), false))
 	if e := put(t, n, alice(), "/tape/h", 10); e.ArchiveID() != 0 {
 		t.Errorf("%+v", e)
 	}
@@ -245,7 +245,7 @@ func TestAttributesOfTapesAreTheSystems(t *testing.T) {
 	for fseq, size := range []int64{11, 10} {
 		out, err := report("TAPEA1", uint64(fseq+1), size, none)
 		good(t, err)
-		if e := must[hemera.Entry](t)(n.Stat(ctx, alice(), "/tape/f")); len(e.Tape) != 0 || len(out.Complete) != 0 || (len(out.Unfit) == 1) != (size == 11) {
+		if e := must[hemera.Entry](t)(n.Tree.Stat(ctx, alice(), "/tape/f")); len(e.Tape) != 0 || len(out.Complete) != 0 || (len(out.Unfit) == 1) != (size == 11) {
 			t.Errorf("size %d became a copy, or is not told of: %+v, %+v", size, out, e)
 		}
 		if left := queued(t, n, hemera.TapeArchive, "A"); len(left) != 1 || left[0].Size != 10 {
@@ -265,7 +265,7 @@ func TestNoCopyIsForgotten(t *testing.T) {
 			case 0, 1:
 				put(t, n, alice(), path, int64(rnd.IntN(100)))
 			case 2:
-				if err := n.Remove(ctx, alice(), path, 0); err != nil && !errors.Is(err, errs.NotFound) {
+				if err := n.Tree.Remove(ctx, alice(), path, 0); err != nil && !errors.Is(err, errs.NotFound) {
 					t.Fatal(err)
 				}
 			case 3, 4:
@@ -274,7 +274,7 @@ func TestNoCopyIsForgotten(t *testing.T) {
 				_, err := write(t, n, "TAPE"+pool+"1", jobs[:min(len(jobs), rnd.IntN(4))]...)
 				good(t, err)
 			case 5:
-				if e, err := n.Stat(ctx, system(), path); err == nil {
+				if e, err := n.Tree.Stat(ctx, system(), path); err == nil {
 					if _, err := evictWhole(n, e); err == nil && e.Size > 0 && len(e.Pieces) > 0 && len(e.Tape) != 2 {
 						t.Fatalf("seed %d: %s was evicted with %d copies", seed, path, len(e.Tape))
 					}
@@ -287,7 +287,7 @@ func TestNoCopyIsForgotten(t *testing.T) {
 				waiting[j.File]++
 			}
 		}
-		good(t, n.List(ctx, system(), "/tape", func(e hemera.Entry) error {
+		good(t, n.Tree.List(ctx, system(), "/tape", func(e hemera.Entry) error {
 			if e.Size > 0 && len(e.Tape)+waiting[e.ID] != 2 {
 				t.Errorf("seed %d: %s has %d copies and %d jobs", seed, e.Name, len(e.Tape), waiting[e.ID])
 			}
@@ -368,7 +368,7 @@ func TestQueuesKnowTheirPolicies(t *testing.T) {
 	}
 	queue(hemera.TapeRecall, true, tapeconfig.DefaultName, "reco", "simulation")
 	for i := range jobs {
-		good(t, n.Remove(ctx, system(), fmt.Sprintf("/tape/f%d", i), hemera.KindFile))
+		good(t, n.Tree.Remove(ctx, system(), fmt.Sprintf("/tape/f%d", i), hemera.KindFile))
 	}
 	if left := must[[]catalogue.Queue](t)(cat.Queues(ctx)); len(left) != 0 {
 		t.Errorf("no jobs, and %+v", left)
@@ -379,9 +379,9 @@ func TestQueuesKnowTheirPolicies(t *testing.T) {
 // A version that takes the place of a file brings what tapes have of it, and its jobs.
 func TestARestoredVersionIsArchived(t *testing.T) {
 	n, ctx := withTapes(t), t.Context()
-	good(t, n.SetXattr(ctx, system(), "/tape", "sys.versioning", []byte("10"), false))
+	good(t, n.Tree.SetXattr(ctx, system(), "/tape", "sys.versioning", []byte("10"), false))
 	old := put(t, n, alice(), "/tape/f", 1000)
-	good(t, n.SetXattr(ctx, alice(), "/tape/f", "user.of", []byte("name"), false))
+	good(t, n.Tree.SetXattr(ctx, alice(), "/tape/f", "user.of", []byte("name"), false))
 	now := put(t, n, alice(), "/tape/f", 2000)
 	if old.ID == now.ID || old.ArchiveID() == now.ArchiveID() {
 		t.Fatalf("nothing was kept: %+v %+v", old, now)
@@ -393,12 +393,12 @@ func TestARestoredVersionIsArchived(t *testing.T) {
 		}
 	}
 	var names []string
-	good(t, n.List(ctx, system(), "/tape/.sys.v#.f", func(e hemera.Entry) error { names = append(names, e.Name); return nil }))
+	good(t, n.Tree.List(ctx, system(), "/tape/.sys.v#.f", func(e hemera.Entry) error { names = append(names, e.Name); return nil }))
 	if len(names) != 1 {
 		t.Fatal(names)
 	}
-	good(t, n.RestoreVersion(ctx, alice(), "/tape/f", names[0]))
-	back := must[hemera.Entry](t)(n.Stat(ctx, alice(), "/tape/f"))
+	good(t, n.Bins.RestoreVersion(ctx, alice(), "/tape/f", names[0]))
+	back := must[hemera.Entry](t)(n.Tree.Stat(ctx, alice(), "/tape/f"))
 	if back.ID != old.ID || back.ArchiveID() != old.ArchiveID() || string(back.Xattrs["user.of"]) != "name" {
 		t.Errorf("%+v", back)
 	}
@@ -408,7 +408,7 @@ func TestARestoredVersionIsArchived(t *testing.T) {
 			must[[]hemera.FileID](t)(write(t, n, "TAPE"+pool+"1", j))
 		}
 	}
-	if back = must[hemera.Entry](t)(n.Stat(ctx, alice(), "/tape/f")); len(back.Tape) != 2 {
+	if back = must[hemera.Entry](t)(n.Tree.Stat(ctx, alice(), "/tape/f")); len(back.Tape) != 2 {
 		t.Errorf("copies %+v", back.Tape)
 	}
 	checked(t, n)
@@ -419,14 +419,14 @@ func TestACopyThatMeetsAnEviction(t *testing.T) {
 	n := withTapes(t)
 	c := prepare(t, n, alice(), "/tape/coded")
 	c.Size, c.Layout = 3<<20, hemera.ReedSolomon(2, 1)
-	e := must[hemera.Entry](t)(n.Commit(t.Context(), c))
+	e := must[hemera.Entry](t)(n.Writes.Commit(t.Context(), c))
 	for _, pool := range []string{"A", "B"} {
 		for _, j := range queued(t, n, hemera.TapeArchive, pool) {
 			must[[]hemera.FileID](t)(write(t, n, "TAPE"+pool+"1", j))
 		}
 	}
 	must[int64](t)(evictWhole(n, e))
-	err := n.MovePieces(t.Context(), e.ID, e.Gen, nil, []hemera.Piece{{Index: 2, Disk: 3}})
+	err := n.Pieces.MovePieces(t.Context(), e.ID, e.Gen, nil, []hemera.Piece{{Index: 2, Disk: 3}})
 	if errs.KindOf(err) != errs.Conflict {
 		t.Errorf("got %v", err)
 	}

@@ -2,7 +2,6 @@ package namespace
 
 import (
 	"context"
-	"sync/atomic"
 	"time"
 
 	"hemera/namespace/record"
@@ -24,25 +23,13 @@ const (
 	purgePerTombstone, purgeMax = 2, record.FinishOps
 )
 
-// endedWrites is what the namespace keeps in memory about writes that are over, or must not be committed as they were opened.
-type endedWrites struct {
-	// refused counts the writes that this life refused for good, or barred: while there are none, a commit need not look.
-	refused atomic.Int64
-	barred  expiring // records of schema.TableBarred
-	renamed expiring // records of schema.TableRenamed
-
-	// The leader's own: where the tombstones begin that may be old, and when the first of them may be.
-	purgeFrom hemera.FileID
-	purgeAt   time.Time
-}
-
 // purgeTombstones removes the oldest tombstones whose time is over, at the end of a group that made some. Numbers are
 // in the order of opens, so looking ends at the first that is not over, and begins again when that one is. A record
 // that cannot be read stays, and its file's commit is refused.
-func (n *base) purgeTombstones(t *record.Txn, counts record.Counters) {
+func purgeTombstones(n *engine, t *record.Txn, counts record.Counters) {
 	// Twice as many as were made: so a burst of removals is caught up with, and no batch becomes large.
 	now, left := t.Now(), min(purgeMax, purgePerTombstone*int(counts[tables.Tombstones]))
-	e := &n.ended
+	e := n.memory.ended
 	if left == 0 || now.Before(e.purgeAt) {
 		return
 	}
@@ -66,15 +53,6 @@ func (n *base) purgeTombstones(t *record.Txn, counts record.Counters) {
 
 // writeTx is what a transaction knows of writes under way, by their numbers: of those that are over, barred or renamed.
 type writeTx tx
-
-// number is what the commit's write was given when it was prepared, and no other write ever: the new file's
-// id, or the generation of the new content of a file that stays.
-func (c *Commit) number() hemera.FileID {
-	if c.BaseGen != 0 && c.Replaces == 0 {
-		return hemera.FileID(c.Gen)
-	}
-	return c.ID
-}
 
 // addTombstone remembers a removed file while its first commit may come again. Older files need no record, so their
 // removal costs nothing.
@@ -128,7 +106,7 @@ func (t writeTx) notNew(id hemera.FileID) {
 func (t writeTx) checkNotEnded(c *Commit) error {
 	// As nearly always, of updates: no such record was made in this life, and none before could be. What makes a file, also in
 	// the place of another, may find that of its removal.
-	if c.number() != c.ID && uint64(c.number()) >= t.base.numbers.First() && t.base.ended.refused.Load() == 0 {
+	if c.number() != c.ID && uint64(c.number()) >= t.memory.ended.first && t.memory.ended.refused.Load() == 0 {
 		return nil
 	}
 	over, err := t.isEnded(c.number())
@@ -146,45 +124,53 @@ func (t writeTx) checkNotEnded(c *Commit) error {
 	return err
 }
 
-// refuseForGood makes a refusal final: the head removes the pieces when it gets the answer, and the same request,
-// which may be on its way a second time, must not find a free name or room under a quota later. It
-// returns why, or the file if the other request was faster. While the refusal cannot be made durable, the
-// commit is undecided: Unavailable.
-func (n Writes) refuseForGood(ctx context.Context, c *Commit, why error) (out *hemera.Entry, err error) {
-	n.ended.refused.Add(1)
-	err = n.update(ctx, func(t tx) error {
-		now, err := t.ByID(c.ID)
-		if err != nil {
-			return err
-		}
-		if now != nil && now.Gen == c.Gen {
-			if c.made(now) == nil {
-				out = now
-			}
-			return nil
-		}
-		return t.writes().end(c.number())
-	})
-	switch {
-	case err != nil:
-		return nil, errs.As(err, errs.Unavailable, "namespace.Commit", c.Name)
-	case out != nil:
-		return out, nil
+// renamedTo is the name that a write was given since it began; "" for none.
+func (t writeTx) renamedTo(number hemera.FileID) (string, error) {
+	name, err := record.GetUncached(t.Txn.Txn, schema.IDKey(schema.TableRenamed, number), schema.DecodeRenamed)
+	if err != nil || name == nil {
+		return "", err
 	}
-	return nil, why
+	return *name, nil
 }
 
-// Discard refuses a write that was begun, should it be committed later; false if it was committed before.
-// Of the commit, ID, Gen and BaseGen are used.
-func (n Writes) Discard(ctx context.Context, c Commit) (bool, error) {
-	n.ended.refused.Add(1)
-	discarded := false // set by the last run of the change, which may run several times
-	err := n.update(ctx, func(t tx) error {
-		now, err := t.ByID(c.ID)
-		if discarded = err == nil && (now == nil || now.Gen != c.Gen); !discarded {
-			return err
-		}
-		return t.writes().end(c.number())
-	})
-	return discarded && err == nil, err
+// forgetName forgets a name that a write was given, as the write is over.
+func (t writeTx) forgetName(number hemera.FileID) error {
+	name, err := t.renamedTo(number)
+	if err == nil && name != "" {
+		t.Remove(schema.IDKey(schema.TableRenamed, number))
+		t.memory.ended.renamed.add(-1)
+	}
+	return err
 }
+
+// expire removes the records of a table that are over, if it is time to look, and counts the others.
+func expire(ctx context.Context, n *engine, table byte, e *expiring) error {
+	now := n.clock()
+	if !e.due(now, n.numbers.Next()) {
+		return nil
+	}
+	var old [][]byte
+	count := 0
+	prefix := schema.TableKey(table)
+	err := n.records.Engine().Scan(ctx, prefix, schema.PrefixEnd(prefix), func(k, raw []byte) bool {
+		count++
+		if len(raw) >= 8 && !now.Before(schema.DecodeUntil(raw)) {
+			old = append(old, append([]byte(nil), k...))
+		}
+		return true
+	})
+	removed := min(len(old), expireBatch)
+	if err == nil && removed > 0 {
+		err = n.update(ctx, func(t tx) error {
+			for _, k := range old[:removed] {
+				t.Remove(k)
+			}
+			return nil
+		})
+	}
+	e.counted(count-removed, err != nil || removed < len(old))
+	return errs.Wrap(err, "namespace.Expire", "")
+}
+
+// writes is the writes under way, and those that ended, in the same transaction.
+func (t tx) writes() writeTx { return writeTx(t) }

@@ -27,7 +27,7 @@ func TestCommitComesAgainAfterRemoval(t *testing.T) {
 		}
 		n := reopen()
 		make := func(path string) namespace.Commit {
-			p, err := n.Prepare(ctx, who, hemera.OpenRequest{Path: path, Access: hemera.AccessCreate})
+			p, err := n.Writes.Prepare(ctx, who, hemera.OpenRequest{Path: path, Access: hemera.AccessCreate})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -35,18 +35,18 @@ func TestCommitComesAgainAfterRemoval(t *testing.T) {
 			if size > 0 {
 				c.Pieces = []hemera.Piece{{Disk: 1}}
 			}
-			if _, err := n.Commit(ctx, c); err != nil {
+			if _, err := n.Writes.Commit(ctx, c); err != nil {
 				t.Fatal(err)
 			}
 			return c
 		}
 		remove := func(path string) {
-			if err := n.Remove(ctx, who, path, hemera.KindFile); err != nil {
+			if err := n.Tree.Remove(ctx, who, path, hemera.KindFile); err != nil {
 				t.Fatal(err)
 			}
-			gone, err := n.Unlinked(ctx, 1, 10)
+			gone, err := n.Pieces.Unlinked(ctx, 1, 10)
 			if err == nil {
-				err = n.ConfirmRemoved(ctx, 1, gone)
+				err = n.Pieces.ConfirmRemoved(ctx, 1, gone)
 			}
 			if err != nil {
 				t.Fatal(err)
@@ -55,7 +55,7 @@ func TestCommitComesAgainAfterRemoval(t *testing.T) {
 		c := make("/a")
 		remove("/a")
 		for range 2 {
-			if _, err := n.Commit(ctx, c); !errors.Is(err, errs.Conflict) {
+			if _, err := n.Writes.Commit(ctx, c); !errors.Is(err, errs.Conflict) {
 				t.Errorf("size %d: commit after the removal: %v", size, err)
 			}
 			n = reopen()
@@ -67,7 +67,7 @@ func TestCommitComesAgainAfterRemoval(t *testing.T) {
 		if err := store.Scan(ctx, []byte("nr"), []byte("ns"), func(_, _ []byte) bool { kept++; return true }); err != nil || kept != 1 {
 			t.Errorf("%d records of removed files (%v)", kept, err)
 		}
-		if problems, err := n.Check(ctx); err != nil || len(problems) > 0 {
+		if problems, err := n.Inspection.Check(ctx); err != nil || len(problems) > 0 {
 			t.Errorf("check: %v %v", problems, err)
 		}
 	}
@@ -87,7 +87,7 @@ func TestARefusedCommitStaysRefused(t *testing.T) {
 			store := memkv.New()
 			n := open(t, store, namespace.Options{})
 			c, makeWay := one.prepare(t, n)
-			_, err := n.Commit(t.Context(), c)
+			_, err := n.Writes.Commit(t.Context(), c)
 			wantKind(t, what, err, one.kind)
 			if err := makeWay(); err != nil {
 				t.Fatal(err)
@@ -95,7 +95,7 @@ func TestARefusedCommitStaysRefused(t *testing.T) {
 			if restart {
 				n = open(t, store, namespace.Options{})
 			}
-			_, err = n.Commit(t.Context(), c)
+			_, err = n.Writes.Commit(t.Context(), c)
 			wantKind(t, what+", the same again", err, errs.Conflict)
 			checked(t, n)
 		}
@@ -105,7 +105,7 @@ func TestARefusedCommitStaysRefused(t *testing.T) {
 func nameTaken(t *testing.T, n *namespace.Namespace) (c namespace.Commit, makeWay func() error) {
 	c = prepare(t, n, alice(), "/f")
 	put(t, n, alice(), "/f", 10)
-	return c, func() error { return n.Remove(t.Context(), alice(), "/f", 0) }
+	return c, func() error { return n.Tree.Remove(t.Context(), alice(), "/f", 0) }
 }
 
 func attributesFull(t *testing.T, n *namespace.Namespace) (c namespace.Commit, makeWay func() error) {
@@ -113,11 +113,11 @@ func attributesFull(t *testing.T, n *namespace.Namespace) (c namespace.Commit, m
 	c = prepare(t, n, alice(), "/f")
 	c.Xattrs = map[string][]byte{"user.one": nil}
 	for i := range hemera.XattrsMax {
-		if err := n.SetXattr(t.Context(), alice(), "/f", fmt.Sprintf("user.%d", i), nil, false); err != nil {
+		if err := n.Tree.SetXattr(t.Context(), alice(), "/f", fmt.Sprintf("user.%d", i), nil, false); err != nil {
 			t.Fatal(err)
 		}
 	}
-	return c, func() error { return n.RemoveXattr(t.Context(), alice(), "/f", "user.0") }
+	return c, func() error { return n.Tree.RemoveXattr(t.Context(), alice(), "/f", "user.0") }
 }
 
 // TestADiscardedWriteIsNeverCommitted: but what was committed before stays, whatever its size.
@@ -131,21 +131,21 @@ func TestADiscardedWriteIsNeverCommitted(t *testing.T) {
 		c := prepare(t, n, alice(), "/f")
 		begun := namespace.Commit{ID: c.ID, Gen: c.Gen, BaseGen: c.BaseGen}
 		for range 2 {
-			if gone, err := n.Discard(t.Context(), begun); err != nil || !gone {
+			if gone, err := n.Writes.Discard(t.Context(), begun); err != nil || !gone {
 				t.Errorf("exists %t: discard of what was begun: %t, %v", exists, gone, err)
 			}
 		}
 		for range 2 {
-			_, err := n.Commit(t.Context(), c)
+			_, err := n.Writes.Commit(t.Context(), c)
 			wantKind(t, "a discarded write", err, errs.Conflict)
 			n = open(t, store, namespace.Options{})
 		}
 		e := put(t, n, alice(), "/f", 7)
 		begun = namespace.Commit{ID: e.ID, Gen: e.Gen}
-		if gone, err := n.Discard(t.Context(), begun); err != nil || gone {
+		if gone, err := n.Writes.Discard(t.Context(), begun); err != nil || gone {
 			t.Errorf("exists %t: discard of what was committed, %d bytes: %t, %v", exists, e.Size, gone, err)
 		}
-		if _, err := n.Stat(t.Context(), alice(), "/f"); err != nil {
+		if _, err := n.Tree.Stat(t.Context(), alice(), "/f"); err != nil {
 			t.Error(err)
 		}
 		checked(t, n)

@@ -36,7 +36,7 @@ func TestARemovedFileComesBack(t *testing.T) {
 	n, ctx := withTapes(t), t.Context()
 	was := put(t, n, alice(), "/tape/f", 1000)
 	written(t, n)
-	good(t, n.Remove(ctx, alice(), "/tape/f", 0))
+	good(t, n.Tree.Remove(ctx, alice(), "/tape/f", 0))
 	e, err := undelete(t, n, 0, "/tape/f", "/tape/f")
 	good(t, err)
 	if e.ID != was.ID || e.Gen <= was.Gen || !e.Evicted() || len(e.Tape) != 2 || e.UID != was.UID || e.GID != was.GID || e.Mode != was.Mode || !e.Mtime.Equal(was.Mtime) ||
@@ -53,10 +53,10 @@ func TestARemovedFileComesBack(t *testing.T) {
 	wantKind(t, "a file that was not removed", err, errs.NotFound)
 	// A write that was begun before the removal must not come over it.
 	late := namespace.Commit{ID: was.ID, Gen: was.Gen, Parent: was.Parent, Name: "f", Mode: 0o640, Size: 1000, Layout: was.Layout, Space: was.Space, Sums: was.Checksums, Pieces: was.Pieces}
-	_, err = n.Commit(ctx, late)
+	_, err = n.Writes.Commit(ctx, late)
 	wantKind(t, "a late commit", err, errs.Conflict)
 	// And once more: it is a file as others, also to be removed.
-	good(t, n.Remove(ctx, alice(), "/tape/f", 0))
+	good(t, n.Tree.Remove(ctx, alice(), "/tape/f", 0))
 	_, err = undelete(t, n, was.ArchiveID(), "", "/tape/f")
 	good(t, err)
 }
@@ -85,10 +85,10 @@ func TestUndeleteRefuses(t *testing.T) {
 		t.Errorf("%+v", e)
 	}
 	written(t, n)
-	good(t, n.Remove(ctx, alice(), "/tape/f", 0))
+	good(t, n.Tree.Remove(ctx, alice(), "/tape/f", 0))
 	// One of its two tapes is written from its beginning again: the copy that is missing is queued.
 	good(t, n.Parts().Tapes.ChangeTape(ctx, "TAPEB1", func(old *hemera.Tape) (*hemera.Tape, error) { full := *old; full.Full = true; return &full, nil }))
-	good(t, n.Remove(ctx, system(), "/back/there/f", 0))
+	good(t, n.Tree.Remove(ctx, system(), "/back/there/f", 0))
 	good(t, n.Parts().Tapes.Reclaim(ctx, "TAPEB1", 0))
 	e, err = undelete(t, n, 0, "/tape/f", "/tape/f")
 	good(t, err)
@@ -100,7 +100,7 @@ func TestUndeleteRefuses(t *testing.T) {
 // A copy that moved to another tape comes back from the last one.
 func TestUndeleteTakesTheLastCopy(t *testing.T) {
 	n, ctx := withTapes(t), t.Context()
-	good(t, n.SetXattr(ctx, system(), "/tape", hemera.AttrStorageClass, []byte("single"), false))
+	good(t, n.Tree.SetXattr(ctx, system(), "/tape", hemera.AttrStorageClass, []byte("single"), false))
 	e := put(t, n, alice(), "/tape/f", 1000)
 	job := queued(t, n, hemera.TapeArchive, "A")[0]
 	for _, vid := range []string{"TAPEA1", "TAPEA2"} {
@@ -108,7 +108,7 @@ func TestUndeleteTakesTheLastCopy(t *testing.T) {
 			Given: func(hemera.TapeJobKey, uint64) bool { return true }}
 		must[catalogue.Recorded](t)(n.Parts().Tapes.Written(ctx, report))
 	}
-	good(t, n.Remove(ctx, alice(), "/tape/f", 0))
+	good(t, n.Tree.Remove(ctx, alice(), "/tape/f", 0))
 	back, err := undelete(t, n, e.ArchiveID(), "", "/tape/f")
 	good(t, err)
 	if len(back.Tape) != 1 || back.Tape[0].VID != "TAPEA2" {
@@ -125,7 +125,7 @@ func TestUndeleteOfWhatAScanFound(t *testing.T) {
 	}
 	e, err := undelete(t, n, 5, "", "/x/old")
 	good(t, err)
-	newest := must[hemera.Entry](t)(n.Stat(ctx, system(), "/x/f"))
+	newest := must[hemera.Entry](t)(n.Tree.Stat(ctx, system(), "/x/f"))
 	if e.ArchiveID() != 5 || newest.ArchiveID() != 20 || e.ID == newest.ID || e.Mode != 0o640 {
 		t.Errorf("%+v", e)
 	}

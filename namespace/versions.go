@@ -4,9 +4,7 @@ import (
 	"cmp"
 	"context"
 	"slices"
-	"strconv"
 
-	"hemera/namespace/accounts"
 	"hemera/rules/access"
 	"hemera/rules/policy"
 	"hemera/rules/recycle"
@@ -23,15 +21,6 @@ import (
 // Names are EOS's. Versions are ordinary entries of the tree: they are listed, read, counted and charged as such. The file
 // says in an attribute, by id, that it has such a directory; so no other file's change looks for one. The directory follows
 // its file: renamed with it, to the bin with it and back, and away with it.
-
-// attrVersions is the attribute of a file with the id of the directory of its versions, in hexadecimal.
-const attrVersions = "sys.versions"
-
-// versionTx is the versions of files within one transaction.
-//
-// Whether a content is kept is decided twice: at the open, which gives the new content an id of its own, and at the commit, by
-// what holds then. A write that was opened before versioning was switched on changes the file in place.
-type versionTx tx
 
 // versionsKept returns the number of versions to keep of a file in the last of dirs: the nearest sys.versioning that holds
 // for files of its owner decides, then user.versioning of the directory. It is 0 for what is a version itself, or whose directory of versions could not
@@ -113,181 +102,11 @@ func (t versionTx) become(f found, dir *hemera.Entry) (string, error) {
 	return name, tx(t).move(f, found{dirs: dirs, name: name}, 0)
 }
 
-// withoutVersions returns the file without the attribute that links it to versions.
-func withoutVersions(e *hemera.Entry) *hemera.Entry {
-	if e.Xattrs[attrVersions] == nil {
-		return e
-	}
-	plain := *e
-	plain.Xattrs = withoutXattrs(e.Xattrs, []string{attrVersions})
-	return &plain
-}
-
-// of returns the directory of a file's versions, nil if it has none: the attribute must name it, and it must be where it
-// belongs. A user may have moved it, or set the attribute.
-func (t versionTx) of(f found) (*hemera.Entry, error) {
-	text := f.entry.Xattrs[attrVersions]
-	if text == nil || f.entry.IsDir() {
-		return nil, nil
-	}
-	id, err := strconv.ParseUint(string(text), 16, 64)
-	if err != nil {
-		return nil, nil
-	}
-	dir, err := t.ByID(hemera.FileID(id))
-	if err != nil || dir == nil {
-		return nil, err
-	}
-	name, _ := recycle.VersionDir(f.name)
-	// A quota node is somebody's own, whatever its name.
-	if !dir.IsDir() || dir.Parent != f.parent().ID || dir.Name != name || dir.Quota {
-		return nil, nil
-	}
-	return dir, nil
-}
-
-// follow moves the directory of a file's versions to where the file was moved. If the name is taken there, or a file may
-// not have it, or its files cannot be charged, the directory stays.
-func (t versionTx) follow(dir *hemera.Entry, from []*hemera.Entry, target found) error {
-	name, ok := recycle.VersionDir(target.name)
-	if !ok || len(target.dirs) >= hemera.DepthMax {
-		return nil
-	}
-	// Versions of two files are never mixed: those that have the name already stay there.
-	other, err := t.Entry(target.parent().ID, name)
-	if err != nil || other != nil {
-		return err
-	}
-	_, err = t.moveTree("Rename", found{dirs: from, name: dir.Name, entry: dir}, found{dirs: target.dirs, name: name})
-	return err
-}
-
-// retire moves the directory of versions of a file that is removed, to the bin that the file goes to, or to the one
-// that keeps nothing.
-func (t versionTx) retire(b bin, who string, f found) error {
-	dir, err := t.of(f)
-	if err != nil || dir == nil {
-		return err
-	}
-	// The owner of the file finds them, also if others own the contents.
-	dirs, err := b.directories(binTx(t), f.entry.UID)
-	if err != nil {
-		return err
-	}
-	kept := *dir
-	kept.Xattrs = mergeXattrs(dir.Xattrs, recycledAs(pathBelow(f.dirs)+"/"+dir.Name, who))
-	_, err = t.moveTree("Rename", found{dirs: f.dirs, name: dir.Name, entry: &kept}, found{dirs: dirs, name: binnedName(t.Now(), dir.ID)})
-	return err
-}
-
-// treeMax is the number of files that a tree may have at most to be charged file by file.
-const treeMax = 1000
-
-// moveTree moves a directory with its files. Below quota nodes each file is charged by itself, as whose they are is not
-// known otherwise; false if there are too many, or directories among them: then nothing was moved.
-func (t versionTx) moveTree(op string, f, target found) (moved bool, err error) {
-	s, err := t.Directory(f.entry.ID)
-	if err != nil {
-		return false, err
-	}
-	depth := min(s.Depth, s.Tree.Dirs)
-	if int64(len(target.dirs))+depth > hemera.DepthMax {
-		return false, nil
-	}
-	if !accounts.Limited(f.dirs) && !accounts.Limited(target.dirs) {
-		return true, tx(t).moveBy(op, f, target, depth)
-	}
-	if s.Tree.Dirs > 0 || s.Tree.Files > treeMax {
-		return false, nil
-	}
-	files, err := t.entriesIn(f.entry.ID, s.Tree.Files)
-	if err != nil {
-		return false, err
-	}
-	from, to := append(slices.Clip(f.dirs), f.entry), append(slices.Clip(target.dirs), f.entry)
-	for _, e := range files {
-		if err := t.ledger().ChargeMove(accounts.Move{Entry: e, From: from, To: to, Op: op}); err != nil {
-			return false, err
-		}
-	}
-	return true, tx(t).relocate(f, target, depth)
-}
-
-// ledger is the quota accounts in the same transaction.
-func (t versionTx) ledger() accounts.Ledger { return tx(t).ledger() }
-
-// entriesIn returns the files of a directory that has count of them. Names cannot be listed within a change: they were
-// listed before, or the change fails with missingNames and runs again.
-func (t versionTx) entriesIn(dir hemera.FileID, count int64) ([]*hemera.Entry, error) {
-	names := t.work.listed[dir]
-	if int64(len(names)) != count {
-		return nil, &missingNames{dir}
-	}
-	out := make([]*hemera.Entry, 0, len(names))
-	for _, name := range names {
-		e, err := t.Entry(dir, name)
-		if err != nil {
-			return nil, err
-		}
-		if e == nil {
-			return nil, &missingNames{dir}
-		}
-		out = append(out, e)
-	}
-	return out, nil
-}
-
-// missingNames is the error of a change that needs the names in a directory as they are now.
-type missingNames struct{ dir hemera.FileID }
-
-// Error implements error. No caller sees it.
-func (m *missingNames) Error() string { return "the names in fid:" + m.dir.String() + " are needed" }
-
-// trim is a directory of versions that may have too many after a change.
-type trim struct {
-	dir  hemera.FileID
-	kept int // how many may stay
-}
-
-// changeWork is what a change needs beside its transaction, and what it leaves to be done.
-type changeWork struct {
-	listed map[hemera.FileID][]string // names in directories
-	trims  []trim
-	judge  accounts.Judge
-	settle accounts.Claims // of a commit; nil for other changes
-	// unclaimed: the commit is of a conversion, which claimed nothing before.
-	unclaimed bool
-	release   func() // ends what the change holds; nil if it holds nothing
-}
-
-// claimsOf is what the change has to leave to writes under way, and what has opens count the change meanwhile.
-func (w *changeWork) claimsOf(n *base) (claims accounts.Claims, hold accounts.Hold) {
-	if of := n.claims.Load(); of != nil {
-		claims, hold = of.claims, of.hold
-	}
-	if w.settle != nil {
-		claims = w.settle
-		// The claim of a write counts already.
-		if !w.unclaimed {
-			hold = nil
-		}
-	}
-	return claims, hold
-}
-
-// unhold ends what the change holds, if it holds anything.
-func (w *changeWork) unhold() {
-	if w.release != nil {
-		w.release()
-		w.release = nil
-	}
-}
-
 // trimVersions removes the oldest versions beyond what is kept, for good. A crash before it leaves one too many, until
 // the next content is replaced.
-func trimVersions(ctx context.Context, n *base, w trim) error {
+func trimVersions(ctx context.Context, n *engine, w trim) error {
 	var all []hemera.Entry
-	err := (Bins{n}).eachEntry(ctx, w.dir, func(e *hemera.Entry) error {
+	err := eachEntry(ctx, n.records, w.dir, func(e *hemera.Entry) error {
 		// What a user put there is not counted, and not removed.
 		if _, id, ok := recycle.VersionOf(e.Name); ok && !e.IsDir() && id == e.ID {
 			all = append(all, *e)
@@ -321,24 +140,6 @@ func trimVersions(ctx context.Context, n *base, w trim) error {
 		}
 	}
 	return nil
-}
-
-// RestoreVersion implements hemera.RecycleBin: the content now becomes a version, and the version takes its place. The name
-// keeps its mode and attributes, but for those of tapes, which are of the content.
-func (n Bins) RestoreVersion(ctx context.Context, who hemera.Identity, path, version string) error {
-	return updateMaking(ctx, n.base, func(t tx) error {
-		f, err := t.existing("RestoreVersion", who, path)
-		if err != nil {
-			return err
-		}
-		if f.entry.IsDir() {
-			return refuse(errs.IsDirectory, "RestoreVersion", path, "it is a directory")
-		}
-		if err := permit("RestoreVersion", path, who, f.entry, access.Write); err != nil {
-			return err
-		}
-		return versionTx(t).restore(who, path, f, version)
-	})
 }
 
 // restore puts a version in the place of the found file.

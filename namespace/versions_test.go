@@ -21,7 +21,7 @@ func versions(t testing.TB, n *namespace.Namespace, p string) (sizes []int64) {
 	t.Helper()
 	dir, _ := recycle.VersionDir(path.Base(p))
 	var all []hemera.Entry
-	err := n.List(t.Context(), system(), path.Join(path.Dir(p), dir), func(e hemera.Entry) error {
+	err := n.Tree.List(t.Context(), system(), path.Join(path.Dir(p), dir), func(e hemera.Entry) error {
 		if e.Name != recycle.VersionName(e.Mtime, e.ID) || e.Xattrs["sys.versions"] != nil {
 			t.Errorf("version %s of %s is %+v", e.Name, p, e)
 		}
@@ -50,43 +50,43 @@ func wantVersions(t testing.TB, n *namespace.Namespace, p string, want ...int64)
 func versioned(t testing.TB, keep string) *namespace.Namespace {
 	n := fresh(t)
 	people(t, n, "/doc")
-	good(t, n.SetXattr(t.Context(), system(), "/doc", "sys.versioning", []byte(keep), false))
+	good(t, n.Tree.SetXattr(t.Context(), system(), "/doc", "sys.versioning", []byte(keep), false))
 	return n
 }
 
 func TestVersionsAreKept(t *testing.T) {
 	n, ctx := versioned(t, "2"), t.Context()
 	old := put(t, n, alice(), "/doc/f", 1)
-	good(t, n.SetXattr(ctx, alice(), "/doc/f", "user.note", []byte("mine"), false))
-	good(t, n.SetMode(ctx, alice(), "/doc/f", 0o666))
+	good(t, n.Tree.SetXattr(ctx, alice(), "/doc/f", "user.note", []byte("mine"), false))
+	good(t, n.Tree.SetMode(ctx, alice(), "/doc/f", 0o666))
 	for size := int64(2); size <= 5; size++ {
 		put(t, n, bob(), "/doc/f", size)
 	}
 	wantVersions(t, n, "/doc/f", 3, 4)
-	e := must[hemera.Entry](t)(n.Stat(ctx, system(), "/doc/f"))
+	e := must[hemera.Entry](t)(n.Tree.Stat(ctx, system(), "/doc/f"))
 	if e.ID == old.ID || e.UID != old.UID || e.Mode != 0o666 || string(e.Xattrs["user.note"]) != "mine" || e.Size != 5 {
 		t.Errorf("the name has %+v", e)
 	}
-	if _, _, err := n.Resolve(ctx, old.ID); errs.KindOf(err) != errs.NotFound {
+	if _, _, err := n.Inspection.Resolve(ctx, old.ID); errs.KindOf(err) != errs.NotFound {
 		t.Errorf("the version that was too many: %v", err)
 	}
 	// An update is of the same content, and of no other version.
-	u, err := n.Prepare(ctx, bob(), hemera.OpenRequest{Path: "/doc/f", Access: hemera.AccessUpdate})
+	u, err := n.Writes.Prepare(ctx, bob(), hemera.OpenRequest{Path: "/doc/f", Access: hemera.AccessUpdate})
 	if err != nil || u.Keeps || u.Versioned {
 		t.Fatalf("%+v, %v", u, err)
 	}
 	c := commitOf(u, "/doc/f", bob())
 	c.Size = 6
-	must[hemera.Entry](t)(n.Commit(ctx, c))
+	must[hemera.Entry](t)(n.Writes.Commit(ctx, c))
 	wantVersions(t, n, "/doc/f", 3, 4)
 	// A lower number holds from the next content on, none keeps those that there are.
-	good(t, n.SetXattr(ctx, system(), "/doc", "sys.versioning", []byte("1"), false))
+	good(t, n.Tree.SetXattr(ctx, system(), "/doc", "sys.versioning", []byte("1"), false))
 	put(t, n, bob(), "/doc/f", 7)
 	wantVersions(t, n, "/doc/f", 6)
-	good(t, n.SetXattr(ctx, system(), "/doc", "sys.versioning", []byte("0"), false))
+	good(t, n.Tree.SetXattr(ctx, system(), "/doc", "sys.versioning", []byte("0"), false))
 	put(t, n, bob(), "/doc/f", 8)
 	wantVersions(t, n, "/doc/f", 6)
-	good(t, n.Rename(ctx, alice(), "/doc/f", "/doc/g"))
+	good(t, n.Tree.Rename(ctx, alice(), "/doc/f", "/doc/g"))
 	wantVersions(t, n, "/doc/g", 6)
 	wantVersions(t, n, "/doc/f")
 }
@@ -95,7 +95,7 @@ func TestVersionsAreKept(t *testing.T) {
 func TestWhichAttributeCounts(t *testing.T) {
 	n, ctx := fresh(t), t.Context()
 	people(t, n, "/a/b/c")
-	set := func(p, name, value string) { good(t, n.SetXattr(ctx, system(), p, name, []byte(value), false)) }
+	set := func(p, name, value string) { good(t, n.Tree.SetXattr(ctx, system(), p, name, []byte(value), false)) }
 	keeps := func(p string, want int) {
 		t.Helper()
 		put(t, n, alice(), p, 1)
@@ -137,18 +137,18 @@ func TestVersionsFollowTheirFile(t *testing.T) {
 			put(t, n, alice(), "/doc/f", size)
 		}
 		uses("/doc user 1000: 3 6 12", "/doc group 1000: 3 6 12")
-		good(t, n.Rename(ctx, alice(), "/doc/f", "/other/g"))
+		good(t, n.Tree.Rename(ctx, alice(), "/doc/f", "/other/g"))
 		wantVersions(t, n, "/other/g", 1, 2)
 		wantVersions(t, n, "/doc/f")
 		uses("/other user 1000: 3 6 12", "/other group 1000: 3 6 12")
-		good(t, n.Rename(ctx, alice(), "/other/g", "/doc/sub/f"))
+		good(t, n.Tree.Rename(ctx, alice(), "/other/g", "/doc/sub/f"))
 		setRule(t, n, "/doc", "1d")
-		f := must[hemera.Entry](t)(n.Stat(ctx, alice(), "/doc/sub/f"))
-		good(t, n.Remove(ctx, alice(), "/doc/sub/f", 0))
+		f := must[hemera.Entry](t)(n.Tree.Stat(ctx, alice(), "/doc/sub/f"))
+		good(t, n.Tree.Remove(ctx, alice(), "/doc/sub/f", 0))
 		wantVersions(t, n, "/doc/sub/f")
 		wantBinned(t, n, alice(), "/doc/sub/.sys.v#.f 0", "/doc/sub/f 3")
 		uses()
-		if s := n.Stats(); s.Recycled.Files != 3 || s.Recycled.Bytes != 6 {
+		if s := n.Inspection.Stats(); s.Recycled.Files != 3 || s.Recycled.Bytes != 6 {
 			t.Errorf("bins have %+v", s.Recycled)
 		}
 		good(t, restoreAt(t, n, alice(), f.ID, "/doc/h"))
@@ -157,16 +157,16 @@ func TestVersionsFollowTheirFile(t *testing.T) {
 		wantBinned(t, n, alice())
 		// What replaces it by a rename takes its place, and its versions.
 		put(t, n, alice(), "/doc/new", 9)
-		good(t, n.Rename(ctx, alice(), "/doc/new", "/doc/h"))
+		good(t, n.Tree.Rename(ctx, alice(), "/doc/new", "/doc/h"))
 		wantVersions(t, n, "/doc/h", 1, 2, 3)
 		// A file with versions of its own takes the place alone.
 		put(t, n, alice(), "/doc/k", 20)
 		put(t, n, alice(), "/doc/k", 21)
-		good(t, n.Rename(ctx, alice(), "/doc/k", "/doc/h"))
+		good(t, n.Tree.Rename(ctx, alice(), "/doc/k", "/doc/h"))
 		wantVersions(t, n, "/doc/h", 20)
 		wantBinned(t, n, alice(), "/doc/.sys.v#.h 0", "/doc/h 9")
 		// For good: nothing of it is left in the tree at once, and nothing at all a step later.
-		good(t, n.Erase(ctx, system(), "/doc/h", 0))
+		good(t, n.Bins.Erase(ctx, system(), "/doc/h", 0))
 		wantVersions(t, n, "/doc/h")
 		wantBinned(t, n, alice(), "/doc/.sys.v#.h 0", "/doc/h 9")
 		uses()
@@ -181,23 +181,23 @@ func TestVersionsGoInTheBackground(t *testing.T) {
 	people(t, n, "/doc", "/gone")
 	setRule(t, n, "/doc", "1h")
 	for _, dir := range []string{"/doc", "/gone"} {
-		good(t, n.SetXattr(ctx, system(), dir, "sys.versioning", []byte("100"), false))
+		good(t, n.Tree.SetXattr(ctx, system(), dir, "sys.versioning", []byte("100"), false))
 		for size := range 60 {
 			put(t, n, alice(), dir+"/f", int64(size))
 		}
-		good(t, n.Remove(ctx, alice(), dir+"/f", 0))
+		good(t, n.Tree.Remove(ctx, alice(), dir+"/f", 0))
 	}
 	wantBinned(t, n, system(), "/doc/.sys.v#.f 0", "/doc/f 59")
-	if bins := must[[]hemera.Bin](t)(n.ListBins(ctx, system())); len(bins) != 1 {
+	if bins := must[[]hemera.Bin](t)(n.Bins.ListBins(ctx, system())); len(bins) != 1 {
 		t.Errorf("%+v", bins)
 	}
 	pass(2 * time.Second)
-	must[int](t)(n.Expire(ctx, 1000))
-	if s := n.Stats(); s.Recycled.Files != 60 {
+	must[int](t)(n.Bins.Expire(ctx, 1000))
+	if s := n.Inspection.Stats(); s.Recycled.Files != 60 {
 		t.Errorf("bins have %+v", s.Recycled)
 	}
 	dir := func() (id hemera.FileID) {
-		good(t, n.ListRecycled(ctx, system(), hemera.RecycleQuery{All: true}, func(r hemera.Recycled) error {
+		good(t, n.Bins.ListRecycled(ctx, system(), hemera.RecycleQuery{All: true}, func(r hemera.Recycled) error {
 			if r.Entry.IsDir() {
 				id = r.Entry.ID
 			}
@@ -205,13 +205,13 @@ func TestVersionsGoInTheBackground(t *testing.T) {
 		}))
 		return id
 	}()
-	good(t, n.Purge(ctx, alice(), dir))
+	good(t, n.Bins.Purge(ctx, alice(), dir))
 	wantBinned(t, n, system(), "/doc/f 59")
 	pass(time.Hour)
-	for must[int](t)(n.Expire(ctx, 1000)) > 0 {
+	for must[int](t)(n.Bins.Expire(ctx, 1000)) > 0 {
 	}
-	must[int](t)(n.Expire(ctx, 1000))
-	if s := n.Stats(); s.Recycled != (hemera.TreeTotals{}) {
+	must[int](t)(n.Bins.Expire(ctx, 1000))
+	if s := n.Inspection.Stats(); s.Recycled != (hemera.TreeTotals{}) {
 		t.Errorf("bins have %+v", s.Recycled)
 	}
 	checked(t, n)
@@ -222,17 +222,17 @@ func TestRestoreOfAVersion(t *testing.T) {
 	n, ctx := versioned(t, "3"), t.Context()
 	first := put(t, n, alice(), "/doc/f", 1)
 	put(t, n, alice(), "/doc/f", 2)
-	good(t, n.SetMode(ctx, alice(), "/doc/f", 0o600))
+	good(t, n.Tree.SetMode(ctx, alice(), "/doc/f", 0o600))
 	name := recycle.VersionName(first.Mtime, first.ID)
-	wantKind(t, "another's", n.RestoreVersion(ctx, bob(), "/doc/f", name), errs.Denied)
+	wantKind(t, "another's", n.Bins.RestoreVersion(ctx, bob(), "/doc/f", name), errs.Denied)
 	for _, bad := range []string{"", "..", "1.2", name + "x", "a/b"} {
-		wantKind(t, "version "+bad, n.RestoreVersion(ctx, alice(), "/doc/f", bad), errs.NotFound)
+		wantKind(t, "version "+bad, n.Bins.RestoreVersion(ctx, alice(), "/doc/f", bad), errs.NotFound)
 	}
-	wantKind(t, "of a directory", n.RestoreVersion(ctx, alice(), "/doc", name), errs.IsDirectory)
-	wantKind(t, "of nothing", n.RestoreVersion(ctx, alice(), "/doc/g", name), errs.NotFound)
-	good(t, n.RestoreVersion(ctx, alice(), "/doc/f", name))
+	wantKind(t, "of a directory", n.Bins.RestoreVersion(ctx, alice(), "/doc", name), errs.IsDirectory)
+	wantKind(t, "of nothing", n.Bins.RestoreVersion(ctx, alice(), "/doc/g", name), errs.NotFound)
+	good(t, n.Bins.RestoreVersion(ctx, alice(), "/doc/f", name))
 	wantVersions(t, n, "/doc/f", 2)
-	if e := must[hemera.Entry](t)(n.Stat(ctx, alice(), "/doc/f")); e.ID != first.ID || e.Size != 1 || e.Mode != 0o600 {
+	if e := must[hemera.Entry](t)(n.Tree.Stat(ctx, alice(), "/doc/f")); e.ID != first.ID || e.Size != 1 || e.Mode != 0o600 {
 		t.Errorf("%+v", e)
 	}
 	put(t, n, alice(), "/doc/f", 3)
@@ -245,27 +245,27 @@ func TestWhatUsersPutAmongVersions(t *testing.T) {
 	put(t, n, alice(), "/doc/.sys.v#.a", 7) // a file with the name of the directory
 	put(t, n, alice(), "/doc/a", 1)
 	put(t, n, alice(), "/doc/a", 2)
-	if e := must[hemera.Entry](t)(n.Stat(ctx, alice(), "/doc/a")); e.Size != 2 || e.Xattrs["sys.versions"] != nil {
+	if e := must[hemera.Entry](t)(n.Tree.Stat(ctx, alice(), "/doc/a")); e.Size != 2 || e.Xattrs["sys.versions"] != nil {
 		t.Errorf("%+v", e)
 	}
 	f := put(t, n, alice(), "/doc/f", 1)
-	must[hemera.Entry](t)(n.Mkdir(ctx, alice(), "/doc/.sys.v#.f/dir", 0o755, true))
+	must[hemera.Entry](t)(n.Tree.Mkdir(ctx, alice(), "/doc/.sys.v#.f/dir", 0o755, true))
 	put(t, n, alice(), "/doc/.sys.v#.f/note", 9)
-	must[hemera.Entry](t)(n.Mkdir(ctx, alice(), "/doc/.sys.v#.f/"+recycle.VersionName(f.Mtime, f.ID), 0o755, false))
+	must[hemera.Entry](t)(n.Tree.Mkdir(ctx, alice(), "/doc/.sys.v#.f/"+recycle.VersionName(f.Mtime, f.ID), 0o755, false))
 	for size := int64(2); size <= 4; size++ {
 		put(t, n, alice(), "/doc/f", size)
 	}
 	var names []string
-	good(t, n.List(ctx, system(), "/doc/.sys.v#.f", func(e hemera.Entry) error { names = append(names, fmt.Sprint(e.Name[:3], e.Size)); return nil }))
+	good(t, n.Tree.List(ctx, system(), "/doc/.sys.v#.f", func(e hemera.Entry) error { names = append(names, fmt.Sprint(e.Name[:3], e.Size)); return nil }))
 	if !slices.Equal(names, []string{"1703", "dir0", "not9"}) {
 		t.Errorf("%q", names)
 	}
 	// The link is a user's to break: then the directory stays.
-	good(t, n.RemoveXattr(ctx, system(), "/doc/f", "sys.versions"))
-	good(t, n.Rename(ctx, alice(), "/doc/f", "/doc/g"))
-	good(t, n.SetXattr(ctx, system(), "/doc/g", "sys.versions", []byte("1"), false))
-	good(t, n.Remove(ctx, alice(), "/doc/g", 0))
-	must[hemera.Entry](t)(n.Stat(ctx, alice(), "/doc/.sys.v#.f/note"))
+	good(t, n.Tree.RemoveXattr(ctx, system(), "/doc/f", "sys.versions"))
+	good(t, n.Tree.Rename(ctx, alice(), "/doc/f", "/doc/g"))
+	good(t, n.Tree.SetXattr(ctx, system(), "/doc/g", "sys.versions", []byte("1"), false))
+	good(t, n.Tree.Remove(ctx, alice(), "/doc/g", 0))
+	must[hemera.Entry](t)(n.Tree.Stat(ctx, alice(), "/doc/.sys.v#.f/note"))
 	checked(t, n)
 }
 
@@ -284,7 +284,7 @@ func TestRandomDocuments(t *testing.T) {
 			const kept = 3
 			for i, dir := range []string{"/a", "/b"} {
 				people(t, n, dir)
-				good(t, n.SetXattr(ctx, system(), dir, "sys.versioning", []byte(fmt.Sprint(kept)), false))
+				good(t, n.Tree.SetXattr(ctx, system(), dir, "sys.versioning", []byte(fmt.Sprint(kept)), false))
 				if seed%3 > 0 {
 					limit(t, n, dir, hemera.QuotaUser, uint32(i), ample)
 				}
@@ -295,7 +295,7 @@ func TestRandomDocuments(t *testing.T) {
 			at := func() string { return fmt.Sprintf("/%c/%c", 'a'+r.IntN(2), 'f'+r.IntN(3)) }
 			remember := func(p string, d *document) { // what is removed in /b is in the bin
 				if d != nil && path.Dir(p) == "/b" {
-					bins[must[hemera.Entry](t)(n.Stat(ctx, system(), p)).ID] = d
+					bins[must[hemera.Entry](t)(n.Tree.Stat(ctx, system(), p)).ID] = d
 				}
 			}
 			replace := func(p string, size int64) {
@@ -325,14 +325,14 @@ func TestRandomDocuments(t *testing.T) {
 							replace(q, d.size)
 							d = target
 						}
-						good(t, n.Rename(ctx, system(), p, q))
+						good(t, n.Tree.Rename(ctx, system(), p, q))
 						live[q] = d
 						delete(live, p)
 					}
 				case 4:
 					if live[p] != nil {
 						remember(p, live[p])
-						good(t, n.Remove(ctx, system(), p, 0))
+						good(t, n.Tree.Remove(ctx, system(), p, 0))
 						delete(live, p)
 					}
 				case 5:
@@ -346,7 +346,7 @@ func TestRandomDocuments(t *testing.T) {
 					}
 				}
 				for _, p := range []string{"/a/f", "/a/g", "/a/h", "/b/f", "/b/g", "/b/h"} {
-					e, err := n.Stat(ctx, system(), p)
+					e, err := n.Tree.Stat(ctx, system(), p)
 					var sizes []int64
 					if err == nil {
 						sizes = versions(t, n, p)
@@ -356,7 +356,7 @@ func TestRandomDocuments(t *testing.T) {
 					}
 				}
 				if step%50 == 49 {
-					must[int](t)(n.Expire(ctx, 100))
+					must[int](t)(n.Bins.Expire(ctx, 100))
 					counted(t, n)
 					checked(t, n)
 				}
@@ -369,19 +369,19 @@ func TestRandomDocuments(t *testing.T) {
 // replaced meanwhile.
 func TestAWriteDoesNotEndInAVersion(t *testing.T) {
 	n, ctx := fresh(t), t.Context()
-	_, err := n.Mkdir(ctx, system(), "/v", 0o777, true)
+	_, err := n.Tree.Mkdir(ctx, system(), "/v", 0o777, true)
 	good(t, err)
 	old := put(t, n, alice(), "/v/f", 10)
 	late := prepare(t, n, alice(), "/v/f")
 	late.Size = 20
-	good(t, n.SetXattr(ctx, system(), "/v", "sys.versioning", []byte("3"), false))
+	good(t, n.Tree.SetXattr(ctx, system(), "/v", "sys.versioning", []byte("3"), false))
 	now := put(t, n, alice(), "/v/f", 30)
 	if now.ID == old.ID {
 		t.Fatal("the file was not kept as a version")
 	}
-	_, err = n.Commit(ctx, late)
+	_, err = n.Writes.Commit(ctx, late)
 	wantKind(t, "a write of what is a version now", err, errs.Conflict)
-	if e, err := n.Stat(ctx, alice(), "/v/f"); err != nil || e.ID != now.ID || e.Size != 30 {
+	if e, err := n.Tree.Stat(ctx, alice(), "/v/f"); err != nil || e.ID != now.ID || e.Size != 30 {
 		t.Errorf("%+v, %v", e, err)
 	}
 	checked(t, n)

@@ -1,6 +1,7 @@
 package namespace
 
 import (
+	"context"
 	"strings"
 
 	"hemera/rules/access"
@@ -43,20 +44,6 @@ func split(op, path string) ([]string, error) {
 		}
 	}
 	return names, nil
-}
-
-// checkName refuses what can be no name of an entry. It is the rule of lookups: names that are made have to pass
-// hemera.CheckName, too.
-func checkName(op, subject, name string) error {
-	switch {
-	case name == "" || name == "." || name == "..":
-		return refuse(errs.Invalid, op, subject, "%q is no name; paths are clean", name)
-	case len(name) > hemera.NameMax:
-		return refuse(errs.TooLarge, op, subject, "a name has at most %d bytes, not %d: file name too long", hemera.NameMax, len(name))
-	case strings.IndexByte(name, '/') >= 0 || strings.IndexByte(name, 0) >= 0: // much faster than ContainsAny
-		return refuse(errs.Invalid, op, subject, "a name holds no slash and no zero byte")
-	}
-	return nil
 }
 
 // newName refuses an entry that is to be made, or moved to, where f found none: one with a name that no door takes, one
@@ -144,4 +131,19 @@ func denied(op, path string, d access.Decision) error {
 		return nil
 	}
 	return refuse(errs.Denied, op, path, "permission denied: %s", d.Rule)
+}
+
+// warm brings what a change will look at into the cache, so that the leader does not read the disk
+// while all other changes wait for it. Errors are left to the change, which meets them again.
+func (n *engine) warm(ctx context.Context, who hemera.Identity, paths ...string) error {
+	for _, path := range paths {
+		_, _ = n.look(ctx, func(t tx) error {
+			_, err := t.walk("warm", who, path)
+			return err
+		})
+		if err := ctx.Err(); err != nil {
+			return errs.Wrap(err, "namespace.Lookup", path)
+		}
+	}
+	return nil
 }

@@ -20,7 +20,7 @@ func TestWhatComesAfterABackupIsLost(t *testing.T) {
 	store := memkv.New()
 	n := open(t, store, namespace.Options{})
 	removed := put(t, n, alice(), "/removed", 10)
-	if err := n.Remove(t.Context(), alice(), "/removed", hemera.KindFile); err != nil {
+	if err := n.Tree.Remove(t.Context(), alice(), "/removed", hemera.KindFile); err != nil {
 		t.Fatal(err)
 	}
 	waiting := prepare(t, n, alice(), "/open")
@@ -37,9 +37,9 @@ func TestWhatComesAfterABackupIsLost(t *testing.T) {
 		e := put(t, n, alice(), fmt.Sprintf("/new%d", i), 10)
 		after = append(after, lost{hemera.PieceID{File: e.ID, Gen: e.Gen}, fmt.Sprintf("/new%d", i)})
 	}
-	rewrite := must[namespace.Prepared](t)(n.Prepare(t.Context(), alice(), hemera.OpenRequest{Path: "/old", Access: hemera.AccessCreate}))
+	rewrite := must[namespace.Prepared](t)(n.Writes.Prepare(t.Context(), alice(), hemera.OpenRequest{Path: "/old", Access: hemera.AccessCreate}))
 	after = append(after, lost{hemera.PieceID{File: old.ID, Gen: rewrite.Gen}, "/old"})
-	must[hemera.Entry](t)(n.Commit(t.Context(), waiting))
+	must[hemera.Entry](t)(n.Writes.Commit(t.Context(), waiting))
 	after = append(after, lost{hemera.PieceID{File: waiting.ID, Gen: waiting.Gen}, "/open"})
 
 	again, _, err := restored(t, picture, taken, taken.Add(24*time.Hour))
@@ -49,22 +49,22 @@ func TestWhatComesAfterABackupIsLost(t *testing.T) {
 	n = open(t, again, namespace.Options{})
 	sealed, long := taken.Add(time.Minute), taken.Add(-48*time.Hour)
 	for _, l := range after {
-		if !n.Lost(l.piece, sealed) || !n.NewerThanRestore(l.piece, sealed) {
+		if !n.Past.Lost(l.piece, sealed) || !n.Past.NewerThanRestore(l.piece, sealed) {
 			t.Errorf("%s, %v, is taken for removed", l.path, l.piece)
 		}
-		out, err := n.Adopt(t.Context(), namespace.Adoption{ID: l.piece.File, Gen: l.piece.Gen, Path: l.path, Mode: 0o644, Size: 20,
+		out, err := n.Recovery.Adopt(t.Context(), namespace.Adoption{ID: l.piece.File, Gen: l.piece.Gen, Path: l.path, Mode: 0o644, Size: 20,
 			Layout: hemera.Replica(1), Space: "default", Pieces: []hemera.Piece{{Disk: 1}}, Mtime: sealed})
 		if err != nil || out.Path != l.path || out.Outcome != namespace.AdoptedHere && out.Outcome != namespace.AdoptedContent {
 			t.Errorf("%s: %+v, %v", l.path, out, err)
 		}
 	}
 	for _, p := range []hemera.PieceID{{File: removed.ID, Gen: removed.Gen}, {File: old.ID, Gen: old.Gen}} {
-		if n.Lost(p, long) || n.NewerThanRestore(p, long) {
+		if n.Past.Lost(p, long) || n.Past.NewerThanRestore(p, long) {
 			t.Errorf("%v was there before the backup", p)
 		}
 	}
 	mine := prepare(t, n, alice(), "/mine")
-	if p := (hemera.PieceID{File: mine.ID, Gen: mine.Gen}); n.Lost(p, sealed) || n.NewerThanRestore(p, sealed) {
+	if p := (hemera.PieceID{File: mine.ID, Gen: mine.Gen}); n.Past.Lost(p, sealed) || n.Past.NewerThanRestore(p, sealed) {
 		t.Error("a number of the restored namespace is taken for one of the lost")
 	}
 	checked(t, n)
@@ -93,26 +93,26 @@ func TestRestoresOverlap(t *testing.T) {
 			put(t, n, alice(), fmt.Sprintf("/f%d", round), 10)
 		}
 		for p, sealed := range lost {
-			if !n.Lost(p, sealed) || !n.NewerThanRestore(p, sealed) {
+			if !n.Past.Lost(p, sealed) || !n.Past.NewerThanRestore(p, sealed) {
 				t.Errorf("round %d: %v, sealed %v, is not lost any more", round, p, sealed)
 			}
 		}
-		if back := n.WentBack(); !back.Merged.IsZero() || !back.Restored.Equal(b.Restored) {
+		if back := n.Past.WentBack(); !back.Merged.IsZero() || !back.Restored.Equal(b.Restored) {
 			t.Errorf("round %d: %+v", round, back)
 		}
 		taken = taken.Add(2 * day)
 	}
-	if err := n.Merged(t.Context()); err != nil {
+	if err := n.Past.Merged(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	n = open(t, store, namespace.Options{})
-	if n.WentBack().Merged.IsZero() || !n.Restored() {
-		t.Errorf("%+v", n.WentBack())
+	if n.Past.WentBack().Merged.IsZero() || !n.Past.Restored() {
+		t.Errorf("%+v", n.Past.WentBack())
 	}
-	if err := n.ForgetLost(t.Context()); err != nil || n.WentBack() != (hemera.WentBack{}) {
-		t.Errorf("%+v, %v", n.WentBack(), err)
+	if err := n.Past.ForgetLost(t.Context()); err != nil || n.Past.WentBack() != (hemera.WentBack{}) {
+		t.Errorf("%+v, %v", n.Past.WentBack(), err)
 	}
-	wantKind(t, "again", n.ForgetLost(t.Context()), errs.NotFound)
+	wantKind(t, "again", n.Past.ForgetLost(t.Context()), errs.NotFound)
 }
 
 // TestBoundariesOfEarlierVersions end without the time of a merge.
@@ -133,7 +133,7 @@ func TestARestoreBeginsBehindWhatWasReserved(t *testing.T) {
 	store := memkv.New()
 	n := open(t, store, namespace.Options{})
 	put(t, n, alice(), "/old", 10)
-	last := must[hemera.Entry](t)(n.Stat(t.Context(), alice(), "/old")).ID
+	last := must[hemera.Entry](t)(n.Tree.Stat(t.Context(), alice(), "/old")).ID
 	w := must[kv.Writer](t)(store.Acquire(t.Context(), "restore"))
 	const second = 1 << 20 // numbers
 	var batch kv.Batch

@@ -25,8 +25,8 @@ func TestAChangeIsJudgedAsAWhole(t *testing.T) {
 			n, ctx := fresh(t), t.Context()
 			people(t, n, "/p", "/out")
 			setRule(t, n, "/p", "1d")
-			good(t, n.SetXattr(ctx, system(), "/p", "sys.versioning", []byte("5"), false))
-			good(t, n.SetXattr(ctx, system(), "/out", "sys.versioning", []byte("5"), false))
+			good(t, n.Tree.SetXattr(ctx, system(), "/p", "sys.versioning", []byte("5"), false))
+			good(t, n.Tree.SetXattr(ctx, system(), "/out", "sys.versioning", []byte("5"), false))
 			id := uint32(0)
 			if c.kind != hemera.QuotaProject {
 				id = 1000
@@ -38,13 +38,13 @@ func TestAChangeIsJudgedAsAWhole(t *testing.T) {
 				e = put(t, n, alice(), "/p/f", size)
 				put(t, n, alice(), "/out/f", size)
 			}
-			good(t, n.Remove(ctx, alice(), "/p/f", 0))
+			good(t, n.Tree.Remove(ctx, alice(), "/p/f", 0))
 			put(t, n, alice(), "/p/g", 4)
-			_, err := n.Restore(ctx, alice(), hemera.RestoreRequest{ID: e.ID})
+			_, err := n.Bins.Restore(ctx, alice(), hemera.RestoreRequest{ID: e.ID})
 			wantKind(t, "restore of 18 bytes in 4 files beside 4 bytes", err, errs.OverQuota)
-			wantKind(t, "rename of 18 bytes in 4 files into the limit", n.Rename(ctx, alice(), "/out/f", "/p/h"), errs.OverQuota)
-			good(t, n.Remove(ctx, alice(), "/p/g", 0))
-			_, err = n.Restore(ctx, alice(), hemera.RestoreRequest{ID: e.ID})
+			wantKind(t, "rename of 18 bytes in 4 files into the limit", n.Tree.Rename(ctx, alice(), "/out/f", "/p/h"), errs.OverQuota)
+			good(t, n.Tree.Remove(ctx, alice(), "/p/g", 0))
+			_, err = n.Bins.Restore(ctx, alice(), hemera.RestoreRequest{ID: e.ID})
 			good(t, err)
 			checked(t, n)
 		})
@@ -57,7 +57,7 @@ func TestChangesLeaveRoomToWrites(t *testing.T) {
 	n, ctx := fresh(t), t.Context()
 	people(t, n, "/p", "/out/d")
 	limit(t, n, "/p", hemera.QuotaProject, 0, hemera.QuotaAmount{Bytes: 10})
-	p := must[hemera.Entry](t)(n.Stat(ctx, system(), "/p"))
+	p := must[hemera.Entry](t)(n.Tree.Stat(ctx, system(), "/p"))
 	project := quota.Account{Node: p.ID, Kind: hemera.QuotaProject}
 	claimed := hemera.QuotaAmount{Bytes: 6}
 	held := func(limits []quota.Standing) []quota.Standing {
@@ -70,7 +70,7 @@ func TestChangesLeaveRoomToWrites(t *testing.T) {
 	}
 	// What a change takes is held until it is visible, or refused.
 	var holds, ended int
-	n.UseClaims(func(limits []quota.Standing) ([]quota.Standing, *accounts.Promise) {
+	n.Quotas.UseClaims(func(limits []quota.Standing) ([]quota.Standing, *accounts.Promise) {
 		if len(limits) > 0 && holds != ended+1 {
 			t.Errorf("judged with %d holds, and %d ended", holds, ended)
 		}
@@ -82,15 +82,15 @@ func TestChangesLeaveRoomToWrites(t *testing.T) {
 		}
 		return func() {
 			ended++
-			if _, err := n.Stat(ctx, system(), "/p/g"); gains[0].Amount.Bytes == 4 && err != nil {
+			if _, err := n.Tree.Stat(ctx, system(), "/p/g"); gains[0].Amount.Bytes == 4 && err != nil {
 				t.Errorf("not held until it is visible: %v", err)
 			}
 		}
 	})
 	put(t, n, alice(), "/out/f", 5)
-	wantKind(t, "a rename into what is claimed", n.Rename(ctx, alice(), "/out/f", "/p/f"), errs.OverQuota)
+	wantKind(t, "a rename into what is claimed", n.Tree.Rename(ctx, alice(), "/out/f", "/p/f"), errs.OverQuota)
 	put(t, n, alice(), "/out/g", 4)
-	good(t, n.Rename(ctx, alice(), "/out/g", "/p/g"))
+	good(t, n.Tree.Rename(ctx, alice(), "/out/g", "/p/g"))
 
 	// The write of the claim itself.
 	c := prepare(t, n, alice(), "/p/w")
@@ -98,7 +98,7 @@ func TestChangesLeaveRoomToWrites(t *testing.T) {
 	c.ReleaseClaim = func(limits []quota.Standing) ([]quota.Standing, *accounts.Promise) {
 		return limits, &accounts.Promise{Accounts: []quota.Account{project}, Amount: hemera.QuotaAmount{Files: 1, Bytes: 6}}
 	}
-	must[hemera.Entry](t)(n.Commit(ctx, c))
+	must[hemera.Entry](t)(n.Writes.Commit(ctx, c))
 	claimed = hemera.QuotaAmount{}
 
 	// One that was opened elsewhere.
@@ -107,8 +107,8 @@ func TestChangesLeaveRoomToWrites(t *testing.T) {
 	moved.ReleaseClaim = func(limits []quota.Standing) ([]quota.Standing, *accounts.Promise) {
 		return limits, &accounts.Promise{}
 	}
-	good(t, n.Rename(ctx, alice(), "/out/d", "/p/d"))
-	_, err := n.Commit(ctx, moved)
+	good(t, n.Tree.Rename(ctx, alice(), "/out/d", "/p/d"))
+	_, err := n.Writes.Commit(ctx, moved)
 	wantKind(t, "a commit below limits that its open did not meet", err, errs.OverQuota)
 	checked(t, n)
 }

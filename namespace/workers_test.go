@@ -62,23 +62,23 @@ func (w *workers) dir(worker int) string { return fmt.Sprintf("/bench/worker.%d"
 func (w *workers) file(worker, i int) string { return fmt.Sprintf("%s/d.1/f.%d", w.dir(worker), i) }
 
 func (w *workers) mkdir(path string) error {
-	_, err := w.n.Mkdir(w.b.Context(), alice(), path, 0o755, false)
+	_, err := w.n.Tree.Mkdir(w.b.Context(), alice(), path, 0o755, false)
 	return err
 }
 
 func (w *workers) create(path string) error {
-	p, err := w.n.Prepare(w.b.Context(), alice(), hemera.OpenRequest{Path: path, Access: hemera.AccessCreate, Mode: 0o644})
+	p, err := w.n.Writes.Prepare(w.b.Context(), alice(), hemera.OpenRequest{Path: path, Access: hemera.AccessCreate, Mode: 0o644})
 	if err != nil {
 		return err
 	}
 	c := commitOf(p, path, alice())
 	c.Size, c.Pieces = int64(w.pieces), c.Pieces[:w.pieces]
-	_, err = w.n.Commit(w.b.Context(), c)
+	_, err = w.n.Writes.Commit(w.b.Context(), c)
 	return err
 }
 
 func (w *workers) remove(path string) error {
-	return w.n.Remove(w.b.Context(), alice(), path, hemera.KindFile)
+	return w.n.Tree.Remove(w.b.Context(), alice(), path, hemera.KindFile)
 }
 
 // BenchmarkWorkers has every change durable before the next of its worker. Run it with

@@ -25,7 +25,7 @@ type entryLooker struct {
 }
 
 func (l entryLooker) FileInfo(ctx context.Context, who hemera.Identity, path string) (r hemera.FileReport, err error) {
-	e, err := l.tree.Stat(ctx, who, path)
+	e, err := l.tree.Tree.Stat(ctx, who, path)
 	disk := hemera.Disk{ID: 3, UUID: "u-u-i-d", Path: "/data3", Health: hemera.HealthOK, Active: true}
 	return hemera.FileReport{Entry: e, Path: path, Pieces: []hemera.PieceReport{{Disk: disk, Host: "node1"}}}, err
 }
@@ -35,15 +35,15 @@ func TestUsersAreToldOfWhatTheyMaySee(t *testing.T) {
 	n := fixture.NewNamespace(t)
 	owner, guest := hemera.Identity{Name: "owner", UID: 1, GID: 1}, hemera.Identity{Name: "guest", UID: 2, GID: 2}
 	for path, mode := range map[string]uint32{"/secret/sub": 0o755, "/open": 0o711} {
-		fixture.MakeDirs(t, n, owner, path, mode)
-		if err := n.SetXattr(t.Context(), owner, path, "user.note", []byte("hidden"), false); err != nil {
+		fixture.MakeDirs(t, n.Tree, owner, path, mode)
+		if err := n.Tree.SetXattr(t.Context(), owner, path, "user.note", []byte("hidden"), false); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if err := n.SetMode(t.Context(), owner, "/secret", 0o700); err != nil {
+	if err := n.Tree.SetMode(t.Context(), owner, "/secret", 0o700); err != nil {
 		t.Fatal(err)
 	}
-	h := NewHandler(Services{Names: n, Directories: n, Attributes: n, Maint: entryLooker{tree: n}}, nil)
+	h := NewHandler(Services{Names: n.Tree, Directories: n.Tree, Attributes: n.Tree, Maint: entryLooker{tree: n}}, nil)
 	as := func(who hemera.Identity) *Client {
 		c := clientOf(&server{base: "http://there", addr: "there", http: &http.Client{Transport: through{&doorCaller{calls: NewCalls(h), who: who}}}})
 		t.Cleanup(c.Close)
@@ -80,8 +80,8 @@ func TestUsersAreToldOfWhatTheyMaySee(t *testing.T) {
 func TestUsersOwners(t *testing.T) {
 	n := fixture.NewNamespace(t)
 	owner := hemera.Identity{Name: "owner", UID: 1, GID: 1, Groups: []uint32{1, 7}}
-	fixture.MakeDirs(t, n, owner, "/mine", 0o755)
-	h := NewHandler(Services{Names: n, Attributes: n}, nil)
+	fixture.MakeDirs(t, n.Tree, owner, "/mine", 0o755)
+	h := NewHandler(Services{Names: n.Tree, Attributes: n.Tree}, nil)
 	c := clientOf(&server{base: "http://there", addr: "there", http: &http.Client{Transport: through{&doorCaller{calls: NewCalls(h), who: owner}}}})
 	defer c.Close()
 	root := hemera.Identity{Admin: true} // what a client says of itself
@@ -93,7 +93,7 @@ func TestUsersOwners(t *testing.T) {
 			t.Errorf("to %v: %v", to, err)
 		}
 	}
-	if e, err := n.Stat(t.Context(), owner, "/mine"); err != nil || e.UID != 1 || e.GID != 7 {
+	if e, err := n.Tree.Stat(t.Context(), owner, "/mine"); err != nil || e.UID != 1 || e.GID != 7 {
 		t.Errorf("it is %+v, %v", e, err)
 	}
 }
@@ -140,11 +140,11 @@ func TestUsersWalksShareALimiter(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := fixture.NewNamespace(t)
 		for _, path := range []string{"/a/b", "/c", "/d"} {
-			fixture.MakeDirs(t, n, hemera.SystemIdentity(), path, 0o755)
+			fixture.MakeDirs(t, n.Tree, hemera.SystemIdentity(), path, 0o755)
 		}
-		s := fixture.NewGatedDirectories(n)
+		s := fixture.NewGatedDirectories(n.Tree)
 		users := turns.Of(2)
-		top, err := n.Stat(t.Context(), hemera.SystemIdentity(), "/")
+		top, err := n.Tree.Stat(t.Context(), hemera.SystemIdentity(), "/")
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -239,12 +239,12 @@ func prepared(t *testing.T) *namespace.Namespace {
 func rebuild(t *testing.T, n *namespace.Namespace, c cluster, o hemera.RebuildOptions) (hemera.RebuildReport, []hemera.RebuildFinding) {
 	t.Helper()
 	var all []hemera.RebuildFinding
-	report, err := Run(t.Context(), Options{RebuildOptions: o, Disks: c.disks(), List: c.list, Names: n, Next: n.Stats().NextID, Now: time.Now,
+	report, err := Run(t.Context(), Options{RebuildOptions: o, Disks: c.disks(), List: c.list, Names: n.Parts(), Next: n.Inspection.Stats().NextID, Now: time.Now,
 		Tell: func(r hemera.RebuildReport) error { all = append(all, r.Findings...); return nil }})
 	if err != nil || !report.Done {
 		t.Fatalf("%+v, %v", report, err)
 	}
-	if problems, err := n.Check(t.Context()); err != nil || len(problems) > 0 {
+	if problems, err := n.Inspection.Check(t.Context()); err != nil || len(problems) > 0 {
 		t.Fatalf("%v, %v", problems, err)
 	}
 	return report, append(all, report.Findings...)
@@ -256,7 +256,7 @@ func tree(t *testing.T, n *namespace.Namespace) map[string]string {
 	out := map[string]string{}
 	var down func(at string)
 	down = func(at string) {
-		if err := n.List(t.Context(), hemera.SystemIdentity(), at, func(e hemera.Entry) error {
+		if err := n.Tree.List(t.Context(), hemera.SystemIdentity(), at, func(e hemera.Entry) error {
 			path := strings.TrimSuffix(at, "/") + "/" + e.Name
 			if e.IsDir() {
 				down(path)
@@ -281,7 +281,7 @@ func TestRun(t *testing.T) {
 	c.add(coded(1, 9, 1, 0))
 	c.add(piece(1, 10, 1, 0, 0, "/dir/.data.hemera-part"))
 	n := prepared(t)
-	beyond := piece(2, int(n.Stats().NextID)+100_000, 1, 0, 0, "/future")
+	beyond := piece(2, int(n.Inspection.Stats().NextID)+100_000, 1, 0, 0, "/future")
 	c.add(beyond)
 
 	dry, _ := rebuild(t, n, c, hemera.RebuildOptions{DryRun: true, Mode: 0o600})
@@ -300,7 +300,7 @@ func TestRun(t *testing.T) {
 	if !reflect.DeepEqual(report.Problems, problems) || len(findings) != 6 || report.Disks != 3 || report.DisksRead != 3 {
 		t.Errorf("%+v, %+v", report, findings)
 	}
-	e, err := n.Stat(t.Context(), hemera.SystemIdentity(), "/b")
+	e, err := n.Tree.Stat(t.Context(), hemera.SystemIdentity(), "/b")
 	if err != nil || e.Mode != 0o600 || !e.Mtime.Equal(began) {
 		t.Errorf("%+v, %v", e, err)
 	}
@@ -370,7 +370,7 @@ func TestAUmaskClosesFiles(t *testing.T) {
 		c.add(p)
 		n := prepared(t)
 		rebuild(t, n, c, hemera.RebuildOptions{Umask: umask})
-		if e, err := n.Stat(t.Context(), hemera.SystemIdentity(), "/f"); err != nil || e.Mode != want || e.UID != 1000 {
+		if e, err := n.Tree.Stat(t.Context(), hemera.SystemIdentity(), "/f"); err != nil || e.Mode != want || e.UID != 1000 {
 			t.Errorf("umask %o: %+v, %v", umask, e, err)
 		}
 	}
@@ -391,7 +391,7 @@ func TestDisksThatDoNotAnswer(t *testing.T) {
 		}
 		return c.list(ctx, disk, after, limit)
 	}
-	report, err := Run(t.Context(), Options{Disks: c.disks(), Unread: []hemera.DiskID{9}, List: list, Names: n, Next: n.Stats().NextID, Now: time.Now,
+	report, err := Run(t.Context(), Options{Disks: c.disks(), Unread: []hemera.DiskID{9}, List: list, Names: n.Parts(), Next: n.Inspection.Stats().NextID, Now: time.Now,
 		Tell: func(hemera.RebuildReport) error { return nil }})
 	if err != nil || report.Made != 20 || report.DisksRead != 1 || !slices.Equal(report.Unread, []hemera.DiskID{9, 2}) {
 		t.Errorf("%+v, %v", report, err)
@@ -410,7 +410,7 @@ func TestManyFindings(t *testing.T) {
 	n := prepared(t)
 	var told int
 	stop := errors.New("the admin is gone")
-	_, err := Run(t.Context(), Options{RebuildOptions: hemera.RebuildOptions{DryRun: true}, Disks: c.disks(), List: c.list, Names: n, Next: n.Stats().NextID, Now: time.Now,
+	_, err := Run(t.Context(), Options{RebuildOptions: hemera.RebuildOptions{DryRun: true}, Disks: c.disks(), List: c.list, Names: n.Parts(), Next: n.Inspection.Stats().NextID, Now: time.Now,
 		Tell: func(r hemera.RebuildReport) error { told += len(r.Findings); return stop }})
 	if !errors.Is(err, stop) || told == 0 || told > findingsMax {
 		t.Errorf("%v after %d findings", err, told)
@@ -421,7 +421,7 @@ func TestManyFindings(t *testing.T) {
 	if err := n.Close(); err != nil {
 		t.Fatal(err)
 	}
-	_, err = Run(t.Context(), Options{Disks: c.disks(), List: c.list, Names: n, Next: 1 << 60, Now: time.Now, Tell: func(hemera.RebuildReport) error { return nil }})
+	_, err = Run(t.Context(), Options{Disks: c.disks(), List: c.list, Names: n.Parts(), Next: 1 << 60, Now: time.Now, Tell: func(hemera.RebuildReport) error { return nil }})
 	if !errors.Is(err, errs.Unavailable) {
 		t.Errorf("with a namespace that is closed: %v", err)
 	}

@@ -23,7 +23,7 @@ func listed(t *testing.T, n *namespace.Namespace, at string, depth int) (all []s
 	if depth == 0 {
 		return all
 	}
-	err := n.List(t.Context(), hemera.SystemIdentity(), at, func(e hemera.Entry) error {
+	err := n.Tree.List(t.Context(), hemera.SystemIdentity(), at, func(e hemera.Entry) error {
 		all = append(all, listed(t, n, strings.TrimSuffix(at, "/")+"/"+e.Name, depth-1)...)
 		return nil
 	})
@@ -36,7 +36,7 @@ func listed(t *testing.T, n *namespace.Namespace, at string, depth int) (all []s
 // walked lists the paths that a walk visits. A path that could not be listed has a mark in front.
 func walked(t *testing.T, n *namespace.Namespace, who hemera.Identity, top string, depth int) (all []string) {
 	t.Helper()
-	e, err := n.Stat(t.Context(), hemera.SystemIdentity(), top)
+	e, err := n.Tree.Stat(t.Context(), hemera.SystemIdentity(), top)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -50,7 +50,7 @@ func walked(t *testing.T, n *namespace.Namespace, who hemera.Identity, top strin
 		all = append(all, path)
 		return nil
 	}
-	if err := Walk(t.Context(), top, e, visit, Options{Dirs: n, Who: who, Depth: depth}); err != nil {
+	if err := Walk(t.Context(), top, e, visit, Options{Dirs: n.Tree, Who: who, Depth: depth}); err != nil {
 		t.Fatal(err)
 	}
 	return all
@@ -63,16 +63,16 @@ func TestWalkIsInOrder(t *testing.T) {
 		"nothing": func(*namespace.Namespace) {},
 		"wide": func(n *namespace.Namespace) {
 			for i := range 3*pageSize + 1 {
-				fixture.MakeDirs(t, n, system, fmt.Sprintf("/d%d", i), 0o755)
+				fixture.MakeDirs(t, n.Tree, system, fmt.Sprintf("/d%d", i), 0o755)
 			}
-			fixture.MakeDirs(t, n, system, "/d9/a/b", 0o755)
+			fixture.MakeDirs(t, n.Tree, system, "/d9/a/b", 0o755)
 		},
 		"deep": func(n *namespace.Namespace) { // each level is read again when the walk comes back
 			path := ""
 			for i := range 3 * pageDepth {
 				path += "/m"
 				for _, name := range []string{"a", "z", "z0"} {
-					fixture.MakeDirs(t, n, system, fmt.Sprintf("%s/%s%d", path, name, i), 0o755)
+					fixture.MakeDirs(t, n.Tree, system, fmt.Sprintf("%s/%s%d", path, name, i), 0o755)
 				}
 			}
 		},
@@ -81,7 +81,7 @@ func TestWalkIsInOrder(t *testing.T) {
 			all := []string{""}
 			for range 2000 {
 				at := all[r.IntN(len(all))] + fmt.Sprintf("/%c%d", 'a'+rune(r.IntN(26)), r.IntN(1000))
-				fixture.MakeDirs(t, n, system, at, 0o755)
+				fixture.MakeDirs(t, n.Tree, system, at, 0o755)
 				all = append(all, at)
 			}
 		},
@@ -104,11 +104,11 @@ func TestWalkIsInOrder(t *testing.T) {
 func TestWalkSaysWhatItMayNotSee(t *testing.T) {
 	n := fixture.NewNamespace(t)
 	owner, guest := hemera.Identity{Name: "owner", UID: 1}, hemera.Identity{Name: "guest", UID: 2}
-	fixture.MakeDirs(t, n, owner, "/open/sub", 0o755)
-	fixture.MakeDirs(t, n, owner, "/secret/sub", 0o755)
-	fixture.MakeDirs(t, n, owner, "/names/sub/below", 0o755)
+	fixture.MakeDirs(t, n.Tree, owner, "/open/sub", 0o755)
+	fixture.MakeDirs(t, n.Tree, owner, "/secret/sub", 0o755)
+	fixture.MakeDirs(t, n.Tree, owner, "/names/sub/below", 0o755)
 	for path, mode := range map[string]uint32{"/secret": 0o700, "/names": 0o744} {
-		if err := n.SetMode(t.Context(), owner, path, mode); err != nil {
+		if err := n.Tree.SetMode(t.Context(), owner, path, mode); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -124,11 +124,11 @@ func TestWalkEndsWithItsListener(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := fixture.NewNamespace(t)
 		for i := range 100 {
-			fixture.MakeDirs(t, n, hemera.SystemIdentity(), fmt.Sprintf("/a/d%d", i), 0o755)
+			fixture.MakeDirs(t, n.Tree, hemera.SystemIdentity(), fmt.Sprintf("/a/d%d", i), 0o755)
 		}
-		s := fixture.NewGatedDirectories(n)
+		s := fixture.NewGatedDirectories(n.Tree)
 		ctx, cancel := context.WithCancel(t.Context())
-		top, err := n.Stat(ctx, hemera.SystemIdentity(), "/")
+		top, err := n.Tree.Stat(ctx, hemera.SystemIdentity(), "/")
 		if err != nil {
 			t.Fatal(err)
 		}

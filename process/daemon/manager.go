@@ -97,7 +97,7 @@ func (o ManagerOptions) Live() Live {
 func (m *Manager) Change(l Live) {
 	m.policy.SetTrusted(l.Trusted)
 	m.web.Store(&web{l.Metrics, namesOf(m.Addr, l.Hosts)})
-	m.tree.SetHold(l.RemovalHold)
+	m.tree.Pieces.SetHold(l.RemovalHold)
 	m.Manager.Change(manager.Live{LostAfter: l.RepairGrace, Sources: m.sources(l)})
 }
 

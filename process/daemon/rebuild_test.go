@@ -350,7 +350,7 @@ func TestNodesComeBackToAPreparedManager(t *testing.T) {
 			if s.diskOf(m) != id { // the disk is 1, as it was
 				t.Errorf("the disk is node %v's", s.diskOf(m))
 			}
-			if !m.tree.Lost(hemera.PieceID{File: 2, Gen: 1}, time.Now()) || namespace.Adoptable("/lost+found/x") {
+			if !m.tree.Past.Lost(hemera.PieceID{File: 2, Gen: 1}, time.Now()) || namespace.Adoptable("/lost+found/x") {
 				t.Error("it is not prepared")
 			}
 		})

@@ -40,7 +40,7 @@ func (s *site) needs(text string) {
 func TestAClassThatComesLater(t *testing.T) {
 	at(t, func(s *site) {
 		s.label()
-		s.good(s.tree.SetXattr(s.Context(), admin(), "/single", hemera.AttrStorageClass, []byte("raw"), false))
+		s.good(s.tree.Tree.SetXattr(s.Context(), admin(), "/single", hemera.AttrStorageClass, []byte("raw"), false))
 		s.put(alice(), "/single/f", 1000)
 		s.put(bob(), "/single/g", 1000)
 		s.needs("class raw 2 files are not queued for tape: there is no such storage class")

@@ -186,7 +186,7 @@ func TestAKeyIsRemovedWhenNothingUsesIt(t *testing.T) {
 		set := hemera.TapeChange{Object: "tape", Verb: "set", Name: "AAA001", Values: map[string]string{"encryptionKeyName": ""}}
 		s.wantKind("the key of what is on a tape", s.tier.ChangeTape(s.Context(), "ada", set), errs.Invalid)
 		s.wantKind("a fingerprint", s.tier.ChangeTape(s.Context(), "ada", hemera.TapeChange{Object: "key", Verb: "set", Name: "k1", Values: map[string]string{"fingerprint": "0"}}), errs.Invalid)
-		s.good(s.tree.Remove(s.Context(), admin(), "/single/f", 0))
+		s.good(s.tree.Tree.Remove(s.Context(), admin(), "/single/f", 0))
 		s.change("tape", "set", "AAA001", "full", "true")
 		_, err := s.tier.OrderTape(s.Context(), "ada", hemera.TapeOrder{Kind: hemera.OrderReclaim, Subject: "AAA001"})
 		s.good(err)

@@ -14,7 +14,7 @@ func shared(s *site) string {
 	s.Helper()
 	s.label()
 	s.evicted("/single/f")
-	s.good(s.tree.SetMode(s.Context(), alice(), "/single/f", 0o644))
+	s.good(s.tree.Tree.SetMode(s.Context(), alice(), "/single/f", 0o644))
 	return "/single/f"
 }
 
@@ -143,7 +143,7 @@ func TestARequestCountsOnce(t *testing.T) {
 func TestStagedBeforeItIsArchived(t *testing.T) {
 	at(t, func(s *site) {
 		s.label()
-		s.good(s.tree.SetXattr(s.Context(), admin(), "/single", hemera.AttrDropOnArchive, []byte("1"), false))
+		s.good(s.tree.Tree.SetXattr(s.Context(), admin(), "/single", hemera.AttrDropOnArchive, []byte("1"), false))
 		s.put(alice(), "/single/f", 1000)
 		stageOf(s, alice(), "/single/f")
 		s.archive()

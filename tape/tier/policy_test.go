@@ -166,7 +166,7 @@ func TestJobsOfBefore(t *testing.T) {
 		s.evicted("/single/f")
 		s.evicted("/single/g")
 		s.stage(carol(), "/single/f", "")
-		f, err := s.tree.Stat(s.Context(), admin(), "/single/f")
+		f, err := s.tree.Tree.Stat(s.Context(), admin(), "/single/f")
 		s.good(err)
 		s.good(s.tree.Parts().Tapes.ChangeJob(s.Context(), hemera.TapeJobKey{File: f.ID, Kind: hemera.TapeRecall, Copy: 1}, func(j hemera.TapeJob, _ time.Time) *hemera.TapeJob {
 			j.Policy = ""
@@ -198,9 +198,9 @@ func TestARuleDecidesAboutTheNextMount(t *testing.T) {
 		s.change("class", "add", "second", "nbCopies", "1", "vo", "default")
 		s.change("route", "add", "second/1", "storageClass", "second", "copyNumber", "1", "tapepool", "second")
 		withPolicies(s, "requester", "310001", "activityRegex", "reco", "mountPolicy", "high")
-		_, err := s.tree.Mkdir(s.Context(), admin(), "/second", 0o777, true)
+		_, err := s.tree.Tree.Mkdir(s.Context(), admin(), "/second", 0o777, true)
 		s.good(err)
-		s.good(s.tree.SetXattr(s.Context(), admin(), "/second", hemera.AttrStorageClass, []byte("second"), false))
+		s.good(s.tree.Tree.SetXattr(s.Context(), admin(), "/second", hemera.AttrStorageClass, []byte("second"), false))
 		s.evicted("/single/f")
 		s.evicted("/second/f")
 		s.stage(carol(), "/single/f", "simulation")

@@ -46,7 +46,7 @@ func TestFilesAreReadBackBeforeDiskCopiesGo(t *testing.T) {
 	}{{"always", 4}, {"2", 2}, {"never", 0}} {
 		at(t, func(s *site) {
 			s.label()
-			s.good(s.tree.SetXattr(s.Context(), admin(), "/single", hemera.AttrDropOnArchive, []byte("1"), false))
+			s.good(s.tree.Tree.SetXattr(s.Context(), admin(), "/single", hemera.AttrDropOnArchive, []byte("1"), false))
 			s.change("mounting", "set", "default", "readBack", c.setting)
 			for i := range 5 {
 				s.put(alice(), fmt.Sprintf("/single/%d", i), 1000)
@@ -68,7 +68,7 @@ func TestFilesAreReadBackBeforeDiskCopiesGo(t *testing.T) {
 					t.Errorf("%s: %s, %v", subject, text, err)
 				}
 			}
-			s.good(s.tree.Remove(s.Context(), admin(), "/single/0", hemera.KindFile))
+			s.good(s.tree.Tree.Remove(s.Context(), admin(), "/single/0", hemera.KindFile))
 			m := s.readsBack("d1", "AAA001")
 			jobs := s.jobs(m)
 			if len(jobs) != c.read || jobs[0].Path != "/single/1" || jobs[0].From.FSeq != 2 {
@@ -201,7 +201,7 @@ func TestAReleaseIsNotForgotten(t *testing.T) {
 			s.good(err)
 			s.good(failed[0])
 		}
-		s.good(s.tree.SetMode(s.Context(), alice(), "/single/strange", 0o644))
+		s.good(s.tree.Tree.SetMode(s.Context(), alice(), "/single/strange", 0o644))
 		good(alice(), "/single/early")
 		s.session()
 		good(alice(), "/single/late")
@@ -231,7 +231,7 @@ func TestAReleaseIsNotForgotten(t *testing.T) {
 func TestWhatWasReadBackIsNotForgotten(t *testing.T) {
 	at(t, func(s *site) {
 		s.label()
-		s.good(s.tree.SetXattr(s.Context(), admin(), "/single", hemera.AttrDropOnArchive, []byte("1"), false))
+		s.good(s.tree.Tree.SetXattr(s.Context(), admin(), "/single", hemera.AttrDropOnArchive, []byte("1"), false))
 		s.change("mounting", "set", "default", "readBack", "always")
 		s.put(alice(), "/single/f", 1000)
 		s.session()

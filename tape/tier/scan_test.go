@@ -70,7 +70,7 @@ func (s *site) scan(vid string) hemera.TapeScan {
 // checked is the namespace's own check.
 func (s *site) checked() {
 	s.Helper()
-	if problems, err := s.tree.Check(s.Context()); err != nil || len(problems) > 0 {
+	if problems, err := s.tree.Inspection.Check(s.Context()); err != nil || len(problems) > 0 {
 		s.Errorf("%v, %v", problems, err)
 	}
 }
@@ -138,7 +138,7 @@ func TestScansThatTakeNothing(t *testing.T) {
 			if now.Files != 1 || !strings.Contains(now.Why, "reclaimed") || now.Ended.IsZero() {
 				t.Errorf("%+v", now)
 			}
-			if _, err := s.tree.Stat(s.Context(), admin(), "/single/a"); errs.KindOf(err) != errs.NotFound {
+			if _, err := s.tree.Tree.Stat(s.Context(), admin(), "/single/a"); errs.KindOf(err) != errs.NotFound {
 				t.Errorf("%+v: %v", o, err)
 			}
 			if now := s.tape("AAA001"); now != before {
@@ -180,7 +180,7 @@ func TestAnOrderBringsAFileBack(t *testing.T) {
 		was := s.evicted("/single/f")
 		undelete := hemera.TapeOrder{Kind: hemera.OrderUndelete, Subject: "/single/f"}
 		s.wantKind("a file that is there", second(s.tier.OrderTape(s.Context(), "ada", undelete)), errs.NotFound)
-		s.good(s.tree.Remove(s.Context(), alice(), "/single/f", 0))
+		s.good(s.tree.Tree.Remove(s.Context(), alice(), "/single/f", 0))
 		s.wantKind("neither id nor path", second(s.tier.OrderTape(s.Context(), "ada", hemera.TapeOrder{Kind: hemera.OrderUndelete, Subject: "f"})), errs.Invalid)
 		dry := undelete
 		dry.DryRun = true

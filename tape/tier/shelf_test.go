@@ -60,7 +60,7 @@ func TestDiskCopiesStayUntilALibraryIsHeardOf(t *testing.T) {
 func TestDropDiskCopiesWaitsForAReadableTape(t *testing.T) {
 	at(t, func(s *site) {
 		s.label()
-		s.good(s.tree.SetXattr(s.Context(), admin(), "/single", hemera.AttrDropOnArchive, []byte("1"), false))
+		s.good(s.tree.Tree.SetXattr(s.Context(), admin(), "/single", hemera.AttrDropOnArchive, []byte("1"), false))
 		s.put(alice(), "/single/f", 1000)
 		m := s.mount("d1", hemera.TapeArchive)
 		report := s.written(m, s.jobs(m))
@@ -153,9 +153,9 @@ func TestDropDiskCopiesWhenTheTapeIsBack(t *testing.T) {
 		s.label()
 		s.put(alice(), "/single/stays", 1000)
 		s.archive()
-		_, err := s.tree.Mkdir(s.Context(), admin(), "/single/drop", 0o777, true)
+		_, err := s.tree.Tree.Mkdir(s.Context(), admin(), "/single/drop", 0o777, true)
 		s.good(err)
-		s.good(s.tree.SetXattr(s.Context(), admin(), "/single/drop", hemera.AttrDropOnArchive, []byte("1"), false))
+		s.good(s.tree.Tree.SetXattr(s.Context(), admin(), "/single/drop", hemera.AttrDropOnArchive, []byte("1"), false))
 		s.put(alice(), "/single/drop/f", 1000)
 		s.put(alice(), "/single/drop/staged", 1000)
 		m := s.mount("d1", hemera.TapeArchive)

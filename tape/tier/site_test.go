@@ -108,12 +108,12 @@ func openOn(t *testing.T, store kv.Store) *site {
 	s.report()
 	s.change("tape", "add", "AAA001")
 	s.change("tape", "add", "BBB001", "tapepool", "second")
-	_, err = n.Mkdir(t.Context(), admin(), "/double", 0o777, true)
+	_, err = n.Tree.Mkdir(t.Context(), admin(), "/double", 0o777, true)
 	s.good(err)
-	s.good(n.SetXattr(t.Context(), admin(), "/double", hemera.AttrStorageClass, []byte("double"), false))
-	_, err = n.Mkdir(t.Context(), admin(), "/single", 0o777, true)
+	s.good(n.Tree.SetXattr(t.Context(), admin(), "/double", hemera.AttrStorageClass, []byte("double"), false))
+	_, err = n.Tree.Mkdir(t.Context(), admin(), "/single", 0o777, true)
 	s.good(err)
-	s.good(n.SetXattr(t.Context(), admin(), "/single", hemera.AttrStorageClass, []byte("default"), false))
+	s.good(n.Tree.SetXattr(t.Context(), admin(), "/single", hemera.AttrStorageClass, []byte("default"), false))
 	return s
 }
 
@@ -272,7 +272,7 @@ func (s *site) tape(vid string) hemera.Tape {
 // stat returns a file.
 func (s *site) stat(file string) hemera.Entry {
 	s.Helper()
-	e, err := s.tree.Stat(s.Context(), admin(), file)
+	e, err := s.tree.Tree.Stat(s.Context(), admin(), file)
 	s.good(err)
 	return e
 }
@@ -293,14 +293,14 @@ func (s *site) put(who hemera.Identity, file string, size int64) hemera.Entry {
 // putOn writes a file to a disk.
 func (s *site) putOn(disk hemera.DiskID, who hemera.Identity, file string, size int64) hemera.Entry {
 	s.Helper()
-	p, err := s.tree.Prepare(s.Context(), who, hemera.OpenRequest{Path: file, Access: hemera.AccessCreate, Mode: 0o640})
+	p, err := s.tree.Writes.Prepare(s.Context(), who, hemera.OpenRequest{Path: file, Access: hemera.AccessCreate, Mode: 0o640})
 	s.good(err)
 	c := namespace.Commit{ID: p.ID, Gen: p.Gen, Parent: p.Parent.ID, Name: path.Base(file), Mode: 0o640, UID: who.UID, GID: who.GID,
 		Size: size, Layout: hemera.Replica(1), Space: "default", Mtime: time.Now(), Who: who.Name, Pieces: []hemera.Piece{{Disk: disk}}}
 	if p.Existing {
 		c.BaseGen = p.Entry.Gen
 	}
-	e, err := s.tree.Commit(s.Context(), c)
+	e, err := s.tree.Writes.Commit(s.Context(), c)
 	s.good(err)
 	return e
 }
@@ -309,9 +309,9 @@ func (s *site) putOn(disk hemera.DiskID, who hemera.Identity, file string, size 
 func (s *site) arrives(file string) {
 	s.Helper()
 	e := s.stat(file)
-	p, _, err := s.tree.PrepareConversion(s.Context(), e.ID, e.Gen)
+	p, _, err := s.tree.Writes.PrepareConversion(s.Context(), e.ID, e.Gen)
 	s.good(err)
-	_, err = s.tree.Commit(s.Context(), namespace.Commit{ID: e.ID, Gen: p.Gen, BaseGen: e.Gen, Convert: true, Parent: e.Parent, Name: e.Name, Mode: e.Mode,
+	_, err = s.tree.Writes.Commit(s.Context(), namespace.Commit{ID: e.ID, Gen: p.Gen, BaseGen: e.Gen, Convert: true, Parent: e.Parent, Name: e.Name, Mode: e.Mode,
 		Size: e.Size, Layout: e.Layout, Space: e.Space, Sums: e.Checksums, Pieces: []hemera.Piece{{Disk: 2}}})
 	s.good(err)
 }

@@ -93,7 +93,7 @@ func TestPinsOfAUserAreBounded(t *testing.T) {
 		}
 		// With another file the request is there, and says of this one why it did not get it.
 		s.put(alice(), "/single/g", 1000)
-		s.good(s.tree.SetMode(s.Context(), alice(), "/single/g", 0o644))
+		s.good(s.tree.Tree.SetMode(s.Context(), alice(), "/single/g", 0o644))
 		id, err := s.tier.Stage(s.Context(), bob(), hemera.StageRequest{Files: []hemera.StageFile{{Path: file}, {Path: "/single/g"}}})
 		s.good(err)
 		where, err := s.tier.Localities(s.Context(), bob(), id, []string{file, "/single/g"})

@@ -293,7 +293,7 @@ func TestAFailedRecallGoesToTheOtherCopy(t *testing.T) {
 // A recall that a client's open made void is tried again. One of a file that was removed to a bin ends, and says why.
 func TestNoRequestWaitsForEver(t *testing.T) {
 	at(t, func(s *site) {
-		s.good(s.tree.SetXattr(s.Context(), admin(), "/", "sys.recycle", []byte("30d"), false))
+		s.good(s.tree.Tree.SetXattr(s.Context(), admin(), "/", "sys.recycle", []byte("30d"), false))
 		s.label()
 		s.evicted("/single/f")
 		id := stageOf(s, alice(), "/single/f")
@@ -312,7 +312,7 @@ func TestNoRequestWaitsForEver(t *testing.T) {
 			t.Error("the recall of a file that is on tape only was dropped")
 		}
 		time.Sleep(2 * time.Minute)
-		s.good(s.tree.Remove(s.Context(), alice(), "/single/f", hemera.KindFile))
+		s.good(s.tree.Tree.Remove(s.Context(), alice(), "/single/f", hemera.KindFile))
 		report()
 		st, err := s.tier.StageStatus(s.Context(), alice(), id)
 		if err != nil || len(st.Files) != 1 || st.Files[0].Requested || st.Files[0].Error == "" || st.Ended.IsZero() || s.waiting(hemera.TapeRecall) != 0 {
@@ -334,7 +334,7 @@ func TestDisksAreDroppedWhenAReportComesAgain(t *testing.T) {
 		s.start()
 		s.report()
 		for _, dir := range []string{"/single", "/double"} {
-			s.good(s.tree.SetXattr(s.Context(), admin(), dir, hemera.AttrDropOnArchive, []byte("1"), false))
+			s.good(s.tree.Tree.SetXattr(s.Context(), admin(), dir, hemera.AttrDropOnArchive, []byte("1"), false))
 		}
 		if e := s.stat("/single/f"); e.Evicted() {
 			t.Fatal("dropped too early for this test")
@@ -352,7 +352,7 @@ func TestDisksAreDroppedWhenAReportComesAgain(t *testing.T) {
 // A file that is staged before it is archived stays on disk when it is: its directory drops the disk copies of others.
 func TestAStagedFileStaysWhenItIsArchived(t *testing.T) {
 	at(t, func(s *site) {
-		s.good(s.tree.SetXattr(s.Context(), admin(), "/single", hemera.AttrDropOnArchive, []byte("1"), false))
+		s.good(s.tree.Tree.SetXattr(s.Context(), admin(), "/single", hemera.AttrDropOnArchive, []byte("1"), false))
 		s.label()
 		s.put(alice(), "/single/f", 1000)
 		s.put(alice(), "/single/g", 1000)
@@ -501,12 +501,12 @@ func TestTheJobOfARemovedFileIsVoid(t *testing.T) {
 		s.put(alice(), "/single/f", 1000)
 		s.put(alice(), "/single/g", 1000)
 		m := s.mount("d1", hemera.TapeArchive)
-		s.good(s.tree.Remove(s.Context(), alice(), "/single/f", 0))
+		s.good(s.tree.Tree.Remove(s.Context(), alice(), "/single/f", 0))
 		jobs := s.jobs(m)
 		if len(jobs) != 1 || jobs[0].Path != "/single/g" {
 			t.Fatalf("%+v", jobs)
 		}
-		s.good(s.tree.Remove(s.Context(), alice(), "/single/g", 0))
+		s.good(s.tree.Tree.Remove(s.Context(), alice(), "/single/g", 0))
 		s.wantKind("a grant", second(s.tier.TapeGrant(s.Context(), server, m.ID, jobs[0].TapeJobKey)), errs.Conflict)
 		// It was being written already: the tape has it, and the tree does not.
 		s.good(s.tier.TapeDone(s.Context(), server, s.written(m, jobs)))

@@ -22,7 +22,7 @@ func (n *nemesis) backup(ctx context.Context) {
 		return // the manager was killed meanwhile
 	}
 	// After the backup: every id in it is below.
-	next := h.tree.Stats().NextID
+	next := h.tree.Inspection.Stats().NextID
 	// A restore must be later than the backup by all clocks.
 	if err := simbackup.Try(ctx, &out, taken, taken.Add(2*managerSkewMax), next); err != nil {
 		n.w.fail("a backup cannot be restored: %v", err)

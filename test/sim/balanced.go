@@ -58,7 +58,7 @@ func (w judge) unbalanced(ctx context.Context) string {
 	}
 	for _, d := range disks {
 		// Held pieces go by themselves, and are not counted.
-		_, held, err := h.tree.DiskHeld(ctx, d.ID)
+		_, held, err := h.tree.Pieces.DiskHeld(ctx, d.ID)
 		if off := filling(d) - used/capacity; err == nil && held == 0 && d.Writable() && max(off, -off) > 0.02 {
 			return fmt.Sprintf("disk %d is %.3f full, all are %.3f", d.ID, filling(d), used/capacity)
 		}

@@ -94,7 +94,7 @@ func (w binJudge) recycled(ctx context.Context) (list []hemera.Recycled) {
 // everything.
 func (w binJudge) checkBounds(ctx context.Context) {
 	rule, err := recycle.Parse(w.plan.recycle)
-	if w.plan.recycle == "" || err != nil || w.head.Load().tree.Restored() {
+	if w.plan.recycle == "" || err != nil || w.head.Load().tree.Past.Restored() {
 		return
 	}
 	// The rule bounds each bin, and there is one for the root.
@@ -160,7 +160,7 @@ func (w binJudge) emptyBins(ctx context.Context) {
 		}
 		return len(list)
 	}
-	if !h.tree.Restored() && !w.comes(ctx, 5*time.Minute, func() bool { return bins() == 0 }) {
+	if !h.tree.Past.Restored() && !w.comes(ctx, 5*time.Minute, func() bool { return bins() == 0 }) {
 		w.fail("%d empty bins are still there", bins())
 	}
 	simnet.Rest(ctx, w.plan.hold+3*time.Minute)

@@ -91,7 +91,7 @@ func (n planter) plantWrite(ctx context.Context) {
 		return
 	}
 	piece := hemera.PieceID{File: g.Permit.File, Gen: g.Permit.Gen, Index: t.Index}
-	if e, _, err := h.tree.Resolve(ctx, piece.File); err == nil && e.Gen == piece.Gen {
+	if e, _, err := h.tree.Inspection.Resolve(ctx, piece.File); err == nil && e.Gen == piece.Gen {
 		return // it has been committed, and that the disk has no such piece may be a loss
 	}
 	e := hemera.Entry{Layout: g.Permit.Layout, Size: 100}

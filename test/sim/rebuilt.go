@@ -74,7 +74,7 @@ func (w rebuildJudge) checkRebuilt(ctx context.Context, name string, was hemera.
 	if was.Size == 0 {
 		return // it had no pieces
 	}
-	now, at, err := w.head.Load().tree.Resolve(ctx, was.ID)
+	now, at, err := w.head.Load().tree.Inspection.Resolve(ctx, was.ID)
 	if err != nil {
 		w.fail("%s, fxid %s, does not come back: %v", name, was.ID.Hex(), err)
 		return

@@ -29,7 +29,7 @@ func (b *believed) rebuildOld(w *world, orders []hemera.Order) []hemera.Order {
 		if o.Kind != hemera.OrderCopy || h == nil {
 			return false
 		}
-		e, _, err := h.tree.Resolve(h.ctx, o.Piece.File)
+		e, _, err := h.tree.Inspection.Resolve(h.ctx, o.Piece.File)
 		d, ok := h.Cluster.View().Disk(o.Disk)
 		if err != nil || !ok || !e.Layout.Coded() || e.Gen != o.Piece.Gen {
 			return false

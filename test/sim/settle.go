@@ -182,7 +182,7 @@ func (w judge) unmended(ctx context.Context) string {
 	}
 	for _, d := range h.Cluster.View().Disks {
 		// Ten of them are enough to name.
-		left, err := h.tree.Unlinked(ctx, d.ID, 10)
+		left, err := h.tree.Pieces.Unlinked(ctx, d.ID, 10)
 		if err != nil {
 			return err.Error()
 		}
@@ -196,7 +196,7 @@ func (w judge) unmended(ctx context.Context) string {
 
 // checkTree has the namespace check what it stores twice: totals, lists of disks, places, quotas.
 func (w judge) checkTree(ctx context.Context) {
-	problems, err := w.head.Load().tree.Check(ctx)
+	problems, err := w.head.Load().tree.Inspection.Check(ctx)
 	if err != nil {
 		w.fail("namespace check: %v", err)
 	}
@@ -286,7 +286,7 @@ func (w judge) checkDrives(ctx context.Context) {
 	simnet.Rest(ctx, 30*time.Second) // what the last checks replaced is removed
 	for _, d := range h.Cluster.View().Disks {
 		drive := w.drive(d)
-		pieces, _, err := h.tree.DiskUsage(ctx, d.ID)
+		pieces, _, err := h.tree.Pieces.DiskUsage(ctx, d.ID)
 		if err != nil {
 			w.fail("disk %d: %v", d.ID, err)
 		}
@@ -297,7 +297,7 @@ func (w judge) checkDrives(ctx context.Context) {
 			continue
 		}
 		// Nothing may be held: the last restart was later than any hold.
-		if held, bytes, err := h.tree.DiskHeld(ctx, d.ID); err != nil || held != 0 || bytes != 0 {
+		if held, bytes, err := h.tree.Pieces.DiskHeld(ctx, d.ID); err != nil || held != 0 || bytes != 0 {
 			w.fail("disk %d still holds %d pieces, %d bytes, of content that is gone: %v", d.ID, held, bytes, err)
 		}
 		if w.tortured(d.ID) {
@@ -330,18 +330,18 @@ func (w judge) forgotten(d *drive, name string) bool {
 	// The time decides, with the number of the file and its generation.
 	sealed := r.Stat().Sealed
 	_ = r.Close()
-	e, _, err := h.tree.Resolve(context.Background(), p.File)
+	e, _, err := h.tree.Inspection.Resolve(context.Background(), p.File)
 	has := err == nil && e.Gen == p.Gen && slices.ContainsFunc(e.Pieces, func(q hemera.Piece) bool {
 		disk, ok := h.Cluster.View().Disk(q.Disk)
 		return ok && q.Index == p.Index && w.drive(disk) == d
 	})
-	return !has && h.tree.NewerThanRestore(p, sealed)
+	return !has && h.tree.Past.NewerThanRestore(p, sealed)
 }
 
 // surplus are the files of a disk that no entry has.
 // It is for the message only.
 func (w judge) surplus(ctx context.Context, id hemera.DiskID, files []string) []string {
-	entries, _ := w.head.Load().tree.DiskFiles(ctx, id, 0, math.MaxInt) // fewer than it lists at once
+	entries, _ := w.head.Load().tree.Pieces.DiskFiles(ctx, id, 0, math.MaxInt) // fewer than it lists at once
 	return slices.DeleteFunc(files, func(name string) bool {
 		p, err := hemera.ParsePieceID(path.Base(name))
 		return err == nil && slices.ContainsFunc(entries, func(e hemera.Entry) bool {
@@ -363,7 +363,7 @@ func (w judge) usable() (count int) {
 // fewDisks reports whether each of the files is lost, or has a piece on every disk and lacks only what there is no disk for.
 func (w judge) fewDisks(ctx context.Context, files []hemera.FileID) bool {
 	return !slices.ContainsFunc(files, func(id hemera.FileID) bool {
-		e, _, err := w.head.Load().tree.Resolve(ctx, id)
+		e, _, err := w.head.Load().tree.Inspection.Resolve(ctx, id)
 		left := slices.DeleteFunc(slices.Clone(e.Pieces), func(p hemera.Piece) bool { return !w.there(p.Disk) })
 		return err != nil || !w.lost[id] && len(left) < min(layout.Count(e.Layout, e.Size), w.usable())
 	})

@@ -117,7 +117,7 @@ func (s *still) wrong(pieces int) {
 	if report, err := s.head.Load().Maint.Fsck(s.t.Context(), false); err != nil || len(report.Problems) != 0 {
 		s.t.Errorf("fsck finds %+v: %v", report.Problems, err)
 	}
-	if problems, err := s.head.Load().tree.Check(s.t.Context()); err != nil || len(problems) != 0 {
+	if problems, err := s.head.Load().tree.Inspection.Check(s.t.Context()); err != nil || len(problems) != 0 {
 		s.t.Errorf("the namespace has %v: %v", problems, err)
 	}
 }

@@ -125,7 +125,7 @@ func listDirectory(ctx context.Context, c *catalogue, r *rand.Rand) error {
 	for path[len(path)-1] != '/' {
 		path = path[:len(path)-1]
 	}
-	return c.tree.List(ctx, boss(), path[:len(path)-1], func(hemera.Entry) error { return nil })
+	return c.tree.Tree.List(ctx, boss(), path[:len(path)-1], func(hemera.Entry) error { return nil })
 }
 
 // fresh is a file that is on tape, and that nobody asked for yet.
@@ -138,7 +138,7 @@ func (c *catalogue) fresh() int64 {
 // openOnTape opens a file on tape: it is recalled, and the client told to wait.
 func openOnTape(ctx context.Context, c *catalogue, r *rand.Rand) error {
 	path := c.path(c.fresh())
-	e, err := c.tree.Stat(ctx, boss(), path)
+	e, err := c.tree.Tree.Stat(ctx, boss(), path)
 	if err != nil {
 		return err
 	}

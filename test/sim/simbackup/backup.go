@@ -40,16 +40,16 @@ func Try(ctx context.Context, in *bytes.Buffer, taken, now time.Time, next hemer
 	}
 	defer func() { _ = tree.Close() }() // of a store in memory
 	// Usage of quotas is not in the archive; it is counted before the check compares it.
-	if err := tree.CountQuotas(ctx); err != nil {
+	if err := tree.Quotas.CountQuotas(ctx); err != nil {
 		return err
 	}
 	// Problems are violations as well as errors: a restored namespace has no excuse.
-	problems, err := tree.Check(ctx)
+	problems, err := tree.Inspection.Check(ctx)
 	if err == nil && len(problems) > 0 {
 		err = errs.New(errs.Corrupt, "sim.Restore", "", problems[0])
 	}
 	// An id given out twice would make two files share pieces.
-	if restored := tree.Stats().NextID; err == nil && restored < next {
+	if restored := tree.Inspection.Stats().NextID; err == nil && restored < next {
 		err = errs.New(errs.Corrupt, "sim.Restore", restored.String(), "the next id was given out before")
 	}
 	return err

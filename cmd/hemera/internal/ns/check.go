@@ -68,7 +68,7 @@ func checkState(ctx context.Context, e *cli.Env, dir string) (err error) {
 	// An error of Close does not matter:
 	defer func() { _ = tree.Close() }() // nothing was changed
 	return checking(e, func(progress func(hemera.NamespaceCheck)) (hemera.NamespaceCheck, error) {
-		return tree.CheckWith(ctx, namespace.CheckOptions{Workers: runtime.GOMAXPROCS(0), Progress: progress})
+		return tree.Inspection.CheckWith(ctx, namespace.CheckOptions{Workers: runtime.GOMAXPROCS(0), Progress: progress})
 	})
 }
 

@@ -14,32 +14,27 @@ import (
 // versions. A change cannot make one, because the id of a directory has to be reserved before. So a change that finds
 // such a directory missing fails with a missingDir, the directory is made by a change of its own, and the first runs again.
 
-// missingDir is the error of a change that needs a directory of the system: what it would be.
-type missingDir struct {
-	parent   hemera.FileID // 0: nothing is above it
-	name     string
-	mode     uint32
-	uid, gid uint32
-	xattrs   map[string][]byte
-}
-
-// Error implements error. No caller sees it.
-func (m *missingDir) Error() string { return "the directory " + m.name + " is missing" }
-
-// The two errors below never reach a caller. Between the change that makes a directory and the next run of the first one,
+// Neither missingDir nor missingNames reaches a caller. Between the change that makes a directory and the next run of the first one,
 // others may have made or removed anything: the run decides again, and may come to another answer.
 
 // missingTries bounds how often a change meets a missing directory: three in a row may be missing, and others may be
 // removing empty ones meanwhile.
 const missingTries = 16
 
-// updateMaking is update for changes that may need directories of the system, or names in a directory, and does what they
+// changes runs changes that may need more than a transaction gives: directories of the system, names in a directory, or
+// what writes under way claim of limits.
+type changes struct {
+	engine *engine
+	claims *claims
+}
+
+// run is update for changes that may need directories of the system, or names in a directory, and does what they
 // leave to be done. What they charge to quotas is judged as a whole: OverQuota.
-func updateMaking(ctx context.Context, n *base, fn func(t tx) error) error {
+func (c *changes) run(ctx context.Context, fn func(t tx) error) error {
 	var work changeWork
 	defer work.unhold()
 	for range missingTries {
-		err := n.update(ctx, func(t tx) error {
+		err := c.engine.update(ctx, func(t tx) error {
 			// The change may run several times.
 			work.unhold()
 			work.trims, work.settle, work.unclaimed = work.trims[:0], nil, false
@@ -49,7 +44,7 @@ func updateMaking(ctx context.Context, n *base, fn func(t tx) error) error {
 				return err
 			}
 			var err error
-			work.release, err = t.ledger().Decide(work.claimsOf(n))
+			work.release, err = t.ledger().Decide(c.claims.of(&work))
 			return err
 		})
 		// Neither error can come from anywhere else: both types are of this package.
@@ -57,11 +52,11 @@ func updateMaking(ctx context.Context, n *base, fn func(t tx) error) error {
 		names, ok2 := errors.AsType[*missingNames](err)
 		switch {
 		case ok1:
-			err = makeMissing(ctx, n, dir)
+			err = makeMissing(ctx, c.engine, dir)
 		case ok2:
-			err = listNames(ctx, n, names.dir, &work)
+			err = listNames(ctx, c.engine, names.dir, &work)
 		default:
-			return finishWork(ctx, n, &work, err)
+			return finishWork(ctx, c.engine, &work, err)
 		}
 		if err != nil {
 			return err
@@ -71,9 +66,9 @@ func updateMaking(ctx context.Context, n *base, fn func(t tx) error) error {
 }
 
 // listNames lists the names of a directory that a change needs.
-func listNames(ctx context.Context, n *base, dir hemera.FileID, work *changeWork) error {
+func listNames(ctx context.Context, n *engine, dir hemera.FileID, work *changeWork) error {
 	var names []string
-	err := (Bins{n}).eachEntry(ctx, dir, func(e *hemera.Entry) error {
+	err := eachEntry(ctx, n.records, dir, func(e *hemera.Entry) error {
 		names = append(names, e.Name)
 		return nil
 	})
@@ -86,7 +81,7 @@ func listNames(ctx context.Context, n *base, dir hemera.FileID, work *changeWork
 
 // finishWork does what a change left to be done, and returns the error of the change. What cannot be done now is done by
 // the next change of the same kind, so it is no error of this one.
-func finishWork(ctx context.Context, n *base, work *changeWork, err error) error {
+func finishWork(ctx context.Context, n *engine, work *changeWork, err error) error {
 	if err != nil {
 		return err
 	}
@@ -99,7 +94,7 @@ func finishWork(ctx context.Context, n *base, work *changeWork, err error) error
 }
 
 // makeMissing makes the directory, unless another caller was faster.
-func makeMissing(ctx context.Context, n *base, m *missingDir) error {
+func makeMissing(ctx context.Context, n *engine, m *missingDir) error {
 	// The number is lost if another caller was faster, which does no harm.
 	id, err := n.numbers.Take(ctx)
 	if err != nil {
