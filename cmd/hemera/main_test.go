@@ -17,6 +17,7 @@ import (
 	"hemera/cmd/hemera/internal/cli"
 	"hemera/doors/admin"
 	"hemera/test/fixture"
+	"hemera/words/adminapi"
 	"hemera/words/hemera"
 )
 
@@ -51,10 +52,10 @@ func serveFixture() *httptest.Server {
 	c := fixture.NewCluster()
 	return httptest.NewServer(admin.NewHandler(admin.Services{
 		Cluster: c, Tokens: c, Trust: c, Maint: c, Observe: c, Quota: c, Writes: c, Convert: c, Status: c, Tape: fixture.Tapes{}, Staging: fixture.NewStaging(c.Tree, func() time.Time { return fixture.Now }), Benchmark: c, Rebuild: c, Names: c.Tree, Directories: c.Tree, Attributes: c.Tree,
-		Config: func() []admin.Setting {
-			return []admin.Setting{{Key: "port", Value: "1094", Source: "default"}, {Key: "listen", Value: "127.0.0.1", Source: "flag"}}
+		Config: func() []adminapi.Setting {
+			return []adminapi.Setting{{Key: "port", Value: "1094", Source: "default"}, {Key: "listen", Value: "127.0.0.1", Source: "flag"}}
 		},
-		Version: admin.VersionInfo{Version: "1.0.0", Commit: "abc", Go: "go1.26", Arch: "linux/arm64", Role: "up"},
+		Version: adminapi.VersionInfo{Version: "1.0.0", Commit: "abc", Go: "go1.26", Arch: "linux/arm64", Role: "up"},
 	}, func(*http.Request) (hemera.Identity, error) { return hemera.Identity{Name: "root", Admin: true}, nil }))
 }
 

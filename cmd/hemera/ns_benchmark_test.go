@@ -16,12 +16,13 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"hemera/client/admin"
 	"hemera/client/xrootd"
 	"hemera/cmd/hemera/internal/cli"
-	"hemera/doors/admin"
 	"hemera/measure/nsbench"
 	"hemera/process/daemon"
 	"hemera/test/fixture/serving"
+	"hemera/words/adminapi"
 	"hemera/words/errs"
 	"hemera/words/hemera"
 )
@@ -31,7 +32,7 @@ type benchmarked struct {
 	t      *testing.T
 	up     *daemon.Up
 	url    string
-	before []admin.Found
+	before []adminapi.Found
 }
 
 func newBenchmarked(t *testing.T) *benchmarked {
@@ -63,12 +64,12 @@ func newBenchmarked(t *testing.T) *benchmarked {
 }
 
 // tree is everything in the namespace but the times of "/", which a benchmark below it changes.
-func (b *benchmarked) tree() (all []admin.Found) {
+func (b *benchmarked) tree() (all []adminapi.Found) {
 	b.t.Helper()
 	m, err := admin.Dial(b.url)
 	if err == nil {
 		defer m.Close()
-		_, err = m.Walk(b.t.Context(), admin.WalkRequest{Path: "/"}, func(f admin.Found) error {
+		_, err = m.Names.Walk(b.t.Context(), adminapi.WalkRequest{Path: "/"}, func(f adminapi.Found) error {
 			if f.Path == "/" {
 				f.Entry.Mtime, f.Entry.Ctime = time.Time{}, time.Time{}
 			}

@@ -9,8 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"hemera/client/admin"
 	"hemera/cmd/hemera/internal/cli"
-	"hemera/doors/admin"
 	"hemera/platform/link"
 	"hemera/process/config"
 )

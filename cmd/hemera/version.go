@@ -7,9 +7,10 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"hemera/client/admin"
 	"hemera/cmd/hemera/internal/cli"
 	"hemera/cmd/hemera/internal/output"
-	"hemera/doors/admin"
+	"hemera/words/adminapi"
 )
 
 // version and commit are set by the linker (-X main.version=…); a build by hand has neither.
@@ -35,7 +36,7 @@ func versionCommand(e *cli.Env) *cobra.Command {
 				return e.Printer().List(versionColumns, records)
 			}
 			return e.Ask(c, func(ctx context.Context, m *admin.Client) error {
-				v, err := m.Version(ctx)
+				v, err := m.About.Version(ctx)
 				if err != nil {
 					return err
 				}
@@ -50,8 +51,8 @@ func versionCommand(e *cli.Env) *cobra.Command {
 // buildVersion describes this program: by what the linker set, else by what the Go toolchain recorded of the working
 // tree.
 // It never fails: what is unknown stays empty.
-func buildVersion() admin.VersionInfo {
-	v := admin.VersionInfo{Version: version, Commit: commit, Go: runtime.Version(), Arch: runtime.GOOS + "/" + runtime.GOARCH}
+func buildVersion() adminapi.VersionInfo {
+	v := adminapi.VersionInfo{Version: version, Commit: commit, Go: runtime.Version(), Arch: runtime.GOOS + "/" + runtime.GOARCH}
 	if info, ok := debug.ReadBuildInfo(); ok {
 		for _, s := range info.Settings {
 			// Go records the commit of a build in a checkout; 12 characters name it well.
@@ -64,7 +65,7 @@ func buildVersion() admin.VersionInfo {
 }
 
 // versionRecord shows a version. part is "client" or "server".
-func versionRecord(part string, v admin.VersionInfo) output.Record {
+func versionRecord(part string, v adminapi.VersionInfo) output.Record {
 	return output.Record{
 		{Key: "part", Value: part}, {Key: "version", Value: v.Version}, {Key: "commit", Value: v.Commit},
 		{Key: "go", Value: v.Go}, {Key: "arch", Value: v.Arch}, {Key: "role", Value: v.Role},

@@ -13,8 +13,10 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"hemera/doors/admin"
+	"hemera/client/admin"
+	admindoor "hemera/doors/admin"
 	"hemera/test/fixture"
+	"hemera/words/adminapi"
 	"hemera/words/errs"
 	"hemera/words/hemera"
 )
@@ -23,12 +25,12 @@ import (
 func serve(t *testing.T, who hemera.Identity) (*fixture.Cluster, *httptest.Server, *admin.Client) {
 	t.Helper()
 	cluster := fixture.NewCluster()
-	s := admin.Services{
+	s := admindoor.Services{
 		Cluster: cluster, Tokens: cluster, Trust: cluster, Maint: cluster, Observe: cluster, Quota: cluster, Status: cluster, Tape: fixture.Tapes{}, Sessions: fixture.Tapes{}, Names: cluster.Tree, Directories: cluster.Tree, Attributes: cluster.Tree,
-		Config:  func() []admin.Setting { return []admin.Setting{{Key: "port", Value: "1094", Source: "default"}} },
-		Version: admin.VersionInfo{Version: "1.0.0", Role: "up"},
+		Config:  func() []adminapi.Setting { return []adminapi.Setting{{Key: "port", Value: "1094", Source: "default"}} },
+		Version: adminapi.VersionInfo{Version: "1.0.0", Role: "up"},
 	}
-	server := httptest.NewServer(admin.NewHandler(s, func(*http.Request) (hemera.Identity, error) { return who, nil }))
+	server := httptest.NewServer(admindoor.NewHandler(s, func(*http.Request) (hemera.Identity, error) { return who, nil }))
 	client, err := admin.Dial("root://" + server.Listener.Addr().String())
 	if err != nil {
 		t.Fatal(err)
@@ -83,7 +85,7 @@ func TestRemoteIsLocal(t *testing.T) {
 		if err != nil {
 			t.Fatal(name, err)
 		}
-		got, err := ask(verbs{remote, remote, remote, remote, remote, remote, remote, remote})
+		got, err := ask(verbs{remote.Cluster, remote.Trust, remote.Trust, remote.Maint, remote.Observe, remote.Quota, remote.Status, remote.Tape})
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
 			continue
@@ -99,24 +101,24 @@ func TestChangesArrive(t *testing.T) {
 	local, _, remote := serve(t, root)
 	ctx := context.Background()
 	old := time.Date(2001, 2, 3, 4, 5, 6, 7, time.UTC)
-	_, mkdirErr := remote.Mkdir(ctx, root, "/a/b", 0o750, true)
+	_, mkdirErr := remote.Names.Mkdir(ctx, root, "/a/b", 0o750, true)
 	for i, err := range []error{
 		mkdirErr,
-		remote.AddDisk(ctx, 2, hemera.AttachDisk{Path: "/data07", Space: "default"}),
-		remote.SetDisk(ctx, 1, "configstatus", "ro"),
-		remote.RemoveDisk(ctx, 6, hemera.Removal{Force: true}),
-		remote.SetNode(ctx, 2, "status", "off"),
-		remote.RemoveNode(ctx, 3),
-		remote.SetSpace(ctx, "default", "policy.sync", "off"),
-		remote.SetQuota(ctx, hemera.QuotaKey{Path: "/a", Kind: hemera.QuotaGroup, ID: 7}, hemera.QuotaAmount{Files: 3, Bytes: hemera.QuotaKeep}),
-		remote.RemoveQuota(ctx, hemera.QuotaKey{Path: "/exp"}),
-		remote.Rename(ctx, root, "/a/b", "/a/c"),
-		remote.SetMode(ctx, root, "/a/c", 0o700),
-		remote.SetOwner(ctx, root, "/a/c", 5, -1),
-		remote.SetXattr(ctx, root, "/a/c", "user.bin", []byte{0, 255, '\n'}, true),
-		remote.SetTimes(ctx, root, "/a/c", old),
-		remote.RemoveXattr(ctx, root, "/exp", "sys.forced.layout"),
-		remote.Remove(ctx, root, "/tmp/empty", hemera.KindDirectory),
+		remote.Cluster.AddDisk(ctx, 2, hemera.AttachDisk{Path: "/data07", Space: "default"}),
+		remote.Cluster.SetDisk(ctx, 1, "configstatus", "ro"),
+		remote.Cluster.RemoveDisk(ctx, 6, hemera.Removal{Force: true}),
+		remote.Cluster.SetNode(ctx, 2, "status", "off"),
+		remote.Cluster.RemoveNode(ctx, 3),
+		remote.Cluster.SetSpace(ctx, "default", "policy.sync", "off"),
+		remote.Quota.SetQuota(ctx, hemera.QuotaKey{Path: "/a", Kind: hemera.QuotaGroup, ID: 7}, hemera.QuotaAmount{Files: 3, Bytes: hemera.QuotaKeep}),
+		remote.Quota.RemoveQuota(ctx, hemera.QuotaKey{Path: "/exp"}),
+		remote.Names.Rename(ctx, root, "/a/b", "/a/c"),
+		remote.Attributes.SetMode(ctx, root, "/a/c", 0o700),
+		remote.Attributes.SetOwner(ctx, root, "/a/c", 5, -1),
+		remote.Attributes.SetXattr(ctx, root, "/a/c", "user.bin", []byte{0, 255, '\n'}, true),
+		remote.Attributes.SetTimes(ctx, root, "/a/c", old),
+		remote.Attributes.RemoveXattr(ctx, root, "/exp", "sys.forced.layout"),
+		remote.Names.Remove(ctx, root, "/tmp/empty", hemera.KindDirectory),
 	} {
 		if err != nil {
 			t.Errorf("change %d: %v", i, err)
@@ -136,7 +138,7 @@ func TestChangesArrive(t *testing.T) {
 	if e, _ := local.Tree.Stat(ctx, root, "/exp"); e.Xattrs["sys.forced.layout"] != nil {
 		t.Error("the attribute is still there")
 	}
-	if _, err := remote.Stat(ctx, root, "/tmp/empty"); !errors.Is(err, errs.NotFound) {
+	if _, err := remote.Names.Stat(ctx, root, "/tmp/empty"); !errors.Is(err, errs.NotFound) {
 		t.Errorf("the removed directory: %v", err)
 	}
 }
@@ -144,7 +146,7 @@ func TestChangesArrive(t *testing.T) {
 func TestErrorsKeepKindRemedyAndTrace(t *testing.T) {
 	_, _, remote := serve(t, root)
 	ctx := hemera.WithTrace(context.Background(), "0123456789abcdef")
-	err := remote.RemoveDisk(ctx, 2, hemera.Removal{})
+	err := remote.Cluster.RemoveDisk(ctx, 2, hemera.Removal{})
 	var e *errs.Error
 	if !errors.As(err, &e) || e.Kind != errs.NotEmpty || e.Op != "fixture.FsRm" || e.Subject != "disk 2" {
 		t.Fatalf("error is %#v", err)
@@ -159,12 +161,12 @@ func TestErrorsKeepKindRemedyAndTrace(t *testing.T) {
 		t.Errorf("trace is %q", admin.TraceOf(err))
 	}
 	// A stream's error comes after its messages.
-	err = remote.List(ctx, root, "/nowhere", func(hemera.Entry) error { return nil })
+	err = remote.Names.List(ctx, root, "/nowhere", func(hemera.Entry) error { return nil })
 	if !errors.Is(err, errs.NotFound) || admin.TraceOf(err) != "0123456789abcdef" {
 		t.Errorf("listing: %v", err)
 	}
 	// Bytes that are not UTF-8 may not be lost in the kind.
-	if _, err = remote.Stat(ctx, root, "/bad\xff"); !errors.Is(err, errs.NotFound) {
+	if _, err = remote.Names.Stat(ctx, root, "/bad\xff"); !errors.Is(err, errs.NotFound) {
 		t.Errorf("a path of any bytes: %v", err)
 	}
 }
@@ -177,7 +179,7 @@ func TestWhoTakesANodeForTheManagerIsTold(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = c.View(context.Background())
+	_, err = c.Cluster.View(context.Background())
 	if !errors.Is(err, errs.Unsupported) || !strings.Contains(err.Error(), "no manager") || !strings.Contains(errs.RemedyOf(err), "not a node's") {
 		t.Errorf("error is %v (%s)", err, errs.RemedyOf(err))
 	}
@@ -191,7 +193,7 @@ func TestUnreachableServerHasARemedy(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = c.View(context.Background())
+	_, err = c.Cluster.View(context.Background())
 	if !errors.Is(err, errs.Unavailable) || !strings.Contains(errs.RemedyOf(err), "HEMERA_URL") || admin.TraceOf(err) != "" {
 		t.Errorf("error is %v (%s), trace %q", err, errs.RemedyOf(err), admin.TraceOf(err))
 	}
@@ -211,14 +213,14 @@ func TestUnreachableServerHasARemedy(t *testing.T) {
 func TestWhoMayAsk(t *testing.T) {
 	ctx := context.Background()
 	_, server, user := serve(t, hemera.Identity{Name: "alice", UID: 1001})
-	if _, err := user.View(ctx); !errors.Is(err, errs.Denied) || errs.RemedyOf(err) == "" {
+	if _, err := user.Cluster.View(ctx); !errors.Is(err, errs.Denied) || errs.RemedyOf(err) == "" {
 		t.Errorf("a user may see the cluster: %v", err)
 	}
-	if _, err := user.Stat(ctx, hemera.Identity{}, "/exp"); err != nil {
+	if _, err := user.Names.Stat(ctx, hemera.Identity{}, "/exp"); err != nil {
 		t.Errorf("a user may not stat: %v", err)
 	}
 	_, _, nobody := serve(t, hemera.Identity{Name: "nobody", UID: hemera.NobodyID})
-	if _, err := nobody.Stat(ctx, root, "/exp"); !errors.Is(err, errs.Denied) {
+	if _, err := nobody.Names.Stat(ctx, root, "/exp"); !errors.Is(err, errs.Denied) {
 		t.Errorf("the identity in the argument was believed: %v", err)
 	}
 	for header, value := range map[string]string{"Origin": server.URL, "Sec-Fetch-Site": "cross-site"} {
@@ -238,7 +240,7 @@ func TestWhoMayAsk(t *testing.T) {
 
 func TestUnauthenticatedIs401(t *testing.T) {
 	refuse := errs.New(errs.Unauthenticated, "auth", "192.0.2.1", "who are you").WithRemedy("use loopback")
-	h := admin.NewHandler(admin.Services{}, func(*http.Request) (hemera.Identity, error) { return hemera.Identity{}, refuse })
+	h := admindoor.NewHandler(admindoor.Services{}, func(*http.Request) (hemera.Identity, error) { return hemera.Identity{}, refuse })
 	w := post(h, "/hemera.admin.v1.Admin/View", `{}`)
 	if w.Code != 401 || !strings.Contains(w.Body.String(), "use loopback") {
 		t.Errorf("answer %d %s", w.Code, w.Body)
@@ -263,13 +265,13 @@ func post(h http.Handler, path, body string) *httptest.ResponseRecorder {
 // TestPlainJSON is what curl does.
 func TestPlainJSON(t *testing.T) {
 	cluster := fixture.NewCluster()
-	h := admin.NewHandler(admin.Services{Cluster: cluster, Names: cluster.Tree}, func(*http.Request) (hemera.Identity, error) { return root, nil })
+	h := admindoor.NewHandler(admindoor.Services{Cluster: cluster, Names: cluster.Tree}, func(*http.Request) (hemera.Identity, error) { return root, nil })
 	w := post(h, "/hemera.admin.v1.Admin/View", `{}`)
 	var v hemera.View
 	if err := json.Unmarshal(w.Body.Bytes(), &v); w.Code != 200 || err != nil || len(v.Disks) != 6 {
 		t.Errorf("View: %d %v %s", w.Code, err, w.Body)
 	}
-	if len(w.Header().Get(admin.TraceHeader)) != 16 {
+	if len(w.Header().Get(adminapi.TraceHeader)) != 16 {
 		t.Errorf("no trace id in %v", w.Header())
 	}
 	w = post(h, "/hemera.admin.v1.Admin/Stat", `{"Path":"/exp/data.root"}`)
@@ -300,31 +302,31 @@ func TestWalk(t *testing.T) {
 	day := fixture.Now.Add(-24 * time.Hour)
 	zero := int64(0)
 	for _, test := range []struct {
-		r    admin.WalkRequest
+		r    adminapi.WalkRequest
 		want string
 	}{
-		{admin.WalkRequest{Path: "/exp"}, "/exp /exp/data.root /exp/notes.txt /exp/run1 /exp/run1/a.dat /exp/run1/b.dat"},
-		{admin.WalkRequest{Path: "/exp", Depth: 1}, "/exp /exp/data.root /exp/notes.txt /exp/run1"},
-		{admin.WalkRequest{Path: "/exp", Depth: -1}, "/exp"},
-		{admin.WalkRequest{Path: "/", Kind: hemera.KindDirectory}, "/ /exp /exp/run1 /tmp /tmp/empty"},
-		{admin.WalkRequest{Path: "/", Name: "*.dat"}, "/exp/run1/a.dat /exp/run1/b.dat"},
-		{admin.WalkRequest{Path: "/", Kind: hemera.KindFile, SizeMin: 1000}, "/exp/data.root /exp/notes.txt"},
-		{admin.WalkRequest{Path: "/", Kind: hemera.KindFile, SizeMax: &zero}, "/exp/run1/b.dat"},
-		{admin.WalkRequest{Path: "/", Kind: hemera.KindFile, Older: &day}, "/exp/run1/b.dat"},
-		{admin.WalkRequest{Path: "/", Kind: hemera.KindFile, Newer: &day}, "/exp/data.root /exp/run1/a.dat"},
-		{admin.WalkRequest{Path: "/exp/notes.txt"}, "/exp/notes.txt"},
+		{adminapi.WalkRequest{Path: "/exp"}, "/exp /exp/data.root /exp/notes.txt /exp/run1 /exp/run1/a.dat /exp/run1/b.dat"},
+		{adminapi.WalkRequest{Path: "/exp", Depth: 1}, "/exp /exp/data.root /exp/notes.txt /exp/run1"},
+		{adminapi.WalkRequest{Path: "/exp", Depth: -1}, "/exp"},
+		{adminapi.WalkRequest{Path: "/", Kind: hemera.KindDirectory}, "/ /exp /exp/run1 /tmp /tmp/empty"},
+		{adminapi.WalkRequest{Path: "/", Name: "*.dat"}, "/exp/run1/a.dat /exp/run1/b.dat"},
+		{adminapi.WalkRequest{Path: "/", Kind: hemera.KindFile, SizeMin: 1000}, "/exp/data.root /exp/notes.txt"},
+		{adminapi.WalkRequest{Path: "/", Kind: hemera.KindFile, SizeMax: &zero}, "/exp/run1/b.dat"},
+		{adminapi.WalkRequest{Path: "/", Kind: hemera.KindFile, Older: &day}, "/exp/run1/b.dat"},
+		{adminapi.WalkRequest{Path: "/", Kind: hemera.KindFile, Newer: &day}, "/exp/data.root /exp/run1/a.dat"},
+		{adminapi.WalkRequest{Path: "/exp/notes.txt"}, "/exp/notes.txt"},
 	} {
 		var got []string
-		_, err := c.Walk(context.Background(), test.r, func(f admin.Found) error { got = append(got, f.Path); return nil })
+		_, err := c.Names.Walk(context.Background(), test.r, func(f adminapi.Found) error { got = append(got, f.Path); return nil })
 		if s := strings.Join(got, " "); err != nil || s != test.want {
 			t.Errorf("%+v: %s, %v\nwant %s", test.r, s, err, test.want)
 		}
 	}
-	if _, err := c.Walk(context.Background(), admin.WalkRequest{Path: "/", Name: "[a"}, nil); !errors.Is(err, errs.Invalid) {
+	if _, err := c.Names.Walk(context.Background(), adminapi.WalkRequest{Path: "/", Name: "[a"}, nil); !errors.Is(err, errs.Invalid) {
 		t.Errorf("a bad pattern: %v", err)
 	}
 	enough := errors.New("enough")
-	if _, err := c.Walk(context.Background(), admin.WalkRequest{Path: "/"}, func(admin.Found) error { return enough }); err != enough {
+	if _, err := c.Names.Walk(context.Background(), adminapi.WalkRequest{Path: "/"}, func(adminapi.Found) error { return enough }); err != enough {
 		t.Errorf("visit's error: %v", err)
 	}
 }
@@ -333,12 +335,12 @@ func TestWalk(t *testing.T) {
 func TestListStreams(t *testing.T) {
 	seen := make(chan struct{})
 	n := endless{seen}
-	s := httptest.NewServer(admin.NewHandler(admin.Services{Names: n}, func(*http.Request) (hemera.Identity, error) { return root, nil }))
+	s := httptest.NewServer(admindoor.NewHandler(admindoor.Services{Names: n}, func(*http.Request) (hemera.Identity, error) { return root, nil }))
 	defer s.Close()
 	c, _ := admin.Dial(s.URL)
 	defer c.Close()
 	count := 0
-	err := c.List(context.Background(), root, "/", func(hemera.Entry) error {
+	err := c.Names.List(context.Background(), root, "/", func(hemera.Entry) error {
 		if count++; count == 1 {
 			close(seen)
 		}
@@ -379,7 +381,7 @@ func (endless) Publish(context.Context, hemera.Identity, hemera.Publication) err
 func (endless) Remove(context.Context, hemera.Identity, string, hemera.EntryKind) error { return nil }
 
 func TestPanicIsAnInternalError(t *testing.T) {
-	h := admin.NewHandler(admin.Services{Names: endless{}}, func(*http.Request) (hemera.Identity, error) { return root, nil })
+	h := admindoor.NewHandler(admindoor.Services{Names: endless{}}, func(*http.Request) (hemera.Identity, error) { return root, nil })
 	if w := post(h, "/hemera.admin.v1.Admin/Stat", `{}`); w.Code != 500 {
 		t.Errorf("answer %d %s", w.Code, w.Body)
 	}

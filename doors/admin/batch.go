@@ -2,6 +2,10 @@ package admin
 
 import "time"
 
+// batchMax is how many entries one message of a stream carries at most.
+// It bounds memory on both sides: attributes apart, entries are small.
+const batchMax = 256
+
 // batchWait is how long an item may wait for others before it is sent: a slow search shows what it
 // has found, a fast one sends full messages.
 const batchWait = 100 * time.Millisecond

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"strings"
 
+	"hemera/words/adminapi"
 	"hemera/words/errs"
 	"hemera/words/hemera"
 )
@@ -34,7 +35,7 @@ func (c calls) Call(ctx context.Context, who hemera.Identity, request []byte, an
 	if err != nil {
 		return errs.As(err, errs.Invalid, "admin.Call", "")
 	}
-	if r.Method != http.MethodPost || !strings.HasPrefix(r.URL.Path, service) {
+	if r.Method != http.MethodPost || !strings.HasPrefix(r.URL.Path, adminapi.Service) {
 		return errs.New(errs.Unsupported, "admin.Call", r.URL.Path, "only verbs of the admin API are answered here")
 	}
 	// For the log; nothing is decided by it.

@@ -5,11 +5,12 @@ import (
 	"errors"
 	"io"
 	"net/http"
-	"net/http/httptest"
 	"strings"
 	"testing"
 
+	adminclient "hemera/client/admin"
 	"hemera/test/fixture"
+	"hemera/words/adminapi"
 	"hemera/words/errs"
 	"hemera/words/hemera"
 )
@@ -30,20 +31,29 @@ func (c *doorCaller) Call(ctx context.Context, request []byte, answer func([]byt
 
 func (*doorCaller) Close() error { return nil }
 
+// clientThrough is a client of a manager on another machine.
+func clientThrough(t *testing.T, way *doorCaller) *adminclient.Client {
+	t.Helper()
+	c, err := adminclient.DialFrom("root://192.0.2.1:1094", way)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(c.Close)
+	return c
+}
+
 // callingAs is a client of a fixture through another door, and what the door saw. Nobody is let in by HTTP.
-func callingAs(t *testing.T, who hemera.Identity) (*fixture.Cluster, *Client, *doorCaller) {
+func callingAs(t *testing.T, who hemera.Identity) (*fixture.Cluster, *adminclient.Client, *doorCaller) {
 	t.Helper()
 	cluster := fixture.NewCluster()
 	h := NewHandler(Services{
 		Cluster: cluster, Maint: cluster, Observe: cluster, Quota: cluster, Status: cluster, Names: cluster.Tree,
-		Directories: cluster.Tree, Attributes: cluster.Tree, Version: VersionInfo{Version: "v1"},
+		Directories: cluster.Tree, Attributes: cluster.Tree, Version: adminapi.VersionInfo{Version: "v1"},
 	}, func(*http.Request) (hemera.Identity, error) {
 		return hemera.Identity{}, errs.New(errs.Unauthenticated, "authorize", "", "not by HTTP")
 	})
 	way := &doorCaller{calls: NewCalls(h), who: who}
-	c := clientOf(&server{base: "http://there:1094", addr: "there:1094", http: &http.Client{Transport: through{way}}})
-	t.Cleanup(c.Close)
-	return cluster, c, way
+	return cluster, clientThrough(t, way), way
 }
 
 var alice = hemera.Identity{Name: "alice", UID: 1001, GID: 100, Host: "192.0.2.7"}
@@ -53,7 +63,7 @@ func TestUsersHaveTheirVerbsThroughAnotherDoor(t *testing.T) {
 	ctx := hemera.WithTrace(t.Context(), "0123456789abcdef")
 	_, c, way := callingAs(t, alice)
 	var found []string
-	sum, err := c.Walk(ctx, WalkRequest{Path: "/"}, func(f Found) error {
+	sum, err := c.Names.Walk(ctx, adminapi.WalkRequest{Path: "/"}, func(f adminapi.Found) error {
 		found = append(found, f.Path)
 		if f.Entry.Xattrs != nil {
 			t.Errorf("%s comes with attributes", f.Path)
@@ -64,28 +74,28 @@ func TestUsersHaveTheirVerbsThroughAnotherDoor(t *testing.T) {
 		t.Errorf("found %v, %+v, %v", found, sum, err)
 	}
 	for what, err := range map[string]error{
-		"set an attribute": c.SetXattr(ctx, alice, "/exp/notes.txt", "user.a", []byte{0, 255}, true),
-		"set a mode":       c.SetMode(ctx, alice, "/exp/notes.txt", 0o600),
-		"remove":           c.Remove(ctx, alice, "/exp/run1/b.dat", hemera.KindFile),
+		"set an attribute": c.Attributes.SetXattr(ctx, alice, "/exp/notes.txt", "user.a", []byte{0, 255}, true),
+		"set a mode":       c.Attributes.SetMode(ctx, alice, "/exp/notes.txt", 0o600),
+		"remove":           c.Names.Remove(ctx, alice, "/exp/run1/b.dat", hemera.KindFile),
 	} {
 		if err != nil {
 			t.Errorf("%s: %v", what, err)
 		}
 	}
-	if e, err := c.Stat(ctx, alice, "/exp/notes.txt"); err != nil || e.Mode != 0o600 || string(e.Xattrs["user.a"]) != "\x00\xff" {
+	if e, err := c.Names.Stat(ctx, alice, "/exp/notes.txt"); err != nil || e.Mode != 0o600 || string(e.Xattrs["user.a"]) != "\x00\xff" {
 		t.Errorf("stat: %+v, %v", e, err)
 	}
-	if why, err := c.Why(ctx, alice, hemera.WhyFile, "/exp/notes.txt"); err != nil || why.Subject != "/exp/notes.txt" {
+	if why, err := c.Status.Why(ctx, alice, hemera.WhyFile, "/exp/notes.txt"); err != nil || why.Subject != "/exp/notes.txt" {
 		t.Errorf("why: %+v, %v", why, err)
 	}
-	if spaces, err := c.Spaces(ctx); err != nil || len(spaces) == 0 {
+	if spaces, err := c.Cluster.Spaces(ctx); err != nil || len(spaces) == 0 {
 		t.Errorf("spaces: %v, %v", spaces, err)
 	}
-	_, err = c.Stat(ctx, alice, "/nowhere")
-	if !errors.Is(err, errs.NotFound) || TraceOf(err) != "0123456789abcdef" {
-		t.Errorf("of what is not there: %v, trace %q", err, TraceOf(err))
+	_, err = c.Names.Stat(ctx, alice, "/nowhere")
+	if !errors.Is(err, errs.NotFound) || adminclient.TraceOf(err) != "0123456789abcdef" {
+		t.Errorf("of what is not there: %v, trace %q", err, adminclient.TraceOf(err))
 	}
-	if err := c.List(ctx, alice, "/nowhere", func(hemera.Entry) error { return nil }); !errors.Is(err, errs.NotFound) {
+	if err := c.Names.List(ctx, alice, "/nowhere", func(hemera.Entry) error { return nil }); !errors.Is(err, errs.NotFound) {
 		t.Errorf("a list of what is not there: %v", err)
 	}
 	for _, n := range way.pieces {
@@ -98,14 +108,14 @@ func TestUsersHaveTheirVerbsThroughAnotherDoor(t *testing.T) {
 // TestAdminVerbsAreRefusedToUsers of another door, whatever their requests say.
 func TestAdminVerbsAreRefusedToUsers(t *testing.T) {
 	_, c, way := callingAs(t, alice)
-	_, viewErr := c.View(t.Context())
-	_, statusErr := c.Status(t.Context())
-	_, whyErr := c.Why(t.Context(), hemera.SystemIdentity(), hemera.WhyDisk, "4")
-	_, checkErr := c.CheckFile(t.Context(), "/exp/notes.txt", false)
-	_, lostErr := c.Walk(t.Context(), WalkRequest{Path: "/", Standing: hemera.FileLost}, func(Found) error { return nil })
+	_, viewErr := c.Cluster.View(t.Context())
+	_, statusErr := c.Status.Status(t.Context())
+	_, whyErr := c.Status.Why(t.Context(), hemera.SystemIdentity(), hemera.WhyDisk, "4")
+	_, checkErr := c.Maint.CheckFile(t.Context(), "/exp/notes.txt", false)
+	_, lostErr := c.Names.Walk(t.Context(), adminapi.WalkRequest{Path: "/", Standing: hemera.FileLost}, func(adminapi.Found) error { return nil })
 	for verb, err := range map[string]error{
 		"View": viewErr, "Status": statusErr, "Why": whyErr, "CheckFile": checkErr, "Walk --lost": lostErr,
-		"Backup": c.Backup(t.Context(), io.Discard), "SetQuota": c.SetQuota(t.Context(), hemera.QuotaKey{}, hemera.QuotaAmount{}),
+		"Backup": c.Backups.Backup(t.Context(), io.Discard), "SetQuota": c.Quota.SetQuota(t.Context(), hemera.QuotaKey{}, hemera.QuotaAmount{}),
 	} {
 		if !errors.Is(err, errs.Denied) || !strings.Contains(errs.RemedyOf(err), "on the manager's host") {
 			t.Errorf("%s: %v (%s)", verb, err, errs.RemedyOf(err))
@@ -132,95 +142,6 @@ func TestAdminVerbsAreRefusedToUsers(t *testing.T) {
 		if err := ask(request); !errors.Is(err, errs.Invalid) {
 			t.Errorf("%q: %v", request, err)
 		}
-	}
-}
-
-// TestCallsOfADoorThatFails keep its error.
-func TestCallsOfADoorThatFails(t *testing.T) {
-	for name, before := range map[string]string{"before the answer": "", "within the answer": "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n\r\n{"} {
-		way := failingCaller{before, errs.New(errs.Unavailable, "xrootd.Query", "root://there", "the connection was lost").WithRemedy("try again")}
-		c := clientOf(&server{base: "http://there", addr: "there", http: &http.Client{Transport: through{way}}})
-		_, err := c.Stat(t.Context(), alice, "/exp")
-		if !errors.Is(err, errs.Unavailable) || errs.RemedyOf(err) != "try again" || strings.Contains(err.Error(), "Post") {
-			t.Errorf("%s: %v (%s)", name, err, errs.RemedyOf(err))
-		}
-	}
-}
-
-type failingCaller struct {
-	before string
-	err    error
-}
-
-func (c failingCaller) Call(_ context.Context, _ []byte, answer func([]byte) error) error {
-	if c.before != "" {
-		if err := answer([]byte(c.before)); err != nil {
-			return err
-		}
-	}
-	return c.err
-}
-
-func (failingCaller) Close() error { return nil }
-
-// TestWalkThroughADoorEndsWithItsListener: the call's context ends when nobody wants the rest.
-func TestWalkThroughADoorEndsWithItsListener(t *testing.T) {
-	ended := make(chan struct{})
-	c := clientOf(&server{base: "http://there", addr: "there", http: &http.Client{Transport: through{endless{ended}}}})
-	enough := errors.New("enough")
-	_, err := c.Walk(t.Context(), WalkRequest{Path: "/"}, func(Found) error { return enough })
-	if !errors.Is(err, enough) {
-		t.Errorf("the walk ended with %v", err)
-	}
-	<-ended
-}
-
-// endless answers one message of a walk, and then waits until it has to end.
-type endless struct{ ended chan struct{} }
-
-func (e endless) Call(ctx context.Context, _ []byte, answer func([]byte) error) error {
-	defer close(e.ended)
-	const message = `{"Found":[{"Path":"/a"}]}`
-	if err := answer([]byte("HTTP/1.1 200 OK\r\nContent-Type: application/connect+json\r\n\r\n\x00\x00\x00\x00\x19" + message)); err != nil {
-		return err
-	}
-	<-ctx.Done()
-	return ctx.Err()
-}
-
-func (endless) Close() error { return nil }
-
-// TestNearestGoesByTheMachine: by HTTP to this one, through the door to others.
-func TestNearestGoesByTheMachine(t *testing.T) {
-	for host, here := range map[string]bool{"localhost": true, "127.0.0.1": true, "::1": true, "192.0.2.1": false, "no-such-host.invalid": true} {
-		if onThisMachine(t.Context(), host) != here {
-			t.Errorf("%s is on this machine: %v", host, !here)
-		}
-	}
-	var refusal error
-	server := httptest.NewServer(NewHandler(Services{Version: VersionInfo{Version: "v1"}}, func(*http.Request) (hemera.Identity, error) { return alice, refusal }))
-	defer server.Close()
-	for _, test := range []struct {
-		what, url string
-		refusal   error
-		through   bool
-	}{
-		{"a manager on this machine", server.URL, nil, false},
-		{"one that does not know it", server.URL, errs.New(errs.Unauthenticated, "authorize", "", "you are elsewhere"), true},
-		{"one that does not let the user in", server.URL, errs.New(errs.Denied, "authorize", "", "not you"), false},
-		{"one on another machine", "http://192.0.2.1:1", nil, true},
-	} {
-		refusal = test.refusal
-		c, err := DialFrom(test.url, &failingCaller{err: errs.New(errs.Timeout, "", "", "through the door")})
-		if err != nil {
-			t.Fatal(err)
-		}
-		for range 2 {
-			if _, err := c.Version(t.Context()); errors.Is(err, errs.Timeout) != test.through {
-				t.Errorf("%s is asked through the door: %v; %v", test.what, !test.through, err)
-			}
-		}
-		c.Close()
 	}
 }
 
@@ -257,7 +178,7 @@ func (w watched) Operations(context.Context) ([]hemera.OpStat, error) {
 // TestWhoAmIIsWhomTheDoorProved: a user of another machine learns who the session is, whatever the request says.
 func TestWhoAmIIsWhomTheDoorProved(t *testing.T) {
 	_, c, _ := callingAs(t, alice)
-	who, err := c.WhoAmI(t.Context())
+	who, err := c.About.WhoAmI(t.Context())
 	if err != nil || who.Name != alice.Name || who.UID != alice.UID || who.GID != alice.GID || who.Host != alice.Host || who.Admin {
 		t.Errorf("she is %+v, %v", who, err)
 	}

@@ -3,11 +3,9 @@ package admin
 import (
 	"context"
 
+	"hemera/words/adminapi"
 	"hemera/words/hemera"
 )
-
-// conversionRef is the request of StopConversion.
-type conversionRef struct{ ID uint64 } // as Conversions shows it
 
 // serveConvert serves requests to store files in another form.
 func serveConvert(d *door) {
@@ -19,37 +17,19 @@ func serveConvert(d *door) {
 		d.audit(ctx, who, "Convert", r)
 		return c.Convert(ctx, who.Name, *r)
 	})
-	unary(d, "Conversions", true, func(ctx context.Context, _ hemera.Identity, _ *none) ([]hemera.ConversionStatus, error) {
+	unary(d, "Conversions", true, func(ctx context.Context, _ hemera.Identity, _ *adminapi.None) ([]hemera.ConversionStatus, error) {
 		c, err := part(d.Convert, "conversions")
 		if err != nil {
 			return nil, err
 		}
 		return c.Conversions(ctx)
 	})
-	unary(d, "StopConversion", true, func(ctx context.Context, who hemera.Identity, r *conversionRef) (none, error) {
+	unary(d, "StopConversion", true, func(ctx context.Context, who hemera.Identity, r *adminapi.ConversionRef) (adminapi.None, error) {
 		c, err := part(d.Convert, "conversions")
 		if err != nil {
-			return none{}, err
+			return adminapi.None{}, err
 		}
 		d.audit(ctx, who, "StopConversion", r)
-		return none{}, c.StopConversion(ctx, r.ID)
+		return adminapi.None{}, c.StopConversion(ctx, r.ID)
 	})
-}
-
-// convertClient is the part of a [Client] that asks for conversions.
-type convertClient struct{ server *server }
-
-// Convert implements hemera.ConvertAdmin. The server knows itself who asks.
-func (c convertClient) Convert(ctx context.Context, _ string, r hemera.ConversionRequest) (hemera.Conversion, error) {
-	return call[hemera.Conversion](ctx, c.server, "Convert", r)
-}
-
-// Conversions implements hemera.ConvertAdmin.
-func (c convertClient) Conversions(ctx context.Context) ([]hemera.ConversionStatus, error) {
-	return call[[]hemera.ConversionStatus](ctx, c.server, "Conversions", none{})
-}
-
-// StopConversion implements hemera.ConvertAdmin.
-func (c convertClient) StopConversion(ctx context.Context, id uint64) error {
-	return c.server.do(ctx, "StopConversion", conversionRef{id})
 }

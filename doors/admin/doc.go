@@ -6,12 +6,10 @@
 //
 //	curl -H 'Content-Type: application/json' -d '{}' http://localhost:1094/hemera.admin.v1.Admin/View
 //
-// Messages are the structs of package hemera with Go's field names; durations are nanoseconds, byte
-// slices base64, checksums "kind:hex". A request with a field the server does not know is refused; a
-// client ignores fields it does not know. Errors keep their kind, remedy and trace id.
+// Messages and how they are written are in package adminapi. Errors keep their kind, remedy and trace id. Package
+// client/admin is the other side.
 //
-// [Client] speaks the same API and implements the same hemera.* interfaces, so a command cannot tell a remote manager
-// from one in its own process. Door and client have a part for each subject (cluster, names, quota …) in one file.
+// [NewHandler] lists the subjects (cluster, names, quota …); each has a file with its verbs.
 //
 // Identity: a request has one before its body is read. Over the unix socket and on loopback it is the owner
 // of the process; a call from another machine comes through an XRootD session ([Calls]) with that session's identity.

@@ -2,6 +2,7 @@ package admin
 
 import (
 	"context"
+	"encoding/json"
 	"log/slog"
 	"net/http"
 	"time"
@@ -11,21 +12,16 @@ import (
 	"hemera/platform/contain"
 	"hemera/platform/rpc"
 	"hemera/platform/turns"
+	"hemera/words/adminapi"
 	"hemera/words/errs"
 	"hemera/words/hemera"
 )
 
 const (
-	// service begins the path of each verb. v1 stays: fields are added to messages, never renamed.
-	service = "/hemera.admin.v1.Admin/"
-	// requestMax bounds a request's body: the largest is one extended attribute.
-	requestMax = 1 << 20
 	// strangerTime is how long a request may take to arrive until its sender is known.
 	strangerTime = 10 * time.Second
 	// strangerAnswer is how long the whole request may take, the answer included, until its sender is known.
 	strangerAnswer = 30 * time.Second
-	// TraceHeader carries the trace id: taken from a request if it looks like one, in every answer.
-	TraceHeader = "Hemera-Trace"
 )
 
 // Services is what the door asks. Verbs of a part that is nil answer Unsupported.
@@ -52,14 +48,14 @@ type Services struct {
 	Backups     hemera.Backups
 	Rebuild     hemera.Rebuilder
 	// Config lists the settings in force; it must have left out secrets.
-	Config func() []Setting
+	Config func() []adminapi.Setting
 	// Configure changes settings and reads those of files again. It returns when what can change while the server runs is in
 	// force. A setting that is wrong is Invalid and changes nothing.
-	Configure func(context.Context, ConfigChange) (ConfigResult, error)
+	Configure func(context.Context, adminapi.ConfigChange) (adminapi.ConfigResult, error)
 	// Limits are the bounds of the process; nil shows none.
 	Limits func() []Limit
 	// Version describes the running program.
-	Version VersionInfo
+	Version adminapi.VersionInfo
 	Log     *slog.Logger
 	// Panics counts requests that failed by a panic. May be nil.
 	Panics *contain.Panics
@@ -83,56 +79,16 @@ type door struct {
 	questions *turns.Limiter       // of what users ask of nodes; apart, as a node may take seconds
 }
 
-// NewHandler makes the door's handler. It may serve concurrently and keeps no state of its own.
-// Verbs are registered here once and for all: the handler is immutable when it is returned.
-func NewHandler(s Services, authorize Authorizer) http.Handler {
-	if s.Log == nil {
-		s.Log = slog.New(slog.DiscardHandler)
-	}
-	if s.Turns == nil {
-		s.Turns = turns.New()
-	}
-	if s.Panics == nil {
-		s.Panics = contain.New(s.Log)
-	}
-	d := &door{Services: s, mux: http.NewServeMux(), authorize: authorize, failures: connect.NewErrorWriter(), questions: turns.New()}
-	serveCluster(d)
-	serveTrust(d)
-	serveMaint(d)
-	serveObserve(d)
-	serveWrites(d)
-	serveConvert(d)
-	serveQuota(d)
-	serveRecycle(d)
-	serveTape(d)
-	serveTapeKeys(d)
-	serveStaging(d)
-	serveStatus(d)
-	serveNetwork(d)
-	serveNames(d)
-	serveAttributes(d)
-	serveWalk(d)
-	serveBackup(d)
-	serveRebuild(d)
-	serveAbout(d)
-	serveBenchmark(d)
-	serveProfiles(d)
-	d.mux.Handle("GET /metrics", d.metrics())
-	d.mux.HandleFunc("GET /healthz", d.health)
-	d.mux.HandleFunc("GET /{$}", d.page)
-	return d.traced(d.mux)
-}
-
 // traced gives every request a trace id before anything can fail.
 // The deadlines that it sets bound what a sender can hold before guard knows it. guard removes them.
 func (d *door) traced(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		// A client's id joins the logs of both sides.
-		id := r.Header.Get(TraceHeader)
+		id := r.Header.Get(adminapi.TraceHeader)
 		if !validTrace(id) {
 			id = hemera.NewTraceID()
 		}
-		w.Header().Set(TraceHeader, id)
+		w.Header().Set(adminapi.TraceHeader, id)
 		// A client that is not identified yet must not keep a connection by never finishing its request.
 		deadlines, now := http.NewResponseController(w), time.Now()
 		_ = deadlines.SetReadDeadline(now.Add(strangerTime))
@@ -236,7 +192,7 @@ func part[T comparable](t T, name string) (T, error) {
 // admin says that the verb needs an admin. f runs in the goroutine of the request; its context ends with the
 // connection.
 func unary[Req, Res any](d *door, verb string, admin bool, f func(context.Context, hemera.Identity, *Req) (Res, error)) {
-	h := connect.NewUnaryHandler(service+verb, func(ctx context.Context, r *connect.Request[rpc.Envelope]) (*connect.Response[rpc.Envelope], error) {
+	h := connect.NewUnaryHandler(adminapi.Service+verb, func(ctx context.Context, r *connect.Request[rpc.Envelope]) (*connect.Response[rpc.Envelope], error) {
 		who, _ := ctx.Value(identityKey{}).(hemera.Identity)
 		res, err := f(ctx, who, r.Msg.Value.(*Req))
 		if err != nil {
@@ -256,7 +212,7 @@ func stream[Req, Res any](d *door, verb string, admin bool, f func(context.Conte
 
 // streamed makes the handler of a verb with many answers.
 func streamed[Req, Res any](d *door, verb string, f func(context.Context, hemera.Identity, *Req, func(*Res) error) error) http.Handler {
-	return connect.NewServerStreamHandler(service+verb, func(ctx context.Context, r *connect.Request[rpc.Envelope], s *connect.ServerStream[rpc.Envelope]) error {
+	return connect.NewServerStreamHandler(adminapi.Service+verb, func(ctx context.Context, r *connect.Request[rpc.Envelope], s *connect.ServerStream[rpc.Envelope]) error {
 		who, _ := ctx.Value(identityKey{}).(hemera.Identity)
 		send := func(res *Res) error { return s.Send(&rpc.Envelope{Value: res}) }
 		if err := f(ctx, who, r.Msg.Value.(*Req), send); err != nil {
@@ -269,15 +225,15 @@ func streamed[Req, Res any](d *door, verb string, f func(context.Context, hemera
 // serve registers a verb behind the guard, and lists it on the page at /.
 func (d *door) serve(verb string, admin bool, h http.Handler) {
 	d.verbs = append(d.verbs, verb)
-	d.mux.Handle(service+verb, d.guard(admin, h))
+	d.mux.Handle(adminapi.Service+verb, d.guard(admin, h))
 }
 
 // options are those of every verb: the codec, a limit for requests, and an error instead of a crash.
 func (d *door) options(request func(connect.Spec, any) error) []connect.HandlerOption {
 	return []connect.HandlerOption{
-		connect.WithCodec(codec{strict: true}),
+		connect.WithCodec(rpc.EnvelopeCodec(adminapi.Codec{Strict: true})),
 		connect.WithRequestInitializer(request),
-		connect.WithReadMaxBytes(requestMax),
+		connect.WithReadMaxBytes(adminapi.RequestMax),
 		connect.WithRecover(func(ctx context.Context, spec connect.Spec, _ http.Header, p any) error {
 			return toConnect(ctx, d.Panics.Note("admin.Serve", spec.Procedure+" "+hemera.TraceID(ctx), p))
 		}),
@@ -290,3 +246,12 @@ func (d *door) options(request func(connect.Spec, any) error) []connect.HandlerO
 func (d *door) audit(ctx context.Context, who hemera.Identity, verb string, request any) {
 	d.Log.InfoContext(ctx, "admin", "verb", verb, "request", logged{request}, "who", who.Name, "uid", who.UID, "trace", hemera.TraceID(ctx))
 }
+
+// logged is a request in a log: JSON in logs of both kinds, as text logs would show Go's syntax.
+type logged struct{ request any }
+
+// MarshalJSON implements json.Marshaler.
+func (l logged) MarshalJSON() ([]byte, error) { return json.Marshal(l.request) }
+
+// MarshalText implements encoding.TextMarshaler, for text logs.
+func (l logged) MarshalText() ([]byte, error) { return json.Marshal(l.request) }

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"hemera/words/adminapi"
 	"hemera/words/hemera"
 )
 
@@ -14,7 +15,7 @@ func TestRequestsInLogsAreJSON(t *testing.T) {
 	var text, object bytes.Buffer
 	for _, h := range []slog.Handler{slog.NewTextHandler(&text, nil), slog.NewJSONHandler(&object, nil)} {
 		d := &door{Services: Services{Log: slog.New(h)}}
-		d.audit(t.Context(), hemera.SystemIdentity(), "SetDisk", &setDisk{ID: 2, Key: "configstatus", Value: "drain"})
+		d.audit(t.Context(), hemera.SystemIdentity(), "SetDisk", &adminapi.SetDiskRequest{ID: 2, Key: "configstatus", Value: "drain"})
 	}
 	if got := strings.ReplaceAll(text.String(), `\`, ""); !strings.Contains(got, `"Key":"configstatus","Value":"drain"}`) || strings.Contains(got, "&{") {
 		t.Errorf("text log: %s", got)

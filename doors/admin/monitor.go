@@ -5,6 +5,8 @@ import (
 	"net/http"
 
 	"github.com/prometheus/client_golang/prometheus"
+
+	"hemera/words/adminapi"
 )
 
 // Counter is a number that only grows, since the process started. Its metric is hemera_node_<Name>.
@@ -16,7 +18,7 @@ type Counter struct {
 
 // MonitorOptions is what a process without the admin API shows of itself.
 type MonitorOptions struct {
-	Version VersionInfo
+	Version adminapi.VersionInfo
 	// Counters are asked once a scrape; names and texts must not change.
 	Counters func() []Counter
 	// Limits are the bounds of the process; nil shows none.

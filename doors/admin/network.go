@@ -5,23 +5,19 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"hemera/words/adminapi"
 	"hemera/words/hemera"
 )
 
 // serveNetwork serves what is known of the nodes' networks.
 func serveNetwork(d *door) {
-	unary(d, "Network", true, func(ctx context.Context, _ hemera.Identity, _ *none) (r hemera.NetworkReport, err error) {
+	unary(d, "Network", true, func(ctx context.Context, _ hemera.Identity, _ *adminapi.None) (r hemera.NetworkReport, err error) {
 		s, err := part(d.Status, "status")
 		if err != nil {
 			return r, err
 		}
 		return s.Network(ctx)
 	})
-}
-
-// Network implements hemera.StatusAdmin.
-func (c statusClient) Network(ctx context.Context) (hemera.NetworkReport, error) {
-	return call[hemera.NetworkReport](ctx, c.server, "Network", none{})
 }
 
 // sendNetwork sends what is known of each node's network. Segments are of the last minutes, in which older ones fade, so they

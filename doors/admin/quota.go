@@ -5,37 +5,29 @@ import (
 	"slices"
 
 	"hemera/rules/quota"
+	"hemera/words/adminapi"
 	"hemera/words/hemera"
 )
 
-// setQuota is the request of the verb of that name.
-type setQuota struct {
-	Key    hemera.QuotaKey // the quota node, and whose limit at it
-	Limits hemera.QuotaAmount
-}
-
-// quotaRef is the request for the quotas at and above a path, or for all.
-type quotaRef struct{ Path string }
-
 // serveQuota serves quotas. Users may ask; quotas decides what they see.
 func serveQuota(d *door) {
-	unary(d, "SetQuota", true, func(ctx context.Context, who hemera.Identity, r *setQuota) (none, error) {
+	unary(d, "SetQuota", true, func(ctx context.Context, who hemera.Identity, r *adminapi.SetQuotaRequest) (adminapi.None, error) {
 		q, err := part(d.Quota, "quota")
 		if err != nil {
-			return none{}, err
+			return adminapi.None{}, err
 		}
 		d.audit(ctx, who, "SetQuota", r)
-		return none{}, q.SetQuota(ctx, r.Key, r.Limits)
+		return adminapi.None{}, q.SetQuota(ctx, r.Key, r.Limits)
 	})
-	unary(d, "RemoveQuota", true, func(ctx context.Context, who hemera.Identity, r *hemera.QuotaKey) (none, error) {
+	unary(d, "RemoveQuota", true, func(ctx context.Context, who hemera.Identity, r *hemera.QuotaKey) (adminapi.None, error) {
 		q, err := part(d.Quota, "quota")
 		if err != nil {
-			return none{}, err
+			return adminapi.None{}, err
 		}
 		d.audit(ctx, who, "RemoveQuota", r)
-		return none{}, q.RemoveQuota(ctx, *r)
+		return adminapi.None{}, q.RemoveQuota(ctx, *r)
 	})
-	unary(d, "Quotas", false, func(ctx context.Context, who hemera.Identity, r *quotaRef) ([]hemera.QuotaRow, error) {
+	unary(d, "Quotas", false, func(ctx context.Context, who hemera.Identity, r *adminapi.QuotasRequest) ([]hemera.QuotaRow, error) {
 		return quotas(ctx, d, who, r)
 	})
 }
@@ -43,7 +35,7 @@ func serveQuota(d *door) {
 // quotas tells users of the limits that bound them: their own, their groups' and those of projects, at quota nodes
 // that they may see.
 // Rows that a user may not see are left out without a word, so that an answer does not show that a path exists.
-func quotas(ctx context.Context, d *door, who hemera.Identity, r *quotaRef) ([]hemera.QuotaRow, error) {
+func quotas(ctx context.Context, d *door, who hemera.Identity, r *adminapi.QuotasRequest) ([]hemera.QuotaRow, error) {
 	q, err := part(d.Quota, "quota")
 	if err != nil {
 		return nil, err
@@ -80,22 +72,4 @@ func quotas(ctx context.Context, d *door, who hemera.Identity, r *quotaRef) ([]h
 		}
 		return !seen[row.Path]
 	}), err
-}
-
-// quotaClient is the part of a [Client] that changes quotas.
-type quotaClient struct{ server *server }
-
-// SetQuota implements hemera.QuotaAdmin.
-func (c quotaClient) SetQuota(ctx context.Context, key hemera.QuotaKey, limits hemera.QuotaAmount) error {
-	return c.server.do(ctx, "SetQuota", setQuota{key, limits})
-}
-
-// RemoveQuota implements hemera.QuotaAdmin.
-func (c quotaClient) RemoveQuota(ctx context.Context, key hemera.QuotaKey) error {
-	return c.server.do(ctx, "RemoveQuota", key)
-}
-
-// Quotas implements hemera.QuotaAdmin.
-func (c quotaClient) Quotas(ctx context.Context, path string) ([]hemera.QuotaRow, error) {
-	return call[[]hemera.QuotaRow](ctx, c.server, "Quotas", quotaRef{path})
 }

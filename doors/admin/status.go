@@ -5,26 +5,21 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"hemera/words/adminapi"
 	"hemera/words/hemera"
 )
-
-// why is the request for an explanation; kinds are hemera.WhyFile and so on.
-type why struct{ Kind, Ref string }
-
-// impact is the request for what the loss of disks would mean.
-type impact struct{ Disks []hemera.DiskID }
 
 // serveStatus serves the health of the cluster and explanations.
 // Why of a file is open to users; the service hides what they may not see. All else needs an admin: it names files, disks and hosts.
 func serveStatus(d *door) {
-	unary(d, "Status", true, func(ctx context.Context, _ hemera.Identity, _ *none) (status hemera.ClusterStatus, err error) {
+	unary(d, "Status", true, func(ctx context.Context, _ hemera.Identity, _ *adminapi.None) (status hemera.ClusterStatus, err error) {
 		s, err := part(d.Status, "status")
 		if err != nil {
 			return status, err
 		}
 		return s.Status(ctx)
 	})
-	unary(d, "Why", false, func(ctx context.Context, who hemera.Identity, r *why) (out hemera.Explanation, err error) {
+	unary(d, "Why", false, func(ctx context.Context, who hemera.Identity, r *adminapi.WhyRequest) (out hemera.Explanation, err error) {
 		if r.Kind != hemera.WhyFile {
 			if err := adminOnly(ctx, who); err != nil {
 				return out, err
@@ -41,31 +36,13 @@ func serveStatus(d *door) {
 		defer release()
 		return s.Why(ctx, who, r.Kind, r.Ref)
 	})
-	unary(d, "Impact", true, func(ctx context.Context, _ hemera.Identity, r *impact) (sum hemera.Impact, err error) {
+	unary(d, "Impact", true, func(ctx context.Context, _ hemera.Identity, r *adminapi.ImpactRequest) (sum hemera.Impact, err error) {
 		s, err := part(d.Status, "status")
 		if err != nil {
 			return sum, err
 		}
 		return s.Impact(ctx, r.Disks)
 	})
-}
-
-// statusClient is the part of a [Client] that asks for the health of the cluster.
-type statusClient struct{ server *server }
-
-// Impact implements hemera.StatusAdmin.
-func (c statusClient) Impact(ctx context.Context, disks []hemera.DiskID) (hemera.Impact, error) {
-	return call[hemera.Impact](ctx, c.server, "Impact", impact{disks})
-}
-
-// Why implements hemera.StatusAdmin.
-func (c statusClient) Why(ctx context.Context, _ hemera.Identity, kind, ref string) (hemera.Explanation, error) {
-	return call[hemera.Explanation](ctx, c.server, "Why", why{kind, ref})
-}
-
-// Status implements hemera.StatusAdmin.
-func (c statusClient) Status(ctx context.Context) (hemera.ClusterStatus, error) {
-	return call[hemera.ClusterStatus](ctx, c.server, "Status", none{})
 }
 
 // sendStatus sends each condition once: two of one code and subject are one of both counts.
@@ -84,10 +61,4 @@ func sendStatus(ch chan<- prometheus.Metric, s hemera.ClusterStatus) {
 	for c, n := range counts {
 		mCondition.send(ch, float64(n), c.Code, string(c.Severity), c.Subject)
 	}
-}
-
-// Impaired implements hemera.StatusAdmin.
-func (c statusClient) Impaired(ctx context.Context, standing hemera.FileStanding, visit func(path string, e hemera.Entry) error) error {
-	_, err := walkClient(c).Walk(ctx, WalkRequest{Path: "/", Standing: standing}, func(f Found) error { return visit(f.Path, f.Entry) })
-	return err
 }

@@ -4,39 +4,8 @@ import (
 	"context"
 	"encoding/json"
 
+	"hemera/words/adminapi"
 	"hemera/words/hemera"
-)
-
-// The requests and answers of the verbs for tapes, where package hemera has
-// no type for them.
-type (
-	// tapeFilesPage asks for files of a tape, at most 1000.
-	tapeFilesPage struct {
-		VID   string // of the tape
-		After uint64 // the page begins behind this fSeq
-		Dead  bool   // with files that were removed from the tree
-	}
-	subject struct{ Subject string } // a path, or a name of something
-	said    struct{ Text string }    // for people
-	// sessionRef names a session by its mount.
-	sessionRef struct{ Mount uint64 }
-	stageRef   struct{ ID string } // of a request
-	stageList  struct{ All bool }  // with those of other users
-	// stageCancel withdraws paths from a request; none are all of it.
-	stageCancel struct {
-		ID     string
-		Paths  []string
-		Forget bool
-	}
-	pathList struct {
-		ID    string // of a request, or ""
-		Paths []string
-	}
-	// archiveFile asks for a file's copies on tape.
-	archiveFile struct{ Path, Class string }
-	// archivedFile and evictedFile are what was done.
-	archivedFile struct{ Copies int }
-	evictedFile  struct{ Freed int64 }
 )
 
 // Verbs for tapes are in two groups. What concerns the tier as a whole is
@@ -46,7 +15,7 @@ type (
 // serveTape serves what admins see and change of tapes.
 func serveTape(d *door) {
 	// As it is stored: tens of objects.
-	unary(d, "TapeConfig", true, func(ctx context.Context, _ hemera.Identity, _ *none) (json.RawMessage, error) {
+	unary(d, "TapeConfig", true, func(ctx context.Context, _ hemera.Identity, _ *adminapi.None) (json.RawMessage, error) {
 		t, err := part(d.Tape, "tapes")
 		if err != nil {
 			return nil, err
@@ -54,17 +23,17 @@ func serveTape(d *door) {
 		return t.TapeConfig(ctx)
 	})
 	// One object, durable when it is answered.
-	unary(d, "TapeChange", true, func(ctx context.Context, who hemera.Identity, r *hemera.TapeChange) (none, error) {
+	unary(d, "TapeChange", true, func(ctx context.Context, who hemera.Identity, r *hemera.TapeChange) (adminapi.None, error) {
 		t, err := part(d.Tape, "tapes")
 		if err != nil {
-			return none{}, err
+			return adminapi.None{}, err
 		}
 		// The values have no secrets: keys of encryption are named, not shown; see serveTapeKeys.
 		d.audit(ctx, who, "TapeChange", r)
-		return none{}, t.ChangeTape(ctx, who.Name, *r)
+		return adminapi.None{}, t.ChangeTape(ctx, who.Name, *r)
 	})
 	// All of them: thousands at most, a record each.
-	unary(d, "Tapes", true, func(ctx context.Context, _ hemera.Identity, _ *none) ([]hemera.Tape, error) {
+	unary(d, "Tapes", true, func(ctx context.Context, _ hemera.Identity, _ *adminapi.None) ([]hemera.Tape, error) {
 		t, err := part(d.Tape, "tapes")
 		if err != nil {
 			return nil, err
@@ -72,7 +41,7 @@ func serveTape(d *door) {
 		return t.Tapes(ctx)
 	})
 	// A page; callers go on behind its last fSeq.
-	unary(d, "TapeFiles", true, func(ctx context.Context, _ hemera.Identity, r *tapeFilesPage) ([]hemera.TapeFile, error) {
+	unary(d, "TapeFiles", true, func(ctx context.Context, _ hemera.Identity, r *adminapi.TapeFilesRequest) ([]hemera.TapeFile, error) {
 		t, err := part(d.Tape, "tapes")
 		if err != nil {
 			return nil, err
@@ -80,7 +49,7 @@ func serveTape(d *door) {
 		return t.TapeFiles(ctx, r.VID, r.After, r.Dead)
 	})
 	// Drives, queues and what needs a person, of one moment.
-	unary(d, "TapePicture", true, func(ctx context.Context, _ hemera.Identity, _ *none) (hemera.TapePicture, error) {
+	unary(d, "TapePicture", true, func(ctx context.Context, _ hemera.Identity, _ *adminapi.None) (hemera.TapePicture, error) {
 		t, err := part(d.Tape, "tapes")
 		if err != nil {
 			return hemera.TapePicture{}, err
@@ -88,7 +57,7 @@ func serveTape(d *door) {
 		return t.TapePicture(ctx)
 	})
 	// One of those that the picture lists, with its course.
-	unary(d, "TapeSession", true, func(ctx context.Context, _ hemera.Identity, r *sessionRef) (hemera.TapeSession, error) {
+	unary(d, "TapeSession", true, func(ctx context.Context, _ hemera.Identity, r *adminapi.SessionRef) (hemera.TapeSession, error) {
 		s, err := part(d.Sessions, "tapes")
 		if err != nil {
 			return hemera.TapeSession{}, err
@@ -104,7 +73,7 @@ func serveTape(d *door) {
 		return t.TapeJobList(ctx, *r)
 	})
 	// Sentences for people; their wording may change.
-	unary(d, "TapeExplain", true, func(ctx context.Context, _ hemera.Identity, r *subject) ([]string, error) {
+	unary(d, "TapeExplain", true, func(ctx context.Context, _ hemera.Identity, r *adminapi.Subject) ([]string, error) {
 		t, err := part(d.Tape, "tapes")
 		if err != nil {
 			return nil, err
@@ -112,14 +81,14 @@ func serveTape(d *door) {
 		return t.ExplainTape(ctx, r.Subject)
 	})
 	// It is begun when it is answered, and goes on by itself.
-	unary(d, "TapeOrder", true, func(ctx context.Context, who hemera.Identity, r *hemera.TapeOrder) (said, error) {
+	unary(d, "TapeOrder", true, func(ctx context.Context, who hemera.Identity, r *hemera.TapeOrder) (adminapi.Said, error) {
 		t, err := part(d.Tape, "tapes")
 		if err != nil {
-			return said{}, err
+			return adminapi.Said{}, err
 		}
 		d.audit(ctx, who, "TapeOrder", r)
 		text, err := t.OrderTape(ctx, who.Name, *r)
-		return said{text}, err
+		return adminapi.Said{Text: text}, err
 	})
 }
 
@@ -127,16 +96,16 @@ func serveTape(d *door) {
 // service looks at who asks.
 func serveStaging(d *door) {
 	// Remembered when it is answered; files come later.
-	unary(d, "Stage", false, func(ctx context.Context, who hemera.Identity, r *hemera.StageRequest) (stageRef, error) {
+	unary(d, "Stage", false, func(ctx context.Context, who hemera.Identity, r *hemera.StageRequest) (adminapi.StageRef, error) {
 		s, err := part(d.Staging, "tapes")
 		if err != nil {
-			return stageRef{}, err
+			return adminapi.StageRef{}, err
 		}
 		id, err := s.Stage(ctx, who, *r)
-		return stageRef{id}, err
+		return adminapi.StageRef{ID: id}, err
 	})
 	// Read from the files, so it is never older than they are.
-	unary(d, "StageStatus", false, func(ctx context.Context, who hemera.Identity, r *stageRef) (hemera.StageStatus, error) {
+	unary(d, "StageStatus", false, func(ctx context.Context, who hemera.Identity, r *adminapi.StageRef) (hemera.StageStatus, error) {
 		s, err := part(d.Staging, "tapes")
 		if err != nil {
 			return hemera.StageStatus{}, err
@@ -144,7 +113,7 @@ func serveStaging(d *door) {
 		return s.StageStatus(ctx, who, r.ID)
 	})
 	// Those of all users are for admins: the service looks at who asks.
-	unary(d, "Stages", false, func(ctx context.Context, who hemera.Identity, r *stageList) ([]hemera.StageSummary, error) {
+	unary(d, "Stages", false, func(ctx context.Context, who hemera.Identity, r *adminapi.StagesRequest) ([]hemera.StageSummary, error) {
 		s, err := part(d.Staging, "tapes")
 		if err != nil {
 			return nil, err
@@ -152,15 +121,15 @@ func serveStaging(d *door) {
 		return s.Stages(ctx, who, r.All)
 	})
 	// What is on its way already may still arrive.
-	unary(d, "CancelStage", false, func(ctx context.Context, who hemera.Identity, r *stageCancel) (none, error) {
+	unary(d, "CancelStage", false, func(ctx context.Context, who hemera.Identity, r *adminapi.CancelStageRequest) (adminapi.None, error) {
 		s, err := part(d.Staging, "tapes")
 		if err != nil {
-			return none{}, err
+			return adminapi.None{}, err
 		}
-		return none{}, s.CancelStage(ctx, who, r.ID, r.Paths, r.Forget)
+		return adminapi.None{}, s.CancelStage(ctx, who, r.ID, r.Paths, r.Forget)
 	})
 	// Each path by itself: one that fails is no failure of the others.
-	unary(d, "Release", false, func(ctx context.Context, who hemera.Identity, r *pathList) ([]string, error) {
+	unary(d, "Release", false, func(ctx context.Context, who hemera.Identity, r *adminapi.PathsRequest) ([]string, error) {
 		s, err := part(d.Staging, "tapes")
 		if err != nil {
 			return nil, err
@@ -176,7 +145,7 @@ func serveStaging(d *door) {
 		return texts, err
 	})
 	// In the order of the paths.
-	unary(d, "Localities", false, func(ctx context.Context, who hemera.Identity, r *pathList) ([]hemera.Locality, error) {
+	unary(d, "Localities", false, func(ctx context.Context, who hemera.Identity, r *adminapi.PathsRequest) ([]hemera.Locality, error) {
 		s, err := part(d.Staging, "tapes")
 		if err != nil {
 			return nil, err
@@ -184,22 +153,22 @@ func serveStaging(d *door) {
 		return s.Localities(ctx, who, r.ID, r.Paths)
 	})
 	// Queued when it is answered.
-	unary(d, "Archive", false, func(ctx context.Context, who hemera.Identity, r *archiveFile) (archivedFile, error) {
+	unary(d, "Archive", false, func(ctx context.Context, who hemera.Identity, r *adminapi.ArchiveRequest) (adminapi.Archived, error) {
 		s, err := part(d.Staging, "tapes")
 		if err != nil {
-			return archivedFile{}, err
+			return adminapi.Archived{}, err
 		}
 		copies, err := s.ArchiveNow(ctx, who, r.Path, r.Class)
-		return archivedFile{copies}, err
+		return adminapi.Archived{Copies: copies}, err
 	})
 	// The disks remove the copies soon after.
-	unary(d, "Evict", true, func(ctx context.Context, who hemera.Identity, r *subject) (evictedFile, error) {
+	unary(d, "Evict", true, func(ctx context.Context, who hemera.Identity, r *adminapi.Subject) (adminapi.Evicted, error) {
 		s, err := part(d.Staging, "tapes")
 		if err != nil {
-			return evictedFile{}, err
+			return adminapi.Evicted{}, err
 		}
 		d.audit(ctx, who, "Evict", r)
 		freed, err := s.Evict(ctx, who, r.Subject)
-		return evictedFile{freed}, err
+		return adminapi.Evicted{Freed: freed}, err
 	})
 }

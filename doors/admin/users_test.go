@@ -10,10 +10,12 @@ import (
 	"testing"
 	"testing/synctest"
 
+	adminclient "hemera/client/admin"
 	"hemera/namespace"
 	"hemera/platform/treewalk"
 	"hemera/platform/turns"
 	"hemera/test/fixture"
+	"hemera/words/adminapi"
 	"hemera/words/errs"
 	"hemera/words/hemera"
 )
@@ -44,23 +46,21 @@ func TestUsersAreToldOfWhatTheyMaySee(t *testing.T) {
 		t.Fatal(err)
 	}
 	h := NewHandler(Services{Names: n.Tree, Directories: n.Tree, Attributes: n.Tree, Maint: entryLooker{tree: n}}, nil)
-	as := func(who hemera.Identity) *Client {
-		c := clientOf(&server{base: "http://there", addr: "there", http: &http.Client{Transport: through{&doorCaller{calls: NewCalls(h), who: who}}}})
-		t.Cleanup(c.Close)
-		return c
+	as := func(who hemera.Identity) *adminclient.Client {
+		return clientThrough(t, &doorCaller{calls: NewCalls(h), who: who})
 	}
-	r, err := as(guest).FileInfo(t.Context(), hemera.SystemIdentity(), "/open")
+	r, err := as(guest).Maint.FileInfo(t.Context(), hemera.SystemIdentity(), "/open")
 	if err != nil || r.Path != "/open" || r.Entry.Xattrs["user.note"] != nil || r.Pieces[0].Disk.UUID != "" || r.Pieces[0].Host != "node1" || r.Pieces[0].Disk.ID != 3 {
 		t.Errorf("%+v, %v", r, err)
 	}
-	if r, err = as(owner).FileInfo(t.Context(), guest, "/open"); err != nil || string(r.Entry.Xattrs["user.note"]) != "hidden" {
+	if r, err = as(owner).Maint.FileInfo(t.Context(), guest, "/open"); err != nil || string(r.Entry.Xattrs["user.note"]) != "hidden" {
 		t.Errorf("its owner sees %+v, %v", r, err)
 	}
-	if _, err := as(guest).FileInfo(t.Context(), owner, "/secret/sub"); !errors.Is(err, errs.Denied) {
+	if _, err := as(guest).Maint.FileInfo(t.Context(), owner, "/secret/sub"); !errors.Is(err, errs.Denied) {
 		t.Errorf("below a closed directory: %v", err)
 	}
 	var found []string
-	_, err = as(guest).Walk(t.Context(), WalkRequest{Path: "/", Brief: true}, func(f Found) error {
+	_, err = as(guest).Names.Walk(t.Context(), adminapi.WalkRequest{Path: "/", Brief: true}, func(f adminapi.Found) error {
 		if f.Err != "" {
 			f.Path = "!" + f.Path
 		}
@@ -71,7 +71,7 @@ func TestUsersAreToldOfWhatTheyMaySee(t *testing.T) {
 	if want := []string{"!/open", "!/secret", "/", "/open", "/secret"}; err != nil || !slices.Equal(found, want) {
 		t.Errorf("a guest finds %q, %v", found, err)
 	}
-	if _, err := as(guest).Walk(t.Context(), WalkRequest{Path: "/secret/sub"}, func(Found) error { return nil }); !errors.Is(err, errs.Denied) {
+	if _, err := as(guest).Names.Walk(t.Context(), adminapi.WalkRequest{Path: "/secret/sub"}, func(adminapi.Found) error { return nil }); !errors.Is(err, errs.Denied) {
 		t.Errorf("a walk that begins below: %v", err)
 	}
 }
@@ -82,14 +82,13 @@ func TestUsersOwners(t *testing.T) {
 	owner := hemera.Identity{Name: "owner", UID: 1, GID: 1, Groups: []uint32{1, 7}}
 	fixture.MakeDirs(t, n.Tree, owner, "/mine", 0o755)
 	h := NewHandler(Services{Names: n.Tree, Attributes: n.Tree}, nil)
-	c := clientOf(&server{base: "http://there", addr: "there", http: &http.Client{Transport: through{&doorCaller{calls: NewCalls(h), who: owner}}}})
-	defer c.Close()
+	c := clientThrough(t, &doorCaller{calls: NewCalls(h), who: owner})
 	root := hemera.Identity{Admin: true} // what a client says of itself
-	if err := c.SetOwner(t.Context(), root, "/mine", -1, 7); err != nil {
+	if err := c.Attributes.SetOwner(t.Context(), root, "/mine", -1, 7); err != nil {
 		t.Errorf("to a group of his: %v", err)
 	}
 	for _, to := range [][2]int64{{-1, 8}, {2, -1}, {0, 0}} {
-		if err := c.SetOwner(t.Context(), root, "/mine", to[0], to[1]); !errors.Is(err, errs.Denied) {
+		if err := c.Attributes.SetOwner(t.Context(), root, "/mine", to[0], to[1]); !errors.Is(err, errs.Denied) {
 			t.Errorf("to %v: %v", to, err)
 		}
 	}
@@ -103,7 +102,7 @@ func TestUsersSeeTheLimitsThatBoundThem(t *testing.T) {
 	rows := func(who hemera.Identity, path string) (out []hemera.QuotaKey) {
 		t.Helper()
 		_, c, _ := callingAs(t, who)
-		list, err := c.Quotas(t.Context(), path)
+		list, err := c.Quota.Quotas(t.Context(), path)
 		if err != nil {
 			t.Errorf("%s: %v", who.Name, err)
 		}
@@ -130,7 +129,7 @@ func TestUsersSeeTheLimitsThatBoundThem(t *testing.T) {
 		}
 	}
 	_, c, _ := callingAs(t, hemera.Identity{Name: "nobody", UID: hemera.NobodyID})
-	if _, err := c.Quotas(t.Context(), "/exp"); !errors.Is(err, errs.Denied) {
+	if _, err := c.Quota.Quotas(t.Context(), "/exp"); !errors.Is(err, errs.Denied) {
 		t.Errorf("of a path that he may not see: %v", err)
 	}
 }
@@ -187,7 +186,7 @@ func TestVerbsOfUsers(t *testing.T) {
 	h.ServeHTTP(page, httptest.NewRequest(http.MethodGet, "/", nil))
 	listed := 0
 	for line := range strings.Lines(page.Body.String()) {
-		verb, ok := strings.CutPrefix(strings.TrimSpace(line), service)
+		verb, ok := strings.CutPrefix(strings.TrimSpace(line), adminapi.Service)
 		if !ok {
 			continue
 		}
@@ -196,7 +195,7 @@ func TestVerbsOfUsers(t *testing.T) {
 		if verb == "Why" { // of a file; the rest is for admins
 			request = `{"Kind":"file"}`
 		}
-		r := httptest.NewRequest(http.MethodPost, service+verb, strings.NewReader(request))
+		r := httptest.NewRequest(http.MethodPost, adminapi.Service+verb, strings.NewReader(request))
 		r.Header.Set("Content-Type", "application/json")
 		w := httptest.NewRecorder()
 		h.ServeHTTP(w, r)

@@ -16,8 +16,8 @@ import (
 	"syscall"
 	"time"
 
+	"hemera/client/admin"
 	"hemera/client/xrootd"
-	"hemera/doors/admin"
 	"hemera/tape/device/emulated"
 	"hemera/words/errs"
 	"hemera/words/hemera"
@@ -149,7 +149,7 @@ func (c *cluster) supply(ctx context.Context, o *Options) (err error) {
 	// A fresh cluster puts the tapes of its library to use by itself. When all are there nothing changes any more.
 	var tapes []hemera.Tape
 	err = c.until(ctx, func() (bool, error) {
-		tapes, err = c.admin.Tapes(ctx)
+		tapes, err = c.admin.Tape.Tapes(ctx)
 		return len(tapes) == o.most(), nil //nolint:nilerr // it does not answer yet
 	})
 	if err != nil {
@@ -161,7 +161,7 @@ func (c *cluster) supply(ctx context.Context, o *Options) (err error) {
 		for pair := range slices.Chunk(values, 2) {
 			v[pair[0]] = pair[1]
 		}
-		err = errors.Join(err, c.admin.ChangeTape(ctx, "", hemera.TapeChange{Object: object, Verb: verb, Name: name, Values: v}))
+		err = errors.Join(err, c.admin.Tape.ChangeTape(ctx, "", hemera.TapeChange{Object: object, Verb: verb, Name: name, Values: v}))
 	}
 	// Queues are those of pools to archive, and of tapes to recall, so a drive of its own follows from a pool of its own.
 	who := hemera.SystemIdentity()
@@ -171,8 +171,8 @@ func (c *cluster) supply(ctx context.Context, o *Options) (err error) {
 		change("class", "add", name, "nbCopies", "1", "vo", "default")
 		change("route", "add", name+"/1", "storageClass", name, "copyNumber", "1", "tapepool", name)
 		change("tape", "set", t.VID, "tapepool", name)
-		_, failed := c.admin.Mkdir(ctx, who, "/"+name, 0o777, true)
-		err = errors.Join(err, failed, c.admin.SetXattr(ctx, who, "/"+name, hemera.AttrStorageClass, []byte(name), false))
+		_, failed := c.admin.Names.Mkdir(ctx, who, "/"+name, 0o777, true)
+		err = errors.Join(err, failed, c.admin.Attributes.SetXattr(ctx, who, "/"+name, hemera.AttrStorageClass, []byte(name), false))
 	}
 	// An object is needed to disable it.
 	change("library", "add", library, "comment", "")
@@ -209,7 +209,7 @@ func (c *cluster) enable(ctx context.Context, on bool) error {
 	if !on {
 		values["disabledReason"] = "files are written"
 	}
-	return c.admin.ChangeTape(ctx, "", hemera.TapeChange{Object: "library", Verb: "set", Name: library, Values: values})
+	return c.admin.Tape.ChangeTape(ctx, "", hemera.TapeChange{Object: "library", Verb: "set", Name: library, Values: values})
 }
 
 // end stops the cluster and removes what it made.

@@ -161,7 +161,7 @@ func (r *run) pass(ctx context.Context, c *cluster, p pass) (err error) {
 	var files []file
 	for drive := range p.drives {
 		dir := fmt.Sprintf("/%s/set%d", nameOf(drive), r.made)
-		if _, err := c.admin.Mkdir(ctx, hemera.SystemIdentity(), dir, 0o777, true); err != nil {
+		if _, err := c.admin.Names.Mkdir(ctx, hemera.SystemIdentity(), dir, 0o777, true); err != nil {
 			return err
 		}
 		files = append(files, batch(dir, p.count, p.size, int64(r.made*1000+drive*37))...)
@@ -204,7 +204,7 @@ func (r *run) pass(ctx context.Context, c *cluster, p pass) (err error) {
 
 // used is how many bytes were written on all tapes.
 func (c *cluster) used(ctx context.Context) (bytes int64, err error) {
-	tapes, err := c.admin.Tapes(ctx)
+	tapes, err := c.admin.Tape.Tapes(ctx)
 	for _, t := range tapes {
 		bytes += t.Occupancy
 	}
@@ -220,7 +220,7 @@ func (c *cluster) evict(ctx context.Context, files []file) error {
 	}
 	bytes := int64(0)
 	for _, f := range files {
-		if _, err := c.admin.Evict(ctx, hemera.SystemIdentity(), f.path); err != nil {
+		if _, err := c.admin.Staging.Evict(ctx, hemera.SystemIdentity(), f.path); err != nil {
 			return err
 		}
 		bytes += f.size
@@ -248,7 +248,7 @@ func (c *cluster) positioned(ctx context.Context) error {
 // mounted waits until a drive has its tape and begins to work, as status changes are reported at once. The robot and the load take 20 s.
 func (c *cluster) mounted(ctx context.Context) error {
 	return c.warm(ctx, func() (bool, error) {
-		p, err := c.admin.TapePicture(ctx)
+		p, err := c.admin.Tape.TapePicture(ctx)
 		// Few files may be on tape before anybody has looked.
 		return len(p.Queues) == 0 || slices.ContainsFunc(p.Drives, func(d hemera.TapeDrive) bool { return d.Status == "TRANSFERRING" }), err
 	})
@@ -277,14 +277,14 @@ func (c *cluster) stage(ctx context.Context, files []file) error {
 	for _, f := range files {
 		r.Files = append(r.Files, hemera.StageFile{Path: f.path})
 	}
-	_, err := c.admin.Stage(ctx, hemera.SystemIdentity(), r)
+	_, err := c.admin.Staging.Stage(ctx, hemera.SystemIdentity(), r)
 	return err
 }
 
 // remove makes room for the next pass. The rest goes with the directories.
 func (c *cluster) remove(ctx context.Context, files []file) error {
 	for _, f := range files {
-		if err := c.admin.Remove(ctx, hemera.SystemIdentity(), f.path, hemera.KindFile); err != nil {
+		if err := c.admin.Names.Remove(ctx, hemera.SystemIdentity(), f.path, hemera.KindFile); err != nil {
 			return err
 		}
 	}
@@ -295,7 +295,7 @@ func (c *cluster) remove(ctx context.Context, files []file) error {
 func (r *run) moved(ctx context.Context, c *cluster, kind hemera.TapeJobKind, files int, begin func() error) (all []hemera.TapeSession, err error) {
 	// Sessions of earlier passes are in the list, too.
 	known := map[uint64]bool{}
-	p, err := c.admin.TapePicture(ctx)
+	p, err := c.admin.Tape.TapePicture(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -307,7 +307,7 @@ func (r *run) moved(ctx context.Context, c *cluster, kind hemera.TapeJobKind, fi
 	}
 	// A queue that becomes empty ends its session; files that come later are in another one.
 	err = c.until(ctx, func() (bool, error) {
-		p, err := c.admin.TapePicture(ctx)
+		p, err := c.admin.Tape.TapePicture(ctx)
 		if err != nil {
 			return false, err
 		}
@@ -329,7 +329,7 @@ func (r *run) moved(ctx context.Context, c *cluster, kind hemera.TapeJobKind, fi
 	}
 	// The list has no courses.
 	for i := range all {
-		if all[i], err = c.admin.TapeSession(ctx, all[i].Mount); err != nil {
+		if all[i], err = c.admin.Tape.TapeSession(ctx, all[i].Mount); err != nil {
 			return nil, err
 		}
 	}

@@ -56,8 +56,8 @@ func NewEnvelope[T any](_ connect.Spec, message any) error {
 	return nil
 }
 
-// Opened returns the message in an [Envelope], or the message itself: codecs call it first.
-func Opened(message any) any {
+// opened returns the message in an [Envelope], or the message itself: codecs call it first.
+func opened(message any) any {
 	if e, ok := message.(*Envelope); ok {
 		return e.Value
 	}
@@ -65,9 +65,22 @@ func Opened(message any) any {
 }
 
 // Marshal implements connect.Codec.
-func (c codec) Marshal(message any) ([]byte, error) { return c.encode.Marshal(Opened(message)) }
+func (c codec) Marshal(message any) ([]byte, error) { return c.encode.Marshal(opened(message)) }
 
 // Unmarshal implements connect.Codec.
 func (c codec) Unmarshal(data []byte, message any) error {
-	return c.decode.Unmarshal(data, Opened(message))
+	return c.decode.Unmarshal(data, opened(message))
+}
+
+// EnvelopeCodec returns a codec that gives c the messages of envelopes.
+func EnvelopeCodec(c connect.Codec) connect.Codec { return envelopeCodec{c} }
+
+type envelopeCodec struct{ connect.Codec }
+
+// Marshal implements connect.Codec.
+func (c envelopeCodec) Marshal(message any) ([]byte, error) { return c.Codec.Marshal(opened(message)) }
+
+// Unmarshal implements connect.Codec.
+func (c envelopeCodec) Unmarshal(data []byte, message any) error {
+	return c.Codec.Unmarshal(data, opened(message))
 }

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"hemera/doors/admin"
+	"hemera/words/adminapi"
 )
 
 func asked(h http.Handler, from, host, path string) *httptest.ResponseRecorder {
@@ -42,7 +43,7 @@ func TestForeignNamesAreRefused(t *testing.T) {
 
 func TestStrangersLearnNoVersion(t *testing.T) {
 	h := guardWeb(newWebRules(web{metrics: []netip.Prefix{netip.MustParsePrefix("10.1.0.0/16")}}),
-		admin.NewHandler(admin.Services{Version: admin.VersionInfo{Version: "v9.8.7", Role: "manager"}}, nil))
+		admin.NewHandler(admin.Services{Version: adminapi.VersionInfo{Version: "v9.8.7", Role: "manager"}}, nil))
 	for _, path := range []string{"/", "/healthz"} {
 		for from, told := range map[string]bool{"127.0.0.1:1": true, "10.1.0.9:1": true, "198.51.100.7:1": false} {
 			w := asked(h, from, "127.0.0.1", path)

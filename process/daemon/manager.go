@@ -28,6 +28,7 @@ import (
 	"hemera/process/resources"
 	"hemera/process/statedir"
 	"hemera/rules/access"
+	"hemera/words/adminapi"
 	"hemera/words/errs"
 	"hemera/words/hemera"
 )
@@ -56,9 +57,9 @@ type ManagerOptions struct {
 	HTTPListen, HTTPSocket string
 	// SocketWished is true if a user chose HTTPSocket: then a manager that cannot have it does not start.
 	SocketWished bool
-	Settings     func() []admin.Setting // in force, for the verb Config; secrets are masked
+	Settings     func() []adminapi.Setting // in force, for the verb Config; secrets are masked
 	// Configure changes settings and puts them into force; see [admin.Services].
-	Configure func(context.Context, admin.ConfigChange) (admin.ConfigResult, error)
+	Configure func(context.Context, adminapi.ConfigChange) (adminapi.ConfigResult, error)
 	// Space is the default space that a new cluster begins with; the zero Space has defaults.
 	Space hemera.Space
 	// TokenLifetime is how long a join token works when its creator does not say.

@@ -7,6 +7,7 @@ import (
 
 	"hemera/doors/admin"
 	"hemera/node"
+	"hemera/words/adminapi"
 )
 
 // monitorNode serves /metrics and /healthz at a node's port. Metrics of disks are at the manager, which has those of all
@@ -38,6 +39,6 @@ func countersOf(n *node.Node) []admin.Counter {
 }
 
 // versionInfo describes this process for hemera version.
-func versionInfo(version, commit, role string) admin.VersionInfo {
-	return admin.VersionInfo{Version: version, Commit: commit, Go: runtime.Version(), Arch: runtime.GOOS + "/" + runtime.GOARCH, Role: role, Started: time.Now()}
+func versionInfo(version, commit, role string) adminapi.VersionInfo {
+	return adminapi.VersionInfo{Version: version, Commit: commit, Go: runtime.Version(), Arch: runtime.GOOS + "/" + runtime.GOARCH, Role: role, Started: time.Now()}
 }

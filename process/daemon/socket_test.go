@@ -16,7 +16,7 @@ import (
 	"syscall"
 	"testing"
 
-	"hemera/doors/admin"
+	"hemera/client/admin"
 	"hemera/platform/auth"
 	"hemera/platform/link"
 	"hemera/words/errs"
@@ -52,7 +52,7 @@ func TestAdminSocket(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := c.View(t.Context()); err != nil || m.Socket != path {
+	if _, err := c.Cluster.View(t.Context()); err != nil || m.Socket != path {
 		t.Errorf("at %q: %v", m.Socket, err)
 	}
 	if code, text := over(t, dialAs(t, path, os.Geteuid()), "GET", "http://any.name/metrics"); code != http.StatusOK || !strings.Contains(text, `hemera_limit_used{limit="connections http"} 2`) {

@@ -25,8 +25,8 @@ import (
 	"syscall"
 	"time"
 
+	"hemera/client/admin"
 	"hemera/client/xrootd"
-	"hemera/doors/admin"
 	"hemera/words/hemera"
 )
 
@@ -128,7 +128,7 @@ func furnish(socket string) error {
 	}
 	defer m.Close()
 	for {
-		view, err := m.View(ctx)
+		view, err := m.Cluster.View(ctx)
 		if err == nil && len(view.Disks) == 4 && !slices.ContainsFunc(view.Disks, func(d hemera.Disk) bool { return !d.Writable() }) {
 			break
 		}
@@ -139,10 +139,10 @@ func furnish(socket string) error {
 	}
 	who := hemera.SystemIdentity()
 	for path, uid := range map[string]int64{"/worker": workerUID, "/greedy": greedyUID} {
-		if _, err := m.Mkdir(ctx, who, path, 0o755, true); err != nil {
+		if _, err := m.Names.Mkdir(ctx, who, path, 0o755, true); err != nil {
 			return err
 		}
-		if err := m.SetOwner(ctx, who, path, uid, uid); err != nil {
+		if err := m.Attributes.SetOwner(ctx, who, path, uid, uid); err != nil {
 			return err
 		}
 	}

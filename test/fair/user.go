@@ -12,8 +12,9 @@ import (
 	"sync/atomic"
 	"time"
 
+	"hemera/client/admin"
 	"hemera/client/xrootd"
-	"hemera/doors/admin"
+	"hemera/words/adminapi"
 	"hemera/words/errs"
 	"hemera/words/hemera"
 )
@@ -47,7 +48,7 @@ func greeds() []greed {
 	}
 	who := hemera.Identity{}
 	stage := func(ctx context.Context, p *person, files []hemera.StageFile) error {
-		_, err := p.admin.Stage(ctx, who, hemera.StageRequest{Files: files})
+		_, err := p.admin.Staging.Stage(ctx, who, hemera.StageRequest{Files: files})
 		return err
 	}
 	return []greed{
@@ -59,7 +60,7 @@ func greeds() []greed {
 		{"paths in stage requests", 4, func(ctx context.Context, p *person) error { return stage(ctx, p, many(5000)) }},
 		{"pins", 16, func(ctx context.Context, p *person) error { return stage(ctx, p, many(1)) }},
 		{"paths in questions where files are", 16, func(ctx context.Context, p *person) error {
-			_, err := p.admin.Localities(ctx, who, "", paths)
+			_, err := p.admin.Staging.Localities(ctx, who, "", paths)
 			return err
 		}},
 		{"open files", 16, func(ctx context.Context, p *person) error {
@@ -73,23 +74,23 @@ func greeds() []greed {
 			return err
 		}},
 		{"admin verbs", 64, func(ctx context.Context, p *person) error {
-			_, err := p.admin.Stat(ctx, who, "/greedy")
+			_, err := p.admin.Names.Stat(ctx, who, "/greedy")
 			return err
 		}},
 		{"REST bodies", 64, func(ctx context.Context, p *person) error { return p.slowBody(ctx) }},
 		{"questions to all disks", 16, func(ctx context.Context, p *person) error {
-			_, err := p.admin.FileInfo(ctx, who, "fid:"+strconv.FormatInt(1<<40+p.number.Add(1), 10))
+			_, err := p.admin.Maint.FileInfo(ctx, who, "fid:"+strconv.FormatInt(1<<40+p.number.Add(1), 10))
 			return err
 		}},
 		{"searches", 16, func(ctx context.Context, p *person) error {
-			_, err := p.admin.Walk(ctx, admin.WalkRequest{Path: "/greedy", Name: "nothing"}, func(admin.Found) error { return nil })
+			_, err := p.admin.Names.Walk(ctx, adminapi.WalkRequest{Path: "/greedy", Name: "nothing"}, func(adminapi.Found) error { return nil })
 			return err
 		}},
 		{"listings", 16, func(ctx context.Context, p *person) error {
 			return p.files.List(ctx, p.url("/greedy/long"), func(xrootd.Info) error { return nil })
 		}},
 		{"recycle bins", 16, func(ctx context.Context, p *person) error {
-			return p.admin.ListRecycled(ctx, who, hemera.RecycleQuery{}, func(hemera.Recycled) error { return nil })
+			return p.admin.Recycle.ListRecycled(ctx, who, hemera.RecycleQuery{}, func(hemera.Recycled) error { return nil })
 		}},
 	}
 }

@@ -53,7 +53,7 @@ var uncontained = map[string]string{
 	"disk/bounded/device.go: watch":          "it looks at a clock and a table",
 	"maint/move/mover.go: Lasting":           "it waits",
 	"doors/xrd/server.go: Serve":             "it closes the listener",
-	"doors/admin/through.go: RoundTrip":      "the client's side, in commands",
+	"client/admin/through.go: RoundTrip":     "the client's side, in commands",
 	"platform/link/mux.go: admit":            "it looks at one byte",
 	"platform/poll/loop.go: NewLoop":         "it looks at a table",
 	"platform/rpc/strangers.go: Accept":      "it closes a connection",

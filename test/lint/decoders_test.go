@@ -12,7 +12,7 @@ func unfuzzed() map[string]string {
 		"process/daemon.ParseEmulation":          "a setting of the admin of the process",
 		"cluster.Token":                          "it decodes three plain fields with encoding/json, and uses none as a place",
 		"cluster.Tokens":                         "as Token",
-		"doors/admin.Unmarshal":                  "FuzzCall reaches it through the server",
+		"words/adminapi.Unmarshal":               "FuzzCall reaches it through the server",
 		"measure/net.farCPU":                     "it decodes plain numbers with encoding/json",
 		"platform/kv/pebblekv/journal.parseName": "names of files in the directory of the store, as a number",
 		"tape/device/emulated.Open":              "the library stands in for hardware, in tests and trials",

@@ -20,16 +20,17 @@ type row struct {
 // rows are the layers from the bottom up. Folders name what the system has; a layer may take packages of several folders.
 // The listed package with the longest path decides about a package.
 var rows = []row{
-	{"words", []string{"words/hemera", "words/errs"}, []string{}, "every package uses them, so they depend on nothing but the standard library"},
+	{"words", []string{"words/hemera", "words/errs", "words/adminapi"}, []string{"words/adminapi words/hemera"},
+		"every package uses them, so they depend on nothing but the standard library"},
 	{"rules", []string{"rules/access", "rules/balance", "rules/capability", "rules/checksum", "rules/condition", "rules/erasure", "rules/layout", "rules/lifecycle", "rules/limits", "rules/netjudge",
 		"rules/place", "rules/policy", "rules/quota", "rules/recycle", "rules/wire",
 		"tape/gc", "tape/label", "tape/mounting", "tape/recallorder", "tape/tapeconfig", "tape/timing"},
 		[]string{"rules/layout rules/erasure"}, // which pieces of a coded file are enough is the rank of its code
 		"pure functions can be read and tested alone; each does without the others"},
 	{"platform", []string{"platform/vfs", "platform/kv", "platform/rpc", "platform/auth", "platform/iovec", "platform/link", "platform/netstat", "platform/poll",
-		"platform/zerocopy", "platform/pki", "platform/treewalk", "platform/thinlog", "platform/contain", "platform/turns", "client/xrootd", "tape/device"},
+		"platform/zerocopy", "platform/pki", "platform/treewalk", "platform/thinlog", "platform/contain", "platform/turns", "client/admin", "client/xrootd", "tape/device"},
 		[]string{"platform/poll platform/iovec", "client/xrootd platform/iovec", "client/xrootd platform/link", "platform/rpc platform/link", "platform/auth platform/link", "platform/kv platform/vfs", "platform/rpc platform/pki",
-			"platform/rpc platform/contain", "client/xrootd platform/contain", "platform/treewalk platform/contain"},
+			"platform/rpc platform/contain", "client/xrootd platform/contain", "client/admin platform/link", "client/admin platform/rpc", "platform/treewalk platform/contain"},
 		"I/O without policy knows nothing of what uses it"},
 	{"records", []string{"namespace/record", "namespace/schema", "namespace/tables", "namespace/accounts"},
 		[]string{"namespace/tables namespace/record", "namespace/tables namespace/schema", "namespace/accounts namespace/record", "namespace/accounts namespace/schema", "namespace/accounts namespace/tables"},
@@ -61,6 +62,8 @@ var rows = []row{
 var never = []struct{ from, to, reason string }{
 	{"doors", "services", "a door takes the hemera.* interfaces, so that it serves a manager, a node or a fixture alike"},
 	{"doors", "storage", "a door that reaches behind the services goes round their checks"},
+	{"doors", "client/admin", "doors hold servers only"},
+	{"services", "client/admin", "services get their peers handed in"},
 	{"services", "client/xrootd", "services get their peers handed in"},
 }
 

@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"hemera/doors/admin"
+	"hemera/client/admin"
 	"hemera/process/backup"
 	"hemera/process/daemon"
 	"hemera/words/errs"
@@ -23,7 +23,7 @@ func (r *rig) backup() []byte {
 	}
 	defer c.Close()
 	var out bytes.Buffer
-	if err := c.Backup(r.t.Context(), &out); err != nil {
+	if err := c.Backups.Backup(r.t.Context(), &out); err != nil {
 		r.t.Fatal(err)
 	}
 	return out.Bytes()

@@ -11,8 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"hemera/client/admin"
 	"hemera/client/xrootd"
-	"hemera/doors/admin"
 	"hemera/process/daemon"
 	"hemera/test/fixture/serving"
 	"hemera/words/errs"
@@ -86,7 +86,7 @@ func startManager(t *testing.T) *joined {
 
 func (j *joined) token(lifetime time.Duration) string {
 	j.t.Helper()
-	token, err := j.admin.CreateToken(j.t.Context(), hemera.TokenRequest{Lifetime: lifetime})
+	token, err := j.admin.Trust.CreateToken(j.t.Context(), hemera.TokenRequest{Lifetime: lifetime})
 	if err != nil {
 		j.t.Fatal(err)
 	}
@@ -134,17 +134,17 @@ func TestNodeJoinsByTokenOnce(t *testing.T) {
 	stop = j.run(n)
 	read(t, c, urlAt(t, j.manager.Addr, "/joined"), want)
 	id := n.ID()
-	if err := j.admin.RemoveNode(t.Context(), id); !errors.Is(err, errs.NotEmpty) {
+	if err := j.admin.Cluster.RemoveNode(t.Context(), id); !errors.Is(err, errs.NotEmpty) {
 		t.Errorf("a node with a disk: %v", err)
 	}
-	if err := j.admin.RemoveDisk(t.Context(), 1, hemera.Removal{Force: true, Lose: true}); err != nil {
+	if err := j.admin.Cluster.RemoveDisk(t.Context(), 1, hemera.Removal{Force: true, Lose: true}); err != nil {
 		t.Error(err)
 	}
 	stop()
-	if err := j.admin.RemoveNode(t.Context(), id); err != nil {
+	if err := j.admin.Cluster.RemoveNode(t.Context(), id); err != nil {
 		t.Error(err)
 	}
-	if v, err := j.admin.View(t.Context()); err != nil || len(v.Nodes) != 0 {
+	if v, err := j.admin.Cluster.View(t.Context()); err != nil || len(v.Nodes) != 0 {
 		t.Errorf("%+v, %v", v.Nodes, err)
 	}
 }
@@ -163,7 +163,7 @@ func TestBadTokensAreRefusedAndNotRepeated(t *testing.T) {
 			t.Errorf("%s: %v", what, err)
 		}
 	}
-	if v, err := j.admin.View(t.Context()); err != nil || len(v.Nodes) != 0 {
+	if v, err := j.admin.Cluster.View(t.Context()); err != nil || len(v.Nodes) != 0 {
 		t.Errorf("%+v, %v", v, err)
 	}
 }

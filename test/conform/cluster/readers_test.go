@@ -11,8 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"hemera/client/admin"
 	"hemera/client/xrootd"
-	"hemera/doors/admin"
 	"hemera/process/daemon"
 	"hemera/rules/wire"
 	"hemera/test/conform"

@@ -154,7 +154,7 @@ func TestANodeInBadHands(t *testing.T) {
 	if err := open("/secret", shown); err != nil {
 		t.Fatal(err)
 	}
-	if err := j.admin.ExpelNode(ctx, r.credentials.Node()); err != nil {
+	if err := j.admin.Trust.ExpelNode(ctx, r.credentials.Node()); err != nil {
 		t.Fatal(err)
 	}
 	r.isNothing(ctx, tokenOf(writes))

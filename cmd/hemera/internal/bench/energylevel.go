@@ -102,7 +102,7 @@ func (l *energyLevel) room(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	view, err := m.View(ctx)
+	view, err := m.Cluster.View(ctx)
 	if err != nil {
 		return err
 	}

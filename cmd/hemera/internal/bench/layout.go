@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"hemera/client/admin"
 	"hemera/client/xrootd"
 	"hemera/measure/result"
 	"hemera/rules/policy"
@@ -49,7 +50,11 @@ func (l *ioLevel) askLayout(ctx context.Context, target string) (hemera.Layout, 
 	defer m.Close()
 	ctx, cancel := context.WithTimeout(ctx, layoutWait)
 	defer cancel()
-	return layoutBelow(ctx, m, path.Clean("/"+u.Path))
+	asked := struct {
+		admin.Names
+		admin.Cluster
+	}{m.Names, m.Cluster}
+	return layoutBelow(ctx, asked, path.Clean("/"+u.Path))
 }
 
 // layoutBelow is the layout of new files in a new directory below dir, for a client that asks for none.

@@ -13,7 +13,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"hemera/doors/admin"
+	"hemera/client/admin"
 	"hemera/measure/result"
 	"hemera/words/errs"
 	"hemera/words/hemera"
@@ -67,7 +67,12 @@ func (s *session) onNodes(l level, c *cobra.Command, args []string) (level, erro
 
 // asker gives the client of the manager, and what ends it.
 func asker(m *admin.Client) func() (measurer, func()) {
-	return func() (measurer, func()) { return m, func() { m.Close() } }
+	return func() (measurer, func()) {
+		return struct {
+			admin.Cluster
+			admin.Observe
+		}{m.Cluster, m.Observe}, m.Close
+	}
 }
 
 // wordsFor are the words for a node: the level, its arguments, and the flags that were given, but for those of the run itself and

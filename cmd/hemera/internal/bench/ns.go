@@ -87,7 +87,7 @@ func (l *nsLevel) run(ctx context.Context, rec *result.Recorder) error {
 		rec.Figure(f)
 	}
 	for i := range l.iterations {
-		err := m.Benchmark(ctx, hemera.Identity{}, l.request(), func(u hemera.BenchmarkUpdate) error {
+		err := m.Benchmark.Benchmark(ctx, hemera.Identity{}, l.request(), func(u hemera.BenchmarkUpdate) error {
 			switch {
 			case u.Setup != nil:
 				rec.Set("manager_cores", strconv.Itoa(u.Setup.Cores))
@@ -128,7 +128,7 @@ func (l *nsLevel) cleaned(ctx context.Context, err error) error {
 	}
 	clean, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanWait)
 	defer cancel()
-	if cause := m.CleanBenchmark(clean, hemera.Identity{}, l.prefix); cause != nil && !errors.Is(cause, errs.NotFound) {
+	if cause := m.Benchmark.CleanBenchmark(clean, hemera.Identity{}, l.prefix); cause != nil && !errors.Is(cause, errs.NotFound) {
 		return errors.Join(err, cause)
 	}
 	return err

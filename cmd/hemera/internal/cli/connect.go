@@ -9,8 +9,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"hemera/client/admin"
 	"hemera/client/xrootd"
-	"hemera/doors/admin"
 	"hemera/process/config"
 	"hemera/words/errs"
 )

@@ -11,8 +11,8 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
-	"hemera/doors/admin"
 	"hemera/process/config"
+	"hemera/words/adminapi"
 	"hemera/words/errs"
 )
 
@@ -24,7 +24,7 @@ const URLDefault = "root://localhost:1094"
 type Env struct {
 	Console
 	// Build describes this program.
-	Build admin.VersionInfo
+	Build adminapi.VersionInfo
 	// Environ lists the variables of the environment as os.Environ does; nil stands for none.
 	Environ func() []string
 	Now     func() time.Time // the clock
@@ -39,7 +39,7 @@ type Env struct {
 
 // ProcessEnv is the environment of this process. Build describes the program.
 // It looks at the three streams once; a stream that is redirected later is not noticed.
-func ProcessEnv(build admin.VersionInfo) *Env {
+func ProcessEnv(build adminapi.VersionInfo) *Env {
 	stdout, stderr := int(os.Stdout.Fd()), int(os.Stderr.Fd())
 	e := &Env{
 		Console: Console{In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Getenv: os.Getenv},

@@ -7,9 +7,9 @@ import (
 	"path"
 	"strings"
 
+	"hemera/client/admin"
 	"hemera/client/xrootd"
 	"hemera/cmd/hemera/internal/output"
-	"hemera/doors/admin"
 	"hemera/words/errs"
 	"hemera/words/hemera"
 )

@@ -4,8 +4,8 @@ import (
 	"context"
 	"strings"
 
+	"hemera/client/admin"
 	"hemera/client/xrootd"
-	"hemera/doors/admin"
 	"hemera/words/errs"
 )
 

@@ -6,10 +6,11 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"hemera/client/admin"
 	"hemera/cmd/hemera/internal/cli"
 	"hemera/cmd/hemera/internal/output"
-	"hemera/doors/admin"
 	"hemera/process/config"
+	"hemera/words/adminapi"
 	"hemera/words/errs"
 )
 
@@ -24,7 +25,7 @@ a flag. Secrets are not shown.`,
   hemera config show -m | grep key=space.`,
 		RunE: func(c *cobra.Command, _ []string) error {
 			return e.Ask(c, func(ctx context.Context, m *admin.Client) error {
-				settings, err := m.Config(ctx)
+				settings, err := m.About.Config(ctx)
 				if err != nil {
 					return err
 				}
@@ -55,7 +56,7 @@ Lists have commas. Settings of "hemera up" hold for its nodes too; other nodes h
 		Example: `  hemera config set repair.grace=1h
   hemera config set auth.trusted_networks=10.1.0.0/16,10.2.0.0/16 log.level=debug`,
 		RunE: func(c *cobra.Command, args []string) error {
-			r := admin.ConfigChange{Set: map[string]string{}}
+			r := adminapi.ConfigChange{Set: map[string]string{}}
 			for _, a := range args {
 				key, value, ok := strings.Cut(a, "=")
 				if !ok {
@@ -69,7 +70,9 @@ Lists have commas. Settings of "hemera up" hold for its nodes too; other nodes h
 	unset := &cobra.Command{
 		Use: "unset KEY…", Short: "End what config set did: the settings file or the default holds again", Args: cobra.MinimumNArgs(1),
 		Example: "  hemera config unset repair.grace",
-		RunE:    func(c *cobra.Command, args []string) error { return configure(e, c, admin.ConfigChange{Unset: args}) },
+		RunE: func(c *cobra.Command, args []string) error {
+			return configure(e, c, adminapi.ConfigChange{Unset: args})
+		},
 	}
 	reload := &cobra.Command{
 		Use: "reload", Short: "Have the manager read its settings file again", Args: cobra.NoArgs,
@@ -77,7 +80,7 @@ Lists have commas. Settings of "hemera up" hold for its nodes too; other nodes h
 needs a restart is listed, and stays as it is until then. If anything in the file is wrong, nothing
 changes, and the errors name its lines.`,
 		Example: "  hemera config reload",
-		RunE:    func(c *cobra.Command, _ []string) error { return configure(e, c, admin.ConfigChange{}) },
+		RunE:    func(c *cobra.Command, _ []string) error { return configure(e, c, adminapi.ConfigChange{}) },
 	}
 	c := cli.Noun("config", "Configuration: the settings in force, and all that there are", show, set, unset, reload, example)
 	c.Long = `Each setting has a default. The file /etc/hemera/hemera.toml, "config set", the environment and flags
@@ -89,9 +92,9 @@ change it, and the later in this list wins.`
 }
 
 // configure asks for a change of settings and prints what is different.
-func configure(e *cli.Env, c *cobra.Command, r admin.ConfigChange) error {
+func configure(e *cli.Env, c *cobra.Command, r adminapi.ConfigChange) error {
 	return e.Ask(c, func(ctx context.Context, m *admin.Client) error {
-		result, err := m.Configure(ctx, r)
+		result, err := m.About.Configure(ctx, r)
 		if err != nil {
 			return err
 		}

@@ -8,9 +8,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"hemera/client/admin"
 	"hemera/cmd/hemera/internal/cli"
 	"hemera/cmd/hemera/internal/output"
-	"hemera/doors/admin"
 	"hemera/words/errs"
 	"hemera/words/hemera"
 )
@@ -84,7 +84,7 @@ func fsckCommand(e *cli.Env, c *cobra.Command, repair bool) *cobra.Command {
 			}
 		}
 		return e.Ask(c, func(ctx context.Context, m *admin.Client) error {
-			report, err := m.Fsck(ctx, repair)
+			report, err := m.Maint.Fsck(ctx, repair)
 			if err != nil {
 				return err
 			}

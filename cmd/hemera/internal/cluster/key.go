@@ -5,8 +5,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"hemera/client/admin"
 	"hemera/cmd/hemera/internal/cli"
-	"hemera/doors/admin"
 )
 
 // KeyCommand makes `hemera key`: the keys that sign capabilities.
@@ -36,7 +36,7 @@ gives its consent with --yes. To refuse the certificate of a node, use hemera no
 						return err
 					}
 				}
-				if err := m.RotateKeys(ctx, now); err != nil {
+				if err := m.Trust.RotateKeys(ctx, now); err != nil {
 					return err
 				}
 				// All nodes have it before it signs, so no client meets a node without it.

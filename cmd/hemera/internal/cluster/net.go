@@ -5,11 +5,11 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"hemera/client/admin"
 	"hemera/cmd/hemera/internal/cli"
 	"hemera/cmd/hemera/internal/complete"
 	"hemera/cmd/hemera/internal/output"
 	"hemera/cmd/hemera/internal/storage"
-	"hemera/doors/admin"
 	"hemera/words/hemera"
 )
 
@@ -37,7 +37,7 @@ node sees them: out is what it sends. Nodes of one host have one network, and th
   hemera net ls -j      all figures, for programs`,
 		RunE: func(c *cobra.Command, _ []string) error {
 			return e.Ask(c, func(ctx context.Context, m *admin.Client) error {
-				r, err := m.Network(ctx)
+				r, err := m.Status.Network(ctx)
 				if err != nil {
 					return err
 				}
@@ -149,7 +149,7 @@ The node is named by its id, its host or host:port.`,
 				if err != nil {
 					return err
 				}
-				x, err := m.Why(ctx, hemera.Identity{}, hemera.WhyNetwork, n.ID.String())
+				x, err := m.Status.Why(ctx, hemera.Identity{}, hemera.WhyNetwork, n.ID.String())
 				if err != nil {
 					return err
 				}

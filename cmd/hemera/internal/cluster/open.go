@@ -7,10 +7,10 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"hemera/client/admin"
 	"hemera/cmd/hemera/internal/cli"
 	"hemera/cmd/hemera/internal/complete"
 	"hemera/cmd/hemera/internal/output"
-	"hemera/doors/admin"
 	"hemera/words/errs"
 	"hemera/words/hemera"
 )
@@ -49,7 +49,7 @@ clients are gone it asks now.`,
   hemera open ls -m`,
 		RunE: func(c *cobra.Command, _ []string) error {
 			return e.Ask(c, func(ctx context.Context, m *admin.Client) error {
-				writes, err := m.Writes(ctx, hemera.Identity{})
+				writes, err := m.Writes.Writes(ctx, hemera.Identity{})
 				if err != nil {
 					return err
 				}
@@ -83,7 +83,7 @@ script gives its consent with --yes. hemera open ls shows the ids.`,
 		ValidArgsFunction: complete.Writes(e),
 		RunE: func(c *cobra.Command, args []string) error {
 			return e.Ask(c, func(ctx context.Context, m *admin.Client) error {
-				writes, err := m.Writes(ctx, hemera.Identity{})
+				writes, err := m.Writes.Writes(ctx, hemera.Identity{})
 				if err != nil {
 					return err
 				}
@@ -99,7 +99,7 @@ script gives its consent with --yes. hemera open ls shows the ids.`,
 					return err
 				}
 				// The write may have ended while the user was asked; then this fails, and nothing is lost.
-				if w, err = m.FreeWrite(ctx, args[0]); err != nil {
+				if w, err = m.Writes.FreeWrite(ctx, args[0]); err != nil {
 					return err
 				}
 				e.Say("%s is free", w.Path)
@@ -147,7 +147,7 @@ write's owner and admins. The command asks. A script gives its consent with --ye
 				}
 			}
 			// By the id: another write of the path may have been left meanwhile.
-			if w, err = m.EndWrite(ctx, hemera.Identity{}, w.ID, commit); err != nil {
+			if w, err = m.Writes.EndWrite(ctx, hemera.Identity{}, w.ID, commit); err != nil {
 				return err
 			}
 			if commit {
@@ -178,7 +178,7 @@ func sinceSync(w hemera.WriteInfo, counted bool) string {
 
 // leftWrite finds a write whose client is gone by its id, or by its path if there is one alone.
 func leftWrite(ctx context.Context, m *admin.Client, op, arg string) (found hemera.WriteInfo, err error) {
-	writes, err := m.Writes(ctx, hemera.Identity{})
+	writes, err := m.Writes.Writes(ctx, hemera.Identity{})
 	if err != nil {
 		return found, err
 	}

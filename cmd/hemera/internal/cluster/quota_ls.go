@@ -6,9 +6,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"hemera/client/admin"
 	"hemera/cmd/hemera/internal/cli"
 	"hemera/cmd/hemera/internal/output"
-	"hemera/doors/admin"
 	"hemera/words/hemera"
 )
 
@@ -40,7 +40,7 @@ counting means that files which were there before are still being counted.`,
 				return err
 			}
 			return e.Ask(c, func(ctx context.Context, m *admin.Client) error {
-				rows, err := m.Quotas(ctx, key.Path)
+				rows, err := m.Quota.Quotas(ctx, key.Path)
 				if err != nil {
 					return err
 				}

@@ -6,11 +6,11 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"hemera/client/admin"
 	"hemera/cmd/hemera/internal/cli"
 	"hemera/cmd/hemera/internal/complete"
 	"hemera/cmd/hemera/internal/output"
 	"hemera/cmd/hemera/internal/storage"
-	"hemera/doors/admin"
 	"hemera/words/hemera"
 )
 
@@ -38,7 +38,7 @@ limits is not a quota node: its files count at the next quota node above it, if 
 				if ok, err := agreeQuotas(ctx, e, m, k, key); !ok {
 					return err
 				}
-				if err := m.RemoveQuota(ctx, key); err != nil {
+				if err := m.Quota.RemoveQuota(ctx, key); err != nil {
 					return err
 				}
 				e.Say("quota of %s in %s removed", quotaName(key), key.Path)
@@ -70,7 +70,7 @@ quota node above it, if there is one.`,
 				if ok, err := agreeQuotas(ctx, e, m, k, hemera.QuotaKey{Path: at}); !ok {
 					return err
 				}
-				if err := m.RemoveQuota(ctx, hemera.QuotaKey{Path: at}); err != nil {
+				if err := m.Quota.RemoveQuota(ctx, hemera.QuotaKey{Path: at}); err != nil {
 					return err
 				}
 				e.Say("%s has no quotas any more", at)
@@ -90,7 +90,7 @@ quota node above it, if there is one.`,
 // key.Kind 0 stands for all owners. At most storage.NamesShown limits are listed. Rows that a default gives are left
 // out: they go with the default.
 func agreeQuotas(ctx context.Context, e *cli.Env, m *admin.Client, k cli.Consent, key hemera.QuotaKey) (bool, error) {
-	rows, err := m.Quotas(ctx, key.Path)
+	rows, err := m.Quota.Quotas(ctx, key.Path)
 	if err != nil {
 		return false, err
 	}

@@ -5,8 +5,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"hemera/client/admin"
 	"hemera/cmd/hemera/internal/cli"
-	"hemera/doors/admin"
 	"hemera/words/errs"
 	"hemera/words/hemera"
 )
@@ -55,7 +55,7 @@ for everybody, admins too.`,
 				}
 			}
 			return e.Ask(c, func(ctx context.Context, m *admin.Client) error {
-				if err := m.SetQuota(ctx, key, l); err != nil {
+				if err := m.Quota.SetQuota(ctx, key, l); err != nil {
 					return err
 				}
 				e.Say("quota of %s in %s set", quotaName(key), key.Path)

@@ -9,10 +9,10 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"hemera/client/admin"
 	"hemera/cmd/hemera/internal/cli"
 	"hemera/cmd/hemera/internal/output"
 	"hemera/cmd/hemera/internal/storage"
-	"hemera/doors/admin"
 	"hemera/words/errs"
 	"hemera/words/hemera"
 )
@@ -54,7 +54,7 @@ docs/operations.md lists the conditions; /metrics has them as hemera_condition.`
 				if watch {
 					return watchStatus(ctx, e, m, all)
 				}
-				s, err := m.Status(ctx)
+				s, err := m.Status.Status(ctx)
 				if err != nil {
 					return err
 				}
@@ -78,7 +78,7 @@ func watchStatus(ctx context.Context, e *cli.Env, m *admin.Client, all bool) err
 	// No status prints like this, so the first one is always shown.
 	last := "-"
 	for {
-		s, err := m.Status(ctx)
+		s, err := m.Status.Status(ctx)
 		if err != nil {
 			return err
 		}

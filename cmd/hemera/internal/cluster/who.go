@@ -10,11 +10,11 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"hemera/client/admin"
 	"hemera/cmd/hemera/internal/cli"
 	"hemera/cmd/hemera/internal/complete"
 	"hemera/cmd/hemera/internal/output"
 	"hemera/cmd/hemera/internal/storage"
-	"hemera/doors/admin"
 	"hemera/words/errs"
 	"hemera/words/hemera"
 )
@@ -44,7 +44,7 @@ open files, those that move most first.`,
 		RunE: func(c *cobra.Command, _ []string) error {
 			return e.Ask(c, func(ctx context.Context, m *admin.Client) error {
 				if all {
-					sessions, err := m.Sessions(ctx)
+					sessions, err := m.Observe.Sessions(ctx)
 					if err != nil {
 						return err
 					}
@@ -70,7 +70,7 @@ open files, those that move most first.`,
 // whoIsThere lists users with their sessions, open files and rates.
 // Two requests and a view: a user may appear in one and not in the other.
 func whoIsThere(ctx context.Context, e *cli.Env, m *admin.Client) error {
-	sessions, err := m.Sessions(ctx)
+	sessions, err := m.Observe.Sessions(ctx)
 	if err != nil {
 		return err
 	}
@@ -85,11 +85,11 @@ func whoIsThere(ctx context.Context, e *cli.Env, m *admin.Client) error {
 // The view names the nodes. Warnings go to standard error, so that the list can be piped.
 // The nodes are asked by the manager, which waits a bounded time for each.
 func openFiles(ctx context.Context, e *cli.Env, m *admin.Client) ([]hemera.OpenFile, *hemera.View, error) {
-	v, err := m.View(ctx)
+	v, err := m.Cluster.View(ctx)
 	if err != nil {
 		return nil, nil, err
 	}
-	open, err := m.OpenFiles(ctx)
+	open, err := m.Observe.OpenFiles(ctx)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -7,9 +7,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"hemera/client/admin"
 	"hemera/cmd/hemera/internal/cli"
 	"hemera/cmd/hemera/internal/output"
-	"hemera/doors/admin"
 	"hemera/words/hemera"
 )
 
@@ -24,7 +24,7 @@ are an admin. Any user may ask, from any machine that the manager serves.`,
   hemera whoami -j`,
 		RunE: func(c *cobra.Command, _ []string) error {
 			return e.Ask(c, func(ctx context.Context, m *admin.Client) error {
-				who, err := m.WhoAmI(ctx)
+				who, err := m.About.WhoAmI(ctx)
 				if err != nil {
 					return err
 				}

@@ -7,11 +7,11 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"hemera/client/admin"
 	"hemera/cmd/hemera/internal/cli"
 	"hemera/cmd/hemera/internal/complete"
 	"hemera/cmd/hemera/internal/output"
 	"hemera/cmd/hemera/internal/storage"
-	"hemera/doors/admin"
 	"hemera/words/errs"
 	"hemera/words/hemera"
 )
@@ -62,7 +62,7 @@ else is for admins.`,
 					}
 					ref = n.ID.String()
 				}
-				x, err := m.Why(ctx, hemera.Identity{}, kind, ref)
+				x, err := m.Status.Why(ctx, hemera.Identity{}, kind, ref)
 				if err != nil {
 					return err
 				}

@@ -10,10 +10,10 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"hemera/client/admin"
 	"hemera/client/xrootd"
 	"hemera/cmd/hemera/internal/cli"
 	"hemera/cmd/hemera/internal/output"
-	"hemera/doors/admin"
 	"hemera/words/errs"
 	"hemera/words/hemera"
 )
@@ -32,7 +32,7 @@ var errEnough = errors.New("enough")
 // fromView offers words from a view of the cluster. It offers none if the manager does not answer in time.
 func fromView(ctx context.Context, e *cli.Env, words func(*hemera.View) []cobra.Completion) ([]cobra.Completion, cobra.ShellCompDirective) {
 	return fromManager(ctx, e, func(ctx context.Context, m *admin.Client) []cobra.Completion {
-		v, err := m.View(ctx)
+		v, err := m.Cluster.View(ctx)
 		if err != nil {
 			return nil
 		}
@@ -182,7 +182,7 @@ func listNames(ctx context.Context, e *cli.Env, dir string, visit func(name stri
 	}
 	defer m.Close()
 	// The empty Identity is the caller's own, as the manager authenticates it.
-	err = m.List(ctx, hemera.Identity{}, dir, func(en hemera.Entry) error { return visit(en.Name, en.IsDir()) })
+	err = m.Names.List(ctx, hemera.Identity{}, dir, func(en hemera.Entry) error { return visit(en.Name, en.IsDir()) })
 	if err == nil || errors.Is(err, errEnough) || errors.Is(err, errs.NotFound) {
 		return err
 	}

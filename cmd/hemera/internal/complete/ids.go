@@ -6,9 +6,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"hemera/client/admin"
 	"hemera/cmd/hemera/internal/cli"
 	"hemera/cmd/hemera/internal/output"
-	"hemera/doors/admin"
 	"hemera/words/hemera"
 )
 
@@ -26,7 +26,7 @@ func ids(e *cli.Env, list func(context.Context, *admin.Client) []cobra.Completio
 func Conversions(e *cli.Env) cobra.CompletionFunc {
 	return ids(e, func(ctx context.Context, m *admin.Client) (words []cobra.Completion) {
 		// All of them fit into one answer: there are a thousand at most.
-		list, _ := m.Conversions(ctx)
+		list, _ := m.Conversions.Conversions(ctx)
 		for _, s := range list {
 			// One that has ended cannot be stopped.
 			if s.Ended.IsZero() {
@@ -40,7 +40,7 @@ func Conversions(e *cli.Env) cobra.CompletionFunc {
 // Writes offers the ids of writes under way, described by path and user.
 func Writes(e *cli.Env) cobra.CompletionFunc {
 	return ids(e, func(ctx context.Context, m *admin.Client) (words []cobra.Completion) {
-		list, _ := m.Writes(ctx, hemera.Identity{})
+		list, _ := m.Writes.Writes(ctx, hemera.Identity{})
 		for _, w := range list[:min(len(list), wordsMax)] {
 			words = append(words, cobra.CompletionWithDesc(w.ID, output.Visible(w.Path)+" by "+output.Visible(w.Who.Name)))
 		}
@@ -51,7 +51,7 @@ func Writes(e *cli.Env) cobra.CompletionFunc {
 // Tokens offers the ids of join tokens, described by what they admit.
 func Tokens(e *cli.Env) cobra.CompletionFunc {
 	return ids(e, func(ctx context.Context, m *admin.Client) (words []cobra.Completion) {
-		list, _ := m.Tokens(ctx)
+		list, _ := m.Trust.Tokens(ctx)
 		for _, t := range list {
 			words = append(words, cobra.CompletionWithDesc(t.ID, "admits "+output.Count(int64(t.Left), "node")+" more, until "+cli.Stamp(t.Expires)))
 		}
@@ -65,7 +65,7 @@ func Recycled(e *cli.Env) cobra.CompletionFunc {
 	return func(c *cobra.Command, _ []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
 		return fromManager(c.Context(), e, func(ctx context.Context, m *admin.Client) (words []cobra.Completion) {
 			seen := map[string]bool{} // a path may have been removed more than once
-			_ = m.ListRecycled(ctx, hemera.Identity{}, hemera.RecycleQuery{All: true}, func(r hemera.Recycled) error {
+			_ = m.Recycle.ListRecycled(ctx, hemera.Identity{}, hemera.RecycleQuery{All: true}, func(r hemera.Recycled) error {
 				if output.Visible(r.Path) != r.Path || seen[r.Path] {
 					return nil
 				}

@@ -6,11 +6,12 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"hemera/client/admin"
 	"hemera/cmd/hemera/internal/cli"
 	"hemera/cmd/hemera/internal/complete"
 	"hemera/cmd/hemera/internal/output"
-	"hemera/doors/admin"
 	"hemera/rules/lifecycle"
+	"hemera/words/adminapi"
 	"hemera/words/errs"
 	"hemera/words/hemera"
 )
@@ -89,7 +90,7 @@ request, see sys.lifecycle.convert in the documentation.`,
 // warnOfRoom prints a warning if no space, or not the one that is asked for, has a disk for each piece of the layout. The
 // request waits for disks then. Errors of the question are not errors of the command.
 func warnOfRoom(ctx context.Context, e *cli.Env, m *admin.Client, r hemera.ConversionRequest) {
-	v, err := m.View(ctx)
+	v, err := m.Cluster.View(ctx)
 	if err != nil || r.Form.Layout.Pieces == 0 {
 		return
 	}
@@ -109,7 +110,7 @@ func warnOfRoom(ctx context.Context, e *cli.Env, m *admin.Client, r hemera.Conve
 // request asks for a conversion, and waits for its end if asked to. When it returns the request is durable, so an
 // interruption while it waits ends the waiting only.
 func request(ctx context.Context, e *cli.Env, m *admin.Client, r hemera.ConversionRequest, wait bool) error {
-	c, err := m.Convert(ctx, "", r)
+	c, err := m.Conversions.Convert(ctx, "", r)
 	if err != nil {
 		return err
 	}
@@ -126,7 +127,7 @@ func request(ctx context.Context, e *cli.Env, m *admin.Client, r hemera.Conversi
 func survey(ctx context.Context, e *cli.Env, m *admin.Client, r hemera.ConversionRequest) error {
 	var files, due, bytes int64
 	// The same refusal as that of the request.
-	top, err := m.Stat(ctx, hemera.Identity{}, r.Path)
+	top, err := m.Names.Stat(ctx, hemera.Identity{}, r.Path)
 	if err != nil {
 		return err
 	}
@@ -134,7 +135,7 @@ func survey(ctx context.Context, e *cli.Env, m *admin.Client, r hemera.Conversio
 		return errs.New(errs.IsDirectory, "hemera.Convert", r.Path, "it is a directory").WithRemedy("add -r to convert all files below it")
 	}
 	// Entries come while the manager walks; none is kept.
-	_, err = m.Walk(ctx, admin.WalkRequest{Path: r.Path, Kind: hemera.KindFile}, func(f admin.Found) error {
+	_, err = m.Names.Walk(ctx, adminapi.WalkRequest{Path: r.Path, Kind: hemera.KindFile}, func(f adminapi.Found) error {
 		// A directory that cannot be listed makes the numbers wrong.
 		if f.Err != "" {
 			return errs.New(errs.IO, "hemera.Convert", f.Path, f.Err)

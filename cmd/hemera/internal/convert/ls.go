@@ -9,11 +9,11 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"hemera/client/admin"
 	"hemera/cmd/hemera/internal/cli"
 	"hemera/cmd/hemera/internal/complete"
 	"hemera/cmd/hemera/internal/output"
 	"hemera/cmd/hemera/internal/storage"
-	"hemera/doors/admin"
 	"hemera/words/errs"
 	"hemera/words/hemera"
 )
@@ -36,7 +36,7 @@ func lsCommand(e *cli.Env) *cobra.Command {
   hemera convert ls -j`,
 		RunE: func(c *cobra.Command, _ []string) error {
 			return e.Ask(c, func(ctx context.Context, m *admin.Client) error {
-				list, err := m.Conversions(ctx)
+				list, err := m.Conversions.Conversions(ctx)
 				if err != nil {
 					return err
 				}
@@ -97,7 +97,7 @@ func stopCommand(e *cli.Env) *cobra.Command {
 			}
 			// It fails with NotFound if the manager does not remember the request.
 			return e.Ask(c, func(ctx context.Context, m *admin.Client) error {
-				if err := m.StopConversion(ctx, id); err != nil {
+				if err := m.Conversions.StopConversion(ctx, id); err != nil {
 					return err
 				}
 				e.Say("request %d ends", id)
@@ -117,7 +117,7 @@ func follow(ctx context.Context, e *cli.Env, m *admin.Client, id uint64) error {
 	tick := time.NewTicker(followInterval)
 	defer tick.Stop()
 	for {
-		list, err := m.Conversions(ctx)
+		list, err := m.Conversions.Conversions(ctx)
 		if err != nil {
 			return err
 		}

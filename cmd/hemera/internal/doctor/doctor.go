@@ -182,7 +182,7 @@ func (x *examination) cluster() (*observe.Cluster, error) {
 			return "", err
 		}
 		defer m.Close()
-		v, err := m.Version(ctx)
+		v, err := m.About.Version(ctx)
 		return v.Version, err
 	}
 	return &observe.Cluster{Address: u.Addr(), Version: version, For: max(x.o.For, time.Second)}, nil

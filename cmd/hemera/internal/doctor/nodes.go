@@ -11,10 +11,10 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"hemera/client/admin"
 	"hemera/cmd/hemera/internal/cli"
 	"hemera/cmd/hemera/internal/output"
 	"hemera/cmd/hemera/internal/storage"
-	"hemera/doors/admin"
 	"hemera/measure/doctor"
 	"hemera/measure/doctor/observe"
 	"hemera/words/errs"
@@ -65,7 +65,7 @@ func (x *examination) nodes(c *cobra.Command, args []string) error {
 		if ways, err = observe.Nodes(ctx, o, addresses); err != nil {
 			return err
 		}
-		patients = x.machines(ctx, m, nodes)
+		patients = x.machines(ctx, examinerOf(m), nodes)
 		return ctx.Err()
 	})
 	if err != nil {
@@ -78,7 +78,7 @@ func (x *examination) nodes(c *cobra.Command, args []string) error {
 func named(ctx context.Context, m *admin.Client, args []string) ([]hemera.NodeInfo, error) {
 	switch {
 	case len(args) == 0: // --all; those that are offline do not answer, which is a finding
-		v, err := m.View(ctx)
+		v, err := m.Cluster.View(ctx)
 		if err == nil && len(v.Nodes) == 0 {
 			err = errs.New(errs.NotFound, "hemera.Doctor", "--all", "the cluster has no nodes").WithRemedy("hemera node ls lists them")
 		}
@@ -87,10 +87,20 @@ func named(ctx context.Context, m *admin.Client, args []string) ([]hemera.NodeIn
 		}
 		return v.Nodes, nil
 	case strings.HasPrefix(args[0], "/"): // no node has such a name
-		return holders(ctx, m, args[0])
+		return holders(ctx, examinerOf(m), args[0])
 	}
 	n, err := storage.FindNode(ctx, m, args[0])
 	return []hemera.NodeInfo{n}, err
+}
+
+// examinerOf gives an examination what it needs of a manager.
+func examinerOf(m *admin.Client) examiner {
+	return struct {
+		admin.Cluster
+		admin.Maint
+		admin.Names
+		admin.Observe
+	}{m.Cluster, m.Maint, m.Names, m.Observe}
 }
 
 // holders are the nodes that hold a file, or the first files of a directory. NotFound if none does.

@@ -8,10 +8,10 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"hemera/client/admin"
 	"hemera/cmd/hemera/internal/cli"
 	"hemera/cmd/hemera/internal/complete"
 	"hemera/cmd/hemera/internal/output"
-	"hemera/doors/admin"
 	"hemera/words/errs"
 	"hemera/words/hemera"
 )
@@ -101,7 +101,7 @@ func attributes(ctx context.Context, e *cli.Env, m *admin.Client, arg string) (m
 	if err != nil {
 		return nil, "", err
 	}
-	en, err := m.Stat(ctx, hemera.Identity{}, path)
+	en, err := m.Names.Stat(ctx, hemera.Identity{}, path)
 	return en.Xattrs, path, err
 }
 
@@ -116,7 +116,7 @@ func attrRmCommand(e *cli.Env) *cobra.Command {
 		RunE: func(c *cobra.Command, args []string) error {
 			return e.Ask(c, func(ctx context.Context, m *admin.Client) error {
 				return e.Done(tree(ctx, e, m, args[1], recursive, func(path string) error {
-					err := m.RemoveXattr(ctx, hemera.Identity{}, path, args[0])
+					err := m.Attributes.RemoveXattr(ctx, hemera.Identity{}, path, args[0])
 					// In a tree most entries do not have it.
 					if recursive && errs.KindOf(err) == errs.NoAttribute {
 						return nil

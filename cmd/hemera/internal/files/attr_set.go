@@ -8,9 +8,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"hemera/client/admin"
 	"hemera/cmd/hemera/internal/cli"
 	"hemera/cmd/hemera/internal/complete"
-	"hemera/doors/admin"
 	"hemera/rules/lifecycle"
 	"hemera/rules/policy"
 	"hemera/words/errs"
@@ -34,7 +34,7 @@ func attrSetCommand(e *cli.Env) *cobra.Command {
 			}
 			return e.Ask(c, func(ctx context.Context, m *admin.Client) error {
 				err := tree(ctx, e, m, args[1], recursive, func(path string) error {
-					return m.SetXattr(ctx, hemera.Identity{}, path, name, value, create) // create: fail with Exists if it is set
+					return m.Attributes.SetXattr(ctx, hemera.Identity{}, path, name, value, create) // create: fail with Exists if it is set
 				})
 				// A policy may be valid and still impossible here, for example with more copies than disks.
 				if err == nil && strings.Contains(name, ".forced.") {
@@ -78,7 +78,7 @@ func warnOfPolicy(ctx context.Context, e *cli.Env, m *admin.Client, arg string, 
 	if err != nil {
 		return
 	}
-	x, err := m.Why(ctx, hemera.Identity{}, hemera.WhyFile, path)
+	x, err := m.Status.Why(ctx, hemera.Identity{}, hemera.WhyFile, path)
 	if err != nil {
 		return // the attribute is set all the same
 	}

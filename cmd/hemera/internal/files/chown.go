@@ -6,9 +6,10 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"hemera/client/admin"
 	"hemera/cmd/hemera/internal/cli"
 	"hemera/cmd/hemera/internal/complete"
-	"hemera/doors/admin"
+	"hemera/words/adminapi"
 	"hemera/words/errs"
 	"hemera/words/hemera"
 )
@@ -32,7 +33,7 @@ If your machines give one name different numbers, use numbers.`,
 			return e.Ask(c, func(ctx context.Context, m *admin.Client) error {
 				return e.Done(e.Each(ctx, args[1:], func(arg string) error {
 					return tree(ctx, e, m, arg, recursive, func(path string) error {
-						return m.SetOwner(ctx, hemera.Identity{}, path, uid, gid)
+						return m.Attributes.SetOwner(ctx, hemera.Identity{}, path, uid, gid)
 					})
 				}))
 			})
@@ -54,7 +55,7 @@ func tree(ctx context.Context, e *cli.Env, m *admin.Client, arg string, recursiv
 		}
 		return err
 	}
-	_, err = m.Walk(ctx, admin.WalkRequest{Path: path}, func(found admin.Found) error {
+	_, err = m.Names.Walk(ctx, adminapi.WalkRequest{Path: path}, func(found adminapi.Found) error {
 		// A directory that could not be listed: going on would leave a part of the tree unchanged in silence.
 		if found.Err != "" {
 			return errs.New(errs.Internal, "hemera.Walk", found.Path, found.Err)

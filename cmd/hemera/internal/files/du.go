@@ -6,11 +6,12 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"hemera/client/admin"
 	"hemera/cmd/hemera/internal/cli"
 	"hemera/cmd/hemera/internal/complete"
 	"hemera/cmd/hemera/internal/output"
-	"hemera/doors/admin"
 	"hemera/rules/layout"
+	"hemera/words/adminapi"
 	"hemera/words/errs"
 	"hemera/words/hemera"
 )
@@ -28,7 +29,7 @@ namespace keeps exact sums, so du -s / answers at once.`,
   hemera du --depth 1 /exp
   hemera du -b -s /exp`,
 		RunE: func(c *cobra.Command, args []string) error {
-			r := admin.WalkRequest{Kind: hemera.KindDirectory, Depth: max(depth, 0)} // Depth 0 is all levels for the manager
+			r := adminapi.WalkRequest{Kind: hemera.KindDirectory, Depth: max(depth, 0)} // Depth 0 is all levels for the manager
 			if all {
 				r.Kind = 0
 			}
@@ -70,7 +71,7 @@ namespace keeps exact sums, so du -s / answers at once.`,
 // du prints the usage of one argument.
 // Directories that could not be listed are printed on standard error; the rest goes on, and the command fails at the
 // end.
-func du(ctx context.Context, e *cli.Env, m *admin.Client, r admin.WalkRequest, arg string, s *output.Stream) error {
+func du(ctx context.Context, e *cli.Env, m *admin.Client, r adminapi.WalkRequest, arg string, s *output.Stream) error {
 	path, err := e.OnManager(arg)
 	if err != nil {
 		return err
@@ -79,7 +80,7 @@ func du(ctx context.Context, e *cli.Env, m *admin.Client, r admin.WalkRequest, a
 		r.Kind = 0 // a file may be named too
 	}
 	var failed int64
-	_, err = m.Walk(ctx, r, func(f admin.Found) error {
+	_, err = m.Names.Walk(ctx, r, func(f adminapi.Found) error {
 		if f.Err != "" {
 			text, _ := e.Explain(f.Err)
 			fmt.Fprintf(e.Err, "hemera: %s\n", text)

@@ -6,9 +6,9 @@ import (
 	"errors"
 	"fmt"
 
+	"hemera/client/admin"
 	"hemera/cmd/hemera/internal/cli"
 	"hemera/cmd/hemera/internal/output"
-	"hemera/doors/admin"
 	"hemera/rules/lifecycle"
 	"hemera/rules/policy"
 	"hemera/rules/recycle"
@@ -29,7 +29,7 @@ func effectivePolicy(ctx context.Context, e *cli.Env, m *admin.Client, arg strin
 	if err != nil {
 		return err
 	}
-	spaces, err := m.Spaces(ctx)
+	spaces, err := m.Cluster.Spaces(ctx)
 	if err != nil {
 		return err
 	}

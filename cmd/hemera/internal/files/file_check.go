@@ -7,10 +7,10 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"hemera/client/admin"
 	"hemera/cmd/hemera/internal/cli"
 	"hemera/cmd/hemera/internal/complete"
 	"hemera/cmd/hemera/internal/output"
-	"hemera/doors/admin"
 	"hemera/words/errs"
 	"hemera/words/hemera"
 )
@@ -36,7 +36,7 @@ func fileCheckCommand(e *cli.Env, verb string, repair bool) *cobra.Command {
 				if err != nil {
 					return err
 				}
-				checks, err := m.CheckFile(ctx, ref, repair)
+				checks, err := m.Maint.CheckFile(ctx, ref, repair)
 				if err != nil {
 					return err
 				}

@@ -10,10 +10,10 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"hemera/client/admin"
 	"hemera/cmd/hemera/internal/cli"
 	"hemera/cmd/hemera/internal/complete"
 	"hemera/cmd/hemera/internal/output"
-	"hemera/doors/admin"
 	"hemera/words/hemera"
 )
 
@@ -45,7 +45,7 @@ are asked too, and pieces that the namespace does not have are listed, with the 
 				if err != nil {
 					return err
 				}
-				report, err := m.FileInfo(ctx, hemera.Identity{}, ref)
+				report, err := m.Maint.FileInfo(ctx, hemera.Identity{}, ref)
 				if err != nil {
 					return err
 				}

@@ -9,10 +9,10 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"hemera/client/admin"
 	"hemera/cmd/hemera/internal/cli"
 	"hemera/cmd/hemera/internal/complete"
 	"hemera/cmd/hemera/internal/output"
-	"hemera/doors/admin"
 	"hemera/rules/recycle"
 	"hemera/words/errs"
 	"hemera/words/hemera"
@@ -41,7 +41,7 @@ Versions are files in the directory .sys.v#.NAME beside the file, as in EOS, and
 				if len(args) == 1 {
 					return listVersions(ctx, e, m, path)
 				}
-				if err := m.RestoreVersion(ctx, hemera.Identity{}, path, args[1]); err != nil {
+				if err := m.Recycle.RestoreVersion(ctx, hemera.Identity{}, path, args[1]); err != nil {
 					return err
 				}
 				e.Say("%s has the content of version %s", path, args[1])
@@ -57,7 +57,7 @@ func listVersions(ctx context.Context, e *cli.Env, m *admin.Client, path string)
 	var found []hemera.Entry
 	dir, ok := recycle.VersionDir(gopath.Base(path))
 	if ok {
-		err := m.List(ctx, hemera.Identity{}, gopath.Join(gopath.Dir(path), dir), func(v hemera.Entry) error {
+		err := m.Names.List(ctx, hemera.Identity{}, gopath.Join(gopath.Dir(path), dir), func(v hemera.Entry) error {
 			// Other files that a user put there are none.
 			if _, id, ok := recycle.VersionOf(v.Name); ok && id == v.ID {
 				found = append(found, v)
@@ -69,7 +69,7 @@ func listVersions(ctx context.Context, e *cli.Env, m *admin.Client, path string)
 		}
 	}
 	if len(found) == 0 {
-		if _, err := m.Stat(ctx, hemera.Identity{}, path); err != nil {
+		if _, err := m.Names.Stat(ctx, hemera.Identity{}, path); err != nil {
 			return err
 		}
 	}

@@ -8,10 +8,11 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"hemera/client/admin"
 	"hemera/cmd/hemera/internal/cli"
 	"hemera/cmd/hemera/internal/complete"
 	"hemera/cmd/hemera/internal/output"
-	"hemera/doors/admin"
+	"hemera/words/adminapi"
 	"hemera/words/errs"
 	"hemera/words/hemera"
 )
@@ -98,8 +99,8 @@ func (o findOptions) standing() hemera.FileStanding {
 
 // request is the question for the manager, which evaluates every condition. now is the time that days count from.
 // It fails with Invalid for a condition that cannot be read, before any search.
-func (o findOptions) request(path string, now time.Time) (admin.WalkRequest, error) {
-	r := admin.WalkRequest{Path: path, Name: o.name, Count: o.count, Layout: o.layout, Pieces: o.stripes, Incomplete: o.incomplete,
+func (o findOptions) request(path string, now time.Time) (adminapi.WalkRequest, error) {
+	r := adminapi.WalkRequest{Path: path, Name: o.name, Count: o.count, Layout: o.layout, Pieces: o.stripes, Incomplete: o.incomplete,
 		Standing: o.standing()}
 	if err := o.readLayout(&r); err != nil {
 		return r, err
@@ -166,7 +167,7 @@ func (o findOptions) request(path string, now time.Time) (admin.WalkRequest, err
 }
 
 // readLayout reads the layout: a kind, or a whole one in the manager's spelling, so that raid6:6 finds rs:4+2.
-func (o findOptions) readLayout(r *admin.WalkRequest) error {
+func (o findOptions) readLayout(r *adminapi.WalkRequest) error {
 	kinds := []string{"", "plain", "replica", "rs", "stripe", "lrc"}
 	if slices.Contains(kinds, o.layout) {
 		return nil
@@ -196,11 +197,11 @@ func parseBound(s string) (more bool, n int64, err error) {
 // find prints what the manager finds, while it still searches. Directories that could not be listed are reported and
 // make the exit code 1.
 // An entry that is moved during the search may be found twice or not at all.
-func find(ctx context.Context, e *cli.Env, m *admin.Client, r admin.WalkRequest) error {
+func find(ctx context.Context, e *cli.Env, m *admin.Client, r adminapi.WalkRequest) error {
 	r.Brief = !e.ForPrograms() // people see paths only, so the manager sends nothing else
 	s := e.Stream(func(r output.Record) string { return fmt.Sprint(r.Get("path")) })
 	var failed int64
-	sum, err := m.Walk(ctx, r, func(f admin.Found) error {
+	sum, err := m.Names.Walk(ctx, r, func(f adminapi.Found) error {
 		if f.Err != "" {
 			failed++
 			text, _ := e.Explain(f.Err) // the search goes on
@@ -235,7 +236,7 @@ func find(ctx context.Context, e *cli.Env, m *admin.Client, r admin.WalkRequest)
 
 // foundRecord makes the record of a found entry.
 // Keys are those of ls where both have one.
-func foundRecord(f admin.Found) output.Record {
+func foundRecord(f adminapi.Found) output.Record {
 	en := f.Entry
 	return output.Record{
 		{Key: "path", Value: f.Path}, {Key: "type", Value: cli.OnOff(en.IsDir(), "directory", "file")}, {Key: "size", Value: onOffSize(en)},

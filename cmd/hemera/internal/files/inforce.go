@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"hemera/doors/admin"
+	"hemera/client/admin"
 	"hemera/rules/policy"
 	"hemera/words/errs"
 	"hemera/words/hemera"
@@ -23,7 +23,7 @@ type inForce struct {
 // attributesInForce asks for the attributes of a directory and of all above it: the nearest value that holds counts. It fails
 // with NotDirectory for a file.
 func attributesInForce(ctx context.Context, m *admin.Client, path string) (inForce, error) {
-	en, err := m.Stat(ctx, hemera.Identity{}, path)
+	en, err := m.Names.Stat(ctx, hemera.Identity{}, path)
 	if err != nil {
 		return inForce{}, err
 	}
@@ -36,7 +36,7 @@ func attributesInForce(ctx context.Context, m *admin.Client, path string) (inFor
 	dirs, paths := []*hemera.Entry{&en}, []string{path}
 	for at := path; at != "/"; {
 		at = gopath.Dir(at)
-		up, err := m.Stat(ctx, hemera.Identity{}, at)
+		up, err := m.Names.Stat(ctx, hemera.Identity{}, at)
 		if err != nil {
 			return inForce{}, err
 		}

@@ -4,8 +4,8 @@ import (
 	"strings"
 	"testing"
 
-	"hemera/doors/admin"
 	"hemera/rules/policy"
+	"hemera/words/adminapi"
 	"hemera/words/errs"
 	"hemera/words/hemera"
 )
@@ -35,7 +35,7 @@ func TestWishesOfCopies(t *testing.T) {
 
 func TestLayoutsThatAreSearched(t *testing.T) {
 	for text, want := range map[string]string{"": "", "rs": "rs", "plain": "plain", "replica:2": "replica:2", "raid6:6": "rs:4+2", "lrc:12+2+2": "lrc:12+2+2", "raid6": "!", "rs:4": "!", "x": "!"} {
-		r := admin.WalkRequest{Layout: text}
+		r := adminapi.WalkRequest{Layout: text}
 		err := findOptions{layout: text}.readLayout(&r)
 		if (err != nil) != (want == "!") || err == nil && r.Layout != want {
 			t.Errorf("%q: %q, %v, want %q", text, r.Layout, err, want)

@@ -10,11 +10,11 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"hemera/client/admin"
 	"hemera/client/xrootd"
 	"hemera/cmd/hemera/internal/cli"
 	"hemera/cmd/hemera/internal/complete"
 	"hemera/cmd/hemera/internal/output"
-	"hemera/doors/admin"
 	"hemera/words/hemera"
 )
 
@@ -47,7 +47,7 @@ func LsCommand(e *cli.Env) *cobra.Command {
 				return s.Close()
 			}
 			if o.copies {
-				return e.Ask(c, func(ctx context.Context, m *admin.Client) error { return all(ctx, ofManager{m}) })
+				return e.Ask(c, func(ctx context.Context, m *admin.Client) error { return all(ctx, ofManager{m.Names}) })
 			}
 			return e.Files(c, func(ctx context.Context, cl *xrootd.Client) error { return all(ctx, anyServer{cl}) })
 		},

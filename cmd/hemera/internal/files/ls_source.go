@@ -4,8 +4,8 @@ import (
 	"context"
 	"fmt"
 
+	"hemera/client/admin"
 	"hemera/client/xrootd"
-	"hemera/doors/admin"
 	"hemera/doors/xrd/translate"
 	"hemera/words/hemera"
 )
@@ -35,15 +35,15 @@ func (s anyServer) list(ctx context.Context, u xrootd.URL, visit func(listedEntr
 }
 
 // ofManager lists with the admin API, which says where content is.
-type ofManager struct{ *admin.Client }
+type ofManager struct{ names admin.Names }
 
 func (m ofManager) stat(ctx context.Context, u xrootd.URL) (listedEntry, error) {
-	e, err := m.Stat(ctx, hemera.Identity{}, u.Path)
+	e, err := m.names.Stat(ctx, hemera.Identity{}, u.Path)
 	return copiesOf(e), err
 }
 
 func (m ofManager) list(ctx context.Context, u xrootd.URL, visit func(listedEntry) error) error {
-	return m.List(ctx, hemera.Identity{}, u.Path, func(e hemera.Entry) error { return visit(copiesOf(e)) })
+	return m.names.List(ctx, hemera.Identity{}, u.Path, func(e hemera.Entry) error { return visit(copiesOf(e)) })
 }
 
 // copiesOf is an entry of the manager's, as a server would list it. The flags are those that nobody has.

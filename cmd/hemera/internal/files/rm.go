@@ -12,11 +12,11 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/sync/errgroup"
 
+	"hemera/client/admin"
 	"hemera/client/xrootd"
 	"hemera/cmd/hemera/internal/cli"
 	"hemera/cmd/hemera/internal/complete"
 	"hemera/cmd/hemera/internal/output"
-	"hemera/doors/admin"
 	"hemera/words/errs"
 	"hemera/words/hemera"
 )
@@ -66,7 +66,7 @@ func eraser(e *cli.Env, m *admin.Client, kind hemera.EntryKind) func(context.Con
 		if err != nil {
 			return err
 		}
-		return m.Erase(ctx, hemera.Identity{}, path, kind)
+		return m.Recycle.Erase(ctx, hemera.Identity{}, path, kind)
 	}
 }
 

@@ -13,9 +13,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"hemera/client/admin"
 	"hemera/cmd/hemera/internal/cli"
 	"hemera/cmd/hemera/internal/output"
-	"hemera/doors/admin"
 	"hemera/platform/kv/archive"
 	"hemera/process/backup"
 	"hemera/words/errs"
@@ -60,7 +60,7 @@ never gives out an id twice.`,
 			if state != "" { // nor here
 				return writeBackup(c.Context(), e, stateBackups(e, state, damaged), args[0])
 			}
-			return e.Ask(c, func(ctx context.Context, m *admin.Client) error { return writeBackup(ctx, e, m, args[0]) })
+			return e.Ask(c, func(ctx context.Context, m *admin.Client) error { return writeBackup(ctx, e, m.Backups, args[0]) })
 		},
 	}
 	c.Flags().BoolVar(&verify, "verify", false, "check an existing archive")                                      // reads all of it

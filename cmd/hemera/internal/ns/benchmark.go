@@ -11,8 +11,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"hemera/client/admin"
 	"hemera/cmd/hemera/internal/cli"
-	"hemera/doors/admin"
 	"hemera/measure/nsbench"
 	"hemera/words/errs"
 	"hemera/words/hemera"
@@ -129,7 +129,7 @@ func cleanBenchmark(ctx context.Context, e *cli.Env, m *admin.Client, o benchmar
 	if err != nil {
 		return err
 	}
-	switch err := m.CleanBenchmark(ctx, hemera.Identity{}, o.Prefix); {
+	switch err := m.Benchmark.CleanBenchmark(ctx, hemera.Identity{}, o.Prefix); {
 	case errors.Is(err, errs.NotFound):
 		e.Say("%s is not there", base)
 	case err != nil:
@@ -172,14 +172,14 @@ func insideManager(ctx context.Context, e *cli.Env, m *admin.Client, t *benchmar
 	r := t.request // a copy: the second run differs
 	r.Relaxed, t.relaxed = relaxed, relaxed
 	defer whenInterrupted(ctx, e, t)()
-	err := m.Benchmark(ctx, hemera.Identity{}, r, t.update)
+	err := m.Benchmark.Benchmark(ctx, hemera.Identity{}, r, t.update)
 	if ctx.Err() == nil || r.Keep {
 		return err
 	}
 	// The command's context has ended; the clean-up needs one that has not.
 	clean, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanWait)
 	defer cancel()
-	if cleanErr := m.CleanBenchmark(clean, hemera.Identity{}, r.Prefix); cleanErr != nil && !errors.Is(cleanErr, errs.NotFound) {
+	if cleanErr := m.Benchmark.CleanBenchmark(clean, hemera.Identity{}, r.Prefix); cleanErr != nil && !errors.Is(cleanErr, errs.NotFound) {
 		return cleanErr
 	}
 	return errs.Wrap(ctx.Err(), "hemera.Benchmark", "")

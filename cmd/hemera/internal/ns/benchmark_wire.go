@@ -3,9 +3,9 @@ package ns
 import (
 	"context"
 
+	"hemera/client/admin"
 	"hemera/client/xrootd"
 	"hemera/cmd/hemera/internal/cli"
-	"hemera/doors/admin"
 	"hemera/measure/nsbench"
 	"hemera/words/hemera"
 )
@@ -40,7 +40,7 @@ func throughDoor(ctx context.Context, e *cli.Env, m *admin.Client, t *benchmarkT
 	shape.Depth = t.wire.depth
 	t.wire.locks = !t.wire.full && shape.Threads*shape.Subdirs*shape.Files <= locksMax
 	defer whenInterrupted(ctx, e, t)()
-	if v, err := m.View(ctx); err == nil { // without an admin's rights the figures stand alone
+	if v, err := m.Cluster.View(ctx); err == nil { // without an admin's rights the figures stand alone
 		t.setup = *nsbench.Setup(v)
 	}
 	nodes := xrootd.New(xrootd.Options{App: "ns-benchmark", Sessions: min(shape.Threads, nodeSessionsMax), PoolMax: 1024 * nodeSessionsMax})

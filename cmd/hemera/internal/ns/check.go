@@ -9,9 +9,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"hemera/client/admin"
 	"hemera/cmd/hemera/internal/cli"
 	"hemera/cmd/hemera/internal/output"
-	"hemera/doors/admin"
 	"hemera/namespace"
 	"hemera/process/statedir"
 	"hemera/words/errs"
@@ -41,7 +41,7 @@ The exit status is 0 when everything agrees and 1 when something does not or the
 			}
 			return e.Ask(c, func(ctx context.Context, m *admin.Client) error {
 				return checking(e, func(progress func(hemera.NamespaceCheck)) (hemera.NamespaceCheck, error) {
-					return m.CheckNamespace(ctx, func(c hemera.NamespaceCheck) error { progress(c); return nil })
+					return m.Maint.CheckNamespace(ctx, func(c hemera.NamespaceCheck) error { progress(c); return nil })
 				})
 			})
 		},

@@ -13,9 +13,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"hemera/client/admin"
 	"hemera/cmd/hemera/internal/cli"
 	"hemera/cmd/hemera/internal/output"
-	"hemera/doors/admin"
 	"hemera/process/backup"
 	"hemera/words/errs"
 	"hemera/words/hemera"
@@ -106,7 +106,7 @@ func rebuild(c *cobra.Command, e *cli.Env, o rebuildOptions) error {
 		last.Store(&hemera.RebuildReport{}) // the line may be drawn before the first report
 		stop := e.Follow(func() string { return rebuildLine(*last.Load()) })
 		findings := e.Stream(findingLine)
-		report, err := m.Rebuild(ctx, o.RebuildOptions, func(r hemera.RebuildReport) error {
+		report, err := m.Rebuild.Rebuild(ctx, o.RebuildOptions, func(r hemera.RebuildReport) error {
 			last.Store(&r)
 			return addFindings(e, findings, r.Findings, o.list)
 		})
@@ -332,7 +332,7 @@ A script gives its consent with --yes.`,
 				if !ok {
 					return err
 				}
-				if err := m.FinishRebuild(ctx); err != nil {
+				if err := m.Rebuild.FinishRebuild(ctx); err != nil {
 					return err
 				}
 				e.Say("the rebuild is finished: clients may write; run hemera ns backup now")
@@ -365,7 +365,7 @@ loses it; files of tapes that are scanned later come back by hemera tape undelet
 			return e.Ask(c, func(ctx context.Context, m *admin.Client) error {
 				stake := []string{"every piece that no file has will be removed by audits, also of files and contents that only it has; hemera fsck report --error newer -l lists them"}
 				if o.Unmerged {
-					report, err := m.Rebuild(ctx, hemera.RebuildOptions{DryRun: true, Merge: true}, func(hemera.RebuildReport) error { return nil })
+					report, err := m.Rebuild.Rebuild(ctx, hemera.RebuildOptions{DryRun: true, Merge: true}, func(hemera.RebuildReport) error { return nil })
 					if err != nil {
 						return err
 					}
@@ -376,7 +376,7 @@ loses it; files of tapes that are scanned later come back by hemera tape undelet
 				if !ok {
 					return err
 				}
-				if err := m.ForgetLost(ctx, o); err != nil {
+				if err := m.Rebuild.ForgetLost(ctx, o); err != nil {
 					return err
 				}
 				e.Say("what no file has is an orphan now; hemera fsck repair removes what is old enough")

@@ -6,9 +6,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"hemera/client/admin"
 	"hemera/cmd/hemera/internal/cli"
 	"hemera/cmd/hemera/internal/output"
-	"hemera/doors/admin"
 	"hemera/words/hemera"
 )
 
@@ -24,11 +24,11 @@ the 99th and 99.9th percentile and the maximum, in milliseconds, without the net
   hemera ns stat -m | grep cmd=Stat`,
 		RunE: func(c *cobra.Command, _ []string) error {
 			return e.Ask(c, func(ctx context.Context, m *admin.Client) error {
-				n, err := m.NamespaceStats(ctx)
+				n, err := m.Observe.NamespaceStats(ctx)
 				if err != nil {
 					return err
 				}
-				ops, err := m.Operations(ctx)
+				ops, err := m.Observe.Operations(ctx)
 				if err != nil {
 					return err
 				}

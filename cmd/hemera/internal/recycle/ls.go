@@ -6,10 +6,10 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"hemera/client/admin"
 	"hemera/cmd/hemera/internal/cli"
 	"hemera/cmd/hemera/internal/complete"
 	"hemera/cmd/hemera/internal/output"
-	"hemera/doors/admin"
 	"hemera/words/hemera"
 )
 
@@ -62,7 +62,7 @@ func ls(ctx context.Context, e *cli.Env, m *admin.Client, q hemera.RecycleQuery,
 	})
 	none := true // so far
 	// The server finds out who asks; the identity is not sent.
-	err := m.ListRecycled(ctx, hemera.Identity{}, q, func(r hemera.Recycled) error {
+	err := m.Recycle.ListRecycled(ctx, hemera.Identity{}, q, func(r hemera.Recycled) error {
 		if none && !e.ForPrograms() { // with the first entry: an empty list has no header
 			fmt.Fprintf(e.Out, "%-19s  %-8s  %11s  %-13s  %s\n", "removed", "owner", "size", "id", "path")
 		}

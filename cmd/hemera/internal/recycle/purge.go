@@ -8,9 +8,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"hemera/client/admin"
 	"hemera/cmd/hemera/internal/cli"
 	"hemera/cmd/hemera/internal/output"
-	"hemera/doors/admin"
 	"hemera/rules/recycle"
 	"hemera/words/errs"
 	"hemera/words/hemera"
@@ -127,7 +127,7 @@ func (d *doomed) add(ctx context.Context, e *cli.Env, m *admin.Client, arg strin
 
 // list adds the entries of a query, only the one with the id if there is one, and without -r only those at the path.
 func (d *doomed) list(ctx context.Context, m *admin.Client, q hemera.RecycleQuery, id hemera.FileID, path string) error {
-	return m.ListRecycled(ctx, hemera.Identity{}, q, func(r hemera.Recycled) error {
+	return m.Recycle.ListRecycled(ctx, hemera.Identity{}, q, func(r hemera.Recycled) error {
 		switch {
 		case id != 0 && r.Entry.ID != id, path != "" && path != r.Path && !d.recursive, !d.before.IsZero() && r.Removed.After(d.before), d.ids[r.Entry.ID]:
 			return nil
@@ -144,7 +144,7 @@ func (d *doomed) purge(ctx context.Context, e *cli.Env, m *admin.Client) error {
 	done := int64(0)
 	for id := range d.ids {
 		// In no order: the map has none, and a purge needs none.
-		err := m.Purge(ctx, hemera.Identity{}, id)
+		err := m.Recycle.Purge(ctx, hemera.Identity{}, id)
 		if errors.Is(err, errs.NotFound) {
 			continue
 		}

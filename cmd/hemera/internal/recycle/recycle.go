@@ -13,8 +13,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"hemera/client/admin"
 	"hemera/cmd/hemera/internal/cli"
-	"hemera/doors/admin"
 	"hemera/words/errs"
 	"hemera/words/hemera"
 )
@@ -71,7 +71,7 @@ func parse(e *cli.Env, arg string) (w wanted, err error) {
 func newest(ctx context.Context, m *admin.Client, path string, below bool) (map[string]hemera.Recycled, error) {
 	found := map[string]hemera.Recycled{}
 	at := hemera.PlainPath(path)
-	err := m.ListRecycled(ctx, hemera.Identity{}, hemera.RecycleQuery{All: true, Below: at}, func(r hemera.Recycled) error {
+	err := m.Recycle.ListRecycled(ctx, hemera.Identity{}, hemera.RecycleQuery{All: true, Below: at}, func(r hemera.Recycled) error {
 		// A path that ends in a slash is of a directory.
 		if r.Path == at && hemera.OfDirectory(path) && !r.Entry.IsDir() {
 			return nil

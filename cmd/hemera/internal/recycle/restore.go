@@ -9,10 +9,10 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"hemera/client/admin"
 	"hemera/cmd/hemera/internal/cli"
 	"hemera/cmd/hemera/internal/complete"
 	"hemera/cmd/hemera/internal/output"
-	"hemera/doors/admin"
 	"hemera/words/errs"
 	"hemera/words/hemera"
 )
@@ -84,7 +84,7 @@ func restore(ctx context.Context, e *cli.Env, m *admin.Client, arg string, o res
 		w.id = found[w.path].Entry.ID
 	}
 	// The manager knows where it was, and answers where it is now.
-	path, err := m.Restore(ctx, hemera.Identity{}, hemera.RestoreRequest{ID: w.id, To: o.to, Parents: o.parents})
+	path, err := m.Recycle.Restore(ctx, hemera.Identity{}, hemera.RestoreRequest{ID: w.id, To: o.to, Parents: o.parents})
 	if err != nil {
 		return err
 	}
@@ -105,7 +105,7 @@ func restoreTree(ctx context.Context, e *cli.Env, m *admin.Client, top string, f
 		if to != "" {
 			r.To = to + strings.TrimPrefix(path, top)
 		}
-		_, err := m.Restore(ctx, hemera.Identity{}, r)
+		_, err := m.Recycle.Restore(ctx, hemera.Identity{}, r)
 		switch {
 		case err == nil:
 			done++

@@ -5,9 +5,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"hemera/client/admin"
 	"hemera/cmd/hemera/internal/cli"
 	"hemera/cmd/hemera/internal/output"
-	"hemera/doors/admin"
 	"hemera/words/hemera"
 )
 
@@ -32,7 +32,7 @@ For admins: works on the manager's machine, as root or as the user the manager r
 		RunE: func(c *cobra.Command, _ []string) error {
 			return e.Ask(c, func(ctx context.Context, m *admin.Client) error {
 				// Users are refused by the manager: sums would show what others remove.
-				bins, err := m.ListBins(ctx, hemera.Identity{})
+				bins, err := m.Recycle.ListBins(ctx, hemera.Identity{})
 				if err != nil {
 					return err
 				}

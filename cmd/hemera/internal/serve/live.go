@@ -9,9 +9,9 @@ import (
 	"strings"
 	"syscall"
 
-	"hemera/doors/admin"
 	"hemera/process/config"
 	"hemera/process/daemon"
+	"hemera/words/adminapi"
 	"hemera/words/errs"
 )
 
@@ -39,21 +39,21 @@ func nodeLive(c config.Config) daemon.NodeLive {
 }
 
 // settings lists the settings in force. Secrets are masked.
-func (v *live) settings() (out []admin.Setting) {
+func (v *live) settings() (out []adminapi.Setting) {
 	for _, s := range v.running.Values() {
-		out = append(out, admin.Setting{Key: s.Key, Value: s.Value, Source: s.Source})
+		out = append(out, adminapi.Setting{Key: s.Key, Value: s.Value, Source: s.Source})
 	}
 	return out
 }
 
 // configure implements Configure of [admin.Services].
-func (v *live) configure(ctx context.Context, r admin.ConfigChange) (out admin.ConfigResult, err error) {
+func (v *live) configure(ctx context.Context, r adminapi.ConfigChange) (out adminapi.ConfigResult, err error) {
 	changes, err := v.running.Change(ctx, r.Set, r.Unset, func(now config.Config, changes []config.Changed) {
 		v.level.Set(now.Log.Level)
 		v.apply(now, changes)
 	})
 	for _, c := range changes {
-		out.Changes = append(out.Changes, admin.SettingChange(c))
+		out.Changes = append(out.Changes, adminapi.SettingChange(c))
 		text := "a setting changed"
 		if c.Restart {
 			text = "a setting changed that needs a restart"
@@ -101,7 +101,7 @@ func (v *live) followHangups(ctx context.Context) (end func()) {
 				return
 			case <-hangups:
 			}
-			out, err := v.configure(ctx, admin.ConfigChange{})
+			out, err := v.configure(ctx, adminapi.ConfigChange{})
 			if err != nil {
 				v.log.Error("the settings were not read again: those before stay in force", "error", err, "remedy", errs.RemedyOf(err))
 				continue

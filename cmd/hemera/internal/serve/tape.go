@@ -13,8 +13,8 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"hemera/client/admin"
 	"hemera/cmd/hemera/internal/cli"
-	"hemera/doors/admin"
 	"hemera/process/config"
 	"hemera/process/daemon"
 	"hemera/tape/device/emulated"
@@ -146,7 +146,7 @@ func serveTape(e *cli.Env, c *cobra.Command) error {
 // admit has the manager at --url admit a node as a tape server, as `hemera tape server add` does.
 func admit(e *cli.Env, c *cobra.Command, node hemera.NodeID) error {
 	return e.Ask(c, func(ctx context.Context, m *admin.Client) error {
-		return m.ChangeTape(ctx, "", hemera.TapeChange{Object: string(tapeconfig.KindServer), Verb: "add", Name: node.String()})
+		return m.Tape.ChangeTape(ctx, "", hemera.TapeChange{Object: string(tapeconfig.KindServer), Verb: "add", Name: node.String()})
 	})
 }
 
@@ -191,7 +191,7 @@ func tapeOptions(e *cli.Env, l *config.Loaded, ask func(context.Context) (string
 func askToken(e *cli.Env, c *cobra.Command) (string, error) {
 	var token string
 	err := e.Ask(c, func(ctx context.Context, m *admin.Client) error {
-		made, err := m.CreateToken(ctx, hemera.TokenRequest{Uses: 1, Lifetime: tokenLifetime})
+		made, err := m.Trust.CreateToken(ctx, hemera.TokenRequest{Uses: 1, Lifetime: tokenLifetime})
 		token = made
 		return err
 	})

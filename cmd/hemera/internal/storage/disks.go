@@ -5,6 +5,7 @@ import (
 	"syscall"
 	"time"
 
+	"hemera/client/admin"
 	"hemera/cluster"
 	"hemera/cmd/hemera/internal/cli"
 	"hemera/cmd/hemera/internal/output"
@@ -16,6 +17,14 @@ import (
 type diskSource interface {
 	View(context.Context) (*hemera.View, error)
 	Jobs(context.Context) ([]hemera.JobStatus, error)
+}
+
+// disksOf are those of a manager.
+func disksOf(m *admin.Client) diskSource {
+	return struct {
+		admin.Cluster
+		admin.Maint
+	}{m.Cluster, m.Maint}
 }
 
 // viewAndJobs asks for the cluster and for what works on its disks, one after the other, so a job may be newer than the view.

@@ -6,9 +6,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"hemera/client/admin"
 	"hemera/cmd/hemera/internal/cli"
 	"hemera/cmd/hemera/internal/complete"
-	"hemera/doors/admin"
 	"hemera/words/errs"
 	"hemera/words/hemera"
 )
@@ -33,7 +33,7 @@ folders as they are). A node that is offline takes the disk when it is back.`,
 				if err != nil {
 					return err
 				}
-				if err := m.AddDisk(ctx, n.ID, hemera.AttachDisk{Path: args[1], Space: space, Folder: folder}); err != nil {
+				if err := m.Cluster.AddDisk(ctx, n.ID, hemera.AttachDisk{Path: args[1], Space: space, Folder: folder}); err != nil {
 					return err
 				}
 				return awaitDisk(ctx, e, m, n, args[1])
@@ -62,7 +62,7 @@ func awaitDisk(ctx context.Context, e *cli.Env, m *admin.Client, n hemera.NodeIn
 	tick := time.NewTicker(attachPoll)
 	defer tick.Stop()
 	for end := time.Now().Add(attachTime); ; {
-		v, err := m.View(ctx)
+		v, err := m.Cluster.View(ctx)
 		if err != nil {
 			return err
 		}

@@ -7,10 +7,10 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"hemera/client/admin"
 	"hemera/cmd/hemera/internal/cli"
 	"hemera/cmd/hemera/internal/complete"
 	"hemera/cmd/hemera/internal/output"
-	"hemera/doors/admin"
 	"hemera/words/errs"
 	"hemera/words/hemera"
 )
@@ -67,7 +67,7 @@ func listDiskFiles(ctx context.Context, e *cli.Env, m *admin.Client, o diskFiles
 	// shown counts what was printed: with --last a page may print nothing.
 	shown, after := uint64(0), o.after
 	for {
-		page, err := m.DiskFiles(ctx, o.disk, after, filesPage)
+		page, err := m.Maint.DiskFiles(ctx, o.disk, after, filesPage)
 		if err != nil {
 			return err
 		}

@@ -8,10 +8,10 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"hemera/client/admin"
 	"hemera/cmd/hemera/internal/cli"
 	"hemera/cmd/hemera/internal/complete"
 	"hemera/cmd/hemera/internal/output"
-	"hemera/doors/admin"
 	"hemera/rules/condition"
 	"hemera/words/errs"
 	"hemera/words/hemera"
@@ -34,19 +34,19 @@ node's host or host:port, a space or a group.`,
   hemera fs ls -m | grep stat.health=failing`,
 		RunE: func(c *cobra.Command, args []string) error {
 			return e.Ask(c, func(ctx context.Context, m *admin.Client) error {
-				disks, err := loadDisks(ctx, m)
+				disks, err := loadDisks(ctx, disksOf(m))
 				if err == nil {
 					// Before the flags: a word that names no disk is an error, whatever the flag.
 					disks, err = matching(disks, args)
 				}
 				// Words select disks, and these rows are not of disks.
 				if err == nil && drain && len(args) == 0 {
-					disks, err = withJobs(ctx, m, disks)
+					disks, err = withJobs(ctx, disksOf(m), disks)
 				}
 				if err != nil {
 					return err
 				}
-				v, err := m.View(ctx)
+				v, err := m.Cluster.View(ctx)
 				if err != nil {
 					return err
 				}
@@ -62,7 +62,7 @@ node's host or host:port, a space or a group.`,
 					})
 				case failed:
 					none, columns = "nothing is wrong with any disk", fsErrorColumns
-					s, err := m.Status(ctx)
+					s, err := m.Status.Status(ctx)
 					if err != nil {
 						return err
 					}

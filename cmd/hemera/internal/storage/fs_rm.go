@@ -7,10 +7,10 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"hemera/client/admin"
 	"hemera/cmd/hemera/internal/cli"
 	"hemera/cmd/hemera/internal/complete"
 	"hemera/cmd/hemera/internal/output"
-	"hemera/doors/admin"
 	"hemera/words/hemera"
 )
 
@@ -51,7 +51,7 @@ func removeDisk(ctx context.Context, e *cli.Env, m *admin.Client, id hemera.Disk
 	// The zero value removes a disk only if nothing is on it.
 	r := hemera.Removal{Force: force}
 	if force || k.Dry {
-		sum, err := m.Impact(ctx, []hemera.DiskID{id})
+		sum, err := m.Status.Impact(ctx, []hemera.DiskID{id})
 		if err != nil {
 			return err
 		}
@@ -64,7 +64,7 @@ func removeDisk(ctx context.Context, e *cli.Env, m *admin.Client, id hemera.Disk
 		// A partial count may have missed lost files, so it needs the same consent.
 		r.Lose = sum.Lost+sum.Unreadable > 0 || sum.Partial || sum.Unsure
 	}
-	if err := m.RemoveDisk(ctx, id, r); err != nil {
+	if err := m.Cluster.RemoveDisk(ctx, id, r); err != nil {
 		return err
 	}
 	e.Say("disk %d is forgotten", id)

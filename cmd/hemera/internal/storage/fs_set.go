@@ -6,9 +6,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"hemera/client/admin"
 	"hemera/cmd/hemera/internal/cli"
 	"hemera/cmd/hemera/internal/complete"
-	"hemera/doors/admin"
 	"hemera/words/errs"
 	"hemera/words/hemera"
 )
@@ -45,7 +45,7 @@ A configstatus may be given without its key.`,
 				return err
 			}
 			return e.Ask(c, func(ctx context.Context, m *admin.Client) error {
-				if err := m.SetDisk(ctx, id, key, value); err != nil {
+				if err := m.Cluster.SetDisk(ctx, id, key, value); err != nil {
 					return err
 				}
 				e.Say("disk %d: %s=%s", id, key, value)

@@ -7,10 +7,10 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"hemera/client/admin"
 	"hemera/cmd/hemera/internal/cli"
 	"hemera/cmd/hemera/internal/complete"
 	"hemera/cmd/hemera/internal/output"
-	"hemera/doors/admin"
 	"hemera/words/errs"
 	"hemera/words/hemera"
 )
@@ -31,9 +31,9 @@ func fsStatusCommand(e *cli.Env) *cobra.Command {
 			}
 			return e.Ask(c, func(ctx context.Context, m *admin.Client) error {
 				if watch {
-					return watchDisk(ctx, e, m, id)
+					return watchDisk(ctx, e, disksOf(m), id)
 				}
-				r, job, err := loadDisk(ctx, m, id)
+				r, job, err := loadDisk(ctx, disksOf(m), id)
 				if err != nil {
 					return err
 				}

@@ -8,9 +8,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"hemera/client/admin"
 	"hemera/cmd/hemera/internal/cli"
 	"hemera/cmd/hemera/internal/output"
-	"hemera/doors/admin"
 	"hemera/rules/wire"
 	"hemera/words/errs"
 	"hemera/words/hemera"
@@ -29,7 +29,7 @@ after it, this runs one until Ctrl-C; the first start needs a join token.`
 // Invalid.
 // An id goes before an address. It makes one request.
 func FindNode(ctx context.Context, m *admin.Client, name string) (hemera.NodeInfo, error) {
-	v, err := m.View(ctx)
+	v, err := m.Cluster.View(ctx)
 	if err != nil {
 		return hemera.NodeInfo{}, err
 	}

@@ -5,9 +5,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"hemera/client/admin"
 	"hemera/cmd/hemera/internal/cli"
 	"hemera/cmd/hemera/internal/complete"
-	"hemera/doors/admin"
 )
 
 // nodeAdmitCommand makes `hemera node admit`, for clusters with auth.admission=admin.
@@ -26,7 +26,7 @@ disks are not used. node ls shows the nodes that wait and their addresses; node 
 				if err != nil {
 					return err
 				}
-				if err := m.AdmitNode(ctx, n.ID); err != nil {
+				if err := m.Trust.AdmitNode(ctx, n.ID); err != nil {
 					return err
 				}
 				e.Say("node %d at %s is admitted", n.ID, n.Addr)

@@ -6,10 +6,10 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"hemera/client/admin"
 	"hemera/cmd/hemera/internal/cli"
 	"hemera/cmd/hemera/internal/complete"
 	"hemera/cmd/hemera/internal/output"
-	"hemera/doors/admin"
 	"hemera/words/errs"
 	"hemera/words/hemera"
 )
@@ -66,7 +66,7 @@ func setDisksOf(ctx context.Context, e *cli.Env, m *admin.Client, node string, c
 	if err != nil {
 		return err
 	}
-	v, err := m.View(ctx)
+	v, err := m.Cluster.View(ctx)
 	if err != nil {
 		return err
 	}
@@ -78,7 +78,7 @@ func setDisksOf(ctx context.Context, e *cli.Env, m *admin.Client, node string, c
 		case d.Config == change.to || change.to == hemera.ConfigDrain && d.Config == hemera.ConfigEmpty:
 			already++
 		case slices.Contains(change.from, d.Config):
-			if err := m.SetDisk(ctx, d.ID, "configstatus", string(change.to)); err != nil {
+			if err := m.Cluster.SetDisk(ctx, d.ID, "configstatus", string(change.to)); err != nil {
 				return err
 			}
 			disks++

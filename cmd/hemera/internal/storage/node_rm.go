@@ -7,9 +7,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"hemera/client/admin"
 	"hemera/cmd/hemera/internal/cli"
 	"hemera/cmd/hemera/internal/complete"
-	"hemera/doors/admin"
 	"hemera/words/hemera"
 )
 
@@ -40,9 +40,9 @@ are lost. The command first prints what will be lost, and asks. A script gives i
 					return err
 				}
 				// The two requests differ in what happens to the node's disks.
-				end := m.RemoveNode
+				end := m.Cluster.RemoveNode
 				if now {
-					end = m.ExpelNode
+					end = m.Trust.ExpelNode
 				}
 				if err := end(ctx, n.ID); err != nil {
 					return err
@@ -61,7 +61,7 @@ are lost. The command first prints what will be lost, and asks. A script gives i
 // is not given, it asks nothing: the manager refuses.
 // With --dry-run it also prints what a removal would mean, and returns false.
 func agreeNode(ctx context.Context, e *cli.Env, m *admin.Client, k cli.Consent, n hemera.NodeInfo, now bool) (bool, error) {
-	v, err := m.View(ctx)
+	v, err := m.Cluster.View(ctx)
 	if err != nil {
 		return false, err
 	}
@@ -85,7 +85,7 @@ func agreeNode(ctx context.Context, e *cli.Env, m *admin.Client, k cli.Consent, 
 	if len(its) > 0 && now {
 		// All disks in one question: a file with two pieces on this node is lost, though each disk alone would not
 		// lose it.
-		sum, err := m.Impact(ctx, slices.Clone(its))
+		sum, err := m.Status.Impact(ctx, slices.Clone(its))
 		if err != nil {
 			return false, err
 		}

@@ -6,9 +6,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"hemera/client/admin"
 	"hemera/cmd/hemera/internal/cli"
 	"hemera/cmd/hemera/internal/complete"
-	"hemera/doors/admin"
 	"hemera/words/errs"
 	"hemera/words/hemera"
 )
@@ -46,14 +46,14 @@ func nodeSetCommand(e *cli.Env) *cobra.Command {
 				if err != nil {
 					return err
 				}
-				if err := m.SetNode(ctx, n.ID, key, value); err != nil {
+				if err := m.Cluster.SetNode(ctx, n.ID, key, value); err != nil {
 					return err
 				}
 				e.Say("node %s: %s=%s", n.Addr, key, value)
 				if key != "zone" {
 					return nil
 				}
-				v, err := m.View(ctx)
+				v, err := m.Cluster.View(ctx)
 				if err != nil {
 					return err
 				}

@@ -5,9 +5,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"hemera/client/admin"
 	"hemera/cmd/hemera/internal/cli"
 	"hemera/cmd/hemera/internal/complete"
-	"hemera/doors/admin"
 )
 
 // nodeStatusCommand makes `hemera node status`: the record of node ls, one key on each line.
@@ -24,7 +24,7 @@ func nodeStatusCommand(e *cli.Env) *cobra.Command {
 				if err != nil {
 					return err
 				}
-				v, jobs, err := viewAndJobs(ctx, m)
+				v, jobs, err := viewAndJobs(ctx, disksOf(m))
 				if err != nil {
 					return err
 				}

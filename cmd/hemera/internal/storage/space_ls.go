@@ -5,9 +5,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"hemera/client/admin"
 	"hemera/cmd/hemera/internal/cli"
 	"hemera/cmd/hemera/internal/output"
-	"hemera/doors/admin"
 )
 
 // spaceLsCommand makes `hemera space ls`.
@@ -21,7 +21,7 @@ moved to balance the disks.`,
   hemera space ls -m | grep name=default`,
 		RunE: func(c *cobra.Command, _ []string) error {
 			return e.Ask(c, func(ctx context.Context, m *admin.Client) error {
-				v, jobs, err := viewAndJobs(ctx, m)
+				v, jobs, err := viewAndJobs(ctx, disksOf(m))
 				if err != nil {
 					return err
 				}

@@ -6,9 +6,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"hemera/client/admin"
 	"hemera/cmd/hemera/internal/cli"
 	"hemera/cmd/hemera/internal/complete"
-	"hemera/doors/admin"
 	"hemera/words/errs"
 	"hemera/words/hemera"
 )
@@ -26,7 +26,7 @@ second for a million files. The space "default" always stays.`,
 		ValidArgsFunction: complete.Spaces(e),
 		RunE: func(c *cobra.Command, args []string) error {
 			return e.Ask(c, func(ctx context.Context, m *admin.Client) error {
-				spaces, err := m.Spaces(ctx)
+				spaces, err := m.Cluster.Spaces(ctx)
 				if err != nil {
 					return err
 				}
@@ -38,7 +38,7 @@ second for a million files. The space "default" always stays.`,
 				if ok, err := e.Agree(ctx, k, "hemera.SpaceRm", stake); !ok {
 					return err
 				}
-				if err := m.RemoveSpace(ctx, args[0]); err != nil {
+				if err := m.Cluster.RemoveSpace(ctx, args[0]); err != nil {
 					return err
 				}
 				e.Say("space %s is forgotten", args[0])

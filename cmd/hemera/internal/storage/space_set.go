@@ -7,10 +7,10 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"hemera/client/admin"
 	"hemera/cmd/hemera/internal/cli"
 	"hemera/cmd/hemera/internal/complete"
 	"hemera/cmd/hemera/internal/output"
-	"hemera/doors/admin"
 	"hemera/rules/condition"
 	"hemera/words/errs"
 )
@@ -64,7 +64,7 @@ that exist already stay as they are.`,
 				return cli.Usage(errs.New(errs.Invalid, "hemera.ReadProperty", args[1], "want key=value"))
 			}
 			return e.Ask(c, func(ctx context.Context, m *admin.Client) error {
-				if err := m.SetSpace(ctx, args[0], key, value); err != nil {
+				if err := m.Cluster.SetSpace(ctx, args[0], key, value); err != nil {
 					return err
 				}
 				e.Say("space %s: %s=%s", args[0], key, value)
@@ -77,7 +77,7 @@ that exist already stay as they are.`,
 // warnOfSpace prints a warning if a space asks for more pieces than it has disks: new files then have fewer. Else it says
 // whether the loss of a node or zone would lose files. It is only a warning: disks may be added after the policy.
 func warnOfSpace(ctx context.Context, e *cli.Env, m *admin.Client, name string) error {
-	v, err := m.View(ctx)
+	v, err := m.Cluster.View(ctx)
 	if err != nil {
 		return err
 	}
@@ -94,7 +94,7 @@ func warnOfSpace(ctx context.Context, e *cli.Env, m *admin.Client, name string) 
 			name, s.Policy.Layout.Pieces, output.Count(int64(disks), "disk"), name, condition.Smaller(s.Policy.Layout, disks))
 		return nil
 	}
-	status, err := m.Status(ctx)
+	status, err := m.Status.Status(ctx)
 	if err != nil {
 		return err
 	}

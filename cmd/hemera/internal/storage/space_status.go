@@ -5,9 +5,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"hemera/client/admin"
 	"hemera/cmd/hemera/internal/cli"
 	"hemera/cmd/hemera/internal/complete"
-	"hemera/doors/admin"
 	"hemera/words/errs"
 )
 
@@ -21,7 +21,7 @@ func spaceStatusCommand(e *cli.Env) *cobra.Command {
   hemera space status default -j | jq .result[0].cfg`,
 		RunE: func(c *cobra.Command, args []string) error {
 			return e.Ask(c, func(ctx context.Context, m *admin.Client) error {
-				v, jobs, err := viewAndJobs(ctx, m)
+				v, jobs, err := viewAndJobs(ctx, disksOf(m))
 				if err != nil {
 					return err
 				}

@@ -9,10 +9,10 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"hemera/client/admin"
 	"hemera/cmd/hemera/internal/cli"
 	"hemera/cmd/hemera/internal/complete"
 	"hemera/cmd/hemera/internal/output"
-	"hemera/doors/admin"
 	"hemera/platform/pki"
 	"hemera/words/errs"
 	"hemera/words/hemera"
@@ -54,7 +54,7 @@ standard input, a file or its environment: everybody on a machine can read the a
 					}
 					r.From = append(r.From, from...)
 				}
-				t, err := m.CreateToken(ctx, r)
+				t, err := m.Trust.CreateToken(ctx, r)
 				if err != nil {
 					return err
 				}
@@ -124,7 +124,7 @@ where, and which nodes it has admitted.`,
 		Example: `  hemera token ls`,
 		RunE: func(c *cobra.Command, _ []string) error {
 			return e.Ask(c, func(ctx context.Context, m *admin.Client) error {
-				list, err := m.Tokens(ctx)
+				list, err := m.Trust.Tokens(ctx)
 				if err != nil {
 					return err
 				}
@@ -167,7 +167,7 @@ the trust in one.`,
 		ValidArgsFunction: complete.Tokens(e),
 		RunE: func(c *cobra.Command, args []string) error {
 			return e.Ask(c, func(ctx context.Context, m *admin.Client) error {
-				if err := m.RemoveToken(ctx, args[0]); err != nil {
+				if err := m.Trust.RemoveToken(ctx, args[0]); err != nil {
 					return err
 				}
 				e.Say("token %s is revoked", args[0])

@@ -7,9 +7,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"hemera/client/admin"
 	"hemera/cmd/hemera/internal/cli"
 	"hemera/cmd/hemera/internal/output"
-	"hemera/doors/admin"
 	"hemera/words/hemera"
 )
 
@@ -20,7 +20,7 @@ import (
 func driveCommand(e *cli.Env) *cobra.Command {
 	drives := listing{noun: "drive", keys: []string{"driveName"}, columns: fixed(driveColumns()), page: true,
 		load: func(ctx context.Context, m *admin.Client) ([]output.Record, error) {
-			p, err := m.TapePicture(ctx)
+			p, err := m.Tape.TapePicture(ctx)
 			return driveRecords(p, time.Now()), err
 		},
 		also: func(name string, s hemera.TapeSession) bool { return s.Drive == name }}
@@ -54,7 +54,7 @@ func driveListCommand(e *cli.Env) *cobra.Command {
   hemera tape drive ls -j`,
 		RunE: func(c *cobra.Command, _ []string) error {
 			return e.Ask(c, func(ctx context.Context, m *admin.Client) error {
-				p, err := m.TapePicture(ctx)
+				p, err := m.Tape.TapePicture(ctx)
 				if err != nil {
 					return err
 				}
@@ -172,7 +172,7 @@ when a probe succeeds; "up" does not force that.`,
 		RunE: func(c *cobra.Command, args []string) error {
 			return e.Ask(c, func(ctx context.Context, m *admin.Client) error {
 				// The manager asks for the reason where one is needed.
-				err := m.ChangeTape(ctx, "", hemera.TapeChange{Object: "drive", Verb: "set", Name: args[0], Values: map[string]string{"desired": state, "reason": reason}})
+				err := m.Tape.ChangeTape(ctx, "", hemera.TapeChange{Object: "drive", Verb: "set", Name: args[0], Values: map[string]string{"desired": state, "reason": reason}})
 				if err == nil {
 					e.Say("drive %s is wanted %s", args[0], state)
 				}
@@ -205,7 +205,7 @@ func completeFrom(e *cli.Env, names func(hemera.TapePicture) []string) cobra.Com
 			// A completion that cannot reach the manager offers nothing, and says
 			// nothing.
 			_ = e.Ask(c, func(ctx context.Context, m *admin.Client) error {
-				p, err := m.TapePicture(ctx)
+				p, err := m.Tape.TapePicture(ctx)
 				found = names(p)
 				return err
 			})

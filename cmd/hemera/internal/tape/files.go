@@ -10,10 +10,10 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"hemera/client/admin"
 	"hemera/cmd/hemera/internal/cli"
 	"hemera/cmd/hemera/internal/complete"
 	"hemera/cmd/hemera/internal/output"
-	"hemera/doors/admin"
 	"hemera/tape/tapeconfig"
 	"hemera/words/errs"
 	"hemera/words/hemera"
@@ -84,12 +84,12 @@ func (s *stages) send(ctx context.Context) error {
 	if len(s.next.Files) == 0 {
 		return nil
 	}
-	id, err := s.client.Stage(ctx, hemera.Identity{}, s.next)
+	id, err := s.client.Staging.Stage(ctx, hemera.Identity{}, s.next)
 	if err != nil {
 		return err
 	}
 	s.next.Files = s.next.Files[:0]
-	status, err := s.client.StageStatus(ctx, hemera.Identity{}, id)
+	status, err := s.client.Staging.StageStatus(ctx, hemera.Identity{}, id)
 	if err != nil {
 		return err
 	}
@@ -222,7 +222,7 @@ takes those, too). With the last one the disk copies go, once all tape copies ar
   hemera tape release -r /exp/run1
   hemera tape release --request d7b612a864d81aa9:1795490775 /exp/run1/data.root`,
 	}, func(ctx context.Context, m *admin.Client, path string) (did, error) {
-		each, err := m.Release(ctx, hemera.Identity{}, request, []string{path})
+		each, err := m.Staging.Release(ctx, hemera.Identity{}, request, []string{path})
 		if err == nil && len(each) == 1 {
 			err = each[0]
 		}
@@ -243,7 +243,7 @@ file that lacks a copy its class asks for. An empty file has no disk copies, and
   hemera tape evict -r /exp/run1
   hemera find /exp -f --name '*.raw' | hemera tape evict --from -`,
 	}, func(ctx context.Context, m *admin.Client, path string) (did, error) {
-		freed, err := m.Evict(ctx, hemera.Identity{}, path)
+		freed, err := m.Staging.Evict(ctx, hemera.Identity{}, path)
 		if freed == 0 {
 			return did{said: "nothing of it is on disks"}, err
 		}
@@ -263,7 +263,7 @@ An empty file is archived at once, and nothing of it is written to tape.`,
 		Example: `  hemera tape archive --class default /exp/old/data.root
   hemera tape archive -r /exp/old`,
 	}, func(ctx context.Context, m *admin.Client, path string) (did, error) {
-		copies, err := m.ArchiveNow(ctx, hemera.Identity{}, path, class)
+		copies, err := m.Staging.ArchiveNow(ctx, hemera.Identity{}, path, class)
 		switch copies {
 		case 0:
 			return did{said: "archived; it is empty, so nothing is written to tape"}, err

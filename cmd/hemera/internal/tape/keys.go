@@ -9,9 +9,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"hemera/client/admin"
 	"hemera/cmd/hemera/internal/cli"
 	"hemera/cmd/hemera/internal/output"
-	"hemera/doors/admin"
 	"hemera/process/statedir"
 	"hemera/words/errs"
 	"hemera/words/hemera"
@@ -52,7 +52,7 @@ tapes they are for, the tapes that were written with them, and why one cannot be
 
 // loadKeys reads all keys.
 func loadKeys(ctx context.Context, m *admin.Client) (records []output.Record, err error) {
-	rows, err := m.TapeKeyList(ctx)
+	rows, err := m.Tape.TapeKeyList(ctx)
 	for _, r := range rows {
 		records = append(records, keyRecord(r))
 	}
@@ -109,7 +109,7 @@ which other users of the machine could see, and in no log.`,
 				}
 			}
 			return e.Ask(c, func(ctx context.Context, m *admin.Client) error {
-				row, err := m.AddTapeKey(ctx, "", k, comment)
+				row, err := m.Tape.AddTapeKey(ctx, "", k, comment)
 				// Said each time: a key that is lost loses all files on its tapes.
 				if err == nil {
 					e.Say("key %s: fingerprint %s; back up the manager now (hemera ns backup), the only copy of the secret is on its disk", row.Name, row.Fingerprint)
@@ -162,7 +162,7 @@ Cartridges that are not in the catalogue any more, and were written with it, can
 				if err != nil || !agreed {
 					return err
 				}
-				err = m.ChangeTape(ctx, "", hemera.TapeChange{Object: "key", Verb: "remove", Name: args[0]})
+				err = m.Tape.ChangeTape(ctx, "", hemera.TapeChange{Object: "key", Verb: "remove", Name: args[0]})
 				if err == nil {
 					e.Say("key %s: done", args[0])
 				}

@@ -9,9 +9,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"hemera/client/admin"
 	"hemera/cmd/hemera/internal/cli"
 	"hemera/cmd/hemera/internal/output"
-	"hemera/doors/admin"
 	"hemera/words/errs"
 	"hemera/words/hemera"
 )
@@ -128,7 +128,7 @@ func libraryStateCommand(e *cli.Env, state string) *cobra.Command {
 				values = map[string]string{"isDisabled": "true", "disabledReason": reason}
 			}
 			return e.Ask(c, func(ctx context.Context, m *admin.Client) error {
-				err := m.ChangeTape(ctx, "", hemera.TapeChange{Object: "library", Verb: "set", Name: args[0], Values: values})
+				err := m.Tape.ChangeTape(ctx, "", hemera.TapeChange{Object: "library", Verb: "set", Name: args[0], Values: values})
 				if err == nil {
 					e.Say("library %s is wanted %s", args[0], state)
 				}
@@ -146,7 +146,7 @@ func libraryStateCommand(e *cli.Env, state string) *cobra.Command {
 // objects reads the objects of a kind, by name. The whole configuration is one answer:
 // it is small.
 func objects(ctx context.Context, m *admin.Client, k kind) (out []output.Record, err error) {
-	raw, err := m.TapeConfig(ctx)
+	raw, err := m.Tape.TapeConfig(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -203,7 +203,7 @@ func fields(raw []byte) (out output.Record, err error) {
 
 // addSums adds to pools what their tapes have.
 func addSums(ctx context.Context, m *admin.Client, records []output.Record) error {
-	p, err := m.TapePicture(ctx)
+	p, err := m.Tape.TapePicture(ctx)
 	if err != nil {
 		return err
 	}
@@ -237,7 +237,7 @@ func withSums(r output.Record, s *hemera.TapePool) output.Record {
 // addReported adds what tape servers report of libraries, also of those that
 // nobody has said anything about.
 func addReported(ctx context.Context, m *admin.Client, said []output.Record) (out []output.Record, err error) {
-	p, err := m.TapePicture(ctx)
+	p, err := m.Tape.TapePicture(ctx)
 	if err != nil {
 		return nil, err
 	}

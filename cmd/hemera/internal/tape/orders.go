@@ -5,8 +5,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"hemera/client/admin"
 	"hemera/cmd/hemera/internal/cli"
-	"hemera/doors/admin"
 	"hemera/words/hemera"
 )
 
@@ -39,7 +39,7 @@ func orderCommand(e *cli.Env, kind hemera.TapeOrderKind, use, short string, args
 				o.Subject = args[0]
 			}
 			return e.Ask(c, func(ctx context.Context, m *admin.Client) error {
-				text, err := m.OrderTape(ctx, "", o)
+				text, err := m.Tape.OrderTape(ctx, "", o)
 				// The manager says in words what it did, or would do.
 				if err == nil {
 					e.Say("%s", text)

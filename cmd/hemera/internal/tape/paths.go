@@ -11,9 +11,10 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"hemera/client/admin"
 	"hemera/cmd/hemera/internal/cli"
 	"hemera/cmd/hemera/internal/output"
-	"hemera/doors/admin"
+	"hemera/words/adminapi"
 	"hemera/words/errs"
 	"hemera/words/hemera"
 )
@@ -78,11 +79,11 @@ func (f *many) one(ctx context.Context, e *cli.Env, m *admin.Client, arg string,
 	if !f.recursive {
 		return visit(path)
 	}
-	top, err := m.Stat(ctx, hemera.Identity{}, path)
+	top, err := m.Names.Stat(ctx, hemera.Identity{}, path)
 	if err != nil || !top.IsDir() {
 		return visit(path) // its error is one of many, and comes with the others
 	}
-	_, err = m.Walk(ctx, admin.WalkRequest{Path: path, Kind: hemera.KindFile, Brief: true}, func(found admin.Found) error {
+	_, err = m.Names.Walk(ctx, adminapi.WalkRequest{Path: path, Kind: hemera.KindFile, Brief: true}, func(found adminapi.Found) error {
 		if found.Err != "" {
 			return errs.New(errs.IO, "hemera.List", found.Path, found.Err)
 		}

@@ -7,10 +7,10 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"hemera/client/admin"
 	"hemera/cmd/hemera/internal/cli"
 	"hemera/cmd/hemera/internal/complete"
 	"hemera/cmd/hemera/internal/output"
-	"hemera/doors/admin"
 	"hemera/words/hemera"
 )
 
@@ -29,7 +29,7 @@ keeps a queue from a drive. The keys of -j are those of "cta-admin sq".`,
   hemera tape queue ls -j`,
 		RunE: func(c *cobra.Command, _ []string) error {
 			return e.Ask(c, func(ctx context.Context, m *admin.Client) error {
-				p, err := m.TapePicture(ctx)
+				p, err := m.Tape.TapePicture(ctx)
 				if err != nil {
 					return err
 				}
@@ -39,7 +39,7 @@ keeps a queue from a drive. The keys of -j are those of "cta-admin sq".`,
 	}
 	queues := listing{noun: "queue", keys: []string{"vid", "tapepool"}, columns: fixed(queueColumns()), page: true,
 		load: func(ctx context.Context, m *admin.Client) ([]output.Record, error) {
-			p, err := m.TapePicture(ctx)
+			p, err := m.Tape.TapePicture(ctx)
 			return queueRecords(p, time.Now()), err
 		}}
 	return noun("queue", "Queues: what waits for a drive, and why", ls, showCommand(e, queues), whyOf(e, "queue"))
@@ -105,7 +105,7 @@ themselves, with the columns of "cta-admin fr ls".`,
 				q.Queue = args[0]
 			}
 			return e.Ask(c, func(ctx context.Context, m *admin.Client) error {
-				jobs, err := m.TapeJobList(ctx, q)
+				jobs, err := m.Tape.TapeJobList(ctx, q)
 				if err != nil {
 					return err
 				}
@@ -132,7 +132,7 @@ func requestShowCommand(e *cli.Env) *cobra.Command {
 		Example: "  hemera tape request show /exp/run1/data.root",
 		RunE: func(c *cobra.Command, args []string) error {
 			return e.Ask(c, func(ctx context.Context, m *admin.Client) error {
-				jobs, err := m.TapeJobList(ctx, hemera.TapeJobQuery{Path: args[0]})
+				jobs, err := m.Tape.TapeJobList(ctx, hemera.TapeJobQuery{Path: args[0]})
 				if err != nil {
 					return err
 				}
@@ -150,7 +150,7 @@ func requestShowCommand(e *cli.Env) *cobra.Command {
 					fmt.Fprintln(e.Out)
 				}
 				// The manager explains by the rules that decide.
-				why, err := m.ExplainTape(ctx, args[0])
+				why, err := m.Tape.ExplainTape(ctx, args[0])
 				for _, line := range why {
 					fmt.Fprintln(e.Out, e.Visible(line))
 				}

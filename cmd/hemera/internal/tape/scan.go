@@ -10,9 +10,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"hemera/client/admin"
 	"hemera/cmd/hemera/internal/cli"
 	"hemera/cmd/hemera/internal/output"
-	"hemera/doors/admin"
 	"hemera/words/errs"
 	"hemera/words/hemera"
 )
@@ -99,7 +99,7 @@ func runScan(ctx context.Context, e *cli.Env, m *admin.Client, f scanFlags) erro
 	shows := f.order.Subject == "" && !f.all
 	if !shows {
 		// The manager finds out who asks, and refuses what it cannot do before anything moves.
-		text, err := m.OrderTape(ctx, "", f.order)
+		text, err := m.Tape.OrderTape(ctx, "", f.order)
 		if err != nil {
 			return err
 		}
@@ -128,7 +128,7 @@ func runScan(ctx context.Context, e *cli.Env, m *admin.Client, f scanFlags) erro
 func awaitScans(ctx context.Context, m *admin.Client, vid string, enough func([]hemera.TapeScan) bool) ([]hemera.TapeScan, error) {
 	for {
 		// A manager that restarts has forgotten its scans, and is asked again by the person.
-		p, err := m.TapePicture(ctx)
+		p, err := m.Tape.TapePicture(ctx)
 		if err != nil {
 			return nil, err
 		}

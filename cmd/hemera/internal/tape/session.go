@@ -6,9 +6,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"hemera/client/admin"
 	"hemera/cmd/hemera/internal/cli"
 	"hemera/cmd/hemera/internal/output"
-	"hemera/doors/admin"
 	"hemera/words/errs"
 	"hemera/words/hemera"
 )
@@ -25,7 +25,7 @@ back-hitches are stops in the middle of a stream: each wears the tape and costs 
 		Example: "  hemera tape session ls",
 		RunE: func(c *cobra.Command, _ []string) error {
 			return e.Ask(c, func(ctx context.Context, m *admin.Client) error {
-				p, err := m.TapePicture(ctx)
+				p, err := m.Tape.TapePicture(ctx)
 				if err != nil {
 					return err
 				}
@@ -50,7 +50,7 @@ given, what waited in memory, and what the session had waited for until then.`,
 				return cli.Usage(errs.New(errs.Invalid, "hemera.TapeSession", args[0], "is no number of a session").WithRemedy("see hemera tape session ls"))
 			}
 			return e.Ask(c, func(ctx context.Context, m *admin.Client) error {
-				s, err := m.TapeSession(ctx, mount)
+				s, err := m.Tape.TapeSession(ctx, mount)
 				if err != nil {
 					return err
 				}

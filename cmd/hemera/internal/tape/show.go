@@ -8,9 +8,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"hemera/client/admin"
 	"hemera/cmd/hemera/internal/cli"
 	"hemera/cmd/hemera/internal/output"
-	"hemera/doors/admin"
 	"hemera/words/errs"
 	"hemera/words/hemera"
 )
@@ -130,11 +130,11 @@ const sessionsShown = 5
 // showMore prints what keeps an object waiting, its last sessions, and what needs a person.
 func showMore(ctx context.Context, e *cli.Env, m *admin.Client, l listing, name string) error {
 	// The manager explains by the rules that decide; nothing is worked out here.
-	why, err := m.ExplainTape(ctx, name)
+	why, err := m.Tape.ExplainTape(ctx, name)
 	if err != nil {
 		return err
 	}
-	p, err := m.TapePicture(ctx)
+	p, err := m.Tape.TapePicture(ctx)
 	if err != nil {
 		return err
 	}

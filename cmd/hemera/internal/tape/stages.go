@@ -5,9 +5,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"hemera/client/admin"
 	"hemera/cmd/hemera/internal/cli"
 	"hemera/cmd/hemera/internal/output"
-	"hemera/doors/admin"
 	"hemera/words/hemera"
 )
 
@@ -21,7 +21,7 @@ a user may have is in the operator's manual, "Limits".`,
 		Example: "  hemera tape stage ls\n  hemera tape stage ls --all        of all users, for admins",
 		RunE: func(c *cobra.Command, _ []string) error {
 			return e.Ask(c, func(ctx context.Context, m *admin.Client) error {
-				list, err := m.Stages(ctx, hemera.Identity{}, all)
+				list, err := m.Staging.Stages(ctx, hemera.Identity{}, all)
 				if err != nil {
 					return err
 				}
@@ -51,7 +51,7 @@ the requests of others, too.`,
 			return e.Ask(c, func(ctx context.Context, m *admin.Client) error {
 				var failed failures
 				for _, id := range args {
-					err := m.CancelStage(ctx, hemera.Identity{}, id, nil, true)
+					err := m.Staging.CancelStage(ctx, hemera.Identity{}, id, nil, true)
 					if err == nil {
 						e.Say("%s: dropped", id)
 					}

@@ -8,9 +8,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"hemera/client/admin"
 	"hemera/cmd/hemera/internal/cli"
 	"hemera/cmd/hemera/internal/output"
-	"hemera/doors/admin"
 	"hemera/words/hemera"
 )
 
@@ -28,7 +28,7 @@ down by themselves, servers that do not report, a namespace that went back. Noth
 		Example: "  hemera tape status",
 		RunE: func(c *cobra.Command, _ []string) error {
 			return e.Ask(c, func(ctx context.Context, m *admin.Client) error {
-				p, err := m.TapePicture(ctx)
+				p, err := m.Tape.TapePicture(ctx)
 				if err != nil {
 					return err
 				}
@@ -62,7 +62,7 @@ manager decides by it.`,
   hemera tape why tape-d1`,
 		RunE: func(c *cobra.Command, args []string) error {
 			return e.Ask(c, func(ctx context.Context, m *admin.Client) error {
-				lines, err := m.ExplainTape(ctx, args[0])
+				lines, err := m.Tape.ExplainTape(ctx, args[0])
 				if err != nil {
 					return err
 				}
@@ -109,7 +109,7 @@ the output is no terminal it is printed once.`,
 func top(ctx context.Context, e *cli.Env, m *admin.Client, every time.Duration) error {
 	for {
 		// A manager that restarts ends the command: it is typed again, or run by watch.
-		p, err := m.TapePicture(ctx)
+		p, err := m.Tape.TapePicture(ctx)
 		if err != nil {
 			return err
 		}

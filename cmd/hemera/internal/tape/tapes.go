@@ -6,9 +6,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"hemera/client/admin"
 	"hemera/cmd/hemera/internal/cli"
 	"hemera/cmd/hemera/internal/output"
-	"hemera/doors/admin"
 	"hemera/words/errs"
 	"hemera/words/hemera"
 )
@@ -44,11 +44,11 @@ to the tape, of files that were removed since too; files and data are what is in
 
 // loadTapes reads all tapes of the catalogue.
 func loadTapes(ctx context.Context, m *admin.Client) (records []output.Record, err error) {
-	all, err := m.Tapes(ctx)
+	all, err := m.Tape.Tapes(ctx)
 	if err != nil {
 		return nil, err
 	}
-	p, err := m.TapePicture(ctx)
+	p, err := m.Tape.TapePicture(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -129,7 +129,7 @@ also what was removed from the tree: it can be undeleted until the tape is recla
 				})
 				// Page by page: a tape has millions of files.
 				for after := uint64(0); ; {
-					files, err := m.TapeFiles(ctx, args[0], after, dead)
+					files, err := m.Tape.TapeFiles(ctx, args[0], after, dead)
 					if err != nil {
 						return err
 					}
@@ -189,7 +189,7 @@ func changeCommand(e *cli.Env, object, verb string) *cobra.Command {
 				values[key] = value
 			}
 			return e.Ask(c, func(ctx context.Context, m *admin.Client) error {
-				err := m.ChangeTape(ctx, "", hemera.TapeChange{Object: object, Verb: verb, Name: args[0], Values: values})
+				err := m.Tape.ChangeTape(ctx, "", hemera.TapeChange{Object: object, Verb: verb, Name: args[0], Values: values})
 				if err == nil {
 					e.Say("%s %s: done", object, args[0])
 				}

@@ -7,9 +7,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"hemera/client/admin"
 	"hemera/cmd/hemera/internal/cli"
 	"hemera/cmd/hemera/internal/output"
-	"hemera/doors/admin"
 	"hemera/words/hemera"
 )
 
@@ -80,7 +80,7 @@ func tasksCommand(e *cli.Env, order, short, none string, of func(t *hemera.Tape)
 
 // loadTasks reads the tasks of all tapes. Few tapes have one at a time, so the manager has no list of them.
 func loadTasks(ctx context.Context, m *admin.Client, of func(t *hemera.Tape) *hemera.TapeTask) (records []output.Record, err error) {
-	all, err := m.Tapes(ctx)
+	all, err := m.Tape.Tapes(ctx)
 	for i := range all {
 		if task := of(&all[i]); task != nil {
 			records = append(records, taskRecord(&all[i], task))

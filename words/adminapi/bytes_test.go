@@ -1,4 +1,4 @@
-package admin
+package adminapi
 
 import (
 	"reflect"
@@ -47,20 +47,20 @@ func TestNamesThatAreNotUTF8Arrive(t *testing.T) {
 	e := hemera.Entry{ID: 7, Name: "b\xff", Kind: hemera.KindFile, Mtime: time.Unix(1, 2).UTC(),
 		Xattrs: map[string][]byte{"user.\xfe": {0, 255}}, Checksums: []hemera.Checksum{}, Pieces: []hemera.Piece{{Index: 1, Disk: 2}}}
 	for _, sent := range []any{
-		&path{"/a\xff"}, &path{"/plain"}, &rename{"/a\xff\xfe", "/b\x00"}, &found{Paths: []string{"/a", "/\x80"}, Sum: &Sum{Files: 3}},
-		&found{Found: []Found{{Path: "/\xffü", Entry: e}}}, &e, &WalkRequest{Path: "/\xff", SizeMax: &size}, &[]string{"\xff"}, &none{},
+		&PathRequest{Path: "/a\xff"}, &PathRequest{Path: "/plain"}, &RenameRequest{From: "/a\xff\xfe", To: "/b\x00"}, &FoundEntries{Paths: []string{"/a", "/\x80"}, Sum: &Sum{Files: 3}},
+		&FoundEntries{Found: []Found{{Path: "/\xffü", Entry: e}}}, &e, &WalkRequest{Path: "/\xff", SizeMax: &size}, &[]string{"\xff"}, &None{},
 		&hemera.FileReport{Path: "/\xff", Pieces: []hemera.PieceReport{{Host: "h"}}},
 	} {
 		before := reflect.ValueOf(sent).Elem().Interface()
-		data, err := codec{}.Marshal(sent)
+		data, err := Codec{}.Marshal(sent)
 		if err != nil {
 			t.Fatal(err)
 		}
 		got := reflect.New(reflect.TypeOf(sent).Elem())
-		if err := (codec{strict: true}).Unmarshal(data, got.Interface()); err != nil {
+		if err := (Codec{Strict: true}).Unmarshal(data, got.Interface()); err != nil {
 			t.Fatalf("%s: %v", data, err)
 		}
-		if d := cmp.Diff(sent, got.Interface(), cmp.AllowUnexported(path{}, rename{}, found{}, none{})); d != "" {
+		if d := cmp.Diff(sent, got.Interface()); d != "" {
 			t.Errorf("%s is another message:\n%s", data, d)
 		}
 		if d := cmp.Diff(before, reflect.ValueOf(sent).Elem().Interface()); d != "" {

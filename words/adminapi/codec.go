@@ -1,4 +1,4 @@
-package admin
+package adminapi
 
 import (
 	"bytes"
@@ -6,27 +6,24 @@ import (
 	"fmt"
 	"io"
 	"reflect"
-
-	"hemera/platform/rpc"
 )
 
-// codec is JSON for plain Go structs, in place of Connect's, which takes protobuf messages only.
+// Codec is JSON for plain Go structs, in place of Connect's, which takes protobuf messages only.
 // Rejected: protobuf messages, which would need a generator and a second set of types beside those of package
 // hemera.
-type codec struct {
-	// strict refuses unknown fields: right for requests, where one is a typing error, wrong for
+type Codec struct {
+	// Strict refuses unknown fields: right for requests, where one is a typing error, wrong for
 	// answers, which a newer server may have added to.
-	strict bool
+	Strict bool
 }
 
 // Name makes the codec answer to application/json and application/connect+json.
-func (codec) Name() string { return "json" }
+func (Codec) Name() string { return "json" }
 
-// Marshal implements connect.Codec. Texts that are not UTF-8 are spelt (see byteMark); the encoder writes
+// Marshal implements the method of connect.Codec. Texts that are not UTF-8 are spelt (see byteMark); the encoder writes
 // what it could not take as an escape, which is how they are noticed.
 // Spelling copies the whole message by reflection; it happens only when the encoder has met such a text.
-func (codec) Marshal(message any) ([]byte, error) {
-	message = rpc.Opened(message)
+func (Codec) Marshal(message any) ([]byte, error) {
 	data, err := json.Marshal(message)
 	if err != nil || !bytes.Contains(data, []byte(`\ufffd`)) && !bytes.Contains(data, []byte(`\u0000`)) {
 		return data, err
@@ -34,16 +31,15 @@ func (codec) Marshal(message any) ([]byte, error) {
 	return json.Marshal(mapped(reflect.ValueOf(message), spell).Interface())
 }
 
-// Unmarshal implements connect.Codec. An empty body is an empty object.
+// Unmarshal implements the method of connect.Codec. An empty body is an empty object.
 // Its errors reach the client with the code InvalidArgument. Bytes after the object are an error, so that two requests
 // that were joined by mistake do not pass as one.
-func (c codec) Unmarshal(data []byte, message any) error {
-	message = rpc.Opened(message)
+func (c Codec) Unmarshal(data []byte, message any) error {
 	if len(bytes.TrimSpace(data)) == 0 {
 		return nil
 	}
 	d := json.NewDecoder(bytes.NewReader(data))
-	if c.strict {
+	if c.Strict {
 		d.DisallowUnknownFields()
 	}
 	if err := d.Decode(message); err != nil {

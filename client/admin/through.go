@@ -9,9 +9,15 @@ import (
 	"net/http"
 	"strings"
 	"sync"
+	"time"
+
+	"hemera/words/adminapi"
 )
 
-// Caller brings requests to a manager's other door, which answers with [NewCalls].
+// dialTime bounds the making of a connection, and the search for its server.
+const dialTime = 10 * time.Second
+
+// Caller brings requests to a manager's other door, which answers as admindoor.NewCalls does.
 type Caller interface {
 	// Call sends one HTTP request and calls answer with the pieces of the response.
 	Call(ctx context.Context, request []byte, answer func([]byte) error) error
@@ -101,7 +107,7 @@ func (n *nearest) CloseIdleConnections() {
 // another machine, or out of a container.
 // A server that cannot find the owner of the connection among the processes of its own machine answers 401.
 func (n *nearest) foreign(ctx context.Context) bool {
-	r, err := http.NewRequestWithContext(ctx, http.MethodPost, n.base+service+"Version", strings.NewReader("{}"))
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, n.base+adminapi.Service+"Version", strings.NewReader("{}"))
 	if err != nil {
 		return false
 	}
@@ -110,7 +116,7 @@ func (n *nearest) foreign(ctx context.Context) bool {
 	if err != nil {
 		return false // what is asked next fails likewise, and says why
 	}
-	_, _ = io.Copy(io.Discard, io.LimitReader(response.Body, requestMax)) // so that the connection is used again
+	_, _ = io.Copy(io.Discard, io.LimitReader(response.Body, adminapi.RequestMax)) // so that the connection is used again
 	_ = response.Body.Close()
 	return response.StatusCode == http.StatusUnauthorized
 }

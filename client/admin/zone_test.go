@@ -12,7 +12,7 @@ func TestAddressesHaveZones(t *testing.T) {
 		"root://host:1095":             {"http://host:1095", "host:1095"},
 	} {
 		c, err := Dial(url)
-		if err != nil || c.base != want[0] || c.addr != want[1] {
+		if err != nil || c.server.base != want[0] || c.server.addr != want[1] {
 			t.Errorf("%s: %+v, %v", url, c, err)
 		}
 	}

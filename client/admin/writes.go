@@ -1,0 +1,26 @@
+package admin
+
+import (
+	"context"
+
+	"hemera/words/adminapi"
+	"hemera/words/hemera"
+)
+
+// Writes asks for writes under way. It implements hemera.WriteAdmin.
+type Writes struct{ server *server }
+
+// Writes implements hemera.WriteAdmin. The server knows who asks.
+func (c Writes) Writes(ctx context.Context, _ hemera.Identity) ([]hemera.WriteInfo, error) {
+	return call[[]hemera.WriteInfo](ctx, c.server, "Writes", adminapi.None{})
+}
+
+// FreeWrite implements hemera.WriteAdmin.
+func (c Writes) FreeWrite(ctx context.Context, id string) (hemera.WriteInfo, error) {
+	return call[hemera.WriteInfo](ctx, c.server, "FreeWrite", adminapi.WriteRef{ID: id})
+}
+
+// EndWrite implements hemera.WriteAdmin. The server knows who asks.
+func (c Writes) EndWrite(ctx context.Context, _ hemera.Identity, id string, commit bool) (hemera.WriteInfo, error) {
+	return call[hemera.WriteInfo](ctx, c.server, "EndWrite", adminapi.EndWriteRequest{ID: id, Commit: commit})
+}

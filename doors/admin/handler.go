@@ -1,0 +1,51 @@
+package admin
+
+import (
+	"log/slog"
+	"net/http"
+
+	"connectrpc.com/connect"
+
+	"hemera/platform/contain"
+	"hemera/platform/turns"
+)
+
+// NewHandler makes the door's handler. It may serve concurrently and keeps no state of its own.
+// Verbs are registered here once and for all: the handler is immutable when it is returned.
+func NewHandler(s Services, authorize Authorizer) http.Handler {
+	if s.Log == nil {
+		s.Log = slog.New(slog.DiscardHandler)
+	}
+	if s.Turns == nil {
+		s.Turns = turns.New()
+	}
+	if s.Panics == nil {
+		s.Panics = contain.New(s.Log)
+	}
+	d := &door{Services: s, mux: http.NewServeMux(), authorize: authorize, failures: connect.NewErrorWriter(), questions: turns.New()}
+	serveCluster(d)
+	serveTrust(d)
+	serveMaint(d)
+	serveObserve(d)
+	serveWrites(d)
+	serveConvert(d)
+	serveQuota(d)
+	serveRecycle(d)
+	serveTape(d)
+	serveTapeKeys(d)
+	serveStaging(d)
+	serveStatus(d)
+	serveNetwork(d)
+	serveNames(d)
+	serveAttributes(d)
+	serveWalk(d)
+	serveBackup(d)
+	serveRebuild(d)
+	serveAbout(d)
+	serveBenchmark(d)
+	serveProfiles(d)
+	d.mux.Handle("GET /metrics", d.metrics())
+	d.mux.HandleFunc("GET /healthz", d.health)
+	d.mux.HandleFunc("GET /{$}", d.page)
+	return d.traced(d.mux)
+}
