@@ -9,13 +9,14 @@ import (
 	"hemera/tape/catalogue"
 	"hemera/tape/mounting"
 	"hemera/tape/tapeconfig"
+	"hemera/words/errs"
 	"hemera/words/hemera"
 )
 
 // Decisions are made by tape/mounting, which sees one picture and does
 // no I/O. Here the picture is put together from two sources: what the
 // namespace stores (tapes and the sums of queues, read without a lock)
-// and what is in memory (libraries, drives and mounts, under the lock).
+// and what is in memory (libraries, drives and mounts).
 // The two are not of one moment. That is safe: a decision that is made
 // from an older sum gives a drive a queue that has become empty, and its
 // session ends at once.
@@ -24,13 +25,15 @@ import (
 // and one more for each mount policy, whatever the number of files. So it is made again for each
 // decision.
 
-// facts are what decisions are made from, besides what is in memory.
+// facts are what decisions are made from, besides mounts.
 type facts struct {
-	tapes  []hemera.Tape
-	queues []catalogue.Queue
-	keys   keyring
-	paused []pausedQueue   // for people: decisions pass them over
-	back   hemera.WentBack // the same
+	tapes    []hemera.Tape
+	queues   []catalogue.Queue
+	keys     keyring
+	fleet    fleet
+	settings *tapeconfig.Settings
+	paused   []pausedQueue   // for people: decisions pass them over
+	back     hemera.WentBack // the same
 }
 
 // pausedQueue is a user's queue of files that wait for a later attempt, and
@@ -40,31 +43,60 @@ type pausedQueue struct {
 	first hemera.TapeJob
 }
 
+// inventory reads what decisions are made from.
+type inventory struct {
+	env       *env
+	settings  *settings
+	libraries *libraries
+}
+
+// tapes lists the tapes of the catalogue. What a library tells of its
+// cartridges is truer than what the media type says, or an admin did.
+func (t *inventory) tapes(ctx context.Context) ([]hemera.Tape, error) {
+	all, err := t.env.catalogue.Tapes(ctx)
+	now := t.libraries.now()
+	for i := range all {
+		if l := now.libraryOf(all[i].VID); l != nil && l.state.Capacities[all[i].VID] > 0 {
+			all[i].Capacity = l.state.Capacities[all[i].VID]
+		}
+	}
+	return all, err
+}
+
 // facts reads tapes and queues. Both are short: a record for each tape,
 // and few for each user of a queue.
-func (t *parts) facts(ctx context.Context) (f facts, err error) {
+func (t *inventory) facts(ctx context.Context) (f facts, err error) {
 	if f.tapes, err = t.tapes(ctx); err == nil {
-		f.queues, err = t.catalogue.Queues(ctx)
+		f.queues, err = t.env.catalogue.Queues(ctx)
 	}
+	f.settings, f.fleet = t.settings.now(), t.libraries.now()
 	// Looked up here, where no lock is held: it reads files of the machine.
-	f.keys = readKeys(t.Secrets, t.settings().Keys)
+	f.keys = readKeys(t.env.Secrets, f.settings.Config.Keys)
 	return f, err
 }
 
+// look is what the rules see of the facts and the mounts, for people.
+func (ms *mounts) look(f facts) mounting.Picture {
+	ms.mu.Lock()
+	defer ms.mu.Unlock()
+	return ms.picture(f)
+}
+
 // picture puts the facts and the memory together. The lock is held.
-func (t *parts) picture(f facts) mounting.Picture {
-	criteria := t.settings().MountCriteria()
-	p := mounting.Picture{Now: t.Now(), Pools: map[string]mounting.Pool{}, Organisations: map[string]mounting.Organisation{}, Libraries: map[string]string{},
-		Rates: mounting.DefaultRates().Faster(slowest(t.libraries)), Buffer: t.room.room(int64(criteria.Batch))}
+func (ms *mounts) picture(f facts) mounting.Picture {
+	c := f.settings.Config
+	criteria := c.MountCriteria()
+	p := mounting.Picture{Now: ms.clock(), Pools: map[string]mounting.Pool{}, Organisations: map[string]mounting.Organisation{}, Libraries: map[string]string{},
+		Rates: mounting.DefaultRates().Faster(f.fleet.slowest()), Buffer: ms.room.room(int64(criteria.Batch))}
 	p.Criteria = mounting.Criteria{MinBytes: int64(criteria.MinBytes), MinFiles: criteria.MinFiles, Linger: criteria.Linger.Duration(), Turn: criteria.Turn.Duration()}
-	for name, pool := range t.settings().Pools {
+	for name, pool := range c.Pools {
 		p.Pools[name] = mounting.Pool{Partial: pool.PartialTapes, Supplies: pool.Supplies(), Lock: f.keys.lock(pool.Key)}
 	}
-	for name, o := range t.settings().Organisations {
+	for name, o := range c.Organisations {
 		p.Organisations[name] = mounting.Organisation{ReadDrives: o.ReadDrives, WriteDrives: o.WriteDrives}
 	}
 	// Libraries without an object are enabled.
-	for name, l := range t.settings().Libraries {
+	for name, l := range c.Libraries {
 		if l.Disabled {
 			p.Libraries[name] = l.Reason
 		}
@@ -72,50 +104,39 @@ func (t *parts) picture(f facts) mounting.Picture {
 	pools := map[string]string{} // of tapes
 	for _, tape := range f.tapes {
 		pools[tape.VID] = tape.Pool
-		p.Tapes = append(p.Tapes, t.tapeIn(tape, f.keys))
+		p.Tapes = append(p.Tapes, tapeIn(f, tape))
 	}
-	p.Queues = t.queuesIn(f, pools)
-	for _, node := range slices.Sorted(maps.Keys(t.libraries)) {
-		l := t.libraries[node]
+	p.Queues = ms.queuesIn(f, pools)
+	for _, node := range slices.Sorted(maps.Keys(f.fleet.all)) {
+		l := f.fleet.all[node]
 		if l.clash != "" {
 			continue // its drives may have the names of others, by which decisions are made
 		}
 		for _, state := range l.state.Drives {
-			p.Drives = append(p.Drives, t.driveIn(l, state))
+			p.Drives = append(p.Drives, ms.driveIn(f, l, state))
 		}
 	}
 	return p
 }
 
-// slowest is the speed of the slowest library, as emulated ones have it:
-// real ones beside them take the time of real ones. The lock is held.
-func slowest(libraries map[hemera.NodeID]*library) (speed int) {
-	for _, l := range libraries {
-		if is := max(1, l.state.Speed); speed == 0 || is < speed {
-			speed = is
-		}
-	}
-	return speed
-}
-
 // tapeIn is a tape as decisions see it. Where it is, its library says;
 // the catalogue where it was.
-func (t *parts) tapeIn(tape hemera.Tape, keys keyring) mounting.Tape {
+func tapeIn(f facts, tape hemera.Tape) mounting.Tape {
 	may, library := tapeconfig.Permits(tape.State), tape.Library
-	if l := t.libraryOf(tape.VID); l != nil {
+	if l := f.fleet.libraryOf(tape.VID); l != nil {
 		library = l.state.Name
 	}
 	return mounting.Tape{VID: tape.VID, Pool: tape.Pool, Library: library, Media: tape.MediaType, State: tape.State, Reason: tape.Reason,
-		Read: may.Recall && may.Mount, Write: may.Write && may.Mount && tape.Unscanned == "" && !inClear(tape, t.settings().Pools[tape.Pool]),
-		Full: tape.Full, Used: tape.Occupancy, Capacity: tape.Capacity, Lock: keys.lock(tape.Key)}
+		Read: may.Recall && may.Mount, Write: may.Write && may.Mount && tape.Unscanned == "" && !inClear(tape, f.settings.Config.Pools[tape.Pool]),
+		Full: tape.Full, Used: tape.Occupancy, Capacity: tape.Capacity, Lock: f.keys.lock(tape.Key)}
 }
 
 // queuesIn adds up what users have in each queue. Jobs that a mount was
 // given count no more.
-func (t *parts) queuesIn(f facts, pools map[string]string) []mounting.Queue {
+func (ms *mounts) queuesIn(f facts, pools map[string]string) []mounting.Queue {
 	sums := map[mounting.Key]*mounting.Queue{}
 	for _, q := range f.queues {
-		if q.Failed || q.Oldest.After(t.Now()) {
+		if q.Failed || q.Oldest.After(ms.clock()) {
 			continue // failed for good, or the first of them waits for its next attempt
 		}
 		key := keyOf(q.Kind, q.Name)
@@ -123,10 +144,10 @@ func (t *parts) queuesIn(f facts, pools map[string]string) []mounting.Queue {
 		if key.VID != "" {
 			pool = pools[q.Name]
 		}
-		priority, age := policies{t}.ofQueue(q)
+		priority, age := policies{f.settings}.ofQueue(q)
 		s := sums[key]
 		if s == nil {
-			s = &mounting.Queue{Key: key, Organisation: t.settings().Pools[pool].Organisation, Oldest: q.Oldest, MinAge: age, Priority: priority, Short: t.room.lacks(key)}
+			s = &mounting.Queue{Key: key, Organisation: f.settings.Config.Pools[pool].Organisation, Oldest: q.Oldest, MinAge: age, Priority: priority, Short: ms.room.lacks(key)}
 			sums[key] = s
 		}
 		s.Files, s.Bytes = s.Files+q.Files, s.Bytes+q.Bytes
@@ -137,7 +158,7 @@ func (t *parts) queuesIn(f facts, pools map[string]string) []mounting.Queue {
 	}
 	// The bytes of what was given are not known to the sum; they count until
 	// they are done.
-	for _, m := range t.mounts {
+	for _, m := range ms.all {
 		if s := sums[keyOf(m.kind, m.queue())]; s != nil {
 			s.Files -= int64(len(m.given))
 		}
@@ -154,25 +175,17 @@ func (t *parts) queuesIn(f facts, pools map[string]string) []mounting.Queue {
 	return out
 }
 
-// keyOf names a queue as decisions do.
-func keyOf(kind hemera.TapeJobKind, name string) mounting.Key {
-	if kind == hemera.TapeArchive {
-		return mounting.Key{Kind: kind, Pool: name}
-	}
-	return mounting.Key{Kind: kind, VID: name}
-}
-
 // driveIn is a drive as decisions see it.
-func (t *parts) driveIn(l *library, state hemera.TapeDriveState) mounting.Drive {
-	own := l.drive(state.Name, t.Now())
+func (ms *mounts) driveIn(f facts, l *library, state hemera.TapeDriveState) mounting.Drive {
+	own, c := ms.drive(l.node, state.Name), f.settings.Config
 	d := mounting.Drive{Name: state.Name, Library: l.state.Name, Up: true, Writes: state.Media, Reads: state.Reads, VID: own.vid, Idle: own.idle,
 		Mounted: own.mounted, Last: own.last, Begun: own.turn}
 	// The first reason is enough: the drive works when none is left.
 	switch {
-	case !t.online(l):
-		d.Up, d.Reason, d.Remedy = false, t.gone(l), remedyOfNode(l.node)
-	case t.settings().DrivesDown[state.Name] != "":
-		d.Up, d.Reason = false, t.settings().DrivesDown[state.Name]
+	case !f.fleet.online(l):
+		d.Up, d.Reason, d.Remedy = false, f.fleet.gone(l), remedyOfNode(l.node)
+	case c.DrivesDown[state.Name] != "":
+		d.Up, d.Reason = false, c.DrivesDown[state.Name]
 	case state.Problem != "":
 		d.Up, d.Reason = false, state.Problem
 	case l.state.Problem != "":
@@ -180,14 +193,34 @@ func (t *parts) driveIn(l *library, state hemera.TapeDriveState) mounting.Drive 
 	}
 	// The server tells it; a mount that was given since has not begun there.
 	d.Unloads = own.mount == 0 && own.vid != "" && state.Status == "UNMOUNTING"
-	if m := t.mounts[own.mount]; m != nil {
+	if m := ms.all[own.mount]; m != nil {
 		d.VID = m.vid
 		queue := keyOf(m.kind, m.queue())
 		if m.ahead != (mounting.Key{}) {
 			queue = m.ahead
 		}
-		d.Work = &mounting.Work{Queue: queue, Organisation: t.settings().Pools[m.pool].Organisation,
+		d.Work = &mounting.Work{Queue: queue, Organisation: c.Pools[m.pool].Organisation,
 			Priority: m.priority, Left: m.bytes, Reserved: m.fills()}
 	}
 	return d
+}
+
+// lockOf is what keeps a tape from being read: a key that is not there. It
+// is nil for a tape that needs no key, and for one that is not in the catalogue.
+func (f facts) lockOf(vid string) *errs.Error {
+	for _, tape := range f.tapes {
+		if l := f.keys.lock(tape.Key); tape.VID == vid && l.Key != "" {
+			return errs.New(errs.Unavailable, "tier.Scan", vid, "the tape is encrypted with key "+l.Key+", which cannot be used: "+l.Why).
+				WithRemedy("bring the key back: `hemera tape key add " + l.Key + " --from FILE`")
+		}
+	}
+	return nil
+}
+
+// lockText is a lock as the problem of a scan.
+func lockText(lock *errs.Error) string { return lock.Text + " (" + lock.Remedy + ")" }
+
+// waitsForScan reports whether a tape is not written until it was scanned.
+func (f facts) waitsForScan(vid string) bool {
+	return slices.ContainsFunc(f.tapes, func(tape hemera.Tape) bool { return tape.VID == vid && tape.Unscanned != "" })
 }

@@ -132,3 +132,11 @@ func (m *mount) fills() (sum int64) {
 	}
 	return sum
 }
+
+// keyOf names a queue as decisions do.
+func keyOf(kind hemera.TapeJobKind, name string) mounting.Key {
+	if kind == hemera.TapeArchive {
+		return mounting.Key{Kind: kind, Pool: name}
+	}
+	return mounting.Key{Kind: kind, VID: name}
+}

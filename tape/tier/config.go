@@ -26,8 +26,20 @@ import (
 // A change is durable before it holds. What was queued before a change
 // keeps the pool that it was queued for.
 
+// configurer changes the configuration and tapes.
+type configurer struct {
+	env       *env
+	settings  *settings
+	libraries *libraries
+	disks     *diskCopies
+	recalls   *recalls
+	jobs      *jobList
+}
+
 // TapeConfig implements hemera.TapeAdmin.
-func (t *configurer) TapeConfig(context.Context) ([]byte, error) { return json.Marshal(t.settings()) }
+func (t *configurer) TapeConfig(context.Context) ([]byte, error) {
+	return json.Marshal(t.settings.now().Config)
+}
 
 // ChangeTape implements hemera.TapeAdmin.
 func (t *configurer) ChangeTape(ctx context.Context, who string, c hemera.TapeChange) error {
@@ -52,38 +64,33 @@ func (t *configurer) changeConfig(ctx context.Context, who string, c hemera.Tape
 			WithRemedy("see its node: hemera tape library ls; end its server, then: hemera node rm NODE")
 	}
 	return t.change(ctx, c.Object+" "+c.Name, func(now tapeconfig.Config, used tapeconfig.Usage) (tapeconfig.Config, error) {
-		return now.Apply(c, tapeconfig.Author{Name: who, Time: t.now()}, used)
+		return now.Apply(c, tapeconfig.Author{Name: who, Time: t.env.now()}, used)
 	})
 }
 
 // change stores what a change makes of the configuration. One change is
 // made after the other.
 func (t *configurer) change(ctx context.Context, subject string, change func(tapeconfig.Config, tapeconfig.Usage) (tapeconfig.Config, error)) error {
-	release, err := takeTurn(ctx, t.changing, subject)
+	release, err := t.settings.take(ctx, subject)
 	if err != nil {
 		return err
 	}
 	defer release()
-	all, err := t.catalogue.Tapes(ctx)
+	all, err := t.env.catalogue.Tapes(ctx)
 	if err != nil {
 		return err
 	}
-	next, err := change(t.settings(), usage(all))
-	if err != nil {
+	if err := t.settings.change(ctx, all, change); err != nil {
 		return err
 	}
-	s := &tapeconfig.Settings{Config: next, Names: lookUpNames(next.Rules), Change: t.catalogue.Settings().Change + 1}
-	if err := t.catalogue.PutConfig(ctx, s); err != nil {
-		return err
-	}
-	t.Awake()
-	if next.MountCriteria().ReadsBack() > 0 {
+	t.env.wake.ring()
+	if t.settings.now().Config.MountCriteria().ReadsBack() > 0 {
 		return nil
 	}
 	// Nothing is read back any more, so nothing waits for it.
 	for i := range all {
 		if all[i].UnreadFSeq > 0 {
-			if err := t.countAsRead(ctx, all[i].VID, math.MaxUint64); err != nil {
+			if err := t.disks.countAsRead(ctx, all[i].VID, math.MaxUint64); err != nil {
 				return err
 			}
 		}
@@ -94,7 +101,7 @@ func (t *configurer) change(ctx context.Context, subject string, change func(tap
 // CheckClass returns an error for a storage class that does not exist,
 // with the names of those that do. Its routes may come later.
 func (t *configurer) CheckClass(class string) error {
-	known := t.settings().Classes
+	known := t.settings.now().Config.Classes
 	if _, ok := known[class]; ok || class == "" || class == catalogue.NoClass {
 		return nil
 	}
@@ -106,12 +113,10 @@ func (t *configurer) CheckClass(class string) error {
 // onlyReported reports whether a library is there that nobody said
 // anything about.
 func (t *configurer) onlyReported(name string) bool {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if _, said := t.settings().Libraries[name]; said {
+	if _, said := t.settings.now().Config.Libraries[name]; said {
 		return false
 	}
-	for _, l := range t.libraries {
+	for _, l := range t.libraries.now().all {
 		if l.state.Name == name {
 			return true
 		}
@@ -119,34 +124,12 @@ func (t *configurer) onlyReported(name string) bool {
 	return false
 }
 
-// takeTurn waits for the turn of changes.
-func takeTurn(ctx context.Context, turns chan struct{}, subject string) (release func(), err error) {
-	select {
-	case turns <- struct{}{}:
-		return func() { <-turns }, nil
-	case <-ctx.Done():
-		return nil, errs.Wrap(ctx.Err(), "tier.Change", subject)
-	}
-}
-
-// usage counts which objects tapes refer to.
-func usage(all []hemera.Tape) tapeconfig.Usage {
-	u := tapeconfig.Usage{Pools: map[string]int64{}, Media: map[string]int64{}, Libraries: map[string]int64{}, Keys: map[string]int64{}}
-	for _, tape := range all {
-		u.Pools[tape.Pool]++
-		u.Media[tape.MediaType]++
-		u.Libraries[tape.Library]++
-		u.Keys[tape.Key]++
-	}
-	return u
-}
-
 // changeTape adds, changes or removes a tape.
 func (t *configurer) changeTape(ctx context.Context, who string, c hemera.TapeChange) error {
-	vid, config := c.Name, t.settings()
+	vid, config := c.Name, t.settings.now().Config
 	back := false // it can be read again
-	err := t.catalogue.ChangeTape(ctx, vid, func(old *hemera.Tape) (*hemera.Tape, error) {
-		tape := hemera.Tape{VID: vid, State: hemera.TapeActive, Pool: tapeconfig.DefaultName, Made: t.now(), MadeBy: who}
+	err := t.env.catalogue.ChangeTape(ctx, vid, func(old *hemera.Tape) (*hemera.Tape, error) {
+		tape := hemera.Tape{VID: vid, State: hemera.TapeActive, Pool: tapeconfig.DefaultName, Made: t.env.now(), MadeBy: who}
 		// What a person gets wrong first: a name that is there, or is not.
 		switch {
 		case c.Verb == "add" && old != nil:
@@ -158,7 +141,7 @@ func (t *configurer) changeTape(ctx context.Context, who string, c hemera.TapeCh
 		case old != nil:
 			tape = *old
 		default:
-			t.known(&tape)
+			t.libraries.now().describe(&tape)
 		}
 		if err := setTape(&tape, c.Values); err != nil {
 			return nil, err
@@ -170,10 +153,10 @@ func (t *configurer) changeTape(ctx context.Context, who string, c hemera.TapeCh
 		// A repack looks at all files again, also at those that it left.
 		if back && tape.Repack != nil {
 			again := *tape.Repack
-			again.Begun, again.Queued, again.Filled, again.Left = t.now(), 0, false, nil
+			again.Begun, again.Queued, again.Filled, again.Left = t.env.now(), 0, false, nil
 			tape.Repack = &again
 		}
-		tape.Changed, tape.ChangedBy = t.now(), who
+		tape.Changed, tape.ChangedBy = t.env.now(), who
 		if tape.Capacity == 0 {
 			tape.Capacity = int64(config.Media[tape.MediaType].Capacity)
 		}
@@ -186,9 +169,9 @@ func (t *configurer) changeTape(ctx context.Context, who string, c hemera.TapeCh
 		err = t.leaveTape(ctx, vid, state)
 	}
 	if err == nil && back {
-		err = t.noteReturned(ctx)
+		err = t.disks.noteReturned(ctx)
 	}
-	t.Awake()
+	t.env.wake.ring()
 	return err
 }
 
@@ -199,14 +182,14 @@ func (t *configurer) leaveTape(ctx context.Context, vid string, state hemera.Tap
 	// A page at a time: each job that is looked at leaves the queue of the
 	// tape, to another one or to those that failed.
 	for {
-		jobs, err := (&reporter{t.parts}).TapeJobList(ctx, hemera.TapeJobQuery{Kind: hemera.TapeRecall, Queue: vid})
+		jobs, err := t.jobs.TapeJobList(ctx, hemera.TapeJobQuery{Kind: hemera.TapeRecall, Queue: vid})
 		if err != nil || len(jobs) == 0 {
 			return err
 		}
 		for _, j := range jobs {
-			other := t.otherCopy(ctx, j.TapeJobKey)
+			other := t.recalls.otherCopy(ctx, j.TapeJobKey)
 			// No attempt is counted for a move: nothing was tried.
-			if err := t.catalogue.ChangeJob(ctx, j.TapeJobKey, func(j hemera.TapeJob, _ time.Time) *hemera.TapeJob {
+			if err := t.env.catalogue.ChangeJob(ctx, j.TapeJobKey, func(j hemera.TapeJob, _ time.Time) *hemera.TapeJob {
 				if other != nil {
 					j.From, j.Copy, j.Queue = other, other.Number, other.VID
 					return &j
@@ -215,23 +198,6 @@ func (t *configurer) leaveTape(ctx context.Context, vid string, state hemera.Tap
 				return &j
 			}); err != nil {
 				return err
-			}
-		}
-	}
-}
-
-// known fills in what libraries say of a new tape: where it is, and its
-// media type.
-func (t *configurer) known(tape *hemera.Tape) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	tape.MediaType = mediaUsual
-	// A tape may be named before its cartridge is in a library.
-	for _, l := range t.libraries {
-		if media, ok := l.state.VIDs[tape.VID]; ok {
-			tape.Library = l.state.Name
-			if media != "" {
-				tape.MediaType = media
 			}
 		}
 	}
@@ -280,6 +246,3 @@ func setTape(tape *hemera.Tape, values map[string]string) error {
 	}
 	return nil
 }
-
-// mediaUsual is the media type of a tape that nobody says one of.
-const mediaUsual = "LTO-9"

@@ -83,7 +83,7 @@ func (c Control) leased(node hemera.NodeID, epoch uint64) error {
 	if err := c.Leases.Check(node, epoch); err != nil {
 		return err
 	}
-	return c.Tier.admitted(node)
+	return c.Tier.servers.admitted(node)
 }
 
 // current is leased, and waits until changes are allowed.

@@ -75,11 +75,26 @@
 // longer name has the key of the tape that it begins with, so the catalogue
 // (tape/catalogue) refuses it before it looks.
 //
+// # State
+//
+// Each field has one owner, which has a lock of its own. What others need of it they get as a value.
+//
+//	settings     the configuration, an immutable value; one change at a time makes the next (settings.go)
+//	libraries    what tape servers reported; a fleet is all of it, as of one moment (libraries.go, fleet.go)
+//	mounts       mounts, drives, given jobs, room on disks, sessions: a step machine without I/O (mounts.go, decide.go)
+//	scans        scans that were ordered, and whether their records are written (scans.go)
+//	issued       the record of each drive's last mount (issued.go)
+//	stages       requests to stage that are remembered (stages.go)
+//	diskCopies   tapes that came back, whose files may lose their disk copies (evict.go)
+//
 // # Parts
 //
-// [Tier] is one type for each kind of work over one shared state: configurer,
-// dispatcher, giver, recorder, scanner, stager, reporter, orderer and sweeper. [Control]
-// is what tape servers call, behind their leases.
+// Parts do one kind of work each, with the state that they name: configurer, servers, dispatcher, giver, recorder,
+// scanner, stager, reporter, orderer and sweeper. They do the I/O around the steps. [Tier] has them, and its methods
+// (api.go) are what the manager and its doors call. [Control] is what tape servers call, behind their leases.
+//
+// One decision goes this way: the inventory reads the facts from the store, mounts decide and note what comes of it,
+// and the dispatcher stores the mount before its drive hears of it. If that fails, it ends the mount.
 //
 // # Sessions
 //
@@ -97,9 +112,17 @@
 //
 // # Locks
 //
-// One mutex guards what is in memory. It is held over decisions, which are pure,
-// and never over a call to the namespace. The configuration is changed by one
-// call at a time, which holds a turn over its write to the store.
+// Their order, from the first to the last:
+//
+//  1. the turn of settings. It is a turn and not a mutex, as its holder writes to the store: a change of the
+//     configuration, the records of scans, and what was written with a key.
+//  2. the mutex of mounts
+//  3. the mutex of libraries, which mounts take to see what is reported now
+//
+// The mutexes of scans, issued, stages, diskCopies and the bell are held alone, with none below them. All mutexes guard
+// memory only: none is held over a call to the namespace. A scan and its mount are in two places. The
+// mount is made first, and a mount that ends loses its scan; so a scan that was cancelled meanwhile ends the mount, and
+// a mount that ended meanwhile has the scan wait again.
 //
 // # Errors
 //

@@ -21,50 +21,62 @@ import (
 // with the size and the checksum that the namespace has, and nothing else:
 // what else was written is dead rows of the tape.
 
+// recorder records what mounts did.
+type recorder struct {
+	env       *env
+	settings  *settings
+	libraries *libraries
+	mounts    *mounts
+	issued    *issued
+	scanner   *scanner
+	disks     *diskCopies
+	recalls   *recalls
+}
+
 // TapeDone records what a mount did. The caller has checked the lease. Of
 // a mount of before the manager's start, or one that ended, it records what
 // was written all the same, if it is the last one that its drive was given.
 // What such a mount did not do waits in its queue, as nobody has it. Conflict
 // for any other mount.
 func (t *recorder) TapeDone(ctx context.Context, node hemera.NodeID, r hemera.TapeResults) error {
-	m := t.mountOf(node, r.Mount)
+	m := t.mounts.of(node, r.Mount)
 	if err := t.trusts(node, m, &r); err != nil {
-		t.Log.Error("a tape server reports what is none of its library", "node", node, "vid", r.VID, "drive", r.Session.Drive, "error", err)
+		t.env.Log.Error("a tape server reports what is none of its library", "node", node, "vid", r.VID, "drive", r.Session.Drive, "error", err)
 		return err
 	}
 	if r.Scan != nil {
-		if err := (scanner{t.parts}).take(ctx, m, r.Scan); err != nil {
+		if err := t.scanner.take(ctx, m, r.Scan); err != nil {
 			return err
 		}
 	}
 	if len(r.Written) > 0 {
-		waits := t.settings().MountCriteria().ReadsBack() > 0
+		waits := t.settings.now().Config.MountCriteria().ReadsBack() > 0
 		out, err := t.recordKeyed(ctx, catalogue.Report{VID: r.VID, Drive: r.Session.Drive, Key: r.Key, Files: r.Written, Given: t.jobsOf(m), ReadBack: waits})
 		if err != nil {
 			return t.disagrees(ctx, r, err)
 		}
 		if !waits {
-			t.dropDisks(ctx, out.Complete)
+			t.disks.dropDisks(ctx, out.Complete)
 		}
 		r.Failed = append(r.Failed, out.Unfit...)
 	}
 	if err := t.readBack(ctx, m, r); err != nil {
 		return err
 	}
-	err := t.together(len(r.Done), func(i int) error {
+	err := t.env.together(len(r.Done), func(i int) error {
 		// A recall's job went with its commit; what is left are those that
 		// another recall, or a write, overtook.
 		err := t.settle(ctx, m, r.Done[i], void)
 		if err == nil {
-			t.done(m, r.Done[i])
+			t.mounts.release(m, r.Done[i])
 		}
 		return err
 	})
 	if err == nil {
-		err = t.together(len(r.Failed), func(i int) error {
+		err = t.env.together(len(r.Failed), func(i int) error {
 			err := t.failed(ctx, m, r.Failed[i])
 			if err == nil {
-				t.done(m, r.Failed[i].Job)
+				t.mounts.release(m, r.Failed[i].Job)
 			}
 			return err
 		})
@@ -75,19 +87,19 @@ func (t *recorder) TapeDone(ctx context.Context, node hemera.NodeID, r hemera.Ta
 	// Only now others may have the jobs: those that are recorded are gone, and
 	// those that were written wrong wait for their next attempt.
 	for _, w := range r.Written {
-		t.done(m, w.Job)
+		t.mounts.release(m, w.Job)
 	}
 	if err := t.noteTape(ctx, m, r); err != nil {
 		return err
 	}
 	if r.Ended {
-		if err := (issuer{t.parts}).ended(ctx, r.Mount); err != nil {
+		if err := t.issued.ended(ctx, r.Mount); err != nil {
 			return err
 		}
 	}
 	t.noteMount(m, r)
 	if m != nil && m.back != nil {
-		t.dropBehind(ctx)
+		t.disks.dropBehind(ctx)
 	}
 	return nil
 }
@@ -99,10 +111,10 @@ func (t *recorder) disagrees(ctx context.Context, r hemera.TapeResults, cause er
 		return cause
 	}
 	// A session of a life of the store that was lost: the scan that the tape waits for finds what it wrote.
-	if known, err := t.knownTapes(ctx); err == nil && known[r.VID].Unscanned != "" {
+	if known, err := t.env.knownTapes(ctx); err == nil && known[r.VID].Unscanned != "" {
 		return cause
 	}
-	t.Log.Error("a tape and the catalogue disagree; the tape is disabled", "vid", r.VID, "error", cause)
+	t.env.Log.Error("a tape and the catalogue disagree; the tape is disabled", "vid", r.VID, "error", cause)
 	if err := t.disable(ctx, r.VID, "the tape and the catalogue disagree: "+cause.Error()); err != nil {
 		return err
 	}
@@ -111,13 +123,13 @@ func (t *recorder) disagrees(ctx context.Context, r hemera.TapeResults, cause er
 
 // disable takes a tape out of use.
 func (t *recorder) disable(ctx context.Context, vid, why string) error {
-	return t.catalogue.ChangeTape(ctx, vid, func(old *hemera.Tape) (*hemera.Tape, error) {
+	return t.env.catalogue.ChangeTape(ctx, vid, func(old *hemera.Tape) (*hemera.Tape, error) {
 		if old == nil {
 			return nil, errs.New(errs.NotFound, "tier.Disable", vid, "the tape is not in the catalogue")
 		}
 		tape := *old
 		putAside(&tape, why, "")
-		tape.Changed, tape.ChangedBy = t.now(), hemera.SystemIdentity().Name
+		tape.Changed, tape.ChangedBy = t.env.now(), hemera.SystemIdentity().Name
 		return &tape, nil
 	})
 }
@@ -141,23 +153,16 @@ func putAside(tape *hemera.Tape, why string, cause hemera.TapeCause) {
 // count an attempt again, or take away what was asked for since. Another
 // content of the file has a job of the same key.
 func (t *recorder) settle(ctx context.Context, m *mount, k hemera.TapeJobKey, change func(j hemera.TapeJob, now time.Time) *hemera.TapeJob) error {
-	given, ok := t.givenTo(m, k)
+	given, ok := t.mounts.job(m, k)
 	if !ok {
 		return nil
 	}
-	return t.catalogue.ChangeJob(ctx, k, func(j hemera.TapeJob, now time.Time) *hemera.TapeJob {
+	return t.env.catalogue.ChangeJob(ctx, k, func(j hemera.TapeJob, now time.Time) *hemera.TapeJob {
 		if j.ArchiveID != given.ArchiveID || !j.Asked.Equal(given.Asked) {
 			return &j
 		}
 		return change(j, now)
 	})
-}
-
-// done takes a job from a mount, if there is one.
-func (t *recorder) done(m *mount, k hemera.TapeJobKey) {
-	if m != nil {
-		t.release(m, k)
-	}
 }
 
 // How jobs are tried again: after a minute, two, four and so on.
@@ -179,7 +184,7 @@ func (t *recorder) failed(ctx context.Context, m *mount, f hemera.TapeFailure) e
 			return err
 		}
 		// A file in a recycle bin may still have requests, which would wait for ever.
-		return t.catalogue.GiveUpRecall(ctx, f.Job.File, f.Error)
+		return t.env.catalogue.GiveUpRecall(ctx, f.Job.File, f.Error)
 	}
 	if f.PutOff && f.Job.Kind == hemera.TapeRecall {
 		return t.settle(ctx, m, f.Job, func(j hemera.TapeJob, now time.Time) *hemera.TapeJob {
@@ -193,7 +198,7 @@ func (t *recorder) failed(ctx context.Context, m *mount, f hemera.TapeFailure) e
 	// Looked up outside of the change, which may run several times.
 	var other *hemera.TapeCopy
 	if f.Job.Kind == hemera.TapeRecall {
-		other = t.otherCopy(ctx, f.Job)
+		other = t.recalls.otherCopy(ctx, f.Job)
 	}
 	return t.settle(ctx, m, f.Job, func(j hemera.TapeJob, now time.Time) *hemera.TapeJob {
 		j.Attempts, j.Error, j.Waits = j.Attempts+1, f.Error, ""
@@ -217,11 +222,11 @@ func (t *recorder) recallable(ctx context.Context, k hemera.TapeJobKey) bool {
 	if k.Kind != hemera.TapeRecall {
 		return false
 	}
-	e, _, err := t.Tree.Resolve(ctx, k.File)
+	e, _, err := t.env.Tree.Resolve(ctx, k.File)
 	if err != nil || !e.Evicted() {
 		return false
 	}
-	_, _, err = t.Tree.PrepareConversion(ctx, e.ID, e.Gen)
+	_, _, err = t.env.Tree.PrepareConversion(ctx, e.ID, e.Gen)
 	return err == nil
 }
 
@@ -230,7 +235,7 @@ func (t *recorder) noteTape(ctx context.Context, m *mount, r hemera.TapeResults)
 	if !r.Full && !r.Labelled && r.Problem == "" && r.Unscanned == "" && !r.Ended || r.VID == "" {
 		return nil
 	}
-	err := t.catalogue.ChangeTape(ctx, r.VID, func(old *hemera.Tape) (*hemera.Tape, error) {
+	err := t.env.catalogue.ChangeTape(ctx, r.VID, func(old *hemera.Tape) (*hemera.Tape, error) {
 		if old == nil {
 			return nil, errs.New(errs.NotFound, "tier.TapeDone", r.VID, "the tape is not in the catalogue")
 		}
@@ -238,7 +243,7 @@ func (t *recorder) noteTape(ctx context.Context, m *mount, r hemera.TapeResults)
 		// Once full, a tape stays so until it is reclaimed.
 		tape.Full = tape.Full || r.Full
 		if r.Labelled {
-			tape.Labelled, tape.LabelBy = t.now(), r.Session.Drive
+			tape.Labelled, tape.LabelBy = t.env.now(), r.Session.Drive
 		}
 		if r.Unscanned != "" {
 			tape.Doubt = r.Unscanned
@@ -258,7 +263,7 @@ func (t *recorder) noteTape(ctx context.Context, m *mount, r hemera.TapeResults)
 				tape.Writes++
 			case hemera.TapeRecall, hemera.TapeRepack, hemera.TapeVerify:
 				tape.Reads++
-				tape.Read, tape.ReadBy = t.now(), r.Session.Drive
+				tape.Read, tape.ReadBy = t.env.now(), r.Session.Drive
 			}
 		}
 		return &tape, nil
@@ -269,27 +274,35 @@ func (t *recorder) noteTape(ctx context.Context, m *mount, r hemera.TapeResults)
 	if err != nil || r.Unscanned == "" {
 		return err
 	}
-	t.Log.Warn("a tape has files that the catalogue does not know; its end is scanned before it is written", "vid", r.VID, "what", r.Unscanned)
-	return scanner{t.parts}.tail(ctx, r.VID)
+	t.env.Log.Warn("a tape has files that the catalogue does not know; its end is scanned before it is written", "vid", r.VID, "what", r.Unscanned)
+	return t.scanner.tail(ctx, r.VID)
 }
 
 // noteMount keeps how a session went, and ends its mount.
 func (t *recorder) noteMount(m *mount, r hemera.TapeResults) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if m != nil {
-		m.session = r.Session
-		if r.Ended {
-			scanner{t.parts}.end(m, r.Session.Error)
-			t.endMount(m)
-		}
+	// Before the mount ends: a mount that ends without a report has its scan wait again.
+	if m != nil && r.Ended {
+		t.scanner.scans.end(m, r.Session.Error)
 	}
-	// Mounts without a file are not worth a line in the list; a report that
-	// comes twice is one session.
-	known := r.Mount != 0 && t.history.has(r.Mount)
-	if r.Ended && !known && (r.Session.Files > 0 || r.Session.Failed > 0 || r.Session.Error != "") {
-		r.Session.Mount = r.Mount
-		t.history.add(r.Session)
+	t.mounts.note(m, r)
+	t.env.wake.ring()
+}
+
+// recordKeyed records what was written with a key. A key that is new to a
+// tape must not be removed meanwhile: the secret would go, and with it what
+// was just written. So it has the turn of changes. Conflict when the key is
+// gone: the files are archived again.
+func (t *recorder) recordKeyed(ctx context.Context, r catalogue.Report) (out catalogue.Recorded, err error) {
+	if r.Key == "" {
+		return t.env.catalogue.Written(ctx, r)
 	}
-	t.awake()
+	release, err := t.settings.take(ctx, "tape "+r.VID)
+	if err != nil {
+		return out, err
+	}
+	defer release()
+	if _, known := t.settings.now().Config.Keys[r.Key]; !known {
+		return out, errs.New(errs.Conflict, "tier.TapeDone", r.VID, "it was written with key "+r.Key+", which was removed meanwhile")
+	}
+	return t.env.catalogue.Written(ctx, r)
 }

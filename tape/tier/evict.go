@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 	"strconv"
+	"sync"
 	"time"
 
 	"hemera/rules/policy"
@@ -18,13 +19,30 @@ import (
 // who staged the file still uses it. A class that nobody knows any more has no number of
 // copies, so its files stay on disk.
 
-// Shelf returns the shelf as of now.
-func (t *stager) Shelf(ctx context.Context) (*Shelf, error) { return shelfOf(ctx, t.parts) }
+// diskCopies are those of files that tape has, too.
+type diskCopies struct {
+	env       *env
+	settings  *settings
+	libraries *libraries
+
+	mu       sync.Mutex // guards returned
+	returned returned   // tapes whose files may lose their disk copies now
+}
+
+// shelf returns the shelf as of now. It reads the record of each tape, and the keys.
+func (t *diskCopies) shelf(ctx context.Context) (*Shelf, error) {
+	known, err := t.env.knownTapes(ctx)
+	if err != nil {
+		return nil, err
+	}
+	now := t.settings.now()
+	return &Shelf{tapes: known, keys: readKeys(t.env.Secrets, now.Config.Keys), inside: t.libraries.now().cartridges(), settings: now, unread: now.Config.MountCriteria().ReadsBack() > 0, asked: map[string]int{}}, nil
+}
 
 // evict removes the disk copies of a file that tape can give back, as the
 // shelf says. Unless it is forced, a file that somebody staged and did not
 // release stays. Conflict when it stays.
-func (t *parts) evict(ctx context.Context, shelf *Shelf, id hemera.FileID, force bool) (int64, error) {
+func (t *diskCopies) evict(ctx context.Context, shelf *Shelf, id hemera.FileID, force bool) (int64, error) {
 	return t.evictIf(ctx, id, func(e *hemera.Entry) error {
 		if err := shelf.missing(e); err != nil {
 			return err
@@ -38,8 +56,8 @@ func (t *parts) evict(ctx context.Context, shelf *Shelf, id hemera.FileID, force
 }
 
 // evictNow is evict of one file, by the shelf as of now.
-func (t *stager) evictNow(ctx context.Context, id hemera.FileID, force bool) (int64, error) {
-	shelf, err := t.Shelf(ctx)
+func (t *diskCopies) evictNow(ctx context.Context, id hemera.FileID, force bool) (int64, error) {
+	shelf, err := t.shelf(ctx)
 	if err != nil {
 		return 0, err
 	}
@@ -47,59 +65,31 @@ func (t *stager) evictNow(ctx context.Context, id hemera.FileID, force bool) (in
 }
 
 // evictIf removes the disk copies of a file if may returns nil.
-func (t *parts) evictIf(ctx context.Context, id hemera.FileID, may func(*hemera.Entry) error) (int64, error) {
-	freed, err := t.Tree.Evict(ctx, id, may)
-	if err == nil && freed > 0 && t.Removed != nil {
-		t.Removed()
+func (t *diskCopies) evictIf(ctx context.Context, id hemera.FileID, may func(*hemera.Entry) error) (int64, error) {
+	freed, err := t.env.Tree.Evict(ctx, id, may)
+	if err == nil && freed > 0 && t.env.Removed != nil {
+		t.env.Removed()
 	}
 	return freed, err
-}
-
-// Instead has a file recalled that nobody can read from its disks. What is
-// on them is removed, like a copy that is evicted. begun is false where tape
-// does not give this content back now: nothing changed, as what is left on
-// disks may be all there is.
-func (t *stager) Instead(ctx context.Context, who hemera.Identity, e hemera.Entry) (begun bool, err error) {
-	shelf, err := t.Shelf(ctx)
-	if err != nil || !shelf.Gives(&e) {
-		return false, err
-	}
-	_, err = t.evictIf(ctx, e.ID, func(now *hemera.Entry) error {
-		if now.Gen != e.Gen || !shelf.Gives(now) {
-			return errs.New(errs.Conflict, "manager.Evict", "fxid:"+e.ID.Hex(), "the file has another content by now")
-		}
-		return nil
-	})
-	if err == nil {
-		_, err = t.recall(ctx, e, who.UID, groupsOf(who))
-	}
-	// It was replaced, removed or evicted meanwhile, or it lost a copy.
-	if kind := errs.KindOf(err); err != nil && (kind == errs.Conflict || kind == errs.NotFound || kind == errs.IO) {
-		return false, nil
-	}
-	if err == nil {
-		t.Log.Warn("a file whose disks cannot be read is recalled from tape", "file", e.ID, "pieces", len(e.Pieces))
-	}
-	return err == nil, err
 }
 
 // dropDisks removes the disk copies of files that are archived, where
 // their directories ask for it. A failure is none of the report: the copies
 // stay until room is needed, or somebody evicts them.
-func (t *parts) dropDisks(ctx context.Context, files []hemera.FileID) {
+func (t *diskCopies) dropDisks(ctx context.Context, files []hemera.FileID) {
 	// One for all: there may be many tapes, and files come by the thousand.
-	shelf, err := shelfOf(ctx, t)
+	shelf, err := t.shelf(ctx)
 	if err != nil {
-		t.Log.Warn("disk copies of archived files stay for now", "files", len(files), "error", err)
+		t.env.Log.Warn("disk copies of archived files stay for now", "files", len(files), "error", err)
 		return
 	}
-	_ = t.together(len(files), func(i int) error {
+	_ = t.env.together(len(files), func(i int) error {
 		drop, err := t.dropsAtOnce(ctx, files[i])
 		if err == nil && drop {
 			_, err = t.evict(ctx, shelf, files[i], false)
 		}
 		if err != nil {
-			t.Log.Info("disk copies of an archived file stay for now", "file", files[i], "error", err)
+			t.env.Log.Info("disk copies of an archived file stay for now", "file", files[i], "error", err)
 		}
 		return nil
 	})
@@ -107,8 +97,8 @@ func (t *parts) dropDisks(ctx context.Context, files []hemera.FileID) {
 
 // dropsAtOnce reports whether the disk copies of a file are to go as soon as it is archived: the directories above it say so, or its users do not
 // need them any more.
-func (t *parts) dropsAtOnce(ctx context.Context, id hemera.FileID) (bool, error) {
-	e, _, err := t.Tree.Resolve(ctx, id)
+func (t *diskCopies) dropsAtOnce(ctx context.Context, id hemera.FileID) (bool, error) {
+	e, _, err := t.env.Tree.Resolve(ctx, id)
 	if err == nil && e.Evicted() {
 		return false, nil
 	}
@@ -118,7 +108,7 @@ func (t *parts) dropsAtOnce(ctx context.Context, id hemera.FileID) (bool, error)
 	// The nearest attribute that holds for the file's owner decides.
 	var dirs []*hemera.Entry
 	for at := e; err == nil && at.ID != hemera.RootID; {
-		if at, _, err = t.Tree.Resolve(ctx, at.Parent); err == nil {
+		if at, _, err = t.env.Tree.Resolve(ctx, at.Parent); err == nil {
 			dirs = append(dirs, &at)
 		}
 	}
@@ -138,8 +128,8 @@ type look struct {
 }
 
 // noteReturned begins to look at the files of tapes that came back.
-func (t *parts) noteReturned(ctx context.Context) error {
-	all, err := t.catalogue.Tapes(ctx)
+func (t *diskCopies) noteReturned(ctx context.Context) error {
+	all, err := t.env.catalogue.Tapes(ctx)
 	if err != nil {
 		return err
 	}
@@ -159,18 +149,18 @@ func (t *parts) noteReturned(ctx context.Context) error {
 const dropTime = 2 * time.Second
 
 // dropBehind is dropReturned behind a report, whose answer does not depend on it.
-func (t *parts) dropBehind(ctx context.Context) {
+func (t *diskCopies) dropBehind(ctx context.Context) {
 	if err := t.dropReturned(ctx); err != nil {
-		t.Log.Warn("disk copies of archived files stay for now", "error", err)
+		t.env.Log.Warn("disk copies of archived files stay for now", "error", err)
 	}
 }
 
 // nextReturned is a tape whose files are to be looked at, and how far that is; "" for none. One that no library has reported waits: no disk copy goes
 // for it before.
-func (t *parts) nextReturned() (vid string, at look) {
+func (t *diskCopies) nextReturned() (vid string, at look) {
+	inside := t.libraries.now().cartridges()
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	inside := cartridges(t.libraries, t.heard)
 	for vid, at := range t.returned {
 		if _, is := inside[vid]; is {
 			return vid, at
@@ -181,18 +171,18 @@ func (t *parts) nextReturned() (vid string, at look) {
 
 // dropReturned removes the disk copies that stayed because a tape could not be
 // read, or was not read back, where their directories or users ask for it, when that is over.
-func (t *parts) dropReturned(ctx context.Context) error {
-	for end := t.Now().Add(dropTime); t.Now().Before(end); {
+func (t *diskCopies) dropReturned(ctx context.Context) error {
+	for end := t.env.Now().Add(dropTime); t.env.Now().Before(end); {
 		vid, at := t.nextReturned()
 		if vid == "" {
 			return nil
 		}
-		files, err := t.catalogue.Files(ctx, vid, at.after, taskPage, false)
+		files, err := t.env.catalogue.Files(ctx, vid, at.after, taskPage, false)
 		if err != nil {
 			return err
 		}
 		if t.dropDisks(ctx, idsOf(files)); len(files) == 0 {
-			if err := t.catalogue.Returned(ctx, vid, at.times); err != nil {
+			if err := t.env.catalogue.Returned(ctx, vid, at.times); err != nil {
 				return err
 			}
 		}
@@ -206,4 +196,21 @@ func (t *parts) dropReturned(ctx context.Context) error {
 		t.mu.Unlock()
 	}
 	return nil
+}
+
+// countAsRead notes that the files of a tape before fSeq next were read back, or count as such: disk copies may go that waited for it.
+func (t *diskCopies) countAsRead(ctx context.Context, vid string, next uint64) error {
+	if err := t.env.catalogue.ReadBack(ctx, vid, next); err != nil {
+		return err
+	}
+	return t.noteReturned(ctx)
+}
+
+// tell says in an entry that leaves the manager whether its copies on tape were not read back yet, and are to be. What is not known is not on tape.
+func (t *diskCopies) tell(ctx context.Context, e *hemera.Entry) {
+	if len(e.Tape) == 0 || len(e.Pieces) == 0 || t.settings.now().Config.MountCriteria().ReadsBack() == 0 {
+		return
+	}
+	unread, err := t.env.catalogue.Unread(ctx, e)
+	e.TapeUnread = unread || err != nil
 }

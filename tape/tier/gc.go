@@ -27,9 +27,11 @@ const (
 
 // collector evicts files where room is needed. One goroutine uses it.
 type collector struct {
-	*parts
-	next   time.Time             // when the next turn begins
-	spaces map[string]*spaceTurn // by name; only those that evict
+	env      *env
+	settings *settings
+	disks    *diskCopies
+	next     time.Time             // when the next turn begins
+	spaces   map[string]*spaceTurn // by name; only those that evict
 }
 
 // spaceTurn is what a turn leaves to the next one of its space.
@@ -42,23 +44,23 @@ type spaceTurn struct {
 	after hemera.FileID
 }
 
-func newCollector(t *parts) *collector {
-	return &collector{parts: t, spaces: map[string]*spaceTurn{}}
+func newCollector(e *env, s *settings, disks *diskCopies) *collector {
+	return &collector{env: e, settings: s, disks: disks, spaces: map[string]*spaceTurn{}}
 }
 
 // collect runs a turn, if it is time for one. An error ends the turn of
 // its space only.
 func (c *collector) collect(ctx context.Context) {
-	if c.View == nil || c.Now().Before(c.next) {
+	if c.env.View == nil || c.env.Now().Before(c.next) {
 		return
 	}
-	c.next = c.Now().Add(collectEvery)
+	c.next = c.env.Now().Add(collectEvery)
 	// One view for the turn: sums and disks belong together.
-	v := c.View()
+	v := c.env.View()
 	for _, s := range v.Spaces {
 		disks, free, capacity := roomOf(v, s.Name)
 		turn := c.spaces[s.Name]
-		bounds := c.settings().BufferOf(s.Name)
+		bounds := c.settings.now().Config.BufferOf(s.Name)
 		wanted := gc.Wanted(free, capacity/100*bounds.EvictBelow, capacity/100*bounds.EvictUntil, turn != nil)
 		switch {
 		case wanted == 0:
@@ -75,12 +77,12 @@ func (c *collector) collect(ctx context.Context) {
 		}
 		// A turn that found nothing to evict does not rest: the next one
 		// looks at more files.
-		files, freed, err := c.makeRoom(ctx, turn, disks, gc.Rules{Now: c.Now(), Wanted: wanted, MinAge: bounds.MinAge.Duration(), FilesMax: evictMax})
+		files, freed, err := c.makeRoom(ctx, turn, disks, gc.Rules{Now: c.env.Now(), Wanted: wanted, MinAge: bounds.MinAge.Duration(), FilesMax: evictMax})
 		if turn.rests = files > 0; files > 0 {
-			c.Log.Info("files that are on tape made room", "space", s.Name, "files", files, "bytes", freed, "wanted", wanted)
+			c.env.Log.Info("files that are on tape made room", "space", s.Name, "files", files, "bytes", freed, "wanted", wanted)
 		}
 		if err != nil && ctx.Err() == nil {
-			c.Log.Warn("files that are on tape cannot make room", "space", s.Name, "error", err)
+			c.env.Log.Warn("files that are on tape cannot make room", "space", s.Name, "error", err)
 		}
 	}
 }
@@ -129,19 +131,19 @@ func (c *collector) makeRoom(ctx context.Context, turn *spaceTurn, disks []hemer
 		}
 	}
 	slices.SortFunc(leave, func(x, y gc.File) int { return x.Used.Compare(y.Used) })
-	shelf, err := shelfOf(ctx, c.parts)
+	shelf, err := c.disks.shelf(ctx)
 	if err != nil {
 		return 0, 0, err
 	}
-	end := c.Now().Add(evictTime)
+	end := c.env.Now().Add(evictTime)
 	for _, f := range leave {
-		if ctx.Err() != nil || c.Now().After(end) {
+		if ctx.Err() != nil || c.env.Now().After(end) {
 			break
 		}
-		bytes, err := c.evict(ctx, shelf, f.ID, false)
+		bytes, err := c.disks.evict(ctx, shelf, f.ID, false)
 		if err != nil {
 			// Mostly somebody staged it meanwhile, or removed it.
-			c.Log.Debug("a file stays on disk", "file", f.ID, "error", err)
+			c.env.Log.Debug("a file stays on disk", "file", f.ID, "error", err)
 			continue
 		}
 		evicted, freed = evicted+1, freed+bytes

@@ -93,7 +93,7 @@ func (w *world) add(unused time.Duration, change ...func(*hemera.Entry)) {
 func (w *world) turn(t *testing.T, free int64) []hemera.FileID {
 	w.view.Disks[0].Free, w.evicted = free, nil
 	w.now = w.now.Add(collectEvery)
-	w.tier.gc.collect(t.Context())
+	w.tier.sweeper.gc.collect(t.Context())
 	return w.evicted
 }
 

@@ -27,17 +27,17 @@ func (c *collector) walk(ctx context.Context, turn *spaceTurn, disks []hemera.Di
 	// Disks are in order of their ids. One that was taken out meanwhile is
 	// followed by the next one, the last one by the first.
 	at, _ := slices.BinarySearch(disks, turn.disk)
-	end := c.Now().Add(walkTime)
+	end := c.env.Now().Add(walkTime)
 	left := len(disks) // disks to read to their ends
 	if turn.after > 0 {
 		left++ // the first one is entered in its middle, and comes again
 	}
-	for left > 0 && len(files) < walkMax && !c.Now().After(end) {
+	for left > 0 && len(files) < walkMax && !c.env.Now().After(end) {
 		disk := disks[at%len(disks)]
 		if disk != turn.disk {
 			turn.disk, turn.after = disk, 0
 		}
-		page, err := c.Tree.DiskFiles(ctx, disk, turn.after, walkPage)
+		page, err := c.env.Tree.DiskFiles(ctx, disk, turn.after, walkPage)
 		if err != nil {
 			return nil, err
 		}
@@ -60,7 +60,7 @@ func (c *collector) walk(ctx context.Context, turn *spaceTurn, disks []hemera.Di
 // candidates returns a function that says of a file what the rule asks.
 // It knows tapes and storage classes as of now.
 func (c *collector) candidates(ctx context.Context) (func(*hemera.Entry) gc.File, error) {
-	shelf, err := shelfOf(ctx, c.parts)
+	shelf, err := c.disks.shelf(ctx)
 	if err != nil {
 		return nil, err
 	}

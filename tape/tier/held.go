@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"hemera/tape/catalogue"
@@ -70,18 +69,6 @@ func keeps(config tapeconfig.Config, class string, size bool) (why, command stri
 		"hemera tape organisation set " + organisation + " maxFileSize=SIZE"
 }
 
-// typed is the command in a remedy.
-func typed(remedy string) string {
-	// Remedies are sentences around one command, some with another way behind
-	// it.
-	at := strings.Index(remedy, "hemera ")
-	if at < 0 {
-		return remedy
-	}
-	command, _, _ := strings.Cut(remedy[at:], ", or ")
-	return strings.TrimRight(command, "`")
-}
-
 // whyHeld says of a job that holds its file what keeps it, and what can be
 // typed; "" of other jobs.
 func whyHeld(config tapeconfig.Config, j *hemera.TapeJob) string {
@@ -97,9 +84,9 @@ func whyHeld(config tapeconfig.Config, j *hemera.TapeJob) string {
 	return fmt.Sprintf("no pool takes it: %s (%s, or archive it in another class: hemera tape archive --class CLASS PATH); it is queued by itself then", why, command)
 }
 
-// releasing is how far a sweeper is with what is held. Nobody else looks at
-// it.
+// releasing queues what is held. One goroutine uses it.
 type releasing struct {
+	env   *env
 	left  []catalogue.Queue // with files that still have to be looked at
 	after []byte            // the last of the first one that was
 	seen  uint64            // the change of the configuration for which all were
@@ -109,8 +96,8 @@ type releasing struct {
 // releaseTime bounds a turn, as mounts of lost servers wait for it.
 const releaseTime = 2 * time.Second
 
-// releaseHeld queues files that pools take now.
-func (t *sweeper) releaseHeld(ctx context.Context) error {
+// release queues files that pools take now.
+func (t *releasing) release(ctx context.Context) error {
 	// A turn that ended in the middle is gone on with first.
 	if len(t.left) == 0 {
 		if err := t.findHeld(ctx); err != nil {
@@ -119,9 +106,9 @@ func (t *sweeper) releaseHeld(ctx context.Context) error {
 	}
 	// An error leaves the page for the next turn: looked at twice is the same
 	// as once.
-	some, end := false, t.Now().Add(releaseTime)
-	for len(t.left) > 0 && t.Now().Before(end) {
-		n, next, err := catalogue.Bulk{Catalogue: t.catalogue}.Release(ctx, t.left[0], t.after)
+	some, end := false, t.env.Now().Add(releaseTime)
+	for len(t.left) > 0 && t.env.Now().Before(end) {
+		n, next, err := catalogue.Bulk{Catalogue: t.env.catalogue}.Release(ctx, t.left[0], t.after)
 		if err != nil {
 			return err
 		}
@@ -132,21 +119,21 @@ func (t *sweeper) releaseHeld(ctx context.Context) error {
 	}
 	// Once for all pages: drives look at the sums, not at files.
 	if some {
-		t.Awake()
+		t.env.wake.ring()
 	}
 	return nil
 }
 
 // findHeld lists the queues to look at: all after a change, else those
 // whose class can be used.
-func (t *sweeper) findHeld(ctx context.Context) error {
-	queues, err := t.catalogue.Queues(ctx)
+func (t *releasing) findHeld(ctx context.Context) error {
+	queues, err := t.env.catalogue.Queues(ctx)
 	if err != nil {
 		return err
 	}
 	// A commit that read the configuration before the change may be stored
 	// after the list was read. So all are looked at once more.
-	now := t.catalogue.Settings()
+	now := t.env.catalogue.Settings()
 	changed := now.Change+1 != t.seen
 	all := changed || t.again
 	t.seen, t.again = now.Change+1, changed

@@ -4,9 +4,10 @@ import (
 	"cmp"
 	"context"
 	"slices"
+	"sync"
 
 	"hemera/tape/catalogue"
-	"hemera/words/hemera"
+	"hemera/words/errs"
 )
 
 // A mount has a record from before its drive hears of it until the drive gets
@@ -18,37 +19,70 @@ import (
 // may be lost. It goes with the node of the drive. A tape that the mount may
 // have written is unsure then: what is on it was perhaps never reported.
 
-// issuer keeps the records of mounts.
-type issuer struct{ *parts }
+// issued are the records of mounts. None of them is written under the lock.
+type issued struct {
+	catalogue *catalogue.Catalogue
 
-// issue stores a mount in place of what its drive had before.
-func (t issuer) issue(ctx context.Context, node hemera.NodeID, drive string, m hemera.TapeMount) error {
-	var before []uint64
+	mu  sync.Mutex                 // guards all
+	all map[uint64]catalogue.Mount // what drives were given last, as it is stored
+}
+
+// readIssued reads the records.
+func readIssued(ctx context.Context, c *catalogue.Catalogue) (*issued, error) {
+	stored, err := c.Mounts(ctx)
+	if err != nil {
+		return nil, errs.Wrap(err, "tier.Open", "")
+	}
+	t := &issued{catalogue: c, all: map[uint64]catalogue.Mount{}}
+	for _, m := range stored {
+		t.all[m.ID] = m
+	}
+	return t, nil
+}
+
+// of returns the record of a mount.
+func (t *issued) of(id uint64) (m catalogue.Mount, known bool) {
 	t.mu.Lock()
-	for id, of := range t.issued {
-		if of.Node == node && of.Drive == drive {
-			before = append(before, id)
+	defer t.mu.Unlock()
+	m, known = t.all[id]
+	return m, known
+}
+
+// where lists the records that fit, by their numbers.
+func (t *issued) where(fits func(catalogue.Mount) bool) (out []catalogue.Mount) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, m := range t.all {
+		if fits(m) {
+			out = append(out, m)
 		}
 	}
-	t.mu.Unlock()
-	slices.Sort(before)
-	given := catalogue.Mount{ID: m.ID, Node: node, Drive: drive, VID: m.VID, Kind: m.Kind, Job: m.Job, Begun: t.now()}
-	if err := t.catalogue.PutMount(ctx, given, before...); err != nil {
+	slices.SortFunc(out, func(a, b catalogue.Mount) int { return cmp.Compare(a.ID, b.ID) })
+	return out
+}
+
+// issue stores a mount in place of what its drive had before.
+func (t *issued) issue(ctx context.Context, m catalogue.Mount) error {
+	var before []uint64
+	for _, was := range t.where(func(of catalogue.Mount) bool { return of.Node == m.Node && of.Drive == m.Drive }) {
+		before = append(before, was.ID)
+	}
+	if err := t.catalogue.PutMount(ctx, m, before...); err != nil {
 		return err
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for _, id := range before {
-		delete(t.issued, id)
+		delete(t.all, id)
 	}
-	t.issued[m.ID] = given
+	t.all[m.ID] = m
 	return nil
 }
 
 // ended notes that all that a mount did is recorded.
-func (t issuer) ended(ctx context.Context, id uint64) error {
+func (t *issued) ended(ctx context.Context, id uint64) error {
 	t.mu.Lock()
-	given, known := t.issued[id]
+	given, known := t.all[id]
 	t.mu.Unlock()
 	if !known || given.Ended {
 		return nil
@@ -60,42 +94,19 @@ func (t issuer) ended(ctx context.Context, id uint64) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	// The drive may have the next one by now.
-	if _, still := t.issued[id]; still {
-		t.issued[id] = given
+	if _, still := t.all[id]; still {
+		t.all[id] = given
 	}
 	return nil
 }
 
-// LeaveMounts forgets the mounts of nodes that left the cluster. Tapes that they may have written are scanned before they are written again.
-func (t *sweeper) LeaveMounts(ctx context.Context) error {
-	if t.View == nil {
-		return nil
+// leave forgets the mount of a node that left the cluster.
+func (t *issued) leave(ctx context.Context, m catalogue.Mount, why string) error {
+	if err := t.catalogue.LeaveMount(ctx, m, why); err != nil {
+		return err
 	}
-	view := t.View()
-	var left []catalogue.Mount
 	t.mu.Lock()
-	for _, m := range t.issued {
-		if _, member := view.Node(m.Node); !member {
-			left = append(left, m)
-		}
-	}
-	t.mu.Unlock()
-	slices.SortFunc(left, func(a, b catalogue.Mount) int { return cmp.Compare(a.ID, b.ID) })
-	for _, m := range left {
-		why := "node " + m.Node.String() + " was removed while the tape was written in its drive " + m.Drive
-		if err := t.catalogue.LeaveMount(ctx, m, why); err != nil {
-			return err
-		}
-		t.mu.Lock()
-		delete(t.issued, m.ID)
-		t.mu.Unlock()
-		if !m.Writes() {
-			continue
-		}
-		t.Log.Warn("a tape is scanned before it is written again", "vid", m.VID, "why", why)
-		if err := (scanner{t.parts}).tail(ctx, m.VID); err != nil {
-			return err
-		}
-	}
+	defer t.mu.Unlock()
+	delete(t.all, m.ID)
 	return nil
 }

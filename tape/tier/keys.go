@@ -1,16 +1,12 @@
 package tier
 
 import (
-	"context"
-	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 
-	"hemera/tape/catalogue"
 	"hemera/tape/mounting"
 	"hemera/tape/tapeconfig"
 	"hemera/words/errs"
@@ -122,20 +118,6 @@ func inClear(tape hemera.Tape, pool tapeconfig.Pool) bool {
 	return pool.Key != "" && tape.Key == "" && tape.LastFSeq > 0
 }
 
-// TapeKeyList implements hemera.TapeKeys.
-func (t *configurer) TapeKeyList(ctx context.Context) (rows []hemera.TapeKeyRow, err error) {
-	all, err := t.catalogue.Tapes(ctx)
-	if err != nil {
-		return nil, err
-	}
-	config := t.settings()
-	ring := readKeys(t.Secrets, config.Keys)
-	for _, name := range slices.Sorted(maps.Keys(config.Keys)) {
-		rows = append(rows, keyRow(name, config, ring, all))
-	}
-	return rows, nil
-}
-
 // keyRow is a key as people see it.
 func keyRow(name string, config tapeconfig.Config, ring keyring, all []hemera.Tape) hemera.TapeKeyRow {
 	k := config.Keys[name]
@@ -151,117 +133,4 @@ func keyRow(name string, config tapeconfig.Config, ring keyring, all []hemera.Ta
 		}
 	}
 	return row
-}
-
-// AddTapeKey implements hemera.TapeKeys.
-func (t *configurer) AddTapeKey(ctx context.Context, who string, k hemera.TapeKey, comment string) (row hemera.TapeKeyRow, err error) {
-	const op = "tier.AddKey"
-	if t.Secrets == nil {
-		return row, errs.New(errs.Unsupported, op, k.Name, "this manager keeps no keys")
-	}
-	imported := len(k.Secret) > 0
-	if !imported {
-		k.Secret = make(hemera.TapeSecret, hemera.TapeSecretSize)
-		if _, err := rand.Read(k.Secret); err != nil {
-			return row, errs.Wrap(err, op, k.Name)
-		}
-	}
-	if len(k.Secret) != hemera.TapeSecretSize {
-		return row, errs.New(errs.Invalid, op, k.Name, fmt.Sprintf("a key has %d bytes, not %d", hemera.TapeSecretSize, len(k.Secret)))
-	}
-	err = t.change(ctx, "key "+k.Name, func(config tapeconfig.Config, used tapeconfig.Usage) (tapeconfig.Config, error) {
-		old, there := config.Keys[k.Name]
-		switch {
-		case !there:
-		case !imported:
-			return config, errs.New(errs.Exists, op, k.Name, "the key is there already").WithRemedy("see `hemera tape key ls`; to bring a missing secret back: --from FILE")
-		// Another secret would make its tapes unreadable.
-		case old.Fingerprint != fingerprint(k.Secret):
-			return config, errs.New(errs.Conflict, op, k.Name, "the key of that name has fingerprint "+old.Fingerprint+", this one "+fingerprint(k.Secret)).
-				WithRemedy("add it under another name")
-		default:
-			return config, t.Secrets.Keep(k.Name, k.Secret)
-		}
-		c := hemera.TapeChange{Object: string(tapeconfig.KindKey), Verb: "add", Name: k.Name, Values: map[string]string{"fingerprint": fingerprint(k.Secret), "comment": comment}}
-		next, err := config.Apply(c, tapeconfig.Author{Name: who, Time: t.now()}, used)
-		if err != nil {
-			return config, err
-		}
-		// The secret before its name: a name without a secret would be a key
-		// that nobody can use.
-		return next, t.Secrets.Keep(k.Name, k.Secret)
-	})
-	if err != nil {
-		return row, err
-	}
-	rows, err := t.TapeKeyList(ctx)
-	at := slices.IndexFunc(rows, func(r hemera.TapeKeyRow) bool { return r.Name == k.Name })
-	if err != nil || at < 0 {
-		return row, err
-	}
-	return rows[at], nil
-}
-
-// recordKeyed records what was written with a key. A key that is new to a
-// tape must not be removed meanwhile: the secret would go, and with it what
-// was just written. So it has the turn of changes. Conflict when the key is
-// gone: the files are archived again.
-func (t *recorder) recordKeyed(ctx context.Context, r catalogue.Report) (out catalogue.Recorded, err error) {
-	if r.Key == "" {
-		return t.catalogue.Written(ctx, r)
-	}
-	release, err := takeTurn(ctx, t.changing, "tape "+r.VID)
-	if err != nil {
-		return out, err
-	}
-	defer release()
-	if _, known := t.settings().Keys[r.Key]; !known {
-		return out, errs.New(errs.Conflict, "tier.TapeDone", r.VID, "it was written with key "+r.Key+", which was removed meanwhile")
-	}
-	return t.catalogue.Written(ctx, r)
-}
-
-// changeKey changes the comment of a key, or removes one that nothing uses.
-func (t *configurer) changeKey(ctx context.Context, who string, c hemera.TapeChange) error {
-	if c.Verb == "add" {
-		_, err := t.AddTapeKey(ctx, who, hemera.TapeKey{Name: c.Name}, c.Values["comment"])
-		return err
-	}
-	if _, is := c.Values["fingerprint"]; is {
-		return errs.New(errs.Invalid, "tier.Change", "key "+c.Name, "the fingerprint follows from the key")
-	}
-	if err := t.changeConfig(ctx, who, c); err != nil || c.Verb != "remove" || t.Secrets == nil {
-		return err
-	}
-	// The name first: what is left after a crash is a file that nobody uses.
-	return t.Secrets.Forget(c.Name)
-}
-
-// explainKey says what the key of a tape keeps from it.
-func (t *reporter) explainKey(f facts, tape hemera.Tape) (out []string) {
-	if l := f.keys.lock(tape.Key); l.Key != "" {
-		out = append(out, fmt.Sprintf("it is encrypted with key %s, which cannot be used: %s (hemera tape key add %s --from FILE)", l.Key, l.Why, l.Key))
-	}
-	if pool := t.settings().Pools[tape.Pool]; inClear(tape, pool) {
-		out = append(out, fmt.Sprintf("it was begun without encryption, and pool %s has key %s: it is read, and nothing is added (hemera tape tape set %s full=true; then it can be repacked)",
-			tape.Pool, pool.Key, tape.VID))
-	}
-	return out
-}
-
-// locked is what needs a person of keys: those that cannot be used, and
-// what waits for them.
-func (t *reporter) locked(f facts) (out []hemera.TapeAttention) {
-	for _, name := range slices.Sorted(maps.Keys(t.settings().Keys)) {
-		row := keyRow(name, t.settings(), f.keys, f.tapes)
-		if row.Problem == "" || row.Tapes == 0 && len(row.Pools) == 0 {
-			continue
-		}
-		what := fmt.Sprintf("cannot be used: %s; %d tapes with %d files are not mounted", row.Problem, row.Tapes, row.Files)
-		if len(row.Pools) > 0 {
-			what += ", and no tape is begun for " + strings.Join(row.Pools, ", ")
-		}
-		out = append(out, hemera.TapeAttention{Subject: "key " + name, What: what, Command: "hemera tape key add " + name + " --from FILE"})
-	}
-	return out
 }

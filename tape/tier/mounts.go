@@ -1,238 +1,470 @@
 package tier
 
 import (
-	"context"
+	"cmp"
+	"slices"
+	"sync"
 	"time"
 
 	"hemera/tape/mounting"
-	"hemera/words/errs"
 	"hemera/words/hemera"
 )
 
-// Each drive asks for work when it has none, and is answered when there
-// is some. The answer is decided and noted under one lock, so two drives
-// never get the same tape, and an organisation never more drives than it
-// may have.
-//
-// A new tape is labelled by the mount that would have written to it
-// first. The drive then asks again and gets the work. The server looks at
-// the tape before it labels: one with something on it is refused, and put
-// aside for a person.
+// A job is given to one mount at a time. That is kept in memory: after a
+// restart of the manager no mount is known, and every job is free again.
+// A session of before the restart may then write a file that another
+// session writes too. Both are recorded on their tapes, one as a copy and
+// one as a dead row, which costs room on tape and nothing else.
 
+// mounts are what drives work on, what they were given, and what they did.
+// Its methods are steps: they take values, change what is in memory, and
+// return values. None of them does I/O; what comes of them is stored by their
+// callers. The answer to a drive is decided and noted in one step, so two
+// drives never get the same tape, and an organisation never more drives than
+// it may have.
+type mounts struct {
+	clock     func() time.Time
+	libraries *libraries // what is reported is looked at within a step
+	settings  *settings
+
+	// mu guards all below.
+	mu      sync.Mutex
+	all     map[uint64]*mount
+	drives  map[driveID]*drive
+	given   map[hemera.TapeJobKey]uint64 // to which mount
+	room    buffer                       // on disks, for recalls
+	unread  map[string]time.Time         // by VID: when files of a tape are read back again, after that did not reach its end
+	last    uint64                       // the number of the mount that was made last
+	history history
+}
+
+// driveID names a drive of a node.
+type driveID struct {
+	node hemera.NodeID
+	name string
+}
+
+// drive is what is kept of a drive.
+type drive struct {
+	idle  time.Time
+	mount uint64 // what it works on, 0 for nothing
+	vid   string // what was mounted when it asked last
+	// mounted is since when vid is in the drive; last is the queue that it
+	// worked for last with that tape, and turn when it began with it.
+	mounted time.Time
+	last    mounting.Key
+	turn    time.Time
+}
+
+// mount is what a drive works on. The first fields do not change once it is
+// made; the lock of mounts guards the others.
+type mount struct {
+	id    uint64
+	node  hemera.NodeID
+	drive string
+	kind  hemera.TapeJobKind
+	vid   string
+	pool  string // of the tape
+	begun time.Time
+	scans bool         // it has no jobs: it tells what is on the tape
+	back  *readingBack // nil: it reads nothing back
+
+	ahead   mounting.Key                         // the queue for which a new tape gets its label first; zero: none
+	given   map[hemera.TapeJobKey]hemera.TapeJob // and not done, as they were then
+	session hemera.TapeSession
+	// bytes is what was given and is not done; priority, reserved and served
+	// are for the rules: of its queue, of the disk buffer, and what users
+	// were served.
+	bytes    int64
+	priority int64
+	reserved int64
+	served   map[uint32]int64
+	// filling is the room on disks that is reserved for what was given; began:
+	// it was given jobs, or found none.
+	filling map[hemera.TapeJobKey]fill
+	began   bool
+	reads   mounting.Reads // the large files that it was given to archive
+}
+
+// endedMount is a mount that is over.
+type endedMount struct {
+	id  uint64
+	vid string
+}
+
+// newMounts has no mounts. Their ids grow over restarts, so that a report of an
+// old mount is not taken for one of a new.
+func newMounts(e *env, ls *libraries, s *settings) *mounts {
+	keep := func(space string) int64 { return s.now().Config.BufferOf(space).Keep }
+	return &mounts{clock: e.Now, libraries: ls, settings: s, all: map[uint64]*mount{}, drives: map[driveID]*drive{}, given: map[hemera.TapeJobKey]uint64{},
+		room: buffer{e.View, keep, map[string]int64{}, map[mounting.Key]fill{}}, unread: map[string]time.Time{}, last: uint64(e.Now().UnixNano())}
+}
+
+// queue is the name of the queue that a mount works on.
+func (m *mount) queue() string {
+	if m.kind == hemera.TapeArchive {
+		return m.pool
+	}
+	return m.vid
+}
+
+// drive is what is kept of a drive, made when it is first seen. The lock is held.
+func (ms *mounts) drive(node hemera.NodeID, name string) *drive {
+	// Idle from now on: a drive that is new has waited for nothing.
+	id := driveID{node, name}
+	d := ms.drives[id]
+	if d == nil {
+		d = &drive{idle: ms.clock()}
+		ms.drives[id] = d
+	}
+	return d
+}
+
+// reported notes what the drives of a node have in them, and how far their
+// sessions are.
+func (ms *mounts) reported(node hemera.NodeID, drives []hemera.TapeDriveState) {
+	ms.mu.Lock()
+	defer ms.mu.Unlock()
+	for _, d := range drives {
+		own := ms.drive(node, d.Name)
+		if own.vid != d.VID {
+			own.vid, own.mounted, own.last = d.VID, ms.clock(), mounting.Key{}
+		}
+		// What the server reports of a session is newer than what the last
+		// report of results said.
+		if m := ms.all[d.Mount]; m != nil && m.node == node && m.drive == d.Name {
+			m.session = d.Session
+		}
+	}
+}
+
+// forget removes what is kept of the drives of nodes whose libraries are gone.
+func (ms *mounts) forget(nodes []hemera.NodeID) {
+	ms.mu.Lock()
+	defer ms.mu.Unlock()
+	for id := range ms.drives {
+		if slices.Contains(nodes, id.node) {
+			delete(ms.drives, id)
+		}
+	}
+}
+
+// of finds a mount of a node, nil for none.
+func (ms *mounts) of(node hemera.NodeID, id uint64) *mount {
+	ms.mu.Lock()
+	defer ms.mu.Unlock()
+	if m := ms.all[id]; m != nil && m.node == node {
+		return m
+	}
+	return nil
+}
+
+// job returns a job that a mount was given and has not reported.
+func (ms *mounts) job(m *mount, k hemera.TapeJobKey) (j hemera.TapeJob, ok bool) {
+	if m == nil {
+		return j, false
+	}
+	ms.mu.Lock()
+	defer ms.mu.Unlock()
+	j, ok = m.given[k]
+	return j, ok
+}
+
+// free reports whether no mount has a job.
+func (ms *mounts) free(k hemera.TapeJobKey) bool {
+	ms.mu.Lock()
+	defer ms.mu.Unlock()
+	return ms.given[k] == 0
+}
+
+// give notes that a mount has a job. The lock is held.
+func (ms *mounts) give(m *mount, j hemera.TapeJob) {
+	ms.given[j.TapeJobKey], m.given[j.TapeJobKey] = m.id, j
+	m.bytes += j.Size
+}
+
+// release takes a job back from a mount, if there is one.
+func (ms *mounts) release(m *mount, k hemera.TapeJobKey) {
+	if m == nil {
+		return
+	}
+	ms.mu.Lock()
+	defer ms.mu.Unlock()
+	m.bytes -= m.given[k].Size
+	delete(m.given, k)
+	ms.room.unreserve(m, k)
+	if ms.given[k] == m.id {
+		delete(ms.given, k)
+	}
+}
+
+// reserve takes room on disks for a job, if there is some.
+func (ms *mounts) reserve(m *mount, w placedWork) bool {
+	ms.mu.Lock()
+	defer ms.mu.Unlock()
+	return ms.room.reserve(m, w.TapeJobKey, w.fill)
+}
+
+// granted notes the grant of a job that has reserved its room; see buffer.granted.
+func (ms *mounts) granted(m *mount, k hemera.TapeJobKey, end func()) {
+	ms.mu.Lock()
+	defer ms.mu.Unlock()
+	ms.room.granted(m, k, end)
+}
+
+// end ends a mount, if it is there.
+func (ms *mounts) end(id uint64) (over []endedMount) {
+	ms.mu.Lock()
+	defer ms.mu.Unlock()
+	if m := ms.all[id]; m != nil {
+		over = append(over, ms.forgetMount(m))
+	}
+	return over
+}
+
+// endOf ends what a drive had: a drive asks when it does nothing.
+func (ms *mounts) endOf(node hemera.NodeID, name string) (over []endedMount) {
+	ms.mu.Lock()
+	defer ms.mu.Unlock()
+	if d := ms.drives[driveID{node, name}]; d != nil {
+		if m := ms.all[d.mount]; m != nil {
+			over = append(over, ms.forgetMount(m))
+		}
+	}
+	return over
+}
+
+// endSilent ends the mounts of libraries that are gone or silent. Mounts whose server registered again ended when its
+// drive asked for work.
+func (ms *mounts) endSilent() (over []endedMount) {
+	ms.mu.Lock()
+	defer ms.mu.Unlock()
+	now := ms.libraries.now()
+	for _, m := range ms.all {
+		if l := now.all[m.node]; l == nil || !now.online(l) {
+			over = append(over, ms.forgetMount(m))
+		}
+	}
+	return over
+}
+
+// forgetMount ends a mount: what it had is free for others. The lock is
+// held.
+func (ms *mounts) forgetMount(m *mount) endedMount {
+	for k := range m.given {
+		if ms.given[k] == m.id {
+			delete(ms.given, k)
+		}
+		ms.room.unreserve(m, k)
+	}
+	delete(ms.all, m.id)
+	if d := ms.drives[driveID{m.node, m.drive}]; d != nil && d.mount == m.id {
+		d.mount, d.idle = 0, ms.clock()
+	}
+	return endedMount{m.id, m.vid}
+}
+
+// has reports whether a mount is not over.
+func (ms *mounts) has(id uint64) bool {
+	ms.mu.Lock()
+	defer ms.mu.Unlock()
+	return ms.all[id] != nil
+}
+
+// note keeps how a session went, and ends its mount if the session has ended.
+func (ms *mounts) note(m *mount, r hemera.TapeResults) {
+	ms.mu.Lock()
+	defer ms.mu.Unlock()
+	if m != nil {
+		m.session = r.Session
+		if r.Ended {
+			ms.forgetMount(m)
+		}
+	}
+	// Mounts without a file are not worth a line in the list; a report that
+	// comes twice is one session.
+	known := r.Mount != 0 && ms.history.has(r.Mount)
+	if r.Ended && !known && (r.Session.Files > 0 || r.Session.Failed > 0 || r.Session.Error != "") {
+		r.Session.Mount = r.Mount
+		ms.history.add(r.Session)
+	}
+}
+
+// session is a session that ended lately.
+func (ms *mounts) session(mount uint64) (hemera.TapeSession, bool) {
+	ms.mu.Lock()
+	defer ms.mu.Unlock()
+	return ms.history.session(mount)
+}
+
+// beside is what all other sessions are still to read.
+func (ms *mounts) beside(m *mount) (all [][]mounting.Read) {
+	ms.mu.Lock()
+	defer ms.mu.Unlock()
+	for _, other := range ms.all {
+		if left := other.reads.Left(other.session.Bytes); other != m && len(left) > 0 {
+			all = append(all, left)
+		}
+	}
+	return all
+}
+
+// reading notes the large files that a mount is to read.
+func (ms *mounts) reading(m *mount, reads []mounting.Read, order []int) {
+	ms.mu.Lock()
+	defer ms.mu.Unlock()
+	for _, i := range order {
+		m.reads.Add(reads[i])
+	}
+}
+
+// Bounds of one answer with jobs, whatever a server asks for.
 const (
-	// mountPoll is how long a drive waits for an answer, and mountLook after
-	// what time a waiting one is decided on again: ages and lingering end
-	// without an event.
-	mountPoll = 20 * time.Second
-	mountLook = 2 * time.Second
+	jobsMax  = 4000
+	bytesMax = 2 << 40
 )
 
-// NextMount says what an idle drive is to do, and waits until there is
-// something. The caller has checked the lease.
-func (t *dispatcher) NextMount(ctx context.Context, node hemera.NodeID, name string) (hemera.TapeMount, error) {
-	deadline := time.NewTimer(mountPoll)
-	defer deadline.Stop()
-	t.asksAgain(node, name)
-	for {
-		// Before the decision, so that nothing that happens after it is missed.
-		t.mu.Lock()
-		wake := t.wake
-		t.mu.Unlock()
-		m, again, err := t.next(ctx, node, name)
-		if err != nil || m.Kind != hemera.MountNothing {
-			return m, err
-		}
-		look := time.NewTimer(again)
-		select {
-		case <-ctx.Done():
-			look.Stop()
-			return m, errs.Wrap(ctx.Err(), "tier.NextMount", name)
-		case <-deadline.C:
-			look.Stop()
-			return m, nil
-		case <-wake:
-		case <-look.C:
-		}
-		look.Stop()
+// onTheWayShare of what a session that reads asks for is left to jobs on
+// the way: one of so many.
+const onTheWayShare = 4
+
+// pick gives a mount jobs of the heads of all users, fairly.
+func (ms *mounts) pick(m *mount, heads [][]hemera.TapeJob, want hemera.TapeJobsRequest) []hemera.TapeJob {
+	ms.mu.Lock()
+	defer ms.mu.Unlock()
+	batch := mounting.Batch{Files: want.Files, Bytes: want.Bytes, FileCost: fileCost(m.kind)}
+	if m.kind == hemera.TapeArchive {
+		return ms.share(m, heads, batch)
 	}
+	batch.Files -= want.Files / onTheWayShare
+	out := ms.share(m, heads, batch)
+	return append(out, ms.onTheWay(m, heads, out, want)...)
 }
 
-// asksAgain ends what the drive had before: a drive asks when it does
-// nothing.
-func (t *dispatcher) asksAgain(node hemera.NodeID, name string) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if _, d, _ := t.driveOf(node, name); d != nil {
-		if m := t.mounts[d.mount]; m != nil {
-			t.endMount(m)
-		}
-	}
-}
-
-// next decides once. It also says after what time another decision may
-// come.
-func (t *dispatcher) next(ctx context.Context, node hemera.NodeID, name string) (none hemera.TapeMount, again time.Duration, err error) {
-	f, err := t.facts(ctx)
-	if err != nil {
-		return none, mountLook, err
-	}
-	m, move := t.decide(f, node, name)
-	if m.ID != 0 {
-		if err := (issuer{t.parts}).issue(ctx, node, name, m); err != nil {
-			t.abandon(m.ID)
-			return none, mountLook, err
-		}
-	}
-	if move.from != "" {
-		// Before the mount begins: the next decision must see the tape in its
-		// new pool.
-		if err := t.supply(ctx, m.VID, move.from, m.Pool); err != nil {
-			t.abandon(m.ID)
-			return none, mountLook, err
-		}
-	}
-	return m, mountLook, nil
-}
-
-// supplyMove is a tape that a pool takes from another.
-type supplyMove struct{ from string }
-
-// decide chooses what the drive does and notes it, so that the next
-// decision knows.
-func (t *dispatcher) decide(f facts, node hemera.NodeID, name string) (out hemera.TapeMount, move supplyMove) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	l, d, state := t.driveOf(node, name)
-	if d == nil || l.clash != "" {
-		return out, move
-	}
-	paused := t.Paused != nil && t.Paused()
-	if vid, force, ok := t.wantsLabel(f, l, state); ok && !paused {
-		return t.begin(l, d, name, hemera.TapeMount{Kind: hemera.MountLabel, VID: vid, Labels: hemera.TapeLabels{Force: force}, Why: "an admin asked for it"}, f), move
-	}
-	if s := t.wantsScan(f, l, d, state); s != nil {
-		return t.beginScan(l, d, name, s, f), move
-	}
-	if paused {
-		return out, move
-	}
-	if vid := t.wantsReadBack(f, l, state, true); vid != "" {
-		return t.beginReadBack(l, d, vid, f), move
-	}
-	picture := t.picture(f)
-	what := mounting.New(picture).Decide(name)
-	switch what.Do {
-	case hemera.MountUnload:
-		return hemera.TapeMount{Kind: hemera.MountUnload, VID: d.vid, Why: what.Reason}, move
-	case hemera.MountWork:
-		m := hemera.TapeMount{Kind: hemera.MountWork, VID: what.VID, Job: what.Queue.Kind, Pool: what.Queue.Pool, Why: what.Reason}
-		// A new tape gets its label first; the drive then asks again, with the
-		// tape in it.
-		for _, tape := range f.tapes {
-			if tape.VID == what.VID && tape.Labelled.IsZero() && tape.LastFSeq == 0 && what.Queue.Writes() {
-				m.Kind, m.Job, m.Why = hemera.MountLabel, 0, "the tape is new: "+what.Reason
-			}
-		}
-		m = t.begin(l, d, name, m, f)
-		if m.Kind == hemera.MountLabel {
-			t.mounts[m.ID].ahead = what.Queue // or the next drive takes another new tape for it
-		}
-		t.charge(d, m, what, picture)
-		return m, supplyMove{what.Supply}
-	}
-	if vid := t.wantsReadBack(f, l, state, false); vid != "" {
-		return t.beginReadBack(l, d, vid, f), move
-	}
-	return out, move
-}
-
-// wantsLabel finds a tape of the library that an admin wants labelled, in
-// the drive or in no drive.
-func (t *dispatcher) wantsLabel(f facts, l *library, state hemera.TapeDriveState) (vid string, force, ok bool) {
-	if t.out(l, state) {
-		return "", false, false
-	}
-	for _, tape := range f.tapes {
-		// What was written since the order is not lost to it.
-		if tape.Relabel == nil || tape.LastFSeq > 0 || tape.Relabel.Force && tape.Unscanned != "" || !l.has(tape.VID) || t.usedElsewhere(l, tape.VID, state.Name) {
+// onTheWay gives a mount more jobs of the heads, while there is room in what
+// it wants: those of places between the ones that were picked. Files are asked for nearly in
+// the order of the tape, but not quite, and the last ones of one answer
+// would cost the next answer a locate back for each. The lock is held.
+func (ms *mounts) onTheWay(m *mount, heads [][]hemera.TapeJob, picked []hemera.TapeJob, want hemera.TapeJobsRequest) (out []hemera.TapeJob) {
+	var low, high *hemera.TapeCopy
+	for _, j := range picked {
+		want.Files, want.Bytes = want.Files-1, want.Bytes-j.Size
+		if j.From == nil {
 			continue
 		}
-		return tape.VID, tape.Relabel.Force, true
-	}
-	return "", false, false
-}
-
-// out reports whether a drive is not to work, with orders of people neither.
-// The lock is held.
-func (t *dispatcher) out(l *library, state hemera.TapeDriveState) bool {
-	return t.settings().DrivesDown[state.Name] != "" || state.Problem != "" || l.state.Problem != "" || t.settings().Libraries[l.state.Name].Disabled
-}
-
-// begin makes a mount of a decision. The lock is held.
-func (t *dispatcher) begin(l *library, d *drive, name string, out hemera.TapeMount, f facts) hemera.TapeMount {
-	// The number is never used again, so a late report cannot be taken for
-	// another mount's.
-	t.lastMount++
-	m := &mount{id: t.lastMount, node: l.node, drive: name, kind: out.Job, vid: out.VID, pool: out.Pool, begun: t.Now(), scans: out.Kind == hemera.MountScan, given: map[hemera.TapeJobKey]hemera.TapeJob{}, filling: map[hemera.TapeJobKey]fill{}}
-	// Without them a bit that flips on its way to the drive is on tape for
-	// good, and is found by a recall. A drive that has none labels without.
-	out.Labels.Protected = out.Kind == hemera.MountLabel
-	for _, tape := range f.tapes {
-		if tape.VID == out.VID {
-			out.Labels.ReclaimedFSeq, out.Labels.ReclaimedID = tape.ReclaimedFSeq, tape.ReclaimedID
-			out.Labels.LastFSeq, out.Labels.LastID, out.Labels.Media = tape.LastFSeq, tape.LastID, tape.MediaType
-			if m.pool == "" {
-				m.pool, out.Pool = tape.Pool, tape.Pool
-			}
-			// A label is never encrypted: it says which tape this is.
-			if out.Kind != hemera.MountLabel {
-				out.Labels.Key = f.keys.key(keyOfTape(tape, t.settings().Pools[out.Pool], out.Job == hemera.TapeArchive))
-			}
+		if low == nil || j.From.ComparePlace(low) < 0 {
+			low = j.From
+		}
+		if high == nil || j.From.ComparePlace(high) > 0 {
+			high = j.From
 		}
 	}
-	out.ID = m.id
-	t.mounts[m.id], d.mount = m, m.id
+	now := ms.clock()
+	for _, jobs := range heads {
+		for _, j := range jobs {
+			if want.Files <= 0 {
+				return out
+			}
+			passed := j.From != nil && low != nil && j.From.ComparePlace(low) >= 0 && j.From.ComparePlace(high) <= 0
+			if !passed || j.Size > want.Bytes || j.After.After(now) || ms.given[j.TapeJobKey] != 0 {
+				continue
+			}
+			want.Files, want.Bytes = want.Files-1, want.Bytes-j.Size
+			ms.give(m, j)
+			// Their users have fewer in the next answer.
+			m.served[j.UID] += j.Size + fileCost(m.kind)
+			out = append(out, j)
+		}
+	}
 	return out
 }
 
-// charge notes what the rules must know of a mount for the next
-// decisions: its queue's priority, the room that it may fill, and since
-// when the drive serves the queue. The lock is held.
-func (t *dispatcher) charge(d *drive, made hemera.TapeMount, what mounting.Decision, p mounting.Picture) {
-	m := t.mounts[made.ID]
-	if m == nil || made.Kind != hemera.MountWork {
-		return
-	}
-	m.reserved = what.Reserve
-	for _, q := range p.Queues {
-		if q.Key == what.Queue {
-			m.priority = q.Priority
+// share gives a mount jobs of all users, fairly. The lock is held.
+func (ms *mounts) share(m *mount, users [][]hemera.TapeJob, batch mounting.Batch) (out []hemera.TapeJob) {
+	var heads []mounting.Head
+	now, all := ms.clock(), policies{ms.settings.now()}
+	for i, jobs := range users {
+		// The order is by time: one that waits for its next attempt is behind
+		// all that may be done. Another mount may have taken some since they
+		// were read.
+		jobs = slices.DeleteFunc(jobs, func(j hemera.TapeJob) bool { return j.After.After(now) || ms.given[j.TapeJobKey] != 0 })
+		if users[i] = jobs; len(jobs) == 0 {
+			continue
 		}
+		heads = append(heads, mounting.Head{UID: jobs[0].UID, Jobs: all.byPriority(jobs)})
 	}
-	// Several sessions for one queue, without another one between them, are
-	// one turn.
-	if d.last != what.Queue {
-		d.last, d.turn = what.Queue, t.Now()
+	users = slices.DeleteFunc(users, func(jobs []hemera.TapeJob) bool { return len(jobs) == 0 })
+	var picks []mounting.Pick
+	picks, m.served = mounting.NextJobs(m.served, heads, batch)
+	for _, p := range picks {
+		j := users[p.Head][p.Job]
+		ms.give(m, j)
+		out = append(out, j)
 	}
+	return out
 }
 
-// abandon forgets a mount that did not begin.
-func (t *dispatcher) abandon(id uint64) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if m := t.mounts[id]; m != nil {
-		t.endMount(m)
+// fileCost is what a file costs a drive besides its bytes, in bytes at
+// LTO-9's rate: its labels when it is written, a locate of about ten
+// seconds when it is read.
+func fileCost(kind hemera.TapeJobKind) int64 {
+	const labels, locate = 4 << 20, 4 << 30
+	if kind == hemera.TapeArchive {
+		return labels
 	}
+	return locate
 }
 
-// supply moves an empty tape to the pool that takes it.
-func (t *dispatcher) supply(ctx context.Context, vid, from, to string) error {
-	return t.catalogue.ChangeTape(ctx, vid, func(old *hemera.Tape) (*hemera.Tape, error) {
-		if old == nil || old.Pool != from || old.LastFSeq > 0 {
-			return nil, errs.New(errs.Conflict, "tier.Supply", vid, "the tape is not an empty one of pool "+from+" any more")
-		}
-		tape := *old
-		tape.Pool, tape.Changed, tape.ChangedBy = to, t.now(), hemera.SystemIdentity().Name
-		return &tape, nil
-	})
+// work is a mount as people see it.
+type work struct {
+	id        uint64
+	node      hemera.NodeID
+	drive     string
+	kind      hemera.TapeJobKind
+	vid, pool string
+	queue     mounting.Key
+	priority  int64
+	fills     int64 // room on disks that it may still take
+	files     int64
+	bytes     int64
+}
+
+// work is the mount as people see it. The lock is held.
+func (m *mount) work() work {
+	return work{m.id, m.node, m.drive, m.kind, m.vid, m.pool, keyOf(m.kind, m.queue()), m.priority, m.fills(), m.session.Files, m.session.Bytes}
+}
+
+// works lists the mounts, by their numbers.
+func (ms *mounts) works() (out []work) {
+	ms.mu.Lock()
+	defer ms.mu.Unlock()
+	for _, m := range ms.all {
+		out = append(out, m.work())
+	}
+	slices.SortFunc(out, func(a, b work) int { return cmp.Compare(a.id, b.id) })
+	return out
+}
+
+// workOn returns the mount that has a job; ok is false if none has it.
+func (ms *mounts) workOn(k hemera.TapeJobKey) (w work, ok bool) {
+	ms.mu.Lock()
+	defer ms.mu.Unlock()
+	if m := ms.all[ms.given[k]]; m != nil {
+		return m.work(), true
+	}
+	return w, false
+}
+
+// done are the sessions that ended lately, without their courses.
+func (ms *mounts) done() []hemera.TapeSession {
+	ms.mu.Lock()
+	defer ms.mu.Unlock()
+	return ms.history.list()
+}
+
+// totals are the sums of what a drive did.
+func (ms *mounts) totals(d hemera.TapeDriveState) []hemera.TapeTotals {
+	ms.mu.Lock()
+	defer ms.mu.Unlock()
+	return ms.history.of(d)
 }

@@ -15,6 +15,14 @@ import (
 // (tasks.go); scans have records of their own (scankeep.go), as their tape
 // need not be in the catalogue. What is done at once leaves no record.
 
+// orderer does what admins order once.
+type orderer struct {
+	env     *env
+	scanner *scanner
+	tasks   *tasker
+	jobs    *jobList
+}
+
 // OrderTape implements hemera.TapeAdmin. It returns what was done, in
 // words.
 func (t *orderer) OrderTape(ctx context.Context, who string, o hemera.TapeOrder) (string, error) {
@@ -24,42 +32,29 @@ func (t *orderer) OrderTape(ctx context.Context, who string, o hemera.TapeOrder)
 	case hemera.OrderReclaim:
 		return t.orderReclaim(ctx, o)
 	case hemera.OrderRepack, hemera.OrderCheck:
-		return tasker{t}.orderTask(ctx, who, o)
+		return t.tasks.orderTask(ctx, who, o)
 	case hemera.OrderCopies:
-		return tasker{t}.orderCopies(ctx, o)
+		return t.tasks.orderCopies(ctx, o)
 	case hemera.OrderStopTape:
-		return tasker{t}.orderStop(ctx, who, o)
+		return t.tasks.orderStop(ctx, who, o)
 	case hemera.OrderScan:
-		return scanner{t.parts}.Order(ctx, who, o)
+		return t.scanner.Order(ctx, who, o)
 	case hemera.OrderUndelete:
-		return scanner{t.parts}.Undelete(ctx, who, o)
+		return t.scanner.Undelete(ctx, who, o)
 	case hemera.OrderRetry, hemera.OrderForget:
 		return t.orderFailed(ctx, o)
 	}
 	return "", errs.New(errs.Unsupported, "tier.Order", string(o.Kind), "there is no such order for tapes")
 }
 
-// tape returns a tape by its VID.
-func (t *orderer) tape(ctx context.Context, vid string) (tape hemera.Tape, err error) {
-	known, err := t.knownTapes(ctx)
-	if err != nil {
-		return tape, err
-	}
-	tape, ok := known[vid]
-	if !ok {
-		return tape, errs.New(errs.NotFound, "tier.Order", vid, "the tape is not in the catalogue").WithRemedy("see `hemera tape tape ls`")
-	}
-	return tape, nil
-}
-
 // orderLabel has a tape labelled. A tape with files is not: its label
 // goes with a reclaim.
 func (t *orderer) orderLabel(ctx context.Context, who string, o hemera.TapeOrder) (string, error) {
-	tape, err := t.tape(ctx, o.Subject)
+	tape, err := t.env.tape(ctx, o.Subject)
 	if err != nil {
 		return "", err
 	}
-	order := hemera.TapeRelabel{By: who, Asked: t.now(), Force: o.Force}
+	order := hemera.TapeRelabel{By: who, Asked: t.env.now(), Force: o.Force}
 	refused := func(tape *hemera.Tape) error {
 		if o.Force && tape.Unscanned != "" {
 			return errs.New(errs.Conflict, "tier.Label", o.Subject, "the tape is not labelled by force: "+tape.Unscanned).WithRemedy("scan it first: `hemera tape scan " + o.Subject + "`")
@@ -72,7 +67,7 @@ func (t *orderer) orderLabel(ctx context.Context, who string, o hemera.TapeOrder
 	if o.DryRun {
 		return "the tape would be labelled by the next drive of its library that has nothing to do", refused(&tape)
 	}
-	err = t.catalogue.ChangeTape(ctx, o.Subject, func(old *hemera.Tape) (*hemera.Tape, error) {
+	err = t.env.catalogue.ChangeTape(ctx, o.Subject, func(old *hemera.Tape) (*hemera.Tape, error) {
 		if old == nil {
 			return nil, errs.New(errs.NotFound, "tier.Label", o.Subject, "the tape is not in the catalogue")
 		}
@@ -83,36 +78,24 @@ func (t *orderer) orderLabel(ctx context.Context, who string, o hemera.TapeOrder
 	if err != nil {
 		return "", err
 	}
-	t.Awake()
+	t.env.wake.ring()
 	return "the next drive of its library that has nothing to do labels the tape", nil
-}
-
-// dropLabel takes back the order to label a tape.
-func (t *orderer) dropLabel(ctx context.Context, vid string) error {
-	return t.catalogue.ChangeTape(ctx, vid, func(old *hemera.Tape) (*hemera.Tape, error) {
-		if old == nil {
-			return nil, nil
-		}
-		now := *old
-		now.Relabel = nil
-		return &now, nil
-	})
 }
 
 // orderReclaim has a full tape without files written from its beginning
 // again.
 func (t *orderer) orderReclaim(ctx context.Context, o hemera.TapeOrder) (string, error) {
-	tape, err := t.tape(ctx, o.Subject)
+	tape, err := t.env.tape(ctx, o.Subject)
 	if err != nil {
 		return "", err
 	}
 	if o.DryRun {
 		return fmt.Sprintf("the tape has %d files of the tree; %d tape files would be forgotten, %d of them without a removal that is known", tape.Files, tape.LastFSeq, tape.Inferred), nil
 	}
-	if err := t.catalogue.Reclaim(ctx, o.Subject, o.Lose); err != nil {
+	if err := t.env.catalogue.Reclaim(ctx, o.Subject, o.Lose); err != nil {
 		return "", err
 	}
-	t.Awake()
+	t.env.wake.ring()
 	return "the tape is empty, and written from its beginning again", nil
 }
 
@@ -125,7 +108,7 @@ func (t *orderer) orderFailed(ctx context.Context, o hemera.TapeOrder) (string, 
 	}
 	// Nothing but a change of the configuration helps what is held, and a page
 	// of it would keep others from being tried again.
-	jobs, err := (&reporter{t.parts}).jobs(ctx, hemera.TapeJobQuery{Queue: o.Subject, Failed: true}, o.Kind != hemera.OrderRetry)
+	jobs, err := t.jobs.jobs(ctx, hemera.TapeJobQuery{Queue: o.Subject, Failed: true}, o.Kind != hemera.OrderRetry)
 	if err != nil {
 		return "", err
 	}
@@ -134,7 +117,7 @@ func (t *orderer) orderFailed(ctx context.Context, o hemera.TapeOrder) (string, 
 		if o.DryRun {
 			continue
 		}
-		err := t.catalogue.ChangeJob(ctx, j.TapeJobKey, func(j hemera.TapeJob, _ time.Time) *hemera.TapeJob {
+		err := t.env.catalogue.ChangeJob(ctx, j.TapeJobKey, func(j hemera.TapeJob, _ time.Time) *hemera.TapeJob {
 			if o.Kind == hemera.OrderForget {
 				return nil
 			}
@@ -145,6 +128,6 @@ func (t *orderer) orderFailed(ctx context.Context, o hemera.TapeOrder) (string, 
 			return "", err
 		}
 	}
-	t.Awake()
+	t.env.wake.ring()
 	return fmt.Sprintf("%d jobs", len(jobs)), nil
 }

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"hemera/tape/mounting"
+	"hemera/words/errs"
 	"hemera/words/hemera"
 )
 
@@ -13,10 +14,11 @@ import (
 // same: so the picture is made once for an answer, when the first file
 // needs it, and each queue is explained once. One goroutine uses it.
 type outlook struct {
-	*reporter
-	board *mounting.Board // nil until it is needed
-	said  map[mounting.Key]saying
-	shelf *Shelf // nil until it is needed
+	reporter *reporter
+	facts    facts
+	board    *mounting.Board // nil until it is needed
+	said     map[mounting.Key]saying
+	shelf    *Shelf // nil until it is needed
 }
 
 // saying is what was said of a queue.
@@ -27,13 +29,11 @@ type saying struct {
 
 // look makes the picture.
 func (o *outlook) look(ctx context.Context) error {
-	f, err := o.facts(ctx)
+	f, err := o.reporter.inventory.facts(ctx)
 	if err != nil {
 		return err
 	}
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	o.board, o.said = mounting.New(o.picture(f)), map[mounting.Key]saying{}
+	o.facts, o.board, o.said = f, mounting.New(o.reporter.mounts.look(f)), map[mounting.Key]saying{}
 	return nil
 }
 
@@ -44,7 +44,7 @@ func (o *outlook) whyRecall(ctx context.Context, e *hemera.Entry) (why string, a
 		return "", time.Time{}, false
 	}
 	for _, c := range e.Tape {
-		j, err := o.catalogue.Job(ctx, hemera.TapeJobKey{File: e.ID, Kind: hemera.TapeRecall, Copy: c.Number})
+		j, err := o.reporter.env.catalogue.Job(ctx, hemera.TapeJobKey{File: e.ID, Kind: hemera.TapeRecall, Copy: c.Number})
 		if err != nil || j == nil {
 			continue
 		}
@@ -59,9 +59,7 @@ func (o *outlook) whyRecall(ctx context.Context, e *hemera.Entry) (why string, a
 
 // alone says what keeps a job apart from its queue.
 func (o *outlook) alone(j *hemera.TapeJob) string {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return o.ofJob(j)
+	return o.reporter.ofJob(o.facts, j)
 }
 
 // of explains a queue.
@@ -77,11 +75,36 @@ func (o *outlook) of(key mounting.Key) saying {
 // silent says why no tape gives a file now, "" if one does.
 func (o *outlook) silent(ctx context.Context, e *hemera.Entry) string {
 	if o.shelf == nil {
-		shelf, err := shelfOf(ctx, o.parts)
+		shelf, err := o.reporter.disks.shelf(ctx)
 		if err != nil {
 			return ""
 		}
 		o.shelf = shelf
 	}
 	return o.shelf.Silent(e)
+}
+
+// Standing says in words what a read does of a file that is on tape only.
+func (t *reporter) Standing(ctx context.Context, e *hemera.Entry) string {
+	shelf, err := t.disks.shelf(ctx)
+	if err != nil {
+		return "on tape only; its tapes cannot be looked up: " + err.Error()
+	}
+	if why := shelf.Silent(e); why != "" {
+		return "on tape only, and cannot be read: " + why
+	}
+	return "on tape only; a read brings it to disk"
+}
+
+// CanRecall fails with IO if no tape of a file that is on tape only can be read now, as far as is known without a look at the tape.
+func (t *reporter) CanRecall(ctx context.Context, e *hemera.Entry) error {
+	shelf, err := t.disks.shelf(ctx)
+	if err != nil {
+		return err
+	}
+	if why := shelf.Silent(e); why != "" {
+		_, remedy := shelf.Trouble(e)
+		return errs.New(errs.IO, "tier.Recall", "fxid:"+e.ID.Hex(), "the file is on tape only, and cannot be read: "+why).WithRemedy(remedy)
+	}
+	return nil
 }

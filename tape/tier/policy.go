@@ -2,7 +2,6 @@ package tier
 
 import (
 	"cmp"
-	"context"
 	"slices"
 	"time"
 
@@ -20,22 +19,8 @@ import (
 // queued within a transaction, which must not read files of the machine. So
 // the names in rules are looked up beforehand: there are few rules.
 
-// policies finds mount policies.
-type policies struct{ *parts }
-
-// learn looks up the names in rules again: users and groups come and go.
-func (t policies) learn(ctx context.Context) error {
-	// No rule may change meanwhile, as its names would be those of before.
-	release, err := takeTurn(ctx, t.changing, "")
-	if err != nil {
-		return err
-	}
-	defer release()
-	next := *t.catalogue.Settings()
-	next.Names = lookUpNames(next.Config.Rules)
-	t.catalogue.Adopt(&next)
-	return nil
-}
+// policies finds mount policies of jobs by settings.
+type policies struct{ settings *tapeconfig.Settings }
 
 // groupsOf are all groups of a user, for mount rules.
 func groupsOf(who hemera.Identity) []uint32 {
@@ -44,19 +29,19 @@ func groupsOf(who hemera.Identity) []uint32 {
 
 // stored is the policy that a job of a user names. Jobs of before policies were
 // stored are judged by their user, and those whose policy was removed by the
-// default. The lock is held.
+// default.
 func (t policies) stored(name string, kind hemera.TapeJobKind, uid uint32) string {
-	_, there := t.settings().Policies[name]
+	_, there := t.settings.Config.Policies[name]
 	switch {
 	case there:
 		return name
 	case name == "":
-		return t.catalogue.Settings().PolicyOf(tapeconfig.Requester{Recall: kind == hemera.TapeRecall, UID: uid})
+		return t.settings.PolicyOf(tapeconfig.Requester{Recall: kind == hemera.TapeRecall, UID: uid})
 	}
 	return tapeconfig.DefaultName
 }
 
-// of names the policies of the jobs of a user in a queue. The lock is held.
+// of names the policies of the jobs of a user in a queue.
 func (t policies) of(q catalogue.Queue) []string {
 	out := make([]string, len(q.Policies))
 	for i, name := range q.Policies {
@@ -66,7 +51,7 @@ func (t policies) of(q catalogue.Queue) []string {
 }
 
 // byPriority are the jobs of a user in their order as rules see them, those of
-// the highest priority first. It sorts the jobs, too. The lock is held.
+// the highest priority first. It sorts the jobs, too.
 func (t policies) byPriority(jobs []hemera.TapeJob) (out []mounting.Job) {
 	known := map[string]int64{} // the jobs of one user and kind have few policies
 	priority := func(j *hemera.TapeJob) int64 {
@@ -90,17 +75,15 @@ func (t policies) byPriority(jobs []hemera.TapeJob) (out []mounting.Job) {
 // sooner reports whether a mount policy has a higher priority than that of a
 // job which waits.
 func (t policies) sooner(policy string, waits *hemera.TapeJob) bool {
-	t.mu.Lock()
-	defer t.mu.Unlock()
 	asked, _ := t.urgency(t.stored(policy, waits.Kind, waits.UID), waits.Kind)
 	now, _ := t.urgency(t.stored(waits.Policy, waits.Kind, waits.UID), waits.Kind)
 	return asked > now
 }
 
 // urgency is the priority and the age of a mount policy for a kind of
-// jobs. The lock is held.
+// jobs.
 func (t policies) urgency(policy string, kind hemera.TapeJobKind) (int64, time.Duration) {
-	p := t.settings().Policies[policy]
+	p := t.settings.Config.Policies[policy]
 	if kind == hemera.TapeArchive {
 		return p.ArchivePriority, p.ArchiveMinAge.Duration()
 	}
@@ -108,7 +91,7 @@ func (t policies) urgency(policy string, kind hemera.TapeJobKind) (int64, time.D
 }
 
 // ofQueue are the highest priority and the lowest age of the policies of a
-// user's jobs. The lock is held.
+// user's jobs.
 func (t policies) ofQueue(q catalogue.Queue) (priority int64, age time.Duration) {
 	for i, policy := range t.of(q) {
 		high, low := t.urgency(policy, q.Kind)

@@ -4,10 +4,8 @@ import (
 	"context"
 	"fmt"
 	"math"
-	"slices"
 	"time"
 
-	"hemera/tape/tapeconfig"
 	"hemera/words/errs"
 	"hemera/words/hemera"
 )
@@ -25,7 +23,7 @@ import (
 // A file that cannot be read back loses this copy and is archived again, and the tape
 // is put aside: what follows on it would fare no better.
 
-// readingBack is what a mount that reads back does. The lock of the parts guards it.
+// readingBack is what a mount that reads back does. The lock of mounts guards it.
 type readingBack struct {
 	next  uint64 // fSeq from where on files are to be given
 	given int64  // files, of most
@@ -38,56 +36,63 @@ type readingBack struct {
 // reach its end.
 const readBackPause = 5 * time.Minute
 
-// wantsReadBack finds a tape whose files a drive reads back now: the one in it, or another one of its library for a
-// drive without a tape. "" for none. The lock is held.
-func (t *dispatcher) wantsReadBack(f facts, l *library, state hemera.TapeDriveState, mounted bool) string {
-	if t.out(l, state) || t.settings().MountCriteria().ReadsBack() == 0 {
-		return ""
-	}
-	for i := range f.tapes {
-		tape := &f.tapes[i]
-		may, lock := tapeconfig.Permits(tape.State), f.keys.lock(tape.Key)
-		media, here := l.state.VIDs[tape.VID]
-		reads := media == "" || slices.Contains(state.Media, media) || slices.Contains(state.Reads, media)
-		switch {
-		case tape.UnreadFSeq == 0 || !here || !reads || !may.Recall || !may.Mount || lock.Key != "":
-		case mounted != (state.VID == tape.VID) || !mounted && state.VID != "":
-		case t.Now().Before(t.unread[tape.VID]) || t.usedElsewhere(l, tape.VID, state.Name):
-		default:
-			return tape.VID
-		}
-	}
-	return ""
+// backState is from where on a mount is given files, how many more it may get, and whether nothing more is to be given.
+func (ms *mounts) backState(m *mount) (next uint64, left int64, all bool) {
+	ms.mu.Lock()
+	defer ms.mu.Unlock()
+	return m.back.next, m.back.most - m.back.given, m.back.all
 }
 
-// beginReadBack makes the mount that reads a tape back. The lock is held.
-func (t *dispatcher) beginReadBack(l *library, d *drive, vid string, f facts) hemera.TapeMount {
-	out := hemera.TapeMount{Kind: hemera.MountWork, Job: hemera.TapeVerify, VID: vid, Why: "its new files are read back before disk copies go"}
-	name := ""
-	for of, own := range l.drives {
-		if own == d {
-			name = of
+// giveBack gives a mount files to read back, and notes the state after them.
+func (ms *mounts) giveBack(m *mount, jobs []hemera.TapeWork, next uint64, left int64, all bool) {
+	ms.mu.Lock()
+	defer ms.mu.Unlock()
+	for _, w := range jobs {
+		ms.give(m, w.TapeJob)
+	}
+	m.back.next, m.back.given, m.back.all = next, m.back.most-left, all
+}
+
+// stuck notes a file that a mount could not read, though its copy may be good.
+func (ms *mounts) stuck(m *mount, fseq uint64) {
+	ms.mu.Lock()
+	defer ms.mu.Unlock()
+	if m.back.stuck == 0 || fseq < m.back.stuck {
+		m.back.stuck = fseq
+	}
+}
+
+// readLater has a tape read back again after a pause.
+func (ms *mounts) readLater(vid string) {
+	ms.mu.Lock()
+	defer ms.mu.Unlock()
+	ms.unread[vid] = ms.clock().Add(readBackPause)
+}
+
+// readUpTo is from where on files of a mount's tape wait to be read back, when those of over are: the largest number for none.
+func (ms *mounts) readUpTo(m *mount, over map[hemera.TapeJobKey]bool) uint64 {
+	ms.mu.Lock()
+	defer ms.mu.Unlock()
+	to := m.back.next
+	if m.back.all {
+		to = math.MaxUint64
+	}
+	if m.back.stuck > 0 {
+		to = min(to, m.back.stuck)
+	}
+	for k, j := range m.given {
+		if !over[k] && j.From != nil {
+			to = min(to, j.From.FSeq)
 		}
 	}
-	out.ReadBack = true
-	out = t.begin(l, d, name, out, f)
-	back := &readingBack{most: t.settings().MountCriteria().ReadsBack()}
-	for i := range f.tapes {
-		if f.tapes[i].VID == vid {
-			back.next = f.tapes[i].UnreadFSeq
-		}
-	}
-	t.mounts[out.ID].back = back
-	return out
+	return to
 }
 
 // readBackJobs gives a mount the next files to read back. Files that changed since, or that are on tape only, are passed over.
 func (t *giver) readBackJobs(ctx context.Context, m *mount, want hemera.TapeJobsRequest) (reply hemera.TapeJobsReply, err error) {
-	t.mu.Lock()
-	next, left, all := m.back.next, m.back.most-m.back.given, m.back.all
-	t.mu.Unlock()
+	next, left, all := t.mounts.backState(m)
 	for !all && len(reply.Jobs) == 0 {
-		rows, err := t.catalogue.Files(ctx, m.vid, next-1, want.Files, false)
+		rows, err := t.env.catalogue.Files(ctx, m.vid, next-1, want.Files, false)
 		if err != nil {
 			return reply, err
 		}
@@ -102,8 +107,8 @@ func (t *giver) readBackJobs(ctx context.Context, m *mount, want hemera.TapeJobs
 				all = true
 				break
 			}
-			w, err := t.work(ctx, hemera.TapeJob{TapeJobKey: hemera.TapeJobKey{File: row.File, Kind: hemera.TapeVerify, Copy: row.Number},
-				ArchiveID: row.ArchiveID, Queue: m.vid, Size: row.Size, From: &row.TapeCopy, Asked: t.now()})
+			w, err := t.env.work(ctx, hemera.TapeJob{TapeJobKey: hemera.TapeJobKey{File: row.File, Kind: hemera.TapeVerify, Copy: row.Number},
+				ArchiveID: row.ArchiveID, Queue: m.vid, Size: row.Size, From: &row.TapeCopy, Asked: t.env.now()})
 			switch kind := errs.KindOf(err); {
 			case err != nil && kind != errs.Conflict && kind != errs.NotFound:
 				return reply, err
@@ -113,12 +118,7 @@ func (t *giver) readBackJobs(ctx context.Context, m *mount, want hemera.TapeJobs
 			}
 		}
 	}
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	for _, w := range reply.Jobs {
-		t.give(m, w.TapeJob)
-	}
-	m.back.next, m.back.given, m.back.all = next, m.back.most-left, all
+	t.mounts.giveBack(m, reply.Jobs, next, left, all)
 	reply.Last = all && len(reply.Jobs) == 0
 	return reply, nil
 }
@@ -129,16 +129,12 @@ func (t *recorder) readBack(ctx context.Context, m *mount, r hemera.TapeResults)
 		return nil
 	}
 	for _, f := range r.Failed {
-		j, given := t.givenTo(m, f.Job)
+		j, given := t.mounts.job(m, f.Job)
 		if !given || j.From == nil {
 			continue
 		}
 		if !f.Copy {
-			t.mu.Lock()
-			if m.back.stuck == 0 || j.From.FSeq < m.back.stuck {
-				m.back.stuck = j.From.FSeq
-			}
-			t.mu.Unlock()
+			t.mounts.stuck(m, j.From.FSeq)
 			continue
 		}
 		if err := t.notReadable(ctx, m, j, f.Error); err != nil {
@@ -147,39 +143,20 @@ func (t *recorder) readBack(ctx context.Context, m *mount, r hemera.TapeResults)
 	}
 	from, to := t.readUpTo(ctx, m, r)
 	if to > from {
-		if err := t.countAsRead(ctx, m.vid, to); err != nil {
+		if err := t.disks.countAsRead(ctx, m.vid, to); err != nil {
 			return err
 		}
 	}
-	t.mu.Lock()
-	defer t.mu.Unlock()
 	// If an earlier report has said that nothing waits any more, the tape is through.
 	if r.Ended && from > 0 && to < math.MaxUint64 {
-		t.unread[m.vid] = t.Now().Add(readBackPause)
+		t.mounts.readLater(m.vid)
 	}
 	return nil
 }
 
-// countAsRead notes that the files of a tape before fSeq next were read back, or count as such: disk copies may go that waited for it.
-func (t *parts) countAsRead(ctx context.Context, vid string, next uint64) error {
-	if err := t.catalogue.ReadBack(ctx, vid, next); err != nil {
-		return err
-	}
-	return t.noteReturned(ctx)
-}
-
-// Tell says in an entry that leaves the manager whether its copies on tape were not read back yet, and are to be. What is not known is not on tape.
-func (t *parts) Tell(ctx context.Context, e *hemera.Entry) {
-	if len(e.Tape) == 0 || len(e.Pieces) == 0 || t.settings().MountCriteria().ReadsBack() == 0 {
-		return
-	}
-	unread, err := t.catalogue.Unread(ctx, e)
-	e.TapeUnread = unread || err != nil
-}
-
 // readUpTo returns from where on files of the tape of a mount waited to be read back, and from where on they do: the largest number for none.
 func (t *recorder) readUpTo(ctx context.Context, m *mount, r hemera.TapeResults) (from, to uint64) {
-	known, err := t.knownTapes(ctx)
+	known, err := t.env.knownTapes(ctx)
 	if err != nil || known[m.vid].UnreadFSeq == 0 {
 		return 0, 0
 	}
@@ -190,37 +167,24 @@ func (t *recorder) readUpTo(ctx context.Context, m *mount, r hemera.TapeResults)
 	for _, f := range r.Failed {
 		over[f.Job] = true // counted in stuck, or taken care of
 	}
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if to = m.back.next; m.back.all {
-		to = math.MaxUint64
-	}
-	if m.back.stuck > 0 {
-		to = min(to, m.back.stuck)
-	}
-	for k, j := range m.given {
-		if !over[k] && j.From != nil {
-			to = min(to, j.From.FSeq)
-		}
-	}
-	return known[m.vid].UnreadFSeq, to
+	return known[m.vid].UnreadFSeq, t.mounts.readUpTo(m, over)
 }
 
 // notReadable is for a copy that could not be read back: its file is archived again, and the tape put aside.
 func (t *recorder) notReadable(ctx context.Context, m *mount, j hemera.TapeJob, text string) error {
 	why := fmt.Sprintf("file %d of tape %s was written and could not be read back in drive %s: %s", j.From.FSeq, m.vid, m.drive, text)
-	dropped, err := t.catalogue.DropCopy(ctx, hemera.TapeFile{TapeCopy: *j.From, File: j.File, ArchiveID: j.ArchiveID}, why)
+	dropped, err := t.env.catalogue.DropCopy(ctx, hemera.TapeFile{TapeCopy: *j.From, File: j.File, ArchiveID: j.ArchiveID}, why)
 	if err != nil || !dropped {
 		return err
 	}
-	t.Log.Error("a file could not be read back from tape, and is archived again; the tape is disabled", "vid", m.vid, "file", j.File, "error", text)
-	return t.catalogue.ChangeTape(ctx, m.vid, func(old *hemera.Tape) (*hemera.Tape, error) {
+	t.env.Log.Error("a file could not be read back from tape, and is archived again; the tape is disabled", "vid", m.vid, "file", j.File, "error", text)
+	return t.env.catalogue.ChangeTape(ctx, m.vid, func(old *hemera.Tape) (*hemera.Tape, error) {
 		if old == nil {
 			return nil, errs.New(errs.NotFound, "tier.ReadBack", m.vid, "the tape is not in the catalogue")
 		}
 		tape := *old
 		putAside(&tape, why, hemera.TapeUnreadable)
-		tape.Changed, tape.ChangedBy = t.now(), hemera.SystemIdentity().Name
+		tape.Changed, tape.ChangedBy = t.env.now(), hemera.SystemIdentity().Name
 		return &tape, nil
 	})
 }

@@ -8,8 +8,11 @@ import (
 	"hemera/words/hemera"
 )
 
+// jobList lists jobs.
+type jobList struct{ env *env }
+
 // TapeJobList implements hemera.TapeAdmin.
-func (t *reporter) TapeJobList(ctx context.Context, q hemera.TapeJobQuery) ([]hemera.TapeWork, error) {
+func (t *jobList) TapeJobList(ctx context.Context, q hemera.TapeJobQuery) ([]hemera.TapeWork, error) {
 	if q.Path != "" {
 		return t.jobsOfFile(ctx, q.Path)
 	}
@@ -17,9 +20,9 @@ func (t *reporter) TapeJobList(ctx context.Context, q hemera.TapeJobQuery) ([]he
 }
 
 // jobs lists jobs of queues, of held files only if they are wanted.
-func (t *reporter) jobs(ctx context.Context, q hemera.TapeJobQuery, held bool) (out []hemera.TapeWork, err error) {
+func (t *jobList) jobs(ctx context.Context, q hemera.TapeJobQuery, held bool) (out []hemera.TapeWork, err error) {
 	const most = 1000
-	queues, err := t.catalogue.Queues(ctx)
+	queues, err := t.env.catalogue.Queues(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -33,7 +36,7 @@ func (t *reporter) jobs(ctx context.Context, q hemera.TapeJobQuery, held bool) (
 		if _, _, is := catalogue.HeldBy(queue.Name); is && !held {
 			continue
 		}
-		jobs, err := t.catalogue.Jobs(ctx, queue, limit-len(out), nil)
+		jobs, err := t.env.catalogue.Jobs(ctx, queue, limit-len(out), nil)
 		if err != nil {
 			return nil, err
 		}
@@ -43,9 +46,9 @@ func (t *reporter) jobs(ctx context.Context, q hemera.TapeJobQuery, held bool) (
 }
 
 // described adds to jobs what people know their files by.
-func (t *reporter) described(ctx context.Context, jobs []hemera.TapeJob) (out []hemera.TapeWork) {
+func (t *jobList) described(ctx context.Context, jobs []hemera.TapeJob) (out []hemera.TapeWork) {
 	for _, j := range jobs {
-		w, err := t.work(ctx, j)
+		w, err := t.env.work(ctx, j)
 		if err != nil {
 			w.TapeJob = j // its file is just going away
 		}
@@ -55,11 +58,17 @@ func (t *reporter) described(ctx context.Context, jobs []hemera.TapeJob) (out []
 }
 
 // jobsOfFile lists all jobs of a file.
-func (t *reporter) jobsOfFile(ctx context.Context, path string) ([]hemera.TapeWork, error) {
-	e, err := t.Tree.Stat(ctx, hemera.SystemIdentity(), path)
+func (t *jobList) jobsOfFile(ctx context.Context, path string) ([]hemera.TapeWork, error) {
+	e, err := t.env.Tree.Stat(ctx, hemera.SystemIdentity(), path)
 	if err != nil {
 		return nil, err
 	}
-	jobs, err := t.catalogue.JobsOf(ctx, e.ID)
+	jobs, err := t.env.catalogue.JobsOf(ctx, e.ID)
 	return t.described(ctx, jobs), err
+}
+
+// files lists a page of the files of a tape.
+func (t *jobList) files(ctx context.Context, vid string, after uint64, dead bool) ([]hemera.TapeFile, error) {
+	const page = 1000
+	return t.env.catalogue.Files(ctx, vid, after, page, dead)
 }

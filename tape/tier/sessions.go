@@ -11,9 +11,7 @@ import (
 // TapeSession implements hemera.TapeSessions.
 func (t *reporter) TapeSession(_ context.Context, mount uint64) (hemera.TapeSession, error) {
 	// Those of before the manager's start are not known.
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	s, there := t.history.session(mount)
+	s, there := t.mounts.session(mount)
 	if !there {
 		return s, errs.New(errs.NotFound, "tier.Session", fmt.Sprint(mount), "no such session ended lately").
 			WithRemedy("see `hemera tape session ls`")

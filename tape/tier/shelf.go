@@ -1,7 +1,6 @@
 package tier
 
 import (
-	"context"
 	"fmt"
 	"maps"
 	"slices"
@@ -27,36 +26,12 @@ import (
 type Shelf struct {
 	tapes    map[string]hemera.Tape // by VID
 	keys     keyring
-	inside   map[string]string    // see cartridges
+	inside   map[string]string    // see fleet.cartridges
 	settings *tapeconfig.Settings // nil: no class is known
 	unread   bool                 // files that were not read back yet are not relied on
 
 	mu    sync.Mutex     // guards asked
 	asked map[string]int // by storage class; 0 for one that resolves to nothing
-}
-
-// shelfOf returns the shelf as of now. It reads the record of each tape, and the keys.
-func shelfOf(ctx context.Context, t *parts) (*Shelf, error) {
-	known, err := t.knownTapes(ctx)
-	if err != nil {
-		return nil, err
-	}
-	t.mu.Lock()
-	inside := cartridges(t.libraries, t.heard)
-	t.mu.Unlock()
-	return &Shelf{tapes: known, keys: readKeys(t.Secrets, t.settings().Keys), inside: inside, settings: t.catalogue.Settings(), unread: t.settings().MountCriteria().ReadsBack() > 0, asked: map[string]int{}}, nil
-}
-
-// cartridges are those of all libraries, also of one whose server is away for a while, but not of one that was removed; nil when none was heard of
-// since the start.
-func cartridges(libraries map[hemera.NodeID]*library, heard bool) (all map[string]string) {
-	if heard {
-		all = map[string]string{}
-	}
-	for _, l := range libraries {
-		maps.Copy(all, l.state.VIDs)
-	}
-	return all
 }
 
 // Troubled are the tapes that cannot be read until a person acts, by VID, with the reason and what to do. Their files are not counted.

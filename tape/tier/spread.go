@@ -25,25 +25,11 @@ func (t *giver) spread(m *mount, jobs []hemera.TapeWork, disks map[hemera.FileID
 		return
 	}
 	// Without the lock, as there may be thousands of files and disks.
-	order := mounting.SpreadDisks(reads, t.beside(m))
+	order := mounting.SpreadDisks(reads, t.mounts.beside(m))
 	// Files wait in their order, so a copy is needed to change it.
 	was := slices.Clone(jobs)
-	t.mu.Lock()
-	defer t.mu.Unlock()
 	for at, i := range order {
 		jobs[at] = was[i]
-		m.reads.Add(reads[i])
 	}
-}
-
-// beside is what all other sessions are still to read.
-func (t *giver) beside(m *mount) (all [][]mounting.Read) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	for _, other := range t.mounts {
-		if left := other.reads.Left(other.session.Bytes); other != m && len(left) > 0 {
-			all = append(all, left)
-		}
-	}
-	return all
+	t.mounts.reading(m, reads, order)
 }

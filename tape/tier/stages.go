@@ -184,7 +184,7 @@ func (t *stager) Stages(ctx context.Context, who hemera.Identity, all bool) ([]h
 		return nil, errs.New(errs.Denied, "manager.Stages", "", "only admins see the requests of others").WithRemedy("leave out --all")
 	}
 	// It looks at the requests of all users.
-	call, err := t.Turns.Begin(ctx, who)
+	call, err := t.env.Turns.Begin(ctx, who)
 	if err != nil {
 		return nil, err
 	}

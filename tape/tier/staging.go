@@ -36,6 +36,16 @@ import (
 // counts once, and nobody releases what others asked for. Pins end with
 // their request, so those of clients that never release end, too.
 
+// stager brings files to disk and away, for users.
+type stager struct {
+	env      *env
+	settings *settings
+	stages   *stages
+	recalls  *recalls
+	disks    *diskCopies
+	reporter *reporter
+}
+
 // Stage implements hemera.Staging. Its methods are those of users, so
 // each path is looked up as them.
 func (t *stager) Stage(ctx context.Context, who hemera.Identity, r hemera.StageRequest) (string, error) {
@@ -44,12 +54,12 @@ func (t *stager) Stage(ctx context.Context, who hemera.Identity, r hemera.StageR
 			WithRemedy("name at least one file, and make several requests of fewer files where there are more")
 	}
 	files := distinct(r.Files)
-	call, err := t.Turns.Begin(ctx, who)
+	call, err := t.env.Turns.Begin(ctx, who)
 	if err != nil {
 		return "", err
 	}
 	defer call.End()
-	s := catalogue.Stage{ID: r.Name, UID: who.UID, Made: t.now()}
+	s := catalogue.Stage{ID: r.Name, UID: who.UID, Made: t.env.now()}
 	if s.ID == "" {
 		id := make([]byte, 8)
 		rand.Read(id)
@@ -77,7 +87,7 @@ func (t *stager) Stage(ctx context.Context, who hemera.Identity, r hemera.StageR
 	}
 	// Remembered first: after a crash the request is there, and a client
 	// that polls it sees what was not asked for yet.
-	if err := t.catalogue.PutStage(ctx, s); err != nil {
+	if err := t.env.catalogue.PutStage(ctx, s); err != nil {
 		t.stages.remove(s.ID)
 		return "", err
 	}
@@ -89,10 +99,10 @@ func (t *stager) Stage(ctx context.Context, who hemera.Identity, r hemera.StageR
 	// Most clients would never look at a request that does nothing.
 	if s.Idle && errs.KindOf(failed[0]) == errs.Overloaded {
 		t.stages.remove(s.ID)
-		return "", errors.Join(failed[0], t.catalogue.RemoveStage(ctx, s))
+		return "", errors.Join(failed[0], t.env.catalogue.RemoveStage(ctx, s))
 	}
 	t.stages.note(&s)
-	return s.ID, t.catalogue.PutStage(ctx, s)
+	return s.ID, t.env.catalogue.PutStage(ctx, s)
 }
 
 // distinct are the files of a request, each once: the first of equal paths counts.
@@ -112,12 +122,12 @@ func distinct(files []hemera.StageFile) []hemera.StageFile {
 // fails does not keep the others from being staged. It returns the errors of those that
 // have failed, of bounds first; their texts are in the request.
 func (t *stager) stageAll(ctx context.Context, who hemera.Identity, s catalogue.Stage, call *turns.Call) (failed []error, err error) {
-	known, err := t.knownTapes(ctx)
+	known, err := t.env.knownTapes(ctx)
 	if err != nil {
 		return nil, err
 	}
 	each := make([]error, len(s.Files))
-	err = t.together(len(s.Files), func(i int) error {
+	err = t.env.together(len(s.Files), func(i int) error {
 		f := &s.Files[i]
 		if f.Error != "" {
 			return nil
@@ -126,12 +136,12 @@ func (t *stager) stageAll(ctx context.Context, who hemera.Identity, s catalogue.
 			return err
 		}
 		r := catalogue.RecallRequest{File: f.File, Request: s.ID, UID: who.UID, Groups: groupsOf(who), Activity: f.Activity}
-		if _, err := t.recallFrom(ctx, known, r); err != nil {
+		if _, err := t.recalls.recallFrom(ctx, known, r); err != nil {
 			f.Error, each[i] = errs.Text(err), named(err, "manager.Stage", f.Path)
 		}
 		return nil
 	})
-	t.Awake()
+	t.env.wake.ring()
 	failed = slices.DeleteFunc(each, func(err error) bool { return err == nil })
 	slices.SortStableFunc(failed, func(a, b error) int { return rankOf(a) - rankOf(b) })
 	return failed, err
@@ -152,7 +162,7 @@ func (t *stager) checkName(ctx context.Context, who hemera.Identity, s *catalogu
 		return errs.New(errs.Invalid, "manager.Stage", s.ID, "the name of a request has no blanks and no commas").
 			WithRemedy("give it another name")
 	}
-	was, err := t.catalogue.Stage(ctx, s.ID)
+	was, err := t.env.catalogue.Stage(ctx, s.ID)
 	switch {
 	case errs.KindOf(err) == errs.NotFound:
 		return nil
@@ -172,7 +182,7 @@ func (t *stager) checkName(ctx context.Context, who hemera.Identity, s *catalogu
 
 // readable returns a file that who may read, for an operation.
 func (t *stager) readable(ctx context.Context, who hemera.Identity, op, path string) (hemera.Entry, error) {
-	e, err := t.Tree.Stat(ctx, who, path)
+	e, err := t.env.Tree.Stat(ctx, who, path)
 	switch {
 	case err != nil:
 		return e, err
@@ -189,7 +199,7 @@ func (t *stager) readable(ctx context.Context, who hemera.Identity, op, path str
 
 // request returns a request that who made.
 func (t *stager) request(ctx context.Context, who hemera.Identity, id string) (catalogue.Stage, error) {
-	s, err := t.catalogue.Stage(ctx, id)
+	s, err := t.env.catalogue.Stage(ctx, id)
 	if err == nil && s.UID != who.UID && !who.Admin {
 		err = errs.New(errs.Denied, "manager.Stage", id, "somebody else made this request").
 			WithRemedy("`hemera tape stage ls` lists yours; admins see and drop all of them: `hemera tape stage ls --all`")
@@ -203,25 +213,25 @@ func (t *stager) StageStatus(ctx context.Context, who hemera.Identity, id string
 	if err != nil {
 		return out, err
 	}
-	call, err := t.Turns.Begin(ctx, who)
+	call, err := t.env.Turns.Begin(ctx, who)
 	if err != nil {
 		return out, err
 	}
 	defer call.End()
 	out = hemera.StageStatus{ID: id, Who: who, Made: s.Made, Started: s.Made}
 	waits := false
-	look := &outlook{reporter: t.reports}
+	look := t.reporter.outlook()
 	for _, f := range s.Files {
 		if err := call.Rest(ctx); err != nil {
 			return out, err
 		}
 		l := hemera.Locality{Path: f.Path, Error: f.Error, Cancelled: f.Cancelled || s.Cancelled}
 		if f.File == 0 { // a directory, or a file that the user may not read, is there all the same
-			_, err := t.Tree.Stat(ctx, who, f.Path)
+			_, err := t.env.Tree.Stat(ctx, who, f.Path)
 			l.Exists = err == nil
 		} else {
 			// By id: the file may have been moved since.
-			e, _, err := t.Tree.Resolve(ctx, f.File)
+			e, _, err := t.env.Tree.Resolve(ctx, f.File)
 			if err != nil {
 				l.Error = "the file was removed"
 			} else {
@@ -236,7 +246,7 @@ func (t *stager) StageStatus(ctx context.Context, who hemera.Identity, id string
 		out.Files = append(out.Files, l)
 	}
 	if !waits {
-		out.Ended = t.now()
+		out.Ended = t.env.now()
 	}
 	return out, nil
 }
@@ -247,7 +257,7 @@ func (t *stager) CancelStage(ctx context.Context, who hemera.Identity, id string
 	if err != nil {
 		return err
 	}
-	call, err := t.Turns.Begin(ctx, who)
+	call, err := t.env.Turns.Begin(ctx, who)
 	if err != nil {
 		return err
 	}
@@ -276,20 +286,20 @@ func (t *stager) CancelStage(ctx context.Context, who hemera.Identity, id string
 		f := &s.Files[at[p]]
 		f.Cancelled = true
 		if f.File != 0 {
-			if err := t.catalogue.Withdraw(ctx, f.File, id); err != nil {
+			if err := t.env.catalogue.Withdraw(ctx, f.File, id); err != nil {
 				return err
 			}
 		}
 	}
 	if forget {
-		err := t.catalogue.RemoveStage(ctx, s)
+		err := t.env.catalogue.RemoveStage(ctx, s)
 		if err == nil {
 			t.stages.remove(id)
 		}
 		return err
 	}
 	t.stages.note(&s)
-	return t.catalogue.PutStage(ctx, s)
+	return t.env.catalogue.PutStage(ctx, s)
 }
 
 // Release implements hemera.Staging. A file whose copies are not all on
@@ -304,13 +314,13 @@ func (t *stager) Release(ctx context.Context, who hemera.Identity, id string, pa
 			return nil, err
 		}
 	}
-	call, err := t.Turns.Begin(ctx, who)
+	call, err := t.env.Turns.Begin(ctx, who)
 	if err != nil {
 		return nil, err
 	}
 	defer call.End()
 	out := make([]error, len(paths))
-	err = t.together(len(paths), func(i int) error {
+	err = t.env.together(len(paths), func(i int) error {
 		err := call.Rest(ctx)
 		if err == nil {
 			out[i] = t.releaseOne(ctx, who, id, paths[i])
@@ -326,7 +336,7 @@ func (t *stager) releaseOne(ctx context.Context, who hemera.Identity, id, path s
 	if err != nil {
 		return err
 	}
-	e, released, err := t.catalogue.Release(ctx, e.ID, catalogue.Releaser{UID: who.UID, Admin: who.Admin, Request: id})
+	e, released, err := t.env.catalogue.Release(ctx, e.ID, catalogue.Releaser{UID: who.UID, Admin: who.Admin, Request: id})
 	if err != nil || catalogue.EvictCounter(&e) > 0 || len(e.Pieces) == 0 {
 		return err
 	}
@@ -335,16 +345,16 @@ func (t *stager) releaseOne(ctx context.Context, who hemera.Identity, id, path s
 	if !released && !access.Decide(who, access.Of(e), access.Write).Allowed {
 		return nil
 	}
-	_, err = t.evictNow(ctx, e.ID, false)
+	_, err = t.disks.evictNow(ctx, e.ID, false)
 	// Copies are missing or were not read back, or somebody has staged it meanwhile.
 	if errs.KindOf(err) != errs.Conflict {
 		return err
 	}
-	if err := t.catalogue.LetGo(ctx, e.ID); err != nil {
+	if err := t.env.catalogue.LetGo(ctx, e.ID); err != nil {
 		return err
 	}
 	// The last copy may have come before the note.
-	if _, err = t.evictNow(ctx, e.ID, false); errs.KindOf(err) == errs.Conflict {
+	if _, err = t.disks.evictNow(ctx, e.ID, false); errs.KindOf(err) == errs.Conflict {
 		return nil
 	}
 	return err
@@ -352,13 +362,13 @@ func (t *stager) releaseOne(ctx context.Context, who hemera.Identity, id, path s
 
 // Localities implements hemera.Staging.
 func (t *stager) Localities(ctx context.Context, who hemera.Identity, id string, paths []string) ([]hemera.Locality, error) {
-	call, err := t.Turns.Begin(ctx, who)
+	call, err := t.env.Turns.Begin(ctx, who)
 	if err != nil {
 		return nil, err
 	}
 	defer call.End()
 	out := make([]hemera.Locality, len(paths))
-	look := &outlook{reporter: t.reports}
+	look := t.reporter.outlook()
 	for i, p := range paths {
 		if err := call.Rest(ctx); err != nil {
 			return nil, err
@@ -400,7 +410,7 @@ func (t *stager) refusals(ctx context.Context, who hemera.Identity, id string, o
 // an answer.
 func (t *stager) locality(ctx context.Context, e *hemera.Entry, id, path string, look *outlook) hemera.Locality {
 	ids := catalogue.RequestsOf(e)
-	t.Tell(ctx, e)
+	t.disks.tell(ctx, e)
 	l := hemera.Locality{Path: path, Exists: true, OnDisk: !e.Evicted(), OnTape: e.OnTape(), Requested: len(ids) > 0 || e.Xattrs[hemera.AttrRecallTime] != nil,
 		Error: string(e.Xattrs[hemera.AttrRecallError]), Size: e.Size}
 	for _, have := range ids {
@@ -428,7 +438,7 @@ func (t *stager) locality(ctx context.Context, e *hemera.Entry, id, path string,
 
 // ArchiveNow implements hemera.Staging.
 func (t *stager) ArchiveNow(ctx context.Context, who hemera.Identity, path, class string) (copies int, err error) {
-	e, err := t.Tree.Stat(ctx, who, path)
+	e, err := t.env.Tree.Stat(ctx, who, path)
 	if err != nil {
 		return 0, err
 	}
@@ -440,13 +450,13 @@ func (t *stager) ArchiveNow(ctx context.Context, who hemera.Identity, path, clas
 		return 0, errs.New(errs.Denied, "manager.Archive", path, "only its owner and admins have a file archived").
 			WithRemedy("ask its owner or an admin; `hemera stat " + path + "` shows the owner")
 	}
-	if err := t.settings().Admit(class, e.Size); err != nil {
+	if err := t.settings.now().Config.Admit(class, e.Size); err != nil {
 		return 0, err
 	}
-	if copies, err = t.catalogue.Archive(ctx, e.ID, class); err != nil {
+	if copies, err = t.env.catalogue.Archive(ctx, e.ID, class); err != nil {
 		return 0, named(err, "manager.Archive", path)
 	}
-	t.Awake()
+	t.env.wake.ring()
 	return copies, nil
 }
 
@@ -455,32 +465,23 @@ func (t *stager) Evict(ctx context.Context, who hemera.Identity, path string) (f
 	if !who.Admin {
 		return 0, errs.New(errs.Denied, "manager.Evict", path, "only admins evict at once").WithRemedy("release it: `xrdfs HOST prepare -e " + path + "`")
 	}
-	e, err := t.Tree.Stat(ctx, who, path)
+	e, err := t.env.Tree.Stat(ctx, who, path)
 	if err != nil {
 		return 0, err
 	}
-	freed, err = t.evictNow(ctx, e.ID, true)
+	freed, err = t.disks.evictNow(ctx, e.ID, true)
 	return freed, named(err, "manager.Evict", path)
-}
-
-// named is an error about a file with the path that people know it by.
-func named(err error, op, path string) error {
-	var e *errs.Error
-	if !errors.As(err, &e) || e.Text == "" {
-		return err
-	}
-	return errs.New(e.Kind, op, path, e.Text).WithRemedy(errs.RemedyOf(err))
 }
 
 // OnOpen is asked when somebody opens a file that is on tape only: it
 // begins the recall, and returns the error that has the client wait.
 func (t *stager) OnOpen(ctx context.Context, who hemera.Identity, e hemera.Entry, path string) error {
-	e, err := t.recall(ctx, e, who.UID, groupsOf(who))
+	e, err := t.recalls.recall(ctx, e, who.UID, groupsOf(who))
 	if err != nil {
 		return named(err, "manager.Open", path)
 	}
 	if why := string(e.Xattrs[hemera.AttrRecallError]); why != "" && e.Evicted() {
-		t.Log.Debug("a file is opened whose recall failed before", "path", path, "error", why)
+		t.env.Log.Debug("a file is opened whose recall failed before", "path", path, "error", why)
 	}
 	if !e.Evicted() {
 		return nil
@@ -488,7 +489,7 @@ func (t *stager) OnOpen(ctx context.Context, who hemera.Identity, e hemera.Entry
 	if why, remedy := t.blocked(ctx, &e, path); why != "" {
 		return errs.New(errs.IO, "manager.Open", path, "the file is on tape, and is not brought to disk for now: "+why).WithRemedy(remedy)
 	}
-	if shelf, err := t.Shelf(ctx); err == nil {
+	if shelf, err := t.disks.shelf(ctx); err == nil {
 		if why := shelf.Silent(&e); why != "" {
 			_, remedy := shelf.Trouble(&e)
 			return errs.New(errs.Unavailable, "manager.Open", path, "the file is on tape, and waits: "+why).WithRemedy(remedy)
@@ -504,7 +505,7 @@ const blockedAfter = 2
 // blocked says why a recall is not to be waited for: reads of it failed again and again, or something is wrong with each tape that has the file; ""
 // for others. Its job waits on, and is done as soon as it can be.
 func (t *stager) blocked(ctx context.Context, e *hemera.Entry, path string) (why, remedy string) {
-	jobs, err := t.catalogue.JobsOf(ctx, e.ID)
+	jobs, err := t.env.catalogue.JobsOf(ctx, e.ID)
 	if err != nil {
 		return "", ""
 	}
@@ -513,9 +514,37 @@ func (t *stager) blocked(ctx context.Context, e *hemera.Entry, path string) (why
 			return fmt.Sprintf("%s failed, the last one: %s", count(int64(j.Attempts), "attempt", "attempts"), j.Error), "ask again later; `hemera tape why " + path + "` says when it is tried again"
 		}
 	}
-	shelf, err := t.Shelf(ctx)
+	shelf, err := t.disks.shelf(ctx)
 	if err != nil || !shelf.Faulty(e) {
 		return "", ""
 	}
 	return shelf.Trouble(e)
+}
+
+// Instead has a file recalled that nobody can read from its disks. What is
+// on them is removed, like a copy that is evicted. begun is false where tape
+// does not give this content back now: nothing changed, as what is left on
+// disks may be all there is.
+func (t *stager) Instead(ctx context.Context, who hemera.Identity, e hemera.Entry) (begun bool, err error) {
+	shelf, err := t.disks.shelf(ctx)
+	if err != nil || !shelf.Gives(&e) {
+		return false, err
+	}
+	_, err = t.disks.evictIf(ctx, e.ID, func(now *hemera.Entry) error {
+		if now.Gen != e.Gen || !shelf.Gives(now) {
+			return errs.New(errs.Conflict, "manager.Evict", "fxid:"+e.ID.Hex(), "the file has another content by now")
+		}
+		return nil
+	})
+	if err == nil {
+		_, err = t.recalls.recall(ctx, e, who.UID, groupsOf(who))
+	}
+	// It was replaced, removed or evicted meanwhile, or it lost a copy.
+	if kind := errs.KindOf(err); err != nil && (kind == errs.Conflict || kind == errs.NotFound || kind == errs.IO) {
+		return false, nil
+	}
+	if err == nil {
+		t.env.Log.Warn("a file whose disks cannot be read is recalled from tape", "file", e.ID, "pieces", len(e.Pieces))
+	}
+	return err == nil, err
 }

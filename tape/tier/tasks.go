@@ -25,10 +25,18 @@ import (
 // The sweeper fills what a restart interrupted, and ends what is done.
 
 // tasker does what concerns all files of a tape.
-type tasker struct{ *orderer }
+type tasker struct {
+	env       *env
+	settings  *settings
+	libraries *libraries
+	inventory *inventory
+	scanner   *scanner
+	recalls   *recalls
+	reporter  *reporter
+}
 
 // bulk is the catalogue for many files at a time.
-func (t tasker) bulk() catalogue.Bulk { return catalogue.Bulk{Catalogue: t.catalogue} }
+func (t *tasker) bulk() catalogue.Bulk { return catalogue.Bulk{Catalogue: t.env.catalogue} }
 
 // taskPage is how many files of a tape are queued at a time.
 const taskPage = 1000
@@ -42,8 +50,8 @@ func taskOf(tape *hemera.Tape, kind hemera.TapeOrderKind) **hemera.TapeTask {
 }
 
 // orderTask begins a repack or a verification.
-func (t tasker) orderTask(ctx context.Context, who string, o hemera.TapeOrder) (string, error) {
-	tape, err := t.tape(ctx, o.Subject)
+func (t *tasker) orderTask(ctx context.Context, who string, o hemera.TapeOrder) (string, error) {
+	tape, err := t.env.tape(ctx, o.Subject)
 	if err != nil {
 		return "", err
 	}
@@ -59,7 +67,7 @@ func (t tasker) orderTask(ctx context.Context, who string, o hemera.TapeOrder) (
 	case o.DryRun:
 		return fmt.Sprintf("%d files of %d bytes", tape.Files, tape.Bytes), nil
 	}
-	task := hemera.TapeTask{By: who, Begun: t.now(), Files: tape.Files, Bytes: tape.Bytes, Copies: o.Kind == hemera.OrderRepack && !o.Only}
+	task := hemera.TapeTask{By: who, Begun: t.env.now(), Files: tape.Files, Bytes: tape.Bytes, Copies: o.Kind == hemera.OrderRepack && !o.Only}
 	if err := t.changeTask(ctx, o.Subject, o.Kind, func(tape *hemera.Tape, _ *hemera.TapeTask) *hemera.TapeTask {
 		if o.Kind == hemera.OrderRepack && !lost {
 			tape.State, tape.Reason, tape.Cause = hemera.TapeRepacking, "ordered by "+who, ""
@@ -74,8 +82,8 @@ func (t tasker) orderTask(ctx context.Context, who string, o hemera.TapeOrder) (
 
 // changeTask changes the task of a tape and what belongs to it; change gets
 // nil where there is none, and returns nil to end it.
-func (t tasker) changeTask(ctx context.Context, vid string, kind hemera.TapeOrderKind, change func(tape *hemera.Tape, now *hemera.TapeTask) *hemera.TapeTask) error {
-	return t.catalogue.ChangeTape(ctx, vid, func(old *hemera.Tape) (*hemera.Tape, error) {
+func (t *tasker) changeTask(ctx context.Context, vid string, kind hemera.TapeOrderKind, change func(tape *hemera.Tape, now *hemera.TapeTask) *hemera.TapeTask) error {
+	return t.env.catalogue.ChangeTape(ctx, vid, func(old *hemera.Tape) (*hemera.Tape, error) {
 		if old == nil {
 			return nil, errs.New(errs.NotFound, "tier.Task", vid, "the tape is not in the catalogue")
 		}
@@ -88,10 +96,10 @@ func (t tasker) changeTask(ctx context.Context, vid string, kind hemera.TapeOrde
 
 // fill queues the files of a tape that a task has not queued yet, and
 // returns how many.
-func (t tasker) fill(ctx context.Context, vid string, kind hemera.TapeOrderKind, task hemera.TapeTask) (queued int, err error) {
-	defer t.Awake()
+func (t *tasker) fill(ctx context.Context, vid string, kind hemera.TapeOrderKind, task hemera.TapeTask) (queued int, err error) {
+	defer t.env.wake.ring()
 	for !task.Filled {
-		files, err := t.catalogue.Files(ctx, vid, task.Queued, taskPage, false)
+		files, err := t.env.catalogue.Files(ctx, vid, task.Queued, taskPage, false)
 		if err != nil {
 			return queued, err
 		}
@@ -120,10 +128,10 @@ func (t tasker) fill(ctx context.Context, vid string, kind hemera.TapeOrderKind,
 
 // queueFiles queues files of a tape, and returns how many. Those that cannot
 // move are noted in the task.
-func (t tasker) queueFiles(ctx context.Context, kind hemera.TapeOrderKind, task *hemera.TapeTask, files []hemera.TapeFile) (queued int, err error) {
+func (t *tasker) queueFiles(ctx context.Context, kind hemera.TapeOrderKind, task *hemera.TapeTask, files []hemera.TapeFile) (queued int, err error) {
 	var jobs []hemera.TapeJob
 	var moved []hemera.TapeFile
-	known, err := t.knownTapes(ctx)
+	known, err := t.env.knownTapes(ctx)
 	if err != nil {
 		return 0, err
 	}
@@ -143,7 +151,7 @@ func (t tasker) queueFiles(ctx context.Context, kind hemera.TapeOrderKind, task 
 	}
 	// By their user, since they are asked for by an admin: groups and activity decide nothing.
 	for i := range jobs {
-		jobs[i].Policy = t.catalogue.Settings().PolicyOf(tapeconfig.Requester{UID: jobs[i].UID})
+		jobs[i].Policy = t.settings.now().PolicyOf(tapeconfig.Requester{UID: jobs[i].UID})
 	}
 	if err := t.bulk().Requeue(ctx, jobs); err != nil || !task.Copies {
 		return len(jobs), err
@@ -152,15 +160,32 @@ func (t tasker) queueFiles(ctx context.Context, kind hemera.TapeOrderKind, task 
 	return len(jobs), err
 }
 
+// tapes lists the tapes, with what their tasks wait for.
+func (t *tasker) tapes(ctx context.Context) ([]hemera.Tape, error) {
+	all, err := t.inventory.tapes(ctx)
+	for i := range all {
+		for _, kind := range []hemera.TapeOrderKind{hemera.OrderRepack, hemera.OrderCheck} {
+			at := taskOf(&all[i], kind)
+			if *at == nil || err != nil {
+				continue
+			}
+			task := **at // the record is shared
+			task.Waits, err = t.waits(ctx, all[i].VID, kind)
+			*at = &task
+		}
+	}
+	return all, err
+}
+
 // waits says what the next file of a task waits for; "" of one that waits for nothing.
-func (t tasker) waits(ctx context.Context, vid string, kind hemera.TapeOrderKind) (string, error) {
+func (t *tasker) waits(ctx context.Context, vid string, kind hemera.TapeOrderKind) (string, error) {
 	const looks = 100 // files without a job are those that the repack leaves
-	files, err := t.catalogue.Files(ctx, vid, 0, looks, false)
+	files, err := t.env.catalogue.Files(ctx, vid, 0, looks, false)
 	if err != nil {
 		return "", err
 	}
 	for _, f := range files {
-		jobs, err := t.catalogue.JobsOf(ctx, f.File)
+		jobs, err := t.env.catalogue.JobsOf(ctx, f.File)
 		if err != nil {
 			return "", err
 		}
@@ -175,11 +200,11 @@ func (t tasker) waits(ctx context.Context, vid string, kind hemera.TapeOrderKind
 		if at < 0 {
 			continue
 		}
-		facts, err := t.facts(ctx)
+		facts, err := t.inventory.facts(ctx)
 		if err != nil {
 			return "", err
 		}
-		why, _ := (&reporter{t.parts}).explainJob(facts, &jobs[at])
+		why, _ := t.reporter.explainJob(facts, &jobs[at])
 		return jobs[at].Kind.String() + " of its next file: " + why, nil
 	}
 	return "", nil
@@ -211,20 +236,20 @@ func idsOf(files []hemera.TapeFile) []hemera.FileID {
 // A file that is on tape only comes to disk first (see TapeJobs). One whose
 // class says no pool for the copy cannot move, nor one that neither disks nor
 // tapes give: left says why.
-func (t tasker) taskJob(ctx context.Context, kind hemera.TapeOrderKind, f hemera.TapeFile, known map[string]hemera.Tape) (j hemera.TapeJob, left *hemera.TapeLeft, err error) {
-	j = hemera.TapeJob{TapeJobKey: hemera.TapeJobKey{File: f.File, Kind: hemera.TapeVerify, Copy: f.Number}, ArchiveID: f.ArchiveID, Queue: f.VID, Size: f.Size, Asked: t.now()}
+func (t *tasker) taskJob(ctx context.Context, kind hemera.TapeOrderKind, f hemera.TapeFile, known map[string]hemera.Tape) (j hemera.TapeJob, left *hemera.TapeLeft, err error) {
+	j = hemera.TapeJob{TapeJobKey: hemera.TapeJobKey{File: f.File, Kind: hemera.TapeVerify, Copy: f.Number}, ArchiveID: f.ArchiveID, Queue: f.VID, Size: f.Size, Asked: t.env.now()}
 	if kind == hemera.OrderCheck {
 		from := f.TapeCopy
 		j.From = &from
 		return j, nil, nil
 	}
-	e, path, err := t.Tree.Resolve(ctx, f.File)
+	e, path, err := t.env.Tree.Resolve(ctx, f.File)
 	if err != nil {
 		return j, nil, err
 	}
 	class := e.StorageClass()
 	left = &hemera.TapeLeft{Class: class, Copy: f.Number, Path: path, Why: fmt.Sprintf("class %s has no copy %d any more", class, f.Number)}
-	to, err := t.settings().Resolve(class, true)
+	to, err := t.settings.now().Config.Resolve(class, true)
 	if err != nil {
 		left.Why, left.Remedy = err.Error(), errs.RemedyOf(err)
 	}
@@ -235,7 +260,7 @@ func (t tasker) taskJob(ctx context.Context, kind hemera.TapeOrderKind, f hemera
 		if j.Kind, j.Queue = hemera.TapeArchive, d.Pool; !e.Evicted() {
 			return j, nil, nil
 		}
-		if _, err := t.chooseCopy(known, nil)(&e); err != nil {
+		if _, err := t.recalls.chooseCopy(known, nil)(&e); err != nil {
 			left.Why = "they are not on disk, and " + errs.Reason(err, "fxid:"+e.ID.Hex())
 			left.Remedy = "if it can be read after all: hemera tape tape set " + f.VID + " full=true state=ACTIVE"
 			return j, left, nil
@@ -248,14 +273,14 @@ func (t tasker) taskJob(ctx context.Context, kind hemera.TapeOrderKind, f hemera
 
 // orderCopies queues the copies that the files of a tape lack: their class
 // has more of them than when they were written.
-func (t tasker) orderCopies(ctx context.Context, o hemera.TapeOrder) (string, error) {
-	if _, err := t.tape(ctx, o.Subject); err != nil {
+func (t *tasker) orderCopies(ctx context.Context, o hemera.TapeOrder) (string, error) {
+	if _, err := t.env.tape(ctx, o.Subject); err != nil {
 		return "", err
 	}
-	defer t.Awake()
+	defer t.env.wake.ring()
 	queued := 0
 	for after := uint64(0); ; {
-		files, err := t.catalogue.Files(ctx, o.Subject, after, taskPage, false)
+		files, err := t.env.catalogue.Files(ctx, o.Subject, after, taskPage, false)
 		if err != nil || len(files) == 0 {
 			return fmt.Sprintf("%d copies are queued", queued), err
 		}
@@ -274,10 +299,10 @@ func (t tasker) orderCopies(ctx context.Context, o hemera.TapeOrder) (string, er
 // takes the order to label it back. Files
 // that were moved stay where they are now; sessions finish the jobs that they
 // have.
-func (t tasker) orderStop(ctx context.Context, who string, o hemera.TapeOrder) (string, error) {
-	tape, err := t.tape(ctx, o.Subject)
+func (t *tasker) orderStop(ctx context.Context, who string, o hemera.TapeOrder) (string, error) {
+	tape, err := t.env.tape(ctx, o.Subject)
 	// A tape that is scanned need not be in the catalogue.
-	scanned, failed := scanner{t.parts}.stop(ctx, who, o)
+	scanned, failed := t.scanner.stop(ctx, who, o)
 	if failed != nil {
 		return "", failed
 	}
@@ -324,13 +349,13 @@ func (t tasker) orderStop(ctx context.Context, who string, o hemera.TapeOrder) (
 }
 
 // dequeueFiles removes the jobs of a task.
-func (t tasker) dequeueFiles(ctx context.Context, vid string, kind hemera.TapeOrderKind) (removed int, err error) {
+func (t *tasker) dequeueFiles(ctx context.Context, vid string, kind hemera.TapeOrderKind) (removed int, err error) {
 	of := hemera.TapeVerify
 	if kind == hemera.OrderRepack {
 		of = hemera.TapeArchive
 	}
 	for after := uint64(0); ; {
-		files, err := t.catalogue.Files(ctx, vid, after, taskPage, false)
+		files, err := t.env.catalogue.Files(ctx, vid, after, taskPage, false)
 		if err != nil || len(files) == 0 {
 			return removed, err
 		}
@@ -361,12 +386,12 @@ func endRepack(tape *hemera.Tape, kind hemera.TapeOrderKind) {
 
 // turn fills the tasks that a restart interrupted, ends those that are
 // done, and begins the verification that is due.
-func (t tasker) turn(ctx context.Context) error {
-	all, err := t.catalogue.Tapes(ctx)
+func (t *tasker) turn(ctx context.Context) error {
+	all, err := t.env.catalogue.Tapes(ctx)
 	if err != nil {
 		return err
 	}
-	queues, err := t.catalogue.Queues(ctx)
+	queues, err := t.env.catalogue.Queues(ctx)
 	if err != nil {
 		return err
 	}
@@ -391,7 +416,7 @@ func (t tasker) turn(ctx context.Context) error {
 }
 
 // endTask ends a task that is done.
-func (t tasker) endTask(ctx context.Context, tape hemera.Tape, kind hemera.TapeOrderKind, queues []catalogue.Queue) error {
+func (t *tasker) endTask(ctx context.Context, tape hemera.Tape, kind hemera.TapeOrderKind, queues []catalogue.Queue) error {
 	waits, failed := false, false
 	for _, q := range queues {
 		if q.Kind == hemera.TapeVerify && q.Name == tape.VID {
@@ -401,12 +426,12 @@ func (t tasker) endTask(ctx context.Context, tape hemera.Tape, kind hemera.TapeO
 	if kind == hemera.OrderRepack && tape.Files > 0 || kind == hemera.OrderCheck && waits {
 		return nil
 	}
-	t.Log.Info("all files of a tape are done", "task", kind, "vid", tape.VID)
+	t.env.Log.Info("all files of a tape are done", "task", kind, "vid", tape.VID)
 	return t.changeTask(ctx, tape.VID, kind, func(tape *hemera.Tape, _ *hemera.TapeTask) *hemera.TapeTask {
 		endRepack(tape, kind)
 		// What failed is in the list of failed requests, until somebody has looked.
 		if kind == hemera.OrderCheck && !failed {
-			tape.Verified = t.now()
+			tape.Verified = t.env.now()
 		}
 		return nil
 	})
@@ -414,21 +439,31 @@ func (t tasker) endTask(ctx context.Context, tape hemera.Tape, kind hemera.TapeO
 
 // verifyNext begins the verification of the tape that was not verified for
 // longest, one at a time.
-func (t tasker) verifyNext(ctx context.Context, all []hemera.Tape) error {
-	every := t.settings().Mounting[tapeconfig.DefaultName].Verify.Duration()
+func (t *tasker) verifyNext(ctx context.Context, all []hemera.Tape) error {
+	every := t.settings.now().Config.Mounting[tapeconfig.DefaultName].Verify.Duration()
 	// One tape at a time: the rest of the drives is for users.
 	if slices.ContainsFunc(all, func(tape hemera.Tape) bool { return tape.Verifying != nil }) {
 		return nil
 	}
-	vid := tapeconfig.DueForVerification(all, t.now(), every, func(vid string) bool {
-		t.mu.Lock()
-		defer t.mu.Unlock()
-		return t.libraryOf(vid) != nil
+	vid := tapeconfig.DueForVerification(all, t.env.now(), every, func(vid string) bool {
+		return t.libraries.now().libraryOf(vid) != nil
 	})
 	if vid == "" {
 		return nil
 	}
-	t.Log.Info("a tape is verified, as it was not for a long time", "vid", vid, "every", every)
+	t.env.Log.Info("a tape is verified, as it was not for a long time", "vid", vid, "every", every)
 	_, err := t.orderTask(ctx, hemera.SystemIdentity().Name, hemera.TapeOrder{Kind: hemera.OrderCheck, Subject: vid})
 	return err
+}
+
+// dropLabel takes back the order to label a tape.
+func (t *tasker) dropLabel(ctx context.Context, vid string) error {
+	return t.env.catalogue.ChangeTape(ctx, vid, func(old *hemera.Tape) (*hemera.Tape, error) {
+		if old == nil {
+			return nil, nil
+		}
+		now := *old
+		now.Relabel = nil
+		return &now, nil
+	})
 }

@@ -18,56 +18,6 @@ import (
 // (admitted.go). Of what neither knows, the first library that reports a name
 // has it until it does not report it any more, or falls silent.
 
-// clash says what of a library belongs to another one, "" for nothing. A
-// library or a drive whose name is taken makes all of the library unusable:
-// decisions and people name them. A silent library whose name is taken over
-// is forgotten. The lock is held.
-func (t *configurer) clash(l *library) string {
-	own, name := l.node.String(), l.state.Name
-	if of := serverOf(t.settings(), name); of != "" && of != own {
-		return "library " + name + " is that of node " + of + "; if this server has it now: hemera tape server rm " + of + ", then: hemera tape server set " + own + " library=" + name
-	}
-	if said := t.settings().Servers[own].Library; said != "" && said != name {
-		return "the server of node " + own + " was admitted with library " + said + "; start it with --library " + said + ", or: hemera tape server set " + own + " library=" + name
-	}
-	for node, other := range t.libraries {
-		if node == l.node || other.clash != "" {
-			continue
-		}
-		shared := slices.IndexFunc(l.state.Drives, func(d hemera.TapeDriveState) bool {
-			return slices.ContainsFunc(other.state.Drives, func(o hemera.TapeDriveState) bool { return o.Name == d.Name })
-		})
-		switch {
-		case other.state.Name != l.state.Name && shared < 0:
-		case !t.online(other):
-			delete(t.libraries, node)
-		case other.state.Name == l.state.Name:
-			return "node " + node.String() + " has a library of this name; start one of them with another --library"
-		default:
-			return "library " + other.state.Name + " has a drive " + l.state.Drives[shared].Name + "; names of drives are unique in a cluster"
-		}
-	}
-	return ""
-}
-
-// leaveOthers removes from what a library reports the cartridges that
-// another one has, and returns them with its name. The lock is held.
-func (t *configurer) leaveOthers(l *library) map[string]string {
-	doubled := map[string]string{}
-	for _, other := range t.libraries {
-		if other == l || !t.online(other) {
-			continue
-		}
-		for vid := range l.state.VIDs {
-			if other.has(vid) {
-				doubled[vid] = other.state.Name
-				delete(l.state.VIDs, vid)
-			}
-		}
-	}
-	return doubled
-}
-
 // trusts checks that a report is about what its node has, Denied, and of a
 // mount that its drive was given last, Conflict. It is Unavailable while the manager has not heard of the node's library yet,
 // as after a restart: then the report comes again.
@@ -90,10 +40,8 @@ func (t *recorder) trusts(node hemera.NodeID, m *mount, r *hemera.TapeResults) e
 	}
 	// A mount of before a restart, or one that ended: its record, and what the
 	// library is now, decide.
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	l := t.libraries[node]
-	given, known := t.issued[r.Mount]
+	l := t.libraries.now().all[node]
+	given, known := t.issued.of(r.Mount)
 	switch {
 	case l == nil || l.state.Problem != "" && l.clash == "":
 		return errs.New(errs.Unavailable, "tier.TapeDone", r.VID, "the library of the node is not known yet")
@@ -112,19 +60,13 @@ func (t *recorder) trusts(node hemera.NodeID, m *mount, r *hemera.TapeResults) e
 	return nil
 }
 
-// has reports whether the library has a cartridge.
-func (l *library) has(vid string) bool {
-	_, ok := l.state.VIDs[vid]
-	return ok
-}
-
 // jobsOf reports what a mount was given. After a restart nobody knows: nil.
 func (t *recorder) jobsOf(m *mount) func(hemera.TapeJobKey, uint64) bool {
 	if m == nil {
 		return nil
 	}
 	return func(k hemera.TapeJobKey, archiveID uint64) bool {
-		j, ok := t.givenTo(m, k)
+		j, ok := t.mounts.job(m, k)
 		return ok && j.ArchiveID == archiveID
 	}
 }

@@ -17,23 +17,20 @@ import (
 // one brought back that was removed. Both are on tape only then, and get
 // the form that their directory asks for when they are recalled.
 
-// scanner has tapes scanned, takes what is found, and brings files back.
-type scanner struct{ *parts }
-
 // returns is the part of the catalogue that makes files.
-func (t scanner) returns() catalogue.Returns { return catalogue.Returns{Catalogue: t.catalogue} }
+func (t *scanner) returns() catalogue.Returns { return catalogue.Returns{Catalogue: t.env.catalogue} }
 
 // form is how a new file in a directory would be stored now.
-func (t scanner) form(ctx context.Context, dir string) (l hemera.Layout, space string, err error) {
-	if t.View == nil {
+func (t *scanner) form(ctx context.Context, dir string) (l hemera.Layout, space string, err error) {
+	if t.env.View == nil {
 		return hemera.Replica(1), "default", nil
 	}
 	who := hemera.SystemIdentity()
-	prep, err := t.Tree.PrepareBelow(ctx, who, dir)
+	prep, err := t.env.Tree.PrepareBelow(ctx, who, dir)
 	switch errs.KindOf(err) {
 	// A path that cannot be: the file gets a place that asks for nothing.
 	case errs.Invalid, errs.TooLarge, errs.NotDirectory:
-		prep, err = t.Tree.PrepareBelow(ctx, who, "/")
+		prep, err = t.env.Tree.PrepareBelow(ctx, who, "/")
 	}
 	if err != nil {
 		return l, "", err
@@ -42,7 +39,7 @@ func (t scanner) form(ctx context.Context, dir string) (l hemera.Layout, space s
 	if space, err = policy.Space(prep.Attrs, hemera.Wish{}, who); err != nil {
 		return l, "", err
 	}
-	of, ok := t.View().Space(space)
+	of, ok := t.env.View().Space(space)
 	if !ok {
 		return l, "", errs.New(errs.NotFound, "tier.Form", "space "+space, "there is no such space").WithRemedy("see `hemera space ls`, or change " + policy.AttrSpace + " of " + dir)
 	}
@@ -52,8 +49,8 @@ func (t scanner) form(ctx context.Context, dir string) (l hemera.Layout, space s
 
 // undeleteTape makes files of all contents of a tape whose removal is not known. Where a path is taken or not known, the file is made below
 // catalogue.LostDir.
-func (t scanner) undeleteTape(ctx context.Context, who string, o hemera.TapeOrder) (string, error) {
-	if _, err := (&orderer{t.parts}).tape(ctx, o.Subject); err != nil {
+func (t *scanner) undeleteTape(ctx context.Context, who string, o hemera.TapeOrder) (string, error) {
+	if _, err := t.env.tape(ctx, o.Subject); err != nil {
 		return "", err
 	}
 	var came, elsewhere, not int
@@ -84,7 +81,7 @@ func (t scanner) undeleteTape(ctx context.Context, who string, o hemera.TapeOrde
 			break
 		}
 	}
-	t.Awake() // copies may be queued
+	t.env.wake.ring() // copies may be queued
 	switch {
 	case o.DryRun:
 		return count(int64(came), "file", "files") + " would come back", nil
@@ -103,7 +100,7 @@ func (t scanner) undeleteTape(ctx context.Context, who string, o hemera.TapeOrde
 }
 
 // bringBack makes a file of a content of a tape. lost: below catalogue.LostDir.
-func (t scanner) bringBack(ctx context.Context, who, vid string, rows []hemera.TapeFile) (lost bool, err error) {
+func (t *scanner) bringBack(ctx context.Context, who, vid string, rows []hemera.TapeFile) (lost bool, err error) {
 	u := catalogue.Undeletion{Rows: rows, Path: rows[0].Dead.Path, Who: who}
 	for {
 		if u.Layout, u.Space, err = t.form(ctx, path.Dir(u.Path)); err != nil {
@@ -127,7 +124,7 @@ func (t scanner) bringBack(ctx context.Context, who, vid string, rows []hemera.T
 }
 
 // Undelete makes a removed file again that is still on tape.
-func (t scanner) Undelete(ctx context.Context, who string, o hemera.TapeOrder) (string, error) {
+func (t *scanner) Undelete(ctx context.Context, who string, o hemera.TapeOrder) (string, error) {
 	if o.Tape {
 		return t.undeleteTape(ctx, who, o)
 	}
@@ -160,6 +157,6 @@ func (t scanner) Undelete(ctx context.Context, who string, o hemera.TapeOrder) (
 	if err != nil {
 		return "", err
 	}
-	t.Awake() // copies may be queued
+	t.env.wake.ring() // copies may be queued
 	return fmt.Sprintf("came back, on tape only, with %d copies: %s", len(e.Tape), text), nil
 }

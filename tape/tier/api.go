@@ -1,0 +1,190 @@
+package tier
+
+import (
+	"context"
+
+	"hemera/rules/limits"
+	"hemera/words/hemera"
+)
+
+// The methods of Tier are what the manager and its doors call. Each is done by one part, which says
+// how; here is the list.
+
+var (
+	_ hemera.TapeAdmin    = (*Tier)(nil)
+	_ hemera.TapeKeys     = (*Tier)(nil)
+	_ hemera.TapeSessions = (*Tier)(nil)
+	_ hemera.Staging      = (*Tier)(nil)
+)
+
+// TapeConfig implements hemera.TapeAdmin.
+func (t *Tier) TapeConfig(ctx context.Context) ([]byte, error) { return t.configurer.TapeConfig(ctx) }
+
+// ChangeTape implements hemera.TapeAdmin.
+func (t *Tier) ChangeTape(ctx context.Context, who string, c hemera.TapeChange) error {
+	return t.configurer.ChangeTape(ctx, who, c)
+}
+
+// CheckClass returns an error for a storage class that does not exist,
+// with the names of those that do. Its routes may come later.
+func (t *Tier) CheckClass(class string) error { return t.configurer.CheckClass(class) }
+
+// TapeKeyList implements hemera.TapeKeys.
+func (t *Tier) TapeKeyList(ctx context.Context) ([]hemera.TapeKeyRow, error) {
+	return t.configurer.TapeKeyList(ctx)
+}
+
+// AddTapeKey implements hemera.TapeKeys.
+func (t *Tier) AddTapeKey(ctx context.Context, who string, k hemera.TapeKey, comment string) (hemera.TapeKeyRow, error) {
+	return t.configurer.AddTapeKey(ctx, who, k, comment)
+}
+
+// Tapes implements hemera.TapeAdmin.
+func (t *Tier) Tapes(ctx context.Context) ([]hemera.Tape, error) { return t.orderer.tasks.tapes(ctx) }
+
+// TapeFiles implements hemera.TapeAdmin.
+func (t *Tier) TapeFiles(ctx context.Context, vid string, after uint64, dead bool) ([]hemera.TapeFile, error) {
+	return t.jobs.files(ctx, vid, after, dead)
+}
+
+// TapeJobList implements hemera.TapeAdmin.
+func (t *Tier) TapeJobList(ctx context.Context, q hemera.TapeJobQuery) ([]hemera.TapeWork, error) {
+	return t.jobs.TapeJobList(ctx, q)
+}
+
+// TapePicture implements hemera.TapeAdmin.
+func (t *Tier) TapePicture(ctx context.Context) (hemera.TapePicture, error) {
+	return t.reporter.TapePicture(ctx)
+}
+
+// ExplainTape implements hemera.TapeAdmin.
+func (t *Tier) ExplainTape(ctx context.Context, subject string) ([]string, error) {
+	return t.reporter.ExplainTape(ctx, subject)
+}
+
+// OrderTape implements hemera.TapeAdmin. It returns what was done, in words.
+func (t *Tier) OrderTape(ctx context.Context, who string, o hemera.TapeOrder) (string, error) {
+	return t.orderer.OrderTape(ctx, who, o)
+}
+
+// TapeSession implements hemera.TapeSessions.
+func (t *Tier) TapeSession(ctx context.Context, mount uint64) (hemera.TapeSession, error) {
+	return t.reporter.TapeSession(ctx, mount)
+}
+
+// Unscanned lists tapes whose files the namespace may have lost when it went back, and the command that scans them.
+func (t *Tier) Unscanned(ctx context.Context) (vids []string, command string, err error) {
+	return t.reporter.Unscanned(ctx)
+}
+
+// Standing says in words what a read does of a file that is on tape only.
+func (t *Tier) Standing(ctx context.Context, e *hemera.Entry) string {
+	return t.reporter.Standing(ctx, e)
+}
+
+// CanRecall fails with IO if no tape of a file that is on tape only can be read now, as far as is known without a look at the tape.
+func (t *Tier) CanRecall(ctx context.Context, e *hemera.Entry) error {
+	return t.reporter.CanRecall(ctx, e)
+}
+
+// Shelf returns the shelf as of now. It reads the record of each tape, and the keys.
+func (t *Tier) Shelf(ctx context.Context) (*Shelf, error) { return t.stager.disks.shelf(ctx) }
+
+// Tell says in an entry that leaves the manager whether its copies on tape were not read back yet, and are to be.
+func (t *Tier) Tell(ctx context.Context, e *hemera.Entry) { t.stager.disks.tell(ctx, e) }
+
+// Stage implements hemera.Staging.
+func (t *Tier) Stage(ctx context.Context, who hemera.Identity, r hemera.StageRequest) (string, error) {
+	return t.stager.Stage(ctx, who, r)
+}
+
+// Stages implements hemera.StageList.
+func (t *Tier) Stages(ctx context.Context, who hemera.Identity, all bool) ([]hemera.StageSummary, error) {
+	return t.stager.Stages(ctx, who, all)
+}
+
+// StageStatus implements hemera.Staging.
+func (t *Tier) StageStatus(ctx context.Context, who hemera.Identity, id string) (hemera.StageStatus, error) {
+	return t.stager.StageStatus(ctx, who, id)
+}
+
+// CancelStage implements hemera.Staging.
+func (t *Tier) CancelStage(ctx context.Context, who hemera.Identity, id string, paths []string, forget bool) error {
+	return t.stager.CancelStage(ctx, who, id, paths, forget)
+}
+
+// Release implements hemera.Staging.
+func (t *Tier) Release(ctx context.Context, who hemera.Identity, id string, paths []string) ([]error, error) {
+	return t.stager.Release(ctx, who, id, paths)
+}
+
+// Localities implements hemera.Staging.
+func (t *Tier) Localities(ctx context.Context, who hemera.Identity, id string, paths []string) ([]hemera.Locality, error) {
+	return t.stager.Localities(ctx, who, id, paths)
+}
+
+// ArchiveNow implements hemera.Staging.
+func (t *Tier) ArchiveNow(ctx context.Context, who hemera.Identity, path, class string) (int, error) {
+	return t.stager.ArchiveNow(ctx, who, path, class)
+}
+
+// Evict implements hemera.Staging.
+func (t *Tier) Evict(ctx context.Context, who hemera.Identity, path string) (int64, error) {
+	return t.stager.Evict(ctx, who, path)
+}
+
+// OnOpen begins the recall of a file that is on tape only, and returns the error that has the client wait.
+func (t *Tier) OnOpen(ctx context.Context, who hemera.Identity, e hemera.Entry, path string) error {
+	return t.stager.OnOpen(ctx, who, e, path)
+}
+
+// Instead has a file recalled that nothing can read from its disks. begun is false where tape does not give
+// this content back now: nothing changed then.
+func (t *Tier) Instead(ctx context.Context, who hemera.Identity, e hemera.Entry) (begun bool, err error) {
+	return t.stager.Instead(ctx, who, e)
+}
+
+// LimitUsages are the bounds of requests to stage, and what is used of them.
+func (t *Tier) LimitUsages() []limits.Usage { return t.stager.LimitUsages() }
+
+// Run does what no event announces, until the context ends.
+func (t *Tier) Run(ctx context.Context) error { return t.sweeper.Run(ctx) }
+
+// EndLost ends the mounts of servers that do not report any more, and forgets the libraries of nodes that left the cluster.
+func (t *Tier) EndLost() { t.sweeper.EndLost() }
+
+// LeaveMounts forgets the mounts of nodes that left the cluster. Tapes that they may have written are scanned before they are written again.
+func (t *Tier) LeaveMounts(ctx context.Context) error { return t.sweeper.LeaveMounts(ctx) }
+
+// ForgetStages removes requests that are old, with what they keep on disk. Run does it too.
+func (t *Tier) ForgetStages(ctx context.Context) error { return t.sweeper.ForgetStages(ctx) }
+
+// Report takes what a tape server says of its library. Denied for a node that is not admitted.
+func (t *Tier) Report(ctx context.Context, node hemera.NodeID, own bool, state hemera.TapeLibrary) error {
+	return t.servers.Report(ctx, node, own, state)
+}
+
+// ReportLibrary is Report of a node that is admitted, for what the catalogue knows already.
+func (t *Tier) ReportLibrary(node hemera.NodeID, state hemera.TapeLibrary) {
+	t.servers.ReportLibrary(node, state)
+}
+
+// NextMount says what an idle drive is to do, and blocks until there is something, for at most 20 seconds.
+func (t *Tier) NextMount(ctx context.Context, node hemera.NodeID, drive string) (hemera.TapeMount, error) {
+	return t.dispatcher.NextMount(ctx, node, drive)
+}
+
+// TapeJobs gives a mount its next jobs.
+func (t *Tier) TapeJobs(ctx context.Context, node hemera.NodeID, want hemera.TapeJobsRequest) (hemera.TapeJobsReply, error) {
+	return t.giver.TapeJobs(ctx, node, want)
+}
+
+// TapeGrant permits the transfer of a job.
+func (t *Tier) TapeGrant(ctx context.Context, node hemera.NodeID, mount uint64, job hemera.TapeJobKey) (hemera.TapeGrant, error) {
+	return t.giver.TapeGrant(ctx, node, mount, job)
+}
+
+// TapeDone records what a mount did. It is durable at return.
+func (t *Tier) TapeDone(ctx context.Context, node hemera.NodeID, r hemera.TapeResults) error {
+	return t.recorder.TapeDone(ctx, node, r)
+}

@@ -1,0 +1,333 @@
+package tier
+
+import (
+	"cmp"
+	"encoding/json"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"hemera/words/errs"
+	"hemera/words/hemera"
+)
+
+// A scan has a record in the namespace from its order until it is forgotten,
+// and beyond a restart. What is found is in the catalogue at once. How far
+// a scan is stays in memory: a scan that a restart cut off begins again, and
+// finds what it found before as known.
+
+// scans are the scans that were ordered, also those that ended. Its methods
+// change what is in memory; a scanner writes the records.
+type scans struct {
+	clock func() time.Time // as it is stored
+
+	// mu guards all below.
+	mu     sync.Mutex
+	all    map[string]*scan // by VID
+	unkept map[string]bool  // VIDs of scans whose record is older than the scan
+}
+
+// scan is one scan. The lock of scans guards it.
+type scan struct {
+	hemera.TapeScan
+	order hemera.TapeOrder
+	who   string
+	mount uint64
+	// cancelled: it ended because a person wanted it to.
+	cancelled bool
+	first     hemera.TapeWritten // of the last report: the same one means that it came again
+	cut       int                // how often its mount was lost
+}
+
+// waitingScan is a scan that waits for a drive.
+type waitingScan struct {
+	vid   string
+	data  bool
+	after uint64
+}
+
+// lockedScan is why a scan that a drive could do waits for a key, "" if it does not.
+type lockedScan struct{ vid, why string }
+
+// scanCutMax is how often a scan begins again whose mount was lost, before it has failed.
+const scanCutMax = 3
+
+// scanFindingsMax bounds what is shown of the files of a scan.
+const scanFindingsMax = 200
+
+// ordered reports whether the scan waits for a drive.
+func (s *scan) ordered() bool { return s.Begun.IsZero() && s.Ended.IsZero() }
+
+// put has a scan in the list, nil for none, and notes that its record is to
+// be written. The lock is held.
+func (ss *scans) put(vid string, s *scan) {
+	ss.unkept[vid] = true
+	if ss.all[vid] = s; s == nil {
+		delete(ss.all, vid)
+	}
+}
+
+// enlist adds scans of tapes to the list. It returns how many wait for a drive, and how many cannot begin without a key.
+func (ss *scans) enlist(f facts, vids []string, who string, o hemera.TapeOrder) (ordered, locked int, err error) {
+	ss.mu.Lock()
+	defer ss.mu.Unlock()
+	for _, vid := range vids {
+		if f.fleet.libraryOf(vid) == nil {
+			return 0, 0, errs.New(errs.NotFound, "tier.Scan", vid, "no library that reports has the cartridge").WithRemedy("put it into a library; see `hemera tape drive ls`")
+		}
+		if s := ss.all[vid]; s != nil && s.Ended.IsZero() {
+			if o.Subject != "" {
+				return 0, 0, errs.New(errs.Exists, "tier.Scan", vid, "a scan of the tape waits, or goes on").WithRemedy("see how far it is: `hemera tape scan`")
+			}
+			continue
+		}
+		// Of all tapes the others are scanned, and the list of scans says why this one was not.
+		lock := f.lockOf(vid)
+		if lock != nil && o.Subject != "" {
+			return 0, 0, lock
+		}
+		// In place of one that ended: people see the last scan of a tape.
+		s := &scan{TapeScan: hemera.TapeScan{VID: vid, DryRun: o.DryRun, Asked: ss.clock(), Counts: map[hemera.TapeOutcome]int64{}}, order: o, who: who}
+		ss.put(vid, s)
+		if lock != nil {
+			s.Ended, s.Problem = ss.clock(), lockText(lock)
+			locked++
+			continue
+		}
+		ordered++
+	}
+	return ordered, locked, nil
+}
+
+// waiting lists the scans that wait for a drive, by VID.
+func (ss *scans) waiting() (out []waitingScan) {
+	ss.mu.Lock()
+	defer ss.mu.Unlock()
+	for _, vid := range slices.Sorted(maps.Keys(ss.all)) {
+		if s := ss.all[vid]; s.ordered() {
+			out = append(out, waitingScan{vid, s.order.Data, s.order.After})
+		}
+	}
+	return out
+}
+
+// explain notes which scans wait for keys.
+func (ss *scans) explain(locked []lockedScan) {
+	ss.mu.Lock()
+	defer ss.mu.Unlock()
+	for _, l := range locked {
+		if s := ss.all[l.vid]; s != nil && s.ordered() {
+			s.Why = l.why
+		}
+	}
+}
+
+// begin notes the mount of a scan; it is false if the scan does not wait any more.
+func (ss *scans) begin(vid string, mount uint64, drive string, now time.Time) bool {
+	ss.mu.Lock()
+	defer ss.mu.Unlock()
+	s := ss.all[vid]
+	if s == nil || !s.ordered() {
+		return false
+	}
+	s.mount, s.Begun, s.Drive = mount, now, drive
+	return true
+}
+
+// end ends the scan of a mount that is over, if the mount is for a scan.
+func (ss *scans) end(m *mount, problem string) {
+	ss.mu.Lock()
+	defer ss.mu.Unlock()
+	ss.endOf(endedMount{m.id, m.vid}, problem)
+}
+
+// endOf is end. The lock is held.
+func (ss *scans) endOf(m endedMount, problem string) {
+	s := ss.all[m.vid]
+	// A scan that is complete has ended already.
+	if s != nil && s.mount == m.id && s.Ended.IsZero() {
+		s.Ended, s.Problem = ss.clock(), cmp.Or(problem, "the mount ended before the beginning of the tape was reached")
+		ss.put(m.vid, s)
+	}
+}
+
+// lose has the scans of mounts wait for a drive again, as no report has ended the mounts: their server died, or lost its way to the manager.
+// A scan that this happens to again and again has failed.
+func (ss *scans) lose(over []endedMount) {
+	ss.mu.Lock()
+	defer ss.mu.Unlock()
+	for _, m := range over {
+		s := ss.all[m.vid]
+		if s == nil || s.mount != m.id || !s.Ended.IsZero() {
+			continue
+		}
+		if s.cut++; s.cut > scanCutMax {
+			ss.endOf(m, "")
+			continue
+		}
+		s.waitAgain()
+	}
+}
+
+// waitAgain is the scan before a drive began it.
+func (s *scan) waitAgain() {
+	s.TapeScan = hemera.TapeScan{VID: s.VID, DryRun: s.DryRun, Asked: s.Asked, Counts: map[hemera.TapeOutcome]int64{}}
+	s.mount, s.first = 0, hemera.TapeWritten{}
+}
+
+// of returns the scan of a mount as it is.
+func (ss *scans) of(m *mount) (s *scan, now scan, err error) {
+	ss.mu.Lock()
+	defer ss.mu.Unlock()
+	if m != nil {
+		s = ss.all[m.vid]
+	}
+	if s == nil || s.mount != m.id {
+		return nil, now, errs.New(errs.NotFound, "tier.Scan", "", "the scan is not known here: it was cancelled, or the manager was started since").
+			WithRemedy("a scan that was not cancelled begins again by itself: what was found is in the catalogue already")
+	}
+	return s, *s, nil
+}
+
+// differs counts the files of a scan at whose place the catalogue has something else, with those of its last report.
+func (ss *scans) differs(s *scan, last []hemera.TapeTaken) int64 {
+	ss.mu.Lock()
+	defer ss.mu.Unlock()
+	n := s.Counts[hemera.TookDiffers]
+	for _, one := range last {
+		if one.Outcome == hemera.TookDiffers {
+			n++
+		}
+	}
+	return n
+}
+
+// count adds a report to what people see of a scan, and why nothing is taken from its tape.
+func (ss *scans) count(s *scan, why string, r *hemera.TapeScanResults, unknown int, taken []hemera.TapeTaken) {
+	ss.mu.Lock()
+	defer ss.mu.Unlock()
+	s.Why = why
+	if r.Complete {
+		s.Ended = ss.clock()
+		ss.put(s.VID, s)
+	}
+	if len(r.Files) == 0 {
+		return
+	}
+	// No two files of a tape are at the same place.
+	first := r.Files[0]
+	if s.first == first.Written {
+		return // the answer to it was lost
+	}
+	s.first = first.Written
+	s.Counts[hemera.TookKnown] += int64(len(r.Files) - unknown)
+	for _, f := range r.Files {
+		s.Files, s.Bytes, s.FSeq = s.Files+1, s.Bytes+f.Written.Size, f.Written.FSeq
+	}
+	// What went well is counted, the rest told as far as there is room.
+	for _, one := range taken {
+		s.Counts[one.Outcome]++
+		told := one.Outcome == hemera.TookKnown || one.Outcome == hemera.TookMade || one.Outcome == hemera.TookCopy
+		if !told && len(s.Found) < scanFindingsMax {
+			s.Found = append(s.Found, one)
+		}
+	}
+}
+
+// scanRecord is a scan as it is stored, in JSON.
+type scanRecord struct {
+	Scan      hemera.TapeScan
+	Order     hemera.TapeOrder
+	Who       string
+	Cancelled bool `json:",omitempty"`
+}
+
+// record is what is stored of a scan.
+func (s *scan) record() ([]byte, error) {
+	return json.Marshal(scanRecord{s.TapeScan, s.order, s.who, s.cancelled})
+}
+
+// unwritten takes the scans whose records are to be written.
+func (ss *scans) unwritten() (map[string][]byte, error) {
+	ss.mu.Lock()
+	defer ss.mu.Unlock()
+	records := map[string][]byte{}
+	for vid := range ss.unkept {
+		records[vid] = nil
+		if s := ss.all[vid]; s != nil {
+			raw, err := s.record()
+			if err != nil {
+				return nil, err
+			}
+			records[vid] = raw
+		}
+	}
+	clear(ss.unkept)
+	return records, nil
+}
+
+// again notes that records are to be written after all.
+func (ss *scans) again(records map[string][]byte) {
+	ss.mu.Lock()
+	defer ss.mu.Unlock()
+	for vid := range records {
+		ss.unkept[vid] = true
+	}
+}
+
+// list is the scans as people see them, by VID.
+func (ss *scans) list() (out []listedScan) {
+	ss.mu.Lock()
+	defer ss.mu.Unlock()
+	for _, vid := range slices.Sorted(maps.Keys(ss.all)) {
+		s := ss.all[vid]
+		one := listedScan{s.TapeScan, s.who, s.ordered(), s.cancelled}
+		one.Counts, one.Found = maps.Clone(s.Counts), slices.Clone(s.Found)
+		out = append(out, one)
+	}
+	return out
+}
+
+// listedScan is a scan as people see it.
+type listedScan struct {
+	hemera.TapeScan
+	who                string
+	waiting, cancelled bool
+}
+
+// strike ends or forgets the scan of an order, in memory.
+func (ss *scans) strike(who string, o hemera.TapeOrder) string {
+	ss.mu.Lock()
+	defer ss.mu.Unlock()
+	s := ss.all[o.Subject]
+	switch {
+	case s == nil || !s.Ended.IsZero() && s.Problem == "":
+		return ""
+	case o.DryRun:
+		return "the scan would end; what it found stays in the catalogue"
+	case !s.Ended.IsZero():
+		ss.put(o.Subject, nil)
+		return "the scan that failed is forgotten"
+	}
+	s.mount, s.Ended, s.Problem, s.cancelled = 0, ss.clock(), "cancelled by "+who, true
+	ss.put(o.Subject, s)
+	return "the scan ends; what it found stays in the catalogue"
+}
+
+// readScans makes the list of the scans that are stored.
+func readScans(records [][]byte, clock func() time.Time) (*scans, error) {
+	ss := &scans{clock: clock, all: map[string]*scan{}, unkept: map[string]bool{}}
+	for _, raw := range records {
+		var r scanRecord
+		if err := json.Unmarshal(raw, &r); err != nil {
+			return nil, errs.As(err, errs.Corrupt, "tier.Open", "the record of a scan")
+		}
+		s := &scan{TapeScan: r.Scan, order: r.Order, who: r.Who, cancelled: r.Cancelled}
+		if s.Ended.IsZero() {
+			s.waitAgain()
+		}
+		ss.all[s.VID] = s
+	}
+	return ss, nil
+}
