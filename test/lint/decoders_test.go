@@ -17,7 +17,7 @@ func unfuzzed() map[string]string {
 		"platform/kv/pebblekv/journal.parseName": "names of files in the directory of the store, as a number",
 		"tape/device/emulated.Open":              "the library stands in for hardware, in tests and trials",
 		"rules/policy.parseMode":                 "one strconv.ParseUint with a bound",
-		"tape/tier.load":                         "it decodes plain fields with encoding/json, and uses none as a place",
+		"tape/tier.readScans":                    "it decodes plain fields with encoding/json, and uses none as a place",
 	}
 }
 
