@@ -23,8 +23,8 @@ const (
 	// auditRest is how often it is looked whether an audit is due, auditRetry when one that failed is.
 	auditRest  = 10 * time.Second
 	auditRetry = 10 * time.Minute
-	// awayAfter is how long after a manager's start a disk that nobody has reported counts as away: its node
-	// may be about to register.
+	// awayAfter is how long after a manager's start a disk without a report counts as away: its node may be about to
+	// register.
 	awayAfter = 2 * time.Minute
 	// orphanTime is how long the removal of one orphan is waited for.
 	orphanTime = 10 * time.Second
@@ -92,9 +92,8 @@ func (a *auditor) Step(ctx context.Context) (time.Duration, error) {
 	return auditRest, err
 }
 
-// schedule is what is to be remembered of a disk's audits, and whether one is due. It is stored, so that
-// a manager which is often restarted audits all the same, and one that finds a disk again which was away
-// when it stopped knows so.
+// schedule returns when the disk is audited next, and whether it is due now. The result is stored. So a manager that is often
+// restarted still audits, and a manager that finds a disk again knows that the disk was away when it stopped.
 func (a *auditor) schedule(d hemera.Disk, s hemera.DiskSurvey, now time.Time) (_ hemera.DiskSurvey, due bool) {
 	// An earlier audit would find the pieces of writes that were under way, and set all of them aside as too young.
 	soon := now.Add(a.base.OrphanAge + time.Minute)
@@ -129,7 +128,7 @@ func (a *auditor) schedule(d hemera.Disk, s hemera.DiskSurvey, now time.Time) (_
 // that may be orphans when they are old enough to judge: what is known of them is in memory only. An older copy of a disk is like others
 // once it lacks no piece that can be made again.
 func (a *auditor) audited(ctx context.Context, d hemera.Disk, t *tally, err error) {
-	// The manager ends: what failed by that says nothing about the disk.
+	// The manager ends, so a failure says nothing about the disk.
 	if ctx.Err() != nil {
 		return
 	}
@@ -323,7 +322,7 @@ func (a *auditor) confirmBusy(ctx context.Context, d hemera.Disk, busy []finding
 	return cmp.Or(ctx.Err(), failed)
 }
 
-// contained is confirm, whose panic is an error of the finding.
+// contained calls confirm and returns a panic as an error of the finding.
 func (a *auditor) contained(ctx context.Context, d hemera.Disk, f finding, t *tally) error {
 	return a.base.Panics.Do("maint.Audit", f.piece.String()+" on disk "+d.ID.String(), func() error { return a.confirm(ctx, d, f, t) })
 }

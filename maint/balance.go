@@ -12,12 +12,12 @@ import (
 )
 
 const (
-	// balanceRest is how often it is looked whether a space is to be balanced.
+	// balanceRest is the time between two looks whether a space needs balancing.
 	balanceRest = 10 * time.Second
-	// balancePause is how long a space that has nothing to move any more, and is not balanced, is left alone: by then files
-	// were written and removed. It is longer where the look took long.
+	// balancePause is the rest of a space that is not balanced and has nothing more to move: by then files were written and
+	// removed. It is longer where the look took long.
 	balancePause = 10 * time.Minute
-	// balanceShare is how many times as long as the last look the pause is at least.
+	// balanceShare bounds the share of time that looks take: the pause is at least so many times as long as the last look.
 	balanceShare = 20
 )
 
@@ -34,18 +34,18 @@ type balancer struct {
 	spaces map[string]*balancedSpace // guarded by mu
 }
 
-// balancedSpace is what is remembered of a space while the engine lives. It is guarded by the balancer's mu.
+// balancedSpace keeps the state of one space while the engine lives. The balancer's mu guards it.
 type balancedSpace struct {
 	run    *balanceRun    // that is under way, or the last one; nil if there was none
 	ledger *balanceLedger // of all runs; it guards itself
 	pause  time.Time      // no new run before, unless there are other disks
 	disks  int            // that took pieces when the pause began
-	// spread are the places over which the files were spread when all of them had been looked at, and when each was there
-	// last. A place that was away for a while is forgotten: files that were written or repaired meanwhile do without it.
+	// spread has the places over which all files were spread by the last pass, and when each place was last there. A place that
+	// was away for a while is forgotten: files that were written or repaired meanwhile do not use it.
 	spread map[failureDomain]time.Time
 }
 
-// forgetDomains forgets places that are away for longer than so long.
+// forgetDomains forgets places that have been away for longer than long.
 func (s *balancedSpace) forgetDomains(now map[failureDomain]bool, at time.Time, long time.Duration) {
 	// A restart of a node is no reason to look at all files again.
 	for d, last := range s.spread {
@@ -64,7 +64,7 @@ type failureDomain struct {
 	zone string
 }
 
-// newBalancer has no runs: they follow from the view.
+// newBalancer makes a balancer without runs. Step begins them from the view.
 func newBalancer(e *base) *balancer {
 	return &balancer{base: e, started: e.Now(), spaces: map[string]*balancedSpace{}}
 }
@@ -94,7 +94,7 @@ func (b *balancer) Step(ctx context.Context) (time.Duration, error) {
 		resting := now.Before(s.pause) && !wider && takers(view, space.Name) <= s.disks
 		b.mu.Unlock()
 		switch {
-		// A run looks at its space itself, again and again. Here it is only called off.
+		// A run looks at its space by itself. Step only cancels it.
 		case run != nil && !run.over():
 			if space.Balancer.Off {
 				run.cancel()
@@ -103,7 +103,7 @@ func (b *balancer) Step(ctx context.Context) (time.Duration, error) {
 		case space.Balancer.Off || resting:
 			continue
 		}
-		// A run that is not begun costs a look and nothing else.
+		// A run that does not begin costs one look.
 		next := newBalanceRun(b.base, space.Name, s.ledger)
 		plan, _, err := next.look(ctx, view)
 		if err != nil {
@@ -139,7 +139,7 @@ func (b *balancer) begin(ctx context.Context, s *balancedSpace, run *balanceRun,
 		b.mu.Lock()
 		defer b.mu.Unlock()
 		if end.spread {
-			// Those that the look began with: what came meanwhile has files that were looked at before.
+			// Only the places that the look began with. Places that came meanwhile were not used for files before them.
 			s.spread = map[failureDomain]time.Time{}
 			for d := range domains {
 				s.spread[d] = now
@@ -148,14 +148,14 @@ func (b *balancer) begin(ctx context.Context, s *balancedSpace, run *balanceRun,
 		if end.stuck {
 			s.disks, s.pause = disks, now.Add(max(balancePause, balanceShare*now.Sub(began)))
 		}
-		// A look that found nothing to move is no news: the last job stays in the list.
+		// A look that found nothing to move does not replace the last job in the list.
 		if !end.stuck && !shown {
 			s.run = last
 		}
 	})
 }
 
-// space is what is remembered of a space, made when it is first needed.
+// space returns the state of a space, and makes it at the first call.
 func (b *balancer) space(name string) *balancedSpace {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -171,7 +171,7 @@ func (b *balancer) forget(view *hemera.View) {
 	defer b.mu.Unlock()
 	for name, s := range b.spaces {
 		if _, ok := view.Space(name); !ok {
-			// It ends by itself, with the copies that have begun.
+			// The run ends with the copies that have begun.
 			if s.run != nil {
 				s.run.cancel()
 			}
@@ -200,7 +200,7 @@ func (b *balancer) listJobs(context.Context) (list []hemera.JobStatus, _ error) 
 	return list, nil
 }
 
-// domainsOf are the places that take new pieces of a space.
+// domainsOf returns the places that take new pieces of a space.
 func domainsOf(v *hemera.View, space string) map[failureDomain]bool {
 	domains := map[failureDomain]bool{}
 	for _, d := range v.Disks {

@@ -10,19 +10,19 @@ import (
 // balanceRound is how long moves are begun on one plan.
 const balanceRound = 10 * time.Second
 
-// balanceJob is a run as admins see it, and its figures. It is safe for concurrent use.
+// balanceJob shows a run to admins and keeps its figures. It is safe for concurrent use.
 type balanceJob struct {
 	*job
 
 	mu      sync.Mutex
-	left    int64     // bytes by the last plan, less what was moved since; guarded by mu, as all below
-	planned time.Time // when the last plan was made: the figures in why are of then
-	size    int64     // of a piece, on the average
-	shows   bool      // there is something that an admin wants to see
-	filling bool      // a plan had something to move: smaller differences count then
+	left    int64     // bytes still to move: of the last plan, less those moved since; guarded by mu, as all below
+	planned time.Time // when the last plan was made; the figures in why are as old
+	size    int64     // mean size of a piece, in bytes
+	shows   bool      // an admin sees the run
+	filling bool      // a plan had something to move, so smaller differences count
 	closed  bool      // the run is over
 	made    int64     // moves that were recorded
-	before  int64     // of those, when the present plan was made
+	before  int64     // moves that were recorded before the present plan
 }
 
 // newBalanceJob makes the job of a run that has not begun.
@@ -41,14 +41,14 @@ func (j *balanceJob) show(why string) {
 	j.set("running", why)
 }
 
-// shown reports whether the run has anything that an admin wants to see: a look that finds nothing to move has not.
+// shown reports whether an admin sees the run. A look that finds nothing to move is not shown.
 func (j *balanceJob) shown() bool {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	return j.shows
 }
 
-// busy reports whether the run has begun to move pieces by a plan: it goes on below the threshold then.
+// busy reports whether the run has begun to move pieces by a plan. Then it continues below the threshold.
 func (j *balanceJob) busy() bool {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -73,12 +73,12 @@ func (j *balanceJob) over() bool {
 func (j *balanceJob) counted(bytes int64) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	// Less is left at once, and not only with the next plan: what is shown goes down evenly.
+	// Subtracted at once and not only by the next plan, so that the figure falls evenly.
 	j.made++
 	j.left = max(0, j.left-bytes)
 }
 
-// nextRound notes that a new plan is followed. It returns the number of moves until now, and whether the plan before moved any.
+// nextRound begins a new plan. It returns the number of moves until now, and whether the plan before moved any piece.
 func (j *balanceJob) nextRound() (made int64, moved bool) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -87,8 +87,8 @@ func (j *balanceJob) nextRound() (made int64, moved bool) {
 	return j.made, moved
 }
 
-// plan notes a plan: how many bytes it has left to move, and the mean size of a piece. While the reports of disks do not show
-// all moves, less seems to be left than is, as what was moved last counts twice.
+// plan records a plan: the bytes that it leaves to move, and the mean size of a piece. Until the reports of disks show all moves,
+// the last moves count twice and the plan finds too little left. Then plan keeps the larger figure.
 func (j *balanceJob) plan(left, size int64, settled bool) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -111,7 +111,7 @@ func (j *balanceJob) status() hemera.JobStatus {
 	// Copied, as report takes the lock of the job.
 	left, size, closed, planned := j.left, max(1, j.size), j.closed, j.planned
 	j.mu.Unlock()
-	// A run that waits still has what it could not move.
+	// A run that waits still lists the bytes that it could not move.
 	switch state, _ := j.state(); {
 	case closed && state == "done":
 		left = 0
@@ -119,7 +119,7 @@ func (j *balanceJob) status() hemera.JobStatus {
 		left = max(left, size) // it is at work, so something is left, even if no plan has counted it
 	}
 	s := j.report((left+size-1)/size, left)
-	// Disks are listed with figures of now beside it.
+	// The list of disks beside it has present figures.
 	if age := j.now().Sub(planned).Round(time.Second); s.Why != "" && s.State != "done" && !planned.IsZero() && age > balanceRound {
 		s.Why += "; these figures are of " + age.String() + " ago"
 	}

@@ -7,36 +7,36 @@ import (
 	"hemera/words/hemera"
 )
 
-// settleTime is how long a move that is over is counted besides what nodes report: their reports are seconds old, and the
-// piece that was moved has still to be removed.
+// settleTime is the time for which the ledger counts a move after its end. Reports of nodes are seconds old, and the old piece
+// has still to be removed.
 const settleTime = 20 * time.Second
 
 // balanceLedger counts the moves that the reports of nodes do not show yet, and when a disk may take part in the next one.
-// What is counted twice meanwhile, in the ledger and in a report, makes a disk that gives look emptier and one that takes
-// look fuller: too little is planned then, and never too much. Neither changes sides before it is settled.
+// Meanwhile a move may count twice, in the ledger and in a report. Then a disk that gives looks emptier and a disk that takes looks
+// fuller than it is, so a plan moves too little and never too much. No disk changes sides before its moves are settled.
 type balanceLedger struct {
 	now func() time.Time
 
 	mu     sync.Mutex
-	in     map[hemera.DiskID]int64     // bytes that come; guarded by mu, as all below
-	out    map[hemera.DiskID]int64     // bytes that go
-	recent []recentMove                // done, oldest first
+	in     map[hemera.DiskID]int64     // bytes that the disk will receive; guarded by mu, as all below
+	out    map[hemera.DiskID]int64     // bytes that it will lose
+	recent []recentMove                // moves that have ended, oldest first
 	free   map[hemera.DiskID]time.Time // when the disk may take part in the next move
 }
 
-// recentMove is a piece that was moved within settleTime.
+// recentMove counts pieces that went from one disk to another within a second.
 type recentMove struct {
 	at       time.Time
 	from, to hemera.DiskID
 	bytes    int64
 }
 
-// newBalanceLedger has no moves, and all disks may take part in one.
+// newBalanceLedger makes a ledger without moves. All disks are ready.
 func newBalanceLedger(now func() time.Time) *balanceLedger {
 	return &balanceLedger{now: now, in: map[hemera.DiskID]int64{}, out: map[hemera.DiskID]int64{}, free: map[hemera.DiskID]time.Time{}}
 }
 
-// begin counts a move, and has both disks rest for as long as it takes at the rate.
+// begin counts a move. Both disks rest for the time that the move takes at the rate.
 func (l *balanceLedger) begin(from, to hemera.DiskID, bytes, rate int64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -51,7 +51,7 @@ func (l *balanceLedger) begin(from, to hemera.DiskID, bytes, rate int64) {
 	}
 }
 
-// end is when a move is over: one that was not made is not counted any more.
+// end ends a move. It removes a failed move from the counts; a move that was made stays in them until it is settled.
 func (l *balanceLedger) end(from, to hemera.DiskID, bytes int64, made bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -60,7 +60,7 @@ func (l *balanceLedger) end(from, to hemera.DiskID, bytes int64, made bool) {
 		return
 	}
 	now := l.now()
-	// Small pieces come by the thousand: those of one second are one record.
+	// There may be thousands of small pieces, so the moves of one second share a record.
 	for i := len(l.recent) - 1; i >= 0 && now.Sub(l.recent[i].at) < time.Second; i-- {
 		if r := &l.recent[i]; r.from == from && r.to == to {
 			r.bytes += bytes
@@ -76,13 +76,14 @@ func (l *balanceLedger) add(from, to hemera.DiskID, bytes int64) {
 	l.in[to] += bytes
 }
 
-// settle forgets moves that reports show by now. removing reports whether a disk has still pieces to remove.
+// settle removes the moves that reports show by now. It calls removing without the lock, which reports whether a disk has still
+// pieces to remove.
 func (l *balanceLedger) settle(removing func(hemera.DiskID) bool) {
 	var sources []hemera.DiskID // asked without the lock: it reads the namespace
 	for _, r := range l.old() {
 		sources = append(sources, r.from)
 	}
-	// A disk that removes slowly is as full as before, however long ago its pieces were moved.
+	// A disk that removes slowly is as full as before the move, however long ago that was.
 	busy := map[hemera.DiskID]bool{}
 	for _, id := range sources {
 		if _, known := busy[id]; !known {
@@ -91,7 +92,7 @@ func (l *balanceLedger) settle(removing func(hemera.DiskID) bool) {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	// Those that came while the disks were looked at are young, and stay.
+	// Moves that ended meanwhile are recent, and stay.
 	var kept []recentMove
 	for _, r := range l.recent {
 		if asked, known := busy[r.from]; !known || asked || l.now().Sub(r.at) < settleTime {
@@ -103,7 +104,7 @@ func (l *balanceLedger) settle(removing func(hemera.DiskID) bool) {
 	l.recent = kept
 }
 
-// old are the moves that are older than settleTime.
+// old returns the moves that ended at least settleTime ago.
 func (l *balanceLedger) old() (list []recentMove) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -128,14 +129,14 @@ func (l *balanceLedger) settled() bool {
 	return true
 }
 
-// of is what is not in the reports of the disk: bytes that come, and bytes that go.
+// of returns the bytes that the disk will receive and lose, and that its reports do not show.
 func (l *balanceLedger) of(id hemera.DiskID) (in, out int64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.in[id], l.out[id]
 }
 
-// burst is how far ahead of its rate a disk may be: small pieces would else be moved one by one.
+// burst bounds how far a disk may be ahead of its rate. Without it small pieces would move one by one.
 const burst = time.Second
 
 // ready reports whether the disk may take part in a move now.

@@ -13,14 +13,14 @@ import (
 )
 
 const (
-	// balanceCopies is how many moves of a space are under way at most.
+	// balanceCopies bounds the moves of a space that are under way.
 	balanceCopies = 64
-	// balanceTick is how long a run waits for a disk that has moved as much as it may.
+	// balanceTick is the wait for a disk that has moved as much as its rate allows.
 	balanceTick = 100 * time.Millisecond
 )
 
 // balanceMoves begins the moves of one space's pieces, no faster than the rate of the space allows. Its methods are called by
-// the goroutine of one run, but for those of the job.
+// the goroutine of one run, except for those of the job.
 type balanceMoves struct {
 	base  *base
 	space string
@@ -32,9 +32,9 @@ type balanceMoves struct {
 
 // candidate is a piece that may be moved.
 type candidate struct {
-	entry  hemera.Entry // as its page had it; the mover reads it again
-	piece  hemera.Piece // where the page had it
-	shares bool         // with another piece of the file a node or a zone
+	entry  hemera.Entry // as of its page; the mover reads it again
+	piece  hemera.Piece // as of its page
+	shares bool         // another piece of the file is on the same node or in the same zone
 }
 
 // size returns the bytes that the move takes.
@@ -61,7 +61,7 @@ func (m *balanceMoves) begin(ctx context.Context, c candidate, to hemera.DiskID)
 	m.base.Panics.Go(&m.group, "maint.Balance", about(c.entry.ID), func() {
 		defer func() { <-m.slots }()
 		part := m.balanceJob.begin(c.size())
-		// It waits for its turn behind all that is more urgent, and has the destination that was counted or none.
+		// The copy waits behind all more urgent ones. Its destination is the one that was counted, or none.
 		bytes, err := m.base.mover.Relocate(ctx, c.entry, move.Spec{Index: c.piece.Index, Drop: []hemera.Piece{c.piece}, Urgency: move.UrgencyBalance,
 			Allow: func(id hemera.DiskID) bool { return id == to }, Spread: true, Watch: part.to})
 		counted := part.end()
@@ -71,7 +71,7 @@ func (m *balanceMoves) begin(ctx context.Context, c candidate, to hemera.DiskID)
 			m.moved(bytes, counted)
 			m.counted(c.size())
 		case inUse(err) || errors.Is(err, errs.NoSpace) || ctx.Err() != nil:
-			// The file or the disk changed, or the run was called off: the next look sees what is left.
+			// The file or the disk changed, or the run was cancelled: the next look finds what is left.
 		default:
 			m.failed(err)
 		}

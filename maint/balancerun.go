@@ -11,20 +11,20 @@ import (
 	"hemera/words/hemera"
 )
 
-// balanceRun moves pieces of one space until the space is balanced, nothing more can be moved, or it is called off. Its
-// methods are called by one goroutine, but for status, shown, over and cancel.
+// balanceRun moves pieces of one space until the space is balanced, nothing more can be moved, or it is cancelled. One goroutine
+// calls its methods, except for those of the job and cancel.
 type balanceRun struct {
 	balanceMoves
 	cancel context.CancelFunc
 	files  balanceFiles
 	places map[hemera.DiskID]int // of each disk, the index of its volume in the last plan
-	yields time.Time             // since when it gives way to writes; zero while it does not
+	yields time.Time             // when it began to wait for writes of clients; zero while it does not wait
 }
 
-// balanceEnd is how a run ended.
+// balanceEnd says how a run ended.
 type balanceEnd struct {
-	spread bool // the files' spread was looked at, all of them
-	stuck  bool // disks are too full, and none of their pieces can be moved
+	spread bool // the run looked at the spread of all files
+	stuck  bool // disks are too full, and no piece of them can be moved
 }
 
 // newBalanceRun makes a run that has not begun. The ledger outlives it: what the last run moved may not be in reports yet.
@@ -35,13 +35,13 @@ func newBalanceRun(b *base, space string, ledger *balanceLedger) *balanceRun {
 	}
 }
 
-// run works until nothing is left to do. spread: files are looked at first whose pieces share a node or a zone.
+// run works until nothing is left to do. With spread it first moves pieces apart that share a node or a zone.
 func (r *balanceRun) run(ctx context.Context, spread bool) (end balanceEnd) {
 	// In this order: the run is over when its last copy is recorded.
 	defer r.close()
 	defer r.group.Wait()
 	if spread {
-		// For what is shown as left meanwhile: pieces that are moved apart go to emptier disks. An error comes again below.
+		// This look sets the figure of what is left: pieces that are moved apart go to emptier disks. An error returns below.
 		_, _, _ = r.look(ctx, r.base.Cluster.View())
 		end.spread = r.spreadAll(ctx)
 	}
@@ -50,7 +50,7 @@ func (r *balanceRun) run(ctx context.Context, spread bool) (end balanceEnd) {
 		switch {
 		case err != nil:
 		case !plan.Busy && !r.ledger.settled():
-			// The picture is of before the last moves.
+			// The reports are older than the last moves.
 			pause(ctx, time.Second)
 			continue
 		case !plan.Busy:
@@ -66,7 +66,8 @@ func (r *balanceRun) run(ctx context.Context, spread bool) (end balanceEnd) {
 			if !nothing || ctx.Err() != nil {
 				break
 			}
-			// What is left is too large for the rest, or has its file's other pieces there. Below the threshold that is well.
+			// The pieces that are left are too large for the other disks, or those have another piece of the file. Below the
+			// threshold that is good enough.
 			if !plan.Above {
 				r.end(ctx)
 				return end
@@ -94,15 +95,15 @@ func (r *balanceRun) end(ctx context.Context) {
 	}
 }
 
-// look plans on the view and what is under way.
+// look makes a plan from the view and the moves under way.
 func (r *balanceRun) look(ctx context.Context, view *hemera.View) (balance.Plan, []balance.Volume, error) {
 	space, ok := view.Space(r.space)
-	// While the namespace is not complete, what disks hold of it says nothing.
+	// While the namespace is not complete, the usage of disks proves nothing.
 	if !ok || space.Balancer.Off || r.base.Paused != nil && r.base.Paused() {
 		return balance.Plan{}, nil, nil
 	}
 	removals := r.base.Removals
-	// First, so that the plan does not count what reports show by now.
+	// First, so that the plan does not count moves that reports show by now.
 	r.ledger.settle(func(id hemera.DiskID) bool {
 		pieces, err := removals.Unlinked(ctx, id, 1)
 		return err != nil || len(pieces) > 0
@@ -114,7 +115,7 @@ func (r *balanceRun) look(ctx context.Context, view *hemera.View) (balance.Plan,
 		_, held, err2 := removals.DiskHeld(ctx, id)
 		failed = errors.Join(failed, err, err2)
 		pieces, bytes = pieces+n, bytes+own
-		// Held pieces go by themselves.
+		// Held pieces leave without balancing.
 		in, out := r.ledger.of(id)
 		return balance.Known{Own: own, In: in, Out: out, Leaving: held}
 	})
@@ -134,7 +135,7 @@ func (r *balanceRun) look(ctx context.Context, view *hemera.View) (balance.Plan,
 	return plan, volumes, nil
 }
 
-// why says in words why there is something to do.
+// why returns in words why the space is balanced: how full its fullest disk and the space are.
 func why(volumes []balance.Volume, p balance.Plan) string {
 	// Without volumes there is nothing to say.
 	if p.Most < 0 {
@@ -144,7 +145,7 @@ func why(volumes []balance.Volume, p balance.Plan) string {
 	return fmt.Sprintf("disk %d is %.1f %% full, the space %.1f %%", v.Disks[0], 100*v.Filling(), 100*p.Mean)
 }
 
-// round begins moves by one plan, for a while. stuck: it has looked at all pieces that could go, and moved none.
+// round begins moves by one plan for balanceRound. It returns stuck if it has looked at all pieces that could go and moved none.
 func (r *balanceRun) round(ctx context.Context, volumes []balance.Volume, plan balance.Plan) (stuck bool, err error) {
 	// One picture for a round: a piece is planned again, on the newest, when its copy's turn comes.
 	view := r.base.Cluster.View()
@@ -164,7 +165,7 @@ func (r *balanceRun) round(ctx context.Context, volumes []balance.Volume, plan b
 			continue
 		}
 		if from == 0 {
-			// What is under way may change the picture. If it does not, the files would be looked at again in vain.
+			// The moves under way may make room. Without any, another look at the same files finds nothing.
 			r.group.Wait()
 			if r.moves() > before || ctx.Err() != nil {
 				return false, nil
@@ -182,11 +183,11 @@ func (r *balanceRun) round(ctx context.Context, volumes []balance.Volume, plan b
 			return false, err
 		}
 		at := r.places[from]
-		// A piece that is larger than the surplus would make the disk too empty; a smaller one may come.
+		// A piece that is larger than the surplus would make the disk too empty. A smaller one may follow.
 		if !ok || c.size() > plan.Gives[at] {
 			continue
 		}
-		// A destination is chosen here, so that what it takes is counted at once.
+		// The destination is chosen here, so that the piece counts there at once.
 		to, wait := r.destination(view, c, plan)
 		switch {
 		case wait:
@@ -202,7 +203,7 @@ func (r *balanceRun) round(ctx context.Context, volumes []balance.Volume, plan b
 	return false, nil
 }
 
-// givesWay reports whether moves wait for writes of clients and of tape drives, and says so.
+// givesWay reports whether moves wait for writes of clients and of tape drives, and shows that in the job.
 func (r *balanceRun) givesWay(volumes []balance.Volume, plan balance.Plan) bool {
 	written, disks, yields := balance.Yields(volumes, r.base.Writers)
 	now := r.base.Now()
@@ -211,7 +212,7 @@ func (r *balanceRun) givesWay(volumes []balance.Volume, plan balance.Plan) bool 
 	} else if r.yields.IsZero() {
 		r.yields = now
 	}
-	// Once it has waited for so long it goes on, until there is a moment with few writes.
+	// After the longest wait it continues, until there is a moment with few writes.
 	left := r.yields.Add(balance.YieldMost).Sub(now)
 	if !yields || left <= 0 {
 		if state, _ := r.state(); state == "waiting" {
@@ -224,7 +225,7 @@ func (r *balanceRun) givesWay(volumes []balance.Volume, plan balance.Plan) bool 
 	return true
 }
 
-// allPassed reports whether no disk that has to give has a file left that was not looked at.
+// allPassed reports whether the run has looked at all files of all disks that have to give.
 func (r *balanceRun) allPassed(volumes []balance.Volume, plan balance.Plan) bool {
 	for i, v := range volumes {
 		for _, id := range v.Disks {
@@ -236,11 +237,11 @@ func (r *balanceRun) allPassed(volumes []balance.Volume, plan balance.Plan) bool
 	return true
 }
 
-// source is the disk that gives next: of the volume that has most to give. It is 0 if there is none, and rest says that
-// one only rests.
+// source returns the disk that gives next, which is one of the volume that has most to give. It returns 0 if no disk can give
+// now, and rest if one of them only rests.
 func (r *balanceRun) source(volumes []balance.Volume, plan balance.Plan) (from hemera.DiskID, rest bool) {
 	var most int64
-	// The fullest first: it is what the space is furthest off by.
+	// The fullest disk first, as it is furthest from the mean.
 	for i, v := range volumes {
 		for _, id := range v.Disks {
 			if plan.Gives[i] <= 0 || r.files.passed(id) {
@@ -258,7 +259,7 @@ func (r *balanceRun) source(volumes []balance.Volume, plan balance.Plan) (from h
 	return from, rest
 }
 
-// destination chooses the disk that takes the piece; 0 if there is none. wait: only disks that rest could take it.
+// destination chooses the disk that takes the piece. It returns 0 if no disk can, and wait if only disks that rest could.
 func (r *balanceRun) destination(view *hemera.View, c candidate, plan balance.Plan) (to hemera.DiskID, wait bool) {
 	// Placement chooses among what is allowed: by spread first, then by free room and load.
 	resting := false

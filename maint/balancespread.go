@@ -9,7 +9,7 @@ import (
 )
 
 // spreadAll goes over all files of the space's disks and moves pieces apart that share a node or a zone while others are
-// free, until a pass moves none. It reports false if it was called off or failed.
+// free, until a pass moves none. It returns false if it was cancelled or failed.
 func (m *balanceMoves) spreadAll(ctx context.Context) bool {
 	for {
 		before := m.moves()
@@ -56,7 +56,7 @@ func (m *balanceMoves) spreadDisk(ctx context.Context, disk hemera.DiskID) error
 				moves = append(moves, candidate{entry: e, shares: true})
 			}
 		}
-		// Without the time for which moves are waited for: that is no work of the processor.
+		// Without the time that moves wait, which costs no processor time.
 		took := time.Since(began)
 		for _, c := range moves {
 			m.moveApart(ctx, view, c.entry)

@@ -21,7 +21,7 @@ const (
 	stallRest = 5 * time.Second
 )
 
-// base is what all workers share: the services that they ask, the moves of pieces, and the work that outlasts a step.
+// base has what all workers share: the services that they ask, the moves of pieces, and the work that outlasts a step.
 // It calls no worker. It is safe for concurrent use.
 type base struct {
 	Options
@@ -33,7 +33,7 @@ type base struct {
 	stopping chan struct{}   // closed when Run's context has ended
 }
 
-// newBase fills in what the options leave open.
+// newBase makes the base of an engine. It sets the defaults of options that are zero.
 func newBase(o Options) *base {
 	if o.LostAfter <= 0 {
 		o.LostAfter = LostAfter
@@ -81,7 +81,7 @@ func (s *base) SetLostAfter(grace time.Duration) {
 	s.Wake()
 }
 
-// lostAfter is how long a disk is out of reach before its pieces are made again elsewhere.
+// lostAfter returns how long a disk is out of reach before its pieces are made again elsewhere.
 func (s *base) lostAfter() time.Duration { return time.Duration(s.grace.Load()) }
 
 // about names a file in the report of a panic.
@@ -107,7 +107,7 @@ func pieceOn(e hemera.Entry, p hemera.Piece) hemera.BadPiece {
 	return hemera.BadPiece{Disk: p.Disk, Piece: hemera.PieceID{File: e.ID, Gen: e.Gen, Index: p.Index}}
 }
 
-// inUse reports whether a file was left alone because somebody else works on it, or has changed it.
+// inUse reports whether a file was left alone because other work has it, or because it has changed.
 func inUse(err error) bool {
 	return errors.Is(err, errs.Conflict) || errors.Is(err, errs.Locked)
 }
@@ -129,7 +129,7 @@ func (s *base) onDisk(ctx context.Context, d hemera.Disk, p hemera.PieceID) (boo
 	return len(stats) > 0 && stats[0].ID == p, err
 }
 
-// before is the piece id just before p in order.
+// before returns the piece id just before p in order.
 func before(p hemera.PieceID) hemera.PieceID {
 	switch {
 	case p.Index > 0:

@@ -18,8 +18,8 @@ const (
 	brokenRest = time.Hour
 )
 
-// broken are pieces on disks in good order that are known to be bad, and that nothing good was left for to repair
-// them from. They are stored, since nobody finds them again but by reading all data.
+// broken keeps the pieces on good disks that are known to be bad and had no good source for a repair. They are stored, since
+// only a read of all data would find them again.
 type broken struct {
 	base *base // for the stored list and the log
 
@@ -48,7 +48,7 @@ func (k *broken) Load(ctx context.Context) error {
 	return nil
 }
 
-// Broken are the pieces that are known to be bad and cannot be repaired, by disk and file. A file may have been
+// Broken returns the pieces that are known to be bad and cannot be repaired, by disk and file. A file may have been
 // removed or rewritten since. The version changes with the list.
 func (k *broken) Broken() (list []hemera.BadPiece, version uint64) {
 	k.mu.Lock()
@@ -72,7 +72,7 @@ func (k *broken) IsBroken(b hemera.BadPiece) bool {
 	return k.pieces[b]
 }
 
-// due are the broken pieces when it is time to try again: once an hour, and when one more disk can be read.
+// due returns the broken pieces when it is time to try again: once an hour, and when one more disk can be read.
 func (k *broken) due(view *hemera.View, now time.Time) (list []hemera.BadPiece) {
 	var asked []hemera.DiskID
 	for _, d := range view.Disks {

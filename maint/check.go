@@ -180,7 +180,7 @@ func (ck *checker) inPlace(ctx context.Context, entry hemera.Entry, c hemera.Pie
 	return again, again.OK
 }
 
-// nodeOf is the node that has the disk, zero if none has.
+// nodeOf returns the node that has the disk, or zero.
 func nodeOf(view *hemera.View, id hemera.DiskID) hemera.NodeID {
 	d, _ := view.Disk(id)
 	return d.Node

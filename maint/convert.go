@@ -28,12 +28,12 @@ type converter struct {
 	files map[hemera.FileID]bool // that are being converted
 }
 
-// newConverter is a converter without jobs: they follow from the requests.
+// newConverter makes a converter without jobs. Step begins them from the requests.
 func newConverter(e *base) *converter {
 	return &converter{base: e, slots: make(chan struct{}, convertTotal), jobs: map[uint64]*convertJob{}, files: map[hemera.FileID]bool{}}
 }
 
-// jobOf is the job of a request, made when it is seen first.
+// jobOf returns the job of a request, and makes it at the first call.
 func (v *converter) jobOf(c hemera.Conversion) *convertJob {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -75,7 +75,7 @@ func (v *converter) save(ctx context.Context, j *convertJob, edit func(c *hemera
 	return err
 }
 
-// requests are those that are remembered; none if the engine converts nothing.
+// requests returns the requests that are remembered, or none if the engine converts nothing.
 func (v *converter) requests() []hemera.Conversion {
 	if v.base.Conversions.Requests == nil {
 		return nil
@@ -83,8 +83,9 @@ func (v *converter) requests() []hemera.Conversion {
 	return v.base.Conversions.Requests.Conversions()
 }
 
-// convert has one file stored in the form that decide names under the lock of the file, unless that fails. It returns the bytes of its content. Conflict and
-// Locked mean that the file is in use otherwise and was left alone. A conversion that has begun goes on when ctx ends, but not when the engine ends.
+// convert stores one file in the form that decide returns, which it calls with the file locked. It returns the bytes of the
+// content. It fails with Conflict or Locked if the file is in use, and leaves it alone. A conversion that has begun continues when
+// ctx ends, until the engine ends.
 func (v *converter) convert(ctx context.Context, e hemera.Entry, decide func() (hemera.Form, error), watch func(bytes int64)) (bytes int64, err error) {
 	err = v.base.Panics.Do("maint.Convert", about(e.ID), func() (err error) {
 		bytes, err = v.convertLocked(ctx, e, decide, watch)
@@ -93,7 +94,7 @@ func (v *converter) convert(ctx context.Context, e hemera.Entry, decide func() (
 	return bytes, err
 }
 
-// convertLocked is convert without its boundary.
+// convertLocked does the work of convert. A panic is contained there.
 func (v *converter) convertLocked(ctx context.Context, e hemera.Entry, decide func() (hemera.Form, error), watch func(bytes int64)) (int64, error) {
 	// A piece that is moved meanwhile would be of a generation that is gone, and its file would change under the reader.
 	if !v.base.mover.LockFile(e.ID) {

@@ -19,7 +19,7 @@ type convertJob struct {
 	cancel  context.CancelFunc // nil while it does not run
 }
 
-// now is the request as it is remembered.
+// now returns the request as it is remembered.
 func (j *convertJob) now() hemera.Conversion {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -34,7 +34,7 @@ func (j *convertJob) live(sums hemera.Conversion) {
 	c.Seen, c.SeenBytes, c.Done, c.Bytes, c.Skipped, c.Failed, c.Replaced, c.Why = sums.Seen, sums.SeenBytes, sums.Done, sums.Bytes, sums.Skipped, sums.Failed, sums.Replaced, sums.Why
 }
 
-// left is what the request has not done, as far as the tree was looked at.
+// left returns what the request has not done, as far as it has looked at the tree.
 func (j *convertJob) left(c hemera.Conversion) (files, bytes int64) {
 	if !c.Ended.IsZero() {
 		return c.Left, c.LeftBytes
@@ -54,8 +54,8 @@ func (j *convertJob) ends(c *hemera.Conversion, now time.Time, state, why string
 	c.Ended, c.Why = now, why
 }
 
-// show is the state of the job: the one that all outputs show. What is left is what the pass under way has not looked at, and what is tried
-// again.
+// show returns the state of the job, which all outputs show. Left are the files that the pass under way has not looked at, and
+// those that are tried again.
 func (j *convertJob) show() hemera.JobStatus {
 	c := j.now()
 	s := j.report(j.left(c))

@@ -26,7 +26,8 @@ func (r replaced) Error() string {
 	return fmt.Sprintf("replaced by request %d", r.by.Request)
 }
 
-// orders are those that may decide about a file below the directories: all requests, and the rules that hold for the file now.
+// orders returns the orders that may decide about a file below the directories: all requests, and the rules that hold for the
+// file now.
 func (v *converter) orders(ctx context.Context, e hemera.Entry, above trail) (list []lifecycle.Order, err error) {
 	for _, c := range v.requests() {
 		list = append(list, lifecycle.Order{Request: c.ID, Root: c.Root, Given: c.Asked, Ended: c.Ended, Form: c.Form})

@@ -15,8 +15,8 @@ import (
 	"hemera/words/hemera"
 )
 
-// passRests is how long a request rests before it goes through its tree once more, for files that were in use or could
-// not be converted. After the last one it ends, and says how many are left.
+// passRests returns the rests of a request before each further pass through its tree, for files that were in use or could not be
+// converted. After the last one the request ends, and says how many are left.
 func passRests() []time.Duration {
 	return []time.Duration{stallRest, 15 * time.Second, time.Minute, 5 * time.Minute, 15 * time.Minute, 30 * time.Minute}
 }

@@ -10,7 +10,7 @@ import (
 )
 
 const (
-	// convertRest is how long the converter rests when nobody wakes it.
+	// convertRest is the longest rest between two steps.
 	convertRest = 5 * time.Second
 	// requestsKept is how many requests that ended are remembered, requestKept how long.
 	requestsKept = 100
@@ -29,7 +29,7 @@ func (v *converter) Step(ctx context.Context) (time.Duration, error) {
 	}
 	requests := v.base.Conversions.Requests.Conversions()
 	running := 0
-	// By id, so the oldest goes first. One that rests between two passes keeps nobody from working.
+	// By id, so the oldest goes first. A request that rests between two passes leaves its place to others.
 	for _, c := range requests {
 		j := v.jobOf(c)
 		if c.Ended.IsZero() && running < treesAtOnce && v.start(ctx, j) {

@@ -9,7 +9,7 @@ import (
 	"hemera/words/hemera"
 )
 
-// danger is how soon the file must be repaired: the number of pieces that it can still lose. Pieces on disks that fail or
+// danger returns how soon the file must be repaired: the number of pieces that it can still lose. Pieces on disks that fail or
 // are out of reach count as lost. A file that cannot be read comes last: its repair has to wait for a disk to come back.
 func danger(v *hemera.View, e hemera.Entry) move.Urgency {
 	var have layout.Set
@@ -28,7 +28,7 @@ func danger(v *hemera.View, e hemera.Entry) move.Urgency {
 // urgencyLast is of files that cannot be read now: the last that a repair tries.
 const urgencyLast = move.UrgencyDrain - 1
 
-// outOfReach are the disks of the view whose pieces count as lost.
+// outOfReach returns the disks of the view whose pieces count as lost.
 func outOfReach(v *hemera.View) (ids []hemera.DiskID) {
 	for _, d := range v.Disks {
 		if !d.Readable() || d.Doubtful() {

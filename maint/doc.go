@@ -10,9 +10,10 @@
 //
 // Data goes one way. Package move is below: it plans, bounds and makes the moves of pieces. base has the services, the Mover and
 // the clock that all workers share, and calls none of them. Each worker stands on base, and on another worker only where it says
-// so. [New] assembles them, and [Engine] runs them and answers for them. All of the engine's state can be lost at any time: what is to be done is read from
-// the namespace and the view again. The only durable things are the times of audits, the list of broken pieces, and
-// requests to convert, and when trees with lifecycle rules were looked through.
+// so. [New] assembles them, and [Engine] runs them and answers for them.
+//
+// All of the engine's state can be lost at any time: workers read what is to be done from the namespace and the view again. Only
+// the times of audits, the list of broken pieces, requests to convert, and the times of scans by lifecycle rules are durable.
 //
 // # Workers
 //
@@ -44,7 +45,7 @@
 // A request names a tree and a form. Its job walks the tree in the order of names, from the cursor on, and has each file that
 // is stored otherwise converted: lock the file against moves, have the manager permit a new content (Granter), have the head
 // of that write read the old content and write it in the new form, and wait. The head commits by itself, like the head of any
-// write, so the result is not recorded here. A file that changed meanwhile, or that somebody writes, is left alone, and the
+// write, so the result is not recorded here. The job leaves a file alone that changed meanwhile or is being written, and the
 // next pass meets it again.
 //
 //	          a pass left nothing

@@ -37,7 +37,7 @@ type drainJob struct {
 	cancel context.CancelFunc // nil while it waits
 }
 
-// newDrainer is a drainer without jobs: they follow from the view.
+// newDrainer makes a drainer without jobs. Step begins them from the view.
 func newDrainer(e *base) *drainer {
 	return &drainer{base: e, since: map[hemera.DiskID]time.Time{}}
 }
@@ -145,7 +145,7 @@ func (v *drainer) running(t task) bool {
 	return v.find(t) != nil
 }
 
-// find is the job of a task that has not ended, or nil. mu is held.
+// find returns the job of a task that has not ended, or nil. mu is held.
 func (v *drainer) find(t task) *drainJob {
 	for _, j := range v.jobs {
 		if _, ended := j.state(); ended.IsZero() && j.task.disk == t.disk && j.task.kind == t.kind {

@@ -39,7 +39,7 @@ func New(o Options) *Engine {
 	return e
 }
 
-// standard are the workers of every engine. Their jobs are listed in this order.
+// standard returns the workers of every engine. Their jobs are listed in this order.
 func (e *Engine) standard() []Worker {
 	// A list and not a registry: each kind is a type with a Step, and a test adds its own by Options.Workers.
 	return []Worker{
@@ -121,12 +121,11 @@ func (e *Engine) Jobs(ctx context.Context) (list []hemera.JobStatus, err error) 
 	return list, nil
 }
 
-// RepairPieces has pieces verified and repaired that somebody found bad. It does not wait. A piece that waits
-// already, or for which there is no room, is left out; it reports whether all had room.
+// RepairPieces has pieces verified and repaired that a read, a scrub or an audit found bad. It does not wait. It leaves out a piece
+// that waits already, or for which there is no room, and reports whether all had room.
 func (e *Engine) RepairPieces(bad ...hemera.BadPiece) bool { return e.piecer.repairSoon(bad...) }
 
-// Bad is how many pieces were found bad and wait to be repaired, or are being. Those that are broken are not
-// among them.
+// Bad returns the number of bad pieces that wait for repair or are being repaired, without those that are broken.
 func (e *Engine) Bad() int { return e.piecer.unjudged() }
 
 // Fsck compares every disk with the namespace now, and puts right what can be only with repair.

@@ -23,7 +23,7 @@ func (a *auditor) forgotten(ctx context.Context, d hemera.Disk, f finding, t *ta
 		return errs.Wrap(err, "maint.Audit", "disk "+d.ID.String())
 	}
 	gone := err != nil
-	// What is held for its readers, or waits to be removed, is no piece that nobody knows. It is asked before the disk is: a removal that ends
+	// The namespace knows a piece that is held for readers or waits for its removal. It is asked before the disk is: a removal that ends
 	// while adopt reads the piece leaves no trace in the namespace, and the piece it keeps instead would be dropped for one that is gone. No
 	// removal begins while the file is held.
 	leaving, err := e.Removals.IsUnlinked(ctx, d.ID, f.piece)
@@ -75,7 +75,8 @@ func (a *auditor) strayed(ctx context.Context, d hemera.Disk, f finding, now hem
 	return true, err
 }
 
-// inPlaceOf are the pieces of the file that the piece is another copy of; false when the disk has a piece of the file.
+// inPlaceOf returns the pieces of the file that the piece is another copy of. It returns false if the disk has a piece of the
+// file.
 func inPlaceOf(now hemera.Entry, piece hemera.PieceID, disk hemera.DiskID) (drop []hemera.Piece, ok bool) {
 	for _, p := range now.Pieces {
 		if p.Disk == disk {

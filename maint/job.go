@@ -31,7 +31,7 @@ type job struct {
 	part    int64             // bytes of pieces that are being copied
 }
 
-// newJob is a job of a kind (drain, repair) for a disk, 0 for none, that begins now.
+// newJob makes a job of a kind (drain, repair) for a disk, 0 for none. The job begins now.
 func newJob(kind string, disk hemera.DiskID, now func() time.Time) *job {
 	return &job{now: now, started: now(), status: hemera.JobStatus{Kind: kind, Disk: disk, State: "waiting", Started: now()}}
 }
@@ -49,7 +49,7 @@ func (j *job) set(state, why string) {
 	}
 }
 
-// state is the state of the job, and when it ended; zero if it has not.
+// state returns the state of the job, and when it ended; zero if it has not.
 func (j *job) state() (string, time.Time) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -62,8 +62,7 @@ func (j *job) over() bool {
 	return !ended.IsZero()
 }
 
-// again begins another pass: what failed in the one before is tried once more, and counts only if it
-// fails again. A stalled job says what stalls it until something moves.
+// again begins another pass. It tries once more what failed in the pass before, and counts it only if it fails again. A stalled job says what stalls it until something moves.
 func (j *job) again(why string) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -127,7 +126,7 @@ func (p *partial) to(bytes int64) {
 	p.job.count(more)
 }
 
-// end is when the copy is done, or has failed: what was counted on the way.
+// end ends the copy, done or failed. It returns the bytes that were counted on the way.
 func (p *partial) end() int64 {
 	p.job.mu.Lock()
 	defer p.job.mu.Unlock()
@@ -140,7 +139,7 @@ func (p *partial) end() int64 {
 // that.
 func (j *job) failed(err error) { j.fails(errs.Reason(err, "")) }
 
-// fails is failed with the reason in words.
+// fails does what failed does, with the reason in words.
 func (j *job) fails(why string) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -162,7 +161,7 @@ func (j *job) advance() int64 {
 	return j.last
 }
 
-// moving is the bytes of the window. The caller holds mu and has advanced.
+// moving returns the bytes of the window. The caller holds mu and has advanced.
 func (j *job) moving() (sum int64) {
 	for _, b := range j.seconds {
 		sum += b
@@ -170,7 +169,7 @@ func (j *job) moving() (sum int64) {
 	return sum
 }
 
-// report is the state with what is left.
+// report returns the state with what is left.
 func (j *job) report(files, bytes int64) hemera.JobStatus {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -192,8 +191,8 @@ func (j *job) report(files, bytes int64) hemera.JobStatus {
 	return s
 }
 
-// exact is report where files count as left until their pieces are made. What failed is among them, and may count twice where a
-// copy fails late, after it was tried again. When all have failed, no time is estimated.
+// exact returns the report of a job whose files count as left until their pieces are made. Failed files are among those. A file may
+// count twice if a copy fails late, after it was tried again. When all have failed, no time is estimated.
 func (j *job) exact(files, bytes int64) hemera.JobStatus {
 	s := j.report(files, bytes)
 	if s.Failed = min(s.Failed, files); s.Failed == files {

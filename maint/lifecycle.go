@@ -15,7 +15,7 @@ import (
 )
 
 const (
-	// lifecycleRest is how long the worker rests at most when nobody wakes it.
+	// lifecycleRest is the longest rest between two steps.
 	lifecycleRest = time.Minute
 	// lifecycleRetry is after how long a tree is looked through again in which files could not be converted or removed, if that
 	// is sooner than by its rules.
@@ -61,7 +61,7 @@ func (r scanRules) needAccess() bool { return r.own.NeedAccess() || r.all.NeedAc
 // empty reports whether no file can be due.
 func (r scanRules) empty() bool { return r.own.Empty() && r.all.Empty() }
 
-// interval is how often the files are to be looked at.
+// interval returns the time between two looks at the files.
 func (r scanRules) interval() time.Duration { return min(r.own.Interval(), r.all.Interval()) }
 
 // of returns the rules for a file where the walk of the scan is.
@@ -85,7 +85,7 @@ func (s *scan) leave() {
 	s.other = max(0, s.other-1)
 }
 
-// newLifecycler is a worker without scans: they follow from the trees.
+// newLifecycler makes a worker without scans. Step begins them from the trees.
 func newLifecycler(b *base, c *converter) *lifecycler {
 	return &lifecycler{base: b, converter: c, scans: map[hemera.FileID]*scan{}}
 }
@@ -121,7 +121,7 @@ func (l *lifecycler) Step(ctx context.Context) (time.Duration, error) {
 			rest = min(rest, wait)
 		} else {
 			s := &scan{job: newJob("lifecycle", 0, l.base.Now), tree: t, rules: *rules, root: root, total: root.Tree}
-			s.status.Path = path // nobody else has it yet
+			s.status.Path = path // no other goroutine has it yet
 			due = append(due, s)
 		}
 	}
@@ -164,7 +164,7 @@ func (l *lifecycler) track(ctx context.Context, t hemera.RuleTree, need bool, ba
 		t.Since = back.UTC().Round(0)
 	case need == !t.Since.IsZero():
 		return t, nil
-	// Before this moment nobody noted anything, so files count as used now.
+	// Accesses before this moment were not noted, so files count as used now.
 	case need:
 		t.Since = l.base.Now().UTC().Round(0)
 	default:
@@ -353,8 +353,9 @@ func (l *lifecycler) visit(ctx context.Context, s *scan, group *sync.WaitGroup, 
 	return nil
 }
 
-// still returns the form that the rules in force for a file say. It fails if the rules in force for a file do not say any more that it is to be converted: the file or a directory above it may have
-// got another owner since the scan went by, for whom the rule does not hold, or a newer order decides about it.
+// still returns the form that the rules in force for a file say. It fails with Conflict if they no longer convert the file: since
+// the scan the file or a directory above it may have got another owner, for whom the rule does not hold. It fails with [replaced] if
+// a newer order decides.
 func (l *lifecycler) still(ctx context.Context, s *scan, e hemera.Entry, action lifecycle.Action, above trail) (hemera.Form, error) {
 	own, _, err := l.base.Lifecycle.Attributes(ctx, e.ID)
 	if err != nil {
@@ -394,7 +395,7 @@ func (s *scan) count(e hemera.Entry, expire bool, err error) {
 	}
 }
 
-// failures is how many files could not be removed or converted.
+// failures returns the number of files that could not be removed or converted.
 func (s *scan) failures() int64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -421,7 +422,7 @@ func (l *lifecycler) listJobs(context.Context) (list []hemera.JobStatus, err err
 	return list, nil
 }
 
-// trees are the directories with rules, in their order.
+// trees returns the directories with rules, in their order.
 func (l *lifecycler) trees() []hemera.RuleTree {
 	if l.base.Lifecycle.Trees == nil {
 		return nil

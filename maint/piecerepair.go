@@ -23,8 +23,8 @@ const (
 	repairsAtOnce = 8
 )
 
-// pieceRepairer repairs single pieces that somebody found bad: a read, a scrub or an audit. Each is made good in
-// its place, and where that cannot be, elsewhere; it leaves the file only when there is a good one instead.
+// pieceRepairer repairs single pieces that a read, a scrub or an audit found bad. It repairs a piece in its place or, where that
+// fails, makes it elsewhere. A piece leaves its file only when a good one takes its place.
 type pieceRepairer struct {
 	base   *base
 	broken *broken
@@ -35,7 +35,7 @@ type pieceRepairer struct {
 	running int                      // at most repairsAtOnce
 }
 
-// newPieceRepairer has nothing to repair yet.
+// newPieceRepairer makes a repairer with an empty queue.
 func newPieceRepairer(b *base, k *broken) *pieceRepairer {
 	return &pieceRepairer{base: b, broken: k, known: map[hemera.BadPiece]bool{}}
 }
@@ -97,7 +97,7 @@ func (h *pieceRepairer) listJobs(context.Context) (list []hemera.JobStatus, err 
 	return list, nil
 }
 
-// status is the work as a job; false when there is none.
+// status returns the work as a job; false when there is none.
 func (h *pieceRepairer) status() (hemera.JobStatus, bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -197,8 +197,8 @@ func (h *pieceRepairer) repair(ctx context.Context, b hemera.BadPiece) error {
 	return errors.Join(err, elsewhere)
 }
 
-// sources are the pieces of the file that can be asked now. held: the piece is known to be broken, and what is left of the file
-// was not enough for it lately, or its repair failed by a defect. Reads find such a piece again and again.
+// sources returns the pieces of the file that can be asked now. It returns held for a broken piece if the rest of the file was not
+// enough for it lately, or if its repair failed by a defect: reads find such a piece again and again.
 func (h *pieceRepairer) sources(ctx context.Context, b hemera.BadPiece) (from []hemera.Piece, held bool) {
 	e := h.base
 	entry, _, err := e.Files.Resolve(ctx, b.Piece.File)

@@ -12,7 +12,7 @@ import (
 const (
 	// removeBatch is how many pieces one disk gets to remove at once.
 	removeBatch = 512
-	// removeRest is how long the remover rests when nobody wakes it.
+	// removeRest is the longest rest between two steps.
 	removeRest = 5 * time.Second
 	// holdRest is the same while a disk holds pieces. Some may have to go for lack of room.
 	holdRest = time.Second
@@ -22,7 +22,7 @@ const (
 )
 
 // remover has disks remove pieces that no file has any more. Each disk with such pieces has one
-// batch under way; a disk that hangs holds up nobody else.
+// batch under way, so a stalled disk delays no other.
 type remover struct {
 	base *base
 	room *room // wanted on disks that hold pieces
@@ -33,7 +33,7 @@ type remover struct {
 	paused map[hemera.DiskID]time.Time // until then, guarded by mu
 }
 
-// newRemover has no batch under way.
+// newRemover makes a remover without a batch under way.
 func newRemover(b *base, r *room) *remover {
 	return &remover{base: b, room: r, busy: map[hemera.DiskID]bool{}, paused: map[hemera.DiskID]time.Time{}}
 }

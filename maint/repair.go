@@ -26,7 +26,7 @@ func newRepairer(b *base) *repairer {
 	return &repairer{base: b, job: newJob("repair", 0, b.Now)}
 }
 
-// left is what there is to do.
+// left counts what there is to do.
 type left struct {
 	files, bytes int64
 	done         int64 // files of the job when the look ended
@@ -48,7 +48,7 @@ func (r *repairer) seen(l left) {
 	r.known = l
 }
 
-// estimate is what is left by the last look, in proportion to the files that were repaired since.
+// estimate returns what is left by the last look, in proportion to the files that were repaired since.
 func (r *repairer) estimate(done int64) (files, bytes int64) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -119,7 +119,8 @@ func (r *repairer) listJobs(ctx context.Context) (list []hemera.JobStatus, err e
 	return list, err
 }
 
-// status is the job if it has anything to show. Up to a page of what is left is counted now; of more the last pass knows.
+// status returns the job, and whether it has anything to show. It counts up to a page of what is left; more is the estimate of the
+// last pass.
 func (r *repairer) status(ctx context.Context) (hemera.JobStatus, bool, error) {
 	entries, err := r.base.Files.Incomplete(ctx, 0, pageFiles)
 	var now left

@@ -38,8 +38,7 @@ func (r *remover) due(ctx context.Context, v *hemera.View, d hemera.Disk) (piece
 	return pieces, true, err
 }
 
-// surplus is about how many of its held pieces the disk removes before their time. One that is to become
-// empty holds none.
+// surplus returns about how many of its held pieces the disk removes before their time. A disk that is to become empty holds none.
 func surplus(v *hemera.View, d hemera.Disk, held, bytes int64) int64 {
 	if d.Config == hemera.ConfigDrain || d.Config == hemera.ConfigEmpty {
 		return held
@@ -50,7 +49,7 @@ func surplus(v *hemera.View, d hemera.Disk, held, bytes int64) int64 {
 	return max(0, min(n, held))
 }
 
-// portion is about how many of the held pieces, of so many bytes together, have the bytes wanted.
+// portion returns about how many of the held pieces have the wanted bytes. held pieces have so many bytes together.
 func portion(wanted, held, bytes int64) int64 {
 	if wanted <= 0 || bytes <= 0 {
 		return 0
@@ -62,8 +61,8 @@ func portion(wanted, held, bytes int64) int64 {
 	return int64(math.Ceil(float64(wanted) / float64(bytes) * float64(held)))
 }
 
-// roomPatience is how long a wish for room stands. Clients ask again every 5 s.
-const roomPatience = 30 * time.Second
+// wishLifetime is the time for which a wish for room stands. Clients ask again every 5 s.
+const wishLifetime = 30 * time.Second
 
 // room is what opens want of disks where held pieces are in the way.
 type room struct {
@@ -88,10 +87,10 @@ func (r *room) wish(id hemera.DiskID, bytes int64, now time.Time) {
 	if old := r.wishes[id]; now.Before(old.until) {
 		bytes = max(bytes, old.bytes)
 	}
-	r.wishes[id] = wish{bytes, now.Add(roomPatience)}
+	r.wishes[id] = wish{bytes, now.Add(wishLifetime)}
 }
 
-// wanted is how many bytes shall be free on the disk.
+// wanted returns how many bytes shall be free on the disk.
 func (r *room) wanted(id hemera.DiskID, now time.Time) int64 {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -26,7 +26,7 @@ type setback struct {
 	err   error          // of the last try
 }
 
-// after is the setback once another try failed.
+// after returns the setback once another try failed.
 func (s setback) after(from []hemera.Piece, err error, now time.Time) setback {
 	rest := setbackMost
 	if s.tries < 20 {
@@ -56,7 +56,7 @@ type content struct {
 	gen  hemera.Generation
 }
 
-// readable are the pieces of a file on disks that can be asked.
+// readable returns the pieces of a file on disks that can be asked.
 func readable(v *hemera.View, e hemera.Entry) (from []hemera.Piece) {
 	for _, t := range place.Order(v, e.Pieces, "", nil, 0) {
 		from = append(from, hemera.Piece{Index: t.Index, Disk: t.Disk})
@@ -64,7 +64,7 @@ func readable(v *hemera.View, e hemera.Entry) (from []hemera.Piece) {
 	return from
 }
 
-// holds is the setback of a piece that is not to be tried now; false if it may be tried.
+// holds returns the setback of a piece that is not to be tried now; false if it may be tried.
 func (s *setbacks) holds(id hemera.PieceID, from []hemera.Piece, now time.Time) (setback, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

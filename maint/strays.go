@@ -57,7 +57,7 @@ func (ck *checker) Strays(ctx context.Context, id hemera.FileID) (found []hemera
 	return found, silent, ctx.Err()
 }
 
-// strayTag is what an audit calls a piece that the namespace does not have.
+// strayTag returns the tag by which an audit reports a piece that the namespace does not have.
 func (ck *checker) strayTag(now hemera.Entry, disk hemera.DiskID, s hemera.PieceStat) string {
 	switch {
 	case !ck.base.Findings.NewerThanRestore(s.ID, s.Sealed):

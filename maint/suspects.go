@@ -10,8 +10,8 @@ import (
 // suspectsMax bounds the pieces that are remembered; those beyond have their turn later.
 const suspectsMax = 1 << 16
 
-// suspects are pieces that no file had when they were found. When a piece was sealed its node says,
-// and a clock may be hours behind: a fresh piece, whose commit is on its way, would be taken for an
+// suspects remembers pieces that no file had when an audit found them. The node says when a piece was sealed, and its clock may be
+// hours behind: a fresh piece, whose commit is on its way, would be taken for an
 // old one. So a piece is removed only when it is still there a while after it was first found, by the
 // manager's own clock. The zero value with after set is empty.
 type suspects struct {
@@ -73,7 +73,7 @@ func (s *suspects) due(disk hemera.DiskID, now time.Time) bool {
 	return true
 }
 
-// next is when the disk is to be looked at again; zero when it has no suspects.
+// next returns when the disk is to be looked at again; zero when it has no suspects.
 func (s *suspects) next(disk hemera.DiskID) time.Time {
 	s.mu.Lock()
 	defer s.mu.Unlock()

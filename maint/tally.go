@@ -6,9 +6,9 @@ import (
 	"hemera/words/hemera"
 )
 
-// tally gathers what many disks have.
+// tally gathers the findings of many disks. It is safe for concurrent use.
 type tally struct {
-	repair bool // what was found is to be put right
+	repair bool // findings are repaired
 
 	mu       sync.Mutex
 	pieces   int64                              // seen on disks, whatever is wrong with them
@@ -19,7 +19,7 @@ type tally struct {
 	lacking  map[hemera.DiskID]bool             // disks without a piece that may be made again
 }
 
-// lack notes that a disk lacks a piece that may be made again.
+// lack records that a disk lacks a piece that may be made again.
 func (t *tally) lack(disk hemera.DiskID) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -64,7 +64,7 @@ func (t *tally) add(tag string, disk hemera.DiskID, file hemera.FileID) {
 	}
 }
 
-// addPiece is add for a piece that the namespace does not have: only the piece knows a path.
+// addPiece counts a problem of a piece that the namespace does not have. Only the piece has a path.
 func (t *tally) addPiece(tag string, disk hemera.DiskID, s hemera.PieceStat) {
 	t.add(tag, disk, s.ID.File)
 	t.mu.Lock()
@@ -80,7 +80,7 @@ func (t *tally) addPiece(tag string, disk hemera.DiskID, s hemera.PieceStat) {
 	p.Paths[s.ID.File] = s.Path
 }
 
-// addLost is add of a lost file, once for each.
+// addLost counts a lost file, each once.
 func (t *tally) addLost(disk hemera.DiskID, file hemera.FileID) {
 	t.mu.Lock()
 	known := t.lost[file]

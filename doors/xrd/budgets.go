@@ -16,7 +16,7 @@ const (
 	callsMax, callsPerClient = 128, 8
 )
 
-// Client is what use of a server is charged to: the user that logged in, or the address if that is nobody.
+// Client names whom the use of a server is charged to: the user that logged in or, without one, the address.
 type Client struct {
 	Addr netip.Addr
 	Name string
@@ -50,10 +50,10 @@ func NewBudgets(files, memory int64) *Budgets {
 	}
 }
 
-// Usages are of all budgets.
+// Usages returns the usage of each budget.
 func (b *Budgets) Usages() []limits.Usage {
 	return []limits.Usage{b.Requests.Usage(), b.Checkpoints.Usage(), b.Handles.Usage(), b.Calls.Usage()}
 }
 
-// clientAt is a client that nothing is known of but where it connected from.
+// clientAt returns the client of a connection of which only the address is known.
 func clientAt(p auth.Peer) Client { return Client{Addr: limits.AddressKey(p.Remote.Addr())} }

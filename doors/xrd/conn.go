@@ -245,7 +245,7 @@ func (c *conn) timed(r *request, began time.Time) error {
 	return err
 }
 
-// failureOf is what counts as a failure for a Recorder: a redirect is an answer.
+// failureOf returns the error that counts as a failure for a Recorder. A redirect is an answer.
 func failureOf(err error) error {
 	if _, ok := errors.AsType[*redirect](err); ok {
 		return nil

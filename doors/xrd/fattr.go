@@ -89,7 +89,7 @@ func (f *fileHandlers) fattr(r *request) error {
 	return r.ok(wire.AppendFattrResults(nil, translate.LookupAttributes(known, args.Names), true))
 }
 
-// attributesOf is what an open file has: committed, and set since.
+// attributesOf returns the attributes of an open file: those committed, and those set since.
 func (f *fileHandlers) attributesOf(r *request, h *fileHandle) (map[string][]byte, error) {
 	known, err := f.committedAttributes(r, h)
 	if err == nil {
@@ -98,7 +98,7 @@ func (f *fileHandlers) attributesOf(r *request, h *fileHandle) (map[string][]byt
 	return known, err
 }
 
-// committedAttributes is what an open file has without what this handle changed.
+// committedAttributes returns the attributes of an open file without the changes of this handle.
 func (f *fileHandlers) committedAttributes(r *request, h *fileHandle) (map[string][]byte, error) {
 	known := map[string][]byte{}
 	if f.resolve != nil {

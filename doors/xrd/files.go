@@ -205,7 +205,7 @@ func sealPiece(ctx context.Context, r *request, h handle, arg string) error {
 	})
 }
 
-// clonePiece has a pending piece of an update begin as a copy of one of the base, for the head of the update. It runs beside the
+// clonePiece makes a pending piece of an update begin as a copy of one of the base, for the head of the update. It runs beside the
 // connection, as it may take as long as a copy of the piece; the head waits with what it writes to the piece.
 func clonePiece(r *request, id wire.Handle, arg string) error {
 	h, err := r.session.handles.get(id)

@@ -54,7 +54,7 @@ type openFile struct {
 	ended    bool    // sealed or aborted by a query: only close is left
 	bad      badPages
 	counted  *limits.Account[Client] // the budget of open files that this one is counted in; nil if none
-	client   Client                  // whom it is charged to, and what is used for it; zero if nobody
+	client   Client                  // whom it is charged to, and what is used for it; zero for none
 	// inUse counts work that uses the file beside the session's goroutine, which alone adds to it.
 	inUse sync.WaitGroup
 }
@@ -195,7 +195,7 @@ func (h *fileHandle) detach(ctx context.Context) {
 // abandonTimeout bounds what is done for a client that went away.
 const abandonTimeout = 30 * time.Second
 
-// abandon is close without an answer: what the client may want to find again is kept.
+// abandon ends the handle without an answer, and keeps what the client may want to find again.
 func (h *fileHandle) abandon(log *slog.Logger) {
 	h.inUse.Wait()
 	ctx, cancel := context.WithTimeout(context.Background(), abandonTimeout)
@@ -273,7 +273,7 @@ type handleTable struct {
 	budget *limits.Budget[Client]
 	files  map[wire.Handle]handle
 	lastID uint32 // ids are not used again while the session lasts
-	client Client // whom all that is open is charged to; zero if there are several, or nobody
+	client Client // whom all that is open is charged to; zero if there are several, or none
 
 	open    atomic.Int32 // len(files) // for Shutdown, CloseIdle and admins
 	reading localReads   // for other sessions: see readMemory
@@ -330,7 +330,7 @@ func (t *handleTable) forReading(id wire.Handle) (*openFile, error) {
 	return f, f.forReading()
 }
 
-// forWriting is forReading for what is open for writing.
+// forWriting returns what is open for writing under the id. It fails for what was ended, and for what is open for reading.
 func (t *handleTable) forWriting(id wire.Handle) (*openFile, error) {
 	h, err := t.get(id)
 	if err != nil {

@@ -57,7 +57,7 @@ func (l *locator) serve(r *request) error {
 	return r.ok(wire.AppendLocations(nil, list))
 }
 
-// servers are the nodes that are online; this server where there are none.
+// servers lists the nodes that are online, or this server if there are none.
 func (l *locator) servers(c *conn, named bool) (list []wire.Location) {
 	if l.view == nil {
 		return []wire.Location{l.here(c, named)}
@@ -79,7 +79,7 @@ func (l *locator) servers(c *conn, named bool) (list []wire.Location) {
 	return list
 }
 
-// here is this server as the client of this connection reaches it.
+// here returns this server as the client of this connection reaches it.
 func (l *locator) here(c *conn, named bool) wire.Location {
 	addr := c.nc.LocalAddr().String()
 	if named && l.host != "" && c.peer.Local.IsValid() {

@@ -62,7 +62,7 @@ func (l *loginHandlers) login(r *request) error {
 		// Stock clients print no text that answers a login, but that of their first request: it is refused.
 		logRefusal(c, err)
 		c.login.refusal = err
-		ss := newSession(c, login) // nobody finds it: it was not added
+		ss := newSession(c, login) // not added, so no other session finds it
 		return r.ok(wire.LoginReply{Session: ss.id}.Append(nil))
 	}
 	ss := newSession(c, login)

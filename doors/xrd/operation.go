@@ -31,7 +31,7 @@ const (
 	attributesMax = 8192 + wire.FattrMaxNames*(wire.FattrMaxName+wire.FattrMaxValue+16)
 )
 
-// protocolTable is what the protocol says of each kind of request that any role serves, by [wire.RequestID] (§1). It is
+// protocolTable says what the protocol demands of each kind of request that any role serves, by [wire.RequestID] (§1). It is
 // the same for all roles.
 func protocolTable() map[wire.RequestID]operation {
 	return map[wire.RequestID]operation{

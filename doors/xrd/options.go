@@ -73,7 +73,7 @@ type NodeOptions struct {
 	Link func() hemera.NetworkLink
 }
 
-// role is what `query config role` answers.
+// role returns the answer to `query config role`.
 func (o *Options) role() string {
 	if o.Manager != nil {
 		return "manager"

@@ -84,7 +84,7 @@ func headOf(g *hemera.Grant) hemera.NodeID {
 // redirectToHead sends the client to the head of its grant, with the permission to open there. hint says for how long
 // it is to try to reach it.
 func redirectToHead(g *hemera.Grant, hint wire.Opaque) error {
-	token, err := g.Permit.Token() // signed here if nobody asked before
+	token, err := g.Permit.Token() // signed at the first call
 	if err != nil {
 		return err
 	}

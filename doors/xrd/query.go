@@ -111,7 +111,7 @@ func (q *queryHandlers) config(r *request, arg string) error {
 	return r.ok([]byte(b.String()))
 }
 
-// configValue is what the server says of one key.
+// configValue returns the server's value of one key.
 func (q *queryHandlers) configValue(key string) string {
 	switch key {
 	case "bind_max": // parallel connections that one session may have
@@ -160,7 +160,7 @@ func (q *queryHandlers) configValue(key string) string {
 	return key
 }
 
-// statistics is the answer to `query stats`, as much of the reference's form as has meaning here.
+// statistics returns the answer to `query stats`, with as much of the reference's form as has meaning here.
 func (s *Server) statistics() string {
 	conns, sessions := s.clients.counts()
 	now := time.Now().Unix()

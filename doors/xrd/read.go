@@ -36,7 +36,7 @@ type readHandlers struct {
 	managerAddr func() string
 }
 
-// elsewhere is the outcome of a read of f that ended with err. If no piece is good and tape has the file, the client is sent to the manager, which has
+// elsewhere returns the outcome of a read of f that ended with err. If no piece is good and tape has the file, it sends the client to the manager, which has
 // the file recalled: it opens the file again there, which may take as long as a recall, and repeats the read. Frames may have been sent before: stock
 // clients begin the answer again.
 func (h *readHandlers) elsewhere(f *openFile, err error) error {

@@ -72,7 +72,7 @@ func (r *request) failure(err error) (wire.Status, []byte) {
 // drain drops n bytes of the request's data and returns err, or another error if the connection fails.
 func (r *request) drain(n int64, err error) error { return r.conn.intake.drain(n, err) }
 
-// lend is for handlers that are about to wait for a disk or a commit; see [conn.lend].
+// lend gives the poller to another goroutine. Handlers call it before they wait for a disk or a commit; see [conn.lend].
 func (r *request) lend() { r.conn.lend() }
 
 // who returns the identity of an authenticated client.

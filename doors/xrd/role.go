@@ -130,7 +130,7 @@ func (s *Server) addFileHandlers(o *role, resolve resolver) {
 	o.files[wire.ReqChkpoint] = checkpoints.chkpoint
 }
 
-// sessionHandlers are the same for all roles.
+// sessionHandlers returns the handlers of requests about sessions, which are the same for all roles.
 func (s *Server) sessionHandlers(queries *queryHandlers) handlers {
 	logins := &loginHandlers{
 		policy: s.o.Policy, clients: &s.clients, lostWrites: s.lostWrites,

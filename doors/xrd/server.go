@@ -47,7 +47,7 @@ func New(o Options) (*Server, error) {
 	}
 	s.clients = registry{conns: map[*conn]struct{}{}, sessions: map[wire.SessionID]*session{}, idle: make(chan struct{})}
 	s.reads = &readMemory{clients: &s.clients}
-	// A door before this one may have granted reads that nobody remembers.
+	// A door before this one may have granted reads that are not remembered.
 	if o.Manager == nil || !o.Manager.First {
 		s.reads.history.Begin(s.started)
 	}

@@ -92,8 +92,8 @@ func (ss *session) process() reconnect.Process {
 	return p
 }
 
-// processName is how a manager tells processes of one user apart. It is empty for clients that do not say which process
-// they are.
+// processName returns the name by which a manager tells processes of one user apart. It is empty for clients that do not say
+// which process they are.
 func (ss *session) processName() string {
 	if ss.client == "" && ss.login.PID != 0 {
 		ss.client = ss.conn.peer.Remote.Addr().String() + "/" + translate.Decimal(ss.login.PID)

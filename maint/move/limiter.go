@@ -12,11 +12,11 @@ import (
 	"hemera/words/hemera"
 )
 
-// Limiter bounds the copies under way from and to one disk and in total, knows which they are, and locks files against
-// two relocations at once.
+// Limiter bounds the copies under way from and to one disk and in total, and locks files against two moves at once. It is safe for
+// concurrent use.
 //
-// Copies are counted in units, so that a disk takes more small pieces at once than large ones: what a small piece costs is
-// the wait for the device, which many share, and what a large one costs is its rate.
+// Copies are counted in units, so that a disk takes more small pieces at once than large ones. A small piece costs the wait for
+// the device, which many can share. A large one costs the rate of the device.
 //
 // Copies that find no room wait in line, the most urgent first. A copy that ends frees its places, and one waiter at a time
 // looks whether it can use them: the plan depends on the file, so not every waiter can. A waiter that cannot passes the turn
@@ -27,10 +27,10 @@ type Limiter struct {
 	mu      sync.Mutex
 	load    map[hemera.DiskID]int           // units of the copies from and to each disk; none is 0
 	moving  traffic                         // of those copies
-	under   map[copyKey]int64               // those copies, and the bytes of each that are still to come
+	under   map[copyKey]int64               // bytes that are still to come of each copy
 	files   map[hemera.FileID]chan struct{} // being relocated; closed when that ends
-	freed   uint64                          // how many copies have ended
-	spare   int                             // units that ended copies freed, and no waiter has taken
+	freed   uint64                          // copies that have ended
+	spare   int                             // units that ended copies freed and no waiter has taken
 	waiters []*copyWaiter                   // the most urgent first, among equals the oldest
 }
 
@@ -63,7 +63,7 @@ const (
 // copyWaiter is a copy that waits for room.
 type copyWaiter struct {
 	turn  chan struct{} // buffered one
-	tried uint64        // what freed was when it was given its last turn
+	tried uint64        // the value of freed at its last turn
 	class Urgency
 }
 
@@ -125,8 +125,8 @@ func (l *Limiter) used(m Plan, err error) {
 	}
 }
 
-// mustWait reports whether copies that are as urgent wait already: room that there is goes to them first. freed is how many
-// copies have ended.
+// mustWait reports whether copies that are as urgent wait already, which get free room first. It also returns how many copies have
+// ended.
 func (l *Limiter) mustWait(class Urgency) (freed uint64, wait bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -142,7 +142,7 @@ func (l *Limiter) try(class Urgency, plan planFunc) (m Plan, wait bool, err erro
 		}
 		m, err = plan(full, load)
 		if err != nil {
-			// Without a full disk more copies that end would not help: the space itself is short, and the caller hears of it.
+			// Without a full disk the end of other copies would not help: the space itself is short of room, which is the error.
 			return m, len(full) > 0 && (errors.Is(err, errs.NoSpace) || errors.Is(err, errs.Overloaded)), err
 		}
 		if l.count(class, m) {
@@ -178,7 +178,7 @@ func (l *Limiter) count(class Urgency, m Plan) bool {
 
 // weigh adds the units of the move to the loads of its disks, times sign. mu is held.
 func (l *Limiter) weigh(m Plan, sign int) {
-	// The same for a disk that is read as for the one that is written: each moves all the bytes of a piece.
+	// A disk that is read counts like the one that is written: each moves all bytes of a piece.
 	units := sign * m.units()
 	for _, t := range append(m.reads(), m.Add) {
 		// Loads that are 0 are removed: the table has disks with copies only, however many the cluster ever had.
@@ -188,7 +188,7 @@ func (l *Limiter) weigh(m Plan, sign int) {
 	}
 }
 
-// arrived says how many bytes of the piece that a copy makes are there. What has arrived is no load of the links any more.
+// arrived notes how many bytes of the piece are there. They no longer count as load of the links.
 func (l *Limiter) arrived(m Plan, bytes int64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -200,15 +200,15 @@ func (l *Limiter) arrived(m Plan, bytes int64) {
 	}
 }
 
-// traffic is what the copies under way have nodes send and receive.
+// traffic returns the bytes that nodes have still to send and to receive for the copies under way.
 func (l *Limiter) traffic() traffic {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.moving.clone()
 }
 
-// limit is how many units a disk takes of copies that are so urgent. Files that can lose no more pieces find a part that
-// others cannot fill, and balancing takes half: the rest is there at once for what begins later and is more urgent.
+// limit returns how many units of copies of a class a disk takes. Copies of files that can lose no more pieces may use a part
+// that others cannot fill. Balancing takes half, so that more urgent copies that come later find room at once.
 func (l *Limiter) limit(class Urgency) int {
 	switch {
 	case class == 0:
@@ -242,8 +242,8 @@ func (l *Limiter) release(m Plan) {
 	l.next()
 }
 
-// join puts a waiter into the line, behind all that are as urgent. freed is what the waiter knows of: if a copy has ended
-// since, it gets a turn at once.
+// join puts a waiter into the line, behind all that are as urgent. freed is the number of ended copies that the waiter has seen: if
+// one has ended since, the first waiter gets a turn at once.
 func (l *Limiter) join(class Urgency, freed uint64) *copyWaiter {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -294,7 +294,7 @@ func (l *Limiter) next() {
 			return
 		}
 	}
-	l.spare = 0 // nobody can use it now
+	l.spare = 0 // no waiter can use it now
 }
 
 // LockFile locks a file for one relocation, or for the removal of an orphan: two relocations at once could put two of its
@@ -353,12 +353,12 @@ func (m Plan) key() copyKey {
 	return copyKey{m.Add.Disk, hemera.PieceID{File: m.Entry.ID, Gen: m.Entry.Gen, Index: m.Add.Index}}
 }
 
-// bytes is the size of the piece that the copy makes.
+// bytes returns the size of the piece that the copy makes.
 func (m Plan) bytes() int64 {
 	return layout.PieceSize(m.Entry.Layout, m.Entry.Size, m.Add.Index)
 }
 
-// units is what the copy costs at each of its disks.
+// units returns the cost of the copy at each of its disks.
 func (m Plan) units() int {
 	if m.bytes() <= smallPiece {
 		return unitsSmall
@@ -366,7 +366,7 @@ func (m Plan) units() int {
 	return unitsLarge
 }
 
-// reads is what the copy reads: the piece with the same bytes, or as many as it is computed from.
+// reads returns the pieces that the copy reads: the one with the same bytes, or as many as it is computed from.
 func (m Plan) reads() []hemera.Target {
 	need := 1
 	if m.Entry.Layout.Coded() {

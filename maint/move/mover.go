@@ -80,7 +80,7 @@ func (mv *Mover) Relocate(ctx context.Context, entry hemera.Entry, w Spec) (byte
 	return bytes, err
 }
 
-// makeElsewhere is Relocate without its boundary.
+// makeElsewhere does the work of Relocate. A panic is contained there.
 func (mv *Mover) makeElsewhere(ctx context.Context, entry hemera.Entry, w Spec) (int64, error) {
 	if !mv.LockFile(entry.ID) {
 		return 0, errs.New(errs.Locked, "maint.Relocate", "fxid:"+entry.ID.Hex(), "another piece of the file is being moved")
@@ -119,8 +119,8 @@ func (mv *Mover) makeElsewhere(ctx context.Context, entry hemera.Entry, w Spec) 
 	return result.Bytes, nil
 }
 
-// copy has the destination's node make the planned piece, and releases the move. What follows, the record in the
-// namespace, does not concern the disks: the next copy need not wait for it.
+// copy has the destination's node make the planned piece, and releases the move. The record in the namespace, which follows, does
+// not use the disks, so the next copy need not wait for it.
 func (mv *Mover) copy(ctx context.Context, m Plan, watch func(int64)) (hemera.OrderResult, error) {
 	// Also if it fails: the places are for the copy alone.
 	defer mv.release(m)
@@ -136,7 +136,7 @@ func (mv *Mover) copy(ctx context.Context, m Plan, watch func(int64)) (hemera.Or
 	})
 }
 
-// Lasting is a context that ends when Run does, and not before.
+// Lasting returns a context that ends when work stops, and not with ctx. The caller must call the function that it returns.
 func (mv *Mover) Lasting(ctx context.Context) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	go func() {
@@ -149,10 +149,9 @@ func (mv *Mover) Lasting(ctx context.Context) (context.Context, context.CancelFu
 	return ctx, cancel
 }
 
-// choose waits for the copy's turn and plans it. A disk that is still to remove this very piece is no
-// destination: the copy would find the piece there and be done, then the removal would take it, and when
-// the removal is forgotten nothing is left to tell MovePieces of it. No removal can come after the look,
-// since the file is held, and only pieces that an entry has are unlinked: its disks are none to choose.
+// choose waits for the copy's turn and plans it. It does not choose a disk that is still to remove this very piece: the copy would
+// find the piece there and be done, then the removal would take it, and MovePieces could not know. No removal can come after the
+// look: the file is locked, only pieces that an entry has are unlinked, and no disk that has one is chosen.
 func (mv *Mover) choose(ctx context.Context, entry hemera.Entry, w Spec) (Plan, error) {
 	for {
 		m, err := mv.acquire(ctx, w.Urgency, func(full []hemera.DiskID, load map[hemera.DiskID]int) (Plan, error) {
@@ -192,7 +191,7 @@ func (mv *Mover) choose(ctx context.Context, entry hemera.Entry, w Spec) (Plan, 
 	}
 }
 
-// current is the entry as it is now. Conflict when the work was decided on another.
+// current returns the entry as it is now. It fails with Conflict if the work was decided on another.
 func (mv *Mover) current(ctx context.Context, old hemera.Entry, w Spec) (hemera.Entry, string, error) {
 	now, path, err := mv.o.Files.Resolve(ctx, old.ID)
 	if err != nil && !errors.Is(err, errs.NotFound) {
@@ -202,7 +201,7 @@ func (mv *Mover) current(ctx context.Context, old hemera.Entry, w Spec) (hemera.
 	for _, p := range w.Drop {
 		stale = stale || !slices.Contains(now.Pieces, p)
 	}
-	// Without a piece to drop the move makes a missing one: somebody else has made it meanwhile.
+	// Without a piece to drop the move makes a missing one. Other work has made it meanwhile.
 	if stale || len(w.Drop) == 0 && !slices.Contains(layout.Missing(now.Layout, now.Size, now.Pieces), w.Index) {
 		return now, path, errs.New(errs.Conflict, "maint.Relocate", "fxid:"+old.ID.Hex(), "the file changed meanwhile")
 	}

@@ -29,7 +29,7 @@ type Spec struct {
 	Spread  bool                     // only if the file's pieces lie no worse then
 	Writes  func(hemera.DiskID) int  // writes and copies under way to a disk
 	Seed    uint64                   // of equal choices, so that they spread
-	Watch   func(bytes int64)        // told how far the copy is; may be nil
+	Watch   func(bytes int64)        // called with the bytes that are copied so far; may be nil
 
 	// The Mover sets these when the copy's turn comes.
 	full    []hemera.DiskID       // not to write to now, and to read from only if no other disk will do

@@ -9,18 +9,18 @@ import (
 	"hemera/words/hemera"
 )
 
-// traffic is how many bytes nodes have still to send and to receive for the copies under way. A node's disks share one link, whose
+// traffic has the bytes that nodes have still to send and to receive for the copies under way. A node's disks share one link, whose
 // directions are apart. A node that moves nothing is not in the tables.
 type traffic struct {
 	sends, receives map[hemera.NodeID]int64
 }
 
-// newTraffic is that of no copy.
+// newTraffic returns the traffic of no copy.
 func newTraffic() traffic {
 	return traffic{sends: map[hemera.NodeID]int64{}, receives: map[hemera.NodeID]int64{}}
 }
 
-// clone is the caller's.
+// clone returns a copy that belongs to the caller.
 func (t traffic) clone() traffic {
 	return traffic{sends: maps.Clone(t.sends), receives: maps.Clone(t.receives)}
 }
