@@ -9,10 +9,10 @@ import (
 	"sync"
 	"time"
 
-	"hemera/cmd/hemera/internal/chart"
 	"hemera/cmd/hemera/internal/cli"
 	"hemera/cmd/hemera/internal/output"
 	"hemera/measure/nsbench"
+	"hemera/measure/report"
 	"hemera/words/errs"
 	"hemera/words/hemera"
 )
@@ -163,18 +163,15 @@ func (t *benchmarkTeller) draw() error {
 	if len(t.rows) == 0 {
 		return os.Remove(t.plot.Name())
 	}
-	var panels []chart.Panel
+	sheet := report.Panels{Heading: []string{"hemera ns benchmark: latency", t.shapeLine(), t.setupLine()}, LogY: true, Tick: decade}
 	for _, r := range t.rows {
 		title := fmt.Sprintf("%s, %s/s", r.Phase, significant(perSecond(r.Main.Ops, r.Time)))
 		if r.relaxed {
 			title += " (relaxed)"
 		}
-		panels = append(panels, chart.Panel{Title: title, Points: r.Series}) // the rate is in the title
+		sheet.Panels = append(sheet.Panels, latencyPanel(title, r.Series))
 	}
-	svg, err := chart.Latency([]string{"hemera ns benchmark: latency", t.shapeLine(), t.setupLine()}, panels)
-	if err == nil {
-		_, err = t.plot.Write(svg)
-	}
+	_, err := t.plot.Write(sheet.SVG())
 	return errs.Wrap(err, "hemera.Plot", t.plot.Name())
 }
 
