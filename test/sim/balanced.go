@@ -11,39 +11,39 @@ import (
 
 // balanced waits until the manager moves no piece any more to balance its space. It must end: within the threshold, or where it
 // says itself that no piece can be moved.
-func (w judge) balanced(ctx context.Context) {
+func (j judge) balanced(ctx context.Context) {
 	// A look comes every ten seconds, and the pictures of nodes are of before the last moves for a while.
 	const limit, pause = 20 * time.Minute, 5 * time.Second
 	left := "nothing was looked at"
 	for waited := time.Duration(0); waited < limit; waited += pause {
 		simnet.Rest(ctx, pause)
-		if left = w.unbalanced(ctx); left == "" && waited > 2*time.Minute {
+		if left = j.unbalanced(ctx); left == "" && waited > 2*time.Minute {
 			return
 		}
 	}
-	w.fail("not balanced in time: %s", left)
+	j.w.fail("not balanced in time: %s", left)
 }
 
 // unbalanced says what is left to balance, or "".
-func (w judge) unbalanced(ctx context.Context) string {
-	h := w.head.Load()
+func (j judge) unbalanced(ctx context.Context) string {
+	h := j.w.head.Load()
 	jobs, err := h.Maint.Jobs(ctx)
 	if err != nil {
 		return err.Error()
 	}
 	waits := false
-	for _, j := range jobs {
-		if j.Kind != "balance" {
+	for _, job := range jobs {
+		if job.Kind != "balance" {
 			continue
 		}
-		if j.State == "running" {
-			return fmt.Sprintf("%+v", j)
+		if job.State == "running" {
+			return fmt.Sprintf("%+v", job)
 		}
 		// It says itself that nothing can be moved, and why.
-		waits = j.State == "waiting"
-		w.trace.Add("sim", "balancing: %+v", j)
+		waits = job.State == "waiting"
+		j.w.trace.Add("sim", "balancing: %+v", job)
 	}
-	if !w.plan.uneven || waits {
+	if !j.w.plan.uneven || waits {
 		return ""
 	}
 	var used, capacity float64

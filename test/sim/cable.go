@@ -5,7 +5,6 @@ import (
 	"net/netip"
 	"time"
 
-	"hemera/test/sim/simnet"
 	"hemera/words/hemera"
 )
 
@@ -45,40 +44,29 @@ func (m *machine) counts() func() hemera.NetworkSample {
 
 // checkCable waits until the machine with the bad cable, and no other, has a lower weight, repairs the cable, and waits until it is
 // well again. Everything runs by then.
-func (w judge) checkCable(ctx context.Context) {
-	if !w.plan.lossy {
+func (j judge) checkCable(ctx context.Context) {
+	if !j.w.plan.lossy {
 		return
 	}
-	bad := w.machines[w.plan.loser]
+	bad := j.w.machines[j.w.plan.loser]
 	// weighed reports how many nodes have a lower weight; it is a failure of another than the bad one.
 	weighed := func() (count int) {
-		for _, n := range w.head.Load().Cluster.View().Nodes {
+		for _, n := range j.w.head.Load().Cluster.View().Nodes {
 			if n.NetworkWeight == 0 {
 				continue
 			}
 			if count++; n.Addr != bad.addr || bad.badCable.Load() && n.NetworkWeight > 0.5 {
-				w.fail("%s has the weight %v by its network; the bad cable is at %s", n.Addr, n.NetworkWeight, bad.addr)
+				j.w.fail("%s has the weight %v by its network; the bad cable is at %s", n.Addr, n.NetworkWeight, bad.addr)
 			}
 		}
 		return count
 	}
-	if !w.comes(ctx, time.Minute, func() bool { return weighed() == 1 }) {
-		w.fail("%s loses packets, and has the weight of all others", bad.addr)
+	if !j.comes(ctx, time.Minute, func() bool { return weighed() == 1 }) {
+		j.w.fail("%s loses packets, and has the weight of all others", bad.addr)
 	}
 	// The cable is changed: from now on its counts are good.
 	bad.badCable.Store(false)
-	if !w.comes(ctx, 15*time.Minute, func() bool { return weighed() == 0 }) {
-		w.fail("the cable of %s is good, and its weight is not", bad.addr)
+	if !j.comes(ctx, 15*time.Minute, func() bool { return weighed() == 0 }) {
+		j.w.fail("the cable of %s is good, and its weight is not", bad.addr)
 	}
-}
-
-// comes looks every ten seconds whether something has happened, until the limit.
-func (w judge) comes(ctx context.Context, limit time.Duration, happened func() bool) bool {
-	for waited := time.Duration(0); waited < limit; waited += 10 * time.Second {
-		if happened() {
-			return true
-		}
-		simnet.Rest(ctx, 10*time.Second)
-	}
-	return happened()
 }

@@ -45,14 +45,14 @@ func (h *handle) direct(ctx context.Context, p []byte) error {
 
 // adopting is the head of a direct write in the place of a manager.
 // What a node asks a manager for, this client asks the head of its write for.
-type adopting struct{ *handle }
+type adopting struct{ handle *handle }
 
 // Commit has the head take the pieces. The close comes later.
 func (a adopting) Commit(ctx context.Context, r hemera.CommitRequest) error {
 	if r.Size == 0 {
 		return nil
 	}
-	return a.again(ctx, func(ctx context.Context, f hemera.File) error {
+	return a.handle.again(ctx, func(ctx context.Context, f hemera.File) error {
 		d, ok := f.(hemera.DirectFile)
 		if !ok {
 			return simnet.ErrLost // it was committed, or aborted, before
@@ -70,7 +70,7 @@ func (a adopting) Keep(context.Context, *hemera.Permit, int64) error { return ni
 // Replace asks the head for other disks.
 func (a adopting) Replace(ctx context.Context, _ *hemera.Permit, failed []hemera.DiskID) (g hemera.Grant, err error) {
 	var token string
-	err = a.again(ctx, func(ctx context.Context, f hemera.File) (err error) {
+	err = a.handle.again(ctx, func(ctx context.Context, f hemera.File) (err error) {
 		d, ok := f.(hemera.DirectFile)
 		if !ok {
 			return simnet.ErrLost
@@ -83,6 +83,6 @@ func (a adopting) Replace(ctx context.Context, _ *hemera.Permit, failed []hemera
 	}
 	c, err := capability.Peek(token)
 	g.Permit = hemera.VerifiedPermit(c, token)
-	a.client.w.overheard.add(g) // for the rogue, as other grants
+	a.handle.client.w.overheard.add(g) // for the rogue, as other grants
 	return g, err
 }

@@ -56,8 +56,8 @@ func (l *leftover) end() bool {
 
 // dropKept drops what nodes keep for a person. The last restart had nodes find what was synced before it, and wait for its clients; what
 // they could commit is committed by then.
-func (w judge) dropKept(ctx context.Context) {
-	h := w.head.Load()
+func (j judge) dropKept(ctx context.Context) {
+	h := j.w.head.Load()
 	var left []hemera.WriteInfo
 	kept := func() (err error) {
 		left, err = h.Writes.Writes(ctx, hemera.SystemIdentity())
@@ -68,14 +68,14 @@ func (w judge) dropKept(ctx context.Context) {
 		}
 		return err
 	}
-	if !w.comes(ctx, hemera.PendingHold+5*time.Minute, func() bool { return kept() == nil }) {
-		w.fail("writes do not end: %v", kept())
+	if !j.comes(ctx, hemera.PendingHold+5*time.Minute, func() bool { return kept() == nil }) {
+		j.w.fail("writes do not end: %v", kept())
 	}
 	for _, l := range left {
 		_, err := h.Writes.EndWrite(ctx, hemera.SystemIdentity(), l.ID, false)
-		w.trace.Add("sim", "a person drops %s, fxid %s gen %d: %v", l.Path, l.File.Hex(), l.Gen, err)
+		j.w.trace.Add("sim", "a person drops %s, fxid %s gen %d: %v", l.Path, l.File.Hex(), l.Gen, err)
 		if err != nil {
-			w.fail("the kept write %+v cannot be dropped: %v", l, err)
+			j.w.fail("the kept write %+v cannot be dropped: %v", l, err)
 		}
 	}
 }

@@ -24,7 +24,10 @@ import (
 
 // mergeJudge is the part of the judge that loses the namespace and has an older backup of it.
 // It comes last, in the place of a rebuild without a backup.
-type mergeJudge struct{ judge }
+type mergeJudge struct {
+	w     *world
+	judge judge // the checks of the whole cluster
+}
 
 // lateClient is the number of the client that works after the backup.
 const lateClient = 90
@@ -32,84 +35,84 @@ const lateClient = 90
 // checkMerge takes a backup of a manager that goes on, has a client write and replace files, loses the store, restores the backup
 // and merges. Every file that there was must be back with its number, its content, its owner and its layout, also one that was open
 // for writing while the backup was taken.
-func (w mergeJudge) checkMerge(ctx context.Context) {
+func (j mergeJudge) checkMerge(ctx context.Context) {
 	// Disks keep pieces that a restored namespace may have forgotten, which would come back here.
-	if !w.plan.merge || w.keeper.again {
+	if !j.w.plan.merge || j.w.keeper.again {
 		return
 	}
 	// What is used may be above a limit that was set later: new files are rightly refused then.
-	binJudge(w).lift(ctx)
-	c := newClient(w.world, lateClient)
+	binJudge{j.w, j.judge}.lift(ctx)
+	c := newClient(j.w, lateClient)
 	across, err := c.open(ctx, hemera.OpenRequest{Path: shared + "/across", Access: hemera.AccessCreate, Mode: 0o666})
 	if err != nil {
-		w.fail("a file cannot be opened before a backup: %v", err)
+		j.w.fail("a file cannot be opened before a backup: %v", err)
 		return
 	}
 	c.write(ctx, shared+"/before", hemera.AccessCreate)
-	h, taken := w.head.Load(), w.clock(w.managerSkew)()
+	h, taken := j.w.head.Load(), j.w.clock(j.w.managerSkew)()
 	var archive bytes.Buffer
 	raw, err := h.store.Get(ctx, schema.MetaKey(schema.MetaIDs))
 	if err == nil {
 		_, err = simbackup.Take(ctx, h.store, &archive, taken)
 	}
 	if err != nil {
-		w.fail("a backup cannot be taken: %v", err)
+		j.w.fail("a backup cannot be taken: %v", err)
 		return
 	}
 	text := []byte("open while the backup was taken")
-	attempt := w.oracle.Begin(shared+"/across", c.name+" across a backup", register.ContentOf(text))
-	w.oracle.Wrote(attempt, across.grant.Permit)
+	attempt := j.w.oracle.Begin(shared+"/across", c.name+" across a backup", register.ContentOf(text))
+	j.w.oracle.Wrote(attempt, across.grant.Permit)
 	doubt := false
 	if err = across.writeAll(ctx, text, 0); err == nil {
 		doubt, err = across.close(ctx)
 	}
-	w.oracle.End(attempt, err == nil, err != nil && !doubt)
+	j.w.oracle.End(attempt, err == nil, err != nil && !doubt)
 	for i := range 8 {
 		c.write(ctx, fmt.Sprintf("%s/late%d", shared, i), hemera.AccessCreate)
 		c.write(ctx, fmt.Sprintf("%s/f%d", shared, i%3), hemera.AccessCreate)
 	}
 	// Writes of clients that went away have ended by then.
 	simnet.Rest(ctx, hemera.PendingHold+10*time.Second)
-	before, _, err := w.tree(ctx)
+	before, _, err := j.w.tree(ctx)
 	if err != nil {
-		w.fail("the tree cannot be listed: %v", err)
+		j.w.fail("the tree cannot be listed: %v", err)
 		return
 	}
-	w.killManager()
-	w.trace.Add("sim", "the manager's store is lost, and there is a backup of %s", taken)
-	if err := w.restoreOlder(ctx, &archive, taken, schema.Uint64At(raw, 0)); err != nil {
-		w.fail("an older backup cannot be restored: %v", err)
+	j.w.killManager()
+	j.w.trace.Add("sim", "the manager's store is lost, and there is a backup of %s", taken)
+	if err := j.restoreOlder(ctx, &archive, taken, schema.Uint64At(raw, 0)); err != nil {
+		j.w.fail("an older backup cannot be restored: %v", err)
 		return
 	}
-	if err := w.startManager(rand.New(rand.NewPCG(w.plan.seed, 13))); err != nil {
-		w.fail("a restored manager does not start: %v", err)
+	if err := j.w.startManager(rand.New(rand.NewPCG(j.w.plan.seed, 13))); err != nil {
+		j.w.fail("a restored manager does not start: %v", err)
 		return
 	}
-	r := rebuildJudge(w)
-	if !w.comes(ctx, 2*time.Minute, func() bool { return r.readable() == r.present() }) {
-		w.fail("%d of %d disks came back to a restored manager", r.readable(), r.present())
+	r := rebuildJudge{j.w, j.judge}
+	if !j.judge.comes(ctx, 2*time.Minute, func() bool { return r.readable() == r.present() }) {
+		j.w.fail("%d of %d disks came back to a restored manager", r.readable(), r.present())
 	}
-	h = w.head.Load()
+	h = j.w.head.Load()
 	if err := h.Rebuild.ForgetLost(ctx, hemera.ForgetOptions{}); errs.KindOf(err) != errs.Conflict {
-		w.fail("what was lost can be forgotten before a merge: %v", err)
+		j.w.fail("what was lost can be forgotten before a merge: %v", err)
 	}
 	report, err := h.Rebuild.Rebuild(ctx, hemera.RebuildOptions{Merge: true}, func(hemera.RebuildReport) error { return nil })
-	w.trace.Add("sim", "merged: %+v %v", report, err)
+	j.w.trace.Add("sim", "merged: %+v %v", report, err)
 	if err != nil {
-		w.fail("what came after a backup cannot be merged: %v", err)
+		j.w.fail("what came after a backup cannot be merged: %v", err)
 		return
 	}
 	for _, name := range slices.Sorted(maps.Keys(before)) {
 		r.checkRebuilt(ctx, name, before[name])
 	}
-	w.checkTree(ctx)
+	j.judge.checkTree(ctx)
 }
 
 // restoreOlder puts a store that is made of a backup in the place of the lost one. reserved is the end of the numbers that the
 // manager had reserved when the backup was taken.
-func (w mergeJudge) restoreOlder(ctx context.Context, in *bytes.Buffer, taken time.Time, reserved uint64) error {
-	return w.putBack(ctx, in, taken, func(store *memkv.Store) error {
-		if w.plan.sabotage == TrustReservations {
+func (j mergeJudge) restoreOlder(ctx context.Context, in *bytes.Buffer, taken time.Time, reserved uint64) error {
+	return j.putBack(ctx, in, taken, func(store *memkv.Store) error {
+		if j.w.plan.sabotage == TrustReservations {
 			return trustReservation(ctx, store, reserved)
 		}
 		return nil
@@ -117,8 +120,8 @@ func (w mergeJudge) restoreOlder(ctx context.Context, in *bytes.Buffer, taken ti
 }
 
 // putBack has the device hold the store of a backup, which change may change before.
-func (w mergeJudge) putBack(ctx context.Context, in *bytes.Buffer, taken time.Time, change func(*memkv.Store) error) error {
-	now := w.clock(w.managerSkew)()
+func (j mergeJudge) putBack(ctx context.Context, in *bytes.Buffer, taken time.Time, change func(*memkv.Store) error) error {
+	now := j.w.clock(j.w.managerSkew)()
 	store, err := simbackup.Restored(ctx, in, taken, now)
 	if err == nil {
 		err = change(store)
@@ -127,8 +130,8 @@ func (w mergeJudge) putBack(ctx context.Context, in *bytes.Buffer, taken time.Ti
 		return err
 	}
 	pairs, err := store.Snapshot(ctx)
-	was := w.device.Copy()
-	w.device.PutBack(simkv.Image{Pairs: pairs, Seq: was.Seq + 1<<20, Epoch: max(was.Epoch, uint64(now.Unix()))})
+	was := j.w.device.Copy()
+	j.w.device.PutBack(simkv.Image{Pairs: pairs, Seq: was.Seq + 1<<20, Epoch: max(was.Epoch, uint64(now.Unix()))})
 	return err
 }
 

@@ -17,7 +17,10 @@ import (
 
 // olderJudge is the part of the judge that puts back older copies of disks.
 // A copy is made while the machine is off, as an image is.
-type olderJudge struct{ judge }
+type olderJudge struct {
+	w     *world
+	judge judge // the checks of the whole cluster
+}
 
 // olderClient is the number of the client that works before and after the copy, olderFiles how many files it has.
 const (
@@ -27,32 +30,32 @@ const (
 
 // checkOlder has a drive hold what it held a while ago. The cluster must say so, unless the label has the same number; clients
 // read all that they wrote, what the drive lacks is made again, and what was removed since goes from it.
-func (w olderJudge) checkOlder(ctx context.Context) {
+func (j olderJudge) checkOlder(ctx context.Context) {
 	// Disks keep pieces that a restored namespace may have forgotten, and nothing could be counted.
-	if !w.plan.older || w.keeper.again {
+	if !j.w.plan.older || j.w.keeper.again {
 		return
 	}
-	binJudge(w).lift(ctx)
-	c, rng := newClient(w.world, olderClient), w.plan.random("older disk order")
-	at, ok := w.choose(rng)
+	binJudge{j.w, j.judge}.lift(ctx)
+	c, rng := newClient(j.w, olderClient), j.w.plan.random("older disk order")
+	at, ok := j.choose(rng)
 	if !ok {
 		return
 	}
-	m := w.machines[at[0]]
+	m := j.w.machines[at[0]]
 	d := m.drives[at[1]]
-	if !w.work(ctx, c, rng) {
+	if !j.work(ctx, c, rng) {
 		return
 	}
 	m.kill(false, rng)
-	then, err := d.copied(w.plan.capacity(at[0], at[1]))
+	then, err := d.copied(j.w.plan.capacity(at[0], at[1]))
 	if err != nil {
-		w.fail("%s %s cannot be copied: %v", m.host, d.path, err)
+		j.w.fail("%s %s cannot be copied: %v", m.host, d.path, err)
 		return
 	}
-	w.startAgain(m)
+	j.startAgain(m)
 	for range 1 + rng.IntN(3) {
 		simnet.Rest(ctx, time.Duration(rng.Int64N(int64(15*time.Minute))))
-		if !w.work(ctx, c, rng) {
+		if !j.work(ctx, c, rng) {
 			return
 		}
 	}
@@ -61,32 +64,32 @@ func (w olderJudge) checkOlder(ctx context.Context) {
 	was := last.Disk.Status().Changes
 	m.kill(false, rng)
 	d.memory, d.faulty = then, vfs.NewFaulty(then)
-	w.startAgain(m)
-	if !w.named(ctx, d, last, was) {
+	j.startAgain(m)
+	if !j.named(ctx, d, last, was) {
 		return
 	}
-	w.checkReads(ctx)
-	w.mended(ctx)
-	if !w.comes(ctx, 3*time.Hour, func() bool { return len(w.olderDisks()) == 0 }) {
-		w.fail("disks %v are older copies for hours, and lack nothing", w.olderDisks())
+	j.judge.checkReads(ctx)
+	j.judge.mended(ctx)
+	if !j.judge.comes(ctx, 3*time.Hour, func() bool { return len(j.olderDisks()) == 0 }) {
+		j.w.fail("disks %v are older copies for hours, and lack nothing", j.olderDisks())
 	}
-	simnet.Rest(ctx, w.plan.hold+3*time.Minute)
-	w.mended(ctx) // what was too young to judge
-	w.checkReads(ctx)
-	w.checkPieces(ctx)
-	w.checkParity(ctx)
-	binJudge(w).emptyBins(ctx)
-	w.checkDrives(ctx)
-	w.checkTree(ctx)
+	simnet.Rest(ctx, j.w.plan.hold+3*time.Minute)
+	j.judge.mended(ctx) // what was too young to judge
+	j.judge.checkReads(ctx)
+	j.judge.checkPieces(ctx)
+	j.judge.checkParity(ctx)
+	binJudge{j.w, j.judge}.emptyBins(ctx)
+	j.judge.checkDrives(ctx)
+	j.judge.checkTree(ctx)
 }
 
 // choose returns a drive, by machine and number, that is not gone.
-func (w olderJudge) choose(rng *rand.Rand) (at [2]int, ok bool) {
+func (j olderJudge) choose(rng *rand.Rand) (at [2]int, ok bool) {
 	var all [][2]int
-	for i, m := range w.machines {
-		for j, d := range m.drives {
+	for i, m := range j.w.machines {
+		for k, d := range m.drives {
 			if !d.gone.Load() {
-				all = append(all, [2]int{i, j})
+				all = append(all, [2]int{i, k})
 			}
 		}
 	}
@@ -97,12 +100,12 @@ func (w olderJudge) choose(rng *rand.Rand) (at [2]int, ok bool) {
 }
 
 // work writes, replaces and removes files. It reports whether that went well.
-func (w olderJudge) work(ctx context.Context, c *client, rng *rand.Rand) bool {
+func (j olderJudge) work(ctx context.Context, c *client, rng *rand.Rand) bool {
 	for range olderFiles {
 		path := fmt.Sprintf("%s/older%d", shared, rng.IntN(olderFiles))
 		if rng.IntN(4) == 0 {
 			c.remove(ctx, path)
-		} else if !cutJudge(w).put(ctx, c, path) {
+		} else if !(cutJudge{j.w, j.judge}).put(ctx, c, path) {
 			return false
 		}
 	}
@@ -110,9 +113,9 @@ func (w olderJudge) work(ctx context.Context, c *client, rng *rand.Rand) bool {
 }
 
 // startAgain starts a machine that is off.
-func (w olderJudge) startAgain(m *machine) {
+func (j olderJudge) startAgain(m *machine) {
 	if err := m.start(); err != nil {
-		w.fail("%s does not start again: %v", m.host, err)
+		j.w.fail("%s does not start again: %v", m.host, err)
 		return
 	}
 	<-m.life.Load().node.Joined()
@@ -120,31 +123,31 @@ func (w olderJudge) startAgain(m *machine) {
 
 // named waits for the drive, and reports whether it is there. A drive whose label has a lower number than it had must be known for an
 // older copy from its first moment on. Another one is compared like each disk that was away: by mended here.
-func (w olderJudge) named(ctx context.Context, d *drive, last *store, was uint64) bool {
+func (j olderJudge) named(ctx context.Context, d *drive, last *store, was uint64) bool {
 	for range 1200 {
 		opened := d.store.Load()
-		h := w.head.Load()
+		h := j.w.head.Load()
 		for _, known := range h.Cluster.View().Disks {
-			if opened == last || w.drive(known) != d || !known.Active {
+			if opened == last || j.w.drive(known) != d || !known.Active {
 				continue
 			}
 			is := opened.Disk.Status().Changes
 			older := h.Cluster.Survey(known.ID).Older
-			w.trace.Add("sim", "disk %d is an older copy, with %d changes of %d; known: %t", known.ID, is, was, older)
+			j.w.trace.Add("sim", "disk %d is an older copy, with %d changes of %d; known: %t", known.ID, is, was, older)
 			if is < was && !older {
-				w.fail("disk %d is an older copy of itself, with %d changes of %d, and is used like the disk", known.ID, is, was)
+				j.w.fail("disk %d is an older copy of itself, with %d changes of %d, and is used like the disk", known.ID, is, was)
 			}
 			return true
 		}
 		simnet.Rest(ctx, 5*time.Millisecond)
 	}
-	w.fail("the disk of %s does not come back", d.path)
+	j.w.fail("the disk of %s does not come back", d.path)
 	return false
 }
 
 // olderDisks are the disks that are known for older copies.
-func (w olderJudge) olderDisks() (ids []hemera.DiskID) {
-	for _, d := range w.head.Load().Cluster.View().Disks {
+func (j olderJudge) olderDisks() (ids []hemera.DiskID) {
+	for _, d := range j.w.head.Load().Cluster.View().Disks {
 		if d.Health == hemera.HealthOlder {
 			ids = append(ids, d.ID)
 		}
@@ -197,19 +200,20 @@ func copyFile(to, from *vfs.Memory, name string) error {
 	return errors.Join(err, out.Sync(), out.Close())
 }
 
-// trusting is a disk that never says that it is an older copy (TrustCopies).
-type trusting struct{ *store }
-
-// Status says the greatest number of changes that the drive ever had.
-func (t trusting) Status() disk.Status {
-	st := t.store.Status()
+// Status says what the disk says. A disk that trusts copies says the greatest number of changes that the drive ever had, so
+// it never says that it is an older copy (TrustCopies).
+func (s *store) Status() disk.Status {
+	st := s.Disk.Status()
+	if s.w.plan.sabotage != TrustCopies {
+		return st
+	}
 	for {
-		was := t.drive.changes.Load()
+		was := s.drive.changes.Load()
 		if was >= st.Changes {
 			st.Changes = was
 			return st
 		}
-		if t.drive.changes.CompareAndSwap(was, st.Changes) {
+		if s.drive.changes.CompareAndSwap(was, st.Changes) {
 			return st
 		}
 	}

@@ -14,26 +14,26 @@ import (
 
 // checkParity reads all pieces of every coded file from the drives, past every server, and compares them: data must be the
 // content that the oracle allows, and parity that of the data. What a reader sees may be right where parity is not.
-func (w judge) checkParity(ctx context.Context) {
-	files, _, _ := w.tree(ctx)
+func (j judge) checkParity(ctx context.Context) {
+	files, _, _ := j.w.tree(ctx)
 	for path, e := range files {
-		if !e.Layout.Coded() || e.Size == 0 || e.Evicted() || w.lost[e.ID] {
+		if !e.Layout.Coded() || e.Size == 0 || e.Evicted() || j.w.lost[e.ID] {
 			continue
 		}
-		if err := w.agrees(path, e); err != nil {
-			w.fail("%s, fxid %s gen %d, layout %s, %d bytes: %v", path, e.ID.Hex(), e.Gen, e.Layout, e.Size, err)
+		if err := j.agrees(path, e); err != nil {
+			j.w.fail("%s, fxid %s gen %d, layout %s, %d bytes: %v", path, e.ID.Hex(), e.Gen, e.Layout, e.Size, err)
 		}
 	}
 }
 
 // agrees compares the pieces of one file with each other and with the oracle. A file that lacks pieces, because there are too
 // few disks for them, is compared as far as it goes.
-func (w judge) agrees(path string, e hemera.Entry) error {
+func (j judge) agrees(path string, e hemera.Entry) error {
 	// Every piece that a drive has, by its place in the file.
 	have := map[uint8][]byte{}
 	for _, p := range e.Pieces {
-		b, err := w.pieceBytes(e, p)
-		if err != nil && !w.there(p.Disk) {
+		b, err := j.pieceBytes(e, p)
+		if err != nil && !j.there(p.Disk) {
 			continue // and there is no other disk for the piece, or it would have one
 		}
 		if err != nil {
@@ -45,9 +45,9 @@ func (w judge) agrees(path string, e hemera.Entry) error {
 	if content == nil {
 		return nil // a data piece is missing
 	}
-	may := w.oracle.Written(&e)
+	may := j.w.oracle.Written(&e)
 	if named := !isVersion(path) && !strings.HasPrefix(path, backDir+"/"); named {
-		may = w.oracle.Possible(path)
+		may = j.w.oracle.Possible(path)
 	}
 	if found := register.ContentOf(content); !slices.Contains(may, found) {
 		return fmt.Errorf("the data pieces have %s", found)
@@ -66,12 +66,12 @@ func (w judge) agrees(path string, e hemera.Entry) error {
 }
 
 // pieceBytes is what a drive has of a piece.
-func (w judge) pieceBytes(e hemera.Entry, p hemera.Piece) ([]byte, error) {
-	d, ok := w.head.Load().Cluster.View().Disk(p.Disk)
+func (j judge) pieceBytes(e hemera.Entry, p hemera.Piece) ([]byte, error) {
+	d, ok := j.w.head.Load().Cluster.View().Disk(p.Disk)
 	if !ok {
 		return nil, fmt.Errorf("the disk is not known")
 	}
-	return w.drive(d).pieceBytes(hemera.PieceID{File: e.ID, Gen: e.Gen, Index: p.Index})
+	return j.w.drive(d).pieceBytes(hemera.PieceID{File: e.ID, Gen: e.Gen, Index: p.Index})
 }
 
 // pieceBytes is what the drive has of a piece, read without the delays and faults of the store around it.
@@ -87,7 +87,7 @@ func (d *drive) pieceBytes(id hemera.PieceID) ([]byte, error) {
 }
 
 // there reports whether the disk is in the cluster, with its drive.
-func (w judge) there(id hemera.DiskID) bool {
-	d, ok := w.head.Load().Cluster.View().Disk(id)
-	return ok && !w.drive(d).gone.Load()
+func (j judge) there(id hemera.DiskID) bool {
+	d, ok := j.w.head.Load().Cluster.View().Disk(id)
+	return ok && !j.w.drive(d).gone.Load()
 }

@@ -37,52 +37,52 @@ func (p plant) String() string {
 
 // planter is the part of the nemesis that puts pieces where no piece belongs.
 // It writes past the node's process, straight to the disk, as a copied or returned disk would.
-type planter struct{ *nemesis }
+type planter struct{ nemesis *nemesis }
 
 // plant puts pieces of files on disks that have none of them, as moves that were cut off and copies of disks leave
 // them behind: where a move goes there later, it must not be done because of them.
 // The manager is asked for nothing: to it the pieces are strays.
-func (n planter) plant(ctx context.Context) {
-	h := n.w.head.Load()
+func (pl planter) plant(ctx context.Context) {
+	h := pl.nemesis.w.head.Load()
 	if h == nil {
 		return
 	}
-	files, _, err := n.w.tree(ctx)
+	files, _, err := pl.nemesis.w.tree(ctx)
 	if err != nil {
 		return
 	}
 	disks, names := h.Cluster.View().Disks, slices.Sorted(maps.Keys(files))
-	for range min(len(names), 1+n.rng.IntN(8)) {
-		name := names[n.rng.IntN(len(names))]
-		e, at := files[name], disks[n.rng.IntN(len(disks))]
+	for range min(len(names), 1+pl.nemesis.rng.IntN(8)) {
+		name := names[pl.nemesis.rng.IntN(len(names))]
+		e, at := files[name], disks[pl.nemesis.rng.IntN(len(disks))]
 		// An empty file has no pieces. A disk with a piece of the file needs none.
 		if len(e.Pieces) == 0 || slices.ContainsFunc(e.Pieces, func(p hemera.Piece) bool { return p.Disk == at.ID }) {
 			continue
 		}
 		// Any index: a copy of another piece of the file is as wrong as other bytes.
-		piece := hemera.PieceID{File: e.ID, Gen: e.Gen, Index: uint8(n.rng.IntN(int(e.Layout.Pieces)))}
-		how := plant(n.rng.IntN(int(plants)))
-		if d := n.w.drive(at); how == plantOther && (n.w.victim(d) || d.hasServed(piece) || e.Layout.Coded() && (n.w.plan.cruel || n.w.plan.stale)) {
+		piece := hemera.PieceID{File: e.ID, Gen: e.Gen, Index: uint8(pl.nemesis.rng.IntN(int(e.Layout.Pieces)))}
+		how := plant(pl.nemesis.rng.IntN(int(plants)))
+		if d := pl.nemesis.w.drive(at); how == plantOther && (pl.nemesis.w.victim(d) || d.hasServed(piece) || e.Layout.Coded() && (pl.nemesis.w.plan.cruel || pl.nemesis.w.plan.stale)) {
 			// No read could tell the bytes from the right ones. A drive that lies may take back what replaced them, and a
 			// reader whose grant is older than the piece's move from here comes for them. Of a coded file the checksum of the
 			// file does not show it either, when an audit finds the piece where another is gone.
 			how = plantStale
 		}
-		if p := n.content(&e, piece.Index, disks); len(p) > 0 {
-			n.did("plants a piece that is %s of %s: %s on disk %d: %v", how, name, piece, at.ID, n.w.drive(at).plant(n.rng, piece, how, &e, p))
+		if p := pl.content(&e, piece.Index, disks); len(p) > 0 {
+			pl.nemesis.did("plants a piece that is %s of %s: %s on disk %d: %v", how, name, piece, at.ID, pl.nemesis.w.drive(at).plant(pl.nemesis.rng, piece, how, &e, p))
 		}
 	}
 }
 
 // plantWrite puts some bytes where a write that is under way wants a piece of its own.
 // The head must start the piece over, and never mistake the bytes for its own.
-func (n planter) plantWrite(ctx context.Context) {
-	g, ok := n.w.overheard.one(n.rng)
+func (pl planter) plantWrite(ctx context.Context) {
+	g, ok := pl.nemesis.w.overheard.one(pl.nemesis.rng)
 	if !ok || g.Permit.Access == hemera.AccessRead || len(g.Permit.Targets) == 0 {
 		return
 	}
-	t := g.Permit.Targets[n.rng.IntN(len(g.Permit.Targets))]
-	h := n.w.head.Load()
+	t := g.Permit.Targets[pl.nemesis.rng.IntN(len(g.Permit.Targets))]
+	h := pl.nemesis.w.head.Load()
 	if h == nil {
 		return
 	}
@@ -95,13 +95,13 @@ func (n planter) plantWrite(ctx context.Context) {
 		return // it has been committed, and that the disk has no such piece may be a loss
 	}
 	e := hemera.Entry{Layout: g.Permit.Layout, Size: 100}
-	n.did("plants a piece of a write of %s: %s on disk %d: %v", g.Permit.Path, piece, at.ID,
-		n.w.drive(at).plant(n.rng, piece, plantStale, &e, make([]byte, 100)))
+	pl.nemesis.did("plants a piece of a write of %s: %s on disk %d: %v", g.Permit.Path, piece, at.ID,
+		pl.nemesis.w.drive(at).plant(pl.nemesis.rng, piece, plantStale, &e, make([]byte, 100)))
 }
 
 // content is what a piece of a file should hold, read from drives that have it; nil if they do not. A drive that took back writes
 // may have a stale piece in the right place: its bytes below a footer that is right would be plantOther.
-func (n planter) content(e *hemera.Entry, index uint8, disks []hemera.Disk) []byte {
+func (pl planter) content(e *hemera.Entry, index uint8, disks []hemera.Disk) []byte {
 	have := map[uint8][]byte{}
 	for _, p := range e.Pieces {
 		i := slices.IndexFunc(disks, func(d hemera.Disk) bool { return d.ID == p.Disk })
@@ -109,8 +109,8 @@ func (n planter) content(e *hemera.Entry, index uint8, disks []hemera.Disk) []by
 			continue
 		}
 		id := hemera.PieceID{File: e.ID, Gen: e.Gen, Index: p.Index}
-		b, err := n.w.drive(disks[i]).pieceBytes(id)
-		if err != nil || !n.w.drive(disks[i]).agrees(id, e.Checksums) {
+		b, err := pl.nemesis.w.drive(disks[i]).pieceBytes(id)
+		if err != nil || !pl.nemesis.w.drive(disks[i]).agrees(id, e.Checksums) {
 			continue
 		}
 		if p.Index == index || !e.Layout.Coded() {
@@ -201,13 +201,13 @@ func (d *drive) harm(rng *rand.Rand, id hemera.PieceID, how plant, size int) err
 }
 
 // act plants some pieces once, unless the manager works over an older store.
-func (n planter) act(ctx context.Context) {
-	if n.w.keeper.stale.Load() != nil {
+func (pl planter) act(ctx context.Context) {
+	if pl.nemesis.w.keeper.stale.Load() != nil {
 		return // the manager knows less than there is
 	}
-	n.plant(ctx)
-	if n.rng.IntN(4) == 0 {
-		n.plantWrite(ctx)
+	pl.plant(ctx)
+	if pl.nemesis.rng.IntN(4) == 0 {
+		pl.plantWrite(ctx)
 	}
 }
 

@@ -46,19 +46,19 @@ const countingTime = time.Minute
 
 // checkQuotas counts what everybody has below every quota node, and compares.
 // It waits for counts under way: a new quota node is counted in the background.
-func (w judge) checkQuotas(ctx context.Context) {
+func (j judge) checkQuotas(ctx context.Context) {
 	var rows []hemera.QuotaRow
 	for waited := time.Duration(0); ; waited += time.Second {
 		var err error
-		if rows, err = w.head.Load().Quotas.Quotas(ctx, ""); err != nil {
-			w.fail("quotas: %v", err)
+		if rows, err = j.w.head.Load().Quotas.Quotas(ctx, ""); err != nil {
+			j.w.fail("quotas: %v", err)
 			return
 		}
 		if !counting(rows) {
 			break
 		}
 		if waited > countingTime {
-			w.fail("quotas are still not counted: %+v", rows)
+			j.w.fail("quotas are still not counted: %+v", rows)
 			return
 		}
 		simnet.Rest(ctx, time.Second)
@@ -70,13 +70,13 @@ func (w judge) checkQuotas(ctx context.Context) {
 	}
 	used := map[hemera.QuotaKey]hemera.QuotaAmount{}
 	// The tree does not change any more, so the two pictures are of the same moment.
-	files, _, _ := w.tree(ctx)
+	files, _, _ := j.w.tree(ctx)
 	for name, e := range files {
 		count(used, nodes, name, e)
 	}
 	for _, row := range rows {
 		if row.Used != used[row.QuotaKey] {
-			w.fail("quota of %s %d at %s: %+v are used, by the account %+v", row.Kind, row.ID, row.Path, used[row.QuotaKey], row.Used)
+			j.w.fail("quota of %s %d at %s: %+v are used, by the account %+v", row.Kind, row.ID, row.Path, used[row.QuotaKey], row.Used)
 		}
 	}
 }

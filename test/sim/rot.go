@@ -14,8 +14,8 @@ import (
 
 // rot flips bits of some files, at places where too many pieces of a file are bad for one page, and at places where they are
 // not. A file is lost if one of its pages is; any number of pieces may be bad at different pages.
-func (w ruiner) rot(ctx context.Context, files map[string]hemera.Entry) {
-	rng := w.plan.random("ruin pages")
+func (j ruiner) rot(ctx context.Context, files map[string]hemera.Entry) {
+	rng := j.w.plan.random("ruin pages")
 	var touched []string
 	for _, path := range slices.Sorted(maps.Keys(files)) {
 		e := files[path]
@@ -27,29 +27,29 @@ func (w ruiner) rot(ctx context.Context, files map[string]hemera.Entry) {
 		// One page or two: each is judged by itself.
 		pages := rng.Perm(int((layout.PieceMax(e.Layout, e.Size) + hemera.PageSize - 1) / hemera.PageSize))
 		for _, page := range pages[:min(len(pages), 1+rng.IntN(2))] {
-			if left := w.rotPage(rng, e, int64(page)*hemera.PageSize); !layout.Readable(e.Layout, e.Size, left) {
-				w.trace.Add("sim", "%s, fxid %s, layout %s, is lost at %d of its pieces: good are %v", path, e.ID.Hex(), e.Layout, page*hemera.PageSize, left)
-				w.lost[e.ID] = true
+			if left := j.rotPage(rng, e, int64(page)*hemera.PageSize); !layout.Readable(e.Layout, e.Size, left) {
+				j.w.trace.Add("sim", "%s, fxid %s, layout %s, is lost at %d of its pieces: good are %v", path, e.ID.Hex(), e.Layout, page*hemera.PageSize, left)
+				j.w.lost[e.ID] = true
 			}
 		}
 	}
-	w.checkReads(ctx)
+	j.judge.checkReads(ctx)
 	// Reads find what they need. A check finds the rest, and repairs it.
 	for _, path := range touched {
-		if _, err := w.head.Load().Maint.CheckFile(ctx, path, true); err != nil {
-			w.fail("file check %s: %v", path, err)
+		if _, err := j.w.head.Load().Maint.CheckFile(ctx, path, true); err != nil {
+			j.w.fail("file check %s: %v", path, err)
 		}
 	}
-	if left := w.mendedIn(ctx, 10*time.Minute); left != "" {
-		w.fail("not mended in time after bits were flipped: %s", left)
+	if left := j.judge.mendedIn(ctx, 10*time.Minute); left != "" {
+		j.w.fail("not mended in time after bits were flipped: %s", left)
 	}
-	w.checkReads(ctx)
-	w.checkParity(ctx)
-	w.sees(ctx)
+	j.judge.checkReads(ctx)
+	j.judge.checkParity(ctx)
+	j.sees(ctx)
 }
 
 // rotPage flips a bit of one page in some pieces of a file that have it. It returns the pieces that are good there.
-func (w ruiner) rotPage(rng *rand.Rand, e hemera.Entry, off int64) layout.Set {
+func (j ruiner) rotPage(rng *rand.Rand, e hemera.Entry, off int64) layout.Set {
 	good := layout.Indexes(e.Pieces)
 	// Up to one more than it survives, and up to one fewer than that.
 	most := 1 + rng.IntN(e.Layout.Losses()+2)
@@ -60,8 +60,8 @@ func (w ruiner) rotPage(rng *rand.Rand, e hemera.Entry, off int64) layout.Set {
 		if most == 0 || off >= size {
 			continue
 		}
-		d, _ := w.head.Load().Cluster.View().Disk(p.Disk)
-		if w.drive(d).flip(rng, hemera.PieceID{File: e.ID, Gen: e.Gen, Index: p.Index}, off, min(hemera.PageSize, size-off)) {
+		d, _ := j.w.head.Load().Cluster.View().Disk(p.Disk)
+		if j.w.drive(d).flip(rng, hemera.PieceID{File: e.ID, Gen: e.Gen, Index: p.Index}, off, min(hemera.PageSize, size-off)) {
 			good = good.Without(int(p.Index))
 			most--
 		}

@@ -2,369 +2,63 @@ package sim
 
 import (
 	"context"
-	"fmt"
-	"math"
 	"math/rand/v2"
-	"path"
-	"slices"
-	"strconv"
-	"strings"
 	"time"
 
-	"hemera/maint"
-	"hemera/rules/layout"
-	"hemera/test/sim/register"
 	"hemera/test/sim/simnet"
-	"hemera/words/errs"
 	"hemera/words/hemera"
 )
-
-// judge holds the system to its contract once the faults have ended. It only looks, but for the restart that lets
-// everything expire that may be kept for a while.
-// Nobody else works by then, so what it lists stays as it is.
-type judge struct{ *world }
 
 // settle waits until the system should have repaired everything by itself, and then checks the whole contract.
 //
 // It reads once before and once after the restart: the first shows what clients would see, the second what is durable.
-func (w judge) settle(ctx context.Context) {
-	simnet.Rest(ctx, hemera.PendingHold+w.plan.weather.Late+10*time.Second) // writes of clients that went away have ended by then
-	tapeJudge{w}.settle(ctx)
-	if w.failed() && w.plan.sabotage.ofTape() {
+func (j judge) settle(ctx context.Context) {
+	simnet.Rest(ctx, hemera.PendingHold+j.w.plan.weather.Late+10*time.Second) // writes of clients that went away have ended by then
+	tapeJudge{j.w, j}.settle(ctx)
+	if j.w.failed() && j.w.plan.sabotage.ofTape() {
 		return // it was noticed; what follows would wait for what never comes
 	}
-	w.checkReads(ctx)
-	tapeJudge{w}.release(ctx)
+	j.checkReads(ctx)
+	tapeJudge{j.w, j}.release(ctx)
 	// Later than any write may be under way, with everything restarted.
 	const later = 2 * time.Hour
 	// Nodes and manager get the same skew: clocks that differ are the nemesis's part.
-	w.killManager()
-	w.managerSkew.Store(int64(later))
-	for _, m := range w.hosts() {
+	j.w.killManager()
+	j.w.managerSkew.Store(int64(later))
+	for _, m := range j.w.hosts() {
 		m.kill(false, nil)
 		m.skew.Store(int64(later))
 		if err := m.start(); err != nil {
-			w.fail("%s does not start again: %v", m.host, err)
+			j.w.fail("%s does not start again: %v", m.host, err)
 		}
 	}
-	if err := w.startManager(rand.New(rand.NewPCG(w.plan.seed, 7))); err != nil {
-		w.fail("the manager does not start again: %v", err)
+	if err := j.w.startManager(rand.New(rand.NewPCG(j.w.plan.seed, 7))); err != nil {
+		j.w.fail("the manager does not start again: %v", err)
 		return
 	}
-	w.trace.Add("sim", "everything starts again, %s later", later)
+	j.w.trace.Add("sim", "everything starts again, %s later", later)
 	simnet.Rest(ctx, 10*time.Second)
 	// The order matters: repairs first, then late commits, which must not undo them.
-	w.audit(ctx)
-	w.dropKept(ctx)
-	w.mended(ctx)
-	w.balanced(ctx)
-	w.arrive(ctx)
-	w.checkTree(ctx)
-	w.checkQuotas(ctx)
-	tapeJudge{w}.collect(ctx)
-	w.checkReads(ctx)
-	binJudge{w}.checkKept(ctx)
-	w.checkPieces(ctx)
-	w.checkParity(ctx)
-	binJudge{w}.emptyBins(ctx)
-	w.checkDrives(ctx)
-	tapeJudge{w}.checkCartridges(ctx)
-	w.checkCable(ctx)
-	backJudge{w}.checkBack(ctx)
-	olderJudge{w}.checkOlder(ctx)
-	ruiner{w}.ruin(ctx)
-	rebuildJudge{w}.checkRebuild(ctx)
-	mergeJudge{w}.checkMerge(ctx)
-	cutJudge{w}.checkCut(ctx)
-}
-
-// audit compares disks and namespace once; what it finds is mended afterwards. Only what crashes
-// leave behind may be found, what the tortured drive lost, and what a manager over an older store has moved: the audit finds such
-// a piece on its new disk, but perhaps after it has missed it on the old one.
-func (w judge) audit(ctx context.Context) {
-	report, err := w.head.Load().Maint.Fsck(ctx, true)
-	if err != nil {
-		w.fail("fsck: %v", err)
-		return
-	}
-	for _, p := range report.Problems {
-		w.trace.Add("sim", "fsck finds %+v", p)
-		// A size that differs is never left behind by a crash: a commit names the sizes of sealed pieces.
-		if p.Tag == "missing" && !w.tortured(p.Disk) && !w.keeper.ruled || p.Tag == "size_mismatch" {
-			w.fail("disk %d: %d pieces %s: %v", p.Disk, p.Count, p.Tag, p.Files)
-		}
-	}
-}
-
-// tortured reports whether the disk is one that may lose data.
-func (w judge) tortured(id hemera.DiskID) bool {
-	d, ok := w.head.Load().Cluster.View().Disk(id)
-	return ok && w.victim(w.drive(d))
-}
-
-// mended waits until there is nothing left to repair. Orphans are removed when they have been seen for
-// [maint.OrphanAge]; everything else is repaired in minutes.
-func (w judge) mended(ctx context.Context) {
-	left := w.mendedIn(ctx, 10*time.Minute)
-	// The pieces of a file may need every disk that there is.
-	if left != "" && len(w.distrusted()) > 0 {
-		w.forgiven(ctx)
-		left = w.mendedIn(ctx, 10*time.Minute)
-	}
-	// Only then is the long wait worth its time.
-	if strings.Contains(left, "Tag:orphan") || strings.HasPrefix(left, youngLeft) {
-		simnet.Rest(ctx, maint.OrphanAge)
-		left = w.mendedIn(ctx, 10*time.Minute)
-	}
-	if left != "" {
-		w.fail("not mended in time: %s", left)
-	}
-}
-
-// distrusted are the disks that take no pieces because they had many bad ones.
-func (w judge) distrusted() (ids []hemera.DiskID) {
-	for _, d := range w.head.Load().Cluster.View().Disks {
-		if d.Health == hemera.HealthFailing && !w.drive(d).gone.Load() {
-			ids = append(ids, d.ID)
-		}
-	}
-	return ids
-}
-
-// forgiven waits until disks with many bad pages are trusted again: pages that are lost for good count once against them, and are
-// not read again and again.
-// An hour is twice what a disk of a simulation takes to be forgiven.
-func (w judge) forgiven(ctx context.Context) {
-	if !w.comes(ctx, time.Hour, func() bool { return len(w.distrusted()) == 0 }) {
-		w.fail("disks %v are still failing, an hour after bits were flipped", w.distrusted())
-	}
-}
-
-// mendedIn waits until nothing is left to repair, and returns what is left after the limit.
-// It asks every few simulated seconds.
-func (w judge) mendedIn(ctx context.Context, limit time.Duration) (left string) {
-	// Not the pause of any server: what fsck looks at is locked, and the server that wants it would find it so each time.
-	const pause = 4300 * time.Millisecond
-	for waited := time.Duration(0); waited < limit; waited += pause {
-		if left = w.unmended(ctx); left == "" {
-			return ""
-		}
-		simnet.Rest(ctx, pause)
-	}
-	jobs, err := w.head.Load().Maint.Jobs(ctx)
-	return fmt.Sprintf("%s; jobs: %+v %v", left, jobs, err)
-}
-
-// youngLeft begins what unmended says of pieces that audits do not judge yet: of a write that was dropped in doubt.
-const youngLeft = "pieces too young to judge: "
-
-// unmended says what is left to repair, or "".
-// A reason is text for the failure; nobody parses it.
-func (w judge) unmended(ctx context.Context) string {
-	h := w.head.Load()
-	report, err := h.Maint.Fsck(ctx, true)
-	if err != nil {
-		return err.Error()
-	}
-	// After a restore: what is newer than it may be all that is left of a file.
-	if w.keeper.again { // what it does not know of is kept
-		report.Problems = slices.DeleteFunc(report.Problems, func(p hemera.FsckProblem) bool { return p.Tag == "newer" })
-	}
-	if wrong := (ruiner{w}).losses(&report); wrong != "" {
-		return wrong
-	}
-	report.Problems = slices.DeleteFunc(report.Problems, func(p hemera.FsckProblem) bool { return p.Tag == "under_replicated" && w.fewDisks(ctx, p.Files) })
-	if len(report.Problems) > 0 {
-		return fmt.Sprintf("fsck finds %+v", report.Problems)
-	}
-	if report.Young > 0 {
-		return youngLeft + strconv.FormatInt(report.Young, 10)
-	}
-	for _, d := range h.Cluster.View().Disks {
-		// Ten of them are enough to name.
-		left, err := h.tree.Pieces.Unlinked(ctx, d.ID, 10)
-		if err != nil {
-			return err.Error()
-		}
-		// A drive that is gone confirms nothing.
-		if len(left) > 0 && !w.drive(d).gone.Load() {
-			return fmt.Sprintf("disk %d is still to remove %v", d.ID, left)
-		}
-	}
-	return ""
-}
-
-// checkTree has the namespace check what it stores twice: totals, lists of disks, places, quotas.
-func (w judge) checkTree(ctx context.Context) {
-	problems, err := w.head.Load().tree.Inspection.Check(ctx)
-	if err != nil {
-		w.fail("namespace check: %v", err)
-	}
-	for _, p := range problems {
-		w.fail("namespace check: %s", p)
-	}
-}
-
-// checkReads reads every path that was ever written, and every file there is.
-func (w judge) checkReads(ctx context.Context) {
-	files, _, err := w.tree(ctx)
-	if err != nil {
-		w.fail("the tree cannot be listed: %v", err)
-	}
-	paths := w.oracle.Known()
-	// Nobody holds the oracle's lock any more, nor changes it.
-	// A file that nobody wrote came from a mix of others.
-	for path := range files {
-		if !w.oracle.Knows(path) && !isVersion(path) {
-			w.fail("%s: there is a file that nobody wrote", path)
-		}
-	}
-	// As the system, which may read everything, through the network as a client.
-	reader := w.reader()
-	for _, path := range paths {
-		start := w.oracle.Tick()
-		found, err := reader.fetch(ctx, path)
-		// The parent is missing, which open reports with another text.
-		if errs.KindOf(err) == errs.NotFound && strings.Contains(err.Error(), "no such") {
-			found, err = register.Absent, nil // its directory was renamed
-		}
-		if w.lost[files[path].ID] {
-			ruiner{w}.checkLost(path, found, err)
-			continue
-		}
-		if err != nil {
-			w.fail("%s (%s) cannot be read: %v", path, files[path].ID.Hex(), err)
-			continue
-		}
-		if wrong := w.oracle.Read(path, start, found); wrong != "" {
-			w.fail("at the end: fxid %s gen %d: %s", files[path].ID.Hex(), files[path].Gen, wrong)
-		}
-	}
-}
-
-// reader reads as the system, which may read everything, through the network as a client. It waits for files on tape.
-// The patience is more than any recall takes once the faults are over.
-func (w judge) reader() *client {
-	return &client{w: w.world, name: "reader", host: "reader", who: hemera.SystemIdentity(), rng: w.plan.random("reader"), patience: 30 * time.Minute}
-}
-
-// checkPieces reads every piece of every file.
-// It repairs what it finds on the drive that may lose data, and only there.
-func (w judge) checkPieces(ctx context.Context) {
-	files, _, _ := w.tree(ctx)
-	for path, e := range files {
-		want := min(layout.Count(e.Layout, e.Size), w.usable())
-		// It has no disk copies, and must have none.
-		if e.Evicted() {
-			want = 0
-		}
-		var checks []hemera.PieceCheck
-		// A file that the judge itself had recalled may be short of a piece, which repair makes.
-		w.comes(ctx, 5*time.Minute, func() bool {
-			var err error
-			if checks, err = w.head.Load().Maint.CheckFile(ctx, path, true); err != nil {
-				w.fail("file check %s: %v", path, err)
-			}
-			checks = slices.DeleteFunc(checks, func(c hemera.PieceCheck) bool { return c.Empty })
-			return len(checks) >= want || len(e.Tape) == 0
-		})
-		if len(checks) != want {
-			w.fail("%s has %d pieces, not %d", path, len(checks), want)
-		}
-		for _, c := range checks {
-			if !c.OK && !(c.Repaired && w.tortured(c.Piece.Disk)) {
-				w.fail("%s: piece %d on disk %d: %s", path, c.Piece.Index, c.Piece.Disk, c.Error)
-			}
-		}
-	}
-}
-
-// checkDrives counts what drives hold against what the namespace has there.
-// It looks at the drives themselves: a disk that forgot a file must not hide it.
-func (w judge) checkDrives(ctx context.Context) {
-	h := w.head.Load()
-	simnet.Rest(ctx, 30*time.Second) // what the last checks replaced is removed
-	for _, d := range h.Cluster.View().Disks {
-		drive := w.drive(d)
-		pieces, _, err := h.tree.Pieces.DiskUsage(ctx, d.ID)
-		if err != nil {
-			w.fail("disk %d: %v", d.ID, err)
-		}
-		if drive.gone.Load() {
-			if pieces > 0 {
-				w.fail("disk %d is gone, and the namespace has %d pieces there", d.ID, pieces)
-			}
-			continue
-		}
-		// Nothing may be held: the last restart was later than any hold.
-		if held, bytes, err := h.tree.Pieces.DiskHeld(ctx, d.ID); err != nil || held != 0 || bytes != 0 {
-			w.fail("disk %d still holds %d pieces, %d bytes, of content that is gone: %v", d.ID, held, bytes, err)
-		}
-		if w.tortured(d.ID) {
-			continue // a piece that lost its footer stays; nobody can tell whose it was
-		}
-		files := drive.files()
-		if w.keeper.again {
-			files = slices.DeleteFunc(files, func(name string) bool { return w.forgotten(drive, name) })
-		}
-		// A file too few is as wrong as one too many.
-		if len(files) != int(pieces) {
-			w.fail("disk %d (node %d, %s) holds %d files, the namespace has %d pieces there; it should not have %v",
-				d.ID, d.Node, d.Path, len(files), pieces, w.surplus(ctx, d.ID, files))
-		}
-	}
-}
-
-// forgotten is true if the file is a piece of content that a restored namespace may have forgotten as a whole.
-// Such pieces are kept on purpose: they may be all that is left of a file.
-func (w judge) forgotten(d *drive, name string) bool {
-	h := w.head.Load()
-	p, err := hemera.ParsePieceID(path.Base(name))
-	if err != nil {
-		return false
-	}
-	r, err := d.store.Load().Disk.Open(p)
-	if err != nil {
-		return false
-	}
-	// The time decides, with the number of the file and its generation.
-	sealed := r.Stat().Sealed
-	_ = r.Close()
-	e, _, err := h.tree.Inspection.Resolve(context.Background(), p.File)
-	has := err == nil && e.Gen == p.Gen && slices.ContainsFunc(e.Pieces, func(q hemera.Piece) bool {
-		disk, ok := h.Cluster.View().Disk(q.Disk)
-		return ok && q.Index == p.Index && w.drive(disk) == d
-	})
-	return !has && h.tree.Past.NewerThanRestore(p, sealed)
-}
-
-// surplus are the files of a disk that no entry has.
-// It is for the message only.
-func (w judge) surplus(ctx context.Context, id hemera.DiskID, files []string) []string {
-	entries, _ := w.head.Load().tree.Pieces.DiskFiles(ctx, id, 0, math.MaxInt) // fewer than it lists at once
-	return slices.DeleteFunc(files, func(name string) bool {
-		p, err := hemera.ParsePieceID(path.Base(name))
-		return err == nil && slices.ContainsFunc(entries, func(e hemera.Entry) bool {
-			return e.ID == p.File && e.Gen == p.Gen && slices.Contains(e.Pieces, hemera.Piece{Index: p.Index, Disk: id})
-		})
-	})
-}
-
-// usable is how many disks can have pieces, now that every fault but the loss of drives is over.
-func (w judge) usable() (count int) {
-	for _, d := range w.head.Load().Cluster.View().Disks {
-		if !w.drive(d).gone.Load() {
-			count++
-		}
-	}
-	return count
-}
-
-// fewDisks reports whether each of the files is lost, or has a piece on every disk and lacks only what there is no disk for.
-func (w judge) fewDisks(ctx context.Context, files []hemera.FileID) bool {
-	return !slices.ContainsFunc(files, func(id hemera.FileID) bool {
-		e, _, err := w.head.Load().tree.Inspection.Resolve(ctx, id)
-		left := slices.DeleteFunc(slices.Clone(e.Pieces), func(p hemera.Piece) bool { return !w.there(p.Disk) })
-		return err != nil || !w.lost[id] && len(left) < min(layout.Count(e.Layout, e.Size), w.usable())
-	})
+	j.audit(ctx)
+	j.dropKept(ctx)
+	j.mended(ctx)
+	j.balanced(ctx)
+	j.w.arrive(ctx)
+	j.checkTree(ctx)
+	j.checkQuotas(ctx)
+	tapeJudge{j.w, j}.collect(ctx)
+	j.checkReads(ctx)
+	binJudge{j.w, j}.checkKept(ctx)
+	j.checkPieces(ctx)
+	j.checkParity(ctx)
+	binJudge{j.w, j}.emptyBins(ctx)
+	j.checkDrives(ctx)
+	tapeJudge{j.w, j}.checkCartridges(ctx)
+	j.checkCable(ctx)
+	backJudge{j.w, j}.checkBack(ctx)
+	olderJudge{j.w, j}.checkOlder(ctx)
+	ruiner{j.w, j}.ruin(ctx)
+	rebuildJudge{j.w, j}.checkRebuild(ctx)
+	mergeJudge{j.w, j}.checkMerge(ctx)
+	cutJudge{j.w, j}.checkCut(ctx)
 }

@@ -19,138 +19,138 @@ func onTape(err error) bool {
 
 // tapeUser is what a client does with files on tape.
 // It is the client itself: its goroutine, its choices, its place on the network.
-type tapeUser struct{ *client }
+type tapeUser struct{ client *client }
 
 // step does one thing that only files on tape know.
 // Evictions are the most frequent: what is on disk needs no recall.
-func (c tapeUser) step(ctx context.Context, path string) {
-	switch c.rng.IntN(10) {
+func (u tapeUser) step(ctx context.Context, path string) {
+	switch u.client.rng.IntN(10) {
 	case 0, 1:
-		c.stage(ctx, path)
+		u.stage(ctx, path)
 	case 2:
-		c.cancelStage(ctx)
+		u.cancelStage(ctx)
 	// One release for each request that staged it, or for none: the manager counts.
 	case 3, 4:
-		c.leave(ctx, path, func(ctx context.Context, m *manager.Manager) error {
-			one, err := m.Staging.Release(ctx, c.who, "", []string{path})
+		u.leave(ctx, path, func(ctx context.Context, m *manager.Manager) error {
+			one, err := m.Staging.Release(ctx, u.client.who, "", []string{path})
 			return errors.Join(append(one, err)...)
 		})
 	// As an admin: it goes however many have staged it, once all copies are on tape.
 	case 5, 6, 7:
-		c.leave(ctx, path, func(ctx context.Context, m *manager.Manager) error {
+		u.leave(ctx, path, func(ctx context.Context, m *manager.Manager) error {
 			_, err := m.Staging.Evict(ctx, hemera.SystemIdentity(), path)
 			return err
 		})
 	case 8:
-		c.queryStage(ctx)
+		u.queryStage(ctx)
 	// Of a directory with a class the class is the directory's, whatever is asked for.
 	case 9:
-		class := []string{simtape.ClassOne, simtape.ClassTwo}[c.rng.IntN(2)]
-		_, err := ask(ctx, c.w, c.host, false, func(ctx context.Context, m *manager.Manager) (int, error) {
-			return m.Staging.ArchiveNow(ctx, c.who, path, class)
+		class := []string{simtape.ClassOne, simtape.ClassTwo}[u.client.rng.IntN(2)]
+		_, err := ask(ctx, u.client.w, u.client.host, false, func(ctx context.Context, m *manager.Manager) (int, error) {
+			return m.Staging.ArchiveNow(ctx, u.client.who, path, class)
 		})
-		c.saw("archive %s as %s: %v", path, class, err)
+		u.client.saw("archive %s as %s: %v", path, class, err)
 	}
 }
 
 // id is the number of the file at a path, zero if it cannot be asked for.
-func (c tapeUser) id(ctx context.Context, path string) hemera.FileID {
+func (u tapeUser) id(ctx context.Context, path string) hemera.FileID {
 	// Where the answer is lost the file is left out, and nothing is held against the cluster.
-	e, _ := ask(ctx, c.w, c.host, false, func(ctx context.Context, m *manager.Manager) (hemera.Entry, error) {
-		return m.Names.Stat(ctx, c.who, path)
+	e, _ := ask(ctx, u.client.w, u.client.host, false, func(ctx context.Context, m *manager.Manager) (hemera.Entry, error) {
+		return m.Names.Stat(ctx, u.client.who, path)
 	})
 	return e.ID
 }
 
 // stage asks for some files to be on disk. What was acknowledged must be so in the end.
 // Some of the files may not be there: they are a part of the request, with their error.
-func (c tapeUser) stage(ctx context.Context, path string) {
+func (u tapeUser) stage(ctx context.Context, path string) {
 	r := hemera.StageRequest{Files: []hemera.StageFile{{Path: path}}}
-	for i := range c.rng.IntN(3) {
-		r.Files = append(r.Files, hemera.StageFile{Path: c.dirs[i%len(c.dirs)] + "/f" + string(rune('0'+c.rng.IntN(4)))})
+	for i := range u.client.rng.IntN(3) {
+		r.Files = append(r.Files, hemera.StageFile{Path: u.client.dirs[i%len(u.client.dirs)] + "/f" + string(rune('0'+u.client.rng.IntN(4)))})
 	}
 	// Before anything is looked up: an eviction that comes later frees the cluster from what it owes.
-	begun := c.w.ledger.Begin()
+	begun := u.client.w.ledger.Begin()
 	ids := map[string]hemera.FileID{}
 	for _, f := range r.Files {
-		if id := c.id(ctx, f.Path); id != 0 {
+		if id := u.id(ctx, f.Path); id != 0 {
 			ids[f.Path] = id
 		}
 	}
 	// Without a name, so that a request whose answer was lost is one that nobody knows of.
-	id, err := ask(ctx, c.w, c.host, false, func(ctx context.Context, m *manager.Manager) (string, error) {
-		if c.w.plan.sabotage == ForgetRequests && c.rng.IntN(3) == 0 {
+	id, err := ask(ctx, u.client.w, u.client.host, false, func(ctx context.Context, m *manager.Manager) (string, error) {
+		if u.client.w.plan.sabotage == ForgetRequests && u.client.rng.IntN(3) == 0 {
 			return "forgotten", nil
 		}
-		return m.Staging.Stage(ctx, c.who, r)
+		return m.Staging.Stage(ctx, u.client.who, r)
 	})
-	c.saw("stage %v: %s, %v", r.Files, id, err)
+	u.client.saw("stage %v: %s, %v", r.Files, id, err)
 	// From here on it must be known, and be served in the end.
 	if err == nil {
-		c.w.ledger.Asked(begun, simtape.Request{ID: id, Who: c.who, Files: ids})
+		u.client.w.ledger.Asked(begun, simtape.Request{ID: id, Who: u.client.who, Files: ids})
 	}
 }
 
 // cancelStage withdraws one of the client's requests, and has it forgotten half of the time.
 // What another request wants is recalled all the same.
-func (c tapeUser) cancelStage(ctx context.Context) {
-	ids := c.w.ledger.Of(c.who.UID)
+func (u tapeUser) cancelStage(ctx context.Context) {
+	ids := u.client.w.ledger.Of(u.client.who.UID)
 	if len(ids) == 0 {
 		return
 	}
 	// From the first request on nothing is owed, even if it is refused.
-	id, forget := ids[c.rng.IntN(len(ids))], c.rng.IntN(2) == 0
-	c.w.ledger.Withdrawing(id)
-	_, err := ask(ctx, c.w, c.host, false, func(ctx context.Context, m *manager.Manager) (struct{}, error) {
-		return struct{}{}, m.Staging.CancelStage(ctx, c.who, id, nil, forget)
+	id, forget := ids[u.client.rng.IntN(len(ids))], u.client.rng.IntN(2) == 0
+	u.client.w.ledger.Withdrawing(id)
+	_, err := ask(ctx, u.client.w, u.client.host, false, func(ctx context.Context, m *manager.Manager) (struct{}, error) {
+		return struct{}{}, m.Staging.CancelStage(ctx, u.client.who, id, nil, forget)
 	})
-	c.saw("withdraw request %s, forget %t: %v", id, forget, err)
+	u.client.saw("withdraw request %s, forget %t: %v", id, forget, err)
 }
 
 // queryStage asks how far a request is: it must be known.
 // What the answer says of files is checked at the end, when nothing moves.
-func (c tapeUser) queryStage(ctx context.Context) {
-	ids := c.w.ledger.Of(c.who.UID)
+func (u tapeUser) queryStage(ctx context.Context) {
+	ids := u.client.w.ledger.Of(u.client.who.UID)
 	if len(ids) == 0 {
 		return
 	}
-	id := ids[c.rng.IntN(len(ids))]
-	s, err := ask(ctx, c.w, c.host, false, func(ctx context.Context, m *manager.Manager) (hemera.StageStatus, error) {
-		return m.Staging.StageStatus(ctx, c.who, id)
+	id := ids[u.client.rng.IntN(len(ids))]
+	s, err := ask(ctx, u.client.w, u.client.host, false, func(ctx context.Context, m *manager.Manager) (hemera.StageStatus, error) {
+		return m.Staging.StageStatus(ctx, u.client.who, id)
 	})
-	c.saw("query request %s: %+v, %v", id, s.Files, err)
+	u.client.saw("query request %s: %+v, %v", id, s.Files, err)
 	// Other errors are of the network, or of a manager that starts.
 	if errs.KindOf(err) == errs.NotFound {
-		c.w.fail("%s made request %s, which is not known any more", c.name, id)
+		u.client.w.fail("%s made request %s, which is not known any more", u.client.name, id)
 	}
 }
 
 // leave has the disk copies of a file go, by a release or at once.
 // A refusal is no violation: copies may be missing, or others may use it.
-func (c tapeUser) leave(ctx context.Context, path string, how func(context.Context, *manager.Manager) error) {
-	id := c.id(ctx, path)
+func (u tapeUser) leave(ctx context.Context, path string, how func(context.Context, *manager.Manager) error) {
+	id := u.id(ctx, path)
 	// A file that nobody can name cannot be told from one that others wait for.
 	if id == 0 {
 		return
 	}
 	// Before and after: somebody may ask for the file in between.
-	c.w.ledger.Leaving(id)
-	_, err := ask(ctx, c.w, c.host, false, func(ctx context.Context, m *manager.Manager) (struct{}, error) { return struct{}{}, how(ctx, m) })
-	c.w.ledger.Leaving(id)
-	c.saw("lets the disk copies of %s go: %v", path, err)
+	u.client.w.ledger.Leaving(id)
+	_, err := ask(ctx, u.client.w, u.client.host, false, func(ctx context.Context, m *manager.Manager) (struct{}, error) { return struct{}{}, how(ctx, m) })
+	u.client.w.ledger.Leaving(id)
+	u.client.saw("lets the disk copies of %s go: %v", path, err)
 }
 
 // mayReplace notes that a file may get another content later, by a write whose end is not known.
-func (c tapeUser) mayReplace(file hemera.FileID) {
-	if c.w.plan.tape {
-		c.w.ledger.MayBeReplaced(file)
+func (u tapeUser) mayReplace(file hemera.FileID) {
+	if u.client.w.plan.tape {
+		u.client.w.ledger.MayBeReplaced(file)
 	}
 }
 
 // replaces notes that a file gets another content, before and after its close: those who asked for the old one have no claim to the new one.
 // A new content begins without requests.
-func (c tapeUser) replaces(file hemera.FileID) {
-	if c.w.plan.tape {
-		c.w.ledger.Leaving(file)
+func (u tapeUser) replaces(file hemera.FileID) {
+	if u.client.w.plan.tape {
+		u.client.w.ledger.Leaving(file)
 	}
 }

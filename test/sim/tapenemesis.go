@@ -14,127 +14,127 @@ import (
 
 // tapeNemesis is the part of the nemesis that harms the tape server, its library, and the disks that are its buffer.
 // It tells nobody: what happens must look to the manager like any accident.
-type tapeNemesis struct{ *nemesis }
+type tapeNemesis struct{ nemesis *nemesis }
 
 // strike is the life of a nemesis of the tape server, its library, and the disks that are its buffer.
-func (n tapeNemesis) strike(ctx context.Context) {
+func (tn tapeNemesis) strike(ctx context.Context) {
 	// One in nine for each line, and two for what ends a process or a device.
 	strikes := 9
-	if n.w.plan.sabotage == ForgetFlushes {
+	if tn.nemesis.w.plan.sabotage == ForgetFlushes {
 		strikes = 2
 	}
-	switch n.rng.IntN(strikes) {
+	switch tn.nemesis.rng.IntN(strikes) {
 	case 0, 1:
-		n.restart(ctx, n.rng.IntN(2) == 0 || n.w.plan.sabotage == ForgetFlushes)
+		tn.restart(ctx, tn.nemesis.rng.IntN(2) == 0 || tn.nemesis.w.plan.sabotage == ForgetFlushes)
 	case 2, 3:
-		n.burn(ctx)
+		tn.burn(ctx)
 	case 4, 5:
-		p := simtape.Faults(n.rng)
-		n.did("the library has faults: %+v", p.Faults)
-		n.setFaults(p)
-		n.pause(ctx, 20*time.Second)
-		n.setFaults(emulated.Plan{})
-		n.did("the library is well again")
+		p := simtape.Faults(tn.nemesis.rng)
+		tn.nemesis.did("the library has faults: %+v", p.Faults)
+		tn.setFaults(p)
+		tn.nemesis.pause(ctx, 20*time.Second)
+		tn.setFaults(emulated.Plan{})
+		tn.nemesis.did("the library is well again")
 	case 6:
-		n.partition(ctx, n.w.tapes)
+		tn.nemesis.partition(ctx, tn.nemesis.w.tapes)
 	case 7:
-		n.fill(ctx)
+		tn.fill(ctx)
 	case 8:
-		n.putDown(ctx)
+		tn.putDown(ctx)
 	}
 }
 
 // restart ends the tape server, with the power of its drives or without, and starts it again later.
 // Its clock goes on, and its library stays as the process left it.
-func (n tapeNemesis) restart(ctx context.Context, power bool) {
-	n.did("kills the tape server (power cut: %t)", power)
+func (tn tapeNemesis) restart(ctx context.Context, power bool) {
+	tn.nemesis.did("kills the tape server (power cut: %t)", power)
 	// Without power, drives write what they have: the tape then has files that nobody was told of.
-	n.w.tapes.kill(power, n.rng)
-	n.pause(ctx, 10*time.Second)
-	n.reviveNode(n.w.tapes)
+	tn.nemesis.w.tapes.kill(power, tn.nemesis.rng)
+	tn.nemesis.pause(ctx, 10*time.Second)
+	tn.nemesis.reviveNode(tn.nemesis.w.tapes)
 }
 
 // burn has the tape server die at one of its next calls to the manager: around a report or the commit that it is for.
 // A death at a random instant finds it waiting for work nearly always.
-func (n tapeNemesis) burn(ctx context.Context) {
+func (tn tapeNemesis) burn(ctx context.Context) {
 	// A session of some files makes about as many: any of its reports may be the last.
-	calls := 1 + n.rng.Int64N(12)
-	n.did("the tape server dies at its %d. call", calls)
+	calls := 1 + tn.nemesis.rng.Int64N(12)
+	tn.nemesis.did("the tape server dies at its %d. call", calls)
 	wait, cancel := context.WithTimeout(ctx, 20*time.Second)
 	defer cancel()
 	select {
-	case <-n.w.tapes.library.fuse.Light(calls):
+	case <-tn.nemesis.w.tapes.library.fuse.Light(calls):
 	case <-wait.Done():
 	}
-	n.w.tapes.library.fuse.PutOut()
+	tn.nemesis.w.tapes.library.fuse.PutOut()
 	// The process is dead by now, or was idle for too long: either way it is buried, and starts again.
-	n.restart(ctx, n.rng.IntN(2) == 0)
+	tn.restart(ctx, tn.nemesis.rng.IntN(2) == 0)
 }
 
 // setFaults replaces what goes wrong in the library, in this life of the tape server and in later ones.
 // An empty plan ends all of it. Operations that have begun end as they began.
-func (n tapeNemesis) setFaults(p emulated.Plan) {
+func (tn tapeNemesis) setFaults(p emulated.Plan) {
 	// For the lives to come as well: a device does not get well with the process.
-	n.w.tapes.library.faults.Store(&p)
-	if life := n.w.tapes.life.Load(); life != nil {
+	tn.nemesis.w.tapes.library.faults.Store(&p)
+	if life := tn.nemesis.w.tapes.life.Load(); life != nil {
 		if err := life.tape.SetFaults(p); err != nil {
-			n.w.fail("a plan of faults is refused: %v", err)
+			tn.nemesis.w.fail("a plan of faults is refused: %v", err)
 		}
 	}
 }
 
 // fill has no disk take anything for a while: the buffer of the recalls is full.
 // Clients are refused too, as nobody can tell recalls from other writes.
-func (n tapeNemesis) fill(ctx context.Context) {
+func (tn tapeNemesis) fill(ctx context.Context) {
 	// Writes fail and the space says so, as on a real disk: recalls have to wait, and must lose nothing.
-	n.did("all disks are full")
-	n.w.eachDrive(func(d *drive) {
+	tn.nemesis.did("all disks are full")
+	tn.nemesis.w.eachDrive(func(d *drive) {
 		d.faulty.Inject(vfs.Fault{Ops: []vfs.Op{vfs.OpWrite}, Pattern: "*.*", Err: syscall.ENOSPC})
 		d.faulty.Inject(vfs.Fault{Ops: []vfs.Op{vfs.OpSpace}, Space: &vfs.Space{Total: 1 << 40}})
 	})
-	n.pause(ctx, 15*time.Second)
-	n.w.eachDrive(func(d *drive) { d.faulty.Heal() })
-	n.did("disks have room again")
+	tn.nemesis.pause(ctx, 15*time.Second)
+	tn.nemesis.w.eachDrive(func(d *drive) { d.faulty.Heal() })
+	tn.nemesis.did("disks have room again")
 }
 
 // putDown has an admin take a drive or a tape out of use for a while.
 // Whatever waits for it must wait, and go on later.
-func (n tapeNemesis) putDown(ctx context.Context) {
+func (tn tapeNemesis) putDown(ctx context.Context) {
 	// Drives go down with the manager's life, tapes for as long as the record says so.
 	down := hemera.TapeChange{Object: "drive", Verb: "set", Name: "all", Values: map[string]string{"desired": "down", "reason": "a look at it"}}
 	up := hemera.TapeChange{Object: "drive", Verb: "set", Name: "all", Values: map[string]string{"desired": "up"}}
-	if n.rng.IntN(2) == 0 {
-		vid := simtape.VID(n.rng.IntN(4))
+	if tn.nemesis.rng.IntN(2) == 0 {
+		vid := simtape.VID(tn.nemesis.rng.IntN(4))
 		down = hemera.TapeChange{Object: "tape", Verb: "set", Name: vid, Values: map[string]string{"state": "disabled", "stateReason": "a look at it"}}
 		up = hemera.TapeChange{Object: "tape", Verb: "set", Name: vid, Values: map[string]string{"state": "active"}}
 	}
 	// It is up again at the end, or the judge does it: an admin may be late.
 	for _, c := range []hemera.TapeChange{down, up} {
-		if h := n.w.head.Load(); h != nil {
-			n.did("%s %s: %v, %v", c.Object, c.Name, c.Values, h.Tape.ChangeTape(ctx, "sim", c))
+		if h := tn.nemesis.w.head.Load(); h != nil {
+			tn.nemesis.did("%s %s: %v, %v", c.Object, c.Name, c.Values, h.Tape.ChangeTape(ctx, "sim", c))
 		}
-		n.pause(ctx, 15*time.Second)
+		tn.nemesis.pause(ctx, 15*time.Second)
 	}
 }
 
 // healAll ends all faults of the tape server.
-func (n tapeNemesis) healAll() {
-	if n.w.tapes == nil {
+func (tn tapeNemesis) healAll() {
+	if tn.nemesis.w.tapes == nil {
 		return
 	}
 	// A fuse that is left would end the tape server before the judge.
-	n.w.tapes.library.fuse.PutOut()
-	n.setFaults(emulated.Plan{})
+	tn.nemesis.w.tapes.library.fuse.PutOut()
+	tn.setFaults(emulated.Plan{})
 }
 
 // watch looks at every file once: none may be on tape only that does not have all its copies there.
 // The picture is not of one moment, but what it says of a file is.
-func (n tapeNemesis) watch(ctx context.Context) {
+func (tn tapeNemesis) watch(ctx context.Context) {
 	// Past the network, so that it sees what there is, and not what got through.
-	files, _, _ := n.w.tree(ctx)
-	checkReadBack(ctx, n.w, files)
+	files, _, _ := tn.nemesis.w.tree(ctx)
+	checkReadBack(ctx, tn.nemesis.w, files)
 	for path, e := range files {
-		checkEvicted(n.w, path, &e)
+		checkEvicted(tn.nemesis.w, path, &e)
 	}
 }
 
