@@ -1,8 +1,10 @@
 package disk
 
 import (
+	"log/slog"
 	"time"
 
+	"hemera/platform/contain"
 	"hemera/platform/zerocopy"
 	"hemera/words/hemera"
 )
@@ -104,4 +106,44 @@ type Reader interface {
 	Verify() (bad []int64, err error)
 	// Close gives the piece back. Closing again is no error; other calls after it fail with BadHandle.
 	Close() error
+}
+
+// Options are what a disk may be told. Zero values are good.
+type Options struct {
+	// Headroom is kept free, in bytes: below it the disk is full.
+	Headroom int64
+	Log      *slog.Logger
+	Now      func() time.Time
+	// Panics contains panics of the disk's own goroutines; it may be nil.
+	Panics *contain.Panics
+	// IdlePieces is how many pieces that nobody reads stay open, with what is known of them; 256 if 0.
+	IdlePieces int // each has a descriptor
+	// TableBlocks is how many blocks of page CRCs stay in memory, 4 KiB each for 4 MiB of data; 4096 if 0.
+	TableBlocks int
+	// PendingBlocks is the same for each piece being written; 256 if 0.
+	PendingBlocks int
+	// VerifiedBytes is how much verified data may stay mapped for sendfile; 2 GiB if 0, none if negative.
+	VerifiedBytes int64
+}
+
+func (o Options) withDefaults() Options {
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.IdlePieces == 0 {
+		o.IdlePieces = 256
+	}
+	if o.TableBlocks == 0 {
+		o.TableBlocks = 4096
+	}
+	if o.PendingBlocks == 0 {
+		o.PendingBlocks = 256
+	}
+	if o.VerifiedBytes == 0 {
+		o.VerifiedBytes = 2 << 30
+	}
+	return o
 }

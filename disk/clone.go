@@ -3,10 +3,8 @@ package disk
 import (
 	"errors"
 	"io"
-	"slices"
 
 	"hemera/platform/vfs"
-	"hemera/rules/checksum"
 	"hemera/words/errs"
 	"hemera/words/hemera"
 )
@@ -101,21 +99,21 @@ func (w *writer) Clone(id hemera.PieceID, size int64) error {
 
 // cloning is a piece that is made as a copy of another.
 type cloning struct {
-	*writer        // with io held alone
-	from    *piece // acquired
+	writer *writer // with io held alone
+	from   *piece  // acquired
 }
 
 // share has the file begin with the blocks of the base, if the filesystem can do that. Table and footer of the base come with
 // them, until the file gets its length.
 func (c cloning) share() (bool, error) {
-	to, ok := c.file.(vfs.Cloner)
+	to, ok := c.writer.file.(vfs.Cloner)
 	if !ok {
 		return false, nil
 	}
 	// No bytes are counted: none are written.
-	start := c.disk.gauge.start()
+	start := c.writer.disk.gauge.start()
 	err := to.Clone(c.from.file)
-	c.disk.gauge.waited(start)
+	c.writer.disk.gauge.waited(start)
 	if errors.Is(err, errors.ErrUnsupported) {
 		return false, nil
 	}
@@ -137,20 +135,20 @@ func (c cloning) copyData(size int64) error {
 			break
 		}
 		// It may take minutes, and what removes the piece meanwhile does not wait.
-		if err := c.usable("disk.Clone"); err != nil {
+		if err := c.writer.usable("disk.Clone"); err != nil {
 			return err
 		}
 		if err := c.copyRange(off, n, &buf); err != nil {
 			return err
 		}
 		// As with writes: the disk keeps its headroom, and the seal has little left to sync.
-		if err := c.leavesHeadroom(off, n); err != nil {
+		if err := c.writer.leavesHeadroom(off, n); err != nil {
 			return err
 		}
-		c.startWriteback(off, n)
+		c.writer.startWriteback(off, n)
 	}
 	// A hole at the end was not written, and a page that is short ends where its data does.
-	return c.file.Truncate(size)
+	return c.writer.file.Truncate(size)
 }
 
 // copyRange copies n bytes at off of the base by way of buf. Each page is compared with its checksum: what a copy takes over
@@ -162,9 +160,9 @@ func (c cloning) copyRange(off, n int64, buf *[]byte) error {
 	if _, err := readPages(c.from, (*buf)[:n], nil, off); err != nil && err != io.EOF {
 		return err
 	}
-	start := c.disk.gauge.start()
-	_, err := c.file.WriteAt((*buf)[:n], off)
-	c.disk.gauge.wrote(start, int(n))
+	start := c.writer.disk.gauge.start()
+	_, err := c.writer.file.WriteAt((*buf)[:n], off)
+	c.writer.disk.gauge.wrote(start, int(n))
 	return err
 }
 
@@ -174,112 +172,4 @@ func (w *writer) uncopied() error {
 	w.base, w.table.base, w.table.size = nil, nil, 0
 	w.disk.release(base)
 	return w.file.Truncate(0)
-}
-
-// prove verifies the pages that a write of n bytes at off changes in part, in a piece that began as a copy. It fails, and the
-// piece is lost, if one of them is bad.
-func (w *writer) prove(op string, off, n int64) error {
-	if !w.cloned.Load() || n == 0 {
-		return nil
-	}
-	size := w.size.Load()
-	// Only the first and the last page can be changed in part, and the last there was, which grows if the write begins behind
-	// it. Mostly none is: clients write whole pages.
-	pages := [...]int64{off / hemera.PageSize, (off + n - 1) / hemera.PageSize, min(off, size) / hemera.PageSize}
-	cut := func(page int64) bool { return cuts(size, page, off, n) }
-	if !slices.ContainsFunc(pages[:], cut) {
-		return nil
-	}
-	// Alone: a page must not change between its bytes and its checksum.
-	w.io.begin()
-	defer w.io.end()
-	if err := w.usable(op); err != nil {
-		return err
-	}
-	size = w.table.size
-	for i, page := range pages {
-		if !cut(page) || slices.Contains(pages[:i], page) {
-			continue
-		}
-		if err := w.provePage(page); err != nil {
-			return w.fail(err, op)
-		}
-	}
-	return nil
-}
-
-// cuts reports whether n bytes at off, in the page or behind it, leave some of what the page has in data of the size.
-func cuts(size, page, off, n int64) bool {
-	from := page * hemera.PageSize
-	end := from + int64(pageLen(size, page))
-	return from < end && (off > from || off+n < end)
-}
-
-// provePage compares a page with its checksum, which is taken from the data from now on. It is called with io held alone.
-func (w *writer) provePage(page int64) error {
-	b, err := w.table.block(page / blockSums)
-	i := int(page % blockSums)
-	// A dirty one was verified before, or written by this Writer.
-	if err != nil || b.isDirty(i) {
-		return err
-	}
-	buf := onePage.Get().(*[hemera.PageSize]byte)
-	defer onePage.Put(buf)
-	p := buf[:pageLen(w.table.size, page)]
-	if err := w.readData(p, page*hemera.PageSize); err != nil {
-		return err
-	}
-	if checksum.CRC32C(p) != b.sums[i] {
-		return &PageError{Page: page * hemera.PageSize, What: "page"}
-	}
-	b.setDirty(i, true) // its sum stays the same until it is written to
-	return nil
-}
-
-// baseTable is the table of the piece that a pending one began as. Blocks of it that did not change are read from there.
-type baseTable struct {
-	piece  *piece
-	blocks int64 // those from here on were cut off, or never there
-}
-
-// inherits reports whether the block is that of the base still.
-func (t *sumTable) inherits(index int64) bool {
-	return t.base != nil && index < t.base.blocks && t.blocks[index] == nil && !t.side.has(index)
-}
-
-// load fills in a block of the base. Pages behind its last are zeros.
-func (b *baseTable) load(index int64, sums *[blockSums]uint32) error {
-	// The last block of the base is shorter than one of a piece that grew.
-	n := blockLen(b.piece.stat.Size, index)
-	fillZeroPages(sums[n:])
-	return b.piece.readBlock(index, sums[:n])
-}
-
-// readBlock reads one block of the table, and keeps nothing.
-func (p *piece) readBlock(index int64, sums []uint32) error {
-	var buf [blockSize]byte
-	raw, off := buf[:4*(len(sums)+1)], tableOff(p.stat.Size)+index*blockSize
-	for range 2 { // the second time from the device
-		if err := p.readAt(raw, off); err != nil {
-			return err
-		}
-		if parseBlock(raw, sums) {
-			return nil
-		}
-		p.forget(off, int64(len(raw)))
-	}
-	return badTable(index)
-}
-
-// nextInherited is where data may begin at or after off, which is in a block of the base: where the base says, but not
-// beyond the first block that was changed.
-func (t *sumTable) nextInherited(off int64) int64 {
-	const reach = blockSums * hemera.PageSize // what one block of the table covers, in bytes
-	next := min(t.base.piece.nextData(off), t.size)
-	for index := off/reach + 1; index*reach < next; index++ {
-		if !t.inherits(index) {
-			return index * reach
-		}
-	}
-	return next
 }

@@ -118,26 +118,3 @@ func (p *piece) zeroBlocks(first, n int64) int64 {
 	}
 	return n
 }
-
-// NextData is as for readers. What was never written is known by whole blocks of the table.
-func (w *writer) NextData(off int64) (int64, error) {
-	const op = "disk.Read"
-	w.io.begin()
-	defer w.io.end()
-	if err := w.usable(op); err != nil {
-		return 0, err
-	}
-	const reach = blockSums * hemera.PageSize // what one block of the table covers, in bytes
-	if off >= 0 && off < w.table.size && w.table.inherits(off/reach) {
-		return w.table.nextInherited(off), nil
-	}
-	if off < 0 || off >= w.table.size || !w.table.absent(off/reach) {
-		return off, nil
-	}
-	// The block of off is absent. Those behind it are too, up to the first that was written to, or as far as a look goes.
-	index := off/reach + 1
-	for end := min(index+holeBlocks, blocks(w.table.size)); index < end && w.table.absent(index); {
-		index++
-	}
-	return min(index*reach, w.table.size), nil
-}

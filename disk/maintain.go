@@ -12,14 +12,6 @@ import (
 	"hemera/words/hemera"
 )
 
-// ignoreMissing is err, or nil if it says that something is not there.
-func ignoreMissing(err error) error {
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	return err
-}
-
 // scanFaults is how many pieces one Scan leaves out because the device cannot read their end. One that
 // fails more often says nothing of what is there.
 const scanFaults = 8

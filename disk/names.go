@@ -22,9 +22,10 @@ import (
 //	pending/<piece>.synced              page CRCs as of the last sync
 //	<file id / 10000>/<piece>           a sealed piece
 const (
-	labelName   = ".hemera-disk"
-	pendingName = "pending"
-	sumsSuffix  = ".sums"
+	labelName    = ".hemera-disk"
+	pendingName  = "pending"
+	sumsSuffix   = ".sums"
+	syncedSuffix = ".synced"
 	// perDirectory consecutive file ids share a directory.
 	perDirectory = 10000
 )
@@ -113,4 +114,12 @@ func parsePending(name string) (id hemera.PieceID, side, ok bool) {
 	}
 	id, err := hemera.ParsePieceID(name)
 	return id, side, err == nil
+}
+
+// ignoreMissing is err, or nil if it says that something is not there.
+func ignoreMissing(err error) error {
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return err
 }

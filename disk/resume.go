@@ -58,13 +58,6 @@ const (
 	proveBlocks = 16
 )
 
-// proving is a proof under way.
-type proving struct {
-	block    int64     // that comes next
-	table    *sumTable // made so far
-	unproved int64
-}
-
 var (
 	_ Resumer = (*Disk)(nil)
 	_ Prover  = (*writer)(nil)

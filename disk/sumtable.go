@@ -273,3 +273,35 @@ func (b *sumBlock) setDirty(i int, dirty bool) {
 		b.dirty[i/64] &^= 1 << (i % 64)
 	}
 }
+
+// baseTable is the table of the piece that a pending one began as. Blocks of it that did not change are read from there.
+type baseTable struct {
+	piece  *piece
+	blocks int64 // those from here on were cut off, or never there
+}
+
+// inherits reports whether the block is that of the base still.
+func (t *sumTable) inherits(index int64) bool {
+	return t.base != nil && index < t.base.blocks && t.blocks[index] == nil && !t.side.has(index)
+}
+
+// load fills in a block of the base. Pages behind its last are zeros.
+func (b *baseTable) load(index int64, sums *[blockSums]uint32) error {
+	// The last block of the base is shorter than one of a piece that grew.
+	n := blockLen(b.piece.stat.Size, index)
+	fillZeroPages(sums[n:])
+	return b.piece.readBlock(index, sums[:n])
+}
+
+// nextInherited is where data may begin at or after off, which is in a block of the base: where the base says, but not
+// beyond the first block that was changed.
+func (t *sumTable) nextInherited(off int64) int64 {
+	const reach = blockSums * hemera.PageSize // what one block of the table covers, in bytes
+	next := min(t.base.piece.nextData(off), t.size)
+	for index := off/reach + 1; index*reach < next; index++ {
+		if !t.inherits(index) {
+			return index * reach
+		}
+	}
+	return next
+}

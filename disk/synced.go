@@ -5,9 +5,7 @@ import (
 	"errors"
 	"io"
 	"io/fs"
-	"maps"
 	"os"
-	"slices"
 
 	"hemera/platform/vfs"
 	"hemera/rules/checksum"
@@ -22,8 +20,7 @@ import (
 // changed, has one fsync beside that of the data and a short one behind it, and what the newest header says is true after a crash.
 
 const (
-	syncedSuffix = ".synced"
-	syncedMagic  = "HemSynce"
+	syncedMagic = "HemSynce"
 	// syncedHeader is magic, sequence number, since, size and CRC32C, in bytes.
 	syncedHeader = 8 + 8 + 8 + 8 + 4
 	// syncedRecord is sequence number, sums and CRC32C. Places are whole pages of file systems, which may be torn on their own.
@@ -170,52 +167,6 @@ func (s *syncedSums) save(seq uint64, block int64, sums *[blockSums]uint32) erro
 	p = binary.LittleEndian.AppendUint32(p, checksum.CRC32C(p))
 	_, err := s.file.WriteAt(p, recordPlace(block, place))
 	return err
-}
-
-// saveSums writes the checksums of what changed since the last sync, and returns the state to be committed. It is called with io had
-// alone.
-func (w *writer) saveSums() (next syncedState, err error) {
-	s := &w.synced
-	if s.file == nil {
-		if err := s.make(); err != nil {
-			return next, err
-		}
-		w.mark = w.disk.pending.mark()
-	}
-	next = syncedState{seq: s.state.seq + s.skips + 1, since: s.state.since, size: w.table.size}
-	if w.table.changed == nil { // nobody took note of what changed
-		s.whole = true
-	}
-	save := func(block int64) error {
-		sums := [blockSums]uint32{}
-		n := blockLen(next.size, block)
-		if err := (*pendingSource)(w).pageSums(block*blockSums, sums[:n]); err != nil {
-			return err
-		}
-		fillZeroPages(sums[n:])
-		return s.save(next.seq, block, &sums)
-	}
-	if s.whole {
-		next.since = next.seq
-		for block := range blocks(next.size) {
-			if w.table.absent(block) {
-				continue
-			}
-			if err := save(block); err != nil {
-				return next, err
-			}
-		}
-	}
-	for _, block := range slices.Sorted(maps.Keys(w.table.changed)) {
-		if s.whole {
-			break
-		}
-		if err := save(block); err != nil {
-			return next, err
-		}
-	}
-	s.state, s.skips, s.whole, w.table.changed = next, 0, false, map[int64]struct{}{}
-	return next, nil
 }
 
 // removeSynced takes the name of a piece's file of checksums away.

@@ -152,3 +152,19 @@ func (c *tableCache) drop(p *piece) {
 	c.slots = kept
 	c.hand = 0
 }
+
+// readBlock reads one block of the table, and keeps nothing.
+func (p *piece) readBlock(index int64, sums []uint32) error {
+	var buf [blockSize]byte
+	raw, off := buf[:4*(len(sums)+1)], tableOff(p.stat.Size)+index*blockSize
+	for range 2 { // the second time from the device
+		if err := p.readAt(raw, off); err != nil {
+			return err
+		}
+		if parseBlock(raw, sums) {
+			return nil
+		}
+		p.forget(off, int64(len(raw)))
+	}
+	return badTable(index)
+}

@@ -300,59 +300,6 @@ func (w *writer) resize(size int64) error {
 // Size is the size of the data. It does not wait for the device.
 func (w *writer) Size() int64 { return w.size.Load() }
 
-// Sync makes the data written so far durable, with its checksums. The piece stays pending.
-func (w *writer) Sync() error {
-	const op = "disk.Sync"
-	w.syncing.begin()
-	defer w.syncing.end()
-	state, err := w.takeSums(op)
-	if err != nil {
-		return err
-	}
-	w.io.beginShare()
-	defer w.io.endShare()
-	if err := w.usable(op); err != nil {
-		return err
-	}
-	if err = w.sync(w.synced.sync); err == nil {
-		err = w.synced.commit(state)
-	}
-	if err != nil {
-		return w.fail(err, op)
-	}
-	return nil
-}
-
-// takeSums writes the checksums for a sync, of a moment in which no write is under way.
-func (w *writer) takeSums(op string) (state syncedState, err error) {
-	w.io.begin()
-	defer w.io.end()
-	if err = w.usable(op); err != nil {
-		return state, err
-	}
-	if state, err = w.saveSums(); err != nil {
-		err = w.fail(err, op)
-	}
-	return state, err
-}
-
-// sync makes the content and the name of the pending file durable, and what sums does. The name takes a sync of the directory that many
-// Writers share. Both are under way at once, so that a file system with a journal commits once for both.
-func (w *writer) sync(sums func() error) error {
-	start := w.disk.gauge.start()
-	named := make(chan error, 1)
-	go func() {
-		named <- w.disk.opt.Panics.Do("disk.Sync", w.id.String(), func() error { return errors.Join(sums(), w.disk.pending.reach(w.mark)) })
-	}()
-	err := w.file.Sync()
-	// The goroutine is not left behind, also after an error: it uses the disk.
-	if other := <-named; err == nil {
-		err = other
-	}
-	w.disk.gauge.synced(start)
-	return err
-}
-
 // Abort removes the piece.
 func (w *writer) Abort() error {
 	return w.end("disk.Abort", func() error { return w.disk.removePending(w.id) })
@@ -417,4 +364,34 @@ func (w *writer) fail(err error, op string) error {
 		w.failure = err
 	}
 	return err
+}
+
+// NextData is as for readers. What was never written is known by whole blocks of the table.
+func (w *writer) NextData(off int64) (int64, error) {
+	const op = "disk.Read"
+	w.io.begin()
+	defer w.io.end()
+	if err := w.usable(op); err != nil {
+		return 0, err
+	}
+	const reach = blockSums * hemera.PageSize // what one block of the table covers, in bytes
+	if off >= 0 && off < w.table.size && w.table.inherits(off/reach) {
+		return w.table.nextInherited(off), nil
+	}
+	if off < 0 || off >= w.table.size || !w.table.absent(off/reach) {
+		return off, nil
+	}
+	// The block of off is absent. Those behind it are too, up to the first that was written to, or as far as a look goes.
+	index := off/reach + 1
+	for end := min(index+holeBlocks, blocks(w.table.size)); index < end && w.table.absent(index); {
+		index++
+	}
+	return min(index*reach, w.table.size), nil
+}
+
+// proving is a proof under way.
+type proving struct {
+	block    int64     // that comes next
+	table    *sumTable // made so far
+	unproved int64
 }
