@@ -16,20 +16,20 @@ import (
 const localMax = 16 << 20
 
 const (
-	// openWaitsMax is how often a client comes back before it gets the error.
+	// openWaitsMax bounds how often a client comes back before it gets the error.
 	openWaitsMax = 3
-	// openWaitSeconds is for how long each time.
+	// openWaitSeconds is the wait each time.
 	openWaitSeconds = 5
 )
 
-// openArgs is what an open says.
+// openArgs are the path, the opaque part and the options of an open.
 type openArgs struct {
 	path    string
 	opaque  wire.Opaque
 	options wire.Open
 }
 
-// parseOpen reads a kXR_open. It fails with Invalid if the path or the options are.
+// parseOpen reads a kXR_open. It fails if the path is not clean, and refuses options that the door does not know.
 func parseOpen(r *request) (a openArgs, err error) {
 	a.path, a.opaque, err = r.path()
 	if err == nil {
