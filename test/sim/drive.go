@@ -196,3 +196,15 @@ func (f *forgetful) Seal(s hemera.SealInfo) (hemera.PieceStat, error) {
 	stat := hemera.PieceStat{ID: f.id, Size: f.Size(), FileSize: s.FileSize, Layout: f.o.Layout, Checksums: s.Checksums, Path: f.o.Path}
 	return stat, f.Abort()
 }
+
+// stubborn is a parity piece that keeps what was written to it first (KeepParity): it agrees with the data as long as nothing is
+// written over.
+type stubborn struct{ disk.Writer }
+
+// WritePages writes what lies behind the end, and accepts the rest.
+func (s stubborn) WritePages(p []byte, sums []uint32, off int64) error {
+	if off+int64(len(p)) <= s.Size() {
+		return nil
+	}
+	return s.Writer.WritePages(p, sums, off)
+}

@@ -356,3 +356,35 @@ func (j judge) comes(ctx context.Context, limit time.Duration, happened func() b
 	}
 	return happened()
 }
+
+// there reports whether the disk is in the cluster, with its drive.
+func (j judge) there(id hemera.DiskID) bool {
+	d, ok := j.w.head.Load().Cluster.View().Disk(id)
+	return ok && !j.w.drive(d).gone.Load()
+}
+
+// dropKept drops what nodes keep for a person. The last restart had nodes find what was synced before it, and wait for its clients; what
+// they could commit is committed by then.
+func (j judge) dropKept(ctx context.Context) {
+	h := j.w.head.Load()
+	var left []hemera.WriteInfo
+	kept := func() (err error) {
+		left, err = h.Writes.Writes(ctx, hemera.SystemIdentity())
+		for _, l := range left {
+			if err == nil && l.State != hemera.WriteKept {
+				err = fmt.Errorf("the write %+v is still under way", l)
+			}
+		}
+		return err
+	}
+	if !j.comes(ctx, hemera.PendingHold+5*time.Minute, func() bool { return kept() == nil }) {
+		j.w.fail("writes do not end: %v", kept())
+	}
+	for _, l := range left {
+		_, err := h.Writes.EndWrite(ctx, hemera.SystemIdentity(), l.ID, false)
+		j.w.trace.Add("sim", "a person drops %s, fxid %s gen %d: %v", l.Path, l.File.Hex(), l.Gen, err)
+		if err != nil {
+			j.w.fail("the kept write %+v cannot be dropped: %v", l, err)
+		}
+	}
+}

@@ -1,13 +1,9 @@
 package sim
 
 import (
-	"context"
-	"fmt"
 	"slices"
-	"time"
 
 	"hemera/test/sim/register"
-	"hemera/words/hemera"
 )
 
 // leftover is what a write may leave at its path although nobody closes it: once a sync was asked for, its node commits what it
@@ -52,30 +48,4 @@ func (l *leftover) end() bool {
 		l.oracle.End(c, false, l.closed)
 	}
 	return !l.closed && (l.unsure || len(l.doubts) > 0)
-}
-
-// dropKept drops what nodes keep for a person. The last restart had nodes find what was synced before it, and wait for its clients; what
-// they could commit is committed by then.
-func (j judge) dropKept(ctx context.Context) {
-	h := j.w.head.Load()
-	var left []hemera.WriteInfo
-	kept := func() (err error) {
-		left, err = h.Writes.Writes(ctx, hemera.SystemIdentity())
-		for _, l := range left {
-			if err == nil && l.State != hemera.WriteKept {
-				err = fmt.Errorf("the write %+v is still under way", l)
-			}
-		}
-		return err
-	}
-	if !j.comes(ctx, hemera.PendingHold+5*time.Minute, func() bool { return kept() == nil }) {
-		j.w.fail("writes do not end: %v", kept())
-	}
-	for _, l := range left {
-		_, err := h.Writes.EndWrite(ctx, hemera.SystemIdentity(), l.ID, false)
-		j.w.trace.Add("sim", "a person drops %s, fxid %s gen %d: %v", l.Path, l.File.Hex(), l.Gen, err)
-		if err != nil {
-			j.w.fail("the kept write %+v cannot be dropped: %v", l, err)
-		}
-	}
 }

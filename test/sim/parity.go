@@ -85,9 +85,3 @@ func (d *drive) pieceBytes(id hemera.PieceID) ([]byte, error) {
 	_, err = r.ReadPages(b, nil, 0)
 	return b, err
 }
-
-// there reports whether the disk is in the cluster, with its drive.
-func (j judge) there(id hemera.DiskID) bool {
-	d, ok := j.w.head.Load().Cluster.View().Disk(id)
-	return ok && !j.w.drive(d).gone.Load()
-}

@@ -4,22 +4,9 @@ import (
 	"math/rand/v2"
 	"slices"
 
-	"hemera/disk"
 	"hemera/rules/layout"
 	"hemera/words/hemera"
 )
-
-// stubborn is a parity piece that keeps what was written to it first (KeepParity): it agrees with the data as long as nothing is
-// written over.
-type stubborn struct{ disk.Writer }
-
-// WritePages writes what lies behind the end, and accepts the rest.
-func (s stubborn) WritePages(p []byte, sums []uint32, off int64) error {
-	if off+int64(len(p)) <= s.Size() {
-		return nil
-	}
-	return s.Writer.WritePages(p, sums, off)
-}
 
 // rebuildOld makes pieces of coded files from an older generation, where some drive still has that, reports the orders done, and
 // returns the others (RebuildOld). Footer, checksums of pages and length of such a piece are right.

@@ -45,14 +45,6 @@ func (w *world) drag(ctx context.Context) {
 	}
 }
 
-// upTo is a time below most.
-// most must be positive.
-func (w *world) upTo(most time.Duration) time.Duration {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return time.Duration(w.dice.Int64N(int64(most)))
-}
-
 // Unlinked lists pieces to remove, a while before they are.
 func (s *strained) Unlinked(ctx context.Context, disk hemera.DiskID, limit int) ([]hemera.PieceID, error) {
 	list, err := s.Removals.Unlinked(ctx, disk, limit)

@@ -166,3 +166,11 @@ func (w *world) eachDrive(do func(d *drive)) {
 		}
 	}
 }
+
+// upTo is a time below most.
+// most must be positive.
+func (w *world) upTo(most time.Duration) time.Duration {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return time.Duration(w.dice.Int64N(int64(most)))
+}
