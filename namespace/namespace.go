@@ -71,12 +71,11 @@ func Open(ctx context.Context, store kv.Store, o Options) (*Namespace, error) {
 	if err != nil {
 		return nil, errs.Wrap(err, "namespace.Open", "")
 	}
-	n.Tapes = catalogue.New(n.engine.records)
-	n.engine.memory.tapes = n.Tapes
 	if err := n.load(ctx); err != nil {
 		return nil, errs.Wrap(err, "namespace.Open", "")
 	}
-	n.Tapes.UseTree(tapeTree{n.engine, n.Tree, n.Past})
+	n.Tapes = catalogue.New(n.engine.records, n.engine.numbers, n.Past.life, tapeTree{n.Tree, n.Past})
+	n.engine.memory.tapes = n.Tapes
 	n.Quotas.counter = accounts.NewCounter(n.engine.records, n.engine.numbers, o.Logger)
 	booted := o.Clock()
 	n.Writes.ended.begin(booted, n.engine.numbers.First())

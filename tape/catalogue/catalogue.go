@@ -23,20 +23,22 @@ type Catalogue struct {
 	records *record.Store
 	// settings may change at any time: a transaction uses those that hold while it runs.
 	settings atomic.Pointer[tapeconfig.Settings]
-	tree     Tree // set once, before anything is taken from tapes
+	numbers  *record.Numbers // of files, contents and generations
+	life     uint64          // the number of the store's life: a restore and a rebuild begin another one, with a higher number
+	tree     Tree
 }
 
-// New makes the catalogue over the namespace's records.
-func New(records *record.Store) *Catalogue { return &Catalogue{records: records} }
+// New makes the catalogue over the namespace's records and numbers, in a life of the store. The tree makes the directories of what
+// comes back from tapes.
+func New(records *record.Store, numbers *record.Numbers, life uint64, tree Tree) *Catalogue {
+	return &Catalogue{records: records, numbers: numbers, life: life, tree: tree}
+}
 
 // Adopt has settings hold from the next change of an entry or a job on. Its caller hands them over one after the other.
 func (c *Catalogue) Adopt(s *tapeconfig.Settings) { c.settings.Store(s) }
 
 // Settings are those that hold now. They are nil without a tape tier: then nothing is archived, and jobs have no mount policy.
 func (c *Catalogue) Settings() *tapeconfig.Settings { return c.settings.Load() }
-
-// UseTree tells how files are made. Without, nothing comes back from tapes.
-func (c *Catalogue) UseTree(t Tree) { c.tree = t }
 
 // update runs a change.
 func (c *Catalogue) update(ctx context.Context, fn func(t Txn) error) error {
@@ -135,7 +137,7 @@ func (c *Catalogue) ChangeTape(ctx context.Context, vid string, change func(old 
 			changed.UnreadFSeq = old.UnreadFSeq
 			if labelled := changed.Labelled.After(old.Labelled); labelled && old.LastFSeq == 0 {
 				// A label is written to a tape without files, or by force: nothing of another life is on it.
-				changed.Life, changed.ReclaimedFSeq, changed.ReclaimedID = c.life(), 0, 0
+				changed.Life, changed.ReclaimedFSeq, changed.ReclaimedID = c.life, 0, 0
 			}
 		}
 		t.putTape(&changed)
@@ -143,20 +145,12 @@ func (c *Catalogue) ChangeTape(ctx context.Context, vid string, change func(old 
 	})
 }
 
-// life is the number of the store's life.
-func (c *Catalogue) life() uint64 {
-	if c.tree == nil {
-		return 0
-	}
-	return c.tree.Life()
-}
-
 // firstLife is the life of a tape that is added: one before all others while the namespace may have lost files, as the tape may have them.
 func (c *Catalogue) firstLife() uint64 {
-	if c.tree != nil && c.tree.Restored() {
+	if c.tree.Restored() {
 		return 0
 	}
-	return c.life()
+	return c.life
 }
 
 // unscanned says why a tape waits for a scan, "" for one that does not.
@@ -164,7 +158,7 @@ func (c *Catalogue) unscanned(t *hemera.Tape) string {
 	switch {
 	case t.Doubt != "":
 		return t.Doubt
-	case t.Life < c.life():
+	case t.Life < c.life:
 		return "the store was restored or rebuilt, and the tape was not scanned since"
 	}
 	return ""

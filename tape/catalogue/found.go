@@ -147,9 +147,9 @@ func (c Returns) NoteScanned(ctx context.Context, s ScanEnd) error {
 			}
 			tape.Doubt = ""
 		case s.Looked:
-			tape.Life, tape.Doubt = c.life(), ""
+			tape.Life, tape.Doubt = c.life, ""
 		default:
-			tape.LastFSeq, tape.LastID, tape.Life, tape.Doubt = s.End.FSeq, s.End.ArchiveID, c.life(), ""
+			tape.LastFSeq, tape.LastID, tape.Life, tape.Doubt = s.End.FSeq, s.End.ArchiveID, c.life, ""
 		}
 		t.putTape(&tape)
 		return nil
@@ -286,7 +286,7 @@ func (c Returns) numbersFor(ctx context.Context, f FoundFiles, chunk []FoundFile
 	numbers := make([]uint64, len(chunk))
 	if f.DryRun { // different ones; nothing is stored
 		for i := range numbers {
-			numbers[i] = c.tree.NextNumber() + uint64(i)
+			numbers[i] = c.numbers.Next() + uint64(i)
 		}
 		return numbers, nil
 	}
@@ -300,7 +300,7 @@ func (c Returns) numbersFor(ctx context.Context, f FoundFiles, chunk []FoundFile
 	}
 	// A number that no clock could have made is no reason to use up what is left.
 	if past > 0 && past < numbersMax {
-		if err := c.tree.RaiseNumbers(ctx, past); err != nil {
+		if err := c.numbers.Raise(ctx, past); err != nil {
 			return nil, err
 		}
 	}
@@ -308,7 +308,7 @@ func (c Returns) numbersFor(ctx context.Context, f FoundFiles, chunk []FoundFile
 	// are 2^63.
 	for i := range numbers {
 		var err error
-		if numbers[i], err = c.tree.TakeNumber(ctx); err != nil {
+		if numbers[i], err = c.numbers.Take(ctx); err != nil {
 			return nil, err
 		}
 	}
@@ -455,7 +455,7 @@ func (t finding) content() *content {
 // ours reports whether the ids on the tape are those of this namespace.
 func (t finding) ours() bool {
 	// A number that was not handed out yet cannot be one of this system, whatever wrote the tape.
-	next := t.c.tree.NextNumber()
+	next := t.c.numbers.Next()
 	return t.f.File != 0 && (!t.all.Foreign || t.c.tree.Restored()) && uint64(t.f.File) < next && t.f.Written.ArchiveID < next
 }
 

@@ -13,14 +13,6 @@ import (
 type Tree interface {
 	// MakeParents makes the directories above a path that are missing, as the system, with the mode.
 	MakeParents(ctx context.Context, path string, mode uint32) error
-	// TakeNumber hands out a number for a file, or for a content.
-	TakeNumber(ctx context.Context) (uint64, error)
-	// RaiseNumbers has no number up to past handed out from now on.
-	RaiseNumbers(ctx context.Context, past uint64) error
-	// NextNumber is what TakeNumber will hand out next.
-	NextNumber() uint64
-	// Life is the number of the store's life: a restore and a rebuild begin another one, with a higher number.
-	Life() uint64
 	// Lost reports whether a content of that time may be one that the namespace lost.
 	Lost(p hemera.PieceID, at time.Time) bool
 	// Restored reports whether the namespace was restored or prepared for a rebuild: what other

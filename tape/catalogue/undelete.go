@@ -133,7 +133,7 @@ func (c Returns) Undelete(ctx context.Context, u Undeletion) (out hemera.Entry, 
 		return out, refuse(errs.Invalid, "Undelete", u.Path, "it is not known where the file was").WithRemedy("say where it shall be: --to PATH")
 	}
 	// For the generation, or for the file: one number is enough for both.
-	number, err := c.tree.TakeNumber(ctx)
+	number, err := c.numbers.Take(ctx)
 	if err != nil {
 		return out, err
 	}
