@@ -94,7 +94,10 @@ func newCluster(s *state, o Options) *Cluster {
 }
 
 // View is the cluster now. It must not be changed.
-func (c *Cluster) View() *hemera.View { return c.view.Load() }
+func (c *Cluster) View() *hemera.View { return c.views.Newest() }
+
+// Views has what View returns, for readers that get it as data. The cluster alone publishes in it.
+func (c *Cluster) Views() *hemera.Views { return &c.views }
 
 // Run ends leases, publishes reports and rotates keys until the context ends. It fails with Corrupt when a node proved
 // that the store is older than the cluster. Leases end on time even while the store is slow: what needs the store has a

@@ -23,7 +23,7 @@ type state struct {
 	log   *slog.Logger
 	now   func() time.Time
 	grace atomic.Int64 // of repairs, in nanoseconds; shown in views
-	view  atomic.Pointer[hemera.View]
+	views hemera.Views
 
 	turn   chan struct{} // buffered one; holds one value while a change is under way
 	writer kv.Writer     // used by the change that has the turn

@@ -66,7 +66,7 @@ func (c *state) publish() {
 	for _, name := range slices.Sorted(maps.Keys(c.spaces)) {
 		v.Spaces = append(v.Spaces, c.spaces[name].info())
 	}
-	c.view.Store(v)
+	c.views.Publish(v)
 }
 
 // removed is the disk as views show it after its removal.

@@ -103,11 +103,7 @@ func (b *builder) services() *Manager {
 		tree: b.Tree, ops: b.ops, await: b.cluster.AwaitCurrent, turns: b.turns, tell: b.tier.Tell, wake: b.engine.Wake,
 		absent: func(who hemera.Identity, err error) error { return unknownYet(b.cluster, who, err) },
 	}
-	// A space that was removed has no rule; its bin goes on under the last one.
-	b.Tree.UseSpaceRules(func(name string) string {
-		space, _ := b.cluster.View().Space(name)
-		return space.Recycle
-	})
+	b.Tree.FollowSpaces(b.cluster.Views())
 	b.Tree.UseClaims(b.pending.claims.left, b.pending.claims.hold)
 	writes := b.writes()
 	m := &Manager{

@@ -144,8 +144,8 @@ type Adopter interface {
 // RecycleKeeper keeps what was removed or replaced; see [Bins].
 type RecycleKeeper interface {
 	hemera.RecycleBin
-	// UseSpaceRules tells the namespace which rules spaces have; see [Bins.UseSpaceRules].
-	UseSpaceRules(of func(space string) string)
+	// FollowSpaces has removals follow the rules of spaces; see [Bins.FollowSpaces].
+	FollowSpaces(views *hemera.Views)
 	// Expire purges what the rules do not keep any more; see [Bins.Expire].
 	Expire(ctx context.Context, limit int) (purged int, err error)
 }

@@ -26,9 +26,9 @@ type Bins struct {
 // All of it is on entries that Resolve finds by id as any others: only the directories above say that an entry is in a bin.
 // Lists read the store page by page; restores and purges are changes like those of the tree.
 
-// UseSpaceRules tells the namespace the rules of spaces: of is called within changes, so it must not block. It is called
-// before the first change.
-func (n *Bins) UseSpaceRules(of func(space string) string) { n.spaces.use(of) }
+// FollowSpaces has removals follow the rules of spaces in the newest of the views. A change reads it without waiting. It is called before
+// the first change.
+func (n *Bins) FollowSpaces(views *hemera.Views) { n.spaces.views.Store(views) }
 
 // mayUse reports whether who may see an entry in a bin, restore it and purge it: its owner, and admins.
 func mayUse(who hemera.Identity, e *hemera.Entry) bool { return who.Admin || who.UID == e.UID }

@@ -316,7 +316,7 @@ func (c *client) resolve() {
 // keepRemoved has the namespace keep what is removed or replaced.
 func keepRemoved(n *namespace.Namespace, on bool) {
 	if on {
-		n.Bins.UseSpaceRules(func(string) string { return "1d" })
+		follow(n, "1d")
 	}
 }
 

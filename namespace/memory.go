@@ -7,6 +7,7 @@ import (
 	"hemera/namespace/accounts"
 	"hemera/rules/recycle"
 	"hemera/tape/catalogue"
+	"hemera/words/hemera"
 )
 
 // memory is what transactions look at beside records. One part owns each field and changes it; all guard themselves.
@@ -17,20 +18,23 @@ type memory struct {
 	tapes  *catalogue.Catalogue // its rules
 }
 
-// spaceRules are the rules of spaces for what is removed. [Bins] sets them; changes read them.
+// spaceRules are the rules of spaces for what is removed. [Bins] sets where they are; changes read them.
 type spaceRules struct {
-	of atomic.Pointer[func(space string) string] // nil: spaces have none
+	views atomic.Pointer[hemera.Views] // nil: spaces have none
 }
 
-// use replaces the rules.
-func (r *spaceRules) use(of func(space string) string) { r.of.Store(&of) }
-
-// rule returns the rule of a space, off if it has none.
+// rule returns the rule of a space, off if it has none. A space that was removed has none, and its bin goes on under the last one.
 func (r *spaceRules) rule(space string) string {
-	if of := r.of.Load(); of != nil {
-		return cmp.Or((*of)(space), recycle.Off)
+	views := r.views.Load()
+	if views == nil {
+		return recycle.Off
 	}
-	return recycle.Off
+	v := views.Newest()
+	if v == nil {
+		return recycle.Off
+	}
+	is, _ := v.Space(space)
+	return cmp.Or(is.Recycle, recycle.Off)
 }
 
 // claims are what writes under way have claimed of limits. [QuotaAdmin] sets them; changes read them.

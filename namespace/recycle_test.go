@@ -284,16 +284,18 @@ func TestBinsAndQuotas(t *testing.T) {
 	wantUsed(t, n, "/exp project 0: 1 80 160", "/exp user 1000: 1 80 160", "/exp group 1000: 1 80 160")
 }
 
+// follow has the namespace follow views in which the space "default" has a rule.
+func follow(n *namespace.Namespace, rule string) *hemera.Views {
+	views := new(hemera.Views)
+	views.Publish(&hemera.View{Spaces: []hemera.Space{{Name: "default", Recycle: rule}}})
+	n.Bins.FollowSpaces(views)
+	return views
+}
+
 // TestSpaceRules: files go by their space's rule where no directory has one, and directories stay out of it.
 func TestSpaceRules(t *testing.T) {
 	n, ctx := fresh(t), t.Context()
-	rule := "1d"
-	n.Bins.UseSpaceRules(func(space string) string {
-		if space == "default" {
-			return rule
-		}
-		return ""
-	})
+	views := follow(n, "1d")
 	people(t, n, "/a/d", "/b")
 	setRule(t, n, "/b", "off")
 	for _, p := range []string{"/a/f", "/b/f"} {
@@ -308,7 +310,7 @@ func TestSpaceRules(t *testing.T) {
 	}
 	_, err := n.Bins.ListBins(ctx, alice())
 	wantKind(t, "a user's look", err, errs.Denied)
-	rule = "" // what is there goes on under the last rule
+	views.Publish(&hemera.View{Spaces: []hemera.Space{{Name: "default"}}}) // what is there goes on under the last rule
 	if bins := must[[]hemera.Bin](t)(n.Bins.ListBins(ctx, system())); bins[0].Rule != "1d" {
 		t.Errorf("%+v", bins)
 	}
