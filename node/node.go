@@ -13,6 +13,7 @@ import (
 	"hemera/platform/contain"
 	"hemera/rules/capability"
 	"hemera/transfer"
+	"hemera/transfer/piece"
 	"hemera/words/errs"
 	"hemera/words/hemera"
 )
@@ -20,7 +21,7 @@ import (
 // Options say what a node is made of. Log and Workers have defaults.
 type Options struct {
 	Control hemera.Control
-	Peers   transfer.Peers
+	Peers   piece.Peers
 	// Verify checks a token's signature and expiry and returns what it permits.
 	Verify func(token string) (hemera.Capability, error)
 	// HeadProof is what this node shows as the head of the write that a token permits, at its nodes; VerifyHead checks what
@@ -156,10 +157,11 @@ func New(o Options) (*Node, error) {
 		return nil, err
 	}
 	n.host = &transfer.Host{
-		Self: n.ID, Born: n.born.Load, Disk: n.disks.find, Peers: o.Peers, Control: committer{o.Control, seen}, Log: o.Log,
-		HeadProof: o.HeadProof, SmallBytes: o.SmallBytes, Bad: n.bad.add, Panics: n.panics, Kept: keptFiles{filepath.Join(o.StateDir, "kept")},
+		Node:   piece.Node{Self: n.ID, Disk: n.disks.find, Peers: o.Peers, HeadProof: o.HeadProof, Log: o.Log, Bad: n.bad.add, Panics: n.panics},
+		Born:   n.born.Load,
+		Writes: transfer.Writes{Control: committer{o.Control, seen}, Kept: keptFiles{filepath.Join(o.StateDir, "kept")}, SmallBytes: o.SmallBytes},
 	}
-	n.host.Ahead.Max = aheadBytes
+	n.host.Reads.Ahead.Max = aheadBytes
 	n.pending = transfer.NewPending(n.host)
 	if n.pending.Restore(capability.Peek) > 0 {
 		n.unclean = true // the audit removes what nobody commits of them
@@ -336,6 +338,6 @@ func (n *Node) Status() Status {
 }
 
 // Counters are the node's transfer counters.
-func (n *Node) Counters() *transfer.Counters { return &n.host.Counters }
+func (n *Node) Counters() *piece.Counters { return &n.host.Counters }
 
 var _ hemera.Node = (*Node)(nil)

@@ -15,6 +15,7 @@ import (
 	"hemera/platform/contain"
 	"hemera/transfer"
 	"hemera/transfer/conversion"
+	"hemera/transfer/jobs"
 	"hemera/words/errs"
 	"hemera/words/hemera"
 )
@@ -297,8 +298,8 @@ func (r *orders) run(ctx context.Context, o hemera.Order) hemera.OrderResult {
 	case hemera.OrderRemove:
 		err = store.Remove(o.Piece)
 	case hemera.OrderVerify: // a piece that is bad is an answer, not a failure
-		var v transfer.Verified
-		v, err = r.host.Verify(ctx, store, o.Piece, o.Checksum)
+		var v jobs.Verified
+		v, err = r.host.Jobs().Verify(ctx, store, o.Piece, o.Checksum)
 		res.BadPages, res.Checksums, res.Bytes = int64(len(v.Bad)), v.Sums, v.Stat.Size
 		if v.Stat.ID == o.Piece {
 			res.Pieces = []hemera.PieceStat{v.Stat}
@@ -312,11 +313,11 @@ func (r *orders) run(ctx context.Context, o hemera.Order) hemera.OrderResult {
 	case hemera.OrderConvert:
 		res.Bytes, err = r.convert(ctx, o)
 	case hemera.OrderRepair:
-		var job transfer.Job
+		var job jobs.Job
 		if job, err = r.job(store, o); err == nil {
 			r.pending.Take(o.Piece, o.Disk)
 			var pages int64
-			pages, err = r.host.Repair(ctx, job)
+			pages, err = r.host.Jobs().Repair(ctx, job)
 			res.Bytes = pages * hemera.PageSize
 		}
 	case hemera.OrderSum:
@@ -354,12 +355,12 @@ func (r *orders) measure(ctx context.Context, o hemera.Order) hemera.OrderResult
 }
 
 // job is the transfer job of an order that reads from other disks.
-func (r *orders) job(store disk.Store, o hemera.Order) (transfer.Job, error) {
+func (r *orders) job(store disk.Store, o hemera.Order) (jobs.Job, error) {
 	c, err := r.verify(o.Token)
 	if err != nil {
-		return transfer.Job{}, errs.As(err, errs.Denied, "node.Order", o.Piece.String())
+		return jobs.Job{}, errs.As(err, errs.Denied, "node.Order", o.Piece.String())
 	}
-	return transfer.Job{Piece: o.Piece, Disk: store, Cap: c, Token: o.Token, Sources: o.Sources}, nil
+	return jobs.Job{Piece: o.Piece, Disk: store, Cap: c, Token: o.Token, Sources: o.Sources}, nil
 }
 
 // copyPiece copies a piece from other disks to this one, and reports how far it is.
@@ -372,7 +373,7 @@ func (r *orders) copyPiece(ctx context.Context, store disk.Store, o hemera.Order
 	r.copies.Store(o.ID, job.Copied)
 	defer r.copies.Delete(o.ID)
 	began := time.Now()
-	bytes, err := r.host.Copy(ctx, job)
+	bytes, err := r.host.Jobs().Copy(ctx, job)
 	if err == nil {
 		took := time.Since(began)
 		r.log.Debug("piece copied", "piece", o.Piece.String(), "disk", o.Disk, "bytes", bytes, "took", took,

@@ -6,7 +6,8 @@ import (
 	"time"
 
 	"hemera/disk"
-	"hemera/transfer/resum"
+	"hemera/transfer/piece"
+	"hemera/transfer/read"
 	"hemera/words/errs"
 	"hemera/words/hemera"
 )
@@ -23,23 +24,23 @@ const cloneRate = 16 << 20
 
 // wholeUnits returns how much of the base an update begins with that keeps the first keep bytes: whole units, as what is cut off
 // within one is cut by the truncation that follows, which brings parity and checksums in line.
-func wholeUnits(keep, unit int64, base *Reader) int64 {
-	return min((keep+unit-1)/unit*unit, base.cap.Size)
+func wholeUnits(keep, unit int64, base *read.Reader) int64 {
+	return min((keep+unit-1)/unit*unit, base.Size())
 }
 
 // beginFrom gives a new piece the first n bytes of the base's.
-func (h *head) beginFrom(base *Reader, pc *piece, n int64) error {
-	if _, _, ok := baseOf(h.cap, pc.target); ok {
-		ctx, cancel := context.WithTimeout(h.ctx, callTimeout+time.Duration(n/cloneRate)*time.Second)
+func (h *head) beginFrom(base *read.Reader, pc *headPiece, n int64) error {
+	if _, _, ok := piece.BaseOf(h.cap, pc.target); ok {
+		ctx, cancel := context.WithTimeout(h.ctx, piece.CallTimeout+time.Duration(n/cloneRate)*time.Second)
 		defer cancel()
 		err := pc.out.Clone(ctx, n)
 		if !refused(err) {
 			return err
 		}
-		h.host.Log.Info("piece of an update is copied through its head", "path", h.cap.Path, "trace", h.cap.Trace,
+		h.node.Log.Info("piece of an update is copied through its head", "path", h.cap.Path, "trace", h.cap.Trace,
 			"piece", pc.target.Index, "disk", pc.target.Disk, "error", err)
 	}
-	_, err := copyPages(h.ctx, h.host.Panics, pc.out, base.content(pc.target.Index), n)
+	_, err := piece.Copy(h.ctx, h.node.Panics, pc.out, base.Content(pc.target.Index), n)
 	return err
 }
 
@@ -48,73 +49,17 @@ func refused(err error) bool {
 	return err != nil && slices.Contains([]errs.Kind{errs.Unsupported, errs.NotFound, errs.Corrupt, errs.Invalid}, errs.KindOf(err))
 }
 
-// baseOf returns the content that the capability's update begins from, and where the target's disk has its piece; false if
-// it has none. Copies are alike, whatever their numbers.
-func baseOf(c *hemera.Capability, t hemera.Target) (base hemera.Capability, at hemera.Target, ok bool) {
-	if c.Base == nil {
-		return base, at, false
-	}
-	base = *c
-	base.Gen, base.Size, base.Targets = c.Base.Gen, c.Base.Size, c.Base.Pieces
-	for _, at := range c.Base.Pieces {
-		if at.Disk == t.Disk && (at.Index == t.Index || !c.Layout.Coded()) {
-			return base, at, true
-		}
-	}
-	return base, at, false
-}
-
-// cloneBase has a pending piece at a target of this node begin as the first size bytes of the base's piece there.
-func cloneBase(h *Host, c *hemera.Capability, t hemera.Target, w disk.Writer, size int64) error {
-	base, at, ok := baseOf(c, t)
-	if !ok {
-		return errs.New(errs.NotFound, "transfer.ClonePiece", subject(c), "the base has no such piece on this disk")
-	}
-	// As any reader would, it compares the footer with what was committed.
-	r, err := h.openPiece(&base, at)
-	if err != nil {
-		h.found(at, pieceID(&base, at.Index), err)
-		return err
-	}
-	_ = r.Close()
-	return disk.Clone(w, pieceID(&base, at.Index), size)
-}
-
-// Clone implements PeerWriter.
-func (p *diskPiece) Clone(_ context.Context, size int64) error {
-	return cloneBase(p.host, p.cap, p.target, p.Writer, size)
-}
-
 var _ hemera.Cloner = (*pieceHandle)(nil)
 
 // Clone implements [hemera.Cloner].
 func (h *pieceHandle) Clone(_ context.Context, size int64) error {
-	if err := checkRange("transfer.ClonePiece", h.id.String(), size, 0); err != nil {
+	if err := piece.CheckRange("transfer.ClonePiece", h.id.String(), size, 0); err != nil {
 		return err
 	}
 	if err := h.fits("transfer.ClonePiece", size); err != nil {
 		return err
 	}
 	return h.do("transfer.ClonePiece", true, func(w disk.Writer) error {
-		return cloneBase(h.table.host, &h.cap, hemera.Target{Index: h.id.Index, Disk: h.entry.key.disk}, w, size)
+		return h.table.node.CloneBase(&h.cap, hemera.Target{Index: h.id.Index, Disk: h.entry.key.disk}, w, size)
 	})
-}
-
-// fromBase returns the checksums of an update's content of size bytes without reading all of it; false if that is not
-// possible, or reads more than the other way, which reads what follows the first next bytes.
-func (s *streamSums) fromBase(size int64, now source) ([]hemera.Checksum, bool) {
-	cost, ok := s.update.Cost(size)
-	if !ok || cost >= size-s.next {
-		return nil, false
-	}
-	buf := newWindow(copyWindow)
-	from := func(src source) resum.Read {
-		return func(off int64, n int) ([]byte, error) {
-			err := buf.read(src, off, n)
-			return buf.data, err
-		}
-	}
-	// A base that cannot be read any more is no reason to fail.
-	sums, err := s.update.Sums(size, from(s.base), from(now))
-	return sums, err == nil
 }

@@ -11,6 +11,8 @@ import (
 	"hemera/disk"
 	"hemera/rules/layout"
 	"hemera/transfer/ledger"
+	"hemera/transfer/piece"
+	"hemera/transfer/read"
 	"hemera/words/errs"
 	"hemera/words/hemera"
 )
@@ -91,7 +93,7 @@ func (w *Writer) setAwaiting(refused error) {
 // committed it all the same: then its pieces are left to the audit, which knows.
 func (w *Writer) end(ctx context.Context, err error) error {
 	h := &w.head
-	h.host.uses.End(&w.usage)
+	h.node.Files.End(&w.usage)
 	w.content.drop()
 	if w.base != nil {
 		w.base.Close()
@@ -99,7 +101,7 @@ func (w *Writer) end(ctx context.Context, err error) error {
 	// An answer was lost on the way, so "refused" may be the second of two answers.
 	unsure := w.commit != nil && w.commit.unsure || w.found != nil && w.found.footer != nil
 	if err != nil && unsure {
-		err = mayBeCommitted(err, subject(h.cap))
+		err = mayBeCommitted(err, piece.Subject(h.cap))
 	}
 	// Recorded before the pieces are removed: what comes meanwhile waits for the turn, and finds the answer.
 	w.result = err
@@ -114,7 +116,7 @@ func (w *Writer) end(ctx context.Context, err error) error {
 		p.release()
 	}
 	if err != nil && unsure {
-		h.host.Log.Warn("a commit was refused after one that may have happened; its pieces are left to the audit",
+		h.node.Log.Warn("a commit was refused after one that may have happened; its pieces are left to the audit",
 			"path", h.cap.Path, "fxid", h.cap.File.Hex(), "trace", h.cap.Trace, "error", err)
 	}
 	w.cancel()
@@ -139,7 +141,7 @@ func mayBeCommitted(err error, subject string) error {
 // Abort cancels the write: its pieces are removed and its lock at the manager is freed. A write
 // that is already committed, or whose commit may have happened, is left as it is.
 func (w *Writer) Abort(ctx context.Context) error {
-	w.abort(ctx, badHandle("transfer.Write", subject(w.head.cap)))
+	w.abort(ctx, piece.BadHandle("transfer.Write", piece.Subject(w.head.cap)))
 	return nil
 }
 
@@ -165,7 +167,7 @@ func (w *Writer) expire(ctx context.Context) {
 	if err == nil || !w.undecided() {
 		return
 	}
-	w.head.host.Log.Warn("the manager never answered a commit; sealed pieces are left to the audit",
+	w.head.node.Log.Warn("the manager never answered a commit; sealed pieces are left to the audit",
 		"path", w.head.cap.Path, "fxid", w.head.cap.File.Hex(), "trace", w.head.cap.Trace, "error", err)
 	w.turn.acquire()
 	defer w.turn.release()
@@ -188,25 +190,25 @@ func (w *Writer) discard(ctx context.Context) {
 		h.dismissClient(ctx)
 	}
 	// The lock is freed last. Until then the name belongs to this write, so no other can meet its pieces.
-	h.host.Counters.Aborts.Add(1)
+	h.node.Counters.Aborts.Add(1)
 	h.giveBack(ctx)
 }
 
 // giveBack frees the lock of the write at the manager, and what it claims of quotas.
 func (h *head) giveBack(ctx context.Context) {
-	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+	ctx, cancel := context.WithTimeout(ctx, piece.CallTimeout)
 	defer cancel()
-	if err := h.host.Control.Abort(ctx, h.permit); err != nil {
-		h.host.Log.Info("the manager was not told of an abort", "path", h.cap.Path, "trace", h.cap.Trace, "error", err)
+	if err := h.writes.Control.Abort(ctx, h.permit); err != nil {
+		h.node.Log.Info("the manager was not told of an abort", "path", h.cap.Path, "trace", h.cap.Trace, "error", err)
 	}
 }
 
 // keep frees the lock of the write at the manager; what it claims of quotas stays claimed, as its size takes it.
 func (h *head) keep(ctx context.Context, size int64) {
-	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+	ctx, cancel := context.WithTimeout(ctx, piece.CallTimeout)
 	defer cancel()
-	if err := h.host.Control.Keep(ctx, h.permit, size); err != nil {
-		h.host.Log.Info("the manager was not told of a write that is kept", "path", h.cap.Path, "trace", h.cap.Trace, "error", err)
+	if err := h.writes.Control.Keep(ctx, h.permit, size); err != nil {
+		h.node.Log.Info("the manager was not told of a write that is kept", "path", h.cap.Path, "trace", h.cap.Trace, "error", err)
 	}
 }
 
@@ -243,9 +245,9 @@ func (w *Writer) seal(ctx context.Context, kept bool) (done bool, err error) {
 	if h.cap.Base != nil { // which was written once
 		allowed += h.cap.Base.Size
 	}
-	sums, err := w.sums.finish(size, pendingSource{w.content}, allowed)
+	sums, err := w.sums.Finish(size, pendingSource{w.content}, allowed)
 	if err != nil {
-		return false, errs.Wrap(err, "transfer.Close", subject(h.cap))
+		return false, errs.Wrap(err, "transfer.Close", piece.Subject(h.cap))
 	}
 	sealed, err := w.sealContent(ctx, hemera.SealInfo{FileSize: size, Checksums: sums, Sync: h.cap.Sync, Kept: kept})
 	if err != nil { // some pieces may be sealed: it cannot be done a second time
@@ -273,7 +275,7 @@ func ready(w *Writer, info hemera.SealInfo, sealed []hemera.Piece) {
 func (w *Writer) sealContent(ctx context.Context, info hemera.SealInfo) ([]hemera.Piece, error) {
 	switch c := w.content.(type) {
 	case *inlineContent:
-		if c.Buffer == nil {
+		if c.inlineBuffer == nil {
 			return nil, nil
 		}
 		if err := c.check(); err != nil {
@@ -302,7 +304,7 @@ func (w *Writer) sealContent(ctx context.Context, info hemera.SealInfo) ([]hemer
 // incomplete refuses the close of a client that stopped early: some close a file like any other when a time or
 // a rate is exceeded, or their source ends early. What was there before stays.
 func (w *Writer) incomplete() error {
-	return errs.New(errs.Invalid, "transfer.Close", subject(w.head.cap),
+	return errs.New(errs.Invalid, "transfer.Close", piece.Subject(w.head.cap),
 		fmt.Sprintf("%d bytes were announced and %d written: the file is not complete, and nothing of it is kept", w.least, w.state.size)).
 		WithRemedy("write the whole file again, or truncate it before the close if it is to be shorter than announced")
 }
@@ -343,7 +345,7 @@ func (p *pieces) seal(ctx context.Context, info hemera.SealInfo) error {
 				return err
 			}
 			if p.ledger.Count(ledger.Failed) > 0 {
-				p.head.host.Counters.Short.Add(1)
+				p.head.node.Counters.Short.Add(1)
 			}
 			if p.whole != nil && p.lost == 0 {
 				p.whole.recycle()
@@ -358,7 +360,7 @@ func (p *pieces) seal(ctx context.Context, info hemera.SealInfo) error {
 
 // sealLive seals every live piece, all at once.
 func (p *pieces) sealLive(ctx context.Context, info hemera.SealInfo) error {
-	failures := p.each(ledger.Live, everyPiece, nil, func(_ int, pc *piece) error { return pc.seal(ctx, p.head.cap.Layout, info) })
+	failures := p.each(ledger.Live, everyPiece, nil, func(_ int, pc *headPiece) error { return pc.seal(ctx, p.head.cap.Layout, info) })
 	for i, err := range failures {
 		switch {
 		case !p.ledger.Is(i, ledger.Live):
@@ -383,12 +385,12 @@ func (p *pieces) short() error {
 
 // fill makes the planned pieces, sealed: from the content in memory, all at once, or each from the sealed ones.
 func (p *pieces) fill(ctx context.Context, info hemera.SealInfo) {
-	fillOne := func(_ int, pc *piece) error { return p.put(ctx, pc, info) }
+	fillOne := func(_ int, pc *headPiece) error { return p.put(ctx, pc, info) }
 	if p.whole == nil {
-		fillOne = func(_ int, pc *piece) error { return p.copySealed(ctx, pc, info) }
+		fillOne = func(_ int, pc *headPiece) error { return p.copySealed(ctx, pc, info) }
 	}
 	if p.again {
-		fillOne = func(_ int, pc *piece) error { return p.refill(ctx, pc, info) }
+		fillOne = func(_ int, pc *headPiece) error { return p.refill(ctx, pc, info) }
 	}
 	// A piece that cannot be filled is lost, and may be replaced once more.
 	for i, err := range p.each(ledger.Planned, everyPiece, nil, fillOne) {
@@ -408,11 +410,11 @@ type unreadError struct{ error }
 func (e unreadError) Unwrap() error { return e.error }
 
 // sealedSource tells failures to read sealed pieces from those of what is made of them.
-type sealedSource struct{ source }
+type sealedSource struct{ piece.Source }
 
-// ReadPages implements source.
+// ReadPages implements piece.Source.
 func (s sealedSource) ReadPages(p []byte, sums []uint32, off int64) (int, error) {
-	n, err := s.source.ReadPages(p, sums, off)
+	n, err := s.Source.ReadPages(p, sums, off)
 	if err != nil && !errors.Is(err, io.EOF) {
 		err = unreadError{err}
 	}
@@ -432,7 +434,7 @@ func (p *pieces) proveRest(info hemera.SealInfo) error {
 			continue
 		}
 		if err := p.prove(pc.target.Index, info); err != nil {
-			e := &errs.Error{Kind: errs.Corrupt, Op: "transfer.Close", Subject: subject(p.head.cap), Cause: err,
+			e := &errs.Error{Kind: errs.Corrupt, Op: "transfer.Close", Subject: piece.Subject(p.head.cap), Cause: err,
 				Text: "pages of the file are bad in several pieces, too many for this update; nothing has changed"}
 			return p.head.fail(e.WithRemedy("`hemera file verify` repairs what the other pieces allow; or write the whole file again"))
 		}
@@ -445,9 +447,9 @@ func (p *pieces) prove(index uint8, info hemera.SealInfo) error {
 	src := p.sealedReader(info)
 	defer src.Close()
 	size := layout.PieceSize(p.head.cap.Layout, info.FileSize, index)
-	w, content := newWindow(size), src.content(index)
-	for off := int64(0); off < size; off += copyWindow {
-		if err := w.read(content, off, int(min(copyWindow, size-off))); err != nil {
+	w, content := piece.NewWindow(size), src.Content(index)
+	for off := int64(0); off < size; off += piece.CopyWindow {
+		if err := w.Read(content, off, int(min(piece.CopyWindow, size-off))); err != nil {
 			return err
 		}
 	}
@@ -456,7 +458,7 @@ func (p *pieces) prove(index uint8, info hemera.SealInfo) error {
 
 // sealedReader reads what this write has sealed with the checks of any reader. It is not committed, so its size and sums are those of
 // the seal.
-func (p *pieces) sealedReader(info hemera.SealInfo) *Reader {
+func (p *pieces) sealedReader(info hemera.SealInfo) *read.Reader {
 	c := *p.head.cap
 	c.Targets, c.Size, c.Sums = nil, info.FileSize, info.Checksums
 	for i, pc := range p.list {
@@ -464,17 +466,21 @@ func (p *pieces) sealedReader(info hemera.SealInfo) *Reader {
 			c.Targets = append(c.Targets, pc.target)
 		}
 	}
-	return p.head.host.newReader(&c, p.head.permit)
+	return read.New(p.head.node, p.head.reads, &c, p.head.permit)
 }
 
 // put makes one piece from the content in memory, and seals it.
-func (p *pieces) put(ctx context.Context, pc *piece, info hemera.SealInfo) error {
+func (p *pieces) put(ctx context.Context, pc *headPiece, info hemera.SealInfo) error {
 	h, content := p.head, p.contentOf(pc)
-	if h.host.local(pc.target) {
-		return p.putLocal(pc, info)
+	if h.node.Local(pc.target) {
+		made, err := h.node.PutLocal(h.cap, pc.target, content, info)
+		if err == nil {
+			pc.out, pc.local = made, made
+		}
+		return err
 	}
 	var err error
-	if pc.out, pc.local, err = h.host.create(ctx, h.cap, h.permit, pc.target); err != nil {
+	if pc.out, pc.local, err = h.node.Create(ctx, h.cap, h.permit, pc.target); err != nil {
 		return err
 	}
 	if err := pc.writePages(content.Data, content.Sums, 0); err != nil {
@@ -484,43 +490,20 @@ func (p *pieces) put(ctx context.Context, pc *piece, info hemera.SealInfo) error
 }
 
 // contentOf returns what a piece has of the content in memory.
-func (p *pieces) contentOf(pc *piece) disk.Content {
+func (p *pieces) contentOf(pc *headPiece) disk.Content {
 	if p.cut != nil {
 		return p.cut[pc.target.Index]
 	}
 	return disk.Content{Data: p.whole.Data, Sums: p.whole.Sums}
 }
 
-// putLocal makes one piece on a disk of this node, in one call that leaves nothing behind when it fails.
-func (p *pieces) putLocal(pc *piece, info hemera.SealInfo) error {
-	store, err := p.head.host.store(pc.target)
-	if err != nil {
-		return err
-	}
-	c := p.head.cap
-	made := &diskPiece{store: store, id: pieceID(c, pc.target.Index), leave: p.head.host.ownLocal(c, pc.target)}
-	// Put removes what it began when it fails, so there is no writer to abort.
-	made.ended.Store(true)
-	stat, err := disk.Put(store, made.id, createOptions(c, pc.target.Index), p.contentOf(pc), info)
-	if err != nil {
-		made.Release()
-		return err
-	}
-	if err := checkSealed(stat, info); err != nil {
-		made.Abort()
-		return err
-	}
-	pc.out, pc.local = made, made
-	return nil
-}
-
 // copySealed makes one piece from those that are sealed, and seals it.
-func (p *pieces) copySealed(ctx context.Context, pc *piece, info hemera.SealInfo) error {
+func (p *pieces) copySealed(ctx context.Context, pc *headPiece, info hemera.SealInfo) error {
 	h := p.head
 	src := p.sealedReader(info)
 	defer src.Close()
 	var err error
-	if pc.out, pc.local, err = h.host.create(ctx, h.cap, h.permit, pc.target); err != nil {
+	if pc.out, pc.local, err = h.node.Create(ctx, h.cap, h.permit, pc.target); err != nil {
 		return err
 	}
 	pc.began = true
@@ -529,11 +512,11 @@ func (p *pieces) copySealed(ctx context.Context, pc *piece, info hemera.SealInfo
 			return err
 		}
 	}
-	crc, err := copyPages(ctx, h.host.Panics, pc.out, sealedSource{src.content(pc.target.Index)}, layout.PieceSize(h.cap.Layout, info.FileSize, pc.target.Index))
+	crc, err := piece.Copy(ctx, h.node.Panics, pc.out, sealedSource{src.Content(pc.target.Index)}, layout.PieceSize(h.cap.Layout, info.FileSize, pc.target.Index))
 	if err != nil {
 		return err
 	}
-	info.Piece = crcChecksum(crc)
+	info.Piece = piece.CRC32C(crc)
 	return pc.out.Seal(ctx, info)
 }
 
@@ -562,7 +545,7 @@ func (p *pieces) abort() {
 	var wg sync.WaitGroup
 	for i, pc := range p.list {
 		if pc.out != nil && !p.ledger.Is(i, ledger.Failed) {
-			p.head.host.Panics.Go(&wg, "transfer.Abort", subject(p.head.cap), pc.out.Abort)
+			p.head.node.Panics.Go(&wg, "transfer.Abort", piece.Subject(p.head.cap), pc.out.Abort)
 		}
 	}
 	wg.Wait()
@@ -579,23 +562,23 @@ type commit struct {
 
 // run asks the manager until it answers or [CommitPatience] ends.
 func (c *commit) run(ctx context.Context) error {
-	host, file := c.head.host, c.head.cap
-	deadline := time.Now().Add(host.patience())
+	node, file := c.head.node, c.head.cap
+	deadline := time.Now().Add(c.head.writes.patience())
 	for pause := 50 * time.Millisecond; ; pause = min(2*pause, 2*time.Second) {
 		if err := c.tooLate(); err != nil {
 			return err
 		}
 		err := c.ask(ctx)
 		if err == nil {
-			host.Counters.Commits.Add(1)
+			node.Counters.Commits.Add(1)
 			return nil
 		}
 		// From the first lost answer on, no refusal is certain to mean that nothing was committed.
 		c.unsure = c.unsure || errs.Undecided(err)
 		if !errs.Undecided(err) || time.Now().Add(pause).After(deadline) {
-			return errs.Wrap(err, "transfer.Commit", subject(file))
+			return errs.Wrap(err, "transfer.Commit", piece.Subject(file))
 		}
-		host.Log.Info("commit waits for the manager", "path", file.Path, "trace", file.Trace, "error", err)
+		node.Log.Info("commit waits for the manager", "path", file.Path, "trace", file.Trace, "error", err)
 		time.Sleep(pause)
 	}
 }
@@ -605,10 +588,10 @@ func (c *commit) run(ctx context.Context) error {
 func (c *commit) ask(ctx context.Context) error {
 	if !c.request.Permit.Local() {
 		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, callTimeout)
+		ctx, cancel = context.WithTimeout(ctx, piece.CallTimeout)
 		defer cancel()
 	}
-	return c.head.host.Control.Commit(ctx, c.request)
+	return c.head.writes.Control.Commit(ctx, c.request)
 }
 
 // askedAgain is how long after it was asked for a commit may be asked for again. The manager remembers for an
@@ -623,7 +606,7 @@ func (c *commit) tooLate() error {
 	}
 	// A machine that was suspended sees it on the wall clock only.
 	if waited := max(now.Sub(c.asked), now.Round(0).Sub(c.asked.Round(0))); waited > askedAgain {
-		return errs.New(errs.Conflict, "transfer.Commit", subject(c.head.cap), fmt.Sprintf("the manager was asked for it %s ago", waited.Round(time.Second)))
+		return errs.New(errs.Conflict, "transfer.Commit", piece.Subject(c.head.cap), fmt.Sprintf("the manager was asked for it %s ago", waited.Round(time.Second)))
 	}
 	return nil
 }

@@ -6,8 +6,10 @@ import (
 	"hemera/rules/erasure"
 	"hemera/rules/layout"
 	"hemera/transfer/extents"
+	"hemera/transfer/filesum"
 	"hemera/transfer/ledger"
-	"hemera/transfer/parityrow"
+	"hemera/transfer/piece"
+	"hemera/transfer/read"
 	"hemera/words/errs"
 	"hemera/words/hemera"
 )
@@ -28,14 +30,14 @@ type codedPieces struct {
 	// written is what was accepted so far, or is about to be: bytes outside are zeros in all pieces.
 	written extents.Set
 	// rows are those whose parity is in memory, by number. Of the others the pieces have it, up to the last byte.
-	rows map[int64]*parityrow.Row
+	rows map[int64]*parityRow
 	// turns counts uses of rows, to know the oldest.
 	turns uint64
 }
 
 // newCodedPieces returns the spread of an empty content.
 func newCodedPieces(p *pieces, l hemera.Layout, code *erasure.Code) *codedPieces {
-	return &codedPieces{pieces: p, layout: l, code: code, rows: map[int64]*parityrow.Row{}}
+	return &codedPieces{pieces: p, layout: l, code: code, rows: map[int64]*parityRow{}}
 }
 
 // begin has nothing to do: pieces of a coded layout are made when the first bytes come for them.
@@ -43,7 +45,7 @@ func (y *codedPieces) begin() error { return nil }
 
 // beginAs creates the pieces that have bytes of what is kept. What is cut off within a row is cut by the truncation that follows,
 // which brings the parity in line.
-func (y *codedPieces) beginAs(base *Reader, keep int64) error {
+func (y *codedPieces) beginAs(base *read.Reader, keep int64) error {
 	size := wholeUnits(keep, y.rowBytes(), base)
 	var among layout.Set
 	for index := range int(y.layout.Pieces) {
@@ -63,7 +65,7 @@ func (y *codedPieces) beginAs(base *Reader, keep int64) error {
 
 // write sends pages to the pieces that have them, and parity to those that are due. hash, if not nil, is given the pages
 // meanwhile.
-func (y *codedPieces) write(b []byte, sums []uint32, off int64, hash *streamSums) error {
+func (y *codedPieces) write(b []byte, sums []uint32, off int64, hash *filesum.Stream) error {
 	y.pieces.renewClient()
 	spans := layout.Split(y.layout, off, len(b))
 	if err := y.change(spans, b, off); err != nil {
@@ -77,9 +79,9 @@ func (y *codedPieces) write(b []byte, sums []uint32, off int64, hash *streamSums
 	}
 	var meanwhile func()
 	if hash != nil {
-		meanwhile = func() { hash.wrote(b, sums, off) }
+		meanwhile = func() { hash.Wrote(b, sums, off) }
 	}
-	return y.send(rows, among, meanwhile, func(pc *piece) error { return pc.writeSpans(spans, b, sums, off) })
+	return y.send(rows, among, meanwhile, func(pc *headPiece) error { return pc.writeSpans(spans, b, sums, off) })
 }
 
 // truncate implements spread.
@@ -92,7 +94,7 @@ func (y *codedPieces) truncate(size int64) error {
 
 // resize gives every live piece its length in a content of size bytes.
 func (y *codedPieces) resize(size int64) error {
-	return y.pieces.fanOut(everyPiece, nil, func(_ int, pc *piece) error {
+	return y.pieces.fanOut(everyPiece, nil, func(_ int, pc *headPiece) error {
 		want := layout.PieceSize(y.layout, size, pc.target.Index)
 		if pc.end == want {
 			return nil
@@ -118,7 +120,7 @@ func (y *codedPieces) flush() error {
 }
 
 // send has the pieces in the set do what data says, and the parity pieces take the parity of the rows, which are released.
-func (y *codedPieces) send(rows []*parityrow.Row, data layout.Set, meanwhile func(), do func(pc *piece) error) error {
+func (y *codedPieces) send(rows []*parityRow, data layout.Set, meanwhile func(), do func(pc *headPiece) error) error {
 	among := data
 	if len(rows) > 0 {
 		among |= erasure.Range(int(y.layout.Data), int(y.layout.Pieces))
@@ -127,7 +129,7 @@ func (y *codedPieces) send(rows []*parityrow.Row, data layout.Set, meanwhile fun
 		return err
 	}
 	lost := y.pieces.lost
-	err := y.pieces.fanOut(among, meanwhile, func(_ int, pc *piece) error {
+	err := y.pieces.fanOut(among, meanwhile, func(_ int, pc *headPiece) error {
 		if _, isData := layout.Column(y.layout, pc.target.Index); isData {
 			return do(pc)
 		}
@@ -174,7 +176,7 @@ func (y *codedPieces) beginSeal(size int64) (err error) {
 	p := y.pieces
 	if p.whole != nil {
 		if p.cut, err = y.cut(p.whole.Data); err != nil {
-			return p.head.fail(errs.Wrap(err, "transfer.Close", subject(p.head.cap)))
+			return p.head.fail(errs.Wrap(err, "transfer.Close", piece.Subject(p.head.cap)))
 		}
 	}
 	return y.settle(size)
@@ -196,7 +198,7 @@ func (y *codedPieces) settle(size int64) error {
 		// It may have been made for bytes that were cut away since. Removing it waits for a device, and nobody waits for that.
 		if pc.out != nil {
 			out := pc.out
-			p.head.host.background(p.head.cap, out.Abort)
+			p.head.node.Background(p.head.cap, out.Abort)
 		}
 		pc.out, pc.local = nil, nil
 		p.ledger.Absent(i)

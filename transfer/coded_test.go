@@ -15,7 +15,7 @@ import (
 
 	"hemera/platform/vfs"
 	"hemera/rules/layout"
-	"hemera/transfer"
+	"hemera/transfer/piece"
 	"hemera/transfer/transfertest"
 	"hemera/words/errs"
 	"hemera/words/hemera"
@@ -205,25 +205,25 @@ func TestASlowPieceIsHedged(t *testing.T) {
 
 // delayed are peers whose reads of a piece return after a time.
 type delayed struct {
-	transfer.Peers
+	piece.Peers
 	by map[uint8]time.Duration // by the piece's index
 }
 
-// Open implements transfer.Peers.
-func (p delayed) Open(ctx context.Context, at transfer.RemotePiece, token string) (transfer.PeerReader, error) {
+// Open implements piece.Peers.
+func (p delayed) Open(ctx context.Context, at piece.Remote, token string) (piece.Reader, error) {
 	r, err := p.Peers.Open(ctx, at, token)
 	return delayedReader{r, p.by[at.Index]}, err
 }
 
 type delayedReader struct {
-	transfer.PeerReader
+	piece.Reader
 	by time.Duration
 }
 
-// ReadPages implements transfer.PeerReader.
+// ReadPages implements piece.Reader.
 func (r delayedReader) ReadPages(p []byte, sums []uint32, off int64) (int, error) {
 	time.Sleep(r.by) // by the clock of the bubble
-	return r.PeerReader.ReadPages(p, sums, off)
+	return r.Reader.ReadPages(p, sums, off)
 }
 
 // TestAPieceIsHedgedWhenAnotherHasReturned: while one piece is slow, another that hangs is waited for, as the rest is not
@@ -270,25 +270,25 @@ func TestAPieceIsHedgedWhenAnotherHasReturned(t *testing.T) {
 
 // refusing are peers that refuse a range for one bad page in it, as those of other nodes do.
 type refusing struct {
-	transfer.Peers
+	piece.Peers
 	asked *atomic.Int64 // reads
 }
 
-// Open implements transfer.Peers.
-func (p refusing) Open(ctx context.Context, at transfer.RemotePiece, token string) (transfer.PeerReader, error) {
+// Open implements piece.Peers.
+func (p refusing) Open(ctx context.Context, at piece.Remote, token string) (piece.Reader, error) {
 	r, err := p.Peers.Open(ctx, at, token)
 	return refusingReader{r, p.asked}, err
 }
 
 type refusingReader struct {
-	transfer.PeerReader
+	piece.Reader
 	asked *atomic.Int64
 }
 
-// ReadPages implements transfer.PeerReader.
+// ReadPages implements piece.Reader.
 func (r refusingReader) ReadPages(p []byte, sums []uint32, off int64) (int, error) {
 	r.asked.Add(1)
-	n, err := r.PeerReader.ReadPages(p, sums, off)
+	n, err := r.Reader.ReadPages(p, sums, off)
 	if errs.KindOf(err) == errs.Corrupt && err != nil {
 		n = 0
 	}

@@ -4,7 +4,10 @@ import (
 	"context"
 
 	"hemera/rules/erasure"
+	"hemera/transfer/filesum"
 	"hemera/transfer/ledger"
+	"hemera/transfer/piece"
+	"hemera/transfer/read"
 	"hemera/words/hemera"
 )
 
@@ -20,7 +23,7 @@ import (
 type content interface {
 	// writePages puts p at off. sums are the CRC32Cs of its page fragments. hash, if not nil, is given the pages too;
 	// that costs no time where devices are waited for.
-	writePages(p []byte, sums []uint32, off int64, hash *streamSums) error
+	writePages(p []byte, sums []uint32, off int64, hash *filesum.Stream) error
 	// truncate cuts the content, or extends it with zeros.
 	truncate(size int64) error
 	// readPages reads p, which lies within the size, and sets sums if not nil.
@@ -36,7 +39,9 @@ type content interface {
 // head is what the parts of one write share at the node that the client writes to. Fields that change belong to the
 // holder of the write's turn.
 type head struct {
-	host   *Host
+	node   *piece.Node
+	reads  *read.Shared
+	writes *Writes
 	cap    *hemera.Capability // of the first permit; not to be changed
 	ctx    context.Context    // ends with Abort
 	permit *hemera.Permit     // as granted last: a replacement renews it
@@ -54,10 +59,10 @@ func (h *head) fail(err error) error {
 
 // newPieces plans the pieces of a write; it calls no disk.
 func newPieces(h *head) *pieces {
-	p := &pieces{head: h, list: make([]*piece, len(h.cap.Targets))}
+	p := &pieces{head: h, list: make([]*headPiece, len(h.cap.Targets))}
 	p.ledger = ledger.New(len(p.list), int(h.cap.PiecesMin), int(h.cap.Layout.Data))
 	for i, t := range h.cap.Targets {
-		p.list[i] = &piece{target: t}
+		p.list[i] = &headPiece{target: t}
 	}
 	if h.cap.Layout.Coded() {
 		p.spread = newCodedPieces(p, h.cap.Layout, h.code)
@@ -70,43 +75,33 @@ func newPieces(h *head) *pieces {
 // pendingSource is the content as a source for the whole-file checksums.
 type pendingSource struct{ content }
 
-// ReadPages implements source.
+// ReadPages implements piece.Source.
 func (s pendingSource) ReadPages(p []byte, sums []uint32, off int64) (int, error) {
 	return s.readPages(p, sums, off)
 }
 
-// NextData implements source.
+// NextData implements piece.Source.
 func (s pendingSource) NextData(off int64) (int64, error) { return s.nextData(off) }
 
 // baseView is the content of an update that has changed nothing yet: its base, as it was committed. Nothing is opened
 // before the first read.
-type baseView struct{ *Reader }
-
-// newBaseView returns the content that an update begins from: the same file, with the generation, size and pieces of
-// the base. Other nodes open those pieces by the capability of the update, which names them as the base.
-func newBaseView(h *head) baseView {
-	base := h.permit.Capability
-	base.Gen, base.Size, base.Targets = base.Base.Gen, base.Base.Size, base.Base.Pieces
-	r := h.host.newReader(&base, h.permit)
-	r.base = true
-	return baseView{r}
-}
+type baseView struct{ base *read.Reader }
 
 // writePages is not called: the first change makes pieces.
-func (b baseView) writePages([]byte, []uint32, int64, *streamSums) error {
-	return readOnly("transfer.Write", subject(b.cap))
+func (b baseView) writePages([]byte, []uint32, int64, *filesum.Stream) error {
+	return piece.ReadOnly("transfer.Write", b.base.Name())
 }
 
 // truncate is not called: the first change makes pieces.
-func (b baseView) truncate(int64) error { return readOnly("transfer.Truncate", subject(b.cap)) }
+func (b baseView) truncate(int64) error { return piece.ReadOnly("transfer.Truncate", b.base.Name()) }
 
 // readPages implements content.
 func (b baseView) readPages(p []byte, sums []uint32, off int64) (int, error) {
-	return b.ReadPages(p, sums, off)
+	return b.base.ReadPages(p, sums, off)
 }
 
 // nextData implements content.
-func (b baseView) nextData(off int64) (int64, error) { return b.NextData(off) }
+func (b baseView) nextData(off int64) (int64, error) { return b.base.NextData(off) }
 
 // sync has nothing to do: the base is durable.
 func (b baseView) sync(context.Context) error { return nil }

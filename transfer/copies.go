@@ -7,7 +7,10 @@ import (
 
 	"hemera/disk"
 	"hemera/rules/layout"
+	"hemera/transfer/filesum"
 	"hemera/transfer/ledger"
+	"hemera/transfer/piece"
+	"hemera/transfer/read"
 	"hemera/words/errs"
 	"hemera/words/hemera"
 )
@@ -27,7 +30,7 @@ func (c copiedPieces) begin() error {
 }
 
 // beginAs implements spread.
-func (c copiedPieces) beginAs(base *Reader, keep int64) error {
+func (c copiedPieces) beginAs(base *read.Reader, keep int64) error {
 	if err := c.begin(); err != nil {
 		return err
 	}
@@ -35,22 +38,22 @@ func (c copiedPieces) beginAs(base *Reader, keep int64) error {
 }
 
 // write sends pages to every live piece. hash, if not nil, is given them meanwhile.
-func (c copiedPieces) write(b []byte, sums []uint32, off int64, hash *streamSums) error {
-	send := func(_ int, pc *piece) error { return pc.writePages(b, sums, off) }
+func (c copiedPieces) write(b []byte, sums []uint32, off int64, hash *filesum.Stream) error {
+	send := func(_ int, pc *headPiece) error { return pc.writePages(b, sums, off) }
 	if hash == nil {
 		return c.pieces.fanOut(everyPiece, nil, send)
 	}
 	if i := c.pieces.ledger.Only(); i >= 0 {
 		return c.writeOnly(i, b, sums, off, hash)
 	}
-	return c.pieces.fanOut(everyPiece, func() { hash.wrote(b, sums, off) }, send)
+	return c.pieces.fanOut(everyPiece, func() { hash.Wrote(b, sums, off) }, send)
 }
 
 // writeOnly sends pages to the only live piece. A stalled disk of that is an I/O error: asking again is of no use, and stock
 // clients begin a copy again for it, at another disk.
-func (c copiedPieces) writeOnly(i int, b []byte, sums []uint32, off int64, hash *streamSums) error {
+func (c copiedPieces) writeOnly(i int, b []byte, sums []uint32, off int64, hash *filesum.Stream) error {
 	// With one piece there is nothing to overlap that would be worth a second goroutine.
-	hash.wrote(b, sums, off)
+	hash.Wrote(b, sums, off)
 	pc := c.pieces.list[i]
 	err := pc.writePages(b, sums, off)
 	if err == nil {
@@ -65,7 +68,7 @@ func (c copiedPieces) writeOnly(i int, b []byte, sums []uint32, off int64, hash 
 
 // truncate implements spread.
 func (c copiedPieces) truncate(size int64) error {
-	return c.pieces.fanOut(everyPiece, nil, func(_ int, pc *piece) error {
+	return c.pieces.fanOut(everyPiece, nil, func(_ int, pc *headPiece) error {
 		return pc.resize(layout.PieceSize(c.pieces.head.cap.Layout, size, pc.target.Index))
 	})
 }
@@ -111,7 +114,7 @@ func (c copiedPieces) nextData(off int64) (int64, error) {
 }
 
 // source returns a live copy to read from, and its number: the local ones first.
-func (c copiedPieces) source() (source, int, func(), error) {
+func (c copiedPieces) source() (piece.Source, int, func(), error) {
 	// Reading a peer back costs a sync and an open there, as what was sent may still be on its way.
 	for _, local := range []bool{true, false} {
 		for i, pc := range c.pieces.list {

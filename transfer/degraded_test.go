@@ -11,30 +11,30 @@ import (
 	"time"
 
 	"hemera/rules/layout"
-	"hemera/transfer"
+	"hemera/transfer/piece"
 	"hemera/words/hemera"
 )
 
 // counting are peers that count the bytes of pieces that are read.
 type counting struct {
-	transfer.Peers
+	piece.Peers
 	bytes *atomic.Int64
 }
 
-// Open implements transfer.Peers.
-func (p counting) Open(ctx context.Context, at transfer.RemotePiece, token string) (transfer.PeerReader, error) {
+// Open implements piece.Peers.
+func (p counting) Open(ctx context.Context, at piece.Remote, token string) (piece.Reader, error) {
 	r, err := p.Peers.Open(ctx, at, token)
 	return countingReader{r, p.bytes}, err
 }
 
 type countingReader struct {
-	transfer.PeerReader
+	piece.Reader
 	bytes *atomic.Int64
 }
 
-// ReadPages implements transfer.PeerReader.
+// ReadPages implements piece.Reader.
 func (r countingReader) ReadPages(p []byte, sums []uint32, off int64) (int, error) {
-	n, err := r.PeerReader.ReadPages(p, sums, off)
+	n, err := r.Reader.ReadPages(p, sums, off)
 	r.bytes.Add(int64(n))
 	return n, err
 }

@@ -9,12 +9,13 @@ import (
 
 	"hemera/rules/layout"
 	"hemera/transfer/ledger"
+	"hemera/transfer/piece"
 	"hemera/transfer/proof"
 	"hemera/words/errs"
 	"hemera/words/hemera"
 )
 
-// prover is a [PeerWriter] of an offered piece that can prove what it has.
+// prover is a [piece.Writer] of an offered piece that can prove what it has.
 type prover interface {
 	Prove(ctx context.Context, q hemera.ProofRequest) (hemera.PieceProof, error)
 }
@@ -35,9 +36,9 @@ func (h *writeHandle) Replacement(ctx context.Context, failed []hemera.DiskID) (
 		return "", err
 	}
 	// The manager decides, as for a write through this head: the client only says which disks failed it.
-	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+	ctx, cancel := context.WithTimeout(ctx, piece.CallTimeout)
 	defer cancel()
-	grant, err := w.head.host.Control.Replace(ctx, w.head.permit, failed)
+	grant, err := w.head.writes.Control.Replace(ctx, w.head.permit, failed)
 	if err != nil {
 		return "", err
 	}
@@ -71,7 +72,7 @@ func (a adoption) run(ctx context.Context, info hemera.SealInfo, list []hemera.P
 	}
 	check, err := proof.NewCheck(a.head.cap.Layout, info.FileSize, layout.Indexes(list))
 	if err != nil {
-		return errs.Wrap(err, "transfer.Adopt", subject(a.head.cap))
+		return errs.Wrap(err, "transfer.Adopt", piece.Subject(a.head.cap))
 	}
 	ctx = context.WithoutCancel(ctx) // it must not stop half-way
 	p := newPieces(&a.head)
@@ -83,7 +84,7 @@ func (a adoption) run(ctx context.Context, info hemera.SealInfo, list []hemera.P
 		err = a.seal(ctx, p, info)
 	}
 	if err != nil {
-		return a.end(ctx, a.head.fail(errs.Wrap(err, "transfer.Adopt", subject(a.head.cap))))
+		return a.end(ctx, a.head.fail(errs.Wrap(err, "transfer.Adopt", piece.Subject(a.head.cap))))
 	}
 	a.left = leaving{} // only the close of its client decides
 	// The size counts for everybody who asks about the write, and for its quota, like one that was written here.
@@ -99,7 +100,7 @@ func (a adoption) again(info hemera.SealInfo, list []hemera.Piece) error {
 	if had.info.FileSize == info.FileSize && slices.Equal(had.info.Checksums, info.Checksums) && slices.Equal(had.pieces, list) {
 		return nil
 	}
-	return errs.New(errs.Conflict, "transfer.Adopt", subject(a.head.cap), "other pieces were adopted for this write")
+	return errs.New(errs.Conflict, "transfer.Adopt", piece.Subject(a.head.cap), "other pieces were adopted for this write")
 }
 
 // suits refuses what cannot be the content of this write, or cannot be proved.
@@ -108,17 +109,17 @@ func (a adoption) suits(info hemera.SealInfo) error {
 	const op = "transfer.Adopt"
 	// A write with bytes at its head would have two contents, and an update would have its base nowhere.
 	switch inline, ok := a.content.(*inlineContent); {
-	case c.Access != hemera.AccessCreate || !c.Layout.Coded() || !ok || inline.Buffer != nil || a.state.size != 0:
-		return errs.New(errs.Unsupported, op, subject(c), "only a new content of a coded layout, without a byte at its head, is taken from its pieces")
+	case c.Access != hemera.AccessCreate || !c.Layout.Coded() || !ok || inline.inlineBuffer != nil || a.state.size != 0:
+		return errs.New(errs.Unsupported, op, piece.Subject(c), "only a new content of a coded layout, without a byte at its head, is taken from its pieces")
 	case !proof.Provable(c.Checksums):
-		return errs.New(errs.Unsupported, op, subject(c), "a checksum of the file cannot be told from its pieces").WithRemedy("write the file through its head node")
+		return errs.New(errs.Unsupported, op, piece.Subject(c), "a checksum of the file cannot be told from its pieces").WithRemedy("write the file through its head node")
 	case info.FileSize < a.least:
-		return errs.New(errs.Invalid, op, subject(c), fmt.Sprintf("%d bytes were announced, and the pieces are of %d", a.least, info.FileSize))
+		return errs.New(errs.Invalid, op, piece.Subject(c), fmt.Sprintf("%d bytes were announced, and the pieces are of %d", a.least, info.FileSize))
 	}
 	// The namespace gets the checksums that its policy asks for, and CRC32C as from any head.
 	for _, kind := range append(slices.Clone(c.Checksums), hemera.CRC32C) {
 		if _, ok := hemera.FindChecksum(info.Checksums, kind); !ok && kind != hemera.ChecksumNone {
-			return errs.New(errs.Invalid, op, subject(c), "the "+kind.String()+" of the content is missing")
+			return errs.New(errs.Invalid, op, piece.Subject(c), "the "+kind.String()+" of the content is missing")
 		}
 	}
 	return a.checkQuota(info.FileSize)
@@ -132,7 +133,7 @@ func (a adoption) open(ctx context.Context, p *pieces, size int64, list []hemera
 	p.ledger.SetMin(layout.Required(h.cap.Layout, size, h.cap.PiecesMin))
 	// By the permit as it is now: the client may have had targets replaced.
 	for i, t := range h.permit.Targets {
-		p.list[i] = &piece{target: t}
+		p.list[i] = &headPiece{target: t}
 		switch {
 		case !layout.Stored(h.cap.Layout, size, t.Index):
 			p.ledger.Absent(i)
@@ -141,21 +142,21 @@ func (a adoption) open(ctx context.Context, p *pieces, size int64, list []hemera
 		}
 	}
 	if n := p.ledger.Count(ledger.Planned); n != len(list) || n < p.ledger.Min() {
-		return errs.New(errs.Invalid, "transfer.Adopt", subject(h.cap),
+		return errs.New(errs.Invalid, "transfer.Adopt", piece.Subject(h.cap),
 			fmt.Sprintf("%d of the %d pieces are targets of the write, and a commit takes %d", n, len(list), p.ledger.Min()))
 	}
 	if err := a.renew(ctx); err != nil {
 		return err
 	}
-	failures := p.each(ledger.Planned, everyPiece, nil, func(_ int, pc *piece) (err error) {
-		ctx, cancel := context.WithTimeout(ctx, callTimeout)
+	failures := p.each(ledger.Planned, everyPiece, nil, func(_ int, pc *headPiece) (err error) {
+		ctx, cancel := context.WithTimeout(ctx, piece.CallTimeout)
 		defer cancel()
-		at, token, err := h.host.piece(h.permit, pc.target)
+		at, token, err := h.node.Remote(h.permit, pc.target)
 		if err != nil {
 			return err
 		}
 		at.Adopt = true
-		pc.out, err = h.host.Peers.Create(ctx, at, token)
+		pc.out, err = h.node.Peers.Create(ctx, at, token)
 		return errs.Wrap(err, "transfer.Adopt", pc.target.Addr)
 	})
 	// Those that could be opened are this head's even if others could not: they are removed with the write.
@@ -172,9 +173,9 @@ func (a adoption) open(ctx context.Context, p *pieces, size int64, list []hemera
 func (a adoption) renew(ctx context.Context) error {
 	h := &a.head
 	if time.Until(h.permit.Expires) < hemera.CapabilityLifetime/4 {
-		ctx, cancel := context.WithTimeout(ctx, callTimeout)
+		ctx, cancel := context.WithTimeout(ctx, piece.CallTimeout)
 		defer cancel()
-		grant, err := h.host.Control.Replace(ctx, h.permit, nil)
+		grant, err := h.writes.Control.Replace(ctx, h.permit, nil)
 		if err != nil {
 			return err
 		}
@@ -186,7 +187,7 @@ func (a adoption) renew(ctx context.Context) error {
 // seal seals the pieces, which were proved.
 func (a adoption) seal(ctx context.Context, p *pieces, info hemera.SealInfo) error {
 	info.Sync = a.head.cap.Sync
-	return first(p.each(ledger.Sealed, everyPiece, nil, func(_ int, pc *piece) error {
+	return first(p.each(ledger.Sealed, everyPiece, nil, func(_ int, pc *headPiece) error {
 		if pc.out == nil { // it has no bytes
 			return nil
 		}
@@ -206,7 +207,7 @@ func (a adoption) prove(ctx context.Context, p *pieces, check *proof.Check, info
 		}
 		// One part of all pieces after the other, so that what waits here is small, whatever the size of the file.
 		proofs := make([]hemera.PieceProof, a.head.cap.Layout.Pieces)
-		failures := p.each(ledger.Sealed, everyPiece, nil, func(_ int, pc *piece) (err error) {
+		failures := p.each(ledger.Sealed, everyPiece, nil, func(_ int, pc *headPiece) (err error) {
 			if pc.out == nil { // it has no bytes
 				return nil
 			}

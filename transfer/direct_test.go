@@ -11,6 +11,7 @@ import (
 	"hemera/disk"
 	"hemera/rules/checksum"
 	"hemera/transfer"
+	"hemera/transfer/piece"
 	"hemera/words/errs"
 	"hemera/words/hemera"
 )
@@ -30,11 +31,14 @@ type directClient struct {
 func (b *bench) direct(token string) *directClient {
 	d := &directClient{bench: b, head: b.begin(1, token), token: token}
 	host := &transfer.Host{
-		Self: func() hemera.NodeID { return 0 },
+		Node: piece.Node{
+			Self:  func() hemera.NodeID { return 0 },
+			Disk:  func(hemera.DiskID) (disk.Store, bool) { return nil, false },
+			Peers: b.peers, Log: slog.New(slog.DiscardHandler),
+		},
 		Born: func() uint64 { return 0 },
-		Disk: func(hemera.DiskID) (disk.Store, bool) { return nil, false },
 		// One attempt: there is nothing lost between this head and its client.
-		Peers: b.peers, Control: d, Log: slog.New(slog.DiscardHandler), Patience: 1,
+		Writes: transfer.Writes{Control: d, Patience: 1},
 	}
 	d.table = transfer.NewPending(host)
 	b.t.Cleanup(host.Wait)

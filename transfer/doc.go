@@ -1,15 +1,29 @@
 // Package transfer moves the bytes of one open file at a storage node: a write goes to all pieces at once and ends in
 // seal and commit; a read is verified and finds another piece when one is bad.
 //
+// # Where things are
+//
+// Each package uses those below it:
+//
+//	transfer     writes, the table of what is pending, and the Host that brings all together
+//	jobs         copies, verifies and repairs one piece, as the manager orders
+//	read         reads committed files
+//	filesum      whole-file checksums of a content
+//	piece        pieces on disks of this node and of peers, and what all transfers of a node share
+//
+// Package conversion copies a file at its head as a client would, and package peers reaches pieces of other nodes.
+//
 // # Types
 //
-//   - [Host] is the node: its disks, its peers, its manager, and what all transfers share (memory, counters, limits).
+//   - [Host] is the node: its disks and peers ([piece.Node]), what its readers share ([read.Shared]), and what its writes share
+//     ([Writes], with the manager). Each part takes the one that it needs.
 //   - [Pending] is the node's table of writes that are not ended, and of pieces whose head is elsewhere. It opens
 //     everything, so a client that lost its connection finds its write again by the same capability.
-//   - [Writer] is the head of one write. Its bytes are in a content, one of three.
-//   - [Reader] is one committed file. It reads one replica and changes to another when that fails. Of a coded file it
+//   - [Writer] is the head of one write. Its bytes are in a content, one of three. Those of a content on disks lie in its pieces by
+//     one of two spreads: copies, or a code.
+//   - [read.Reader] is one committed file. It reads one replica and changes to another when that fails. Of a coded file it
 //     reads the pieces that have the bytes, and computes what cannot be read.
-//   - [Peers] reaches pieces on other nodes. Package transfer/peers implements it over the XRootD protocol.
+//   - [piece.Peers] reaches pieces on other nodes. Package transfer/peers implements it over the XRootD protocol.
 //
 // What clients hold are handles of these: [hemera.File] for a file, [hemera.PieceHandle] for a piece, which is what the
 // heads and readers of other nodes hold. Package transfertest has the suites that all implementations pass.
@@ -67,7 +81,7 @@
 // leaves. No lock is held over a disk, another node, the manager or a channel.
 //
 // Goroutines: a fan-out has one for each piece but one, which end with the call. Work in the background (removing lost
-// pieces, repairing single pages) is counted; [Host.Wait] waits for it. Timers of the table expire what nobody holds.
+// pieces, repairing single pages) is counted; [piece.Node.Wait] waits for it. Timers of the table expire what nobody holds.
 //
 // # What blocks
 //
@@ -109,14 +123,14 @@
 // steps of 256 KiB; each of those is verified by its own checksums, so what is computed is right. That counts as Rebuilt.
 //
 // A caller that reads a little at a time, in order, would use one disk after the other. Package ahead fetches the blocks that
-// come next from their disks, all at once, in up to 8 MiB a file and [Host.Ahead] a node.
+// come next from their disks, all at once, in up to 8 MiB a file and the Ahead of [read.Shared] a node.
 //
-// What it costs: a write keeps the parity of up to 8 rows (package parityrow), all writes of a node 256 MiB of it. A reader that decodes takes
+// What it costs: a write keeps the parity of up to 8 rows (parityrow.go), all writes of a node 256 MiB of it. A reader that decodes takes
 // 256 KiB a piece that it reads, for the length of a call. Neither grows with the file. A reader that lacks a data piece and
 // reads whole blocks keeps what it read of a row until the row was read, so that no byte is asked for twice: 64 MiB at most,
-// all readers of a node 256 MiB (degraded.go, package rowcache).
+// all readers of a node 256 MiB (read/degraded.go, package rowcache).
 //
-// A piece that is slow is read once more without a limit when the others are not enough (hedge.go). Copies wait longer for
+// A piece that is slow is read once more without a limit when the others are not enough (read/hedge.go). Copies wait longer for
 // a read than clients do: nobody waits for them, and what is hedged is carried in vain.
 //
 // What blocks: a write waits for the pieces that it has bytes for, and for parity pieces when a row is full. A read waits
@@ -154,6 +168,6 @@
 // A direct write is a new content of a coded layout, with checksums that can be told from those of its blocks. Others go
 // through the head.
 //
-// A piece that is made again, at the close of a write or by an order, is read from a [Reader] too: as it is where it can be
+// A piece that is made again, at the close of a write or by an order, is read from a [read.Reader] too: as it is where it can be
 // read, computed otherwise.
 package transfer

@@ -10,7 +10,9 @@ import (
 	"time"
 
 	"hemera/disk"
+	"hemera/transfer/filesum"
 	"hemera/transfer/ledger"
+	"hemera/transfer/piece"
 	"hemera/words/errs"
 	"hemera/words/hemera"
 )
@@ -26,8 +28,8 @@ import (
 // promises reports whether a sync of the write is to outlast its node. The caller has the turn.
 func (w *Writer) promises() bool {
 	p, ok := w.content.(*pieces)
-	return ok && !w.head.cap.Layout.Coded() && w.state.size > 0 && w.head.host.Kept != nil && !w.head.cap.Convert &&
-		slices.ContainsFunc(p.list, func(pc *piece) bool { return pc.local != nil })
+	return ok && !w.head.cap.Layout.Coded() && w.state.size > 0 && w.head.writes.Kept != nil && !w.head.cap.Convert &&
+		slices.ContainsFunc(p.list, func(pc *headPiece) bool { return pc.local != nil })
 }
 
 // recordSynced makes durable that the write was synced, as it is known now, before the sync is acknowledged. The caller has the turn.
@@ -44,10 +46,10 @@ func (w *Writer) recordSynced() error {
 		raw, err = json.Marshal(r)
 	}
 	if err != nil || string(raw) == w.promised {
-		return errs.Wrap(err, "transfer.Sync", subject(w.head.cap))
+		return errs.Wrap(err, "transfer.Sync", piece.Subject(w.head.cap))
 	}
-	if err := w.head.host.Kept.Save(recordName(w.head.cap.Nonce), raw); err != nil {
-		return errs.Wrap(err, "transfer.Sync", subject(w.head.cap))
+	if err := w.head.writes.Kept.Save(recordName(w.head.cap.Nonce), raw); err != nil {
+		return errs.Wrap(err, "transfer.Sync", piece.Subject(w.head.cap))
 	}
 	w.promised = string(raw)
 	return nil
@@ -70,7 +72,7 @@ var errNothingFound = errors.New("no disk has what was synced of it")
 func (w *Writer) find() error {
 	h := &w.head
 	if h.cap.Layout.Coded() {
-		return errs.New(errs.Unsupported, "transfer.Restore", subject(h.cap), "a coded write ends with its head")
+		return errs.New(errs.Unsupported, "transfer.Restore", piece.Subject(h.cap), "a coded write ends with its head")
 	}
 	p, f := newPieces(h), &found{}
 	if w.found != nil {
@@ -84,10 +86,10 @@ func (w *Writer) find() error {
 			p.ledger.Fail(i)
 			continue
 		}
-		if !h.host.local(pc.target) {
+		if !h.node.Local(pc.target) {
 			continue // made from what is here
 		}
-		store, err := h.host.store(pc.target)
+		store, err := h.node.Store(pc.target)
 		if err == nil {
 			size, err = p.find(i, store, f, size)
 		}
@@ -107,9 +109,9 @@ func (w *Writer) find() error {
 			p.plan(i)
 		}
 	}
-	sums, err := newStreamSums(h.cap.Checksums)
+	sums, err := filesum.New(h.cap.Checksums)
 	if err != nil {
-		return errs.As(err, errs.Invalid, "transfer.Restore", subject(h.cap))
+		return errs.As(err, errs.Invalid, "transfer.Restore", piece.Subject(h.cap))
 	}
 	w.content, w.found, w.sums, w.changed, w.least = p, f, sums, true, size
 	w.left.ends = true
@@ -123,43 +125,34 @@ func (w *Writer) find() error {
 // find takes over a piece on a disk of this node. It returns the size of the content, which is size if other pieces have it already.
 func (p *pieces) find(i int, store disk.Store, f *found, size int64) (int64, error) {
 	h, pc := p.head, p.list[i]
-	id := pieceID(h.cap, pc.target.Index)
-	local := &diskPiece{host: h.host, cap: h.cap, target: pc.target, store: store, id: id, found: true}
-	if r, err := store.Open(id); err == nil {
-		stat := r.Stat()
-		_ = r.Close()
-		local.ended.Store(true)
-		local.leave = h.host.ownLocal(h.cap, pc.target)
-		pc.out, pc.local, pc.found = local, local, true
+	local, stat, err := h.node.FindLocal(store, h.cap, pc.target)
+	if err != nil {
+		return size, err
+	}
+	pc.out, pc.local, pc.found = local, local, true
+	if stat != nil {
 		p.ledger.Sealed(i)
 		f.sealed = stat.Sealed
 		f.footer = &hemera.SealInfo{FileSize: stat.FileSize, Checksums: stat.Checksums, Sync: h.cap.Sync}
 		return stat.FileSize, nil
-	} else if errs.KindOf(err) != errs.NotFound {
-		return size, err
 	}
-	w, err := disk.Resume(store, id, createOptions(h.cap, pc.target.Index))
-	if err != nil {
-		return size, err
-	}
-	local.Writer, local.leave = w, h.host.ownLocal(h.cap, pc.target)
-	pc.out, pc.local, pc.began, pc.found = local, local, true, true
+	pc.began = true
 	pc.sent.Forget()
 	p.ledger.Began(i)
-	if size >= 0 && (f.footer != nil || w.Size() != size) { // the end came between their syncs
+	if size >= 0 && (f.footer != nil || local.Size() != size) { // the end came between their syncs
 		p.plan(i)
 		return size, nil
 	}
-	return w.Size(), nil
+	return local.Size(), nil
 }
 
 // plan has a piece be made again from others, over what is there of it.
 func (p *pieces) plan(i int) {
 	pc := p.list[i]
 	if pc.local != nil {
-		pc.local.letGo()
+		pc.local.Leave()
 	}
-	p.list[i] = &piece{target: pc.target}
+	p.list[i] = &headPiece{target: pc.target}
 	p.ledger.Fail(i)
 	p.ledger.Replaced(i)
 }
@@ -201,11 +194,11 @@ func (p *pieces) proveFound() (unproved int64, err error) {
 // sealFound seals what was found. The caller has the turn.
 func (w *Writer) sealFound(ctx context.Context) error {
 	h, p := &w.head, w.content.(*pieces)
-	log := h.host.Log.With("path", h.cap.Path, "fxid", h.cap.File.Hex(), "user", h.cap.Who.Name, "trace", h.cap.Trace)
+	log := h.node.Log.With("path", h.cap.Path, "fxid", h.cap.File.Hex(), "user", h.cap.Who.Name, "trace", h.cap.Trace)
 	if w.found.footer == nil {
 		unproved, err := p.proveFound()
 		if err != nil {
-			return errs.Wrap(err, "transfer.Commit", subject(h.cap))
+			return errs.Wrap(err, "transfer.Commit", piece.Subject(h.cap))
 		}
 		if unproved > 0 {
 			log.Warn("a write that was found has pages that its client wrote over after the last sync: they are taken as they are", "pages", unproved)
@@ -213,9 +206,9 @@ func (w *Writer) sealFound(ctx context.Context) error {
 		w.mu.Lock()
 		w.state.differ = unproved
 		w.mu.Unlock()
-		sums, err := w.sums.finish(w.state.size, pendingSource{w.content}, w.state.size)
+		sums, err := w.sums.Finish(w.state.size, pendingSource{w.content}, w.state.size)
 		if err != nil {
-			return errs.Wrap(err, "transfer.Commit", subject(h.cap))
+			return errs.Wrap(err, "transfer.Commit", piece.Subject(h.cap))
 		}
 		w.found.footer = &hemera.SealInfo{FileSize: w.state.size, Checksums: sums, Sync: h.cap.Sync}
 	}
@@ -255,18 +248,10 @@ func (w *Writer) leaveFound(err error) error {
 // letGo ends the use of pieces that were found, and leaves them on their disks.
 func (p *pieces) letGo() {
 	for _, pc := range p.list {
-		if pc.local != nil && pc.local.found {
-			pc.local.letGo()
+		if pc.local != nil && pc.local.Found() {
+			pc.local.Leave()
 		}
 	}
-}
-
-// letGo ends the use of a piece that was found, and leaves it on its disk.
-func (p *diskPiece) letGo() {
-	if !p.ended.Swap(true) {
-		disk.Leave(p.Writer)
-	}
-	p.Release()
 }
 
 // restoreSynced adds a write that an earlier process had synced and not closed.
@@ -277,7 +262,7 @@ func (t *Pending) restoreSynced(name string, raw []byte, r *keptRecord, c hemera
 	}
 	if err := w.find(); err != nil {
 		if errors.Is(err, errNothingFound) || errs.KindOf(err) == errs.Unsupported { // it ended, and its record stayed
-			_ = t.host.Kept.Remove(name)
+			_ = t.writes.Kept.Remove(name)
 		}
 		return err
 	}
@@ -297,7 +282,7 @@ func (t *Pending) restoreSynced(name string, raw []byte, r *keptRecord, c hemera
 	if ended {
 		return t.addLeft(w)
 	}
-	t.host.Log.Warn("a write that was synced and not closed is kept: its node ended", "path", c.Path, "fxid", c.File.Hex(), "user", c.Who.Name,
+	t.node.Log.Warn("a write that was synced and not closed is kept: its node ended", "path", c.Path, "fxid", c.File.Hex(), "user", c.Who.Name,
 		"bytes", w.state.size, "id", strconv.FormatUint(c.Nonce, 36), "for", hemera.KeptLifetime, "trace", c.Trace)
 	return t.addKept(w, now, now.Add(hemera.KeptLifetime))
 }
@@ -321,13 +306,13 @@ func (t *Pending) addLeft(w *Writer) error {
 func (p *pieces) disown() {
 	for _, pc := range p.list {
 		if pc.local != nil {
-			pc.local.found = false
+			pc.local.Disown()
 		}
 	}
 }
 
 // refill makes a piece again beside what was found, over what its node may have of it from the process before.
-func (p *pieces) refill(ctx context.Context, pc *piece, info hemera.SealInfo) error {
+func (p *pieces) refill(ctx context.Context, pc *headPiece, info hemera.SealInfo) error {
 	err := p.copySealed(ctx, pc, info)
 	if err == nil || pc.local != nil {
 		return err
@@ -340,17 +325,17 @@ func (p *pieces) refill(ctx context.Context, pc *piece, info hemera.SealInfo) er
 }
 
 // acceptSealed takes a piece that another node has sealed, if it has the same bytes.
-func (p *pieces) acceptSealed(ctx context.Context, pc *piece, info hemera.SealInfo) error {
+func (p *pieces) acceptSealed(ctx context.Context, pc *headPiece, info hemera.SealInfo) error {
 	h := p.head
-	r, err := h.host.openPeer(ctx, h.permit, RemotePiece{Target: pc.target})
+	r, err := h.node.OpenPeer(ctx, h.permit, piece.Remote{Target: pc.target})
 	if err != nil {
 		return err
 	}
-	sealed := &sealedPeer{PeerReader: r}
-	crc, err := copyPages(ctx, h.host.Panics, sealed, r, info.FileSize)
+	sealed := &sealedPeer{Reader: r}
+	crc, err := piece.Copy(ctx, h.node.Panics, sealed, r, info.FileSize)
 	want, known := hemera.FindChecksum(info.Checksums, hemera.CRC32C)
-	if err == nil && (r.Size() != info.FileSize || !known || crcChecksum(crc) != want) {
-		err = errs.New(errs.Corrupt, "transfer.Commit", subject(h.cap), "the node of another piece has other bytes")
+	if err == nil && (r.Size() != info.FileSize || !known || piece.CRC32C(crc) != want) {
+		err = errs.New(errs.Corrupt, "transfer.Commit", piece.Subject(h.cap), "the node of another piece has other bytes")
 	}
 	if err == nil {
 		err = p.isSealed(ctx, pc, info)
@@ -364,8 +349,8 @@ func (p *pieces) acceptSealed(ctx context.Context, pc *piece, info hemera.SealIn
 }
 
 // isSealed returns nil if the piece at another node is sealed, now or before.
-func (p *pieces) isSealed(ctx context.Context, pc *piece, info hemera.SealInfo) error {
-	out, _, err := p.head.host.create(ctx, p.head.cap, p.head.permit, pc.target)
+func (p *pieces) isSealed(ctx context.Context, pc *headPiece, info hemera.SealInfo) error {
+	out, _, err := p.head.node.Create(ctx, p.head.cap, p.head.permit, pc.target)
 	if err == nil {
 		defer out.Release()
 		err = out.Seal(ctx, info) // answers as before
@@ -377,25 +362,27 @@ func (p *pieces) isSealed(ctx context.Context, pc *piece, info hemera.SealInfo) 
 }
 
 // sealedPeer is a piece that was sealed at its node before.
-type sealedPeer struct{ PeerReader }
+type sealedPeer struct{ piece.Reader }
 
-// WritePages implements PeerWriter: the bytes were compared by who sent them.
+// WritePages implements piece.Writer: the bytes were compared by who sent them.
 func (s *sealedPeer) WritePages([]byte, []uint32, int64) error { return nil }
 
-// Truncate implements PeerWriter.
+// Truncate implements piece.Writer.
 func (s *sealedPeer) Truncate(int64) error { return nil }
 
-// Clone implements PeerWriter.
-func (s *sealedPeer) Clone(context.Context, int64) error { return readOnly("transfer.ClonePiece", "") }
+// Clone implements piece.Writer.
+func (s *sealedPeer) Clone(context.Context, int64) error {
+	return piece.ReadOnly("transfer.ClonePiece", "")
+}
 
-// Sync implements PeerWriter.
+// Sync implements piece.Writer.
 func (s *sealedPeer) Sync(context.Context) error { return nil }
 
-// Seal implements PeerWriter.
+// Seal implements piece.Writer.
 func (s *sealedPeer) Seal(context.Context, hemera.SealInfo) error { return nil }
 
-// Abort implements PeerWriter: it may be a piece of the file.
+// Abort implements piece.Writer: it may be a piece of the file.
 func (s *sealedPeer) Abort() { _ = s.Close() }
 
-// Release implements PeerWriter.
+// Release implements piece.Writer.
 func (s *sealedPeer) Release() { _ = s.Close() }

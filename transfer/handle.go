@@ -5,7 +5,7 @@ import (
 	"errors"
 	"sync/atomic"
 
-	"hemera/platform/zerocopy"
+	"hemera/transfer/piece"
 	"hemera/words/errs"
 	"hemera/words/hemera"
 )
@@ -26,7 +26,7 @@ var (
 // WritePages writes through this handle while it is open.
 func (h *writeHandle) WritePages(p []byte, sums []uint32, off int64) error {
 	if !h.open.Load() {
-		return badHandle("transfer.Write", subject(h.head.cap))
+		return piece.BadHandle("transfer.Write", piece.Subject(h.head.cap))
 	}
 	return h.Writer.WritePages(p, sums, off)
 }
@@ -34,7 +34,7 @@ func (h *writeHandle) WritePages(p []byte, sums []uint32, off int64) error {
 // Truncate sets the size through this handle while it is open.
 func (h *writeHandle) Truncate(size int64) error {
 	if !h.open.Load() {
-		return badHandle("transfer.Truncate", subject(h.head.cap))
+		return piece.BadHandle("transfer.Truncate", piece.Subject(h.head.cap))
 	}
 	return h.Writer.Truncate(size)
 }
@@ -68,7 +68,7 @@ func (h *writeHandle) Shared() bool { return h.table.shared(h.entry) }
 // close commits, as [Writer.Close] says. A write whose commit is undecided is kept like one that was detached.
 func (h *writeHandle) close(ctx context.Context) error {
 	if !h.open.CompareAndSwap(true, false) {
-		return badHandle("transfer.Close", subject(h.head.cap))
+		return piece.BadHandle("transfer.Close", piece.Subject(h.head.cap))
 	}
 	// The handle is closed whatever comes of it; the write may go on in the table.
 	err := h.Writer.Close(ctx)
@@ -86,7 +86,7 @@ func (h *writeHandle) close(ctx context.Context) error {
 // abort cancels the write.
 func (h *writeHandle) abort(ctx context.Context) error {
 	if !h.open.CompareAndSwap(true, false) {
-		return badHandle("transfer.Abort", subject(h.head.cap))
+		return piece.BadHandle("transfer.Abort", piece.Subject(h.head.cap))
 	}
 	// Aborting is what frees the lock of the name at the manager, so it is done for clients that left as well.
 	err := h.Writer.Abort(context.WithoutCancel(ctx)) // a client that left must not leave its lock
@@ -96,42 +96,6 @@ func (h *writeHandle) abort(ctx context.Context) error {
 	h.table.release(h.entry)
 	return err
 }
-
-// readHandle is a Reader as a file.
-type readHandle struct {
-	*Reader
-	hemera.Refusal // of changes
-}
-
-var (
-	_ hemera.File   = (*readHandle)(nil)
-	_ hemera.Sparse = (*readHandle)(nil)
-	_ hemera.Lender = (*readHandle)(nil)
-)
-
-// newReadHandle returns the handle of a client that reads. It owns the reader.
-func newReadHandle(r *Reader) *readHandle {
-	return &readHandle{Reader: r, Refusal: hemera.Refusal{Err: readOnly("transfer.Write", subject(r.cap))}}
-}
-
-// ReadPages implements hemera.Handle.
-func (h *readHandle) ReadPages(p []byte, sums []uint32, off int64) (int, error) {
-	return h.Reader.ReadPages(p, sums, off)
-}
-
-// Sync has nothing to do.
-func (h *readHandle) Sync(context.Context) error { return nil }
-
-// Shared implements hemera.File.
-func (h *readHandle) Shared() bool { return false }
-
-// End ends all use.
-func (h *readHandle) End(context.Context, hemera.Ending) error {
-	h.Reader.Close()
-	return nil
-}
-
-var _ zerocopy.Source = (*readHandle)(nil)
 
 // committedHandle answers a client that did not hear that its close succeeded.
 type committedHandle struct {

@@ -21,6 +21,7 @@ import (
 	"hemera/platform/vfs"
 	"hemera/rules/layout"
 	"hemera/transfer"
+	"hemera/transfer/piece"
 	"hemera/transfer/transfertest"
 	"hemera/words/errs"
 	"hemera/words/hemera"
@@ -69,15 +70,17 @@ func makeBench(t testing.TB, hosts int, place func() (vfs.FS, string)) *bench {
 	for i := range hosts {
 		h := &host{bench: b, id: hemera.NodeID(i + 1), disk: newDisk(t, place)}
 		h.host = &transfer.Host{
-			Self: func() hemera.NodeID { return h.id },
-			Born: func() uint64 { return 7 },
-			Disk: func(id hemera.DiskID) (disk.Store, bool) {
-				return h.disk, id == hemera.DiskID(h.id) && !h.disk.gone
+			Node: piece.Node{
+				Self: func() hemera.NodeID { return h.id },
+				Disk: func(id hemera.DiskID) (disk.Store, bool) {
+					return h.disk, id == hemera.DiskID(h.id) && !h.disk.gone
+				},
+				Peers: b.peers, Log: slog.New(slog.DiscardHandler), HeadProof: headProof,
 			},
-			Peers: b.peers, Control: b.manager, Log: slog.New(slog.DiscardHandler), Patience: 2 * time.Second,
-			HeadProof: headProof,
+			Born:   func() uint64 { return 7 },
+			Writes: transfer.Writes{Control: b.manager, Patience: 2 * time.Second},
 		}
-		h.host.Ahead.Max = 1 << 20
+		h.host.Reads.Ahead.Max = 1 << 20
 		h.pending = transfer.NewPending(h.host)
 		b.hosts = append(b.hosts, h)
 		b.peers.Add(addr(int(h.id)), h)
@@ -94,7 +97,7 @@ func makeBench(t testing.TB, hosts int, place func() (vfs.FS, string)) *bench {
 // noSmall has even short contents sent to their pieces at once.
 func (b *bench) noSmall() {
 	for _, h := range b.hosts {
-		h.host.SmallBytes = -1
+		h.host.Writes.SmallBytes = -1
 	}
 }
 
@@ -494,7 +497,7 @@ func (p *faultyPeers) fault(a string) *fault {
 	return p.faults[a]
 }
 
-func (p *faultyPeers) Create(ctx context.Context, t transfer.RemotePiece, token string) (transfer.PeerWriter, error) {
+func (p *faultyPeers) Create(ctx context.Context, t piece.Remote, token string) (piece.Writer, error) {
 	if err := p.fault(t.Addr).at("create", 0); err != nil {
 		return nil, err
 	}
@@ -502,10 +505,10 @@ func (p *faultyPeers) Create(ctx context.Context, t transfer.RemotePiece, token 
 	if err != nil {
 		return nil, err
 	}
-	return &faultyWriter{PeerWriter: w, peers: p, addr: t.Addr}, nil
+	return &faultyWriter{Writer: w, peers: p, addr: t.Addr}, nil
 }
 
-func (p *faultyPeers) Open(ctx context.Context, t transfer.RemotePiece, token string) (transfer.PeerReader, error) {
+func (p *faultyPeers) Open(ctx context.Context, t piece.Remote, token string) (piece.Reader, error) {
 	if err := p.fault(t.Addr).at("open", 0); err != nil {
 		return nil, err
 	}
@@ -513,11 +516,11 @@ func (p *faultyPeers) Open(ctx context.Context, t transfer.RemotePiece, token st
 	if err != nil {
 		return nil, err
 	}
-	return &faultyReader{PeerReader: r, peers: p, addr: t.Addr}, nil
+	return &faultyReader{Reader: r, peers: p, addr: t.Addr}, nil
 }
 
 type faultyWriter struct {
-	transfer.PeerWriter
+	piece.Writer
 	peers *faultyPeers
 	addr  string
 }
@@ -526,7 +529,7 @@ func (w *faultyWriter) Prove(ctx context.Context, q hemera.ProofRequest) (hemera
 	if err := w.peers.fault(w.addr).at("prove", 0); err != nil {
 		return hemera.PieceProof{}, err
 	}
-	return w.PeerWriter.(interface {
+	return w.Writer.(interface {
 		Prove(context.Context, hemera.ProofRequest) (hemera.PieceProof, error)
 	}).Prove(ctx, q)
 }
@@ -536,25 +539,25 @@ func (w *faultyWriter) WritePages(p []byte, sums []uint32, off int64) error {
 		return err
 	}
 	w.peers.bytes.Add(int64(len(p)))
-	return w.PeerWriter.WritePages(p, sums, off)
+	return w.Writer.WritePages(p, sums, off)
 }
 
 func (w *faultyWriter) Clone(ctx context.Context, size int64) error {
 	if err := w.peers.fault(w.addr).at("clone", 0); err != nil {
 		return err
 	}
-	return w.PeerWriter.Clone(ctx, size)
+	return w.Writer.Clone(ctx, size)
 }
 
 func (w *faultyWriter) Seal(ctx context.Context, s hemera.SealInfo) error {
 	if err := w.peers.fault(w.addr).at("seal", 0); err != nil {
 		return err
 	}
-	return w.PeerWriter.Seal(ctx, s)
+	return w.Writer.Seal(ctx, s)
 }
 
 type faultyReader struct {
-	transfer.PeerReader
+	piece.Reader
 	peers *faultyPeers
 	addr  string
 }
@@ -564,7 +567,7 @@ func (r *faultyReader) ReadPages(p []byte, sums []uint32, off int64) (int, error
 		return 0, err
 	}
 	r.peers.bytes.Add(int64(len(p)))
-	return r.PeerReader.ReadPages(p, sums, off)
+	return r.Reader.ReadPages(p, sums, off)
 }
 
 // faultyDisk is a disk that can fail like a peer.

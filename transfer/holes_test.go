@@ -107,29 +107,29 @@ func TestSparseFileCostsWhatItHolds(t *testing.T) {
 	piece := hemera.PieceID{File: c.File, Gen: c.Gen}
 	third := b.hosts[2]
 	costs("a copy", func() {
-		if n, err := third.host.Copy(ctx, b.job(c, 3, 0, 1, 2)); n != sparseSize || err != nil {
+		if n, err := third.host.Jobs().Copy(ctx, b.job(c, 3, 0, 1, 2)); n != sparseSize || err != nil {
 			t.Fatal(n, err)
 		}
 	})
 	takesLittle(t, third.disk, piece)
 	costs("a look at a copy", func() {
-		if n, err := third.host.Copy(ctx, b.job(c, 3, 0, 1, 2)); n != 0 || err != nil {
+		if n, err := third.host.Jobs().Copy(ctx, b.job(c, 3, 0, 1, 2)); n != 0 || err != nil {
 			t.Fatal(n, err)
 		}
 	})
 	costs("a checksum", func() {
-		v, err := third.host.Verify(ctx, third.disk, piece, hemera.Adler32)
+		v, err := third.host.Jobs().Verify(ctx, third.disk, piece, hemera.Adler32)
 		if err != nil || len(v.Bad) > 0 || v.Sums[0] != r.Checksums[0] {
 			t.Errorf("%+v, %v", v, err)
 		}
 	})
 	b.flip(c, 3, 0)
 	costs("a repair", func() {
-		if n, err := third.host.Repair(ctx, b.job(c, 3, 0, 1, 2)); n != 1 || err != nil {
+		if n, err := third.host.Jobs().Repair(ctx, b.job(c, 3, 0, 1, 2)); n != 1 || err != nil {
 			t.Error(n, err)
 		}
 	})
-	if _, err := third.host.Verify(ctx, third.disk, piece, hemera.MD5); !errors.Is(err, errs.TooLarge) {
+	if _, err := third.host.Jobs().Verify(ctx, third.disk, piece, hemera.MD5); !errors.Is(err, errs.TooLarge) {
 		t.Errorf("a digest of it: %v", err)
 	}
 

@@ -4,19 +4,16 @@ import (
 	"context"
 
 	"hemera/rules/checksum"
-	"hemera/transfer/inlinemem"
+	"hemera/transfer/filesum"
+	"hemera/transfer/piece"
 	"hemera/words/errs"
 )
-
-// inlineMax is the longest content, in bytes, that waits in memory for its end: most small files are written and
-// closed at once, and their pieces are then made, filled and sealed in one call.
-const inlineMax = inlinemem.Max
 
 // inlineContent is a content that is in memory alone, none of it at first. Before it goes to any disk it is compared
 // with the checksums that it came with.
 type inlineContent struct {
-	*inlinemem.Buffer // nil while it is empty
-	head              *head
+	*inlineBuffer // nil while it is empty
+	head          *head
 }
 
 // grow takes the memory for a content of size bytes. It returns false if that cannot stay in memory.
@@ -25,21 +22,21 @@ func (c *inlineContent) grow(size int64) bool {
 		return false
 	}
 	have := int64(0)
-	if c.Buffer != nil {
+	if c.inlineBuffer != nil {
 		have = int64(cap(c.Data))
 	}
 	// Classes double, so a file that grows in small steps is copied a few times at most.
-	need, _ := inlinemem.ClassSize(size)
+	need, _ := classSize(size)
 	if need <= have {
 		return true
 	}
-	memory := &c.head.host.inline
-	if !memory.Reserve(need-have, c.head.host.SmallBytes) {
+	memory := &c.head.writes.inline
+	if !memory.Reserve(need-have, c.head.writes.SmallBytes) {
 		return false
 	}
-	before := c.Buffer
+	before := c.inlineBuffer
 	// The pool gives buffers of the right class; the old one goes back, as nothing but this write has seen it.
-	c.Buffer = memory.Get(size)
+	c.inlineBuffer = memory.Get(size)
 	if before != nil {
 		c.Data = append(c.Data, before.Data...)
 		c.Sums = append(c.Sums, before.Sums...)
@@ -49,8 +46,8 @@ func (c *inlineContent) grow(size int64) bool {
 }
 
 // writePages implements content. grow has made room.
-func (c *inlineContent) writePages(p []byte, sums []uint32, off int64, hash *streamSums) error {
-	hash.wrote(p, sums, off)
+func (c *inlineContent) writePages(p []byte, sums []uint32, off int64, hash *filesum.Stream) error {
+	hash.Wrote(p, sums, off)
 	c.Write(p, sums, off)
 	return nil
 }
@@ -68,7 +65,7 @@ func (c *inlineContent) truncate(size int64) error {
 
 // readPages implements content.
 func (c *inlineContent) readPages(p []byte, sums []uint32, off int64) (int, error) {
-	if c.Buffer == nil {
+	if c.inlineBuffer == nil {
 		return 0, nil
 	}
 	n := copy(p, c.Data[min(off, int64(len(c.Data))):])
@@ -86,28 +83,28 @@ func (c *inlineContent) sync(context.Context) error { return nil }
 
 // drop releases the memory. Others may not use it, as a call that is stuck may still read it.
 func (c *inlineContent) drop() {
-	if c.Buffer != nil {
-		c.head.host.inline.Release(int64(cap(c.Data)))
-		c.Buffer = nil
+	if c.inlineBuffer != nil {
+		c.head.writes.inline.Release(int64(cap(c.Data)))
+		c.inlineBuffer = nil
 	}
 }
 
 // recycle releases the memory for other writes to use: no call reads it any more.
 func (c *inlineContent) recycle() {
-	buffer := c.Buffer
+	buffer := c.inlineBuffer
 	c.drop()
 	if buffer != nil {
-		c.head.host.inline.Put(buffer)
+		c.head.writes.inline.Put(buffer)
 	}
 }
 
 // check finds what has changed in memory.
 func (c *inlineContent) check() error {
-	if c.Buffer == nil {
+	if c.inlineBuffer == nil {
 		return nil
 	}
 	if bad := checksum.VerifyPages(c.Data, 0, c.Sums); bad >= 0 {
-		return errs.New(errs.IO, "transfer.Write", subject(c.head.cap), "the content changed in memory while it waited to be written").
+		return errs.New(errs.IO, "transfer.Write", piece.Subject(c.head.cap), "the content changed in memory while it waited to be written").
 			WithRemedy("write the file again; the memory of this machine may be faulty")
 	}
 	return nil

@@ -7,20 +7,21 @@ import (
 	"pgregory.net/rapid"
 
 	"hemera/rules/checksum"
+	"hemera/transfer/filesum"
 	"hemera/words/hemera"
 )
 
 // inlineAt is an empty content of a write at the host that announced the size.
-func inlineAt(h *Host, announced int64) *inlineContent {
-	return &inlineContent{head: &head{host: h, cap: &hemera.Capability{Size: announced}}}
+func inlineAt(h *Writes, announced int64) *inlineContent {
+	return &inlineContent{head: &head{writes: h, cap: &hemera.Capability{Size: announced}}}
 }
 
 // TestInlineAgainstBytes runs random histories of a content in memory against a byte slice: the checksums
 // that are put together from those of the writes are those of the bytes.
 func TestInlineAgainstBytes(t *testing.T) {
-	host := &Host{SmallBytes: inlineMax}
+	host := &Writes{SmallBytes: inlineMax}
 	c := inlineAt(host, 0)
-	hash, _ := newStreamSums(nil)
+	hash, _ := filesum.New(nil)
 	rapid.Check(t, func(rt *rapid.T) {
 		c.drop()
 		var want []byte
@@ -57,7 +58,7 @@ func TestInlineAgainstBytes(t *testing.T) {
 				want = append(want[:min(size, len(want)):min(size, len(want))], make([]byte, max(0, size-len(want)))...)
 			},
 			"": func(rt *rapid.T) {
-				if c.Buffer == nil {
+				if c.inlineBuffer == nil {
 					return
 				}
 				if !bytes.Equal(c.Data, want) || len(c.Sums) != checksum.Fragments(0, len(want)) {
@@ -79,7 +80,7 @@ func TestInlineAgainstBytes(t *testing.T) {
 
 // A bit that flips while a content waits in memory is noticed before the content is anywhere.
 func TestInlineIsCheckedBeforeItIsWritten(t *testing.T) {
-	c := inlineAt(&Host{}, 0)
+	c := inlineAt(&Writes{}, 0)
 	p := bytes.Repeat([]byte("abc"), 2000)
 	if !c.grow(int64(len(p))) {
 		t.Fatal("it does not fit")
@@ -98,7 +99,7 @@ func TestInlineIsCheckedBeforeItIsWritten(t *testing.T) {
 
 // What all writes keep together is bounded, and what ended counts no more.
 func TestInlineBytesAreBounded(t *testing.T) {
-	h := &Host{SmallBytes: 3 * hemera.PageSize}
+	h := &Writes{SmallBytes: 3 * hemera.PageSize}
 	used := func() int64 { return h.inline.Used() }
 	first, second := inlineAt(h, 0), inlineAt(h, 0)
 	if !first.grow(5000) || !second.grow(1) || second.grow(5000) || inlineAt(h, 0).grow(1) {
@@ -112,7 +113,7 @@ func TestInlineBytesAreBounded(t *testing.T) {
 	if used() != 0 {
 		t.Errorf("%d bytes are never given back", used())
 	}
-	none := inlineAt(&Host{SmallBytes: -1}, 0)
+	none := inlineAt(&Writes{SmallBytes: -1}, 0)
 	long := inlineAt(h, inlineMax+1)
 	if none.grow(1) || long.grow(1) {
 		t.Error("it was kept all the same")

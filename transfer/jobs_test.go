@@ -12,14 +12,15 @@ import (
 	"hemera/rules/checksum"
 	"hemera/rules/layout"
 	"hemera/transfer"
+	"hemera/transfer/jobs"
 	"hemera/words/errs"
 	"hemera/words/hemera"
 )
 
 // job is work on host id's disk for the committed content, from the given hosts.
-func (b *bench) job(c hemera.Capability, id int, index uint8, from ...int) transfer.Job {
+func (b *bench) job(c hemera.Capability, id int, index uint8, from ...int) jobs.Job {
 	token, read := b.read(c)
-	j := transfer.Job{
+	j := jobs.Job{
 		Piece: hemera.PieceID{File: c.File, Gen: c.Gen, Index: index},
 		Disk:  b.hosts[id-1].disk, Cap: read, Token: token,
 	}
@@ -41,16 +42,16 @@ func TestCopy(t *testing.T) {
 		b.flip(c, 1, 0) // the bad page comes from the other source
 		h := b.hosts[3].host
 		for round, want := range []int64{int64(size), 0} {
-			if n, err := h.Copy(ctx, b.job(c, 4, 0, 1, 2)); n != want || err != nil {
+			if n, err := h.Jobs().Copy(ctx, b.job(c, 4, 0, 1, 2)); n != want || err != nil {
 				t.Fatalf("round %d: %d, %v", round, n, err)
 			}
 		}
 		nobody, leave := context.WithCancel(t.Context())
 		leave() // a checksum stops when nobody waits for it any more
-		if _, err := h.Verify(nobody, b.hosts[3].disk, hemera.PieceID{File: c.File, Gen: c.Gen}, hemera.Adler32); errs.KindOf(err) != errs.Cancelled {
+		if _, err := h.Jobs().Verify(nobody, b.hosts[3].disk, hemera.PieceID{File: c.File, Gen: c.Gen}, hemera.Adler32); errs.KindOf(err) != errs.Cancelled {
 			t.Errorf("a checksum that nobody wants: %v", err)
 		}
-		v, err := h.Verify(t.Context(), b.hosts[3].disk, hemera.PieceID{File: c.File, Gen: c.Gen}, hemera.Adler32)
+		v, err := h.Jobs().Verify(t.Context(), b.hosts[3].disk, hemera.PieceID{File: c.File, Gen: c.Gen}, hemera.Adler32)
 		if err != nil || len(v.Bad) > 0 {
 			t.Fatalf("the copy: %v, %v", v.Bad, err)
 		}
@@ -88,16 +89,16 @@ func TestCopyVerifiesWhatIsThere(t *testing.T) {
 			}
 		},
 	} {
-		for kind, work := range map[string]func(h *transfer.Host, j transfer.Job) (int64, error){
-			"copy":   func(h *transfer.Host, j transfer.Job) (int64, error) { return h.Copy(ctx, j) },
-			"repair": func(h *transfer.Host, j transfer.Job) (int64, error) { return h.Repair(ctx, j) },
+		for kind, work := range map[string]func(h *transfer.Host, j jobs.Job) (int64, error){
+			"copy":   func(h *transfer.Host, j jobs.Job) (int64, error) { return h.Jobs().Copy(ctx, j) },
+			"repair": func(h *transfer.Host, j jobs.Job) (int64, error) { return h.Jobs().Repair(ctx, j) },
 		} {
 			t.Run(kind+" over "+name, func(t *testing.T) {
 				b := newBench(t, 3)
 				c := b.put(74, p, 1)
 				j := b.job(c, 3, 0, 1)
 				h := b.hosts[2].host
-				if n, err := h.Copy(ctx, j); n != size || err != nil {
+				if n, err := h.Jobs().Copy(ctx, j); n != size || err != nil {
 					t.Fatalf("the first copy: %d, %v", n, err)
 				}
 				spoil(b, c)
@@ -138,7 +139,7 @@ func TestCopyComparesPiecesOfCodedFiles(t *testing.T) {
 		}
 		// The second copy finds the work of the first one.
 		for round, want := range []int64{size, 0} {
-			if n, err := h.Copy(ctx, b.job(c, 4, index, 1, 2, 3)); n != want || err != nil {
+			if n, err := h.Jobs().Copy(ctx, b.job(c, 4, index, 1, 2, 3)); n != want || err != nil {
 				t.Errorf("piece %d, round %d: %d, %v", index, round, n, err)
 			}
 		}
@@ -150,17 +151,17 @@ func TestCopyFailsCleanly(t *testing.T) {
 	p := content(100_000)
 	c := b.put(71, p, 1)
 	good := b.job(c, 3, 0, 1)
-	for name, change := range map[string]func(*transfer.Job){
-		"no source":         func(j *transfer.Job) { j.Sources = nil },
-		"other file":        func(j *transfer.Job) { j.Cap.File++ },
-		"write capability":  func(j *transfer.Job) { j.Cap.Access = hemera.AccessCreate },
-		"checksum differs":  func(j *transfer.Job) { j.Cap.Sums = []hemera.Checksum{{Kind: hemera.CRC32C}} },
-		"source goes away":  func(*transfer.Job) { b.peers.fail(1, &fault{step: "read", err: errGone}) },
-		"disk takes no end": func(*transfer.Job) { b.hosts[2].disk.fault = &fault{step: "seal", err: errGone} },
+	for name, change := range map[string]func(*jobs.Job){
+		"no source":         func(j *jobs.Job) { j.Sources = nil },
+		"other file":        func(j *jobs.Job) { j.Cap.File++ },
+		"write capability":  func(j *jobs.Job) { j.Cap.Access = hemera.AccessCreate },
+		"checksum differs":  func(j *jobs.Job) { j.Cap.Sums = []hemera.Checksum{{Kind: hemera.CRC32C}} },
+		"source goes away":  func(*jobs.Job) { b.peers.fail(1, &fault{step: "read", err: errGone}) },
+		"disk takes no end": func(*jobs.Job) { b.hosts[2].disk.fault = &fault{step: "seal", err: errGone} },
 	} {
 		j := good
 		change(&j)
-		if _, err := b.hosts[2].host.Copy(ctx, j); err == nil {
+		if _, err := b.hosts[2].host.Jobs().Copy(ctx, j); err == nil {
 			t.Errorf("%s: no error", name)
 		}
 		b.peers.fail(1, nil)
@@ -186,11 +187,11 @@ func TestRepair(t *testing.T) {
 			p := content(size)
 			capability := b.put(72, p, 1, 2)
 			c.spoil(b, capability)
-			n, err := b.hosts[0].host.Repair(ctx, b.job(capability, 1, 0, 2))
+			n, err := b.hosts[0].host.Jobs().Repair(ctx, b.job(capability, 1, 0, 2))
 			if err != nil || n != c.pages {
 				t.Errorf("%d pages, %v", n, err)
 			}
-			v, err := b.hosts[0].host.Verify(t.Context(), b.hosts[0].disk, hemera.PieceID{File: capability.File, Gen: capability.Gen}, hemera.MD5)
+			v, err := b.hosts[0].host.Jobs().Verify(t.Context(), b.hosts[0].disk, hemera.PieceID{File: capability.File, Gen: capability.Gen}, hemera.MD5)
 			if err != nil || len(v.Bad) > 0 {
 				t.Errorf("after: %v, %v", v.Bad, err)
 			}
@@ -201,7 +202,7 @@ func TestRepair(t *testing.T) {
 	capability := b.put(73, content(size), 1, 2)
 	b.flip(capability, 1, 0)
 	b.flip(capability, 2, 0)
-	if _, err := b.hosts[0].host.Repair(ctx, b.job(capability, 1, 0, 2)); !isKind(err, errs.NoReplicas) {
+	if _, err := b.hosts[0].host.Jobs().Repair(ctx, b.job(capability, 1, 0, 2)); !isKind(err, errs.NoReplicas) {
 		t.Errorf("repair from a bad source: %v", err)
 	}
 	b.mustHave(capability, 1, 2)
@@ -211,7 +212,7 @@ func TestRepair(t *testing.T) {
 		t.Fatal(err)
 	}
 	_ = os.Truncate(b.piecePath(capability, 1), size-1000)
-	if _, err := b.hosts[0].host.Repair(ctx, b.job(capability, 1, 0, 2)); err == nil {
+	if _, err := b.hosts[0].host.Jobs().Repair(ctx, b.job(capability, 1, 0, 2)); err == nil {
 		t.Error("repair from a bad source: no error")
 	}
 	left, err := os.ReadFile(b.piecePath(capability, 1))

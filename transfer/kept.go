@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"time"
 
+	"hemera/transfer/piece"
 	"hemera/words/errs"
 	"hemera/words/hemera"
 )
@@ -27,7 +28,7 @@ const (
 
 // keptWrite refuses a client that comes back too late to go on.
 func keptWrite(c *hemera.Capability) error {
-	return errs.New(errs.Conflict, "transfer.Open", subject(c), "its client was away too long: what was written is kept, and not committed").
+	return errs.New(errs.Conflict, "transfer.Open", piece.Subject(c), "its client was away too long: what was written is kept, and not committed").
 		WithRemedy("write the file again from its beginning, or see `hemera open ls`")
 }
 
@@ -78,7 +79,7 @@ func refusal(err error, c *hemera.Capability) error {
 	case errs.KindOf(err) == errs.Conflict:
 		remedy = "the file has changed since: remove the update with `hemera open drop`, and make it again"
 	}
-	e := &errs.Error{Kind: errs.KindOf(err), Op: "transfer.Commit", Subject: subject(c), Text: "it is kept as before", Cause: err}
+	e := &errs.Error{Kind: errs.KindOf(err), Op: "transfer.Commit", Subject: piece.Subject(c), Text: "it is kept as before", Cause: err}
 	return e.WithRemedy(remedy)
 }
 
@@ -122,7 +123,7 @@ func (t *Pending) madeWay(victims []*entry) {
 // keepAgain keeps a write that was held, as its commit was refused. The caller holds mu.
 func (t *Pending) keepAgain(e *entry) {
 	if victims := t.keep(e); len(victims) > 0 {
-		t.host.Panics.Go(&t.host.work, "transfer.MakeWay", "", func() { t.madeWay(victims) })
+		t.node.InBackground("transfer.MakeWay", "", func() { t.madeWay(victims) })
 	}
 }
 
@@ -156,7 +157,7 @@ func (w *Writer) keep(ctx context.Context, still func() bool) {
 		return
 	}
 	c := w.head.cap
-	log := w.head.host.Log.With("path", c.Path, "fxid", c.File.Hex(), "user", c.Who.Name, "bytes", w.state.size, "announced", c.Size, "trace", c.Trace)
+	log := w.head.node.Log.With("path", c.Path, "fxid", c.File.Hex(), "user", c.Who.Name, "bytes", w.state.size, "announced", c.Size, "trace", c.Trace)
 	w.endsAsItIs()
 	done, err := w.seal(ctx, true)
 	switch {
@@ -299,7 +300,7 @@ func (w *Writer) takeLeft(ctx context.Context) error {
 	w.endsAsItIs()
 	w.turn.release()
 	err := w.Close(ctx)
-	log := w.head.host.Log.With("path", w.head.cap.Path, "fxid", w.head.cap.File.Hex(), "user", w.head.cap.Who.Name, "bytes", w.snapshot().size, "trace", w.head.cap.Trace)
+	log := w.head.node.Log.With("path", w.head.cap.Path, "fxid", w.head.cap.File.Hex(), "user", w.head.cap.Who.Name, "bytes", w.snapshot().size, "trace", w.head.cap.Trace)
 	if err != nil {
 		log.Warn("a write whose client did not come back could not be committed for a person", "error", err)
 		return err

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"time"
 
+	"hemera/transfer/piece"
 	"hemera/words/errs"
 	"hemera/words/hemera"
 )
@@ -48,12 +49,12 @@ func recordName(nonce uint64) string { return strconv.FormatUint(nonce, 36) }
 
 // record makes a sealed write that is kept durable, once. Without it the write ends with the process. The caller has the turn.
 func (w *Writer) record() {
-	host, c := w.head.host, w.head.cap
-	if host.Kept == nil || w.commit == nil || w.recorded {
+	c := w.head.cap
+	if w.head.writes.Kept == nil || w.commit == nil || w.recorded {
 		return
 	}
 	if err := w.saveRecord(); err != nil {
-		host.Log.Warn("a write that is kept would not outlast its node's end", "path", c.Path, "trace", c.Trace, "error", err)
+		w.head.node.Log.Warn("a write that is kept would not outlast its node's end", "path", c.Path, "trace", c.Trace, "error", err)
 		return
 	}
 	w.recorded = true
@@ -70,7 +71,7 @@ func (w *Writer) saveRecord() error {
 			w.opened, now, now.Add(hemera.KeptLifetime), w.commit.kept})
 	}
 	if err == nil {
-		err = w.head.host.Kept.Save(recordName(w.head.cap.Nonce), raw)
+		err = w.head.writes.Kept.Save(recordName(w.head.cap.Nonce), raw)
 	}
 	return err
 }
@@ -81,19 +82,19 @@ func (w *Writer) unrecord() {
 		return
 	}
 	w.promised = ""
-	if err := w.head.host.Kept.Remove(recordName(w.head.cap.Nonce)); err != nil {
-		w.head.host.Log.Warn("the record of a kept write stays", "path", w.head.cap.Path, "error", err)
+	if err := w.head.writes.Kept.Remove(recordName(w.head.cap.Nonce)); err != nil {
+		w.head.node.Log.Warn("the record of a kept write stays", "path", w.head.cap.Path, "error", err)
 	}
 }
 
 // Restore brings back the writes that an earlier process of the node kept, before clients come. What cannot be read is left out, and
 // named in the log. read returns what a token says, also of one that has expired. Restore returns how many there are.
 func (t *Pending) Restore(read func(token string) (hemera.Capability, error)) int {
-	if t.host.Kept == nil {
+	if t.writes.Kept == nil {
 		return 0
 	}
-	log := t.host.Log
-	records, err := t.host.Kept.Load()
+	log := t.node.Log
+	records, err := t.writes.Kept.Load()
 	if err != nil {
 		log.Error("what was kept of writes cannot be read", "error", err)
 		return 0
@@ -119,7 +120,7 @@ func (t *Pending) Restore(read func(token string) (hemera.Capability, error)) in
 
 // recorded returns the writer of a record, without content. It reads nothing of a base: what is there stands in the pieces.
 func (t *Pending) recorded(r *keptRecord, c hemera.Capability) (*Writer, error) {
-	w, err := newWriter(context.Background(), t.host, hemera.VerifiedPermit(c, r.Token))
+	w, err := newWriter(context.Background(), t.head(hemera.VerifiedPermit(c, r.Token)))
 	if err != nil {
 		return nil, err
 	}
@@ -142,7 +143,7 @@ func (t *Pending) restore(name string, raw []byte, r *keptRecord, read func(stri
 		return t.restoreSynced(name, raw, r, c)
 	}
 	if r.Size < 0 || r.Size > hemera.FileSizeMax {
-		return errs.New(errs.Invalid, "transfer.Restore", subject(&c), strconv.FormatInt(r.Size, 10)+" is no size")
+		return errs.New(errs.Invalid, "transfer.Restore", piece.Subject(&c), strconv.FormatInt(r.Size, 10)+" is no size")
 	}
 	w, err := t.recorded(r, c)
 	if err != nil {
@@ -170,7 +171,7 @@ func (t *Pending) addKept(w *Writer, gone, until time.Time) error {
 	defer t.mu.Unlock()
 	key := writeKey(w.head.cap)
 	if t.entries[key] != nil {
-		return errs.New(errs.Exists, "transfer.Restore", subject(w.head.cap), "it is there")
+		return errs.New(errs.Exists, "transfer.Restore", piece.Subject(w.head.cap), "it is there")
 	}
 	// No longer than a new one, whatever the clock says.
 	now := time.Now()
@@ -189,7 +190,7 @@ func (w *Writer) suspend() {
 	if !left && (w.state.phase != awaiting || !w.recorded) {
 		return
 	}
-	w.head.host.uses.End(&w.usage)
+	w.head.node.Files.End(&w.usage)
 	w.content.drop()
 	if w.base != nil {
 		w.base.Close()
@@ -198,14 +199,14 @@ func (w *Writer) suspend() {
 		p.release()
 		p.letGo()
 	}
-	w.result = badHandle("transfer.Write", subject(w.head.cap))
+	w.result = piece.BadHandle("transfer.Write", piece.Subject(w.head.cap))
 	w.setPhase(ended)
 	w.cancel()
 }
 
 // stopLeft ends a write as its node stops. left: no client has it open.
 func (w *Writer) stopLeft(ctx context.Context, left bool) {
-	if (left || w.synced()) && w.head.host.Kept != nil && w.worthKeeping() && !w.lasting() {
+	if (left || w.synced()) && w.head.writes.Kept != nil && w.worthKeeping() && !w.lasting() {
 		w.keep(ctx, func() bool { return true })
 	}
 	if w.lasting() {

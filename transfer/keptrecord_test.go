@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"hemera/transfer"
+	"hemera/transfer/piece"
 	"hemera/words/errs"
 	"hemera/words/hemera"
 )
@@ -46,7 +47,7 @@ func (k *keptStore) Load() (map[string][]byte, error) {
 // keepsRecords gives the first host a place for records.
 func (b *bench) keepsRecords() *keptStore {
 	k := &keptStore{records: map[string][]byte{}}
-	b.hosts[0].host.Kept = k
+	b.hosts[0].host.Writes.Kept = k
 	return k
 }
 
@@ -58,8 +59,10 @@ func (b *bench) restartHead(orderly bool) int {
 		h.host.Wait()
 	}
 	old := h.host
-	h.host = &transfer.Host{Self: old.Self, Born: old.Born, Disk: old.Disk, Peers: old.Peers, Control: old.Control, Log: old.Log,
-		Patience: old.Patience, HeadProof: old.HeadProof, Kept: old.Kept}
+	h.host = &transfer.Host{
+		Node: piece.Node{Self: old.Self, Disk: old.Disk, Peers: old.Peers, Log: old.Log, HeadProof: old.HeadProof}, Born: old.Born,
+		Writes: transfer.Writes{Control: old.Writes.Control, Patience: old.Writes.Patience, Kept: old.Writes.Kept},
+	}
 	h.pending = transfer.NewPending(h.host)
 	return h.pending.Restore(b.manager.verify)
 }

@@ -75,7 +75,7 @@ func TestABadPageOfAStripeIsNotMadeUp(t *testing.T) {
 			b.hosts[id].host.Wait()
 		}
 	}
-	v, err := b.hosts[0].host.Verify(t.Context(), b.hosts[0].disk, hemera.PieceID{File: c.File, Gen: c.Gen}, hemera.ChecksumNone)
+	v, err := b.hosts[0].host.Jobs().Verify(t.Context(), b.hosts[0].disk, hemera.PieceID{File: c.File, Gen: c.Gen}, hemera.ChecksumNone)
 	if err != nil || len(v.Bad) != 1 {
 		t.Errorf("the bad pages are %v, %v", v.Bad, err)
 	}

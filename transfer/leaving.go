@@ -88,7 +88,7 @@ func (w *Writer) closeLeft(ctx context.Context) error {
 	w.left.ends = true
 	w.turn.release()
 	err := w.Close(ctx)
-	c, log := w.head.cap, w.head.host.Log.With("path", w.head.cap.Path, "fxid", w.head.cap.File.Hex(), "user", w.head.cap.Who.Name, "trace", w.head.cap.Trace)
+	c, log := w.head.cap, w.head.node.Log.With("path", w.head.cap.Path, "fxid", w.head.cap.File.Hex(), "user", w.head.cap.Who.Name, "trace", w.head.cap.Trace)
 	size := w.snapshot().size
 	switch {
 	case err == nil:
@@ -107,7 +107,7 @@ func (w *Writer) closeLeft(ctx context.Context) error {
 func (w *Writer) drop(ctx context.Context) {
 	c, size := w.head.cap, w.snapshot().size
 	if size > 0 {
-		w.head.host.Log.Warn("a write whose client did not come back is removed: nobody closed it, and it is not complete",
+		w.head.node.Log.Warn("a write whose client did not come back is removed: nobody closed it, and it is not complete",
 			"path", c.Path, "fxid", c.File.Hex(), "user", c.Who.Name, "bytes", size, "announced", c.Size, "trace", c.Trace)
 	}
 	w.abort(ctx, lostWrite("transfer.Write", c, "its node stopped or waited too long for its client"))

@@ -9,6 +9,7 @@ import (
 	"hemera/disk"
 	"hemera/rules/layout"
 	"hemera/transfer/ledger"
+	"hemera/transfer/piece"
 	"hemera/words/errs"
 	"hemera/words/hemera"
 )
@@ -22,7 +23,7 @@ import (
 func (p *pieces) mark(ctx context.Context, size int64, kept bool) []error {
 	h := p.head
 	info := hemera.SealInfo{FileSize: size, Sync: true, Kept: kept}
-	return p.each(ledger.Sealed, everyPiece, nil, func(_ int, pc *piece) error {
+	return p.each(ledger.Sealed, everyPiece, nil, func(_ int, pc *headPiece) error {
 		if h.cap.Layout.Coded() && !layout.Stored(h.cap.Layout, size, pc.target.Index) {
 			return nil
 		}
@@ -32,22 +33,22 @@ func (p *pieces) mark(ctx context.Context, size int64, kept bool) []error {
 				at = t
 			}
 		}
-		return h.host.mark(ctx, h, at, info)
+		return h.mark(ctx, at, info)
 	})
 }
 
 // mark changes one piece. A piece at another node is opened again: its handle at the head was ended by the seal, or by another process.
-func (h *Host) mark(ctx context.Context, of *head, t hemera.Target, info hemera.SealInfo) error {
-	if h.local(t) {
-		store, err := h.store(t)
+func (h *head) mark(ctx context.Context, t hemera.Target, info hemera.SealInfo) error {
+	if h.node.Local(t) {
+		store, err := h.node.Store(t)
 		if err != nil {
 			return err
 		}
-		return disk.Mark(store, pieceID(of.cap, t.Index), info.Kept)
+		return disk.Mark(store, piece.ID(h.cap, t.Index), info.Kept)
 	}
-	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+	ctx, cancel := context.WithTimeout(ctx, piece.CallTimeout)
 	defer cancel()
-	out, _, err := h.create(ctx, of.cap, of.permit, t)
+	out, _, err := h.node.Create(ctx, h.cap, h.permit, t)
 	if err != nil {
 		return err
 	}
@@ -65,7 +66,7 @@ func (w *Writer) markKept(ctx context.Context) {
 	w.head.renew(ctx)
 	for i, err := range p.mark(ctx, w.commit.request.Size, true) {
 		if err != nil {
-			w.head.host.Log.Warn("a piece does not say that it is kept: without its head a rebuild takes it for committed", "path", w.head.cap.Path,
+			w.head.node.Log.Warn("a piece does not say that it is kept: without its head a rebuild takes it for committed", "path", w.head.cap.Path,
 				"trace", w.head.cap.Trace, "piece", p.list[i].target.Index, "disk", p.list[i].target.Disk, "error", err)
 		}
 	}
@@ -74,7 +75,7 @@ func (w *Writer) markKept(ctx context.Context) {
 		return
 	}
 	if err := w.saveRecord(); err != nil { // the one that is there makes less of it: that it may have been committed
-		w.head.host.Log.Warn("the record of a kept write is the one before its commit was refused", "path", w.head.cap.Path, "error", err)
+		w.head.node.Log.Warn("the record of a kept write is the one before its commit was refused", "path", w.head.cap.Path, "error", err)
 	}
 }
 
@@ -97,12 +98,12 @@ func (w *Writer) unmark(ctx context.Context) error {
 		}
 	}
 	if !layout.Readable(h.cap.Layout, r.Size, layout.Indexes(reached)) {
-		return &errs.Error{Kind: errs.Unavailable, Op: "transfer.Commit", Subject: subject(h.cap), Cause: first(failures),
+		return &errs.Error{Kind: errs.Unavailable, Op: "transfer.Commit", Subject: piece.Subject(h.cap), Cause: first(failures),
 			Text: fmt.Sprintf("%d of its %d pieces can be reached", len(reached), len(r.Pieces))}
 	}
 	// From here on nobody knows whether it was asked for, if the process ends.
 	if w.recorded {
-		return errs.Wrap(w.saveRecord(), "transfer.Commit", subject(h.cap))
+		return errs.Wrap(w.saveRecord(), "transfer.Commit", piece.Subject(h.cap))
 	}
 	return nil
 }
@@ -113,11 +114,11 @@ func (h *head) renew(ctx context.Context) {
 	if !h.earlier && (h.permit.Expires.IsZero() || time.Until(h.permit.Expires) > hemera.CapabilityLifetime/4) {
 		return
 	}
-	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+	ctx, cancel := context.WithTimeout(ctx, piece.CallTimeout)
 	defer cancel()
-	grant, err := h.host.Control.Replace(ctx, h.permit, nil)
+	grant, err := h.writes.Control.Replace(ctx, h.permit, nil)
 	if err != nil {
-		h.host.Log.Info("a capability was not renewed", "path", h.cap.Path, "trace", h.cap.Trace, "error", err)
+		h.node.Log.Info("a capability was not renewed", "path", h.cap.Path, "trace", h.cap.Trace, "error", err)
 		return
 	}
 	h.permit, h.earlier = grant.Permit, false

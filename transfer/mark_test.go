@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"hemera/transfer"
+	"hemera/transfer/piece"
 	"hemera/words/errs"
 	"hemera/words/hemera"
 )
@@ -35,8 +36,10 @@ func (b *bench) restartPeer(id int) {
 	h.pending.Settle(ctx)
 	h.host.Wait()
 	old := h.host
-	h.host = &transfer.Host{Self: old.Self, Born: old.Born, Disk: old.Disk, Peers: old.Peers, Control: old.Control, Log: old.Log,
-		Patience: old.Patience, HeadProof: old.HeadProof}
+	h.host = &transfer.Host{
+		Node: piece.Node{Self: old.Self, Disk: old.Disk, Peers: old.Peers, Log: old.Log, HeadProof: old.HeadProof}, Born: old.Born,
+		Writes: transfer.Writes{Control: old.Writes.Control, Patience: old.Writes.Patience},
+	}
 	h.pending = transfer.NewPending(h.host)
 }
 

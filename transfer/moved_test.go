@@ -5,6 +5,7 @@ import (
 
 	"hemera/disk"
 	"hemera/transfer"
+	"hemera/transfer/piece"
 	"hemera/words/hemera"
 )
 
@@ -12,10 +13,10 @@ import (
 // must not be taken for the piece on the second.
 func TestPieceMovesToAnotherDiskOfItsNode(t *testing.T) {
 	stores := map[hemera.DiskID]disk.Store{1: newMemoryBench(t, 1).hosts[0].disk, 2: newMemoryBench(t, 1).hosts[0].disk}
-	node := transfer.NewPending(&transfer.Host{
+	node := transfer.NewPending(&transfer.Host{Node: piece.Node{
 		Self: func() hemera.NodeID { return 7 },
 		Disk: func(id hemera.DiskID) (disk.Store, bool) { s, ok := stores[id]; return s, ok },
-	})
+	}})
 	c := hemera.Capability{File: 5, Gen: 1, Access: hemera.AccessCreate, Layout: hemera.Replica(2), Nonce: 3}
 	open := func(on hemera.DiskID) hemera.PieceHandle {
 		c.Targets = []hemera.Target{{Index: 1, Disk: on, Node: 7}}
@@ -51,10 +52,10 @@ func TestPieceMovesToAnotherDiskOfItsNode(t *testing.T) {
 // TestTakenPieceStays: repair adopts what a head lost sight of; the head giving it up comes too late.
 func TestTakenPieceStays(t *testing.T) {
 	store := newMemoryBench(t, 1).hosts[0].disk
-	node := transfer.NewPending(&transfer.Host{
+	node := transfer.NewPending(&transfer.Host{Node: piece.Node{
 		Self: func() hemera.NodeID { return 7 },
 		Disk: func(hemera.DiskID) (disk.Store, bool) { return store, true },
-	})
+	}})
 	c := hemera.Capability{File: 5, Gen: 1, Access: hemera.AccessCreate, Layout: hemera.Replica(2), Nonce: 3,
 		Targets: []hemera.Target{{Index: 1, Disk: 1, Node: 7}}}
 	id := hemera.PieceID{File: 5, Gen: 1, Index: 1}

@@ -3,8 +3,8 @@ package transfer
 import (
 	"context"
 
-	"hemera/disk"
-	"hemera/rules/layout"
+	"hemera/transfer/piece"
+	"hemera/transfer/read"
 	"hemera/words/errs"
 	"hemera/words/hemera"
 )
@@ -12,13 +12,13 @@ import (
 // Open opens the whole file that is permitted, at its head or where it is read.
 func (t *Pending) Open(ctx context.Context, c *hemera.Permit, o hemera.NodeOpen) (hemera.File, error) {
 	if c.Access == hemera.AccessRead {
-		r, err := t.host.OpenReader(c)
+		r, err := read.Open(t.node, t.reads, c)
 		if err != nil {
 			return nil, err
 		}
-		return newReadHandle(r), nil
+		return read.NewFile(r), nil
 	}
-	e, done, err := t.acquireWrite(&c.Capability, o.Truncate, func() (work, error) { return newWriter(ctx, t.host, c) })
+	e, done, err := t.acquireWrite(&c.Capability, o.Truncate, func() (work, error) { return newWriter(ctx, t.head(c)) })
 	if err != nil {
 		return nil, err
 	}
@@ -57,12 +57,12 @@ func begun[H holder](h H, empty bool) (H, error) {
 // it first. The opens that begin and continue an update are alike; but an update that was granted before this process
 // had its first lease may have begun with the process before.
 func (t *Pending) continues(c *hemera.Capability) bool {
-	return c.Access == hemera.AccessCreate || c.Epoch != 0 && c.Epoch < t.host.Born()
+	return c.Access == hemera.AccessCreate || c.Epoch != 0 && c.Epoch < t.born()
 }
 
 // lostWrite refuses to go on with a write whose earlier content is not here.
 func lostWrite(op string, c *hemera.Capability, why string) error {
-	return errs.New(errs.Conflict, op, subject(c), why+": the write was aborted, its content is lost").
+	return errs.New(errs.Conflict, op, piece.Subject(c), why+": the write was aborted, its content is lost").
 		WithRemedy("write the file again from its beginning")
 }
 
@@ -74,7 +74,7 @@ func (t *Pending) OpenPiece(c hemera.Capability, o hemera.PieceOpen, head bool) 
 	// The base is sealed and committed, so the permit to write the update is one to read it.
 	if o.Base {
 		if c.Base == nil {
-			return nil, errs.New(errs.Invalid, "transfer.OpenPiece", subject(&c), "the capability has no base")
+			return nil, errs.New(errs.Invalid, "transfer.OpenPiece", piece.Subject(&c), "the capability has no base")
 		}
 		base := c
 		base.Gen, base.Size, base.Targets = c.Base.Gen, c.Base.Size, c.Base.Pieces
@@ -83,7 +83,7 @@ func (t *Pending) OpenPiece(c hemera.Capability, o hemera.PieceOpen, head bool) 
 	if c.Access == hemera.AccessRead {
 		return t.openSealed(&c, o.Index)
 	}
-	target, err := t.host.target(&c, o.Index)
+	target, err := t.node.Target(&c, o.Index)
 	if err != nil {
 		return nil, err
 	}
@@ -104,86 +104,30 @@ func (t *Pending) OpenPiece(c hemera.Capability, o hemera.PieceOpen, head bool) 
 	return opened, nil
 }
 
-// target finds the capability's piece with the index among those on this node.
-func (h *Host) target(c *hemera.Capability, index uint8) (hemera.Target, error) {
-	for _, t := range c.Targets {
-		if t.Index == index && h.local(t) {
-			return t, nil
-		}
-	}
-	return hemera.Target{}, errs.New(errs.Denied, "transfer.OpenPiece", subject(c), "the capability has no such piece on this node")
-}
-
 // openSealed opens a committed piece for reading.
 func (t *Pending) openSealed(c *hemera.Capability, index uint8) (hemera.PieceHandle, error) {
-	target, err := t.host.target(c, index)
+	target, err := t.node.Target(c, index)
 	if err != nil {
 		return nil, err
 	}
-	r, err := t.host.openPiece(c, target)
+	r, err := t.node.OpenSealed(c, target)
 	if err != nil {
-		t.host.found(target, pieceID(c, index), err)
+		t.node.Found(target, piece.ID(c, index), err)
 		return nil, err
 	}
-	return newSealedHandle(t.host, r, c, target), nil
+	return newSealedHandle(t.node, r, c, target), nil
 }
 
 // openOwn opens the sealed piece of a write that is not committed yet: its size is not known to
 // the capability.
 func (t *Pending) openOwn(c *hemera.Capability, target hemera.Target) (hemera.PieceHandle, error) {
-	store, err := t.host.store(target)
+	store, err := t.node.Store(target)
 	if err != nil {
 		return nil, err
 	}
-	r, err := store.Open(pieceID(c, target.Index))
+	r, err := store.Open(piece.ID(c, target.Index))
 	if err != nil {
 		return nil, err
 	}
-	return &ownHandle{newSealedHandle(t.host, r, c, target), store}, nil
-}
-
-// openPiece opens a local sealed piece of the capability's content and compares its footer with
-// what the manager committed. Corrupt when they differ.
-func (h *Host) openPiece(c *hemera.Capability, t hemera.Target) (disk.Reader, error) {
-	store, err := h.store(t)
-	if err != nil {
-		return nil, err
-	}
-	id := pieceID(c, t.Index)
-	r, err := store.Open(id)
-	if err != nil {
-		// Found by the disk: a footer or a table that does not match its own checksum.
-		if errs.KindOf(err) == errs.Corrupt {
-			h.Counters.ChecksumErrors.Add(1)
-		}
-		return nil, err
-	}
-	if err := checkFooter(r.Stat(), id, c); err != nil {
-		h.Counters.ChecksumErrors.Add(1)
-		_ = r.Close()
-		return nil, err
-	}
-	return r, nil
-}
-
-// checkFooter compares a piece's footer with the committed content.
-func checkFooter(stat hemera.PieceStat, id hemera.PieceID, c *hemera.Capability) error {
-	if stat.ID != id {
-		return errs.New(errs.Corrupt, "transfer.Open", id.String(), "the footer is of piece "+stat.ID.String())
-	}
-	if stat.FileSize != c.Size {
-		return sizeMismatch("transfer.Open", id.String(), stat.FileSize, c.Size)
-	}
-	// The footer of every piece has the size of the whole file, and the data the size of its part.
-	if want := layout.PieceSize(c.Layout, c.Size, id.Index); stat.Size != want {
-		return sizeMismatch("transfer.Open", id.String(), stat.Size, want)
-	}
-	// Not all checksums need be in both: a space may have been given another kind since. Those that are must agree.
-	for _, want := range c.Sums {
-		if got, ok := hemera.FindChecksum(stat.Checksums, want.Kind); ok && got != want {
-			return errs.New(errs.Corrupt, "transfer.Open", id.String(),
-				"the footer says "+got.String()+", the namespace "+want.String())
-		}
-	}
-	return nil
+	return &ownHandle{newSealedHandle(t.node, r, c, target), store}, nil
 }

@@ -6,17 +6,17 @@ import (
 	"testing"
 	"testing/synctest"
 
-	"hemera/transfer"
+	"hemera/transfer/piece"
 	"hemera/words/hemera"
 )
 
 // slowPeers are peers whose pieces open when the gate does.
 type slowPeers struct {
-	transfer.Peers
+	piece.Peers
 	asked, gate chan struct{}
 }
 
-func (p slowPeers) Open(ctx context.Context, r transfer.RemotePiece, token string) (transfer.PeerReader, error) {
+func (p slowPeers) Open(ctx context.Context, r piece.Remote, token string) (piece.Reader, error) {
 	p.asked <- struct{}{}
 	<-p.gate
 	return p.Peers.Open(ctx, r, token)

@@ -6,6 +6,7 @@ import (
 
 	"hemera/rules/layout"
 	"hemera/transfer/ledger"
+	"hemera/transfer/piece"
 	"hemera/words/errs"
 	"hemera/words/hemera"
 )
@@ -19,7 +20,7 @@ import (
 // the piece is the head's, or cannot be a client's.
 func (t *Pending) acquirePiece(c *hemera.Capability, at hemera.Target, adopt, head bool) (*entry, error) {
 	const op = "transfer.OpenPiece"
-	key := pendingKey{piece: pieceID(c, at.Index), disk: at.Disk, nonce: c.Nonce}
+	key := pendingKey{piece: piece.ID(c, at.Index), disk: at.Disk, nonce: c.Nonce}
 	if !head && !c.ClientWrites() {
 		return nil, errs.New(errs.Denied, op, key.piece.String(), "the head of the write alone writes the pieces of this file")
 	}
@@ -62,7 +63,7 @@ func (t *Pending) acquirePiece(c *hemera.Capability, at hemera.Target, adopt, he
 	if err != nil {
 		return nil, err
 	}
-	return t.begun(e, func() (work, error) { return beginPiece(t.host, c, at, head) })
+	return t.begun(e, func() (work, error) { return beginPiece(t.node, c, at, head) })
 }
 
 // dismiss ends a client's piece that has left the table. It waits for the call that begins it.
@@ -84,7 +85,7 @@ func (t *Pending) expires(e *entry, at time.Time) {
 		e.over.Stop()
 	}
 	e.over = time.AfterFunc(time.Until(at), func() {
-		t.host.Panics.Run("transfer.Expire", e.key.piece.String(), func() {
+		t.node.Panics.Run("transfer.Expire", e.key.piece.String(), func() {
 			t.mu.Lock()
 			gone := e.gone
 			t.remove(e)
@@ -99,7 +100,7 @@ func (t *Pending) expires(e *entry, at time.Time) {
 // ownLocal makes a piece on a disk of this node that of a head here, and takes away what a client has there. The head calls
 // the result once the piece is no concern of its any more.
 func (t *Pending) ownLocal(c *hemera.Capability, at hemera.Target) (leave func()) {
-	place := pieceAt{pieceID(c, at.Index), at.Disk}
+	place := pieceAt{piece.ID(c, at.Index), at.Disk}
 	t.mu.Lock()
 	t.local[place]++
 	left := t.entries[pendingKey{piece: place.piece, disk: place.disk, nonce: c.Nonce}]
@@ -161,27 +162,27 @@ func clientMax(c *hemera.Capability) int64 {
 // dismissClient has the nodes of a write's targets remove what its client has made there. Of a write that its head has bytes
 // of there is nothing.
 func (h *head) dismissClient(ctx context.Context) {
-	if !h.cap.ClientWrites() || h.host.HeadProof == nil {
+	if !h.cap.ClientWrites() || h.node.HeadProof == nil {
 		return
 	}
 	for _, t := range h.permit.Targets {
-		h.host.background(h.cap, func() {
-			ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), callTimeout)
+		h.node.Background(h.cap, func() {
+			ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), piece.CallTimeout)
 			defer cancel()
-			p, token, err := h.host.piece(h.permit, t)
+			p, token, err := h.node.Remote(h.permit, t)
 			if err != nil {
 				return
 			}
 			// A node that cannot be asked removes it when the capability expires.
 			p.Adopt = true
-			if out, err := h.host.Peers.Create(ctx, p, token); err == nil {
+			if out, err := h.node.Peers.Create(ctx, p, token); err == nil {
 				out.Abort()
 			}
 		})
 	}
 }
 
-// renewer is a [PeerWriter] of a client's piece, which ends with its capability.
+// renewer is a [piece.Writer] of a client's piece, which ends with its capability.
 type renewer interface {
 	Renew(ctx context.Context, token string) error
 }
@@ -191,20 +192,20 @@ type renewer interface {
 func (p *pieces) renewClient() {
 	h := p.head
 	now := time.Now()
-	if h.host.HeadProof != nil || h.permit.Expires.IsZero() || h.permit.Expires.Sub(now) > hemera.CapabilityLifetime/4 || now.Before(p.renews) {
+	if h.node.HeadProof != nil || h.permit.Expires.IsZero() || h.permit.Expires.Sub(now) > hemera.CapabilityLifetime/4 || now.Before(p.renews) {
 		return
 	}
 	p.renews = now.Add(time.Minute)
-	ctx, cancel := context.WithTimeout(h.ctx, callTimeout)
+	ctx, cancel := context.WithTimeout(h.ctx, piece.CallTimeout)
 	defer cancel()
-	grant, err := h.host.Control.Replace(ctx, h.permit, nil)
+	grant, err := h.writes.Control.Replace(ctx, h.permit, nil)
 	var token string
 	if err == nil {
 		h.permit = grant.Permit
 		token, err = grant.Permit.Token()
 	}
 	if err == nil {
-		err = first(p.each(ledger.Live, everyPiece, nil, func(_ int, pc *piece) error {
+		err = first(p.each(ledger.Live, everyPiece, nil, func(_ int, pc *headPiece) error {
 			if r, ok := pc.out.(renewer); ok {
 				return r.Renew(ctx, token)
 			}
@@ -212,6 +213,6 @@ func (p *pieces) renewClient() {
 		}))
 	}
 	if err != nil {
-		h.host.Log.Info("a capability was not renewed", "path", h.cap.Path, "trace", h.cap.Trace, "error", err)
+		h.node.Log.Info("a capability was not renewed", "path", h.cap.Path, "trace", h.cap.Trace, "error", err)
 	}
 }

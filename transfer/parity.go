@@ -6,7 +6,6 @@ import (
 
 	"hemera/rules/checksum"
 	"hemera/rules/layout"
-	"hemera/transfer/parityrow"
 	"hemera/words/hemera"
 )
 
@@ -99,18 +98,18 @@ func (y *codedPieces) before(off int64, n int) ([]byte, error) {
 }
 
 // row returns the parity of the row with the number: from memory, or without any change. What its pieces have of it is read by readRow.
-func (y *codedPieces) row(number int64) *parityrow.Row {
+func (y *codedPieces) row(number int64) *parityRow {
 	y.turns++
 	if row, ok := y.rows[number]; ok {
 		row.Used = y.turns
 		return row
 	}
 	// The parity of a row that nobody wrote to is zeros, which need not be read.
-	row := &parityrow.Row{Number: number, Blocks: make([][]byte, y.layout.Parity()), Used: y.turns}
+	row := &parityRow{Number: number, Blocks: make([][]byte, y.layout.Parity()), Used: y.turns}
 	row.Sent = y.written.Touches(number*y.rowBytes(), (number+1)*y.rowBytes())
 	for i := range row.Blocks {
 		if !y.gone(int(y.layout.Data) + i) {
-			row.Blocks[i] = y.pieces.head.host.parity.Get(int(y.layout.BlockSize))
+			row.Blocks[i] = y.pieces.head.writes.parity.Get(int(y.layout.BlockSize))
 		}
 	}
 	y.rows[number] = row
@@ -118,7 +117,7 @@ func (y *codedPieces) row(number int64) *parityrow.Row {
 }
 
 // readRow reads parity of a row that was sent back, for a change of the range. A change of a few bytes reads a few pages.
-func (y *codedPieces) readRow(row *parityrow.Row, from, to int64) error {
+func (y *codedPieces) readRow(row *parityRow, from, to int64) error {
 	for _, part := range row.Lacks(from, to, int64(y.layout.BlockSize)) {
 		if err := y.readParity(row, part[0], part[1]); err != nil {
 			return err
@@ -129,7 +128,7 @@ func (y *codedPieces) readRow(row *parityrow.Row, from, to int64) error {
 }
 
 // readParity fills a range of the blocks with what the pieces have. It fails when too few pieces are left.
-func (y *codedPieces) readParity(row *parityrow.Row, from, to int64) error {
+func (y *codedPieces) readParity(row *parityRow, from, to int64) error {
 	for i, b := range row.Blocks {
 		if b == nil {
 			continue
@@ -138,7 +137,7 @@ func (y *codedPieces) readParity(row *parityrow.Row, from, to int64) error {
 		// A piece that was lost since is not asked: it would be computed, and all rows be sent for that.
 		if y.gone(index) || y.readPiece(index, b[from:to], row.Number*int64(y.layout.BlockSize)+from) != nil {
 			row.Blocks[i] = nil // its piece is lost now; the block may belong to a call that is stuck
-			y.pieces.head.host.parity.Lose(int64(y.layout.BlockSize))
+			y.pieces.head.writes.parity.Lose(int64(y.layout.BlockSize))
 			if err := y.pieces.writable("transfer.Write"); err != nil {
 				return err
 			}
@@ -149,8 +148,8 @@ func (y *codedPieces) readParity(row *parityrow.Row, from, to int64) error {
 
 // due returns the rows whose parity is to be sent with the next write: those that are full, the oldest where there are
 // too many, and all of them where the node's memory for parity is used up.
-func (y *codedPieces) due() (rows []*parityrow.Row) {
-	short := y.pieces.head.host.parity.Short()
+func (y *codedPieces) due() (rows []*parityRow) {
+	short := y.pieces.head.writes.parity.Short()
 	for _, row := range y.rows {
 		// A full row seldom changes again; another may, and would be read back for it.
 		start := row.Number * y.rowBytes()
@@ -163,26 +162,26 @@ func (y *codedPieces) due() (rows []*parityrow.Row) {
 }
 
 // inOrder sorts rows by number, so that disks write forwards and few ranges are kept apart for the seal.
-func inOrder(rows []*parityrow.Row) []*parityrow.Row {
-	slices.SortFunc(rows, func(a, b *parityrow.Row) int { return cmp.Compare(a.Number, b.Number) })
+func inOrder(rows []*parityRow) []*parityRow {
+	slices.SortFunc(rows, func(a, b *parityRow) int { return cmp.Compare(a.Number, b.Number) })
 	return rows
 }
 
 // forget releases rows: their parity was sent, or is not needed any more. Their memory is used again unless a call that is
 // stuck may read it.
-func (y *codedPieces) forget(rows []*parityrow.Row, stuck bool) {
+func (y *codedPieces) forget(rows []*parityRow, stuck bool) {
 	for _, row := range rows {
 		delete(y.rows, row.Number)
 		for _, b := range row.Blocks {
 			if b != nil {
-				y.pieces.head.host.parity.Put(b, !stuck)
+				y.pieces.head.writes.parity.Put(b, !stuck)
 			}
 		}
 	}
 }
 
 // all lists all rows that are in memory.
-func (y *codedPieces) all() (rows []*parityrow.Row) {
+func (y *codedPieces) all() (rows []*parityRow) {
 	for _, row := range y.rows {
 		rows = append(rows, row)
 	}
@@ -193,7 +192,7 @@ func (y *codedPieces) all() (rows []*parityrow.Row) {
 func (y *codedPieces) shrink(size int64) error {
 	// Rows behind the new end are gone, and so is their parity: the pieces are cut after this.
 	last := size / y.rowBytes()
-	var beyond []*parityrow.Row
+	var beyond []*parityRow
 	for _, row := range y.rows {
 		if row.Number > last || row.Number == last && size%y.rowBytes() == 0 {
 			beyond = append(beyond, row)
@@ -214,7 +213,7 @@ func (y *codedPieces) shrink(size int64) error {
 }
 
 // sendRows sends a parity piece the parts of its blocks that were changed.
-func (y *codedPieces) sendRows(pc *piece, rows []*parityrow.Row) error {
+func (y *codedPieces) sendRows(pc *headPiece, rows []*parityRow) error {
 	var sums [parityStep/hemera.PageSize + 1]uint32
 	for _, row := range rows {
 		block := row.Blocks[pc.target.Index-y.layout.Data]

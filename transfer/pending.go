@@ -8,7 +8,8 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"hemera/transfer/recent"
+	"hemera/transfer/piece"
+	"hemera/transfer/read"
 	"hemera/words/errs"
 	"hemera/words/hemera"
 )
@@ -24,14 +25,17 @@ const (
 // Pending is a node's writes that are not ended: a client that lost its connection finds its write
 // again by the same capability. A write that no handle holds is closed, kept or removed after [hemera.PendingHold]: see leaving.
 type Pending struct {
-	host *Host
+	node   *piece.Node
+	reads  *read.Shared
+	writes *Writes
+	born   func() uint64 // see [Host]
 
 	mu      sync.Mutex // guards all below and the marked fields of entries
 	entries map[pendingKey]*entry
 	// What became of writes that are no entries any more: a close whose answer was lost can be repeated. Commits, which
 	// are many, must not take the place of aborted ones, with which a client might want to go on.
-	commits recent.Table[pendingKey, committed]
-	aborted recent.Table[pendingKey, struct{}]
+	commits recentTable[pendingKey, committed]
+	aborted recentTable[pendingKey, struct{}]
 	// local counts the pieces that heads of this node are making, or have made, on its disks: clients stay away from them.
 	local map[pieceAt]int
 }
@@ -95,9 +99,14 @@ type entry struct {
 
 // NewPending makes the empty table of a host, which has one.
 func NewPending(h *Host) *Pending {
-	t := &Pending{host: h, entries: map[pendingKey]*entry{}, local: map[pieceAt]int{}}
-	h.table = t
+	t := &Pending{node: &h.Node, reads: &h.Reads, writes: &h.Writes, born: h.Born, entries: map[pendingKey]*entry{}, local: map[pieceAt]int{}}
+	h.Own = t.ownLocal
 	return t
+}
+
+// head returns the head of the write that the permit is for.
+func (t *Pending) head(permit *hemera.Permit) head {
+	return head{node: t.node, reads: t.reads, writes: t.writes, cap: &permit.Capability, permit: permit}
 }
 
 // Len is how many works are pending.
@@ -202,7 +211,7 @@ func (t *Pending) endIn(e *entry, after time.Duration) {
 		e.timer.Stop()
 	}
 	e.due = time.Now().Add(after)
-	e.timer = time.AfterFunc(after, func() { t.host.Panics.Run("transfer.Expire", e.key.piece.String(), func() { t.expire(e) }) })
+	e.timer = time.AfterFunc(after, func() { t.node.Panics.Run("transfer.Expire", e.key.piece.String(), func() { t.expire(e) }) })
 }
 
 // shared reports whether several handles hold an entry. One whose connection is dead counts until the door has noticed.
@@ -274,7 +283,7 @@ func (t *Pending) Conclude() {
 	var group errgroup.Group
 	group.SetLimit(expireParallel)
 	for _, e := range left {
-		group.Go(t.host.Panics.Func("transfer.Conclude", e.key.piece.String(), func() error { t.expire(e); return nil }))
+		group.Go(t.node.Panics.Func("transfer.Conclude", e.key.piece.String(), func() error { t.expire(e); return nil }))
 	}
 	_ = group.Wait()
 }
@@ -402,12 +411,12 @@ func (t *Pending) Settle(ctx context.Context) {
 	t.mu.Unlock()
 	// What is not settled when ctx ends goes on until the process ends; restarts and audits find what it leaves.
 	done := make(chan struct{})
-	t.host.Panics.Go(nil, "transfer.Settle", "", func() {
+	t.node.Panics.Go(nil, "transfer.Settle", "", func() {
 		defer close(done)
 		var group errgroup.Group
 		group.SetLimit(expireParallel)
 		for _, end := range all {
-			group.Go(t.host.Panics.Func("transfer.Settle", "", func() error { end(); return nil }))
+			group.Go(t.node.Panics.Func("transfer.Settle", "", func() error { end(); return nil }))
 		}
 		_ = group.Wait()
 	})

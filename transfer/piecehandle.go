@@ -11,6 +11,7 @@ import (
 	"hemera/disk"
 	"hemera/platform/zerocopy"
 	"hemera/rules/layout"
+	"hemera/transfer/piece"
 	"hemera/transfer/proof"
 	"hemera/words/errs"
 	"hemera/words/hemera"
@@ -25,7 +26,7 @@ type pendingPiece struct {
 	store  disk.Store
 	id     hemera.PieceID
 	cap    hemera.Capability
-	counts *Counters
+	counts *piece.Counters
 	most   int64 // bytes that a client may give it
 
 	mu    sync.Mutex
@@ -41,17 +42,17 @@ type pendingPiece struct {
 }
 
 // beginPiece creates the piece at a target of this node, for its head or a client.
-func beginPiece(h *Host, c *hemera.Capability, target hemera.Target, head bool) (*pendingPiece, error) {
-	store, err := h.store(target)
+func beginPiece(n *piece.Node, c *hemera.Capability, target hemera.Target, head bool) (*pendingPiece, error) {
+	store, err := n.Store(target)
 	if err != nil {
 		return nil, err
 	}
-	id := pieceID(c, target.Index)
-	w, err := store.Create(id, createOptions(c, target.Index))
+	id := piece.ID(c, target.Index)
+	w, err := store.Create(id, piece.CreateOptions(c, target.Index))
 	if err != nil {
 		return nil, err
 	}
-	return &pendingPiece{store: store, id: id, cap: *c, w: w, counts: &h.Counters, heads: head, most: clientMax(c)}, nil
+	return &pendingPiece{store: store, id: id, cap: *c, w: w, counts: &n.Counters, heads: head, most: clientMax(c)}, nil
 }
 
 // use returns the writer for one call, which done must follow; nil if the piece is ended. If a call is ending the
@@ -152,7 +153,7 @@ func (t *Pending) Take(id hemera.PieceID, on hemera.DiskID) {
 	for _, p := range left {
 		p.take()
 	}
-	t.host.removals.Wait(id, on)
+	t.node.Removals.Wait(id, on)
 }
 
 // take ends the piece for somebody who makes it, or has made it, in another way. It waits for calls in progress.
@@ -200,7 +201,7 @@ var (
 func (h *pieceHandle) do(op string, changes bool, call func(disk.Writer) error) error {
 	w := h.use()
 	if w == nil {
-		return badHandle(op, h.id.String())
+		return piece.BadHandle(op, h.id.String())
 	}
 	defer h.done()
 	if err := h.may(op, changes); err != nil {
@@ -215,7 +216,7 @@ func (h *pieceHandle) may(op string, changes bool) error {
 	defer h.mu.Unlock()
 	switch {
 	case !h.open.Load():
-		return badHandle(op, h.id.String())
+		return piece.BadHandle(op, h.id.String())
 	case h.head:
 		return nil
 	case h.heads:
@@ -258,7 +259,7 @@ func (h *pieceHandle) ReadPages(p []byte, sums []uint32, off int64) (n int, err 
 
 // WritePages writes into the pending piece.
 func (h *pieceHandle) WritePages(p []byte, sums []uint32, off int64) error {
-	if err := checkRange("transfer.WritePiece", h.id.String(), off, len(p)); err != nil {
+	if err := piece.CheckRange("transfer.WritePiece", h.id.String(), off, len(p)); err != nil {
 		return err
 	}
 	if err := h.fits("transfer.WritePiece", off+int64(len(p))); err != nil {
@@ -273,7 +274,7 @@ func (h *pieceHandle) restart() error { return h.Truncate(0) }
 
 // Truncate sets the piece's size.
 func (h *pieceHandle) Truncate(size int64) error {
-	if err := checkRange("transfer.TruncatePiece", h.id.String(), size, 0); err != nil {
+	if err := piece.CheckRange("transfer.TruncatePiece", h.id.String(), size, 0); err != nil {
 		return err
 	}
 	if err := h.fits("transfer.TruncatePiece", size); err != nil {
@@ -305,13 +306,13 @@ func (h *pieceHandle) Seal(_ context.Context, s hemera.SealInfo) (hemera.PieceSt
 			changed.Kept = s.Kept
 			stat = &changed
 		}
-		return *stat, checkSealed(*stat, s)
+		return *stat, piece.CheckSealed(*stat, s)
 	}
 	if !h.open.Load() || w == nil {
-		return hemera.PieceStat{}, badHandle("transfer.SealPiece", h.id.String())
+		return hemera.PieceStat{}, piece.BadHandle("transfer.SealPiece", h.id.String())
 	}
 	if want := layout.PieceSize(h.cap.Layout, s.FileSize, h.id.Index); w.Size() != want {
-		return hemera.PieceStat{}, sizeMismatch("transfer.SealPiece", h.id.String(), w.Size(), want)
+		return hemera.PieceStat{}, piece.SizeMismatch("transfer.SealPiece", h.id.String(), w.Size(), want)
 	}
 	made, err := w.Seal(s)
 	w = nil
@@ -329,13 +330,13 @@ func (h *pieceHandle) Offer(_ context.Context, s hemera.SealInfo) error {
 	w, stat, taken := h.beginEnd()
 	defer func() { h.endEnd(w, stat, taken) }()
 	if w == nil {
-		return badHandle(op, h.id.String())
+		return piece.BadHandle(op, h.id.String())
 	}
 	if err := h.may(op, false); err != nil {
 		return err
 	}
 	if want := layout.PieceSize(h.cap.Layout, s.FileSize, h.id.Index); w.Size() != want {
-		return sizeMismatch(op, h.id.String(), w.Size(), want)
+		return piece.SizeMismatch(op, h.id.String(), w.Size(), want)
 	}
 	if s.Sync || h.cap.Sync { // the device has the bytes then when the head seals them
 		if err := w.Sync(); err != nil {
@@ -395,12 +396,12 @@ func (h *pieceHandle) End(_ context.Context, how hemera.Ending) error {
 func (h *pieceHandle) abort() error {
 	const op = "transfer.AbortPiece"
 	if !h.open.Load() {
-		return badHandle(op, h.id.String())
+		return piece.BadHandle(op, h.id.String())
 	}
 	w, stat, taken := h.beginEnd()
 	refused := h.may(op, false)
 	if !h.open.CompareAndSwap(true, false) {
-		refused = badHandle(op, h.id.String())
+		refused = piece.BadHandle(op, h.id.String())
 	}
 	if refused != nil {
 		h.endEnd(w, stat, taken)
@@ -414,7 +415,7 @@ func (h *pieceHandle) abort() error {
 	}
 	// After Take the name is another's: repair may have made the piece again by now.
 	if !taken { // before the entry leaves the table: a caller that does not find it there any more waits for this
-		defer h.table.host.removals.Begin(h.id, h.entry.key.disk)()
+		defer h.table.node.Removals.Begin(h.id, h.entry.key.disk)()
 	}
 	h.endEnd(nil, nil, taken)
 	h.table.finish(h.entry, nil)
@@ -428,7 +429,7 @@ func (h *pieceHandle) abort() error {
 // close ends the handle. A sealed piece is the file's; an unsealed one stays pending, as after a detach.
 func (h *pieceHandle) close() error {
 	if !h.open.CompareAndSwap(true, false) {
-		return badHandle("transfer.ClosePiece", h.id.String())
+		return piece.BadHandle("transfer.ClosePiece", h.id.String())
 	}
 	h.await()
 	ended := h.w == nil
@@ -460,7 +461,7 @@ type sealedHandle struct {
 	disk.Reader
 	hemera.Refusal // of changes
 	cap            hemera.Capability
-	host           *Host
+	node           *piece.Node
 	target         hemera.Target
 }
 
@@ -471,16 +472,16 @@ var (
 )
 
 // newSealedHandle returns the handle of a sealed piece at a target of this node. It owns the reader.
-func newSealedHandle(h *Host, r disk.Reader, c *hemera.Capability, target hemera.Target) *sealedHandle {
-	return &sealedHandle{Reader: r, cap: *c, host: h, target: target, Refusal: hemera.Refusal{Err: readOnly("transfer.WritePiece", subject(c))}}
+func newSealedHandle(n *piece.Node, r disk.Reader, c *hemera.Capability, target hemera.Target) *sealedHandle {
+	return &sealedHandle{Reader: r, cap: *c, node: n, target: target, Refusal: hemera.Refusal{Err: piece.ReadOnly("transfer.WritePiece", piece.Subject(c))}}
 }
 
 // ReadPages implements hemera.Handle. A bad page is reported here, because a client that reads it has nobody to report it to.
 func (h *sealedHandle) ReadPages(p []byte, sums []uint32, off int64) (int, error) {
 	n, err := h.Reader.ReadPages(p, sums, off)
-	h.host.Counters.ReadBytes.Add(int64(n))
+	h.node.Counters.ReadBytes.Add(int64(n))
 	if errs.KindOf(err) == errs.Corrupt {
-		h.host.found(h.target, h.Stat().ID, err)
+		h.node.Found(h.target, h.Stat().ID, err)
 	}
 	return n, err
 }
@@ -488,7 +489,7 @@ func (h *sealedHandle) ReadPages(p []byte, sums []uint32, off int64) (int, error
 // Splice implements zerocopy.Source.
 func (h *sealedHandle) Splice(pipe *zerocopy.Pipe, off, n int64) int64 {
 	n = h.Reader.Splice(pipe, off, n)
-	h.host.Counters.ReadBytes.Add(n)
+	h.node.Counters.ReadBytes.Add(n)
 	return n
 }
 
@@ -501,7 +502,7 @@ type ownHandle struct {
 // Seal changes nothing but whether the piece is kept.
 func (h *ownHandle) Seal(_ context.Context, s hemera.SealInfo) (hemera.PieceStat, error) {
 	stat := h.Stat()
-	if err := checkSealed(stat, s); err != nil {
+	if err := piece.CheckSealed(stat, s); err != nil {
 		return hemera.PieceStat{}, err
 	}
 	if stat.Kept || s.Kept {
@@ -537,3 +538,24 @@ func (h *sealedHandle) Info() hemera.FileInfo {
 	return hemera.FileInfo{ID: s.ID.File, Gen: s.ID.Gen, Path: h.cap.Path, Size: s.Size, Mtime: s.Sealed,
 		Mode: h.cap.Mode, UID: h.cap.Who.UID, GID: h.cap.Who.GID, Sums: s.Checksums}
 }
+
+// NextData looks in the piece, pending or sealed.
+func (h *pieceHandle) NextData(off int64) (next int64, err error) {
+	// As in ReadPages: a sealed piece has a reader, and no writer any more.
+	if h.sealed() && h.open.Load() {
+		r, err := h.store.Open(h.id)
+		if err != nil {
+			return off, err
+		}
+		defer r.Close()
+		return r.NextData(off)
+	}
+	err = h.do("transfer.ReadPiece", false, func(w disk.Writer) (err error) {
+		next, err = w.NextData(off)
+		return err
+	})
+	return next, err
+}
+
+// Allocated returns the size: what a pending piece takes on its disk is not known.
+func (h *pieceHandle) Allocated() (int64, error) { return h.Info().Size, nil }

@@ -4,13 +4,15 @@ import (
 	"context"
 	"slices"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"hemera/disk"
 	"hemera/rules/checksum"
 	"hemera/rules/layout"
+	"hemera/transfer/filesum"
 	"hemera/transfer/ledger"
+	"hemera/transfer/piece"
+	"hemera/transfer/read"
 	"hemera/words/errs"
 	"hemera/words/hemera"
 )
@@ -23,7 +25,7 @@ const everyPiece = ^layout.Set(0)
 // to make it again from.
 type pieces struct {
 	head   *head
-	list   []*piece
+	list   []*headPiece
 	ledger ledger.Ledger
 	lost   int             // pieces lost so far
 	left   []hemera.DiskID // disks that pieces were moved away from, the last ones first; at most hemera.PiecesMax
@@ -40,9 +42,9 @@ type spread interface {
 	// begin creates the pieces of an empty content, as far as they are needed before its first bytes.
 	begin() error
 	// beginAs creates the pieces with the content of the base, as far as the first keep bytes need it.
-	beginAs(base *Reader, keep int64) error
+	beginAs(base *read.Reader, keep int64) error
 	// write, truncate, sync, read and nextData are those of content. write without a hash is that of all that was in memory.
-	write(b []byte, sums []uint32, off int64, hash *streamSums) error
+	write(b []byte, sums []uint32, off int64, hash *filesum.Stream) error
 	truncate(size int64) error
 	sync(ctx context.Context) error
 	read(b []byte, sums []uint32, off int64) (int, error)
@@ -52,7 +54,7 @@ type spread interface {
 }
 
 // writePages implements content.
-func (p *pieces) writePages(b []byte, sums []uint32, off int64, hash *streamSums) error {
+func (p *pieces) writePages(b []byte, sums []uint32, off int64, hash *filesum.Stream) error {
 	return p.spread.write(b, sums, off, hash)
 }
 
@@ -72,8 +74,8 @@ func (p *pieces) nextData(off int64) (int64, error) { return p.spread.nextData(o
 
 // createPlanned creates those of the pieces that are planned, all at once. Those that cannot be created are lost.
 func (p *pieces) createPlanned(among layout.Set) {
-	failures := p.each(ledger.Planned, among, nil, func(_ int, pc *piece) error {
-		out, local, err := p.head.host.create(p.head.ctx, p.head.cap, p.head.permit, pc.target)
+	failures := p.each(ledger.Planned, among, nil, func(_ int, pc *headPiece) error {
+		out, local, err := p.head.node.Create(p.head.ctx, p.head.cap, p.head.permit, pc.target)
 		pc.out, pc.local, pc.began = out, local, err == nil
 		return err
 	})
@@ -91,7 +93,7 @@ func (p *pieces) createPlanned(among layout.Set) {
 // each calls do for every piece of the set in the state, all at once, and meanwhile on this goroutine if it is not nil. It
 // returns the result of each piece. A peer takes pages without waiting for its disk, so this goroutine sees to one of
 // those itself; a disk of this node is waited for on another one while there is something to do beside it.
-func (p *pieces) each(which ledger.State, among layout.Set, meanwhile func(), do func(i int, pc *piece) error) []error {
+func (p *pieces) each(which ledger.State, among layout.Set, meanwhile func(), do func(i int, pc *headPiece) error) []error {
 	// One allocation for the results, and a goroutine for each piece but one; none for a write with one piece.
 	failures := make([]error, len(p.list))
 	mine := -1
@@ -105,7 +107,7 @@ func (p *pieces) each(which ledger.State, among layout.Set, meanwhile func(), do
 	for i, pc := range p.list {
 		if is(i) && i != mine {
 			wg.Go(func() {
-				failures[i] = p.head.host.Panics.Do("transfer.Write", subject(p.head.cap), func() error { return do(i, pc) })
+				failures[i] = p.head.node.Panics.Do("transfer.Write", piece.Subject(p.head.cap), func() error { return do(i, pc) })
 			})
 		}
 	}
@@ -121,7 +123,7 @@ func (p *pieces) each(which ledger.State, among layout.Set, meanwhile func(), do
 
 // fanOut does the same to every live piece of the set at once. A piece whose call fails is lost. fanOut fails, and ends the
 // write, when too few live pieces are left.
-func (p *pieces) fanOut(among layout.Set, meanwhile func(), do func(i int, pc *piece) error) error {
+func (p *pieces) fanOut(among layout.Set, meanwhile func(), do func(i int, pc *headPiece) error) error {
 	for i, err := range p.each(ledger.Live, among, meanwhile, do) {
 		if err != nil {
 			p.lose(i, err)
@@ -141,13 +143,13 @@ func (p *pieces) writable(op string) error {
 
 // syncLive makes durable what every live piece has.
 func (p *pieces) syncLive(ctx context.Context) error {
-	return p.fanOut(everyPiece, nil, func(_ int, pc *piece) error { return pc.out.Sync(ctx) })
+	return p.fanOut(everyPiece, nil, func(_ int, pc *headPiece) error { return pc.out.Sync(ctx) })
 }
 
 // fillFrom gives the new pieces of the set the first size bytes of the base. It fails, and ends the write, when too few pieces
 // are left.
-func (p *pieces) fillFrom(base *Reader, among layout.Set, size int64) error {
-	return p.fanOut(among, nil, func(_ int, pc *piece) error {
+func (p *pieces) fillFrom(base *read.Reader, among layout.Set, size int64) error {
+	return p.fanOut(among, nil, func(_ int, pc *headPiece) error {
 		pc.end = layout.PieceSize(p.head.cap.Layout, size, pc.target.Index)
 		pc.sent.Forget() // the bytes of the base are not those of this write
 		return p.head.beginFrom(base, pc, pc.end)
@@ -155,17 +157,17 @@ func (p *pieces) fillFrom(base *Reader, among layout.Set, size int64) error {
 }
 
 // open opens a live piece to read what was written to it: at another node, after everything that was sent there.
-func (p *pieces) open(pc *piece) (source, func(), error) {
+func (p *pieces) open(pc *headPiece) (piece.Source, func(), error) {
 	if pc.local != nil {
 		return pc.local, func() {}, nil
 	}
 	h := p.head
-	ctx, cancel := context.WithTimeout(h.ctx, callTimeout)
+	ctx, cancel := context.WithTimeout(h.ctx, piece.CallTimeout)
 	defer cancel()
 	if err := pc.out.Sync(ctx); err != nil {
 		return nil, nil, err
 	}
-	peer, err := h.host.openPeer(ctx, h.permit, RemotePiece{Target: pc.target})
+	peer, err := h.node.OpenPeer(ctx, h.permit, piece.Remote{Target: pc.target})
 	if err != nil {
 		return nil, nil, err
 	}
@@ -186,21 +188,21 @@ func (p *pieces) lose(i int, err error) {
 	p.lost++
 	pc.err = err
 	// A disk that is stalled, or a peer that is gone, must not delay the write that goes on without it.
-	if pc.local != nil && pc.local.found {
-		pc.local.letGo()
+	if pc.local != nil && pc.local.Found() {
+		pc.local.Leave()
 	} else if out := pc.out; out != nil {
 		end := func() {}
 		if pc.local != nil {
-			end = h.host.removals.Begin(pieceID(h.cap, pc.target.Index), pc.target.Disk)
+			end = h.node.Removals.Begin(piece.ID(h.cap, pc.target.Index), pc.target.Disk)
 		}
-		h.host.background(h.cap, func() {
+		h.node.Background(h.cap, func() {
 			defer end()
 			out.Abort()
 		})
 	}
 	// Nothing reaches the piece from here on.
 	pc.out, pc.local = nil, nil
-	h.host.Log.Warn("piece of a write lost", "path", h.cap.Path, "fxid", h.cap.File.Hex(), "trace", h.cap.Trace,
+	h.node.Log.Warn("piece of a write lost", "path", h.cap.Path, "fxid", h.cap.File.Hex(), "trace", h.cap.Trace,
 		"piece", pc.target.Index, "disk", pc.target.Disk, "node", pc.target.Addr, "error", err)
 }
 
@@ -222,14 +224,14 @@ func (p *pieces) fail(op, text string) error {
 	if kind == errs.NoSpace { // no disk is ill, and writing again fails again
 		remedy = "free room, or add disks: `hemera fs ls` shows what each disk has left"
 	}
-	return p.head.fail((&errs.Error{Kind: kind, Op: op, Subject: subject(p.head.cap), Text: text, Cause: cause}).WithRemedy(remedy))
+	return p.head.fail((&errs.Error{Kind: kind, Op: op, Subject: piece.Subject(p.head.cap), Text: text, Cause: cause}).WithRemedy(remedy))
 }
 
 // replace asks the manager for other disks in the places of the lost pieces, which are planned again where there is
 // one. It reports whether there are any. fresh: only for pieces that never began; nothing has to be made again for them.
 func (p *pieces) replace(ctx context.Context, fresh bool) bool {
 	h := p.head
-	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+	ctx, cancel := context.WithTimeout(ctx, piece.CallTimeout)
 	defer cancel()
 	// Bytes of a piece that began are to be made again from the others, for which the close is early enough. Until then its
 	// place stays empty: a new piece there would pass for one that nobody has written to.
@@ -247,10 +249,10 @@ func (p *pieces) replace(ctx context.Context, fresh bool) bool {
 	// What was begun on a disk may be removed there at any time later, also a piece that came back to it.
 	failed := slices.Concat(lost, p.left)
 	failed = failed[:min(len(failed), hemera.PiecesMax)]
-	grant, err := h.host.Control.Replace(ctx, h.permit, failed)
+	grant, err := h.writes.Control.Replace(ctx, h.permit, failed)
 	if err != nil {
 		p.ledger.Asked(false)
-		h.host.Log.Warn("no other disk for lost pieces", "path", h.cap.Path, "trace", h.cap.Trace, "disks", lost, "error", err)
+		h.node.Log.Warn("no other disk for lost pieces", "path", h.cap.Path, "trace", h.cap.Trace, "disks", lost, "error", err)
 		return false
 	}
 	// Peers are opened with the new permit from now on: the old one does not name the new targets.
@@ -263,41 +265,34 @@ func (p *pieces) replace(ctx context.Context, fresh bool) bool {
 		// The replacement stands in the place of the piece. If the target has failed before, there was none.
 		for _, t := range h.permit.Targets {
 			if t.Index == pc.target.Index && !slices.Contains(failed, t.Disk) {
-				p.list[i] = &piece{target: t}
+				p.list[i] = &headPiece{target: t}
 				p.ledger.Replaced(i)
-				h.host.Counters.Replaced.Add(1)
+				h.node.Counters.Replaced.Add(1)
 				found = true
 			}
 		}
 	}
 	p.left = failed
 	p.ledger.Asked(found)
-	h.host.Log.Info("lost pieces moved", "path", h.cap.Path, "trace", h.cap.Trace, "disks", lost)
+	h.node.Log.Info("lost pieces moved", "path", h.cap.Path, "trace", h.cap.Trace, "disks", lost)
 	return found
 }
 
-// source reads pages of one piece, verified; it is what content is copied from.
-type source interface {
-	ReadPages(p []byte, sums []uint32, off int64) (int, error)
-	// NextData is as in [hemera.Sparse].
-	NextData(off int64) (int64, error)
-}
-
-// piece is one piece of a write at its head: where it goes, and the way there. The way is a PeerWriter for local
+// headPiece is one piece of a write at its head: where it goes, and the way there. The way is a piece.Writer for local
 // pieces too, so that the head treats all alike.
-type piece struct {
+type headPiece struct {
 	target hemera.Target
-	out    PeerWriter // nil while it is planned, and once it is lost
-	local  *diskPiece // out, if the piece is on this node; else nil
-	err    error      // why it was lost
-	began  bool       // out was there once, or bytes were for it while it was lost: a fresh piece cannot take its place
-	end    int64      // how long the piece is, by what was sent to it
+	out    piece.Writer // nil while it is planned, and once it is lost
+	local  *piece.Local // out, if the piece is on this node; else nil
+	err    error        // why it was lost
+	began  bool         // out was there once, or bytes were for it while it was lost: a fresh piece cannot take its place
+	end    int64        // how long the piece is, by what was sent to it
 	sent   checksum.Parts
 	found  bool // an earlier process made it, on a disk of this node
 }
 
 // writePages sends pages at an offset of the piece.
-func (pc *piece) writePages(b []byte, sums []uint32, off int64) error {
+func (pc *headPiece) writePages(b []byte, sums []uint32, off int64) error {
 	pc.end = max(pc.end, off+int64(len(b)))
 	if sums == nil {
 		pc.sent.Forget()
@@ -308,22 +303,22 @@ func (pc *piece) writePages(b []byte, sums []uint32, off int64) error {
 }
 
 // resize sets the length of the piece.
-func (pc *piece) resize(n int64) error {
+func (pc *headPiece) resize(n int64) error {
 	pc.end = n
 	pc.sent.Cut(n)
 	return pc.out.Truncate(n)
 }
 
 // seal seals the piece. The node compares what it has with what was sent, where that is known.
-func (pc *piece) seal(ctx context.Context, l hemera.Layout, info hemera.SealInfo) error {
+func (pc *headPiece) seal(ctx context.Context, l hemera.Layout, info hemera.SealInfo) error {
 	if crc, ok := pc.sent.Sum(layout.PieceSize(l, info.FileSize, pc.target.Index)); ok {
-		info.Piece = crcChecksum(crc)
+		info.Piece = piece.CRC32C(crc)
 	}
 	return pc.out.Seal(ctx, info)
 }
 
 // writeSpans sends those of the spans of b, which is at off in the file, that are of the data piece.
-func (pc *piece) writeSpans(spans []layout.Span, b []byte, sums []uint32, off int64) error {
+func (pc *headPiece) writeSpans(spans []layout.Span, b []byte, sums []uint32, off int64) error {
 	for _, span := range spans {
 		if span.Column != pc.target.Index {
 			continue
@@ -335,116 +330,4 @@ func (pc *piece) writeSpans(spans []layout.Span, b []byte, sums []uint32, off in
 		}
 	}
 	return nil
-}
-
-// diskPiece is a pending piece on a disk in the shape of a peer's.
-//
-// A disk.Writer must not be called again after a seal or an abort. As the abort of a lost piece runs in the background,
-// ended says whether one of them was begun.
-type diskPiece struct {
-	disk.Writer
-	host   *Host
-	cap    *hemera.Capability
-	target hemera.Target
-	store  disk.Store
-	id     hemera.PieceID
-	ended  atomic.Bool // sealed or aborted: the Writer must not be used again
-	left   atomic.Bool
-	found  bool   // an earlier process left it: what fails leaves it, too
-	leave  func() // from the first call on clients may have the name, if no piece has it
-}
-
-// Sync makes the pending piece durable.
-func (p *diskPiece) Sync(context.Context) error { return p.Writer.Sync() }
-
-// Seal seals the piece and compares what the disk kept with what the head counted.
-func (p *diskPiece) Seal(_ context.Context, s hemera.SealInfo) error {
-	// A seal that fails has removed the piece as well.
-	p.ended.Store(true)
-	stat, err := p.Writer.Seal(s)
-	if err != nil {
-		return err
-	}
-	return checkSealed(stat, s)
-}
-
-// Abort removes the piece, sealed or not.
-func (p *diskPiece) Abort() {
-	if p.found {
-		p.letGo()
-		return
-	}
-	// A writer that has sealed or aborted must not be called again; the piece may be there under its name all the same.
-	if !p.ended.Swap(true) {
-		_ = p.Writer.Abort()
-	}
-	_ = p.store.Remove(p.id)
-	p.Release()
-}
-
-// Release implements PeerWriter.
-func (p *diskPiece) Release() {
-	if !p.left.Swap(true) {
-		p.leave()
-	}
-}
-
-// checkSealed refuses a sealed piece that does not have all of its part of the file.
-func checkSealed(stat hemera.PieceStat, s hemera.SealInfo) error {
-	if want := layout.PieceSize(stat.Layout, s.FileSize, stat.ID.Index); stat.Size != want {
-		return sizeMismatch("transfer.Seal", stat.ID.String(), stat.Size, want)
-	}
-	return nil
-}
-
-// create begins one piece where its target says. local is out for a piece on this node.
-func (h *Host) create(ctx context.Context, c *hemera.Capability, permit *hemera.Permit, t hemera.Target) (out PeerWriter, local *diskPiece, err error) {
-	if h.local(t) {
-		local, err = h.createLocal(c, t)
-		if err != nil {
-			return nil, nil, err
-		}
-		return local, local, nil
-	}
-	ctx, cancel := context.WithTimeout(ctx, callTimeout)
-	defer cancel()
-	p, token, err := h.piece(permit, t)
-	if err != nil {
-		return nil, nil, err
-	}
-	out, err = h.Peers.Create(ctx, p, token)
-	if err != nil {
-		return nil, nil, errs.Wrap(err, "transfer.CreatePiece", t.Addr)
-	}
-	return out, nil, nil
-}
-
-// createLocal begins a piece on a disk of this node.
-func (h *Host) createLocal(c *hemera.Capability, t hemera.Target) (*diskPiece, error) {
-	store, err := h.store(t)
-	if err != nil {
-		return nil, err
-	}
-	id, leave := pieceID(c, t.Index), h.ownLocal(c, t)
-	w, err := store.Create(id, createOptions(c, t.Index))
-	if err != nil {
-		leave()
-		return nil, err
-	}
-	return &diskPiece{Writer: w, host: h, cap: c, target: t, store: store, id: id, leave: leave}, nil
-}
-
-// ownLocal keeps clients from a piece on a disk of this node, until the result is called.
-func (h *Host) ownLocal(c *hemera.Capability, t hemera.Target) (leave func()) {
-	if h.table == nil { // no client has a way to it
-		return func() {}
-	}
-	return h.table.ownLocal(c, t)
-}
-
-// createOptions returns how a disk begins the piece with the index. The size hint lets it refuse at once what has no
-// room, and reserve the space.
-func createOptions(c *hemera.Capability, index uint8) disk.CreateOptions {
-	// Nothing is reserved for an update of what may have holes.
-	return disk.CreateOptions{Path: c.Path, Owner: c.Owner, Layout: c.Layout, SizeHint: layout.PieceSize(c.Layout, c.Size, index), Sparse: c.Base != nil}
 }

@@ -80,7 +80,7 @@ func TestBadPageIsServedFromAnotherPieceAndRepaired(t *testing.T) {
 		if n := h.Counters.Repairs.Load(); n != 1 {
 			t.Errorf("flip at %d: %d repairs", at, n)
 		}
-		v, err := h.Verify(t.Context(), b.hosts[0].disk, hemera.PieceID{File: c.File, Gen: c.Gen}, hemera.MD5)
+		v, err := h.Jobs().Verify(t.Context(), b.hosts[0].disk, hemera.PieceID{File: c.File, Gen: c.Gen}, hemera.MD5)
 		if err != nil || len(v.Bad) != 0 {
 			t.Errorf("flip at %d: after the repair %v, %v", at, v.Bad, err)
 		}

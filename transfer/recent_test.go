@@ -3,7 +3,6 @@ package transfer
 import (
 	"testing"
 
-	"hemera/transfer/recent"
 	"hemera/words/hemera"
 )
 
@@ -17,7 +16,7 @@ func TestCommitsDoNotCrowdOut(t *testing.T) {
 		return e.key
 	}
 	lost := end(1, nil)
-	for i := range recent.Max + 1 {
+	for i := range recentMax + 1 {
 		end(i+2, &hemera.FileInfo{})
 	}
 	if _, gone := p.aborted.Get(lost); !gone {

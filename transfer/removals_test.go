@@ -6,6 +6,7 @@ import (
 
 	"hemera/disk"
 	"hemera/transfer"
+	"hemera/transfer/piece"
 	"hemera/words/hemera"
 )
 
@@ -26,10 +27,10 @@ func TestTakenPieceWaitsForItsRemoval(t *testing.T) {
 	for _, sealed := range []bool{true, false} {
 		synctest.Test(t, func(t *testing.T) {
 			store := &reluctant{Store: newMemoryBench(t, 1).hosts[0].disk, may: make(chan struct{})}
-			node := transfer.NewPending(&transfer.Host{
+			node := transfer.NewPending(&transfer.Host{Node: piece.Node{
 				Self: func() hemera.NodeID { return 7 },
 				Disk: func(hemera.DiskID) (disk.Store, bool) { return store, true },
-			})
+			}})
 			c := hemera.Capability{File: 5, Gen: 1, Access: hemera.AccessCreate, Layout: hemera.Replica(2), Nonce: 3,
 				Targets: []hemera.Target{{Index: 1, Disk: 1, Node: 7}}}
 			id := hemera.PieceID{File: 5, Gen: 1, Index: 1}

@@ -6,20 +6,20 @@ import (
 	"sync"
 	"testing"
 
-	"hemera/transfer"
+	"hemera/transfer/piece"
 	"hemera/words/hemera"
 )
 
 // openings are peers that remember which pieces are opened.
 type openings struct {
-	transfer.Peers
+	piece.Peers
 
 	mu     sync.Mutex
 	pieces []uint8 // in order; guarded by mu
 }
 
-// Open implements transfer.Peers.
-func (p *openings) Open(ctx context.Context, at transfer.RemotePiece, token string) (transfer.PeerReader, error) {
+// Open implements piece.Peers.
+func (p *openings) Open(ctx context.Context, at piece.Remote, token string) (piece.Reader, error) {
 	p.mu.Lock()
 	p.pieces = append(p.pieces, at.Index)
 	slices.Sort(p.pieces)
@@ -41,7 +41,7 @@ func TestACopyReadsWhatComesFirst(t *testing.T) {
 	}
 	for _, want := range [][]uint8{{1, 3, 4, 5}, {0, 1, 3, 4, 5}} {
 		peers.pieces = nil
-		if n, err := h.Copy(t.Context(), j); n == 0 || err != nil {
+		if n, err := h.Jobs().Copy(t.Context(), j); n == 0 || err != nil {
 			t.Fatalf("%d bytes, %v", n, err)
 		}
 		if !slices.Equal(peers.pieces, want) {

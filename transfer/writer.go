@@ -9,8 +9,9 @@ import (
 	"time"
 
 	"hemera/rules/checksum"
-	"hemera/rules/erasure"
-	"hemera/transfer/uses"
+	"hemera/transfer/filesum"
+	"hemera/transfer/piece"
+	"hemera/transfer/read"
 	"hemera/words/errs"
 	"hemera/words/hemera"
 )
@@ -24,18 +25,18 @@ import (
 type Writer struct {
 	opened time.Time
 	cancel context.CancelFunc // frees calls that wait for a peer
-	usage  uses.Usage
+	usage  piece.Usage
 
 	turn    turn // its holder has what follows
 	head    head
 	content content
-	sums    *streamSums
-	base    *Reader  // of an update, until its end; else nil
-	changed bool     // the content differs from the base of an update
-	least   int64    // a close below this size fails: what was announced, or the client's last truncation
-	adopted *adopted // of a direct write: what its client sealed; nothing but the close, or an abort, comes then
-	left    leaving  // what decides when its client does not come back
-	commit  *commit  // all is sealed; only the manager's answer is missing
+	sums    *filesum.Stream
+	base    *read.Reader // of an update, until its end; else nil
+	changed bool         // the content differs from the base of an update
+	least   int64        // a close below this size fails: what was announced, or the client's last truncation
+	adopted *adopted     // of a direct write: what its client sealed; nothing but the close, or an abort, comes then
+	left    leaving      // what decides when its client does not come back
+	commit  *commit      // all is sealed; only the manager's answer is missing
 	scratch []uint32
 	result  error // of Close, once ended
 	// recorded: the node has a record of the write, which is kept.
@@ -93,37 +94,35 @@ type writeState struct {
 
 // newWriter begins the write that the capability permits. It touches no disk. ctx gives its values only: the write
 // outlives the request that opened it. Denied for a capability to read, Invalid for one without usable targets.
-func newWriter(ctx context.Context, h *Host, permit *hemera.Permit) (*Writer, error) {
-	c := &permit.Capability
+func newWriter(ctx context.Context, h head) (*Writer, error) {
+	c := h.cap
 	if c.Access != hemera.AccessCreate && c.Access != hemera.AccessUpdate {
-		return nil, errs.New(errs.Denied, "transfer.OpenWriter", subject(c), "the capability is for reading")
+		return nil, errs.New(errs.Denied, "transfer.OpenWriter", piece.Subject(c), "the capability is for reading")
 	}
 	if len(c.Targets) == 0 || len(c.Targets) > hemera.PiecesMax {
-		return nil, errs.New(errs.Invalid, "transfer.OpenWriter", subject(c), "the capability names no usable targets")
+		return nil, errs.New(errs.Invalid, "transfer.OpenWriter", piece.Subject(c), "the capability names no usable targets")
 	}
-	sums, err := newStreamSums(c.Checksums)
+	sums, err := filesum.New(c.Checksums)
 	if err != nil {
-		return nil, errs.As(err, errs.Invalid, "transfer.OpenWriter", subject(c))
+		return nil, errs.As(err, errs.Invalid, "transfer.OpenWriter", piece.Subject(c))
 	}
-	var code *erasure.Code
 	if c.Layout.Coded() {
-		if code, err = h.codes.Get(c.Layout); err != nil {
+		if h.code, err = h.node.Codes.Get(c.Layout); err != nil {
 			return nil, err
 		}
 	}
 	now := time.Now()
-	w := &Writer{opened: now, turn: newTurn(), sums: sums, least: c.Size, state: writeState{at: now}}
-	w.head = head{host: h, cap: c, permit: permit, code: code}
+	w := &Writer{opened: now, turn: newTurn(), head: h, sums: sums, least: c.Size, state: writeState{at: now}}
 	// The context ends with the abort, not with the request that opened the file.
 	w.head.ctx, w.cancel = context.WithCancel(context.WithoutCancel(ctx))
 	w.content = &inlineContent{head: &w.head}
 	if c.Access == hemera.AccessUpdate && c.Base != nil && c.Base.Size > 0 {
-		view := newBaseView(&w.head)
-		w.content, w.base = view, view.Reader
+		w.base = read.Base(h.node, h.reads, h.permit)
+		w.content = baseView{w.base}
 		w.state.size = c.Base.Size
-		sums.follow(c, view.Reader)
+		sums.Follow(c, w.base)
 	}
-	h.uses.Begin(&w.usage, c, now)
+	h.node.Files.Begin(&w.usage, c, now)
 	return w, nil
 }
 
@@ -160,7 +159,7 @@ func (w *Writer) WritePages(p []byte, sums []uint32, off int64) (err error) {
 	if err := w.usable("transfer.Write"); err != nil {
 		return err
 	}
-	if err := checkRange("transfer.Write", subject(w.head.cap), off, len(p)); err != nil {
+	if err := piece.CheckRange("transfer.Write", piece.Subject(w.head.cap), off, len(p)); err != nil {
 		return err
 	}
 	if len(p) == 0 {
@@ -206,7 +205,7 @@ func (w *Writer) spill(c *inlineContent) error {
 	p := newPieces(&w.head)
 	w.content = p
 	defer c.drop()
-	if err := p.spread.begin(); err != nil || c.Buffer == nil {
+	if err := p.spread.begin(); err != nil || c.inlineBuffer == nil {
 		return err
 	}
 	if err := c.check(); err != nil {
@@ -222,12 +221,12 @@ func (w *Writer) copyBase(b baseView, keep int64) error {
 	if keep == 0 {
 		return p.spread.begin()
 	}
-	return p.spread.beginAs(b.Reader, keep)
+	return p.spread.beginAs(b.base, keep)
 }
 
 // accepted counts bytes that pieces or memory have taken.
 func (w *Writer) accepted(n int) {
-	w.head.host.Counters.WriteBytes.Add(int64(n))
+	w.head.node.Counters.WriteBytes.Add(int64(n))
 	w.usage.Bytes.Add(int64(n))
 }
 
@@ -277,7 +276,7 @@ func (w *Writer) resize(size, least int64) error {
 	if err := w.usable("transfer.Truncate"); err != nil {
 		return err
 	}
-	if err := checkRange("transfer.Truncate", subject(w.head.cap), size, 0); err != nil {
+	if err := piece.CheckRange("transfer.Truncate", piece.Subject(w.head.cap), size, 0); err != nil {
 		return err
 	}
 	if err := w.checkQuota(size); err != nil {
@@ -303,7 +302,7 @@ func (w *Writer) truncate(size int64) error {
 		return err
 	}
 	w.changed = true
-	w.sums.truncated(size)
+	w.sums.Truncated(size)
 	return w.content.truncate(size)
 }
 
@@ -313,7 +312,7 @@ func (w *Writer) checkQuota(end int64) error {
 	if sizeMax <= 0 || end <= max(sizeMax, w.state.size) {
 		return nil
 	}
-	return errs.New(errs.OverQuota, "transfer.Write", subject(w.head.cap), fmt.Sprintf("a quota lets the file have %d bytes", sizeMax)).
+	return errs.New(errs.OverQuota, "transfer.Write", piece.Subject(w.head.cap), fmt.Sprintf("a quota lets the file have %d bytes", sizeMax)).
 		WithRemedy("remove files, or ask for a larger quota; `xrdfs query space` shows what is left")
 }
 
@@ -324,7 +323,7 @@ func (w *Writer) ReadPages(p []byte, sums []uint32, off int64) (int, error) {
 	if err := w.usable("transfer.Read"); err != nil {
 		return 0, err
 	}
-	if err := checkRange("transfer.Read", subject(w.head.cap), off, 0); err != nil {
+	if err := piece.CheckRange("transfer.Read", piece.Subject(w.head.cap), off, 0); err != nil {
 		return 0, err
 	}
 	size := w.state.size
@@ -355,7 +354,7 @@ func (w *Writer) Sync(ctx context.Context) (err error) {
 		return err
 	}
 	// What waits in memory has to be on disks to be durable. An empty content has nothing to lose.
-	if c, ok := w.content.(*inlineContent); ok && c.Buffer != nil {
+	if c, ok := w.content.(*inlineContent); ok && c.inlineBuffer != nil {
 		if err := w.spill(c); err != nil {
 			return err
 		}
@@ -389,7 +388,7 @@ func (w *Writer) usable(op string) error {
 	case w.head.broken != nil:
 		return w.head.broken
 	case w.state.phase != writing, w.adopted != nil, w.found != nil:
-		return badHandle(op, subject(w.head.cap))
+		return piece.BadHandle(op, piece.Subject(w.head.cap))
 	}
 	return nil
 }

@@ -8,6 +8,7 @@ import (
 	"hemera/disk"
 	"hemera/transfer"
 	"hemera/transfer/peers"
+	"hemera/transfer/piece"
 	"hemera/words/hemera"
 )
 
@@ -59,12 +60,14 @@ func New(c *xrootd.Client, o Options) *Client {
 // newHost makes a host without disks: all pieces are its peers'.
 func (c *Client) newHost(control transfer.Committer) *transfer.Host {
 	return &transfer.Host{
-		Self:    func() hemera.NodeID { return 0 }, // no target is of node 0
-		Born:    func() uint64 { return 0 },
-		Disk:    func(hemera.DiskID) (disk.Store, bool) { return nil, false },
-		Peers:   c.reach,
-		Control: control,
-		Log:     c.xrd.Options().Log,
+		Node: piece.Node{
+			Self:  func() hemera.NodeID { return 0 }, // no target is of node 0
+			Disk:  func(hemera.DiskID) (disk.Store, bool) { return nil, false },
+			Peers: c.reach,
+			Log:   c.xrd.Options().Log,
+		},
+		Born:   func() uint64 { return 0 },
+		Writes: transfer.Writes{Control: control},
 	}
 }
 

@@ -8,7 +8,7 @@ import (
 
 	"hemera/client/xrootd"
 	"hemera/rules/wire"
-	"hemera/transfer"
+	"hemera/transfer/read"
 	"hemera/words/errs"
 	"hemera/words/hemera"
 )
@@ -24,7 +24,7 @@ type File struct {
 	turn chan struct{}
 
 	mu     sync.Mutex // guards what follows
-	pieces *transfer.Reader
+	pieces *read.Reader
 	grant  int // counts the capabilities that pieces were opened with
 	closed bool
 }
@@ -148,21 +148,21 @@ func (f *File) Close(ctx context.Context) error {
 }
 
 // leave closes pieces in the background, as reads in flight may take long to end.
-func leave(r *transfer.Reader) {
+func leave(r *read.Reader) {
 	if r != nil {
 		go r.Close()
 	}
 }
 
 // now returns what the file is read from, nil for the head, and its grant.
-func (f *File) now() (*transfer.Reader, int) {
+func (f *File) now() (*read.Reader, int) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.pieces, f.grant
 }
 
 // swap replaces what the file is read from, and closes what it was read from before.
-func (f *File) swap(fresh *transfer.Reader) {
+func (f *File) swap(fresh *read.Reader) {
 	f.mu.Lock()
 	old := f.pieces
 	if f.closed {
@@ -197,7 +197,7 @@ func (f *File) read(ctx context.Context, off, n int64) ([]byte, error) {
 }
 
 // readPieces reads from the nodes.
-func (f *File) readPieces(pieces *transfer.Reader, off, n int64) ([]byte, error) {
+func (f *File) readPieces(pieces *read.Reader, off, n int64) ([]byte, error) {
 	// A read that is not waited for keeps its memory. After the first, the reader copies, so this ends soon.
 	for tries := 0; ; tries++ {
 		p := f.client.spare.get(n)
@@ -259,7 +259,7 @@ func (f *File) recover(ctx context.Context, failed int, cause error, renew bool)
 }
 
 // renew opens the pieces with a new capability for the same content; nil if there is none.
-func (f *File) renew(ctx context.Context) *transfer.Reader {
+func (f *File) renew(ctx context.Context) *read.Reader {
 	u := f.url
 	u.Opaque = u.Opaque.With(wire.OpaqueAgain, "1") // the manager grants what it granted before, even if it was replaced
 	permit, err := parse(f.where(ctx, u), f.first.Size)

@@ -5,7 +5,7 @@ import (
 	"sync"
 	"time"
 
-	"hemera/transfer"
+	"hemera/transfer/piece"
 	"hemera/words/errs"
 )
 
@@ -18,7 +18,7 @@ const (
 
 // reach opens pieces, and remembers the nodes that could not be reached.
 type reach struct {
-	transfer.Peers
+	piece.Peers
 	now func() time.Time
 
 	mu     sync.Mutex // guards what follows
@@ -31,12 +31,12 @@ type absence struct {
 	until    time.Time
 }
 
-func newReach(p transfer.Peers, now func() time.Time) *reach {
+func newReach(p piece.Peers, now func() time.Time) *reach {
 	return &reach{Peers: p, now: now, absent: map[string]absence{}}
 }
 
-// Open implements [transfer.Peers].
-func (r *reach) Open(ctx context.Context, p transfer.RemotePiece, token string) (transfer.PeerReader, error) {
+// Open implements [piece.Peers].
+func (r *reach) Open(ctx context.Context, p piece.Remote, token string) (piece.Reader, error) {
 	if !r.reachable(p.Addr) {
 		return nil, errs.New(errs.Unavailable, "direct.OpenPiece", p.Addr, "the node could not be reached a short while ago")
 	}
@@ -45,8 +45,8 @@ func (r *reach) Open(ctx context.Context, p transfer.RemotePiece, token string) 
 	return piece, err
 }
 
-// Create implements [transfer.Peers].
-func (r *reach) Create(ctx context.Context, p transfer.RemotePiece, token string) (transfer.PeerWriter, error) {
+// Create implements [piece.Peers].
+func (r *reach) Create(ctx context.Context, p piece.Remote, token string) (piece.Writer, error) {
 	piece, err := r.Peers.Create(ctx, p, token)
 	r.tried(p.Addr, err)
 	return piece, err

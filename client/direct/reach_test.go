@@ -8,21 +8,21 @@ import (
 	"testing"
 	"time"
 
-	"hemera/transfer"
+	"hemera/transfer/piece"
 	"hemera/words/errs"
 	"hemera/words/hemera"
 )
 
 // scripted are peers whose opens fail with err, and are counted.
 type scripted struct {
-	transfer.Peers
+	piece.Peers
 	err   error
 	opens atomic.Int32
 }
 
 func (s *scripted) count() int { return int(s.opens.Load()) }
 
-func (s *scripted) Open(context.Context, transfer.RemotePiece, string) (transfer.PeerReader, error) {
+func (s *scripted) Open(context.Context, piece.Remote, string) (piece.Reader, error) {
 	s.opens.Add(1)
 	return nil, s.err
 }
@@ -34,7 +34,7 @@ func TestNodesThatCannotBeReachedAreNotTriedForAWhile(t *testing.T) {
 	open := func(addr string, err error) (asked bool) {
 		before := p.count()
 		p.err = err
-		_, got := r.Open(t.Context(), transfer.RemotePiece{Target: hemera.Target{Addr: addr}}, "")
+		_, got := r.Open(t.Context(), piece.Remote{Target: hemera.Target{Addr: addr}}, "")
 		if p.count() == before && !errors.Is(got, errs.Unavailable) {
 			t.Errorf("a node that is not tried: %v", got)
 		}

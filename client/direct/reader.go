@@ -24,13 +24,13 @@ type Reader struct {
 	next     int64 // offset of the next read
 	end      int64
 	inFlight int64   // bytes
-	reads    []*read // in flight, in order
+	reads    []*request // in flight, in order
 	now      []byte  // what Next returned last
 	err      error   // final
 }
 
-// read is one read in flight. Its goroutine writes the fields and then closes done.
-type read struct {
+// request is one read in flight. Its goroutine writes the fields and then closes done.
+type request struct {
 	n    int64
 	done chan struct{}
 	p    []byte
@@ -110,7 +110,7 @@ func (r *Reader) openRow() {
 // fill keeps the window full.
 func (r *Reader) fill() {
 	for r.next < r.end && (len(r.reads) == 0 || r.inFlight < r.window.size) {
-		one := &read{n: r.window.next(r.next, r.end, r.block), done: make(chan struct{})}
+		one := &request{n: r.window.next(r.next, r.end, r.block), done: make(chan struct{})}
 		off := r.next
 		go func() {
 			defer close(one.done)

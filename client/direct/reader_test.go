@@ -10,19 +10,19 @@ import (
 	"hemera/client/xrootd"
 	"hemera/rules/capability"
 	"hemera/rules/layout"
-	"hemera/transfer"
+	"hemera/transfer/piece"
 	"hemera/words/hemera"
 )
 
 // far are nodes behind a long line: an open takes four round trips, a read takes one. Their pieces are cut of a content.
 type far struct {
-	transfer.Peers
+	piece.Peers
 	trip    time.Duration
 	layout  hemera.Layout
 	content []byte
 }
 
-func (n far) Open(_ context.Context, p transfer.RemotePiece, _ string) (transfer.PeerReader, error) {
+func (n far) Open(_ context.Context, p piece.Remote, _ string) (piece.Reader, error) {
 	time.Sleep(4 * n.trip)
 	piece := make([]byte, layout.PieceSize(n.layout, int64(len(n.content)), p.Index))
 	for _, span := range layout.Split(n.layout, 0, len(n.content)) {
@@ -34,7 +34,7 @@ func (n far) Open(_ context.Context, p transfer.RemotePiece, _ string) (transfer
 }
 
 type farPiece struct {
-	transfer.PeerReader
+	piece.Reader
 	trip time.Duration
 	data []byte
 }

@@ -89,7 +89,7 @@ func (c *Client) begin(w *Writer, size int64) error {
 		w.commits = &committer{head: w.head}
 		host := c.newHost(w.commits)
 		// The close of a write asks its committer once: what a client may repeat, the connection to the head repeats.
-		host.Patience = 1
+		host.Writes.Patience = 1
 		w.pieces, err = transfer.NewPending(host).Open(w.ctx, permit, hemera.NodeOpen{Truncate: true})
 		if err == nil {
 			c.straight(name, permit.Layout)

@@ -10,8 +10,8 @@ import (
 	"hemera/client/xrootd"
 	"hemera/rules/wire"
 	"hemera/test/conform"
-	"hemera/transfer"
 	"hemera/transfer/peers"
+	"hemera/transfer/piece"
 	"hemera/words/errs"
 	"hemera/words/hemera"
 )
@@ -62,7 +62,7 @@ func TestClientPeers(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		w, err := nodes.Create(t.Context(), transfer.RemotePiece{Target: g.Permit.Targets[0], Head: "head"}, tokenOf(g))
+		w, err := nodes.Create(t.Context(), piece.Remote{Target: g.Permit.Targets[0], Head: "head"}, tokenOf(g))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -84,7 +84,7 @@ func TestClientPeers(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := nodes.Open(t.Context(), transfer.RemotePiece{Target: g.Permit.Targets[0]}, tokenOf(g))
+	r, err := nodes.Open(t.Context(), piece.Remote{Target: g.Permit.Targets[0]}, tokenOf(g))
 	if err != nil {
 		t.Fatal(err)
 	}

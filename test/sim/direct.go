@@ -8,6 +8,7 @@ import (
 	"hemera/rules/capability"
 	"hemera/test/sim/simnet"
 	"hemera/transfer"
+	"hemera/transfer/piece"
 	"hemera/words/hemera"
 )
 
@@ -18,10 +19,13 @@ func (h *handle) direct(ctx context.Context, p []byte) error {
 	life := newProcess()
 	nodes := newPeers(h.client.w, life, h.client.host)
 	host := &transfer.Host{
-		Self:  func() hemera.NodeID { return 0 },
-		Born:  func() uint64 { return 0 },
-		Disk:  func(hemera.DiskID) (disk.Store, bool) { return nil, false },
-		Peers: nodes, Control: adopting{h}, Log: slog.New(slog.DiscardHandler), Patience: 1,
+		Node: piece.Node{
+			Self:  func() hemera.NodeID { return 0 },
+			Disk:  func(hemera.DiskID) (disk.Store, bool) { return nil, false },
+			Peers: nodes, Log: slog.New(slog.DiscardHandler),
+		},
+		Born:   func() uint64 { return 0 },
+		Writes: transfer.Writes{Control: adopting{h}, Patience: 1},
 	}
 	// The client's connections end with its work, whatever it left open.
 	defer func() {

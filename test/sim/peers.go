@@ -5,7 +5,7 @@ import (
 	"sync"
 
 	"hemera/test/sim/simnet"
-	"hemera/transfer"
+	"hemera/transfer/piece"
 	"hemera/words/hemera"
 )
 
@@ -20,7 +20,7 @@ type peers struct {
 	open map[*peerWriter]bool // writers that neither ended nor lost their connection
 }
 
-var _ transfer.Peers = (*peers)(nil)
+var _ piece.Peers = (*peers)(nil)
 
 // newPeers makes the peers of one node's process.
 func newPeers(w *world, life *process, from simnet.Host) *peers {
@@ -68,25 +68,25 @@ func (l line) call(ctx context.Context, do func(context.Context) error) error {
 	return err
 }
 
-// Create implements transfer.Peers.
+// Create implements piece.Peers.
 // If the answer is lost, the piece exists at the peer without a writer here.
-func (p *peers) Create(ctx context.Context, r transfer.RemotePiece, token string) (transfer.PeerWriter, error) {
+func (p *peers) Create(ctx context.Context, r piece.Remote, token string) (piece.Writer, error) {
 	l, err := p.dial(r.Target)
 	if err != nil {
 		return nil, err
 	}
-	var made transfer.PeerWriter
-	inner, err := over(ctx, l, func(ctx context.Context) (_ transfer.PeerWriter, err error) {
+	var made piece.Writer
+	inner, err := over(ctx, l, func(ctx context.Context) (_ piece.Writer, err error) {
 		made, err = p.w.local.Create(ctx, r, token)
 		return made, err
 	})
 	if err != nil {
 		if made != nil { // the answer was lost, and the connection with it
-			(&peerWriter{PeerWriter: made, line: l}).hangUp()
+			(&peerWriter{Writer: made, line: l}).hangUp()
 		}
 		return nil, err
 	}
-	w := &peerWriter{PeerWriter: inner, line: l}
+	w := &peerWriter{Writer: inner, line: l}
 	// Remembered, so that the death of this process can end it.
 	p.mu.Lock()
 	p.open[w] = true
@@ -94,14 +94,14 @@ func (p *peers) Create(ctx context.Context, r transfer.RemotePiece, token string
 	return w, nil
 }
 
-// Open implements transfer.Peers.
+// Open implements piece.Peers.
 // Readers hold nothing at the peer that outlives a call, so they need not be remembered.
-func (p *peers) Open(ctx context.Context, r transfer.RemotePiece, token string) (transfer.PeerReader, error) {
+func (p *peers) Open(ctx context.Context, r piece.Remote, token string) (piece.Reader, error) {
 	l, err := p.dial(r.Target)
 	if err != nil {
 		return nil, err
 	}
-	inner, err := over(ctx, l, func(ctx context.Context) (transfer.PeerReader, error) { return p.w.local.Open(ctx, r, token) })
+	inner, err := over(ctx, l, func(ctx context.Context) (piece.Reader, error) { return p.w.local.Open(ctx, r, token) })
 	if err != nil {
 		return nil, err
 	}
@@ -129,37 +129,37 @@ func (p *peers) forget(w *peerWriter) {
 
 // peerWriter is a piece at another node: every call passes the network.
 type peerWriter struct {
-	transfer.PeerWriter
+	piece.Writer
 	line line
 }
 
-// WritePages implements transfer.PeerWriter. Doubles are off: one connection has an order.
+// WritePages implements piece.Writer. Doubles are off: one connection has an order.
 func (w *peerWriter) WritePages(p []byte, sums []uint32, off int64) error {
-	return w.line.call(context.Background(), func(context.Context) error { return w.PeerWriter.WritePages(p, sums, off) })
+	return w.line.call(context.Background(), func(context.Context) error { return w.Writer.WritePages(p, sums, off) })
 }
 
-// Truncate implements transfer.PeerWriter.
+// Truncate implements piece.Writer.
 func (w *peerWriter) Truncate(size int64) error {
-	return w.line.call(context.Background(), func(context.Context) error { return w.PeerWriter.Truncate(size) })
+	return w.line.call(context.Background(), func(context.Context) error { return w.Writer.Truncate(size) })
 }
 
-// Clone implements transfer.PeerWriter.
+// Clone implements piece.Writer.
 func (w *peerWriter) Clone(ctx context.Context, size int64) error {
-	return w.line.call(ctx, func(ctx context.Context) error { return w.PeerWriter.Clone(ctx, size) })
+	return w.line.call(ctx, func(ctx context.Context) error { return w.Writer.Clone(ctx, size) })
 }
 
-// Sync implements transfer.PeerWriter.
-func (w *peerWriter) Sync(ctx context.Context) error { return w.line.call(ctx, w.PeerWriter.Sync) }
+// Sync implements piece.Writer.
+func (w *peerWriter) Sync(ctx context.Context) error { return w.line.call(ctx, w.Writer.Sync) }
 
-// Seal implements transfer.PeerWriter. A lost answer leaves it open whether the piece is sealed.
+// Seal implements piece.Writer. A lost answer leaves it open whether the piece is sealed.
 func (w *peerWriter) Seal(ctx context.Context, s hemera.SealInfo) error {
-	return w.line.call(ctx, func(ctx context.Context) error { return w.PeerWriter.Seal(ctx, s) })
+	return w.line.call(ctx, func(ctx context.Context) error { return w.Writer.Seal(ctx, s) })
 }
 
 // Prove has the peer prove its piece.
 func (w *peerWriter) Prove(ctx context.Context, q hemera.ProofRequest) (hemera.PieceProof, error) {
 	return over(ctx, w.line, func(ctx context.Context) (hemera.PieceProof, error) {
-		return w.PeerWriter.(interface {
+		return w.Writer.(interface {
 			Prove(context.Context, hemera.ProofRequest) (hemera.PieceProof, error)
 		}).Prove(ctx, q)
 	})
@@ -168,7 +168,7 @@ func (w *peerWriter) Prove(ctx context.Context, q hemera.ProofRequest) (hemera.P
 // Abort asks the peer to remove the piece; when that is lost the peer sees the connection end.
 func (w *peerWriter) Abort() {
 	w.line.peers.forget(w)
-	err := w.line.call(context.Background(), func(context.Context) error { w.PeerWriter.Abort(); return nil })
+	err := w.line.call(context.Background(), func(context.Context) error { w.Writer.Abort(); return nil })
 	if err != nil {
 		w.hangUp()
 	}
@@ -177,7 +177,7 @@ func (w *peerWriter) Abort() {
 // Release lets the peer keep the piece; when that is lost the peer sees the connection end.
 func (w *peerWriter) Release() {
 	w.line.peers.forget(w)
-	err := w.line.call(context.Background(), func(context.Context) error { w.PeerWriter.Release(); return nil })
+	err := w.line.call(context.Background(), func(context.Context) error { w.Writer.Release(); return nil })
 	if err != nil {
 		w.hangUp()
 	}
@@ -190,18 +190,18 @@ func (w *peerWriter) hangUp() {
 		return
 	}
 	defer w.line.to.leave()
-	if c, ok := w.PeerWriter.(interface{ HangUp() }); ok {
+	if c, ok := w.Writer.(interface{ HangUp() }); ok {
 		c.HangUp()
 	}
 }
 
 // peerReader reads a piece of another node through the network.
 type peerReader struct {
-	transfer.PeerReader
+	piece.Reader
 	line line
 }
 
-// ReadPages implements transfer.PeerReader.
+// ReadPages implements piece.Reader.
 func (r *peerReader) ReadPages(p []byte, sums []uint32, off int64) (int, error) {
 	// What is read may arrive after the reader has stopped waiting.
 	type answer struct {
@@ -214,7 +214,7 @@ func (r *peerReader) ReadPages(p []byte, sums []uint32, off int64) (int, error) 
 		crcs = nil
 	}
 	a, err := over(context.Background(), r.line, func(context.Context) (answer, error) {
-		n, err := r.PeerReader.ReadPages(buf, crcs, off)
+		n, err := r.Reader.ReadPages(buf, crcs, off)
 		return answer{n, err}, nil
 	})
 	if err != nil {

@@ -20,7 +20,7 @@ import (
 	"hemera/client/xrootd"
 	"hemera/platform/contain"
 	"hemera/rules/wire"
-	"hemera/transfer"
+	"hemera/transfer/piece"
 	"hemera/words/errs"
 	"hemera/words/hemera"
 )
@@ -31,7 +31,7 @@ type Peers struct {
 	panics *contain.Panics
 }
 
-var _ transfer.Peers = (*Peers)(nil)
+var _ piece.Peers = (*Peers)(nil)
 
 // piecePath stands in piece opens of files whose whole path is not known.
 const piecePath = "/piece"
@@ -66,7 +66,7 @@ func (p *Peers) Close() error { return p.client.Close() }
 
 // pieceURL names the piece at its node.
 // The token is a secret: the URL is shown in errors by its Redacted form only.
-func pieceURL(p transfer.RemotePiece, token string) (xrootd.URL, error) {
+func pieceURL(p piece.Remote, token string) (xrootd.URL, error) {
 	e, err := xrootd.ParseEndpoint(p.Addr)
 	if err != nil {
 		return xrootd.URL{}, err
@@ -82,8 +82,8 @@ func pieceURL(p transfer.RemotePiece, token string) (xrootd.URL, error) {
 	return xrootd.URL{Endpoint: e, Path: cmp.Or(p.Path, piecePath), Opaque: opaque}, nil
 }
 
-// Create implements [transfer.Peers].
-func (p *Peers) Create(ctx context.Context, r transfer.RemotePiece, token string) (transfer.PeerWriter, error) {
+// Create implements [piece.Peers].
+func (p *Peers) Create(ctx context.Context, r piece.Remote, token string) (piece.Writer, error) {
 	open := func(ctx context.Context, token string) (*xrootd.AsyncWriter, error) {
 		u, err := pieceURL(r, token)
 		if err != nil {
@@ -98,8 +98,8 @@ func (p *Peers) Create(ctx context.Context, r transfer.RemotePiece, token string
 	return &writer{AsyncWriter: w, panics: p.panics, head: r.Head != "", token: token, reopen: open}, nil
 }
 
-// Open implements [transfer.Peers].
-func (p *Peers) Open(ctx context.Context, r transfer.RemotePiece, token string) (transfer.PeerReader, error) {
+// Open implements [piece.Peers].
+func (p *Peers) Open(ctx context.Context, r piece.Remote, token string) (piece.Reader, error) {
 	u, err := pieceURL(r, token)
 	if err != nil {
 		return nil, err
@@ -165,12 +165,12 @@ func (r *reader) malformed() error {
 	return errs.New(errs.Corrupt, "peers.ReadPieceAt", r.peer, "the answer to where its data is makes no sense")
 }
 
-// ReadPages implements [transfer.PeerReader].
+// ReadPages implements [piece.Reader].
 func (r *reader) ReadPages(p []byte, sums []uint32, off int64) (int, error) {
 	return r.file.ReadPages(context.Background(), p, sums, off)
 }
 
-// Size implements [transfer.PeerReader]: bytes, as of the open.
+// Size implements [piece.Reader]: bytes, as of the open.
 func (r *reader) Size() int64 { return r.file.Info().Size }
 
 // Close does not wait for the peer, whose disk may be stalled.
@@ -192,7 +192,7 @@ type writer struct {
 	reopen func(ctx context.Context, token string) (*xrootd.AsyncWriter, error)
 }
 
-// Seal implements transfer.PeerWriter.
+// Seal implements piece.Writer.
 func (w *writer) Seal(ctx context.Context, s hemera.SealInfo) error {
 	w.mu.Lock()
 	w.sealing = true
@@ -235,7 +235,7 @@ func (w *writer) Prove(ctx context.Context, q hemera.ProofRequest) (hemera.Piece
 	return p, errs.As(err, errs.Corrupt, op, "")
 }
 
-// Clone implements transfer.PeerWriter. A peer that does not know it refuses.
+// Clone implements piece.Writer. A peer that does not know it refuses.
 func (w *writer) Clone(ctx context.Context, size int64) error {
 	return w.TryQuery(ctx, "peers.ClonePieceAt", wire.EncodeClone(size))
 }
@@ -243,7 +243,7 @@ func (w *writer) Clone(ctx context.Context, size int64) error {
 // abortTimeout bounds what is done to remove a sealed piece whose connection is gone.
 const abortTimeout = 10 * time.Second
 
-// Abort implements transfer.PeerWriter. It does not block. A peer that is gone removes an unsealed piece
+// Abort implements piece.Writer. It does not block. A peer that is gone removes an unsealed piece
 // by itself, when nobody has written to it for long enough. It keeps a sealed one, which may be committed. So
 // when the connection ends before the answer, Abort opens the sealed piece once more and aborts it
 // there. If the peer cannot be reached either, the audit finds the piece.

@@ -11,8 +11,8 @@ import (
 	"hemera/client/xrootd"
 	"hemera/client/xrootd/xrootdtest"
 	"hemera/rules/wire"
-	"hemera/transfer"
 	"hemera/transfer/peers"
+	"hemera/transfer/piece"
 	"hemera/words/errs"
 	"hemera/words/hemera"
 )
@@ -92,16 +92,16 @@ func newPeers(t *testing.T, o xrootd.Options) *peers.Peers {
 	return p
 }
 
-func create(t *testing.T, p *peers.Peers, n *pieceNode) transfer.PeerWriter {
+func create(t *testing.T, p *peers.Peers, n *pieceNode) piece.Writer {
 	t.Helper()
 	return createOn(t, p, n, 0)
 }
 
-func createOn(t *testing.T, p *peers.Peers, n *pieceNode, disk hemera.DiskID) transfer.PeerWriter {
+func createOn(t *testing.T, p *peers.Peers, n *pieceNode, disk hemera.DiskID) piece.Writer {
 	t.Helper()
 	target := n.target()
 	target.Disk = disk
-	w, err := p.Create(t.Context(), transfer.RemotePiece{Target: target, Path: "/f", Head: "HEAD"}, "TOKEN")
+	w, err := p.Create(t.Context(), piece.Remote{Target: target, Path: "/f", Head: "HEAD"}, "TOKEN")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -140,7 +140,7 @@ func TestPieceIsWrittenSealedAndRead(t *testing.T) {
 	if q := n.Got(wire.ReqQuery); len(q) != 1 || q[0].Payload != wire.EncodeSealInfo(seal) || wire.DecodeQuery(q[0].Body).Kind != wire.QueryOpaquf {
 		t.Errorf("the seal was asked for as %+v", q)
 	}
-	r, err := p.Open(t.Context(), transfer.RemotePiece{Target: n.target()}, "TOKEN")
+	r, err := p.Open(t.Context(), piece.Remote{Target: n.target()}, "TOKEN")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -291,7 +291,7 @@ func TestDiskThatHangsStallsOnlyItself(t *testing.T) {
 	p := newPeers(t, xrootd.Options{Chunk: 64 << 10, Window: 64 << 10, Stall: time.Hour})
 	part := xrootdtest.Pattern(64 << 10)
 	sums := xrootdtest.Sums(part, 0)
-	var stuck []transfer.PeerWriter
+	var stuck []piece.Writer
 	for range 4 {
 		stuck = append(stuck, createOn(t, p, n, 8))
 	}
@@ -330,7 +330,7 @@ func TestPeerTellsHoles(t *testing.T) {
 			}
 			return xrootdtest.Bad(r, wire.Unsupported, "no plugin answers this query")
 		})
-		r, err := newPeers(t, xrootd.Options{}).Open(t.Context(), transfer.RemotePiece{Target: n.target()}, "TOKEN")
+		r, err := newPeers(t, xrootd.Options{}).Open(t.Context(), piece.Remote{Target: n.target()}, "TOKEN")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -366,7 +366,7 @@ func TestClosedPieceIsNotWaitedFor(t *testing.T) {
 		return xrootdtest.Opened(r, 5)
 	})
 	p := newPeers(t, xrootd.Options{Stall: time.Hour})
-	piece, err := p.Open(t.Context(), transfer.RemotePiece{Target: hemera.Target{Addr: s.URL("/").Addr(), Disk: 1}}, "token")
+	piece, err := p.Open(t.Context(), piece.Remote{Target: hemera.Target{Addr: s.URL("/").Addr(), Disk: 1}}, "token")
 	if err != nil {
 		t.Fatal(err)
 	}

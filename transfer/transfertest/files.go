@@ -1,5 +1,5 @@
 // Package transfertest is the proof that an implementation keeps the contracts of [hemera.File], [hemera.PieceHandle]
-// and [transfer.Peers]. The tests of every implementation call it, those of fakes too: a fake that behaves otherwise
+// and [piece.Peers]. The tests of every implementation call it, those of fakes too: a fake that behaves otherwise
 // proves nothing about its users.
 //
 // A test gives a suite a fixture, which makes a new file or piece for each case:

@@ -4,12 +4,12 @@ import (
 	"context"
 	"sync"
 
-	"hemera/transfer"
+	"hemera/transfer/piece"
 	"hemera/words/errs"
 	"hemera/words/hemera"
 )
 
-// LocalPeers is [transfer.Peers] among nodes of one process: pieces are opened by a call, not over
+// LocalPeers is [piece.Peers] among nodes of one process: pieces are opened by a call, not over
 // a network. Simulations and tests of several nodes use it, and add faults with a wrapper.
 type LocalPeers struct {
 	mu    sync.RWMutex
@@ -27,7 +27,7 @@ func (l *LocalPeers) Add(addr string, n hemera.Node) {
 }
 
 // open opens a piece at the node with the address.
-func (l *LocalPeers) open(ctx context.Context, p transfer.RemotePiece, token string) (hemera.PieceHandle, error) {
+func (l *LocalPeers) open(ctx context.Context, p piece.Remote, token string) (hemera.PieceHandle, error) {
 	l.mu.RLock()
 	n := l.nodes[p.Addr]
 	l.mu.RUnlock()
@@ -38,7 +38,7 @@ func (l *LocalPeers) open(ctx context.Context, p transfer.RemotePiece, token str
 }
 
 // Create opens the piece for writing.
-func (l *LocalPeers) Create(ctx context.Context, p transfer.RemotePiece, token string) (transfer.PeerWriter, error) {
+func (l *LocalPeers) Create(ctx context.Context, p piece.Remote, token string) (piece.Writer, error) {
 	f, err := l.open(ctx, p, token)
 	if err != nil {
 		return nil, err
@@ -52,7 +52,7 @@ func (l *LocalPeers) Create(ctx context.Context, p transfer.RemotePiece, token s
 }
 
 // Open opens the piece for reading.
-func (l *LocalPeers) Open(ctx context.Context, p transfer.RemotePiece, token string) (transfer.PeerReader, error) {
+func (l *LocalPeers) Open(ctx context.Context, p piece.Remote, token string) (piece.Reader, error) {
 	f, err := l.open(ctx, p, token)
 	if err != nil {
 		return nil, err

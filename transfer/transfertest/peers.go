@@ -7,13 +7,13 @@ import (
 	"testing"
 
 	"hemera/rules/checksum"
-	"hemera/transfer"
+	"hemera/transfer/piece"
 	"hemera/words/hemera"
 )
 
 // PeerFixture is one piece at another node, which does not exist at first, and the tokens to use it.
 type PeerFixture struct {
-	Peers  transfer.Peers
+	Peers  piece.Peers
 	Target hemera.Target
 	// Tokens of permits: one that permits to write the piece, and one to read it. They may be the same.
 	Write string
@@ -22,7 +22,7 @@ type PeerFixture struct {
 	Read       func() string // called when the piece is sealed
 }
 
-// RunPeers proves an implementation of [transfer.Peers]. Each call of fixture is for a new piece.
+// RunPeers proves an implementation of [piece.Peers]. Each call of fixture is for a new piece.
 func RunPeers(t *testing.T, fixture func(t *testing.T) PeerFixture) {
 	for _, c := range peerCases() {
 		t.Run(c.name, func(t *testing.T) { c.test(t, fixture(t)) })
@@ -54,12 +54,12 @@ func peerCases() []peerCase {
 }
 
 // piece is the piece as the head of its write opens it.
-func (x PeerFixture) piece() transfer.RemotePiece {
-	return transfer.RemotePiece{Target: x.Target, Path: x.Path, Head: x.Head}
+func (x PeerFixture) piece() piece.Remote {
+	return piece.Remote{Target: x.Target, Path: x.Path, Head: x.Head}
 }
 
 // fill writes n bytes to the piece, with a hole before the last page.
-func (x PeerFixture) fill(t *testing.T, n int) (transfer.PeerWriter, []byte) {
+func (x PeerFixture) fill(t *testing.T, n int) (piece.Writer, []byte) {
 	t.Helper()
 	w, err := x.Peers.Create(t.Context(), x.piece(), x.Write)
 	must(t, err)
@@ -75,7 +75,7 @@ func (x PeerFixture) fill(t *testing.T, n int) (transfer.PeerWriter, []byte) {
 }
 
 // open opens the sealed piece, as a reader at another node does.
-func (x PeerFixture) open(t *testing.T) (transfer.PeerReader, error) {
+func (x PeerFixture) open(t *testing.T) (piece.Reader, error) {
 	return x.Peers.Open(t.Context(), x.piece(), x.Read())
 }
 
@@ -164,10 +164,10 @@ func deadPeer(t *testing.T, x PeerFixture) {
 	// Port 1 of this machine, where nothing listens.
 	dead := x.Target
 	dead.Addr = "127.0.0.1:1"
-	if _, err := x.Peers.Create(t.Context(), transfer.RemotePiece{Target: dead, Head: x.Head}, x.Write); err == nil {
+	if _, err := x.Peers.Create(t.Context(), piece.Remote{Target: dead, Head: x.Head}, x.Write); err == nil {
 		t.Error("a piece was made at a node that is not there")
 	}
-	if _, err := x.Peers.Open(t.Context(), transfer.RemotePiece{Target: dead}, x.Write); err == nil {
+	if _, err := x.Peers.Open(t.Context(), piece.Remote{Target: dead}, x.Write); err == nil {
 		t.Error("a piece was read at a node that is not there")
 	}
 }
