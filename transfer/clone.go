@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"hemera/disk"
+	"hemera/rules/layout"
 	"hemera/transfer/piece"
 	"hemera/transfer/read"
 	"hemera/words/errs"
@@ -61,5 +62,15 @@ func (h *pieceHandle) Clone(_ context.Context, size int64) error {
 	}
 	return h.do("transfer.ClonePiece", true, func(w disk.Writer) error {
 		return h.table.node.CloneBase(&h.cap, hemera.Target{Index: h.id.Index, Disk: h.entry.key.disk}, w, size)
+	})
+}
+
+// fillFrom gives the new pieces of the set the first size bytes of the base. It fails, and ends the write, when too few pieces
+// are left.
+func (p *pieces) fillFrom(base *read.Reader, among layout.Set, size int64) error {
+	return p.fanOut(among, nil, func(_ int, pc *headPiece) error {
+		pc.end = layout.PieceSize(p.head.cap.Layout, size, pc.target.Index)
+		pc.sent.Forget() // the bytes of the base are not those of this write
+		return p.head.beginFrom(base, pc, pc.end)
 	})
 }

@@ -3,12 +3,10 @@ package transfer
 import (
 	"context"
 
-	"hemera/rules/erasure"
 	"hemera/transfer/filesum"
 	"hemera/transfer/ledger"
 	"hemera/transfer/piece"
 	"hemera/transfer/read"
-	"hemera/words/hemera"
 )
 
 // content is where the bytes of a pending write are. A [Writer] has one at a time, and goes from one to the next:
@@ -34,27 +32,6 @@ type content interface {
 	sync(ctx context.Context) error
 	// drop releases memory and readers. Pieces stay.
 	drop()
-}
-
-// head is what the parts of one write share at the node that the client writes to. Fields that change belong to the
-// holder of the write's turn.
-type head struct {
-	node   *piece.Node
-	reads  *read.Shared
-	writes *Writes
-	cap    *hemera.Capability // of the first permit; not to be changed
-	ctx    context.Context    // ends with Abort
-	permit *hemera.Permit     // as granted last: a replacement renews it
-	code   *erasure.Code      // of a coded layout with parity; else nil
-	broken error              // why the write cannot succeed any more
-	// earlier: the permit was granted to an earlier process.
-	earlier bool
-}
-
-// fail ends the write for good and returns err.
-func (h *head) fail(err error) error {
-	h.broken = err
-	return err
 }
 
 // newPieces plans the pieces of a write; it calls no disk.

@@ -3,11 +3,8 @@ package transfer
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"slices"
-	"strconv"
-	"time"
 
 	"hemera/disk"
 	"hemera/transfer/filesum"
@@ -24,45 +21,6 @@ import (
 // coded write has one piece at most at its head; of that nothing is found (docs/formats/kept.md).
 //
 // Nothing removes what was found but a person and the end of its time: a commit that fails, for whatever reason, leaves it.
-
-// promises reports whether a sync of the write is to outlast its node. The caller has the turn.
-func (w *Writer) promises() bool {
-	p, ok := w.content.(*pieces)
-	return ok && !w.head.cap.Layout.Coded() && w.state.size > 0 && w.head.writes.Kept != nil && !w.head.cap.Convert &&
-		slices.ContainsFunc(p.list, func(pc *headPiece) bool { return pc.local != nil })
-}
-
-// recordSynced makes durable that the write was synced, as it is known now, before the sync is acknowledged. The caller has the turn.
-func (w *Writer) recordSynced() error {
-	if !w.promises() {
-		return nil
-	}
-	token, err := w.head.permit.Token()
-	var raw []byte
-	if err == nil {
-		r := keptRecord{Version: keptVersion, Synced: true, Token: token, Opened: w.opened}
-		r.Xattrs, r.XattrsGone = splitXattrs(w.Xattrs())
-		slices.Sort(r.XattrsGone)
-		raw, err = json.Marshal(r)
-	}
-	if err != nil || string(raw) == w.promised {
-		return errs.Wrap(err, "transfer.Sync", piece.Subject(w.head.cap))
-	}
-	if err := w.head.writes.Kept.Save(recordName(w.head.cap.Nonce), raw); err != nil {
-		return errs.Wrap(err, "transfer.Sync", piece.Subject(w.head.cap))
-	}
-	w.promised = string(raw)
-	return nil
-}
-
-// found is what the process before left of a write.
-type found struct {
-	// footer is set if a piece is sealed: the process ended in a close, whose commit may have happened.
-	footer *hemera.SealInfo
-	sealed time.Time // when, as the footer says
-	// lost are the disks where this process began a piece that failed: it may be removed there at any time.
-	lost []hemera.DiskID
-}
 
 // errNothingFound says that no disk of the node has anything of a write.
 var errNothingFound = errors.New("no disk has what was synced of it")
@@ -254,54 +212,6 @@ func (p *pieces) letGo() {
 	}
 }
 
-// restoreSynced adds a write that an earlier process had synced and not closed.
-func (t *Pending) restoreSynced(name string, raw []byte, r *keptRecord, c hemera.Capability) error {
-	w, err := t.recorded(r, c)
-	if err != nil {
-		return err
-	}
-	if err := w.find(); err != nil {
-		if errors.Is(err, errNothingFound) || errs.KindOf(err) == errs.Unsupported { // it ended, and its record stayed
-			_ = t.writes.Kept.Remove(name)
-		}
-		return err
-	}
-	now := time.Now()
-	// Its client closed it, and has no answer: most likely it is committed. Later the manager may have forgotten that it was removed since.
-	ended := w.found.footer != nil && w.found.footer.FileSize >= c.Size && now.Sub(w.found.sealed).Abs() < askedAgain-hemera.PendingHold
-	w.opened, w.promised = r.Opened, string(raw)
-	for name, value := range r.Xattrs {
-		w.SetXattr(name, value)
-	}
-	for _, name := range r.XattrsGone {
-		w.SetXattr(name, nil)
-	}
-	w.mu.Lock()
-	w.state.at, w.state.left, w.state.lasts = now, !ended, ended
-	w.mu.Unlock()
-	if ended {
-		return t.addLeft(w)
-	}
-	t.node.Log.Warn("a write that was synced and not closed is kept: its node ended", "path", c.Path, "fxid", c.File.Hex(), "user", c.Who.Name,
-		"bytes", w.state.size, "id", strconv.FormatUint(c.Nonce, 36), "for", hemera.KeptLifetime, "trace", c.Trace)
-	return t.addKept(w, now, now.Add(hemera.KeptLifetime))
-}
-
-// addLeft adds a write that is closed soon if its client does not come back for the answer.
-func (t *Pending) addLeft(w *Writer) error {
-	t.mu.Lock()
-	e, err := t.holdLocked(writeKey(w.head.cap))
-	if err == nil {
-		e.work = w
-		e.once.Do(func() {})
-	}
-	t.mu.Unlock()
-	if err == nil {
-		t.release(e)
-	}
-	return err
-}
-
 // disown has pieces that were found be removed like others, as their write is dropped.
 func (p *pieces) disown() {
 	for _, pc := range p.list {
@@ -310,79 +220,3 @@ func (p *pieces) disown() {
 		}
 	}
 }
-
-// refill makes a piece again beside what was found, over what its node may have of it from the process before.
-func (p *pieces) refill(ctx context.Context, pc *headPiece, info hemera.SealInfo) error {
-	err := p.copySealed(ctx, pc, info)
-	if err == nil || pc.local != nil {
-		return err
-	}
-	// The process before may have sealed it: such a piece refuses all changes.
-	if p.acceptSealed(ctx, pc, info) == nil {
-		return nil
-	}
-	return err
-}
-
-// acceptSealed takes a piece that another node has sealed, if it has the same bytes.
-func (p *pieces) acceptSealed(ctx context.Context, pc *headPiece, info hemera.SealInfo) error {
-	h := p.head
-	r, err := h.node.OpenPeer(ctx, h.permit, piece.Remote{Target: pc.target})
-	if err != nil {
-		return err
-	}
-	sealed := &sealedPeer{Reader: r}
-	crc, err := piece.Copy(ctx, h.node.Panics, sealed, r, info.FileSize)
-	want, known := hemera.FindChecksum(info.Checksums, hemera.CRC32C)
-	if err == nil && (r.Size() != info.FileSize || !known || piece.CRC32C(crc) != want) {
-		err = errs.New(errs.Corrupt, "transfer.Commit", piece.Subject(h.cap), "the node of another piece has other bytes")
-	}
-	if err == nil {
-		err = p.isSealed(ctx, pc, info)
-	}
-	if err != nil {
-		_ = r.Close()
-		return err
-	}
-	pc.out = sealed
-	return nil
-}
-
-// isSealed returns nil if the piece at another node is sealed, now or before.
-func (p *pieces) isSealed(ctx context.Context, pc *headPiece, info hemera.SealInfo) error {
-	out, _, err := p.head.node.Create(ctx, p.head.cap, p.head.permit, pc.target)
-	if err == nil {
-		defer out.Release()
-		err = out.Seal(ctx, info) // answers as before
-	}
-	if kind := errs.KindOf(err); kind == errs.Exists || kind == errs.Denied { // opened as a sealed one, it refuses
-		return nil
-	}
-	return err
-}
-
-// sealedPeer is a piece that was sealed at its node before.
-type sealedPeer struct{ piece.Reader }
-
-// WritePages implements piece.Writer: the bytes were compared by who sent them.
-func (s *sealedPeer) WritePages([]byte, []uint32, int64) error { return nil }
-
-// Truncate implements piece.Writer.
-func (s *sealedPeer) Truncate(int64) error { return nil }
-
-// Clone implements piece.Writer.
-func (s *sealedPeer) Clone(context.Context, int64) error {
-	return piece.ReadOnly("transfer.ClonePiece", "")
-}
-
-// Sync implements piece.Writer.
-func (s *sealedPeer) Sync(context.Context) error { return nil }
-
-// Seal implements piece.Writer.
-func (s *sealedPeer) Seal(context.Context, hemera.SealInfo) error { return nil }
-
-// Abort implements piece.Writer: it may be a piece of the file.
-func (s *sealedPeer) Abort() { _ = s.Close() }
-
-// Release implements piece.Writer.
-func (s *sealedPeer) Release() { _ = s.Close() }

@@ -1,8 +1,6 @@
 package transfer
 
 import (
-	"context"
-
 	"hemera/transfer/extents"
 	"hemera/words/hemera"
 )
@@ -44,71 +42,4 @@ func (l *leaving) wrote(c *hemera.Capability, from, to int64) {
 // several ways arrive in any order, so the size alone does not tell.
 func (l *leaving) complete(announced, size int64) bool {
 	return announced > 0 && size == announced && !l.covered.Guessed() && l.covered.Covers(0, size)
-}
-
-// lasts reports whether the write, of the size, is closed if its client does not come back. The caller has the turn.
-func (w *Writer) lasts(size int64) bool {
-	return w.left.synced && size >= w.least || !w.left.failed && w.left.complete(w.head.cap.Size, size)
-}
-
-// answered takes note of what a client is told. The caller has the turn.
-func (w *Writer) answered(err error) {
-	if err != nil {
-		w.left.failed = true
-	}
-	if lasts := w.lasts(w.state.size); lasts != w.state.lasts {
-		w.mu.Lock()
-		defer w.mu.Unlock()
-		w.state.lasts = lasts
-	}
-}
-
-// lasting reports whether the write is to be closed when its time is over: it lasts, or its commit may have happened.
-func (w *Writer) lasting() bool {
-	s := w.snapshot()
-	return s.phase == committing || s.phase == writing && s.lasts && !s.left
-}
-
-// synced reports whether a sync of the write was acknowledged.
-func (w *Writer) synced() bool {
-	w.turn.acquire()
-	defer w.turn.release()
-	return w.left.synced
-}
-
-// awaits reports whether a person decides about the write.
-func (w *Writer) awaits() bool {
-	s := w.snapshot()
-	return s.phase == awaiting || s.phase == writing && s.left
-}
-
-// closeLeft closes a write that nobody came back for.
-func (w *Writer) closeLeft(ctx context.Context) error {
-	w.turn.acquire()
-	w.left.ends = true
-	w.turn.release()
-	err := w.Close(ctx)
-	c, log := w.head.cap, w.head.node.Log.With("path", w.head.cap.Path, "fxid", w.head.cap.File.Hex(), "user", w.head.cap.Who.Name, "trace", w.head.cap.Trace)
-	size := w.snapshot().size
-	switch {
-	case err == nil:
-		log.Info("a write whose client did not come back was committed", "bytes", size)
-	case w.awaits():
-		log.Warn("a write whose client did not come back could not be committed, and is kept", "bytes", size, "for", hemera.KeptLifetime, "error", err)
-	case !w.undecided():
-		log.Warn("a write whose client did not come back could not be committed, and its content is removed", "bytes", size, "error", err)
-	default:
-		log.Warn("a write whose client did not come back waits for the manager", "bytes", size, "until", c.Expires, "error", err)
-	}
-	return err
-}
-
-// drop removes a write that nobody came back for.
-func (w *Writer) drop(ctx context.Context) {
-	c, size := w.head.cap, w.snapshot().size
-	if size > 0 {
-		w.head.node.Log.Warn("a write whose client did not come back is removed: nobody closed it, and it is not complete",
-			"path", c.Path, "fxid", c.File.Hex(), "user", c.Who.Name, "bytes", size, "announced", c.Size, "trace", c.Trace)
-	}
-	w.abort(ctx, lostWrite("transfer.Write", c, "its node stopped or waited too long for its client"))
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"time"
 
 	"hemera/disk"
 	"hemera/rules/layout"
@@ -106,20 +105,4 @@ func (w *Writer) unmark(ctx context.Context) error {
 		return errs.Wrap(w.saveRecord(), "transfer.Commit", piece.Subject(h.cap))
 	}
 	return nil
-}
-
-// renew gets a permit that other nodes take now, if the one that is there ends soon, or is of an earlier process: nodes may have other
-// addresses since. Without one those nodes refuse, and say so.
-func (h *head) renew(ctx context.Context) {
-	if !h.earlier && (h.permit.Expires.IsZero() || time.Until(h.permit.Expires) > hemera.CapabilityLifetime/4) {
-		return
-	}
-	ctx, cancel := context.WithTimeout(ctx, piece.CallTimeout)
-	defer cancel()
-	grant, err := h.writes.Control.Replace(ctx, h.permit, nil)
-	if err != nil {
-		h.node.Log.Info("a capability was not renewed", "path", h.cap.Path, "trace", h.cap.Trace, "error", err)
-		return
-	}
-	h.permit, h.earlier = grant.Permit, false
 }

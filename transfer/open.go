@@ -131,3 +131,42 @@ func (t *Pending) openOwn(c *hemera.Capability, target hemera.Target) (hemera.Pi
 	}
 	return &ownHandle{newSealedHandle(t.node, r, c, target), store}, nil
 }
+
+// acquireWrite is acquire for a client's write, which the client empties if startsOver is set. What is decided is
+// decided at one moment: acquireWrite returns what was committed if the write has ended so, and fails with Conflict
+// if the client would continue a write that is not here.
+func (t *Pending) acquireWrite(c *hemera.Capability, startsOver bool, begin func() (work, error)) (*entry, *committed, error) {
+	key, continues := writeKey(c), t.continues(c)
+	if startsOver {
+		t.makeWay(key)
+	}
+	t.mu.Lock()
+	// An entry that is there goes on, whatever was remembered of an earlier one.
+	if t.entries[key] == nil {
+		if done, ok := t.commits.Get(key); ok {
+			t.mu.Unlock()
+			return nil, &done, nil
+		}
+		_, aborted := t.aborted.Get(key)
+		if !startsOver && (aborted || continues) {
+			t.mu.Unlock()
+			return nil, nil, lostWrite("transfer.Open", c, "the pending write is not here any more")
+		}
+	} else if t.entries[key].kept {
+		t.mu.Unlock()
+		return nil, nil, keptWrite(c)
+	}
+	e, err := t.holdLocked(key)
+	t.mu.Unlock()
+	if err != nil {
+		return nil, nil, err
+	}
+	e, err = t.begun(e, begin)
+	return e, nil, err
+}
+
+// keptWrite refuses a client that comes back too late to go on.
+func keptWrite(c *hemera.Capability) error {
+	return errs.New(errs.Conflict, "transfer.Open", piece.Subject(c), "its client was away too long: what was written is kept, and not committed").
+		WithRemedy("write the file again from its beginning, or see `hemera open ls`")
+}

@@ -1,11 +1,8 @@
 package transfer
 
 import (
-	"context"
 	"time"
 
-	"hemera/rules/layout"
-	"hemera/transfer/ledger"
 	"hemera/transfer/piece"
 	"hemera/words/errs"
 	"hemera/words/hemera"
@@ -66,16 +63,6 @@ func (t *Pending) acquirePiece(c *hemera.Capability, at hemera.Target, adopt, he
 	return t.begun(e, func() (work, error) { return beginPiece(t.node, c, at, head) })
 }
 
-// dismiss ends a client's piece that has left the table. It waits for the call that begins it.
-func (e *entry) dismiss() {
-	e.once.Do(func() {
-		e.err = errs.New(errs.Denied, "transfer.OpenPiece", e.key.piece.String(), "the head of the write has the piece")
-	})
-	if p, ok := e.work.(*pendingPiece); ok {
-		p.take()
-	}
-}
-
 // expires ends a client's piece at the time, also if a handle holds it; a later time replaces an earlier one. The caller holds mu.
 func (t *Pending) expires(e *entry, at time.Time) {
 	if at.IsZero() {
@@ -95,29 +82,6 @@ func (t *Pending) expires(e *entry, at time.Time) {
 			}
 		})
 	})
-}
-
-// ownLocal makes a piece on a disk of this node that of a head here, and takes away what a client has there. The head calls
-// the result once the piece is no concern of its any more.
-func (t *Pending) ownLocal(c *hemera.Capability, at hemera.Target) (leave func()) {
-	place := pieceAt{piece.ID(c, at.Index), at.Disk}
-	t.mu.Lock()
-	t.local[place]++
-	left := t.entries[pendingKey{piece: place.piece, disk: place.disk, nonce: c.Nonce}]
-	if left != nil {
-		t.remove(left)
-	}
-	t.mu.Unlock()
-	if left != nil {
-		left.dismiss()
-	}
-	return func() {
-		t.mu.Lock()
-		defer t.mu.Unlock()
-		if t.local[place]--; t.local[place] == 0 {
-			delete(t.local, place)
-		}
-	}
 }
 
 // Dismiss removes what clients made on this node of the pieces of writes that are over. It waits for calls in progress.
@@ -150,69 +114,24 @@ func (t *Pending) overLocked(c *hemera.Capability) bool {
 	return done || aborted
 }
 
-// clientMax is how many bytes a client may give one piece. Where a quota bounds the write that is the piece of what was
-// announced, which the quota counts since the open.
-func clientMax(c *hemera.Capability) int64 {
-	if c.SizeMax > 0 {
-		return layout.PieceMax(c.Layout, c.Size)
-	}
-	return hemera.FileSizeMax
-}
-
-// dismissClient has the nodes of a write's targets remove what its client has made there. Of a write that its head has bytes
-// of there is nothing.
-func (h *head) dismissClient(ctx context.Context) {
-	if !h.cap.ClientWrites() || h.node.HeadProof == nil {
-		return
-	}
-	for _, t := range h.permit.Targets {
-		h.node.Background(h.cap, func() {
-			ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), piece.CallTimeout)
-			defer cancel()
-			p, token, err := h.node.Remote(h.permit, t)
-			if err != nil {
-				return
+// Take ends what is left of a write's piece on a disk, so that the piece can be made, or what was
+// sealed be kept, for the file: nothing its head still asks for touches it afterwards. It waits for a
+// removal that has begun.
+func (t *Pending) Take(id hemera.PieceID, on hemera.DiskID) {
+	t.mu.Lock()
+	var left []*pendingPiece
+	for key, e := range t.entries {
+		if key.piece == id && key.disk == on && !key.whole {
+			t.remove(e)
+			if p, ok := e.work.(*pendingPiece); ok {
+				left = append(left, p)
 			}
-			// A node that cannot be asked removes it when the capability expires.
-			p.Adopt = true
-			if out, err := h.node.Peers.Create(ctx, p, token); err == nil {
-				out.Abort()
-			}
-		})
+		}
 	}
-}
-
-// renewer is a [piece.Writer] of a client's piece, which ends with its capability.
-type renewer interface {
-	Renew(ctx context.Context, token string) error
-}
-
-// renewClient keeps the pieces of a host that is a client beyond the end of its capability, which is near. What cannot be renewed
-// ends, and fails the next write to it.
-func (p *pieces) renewClient() {
-	h := p.head
-	now := time.Now()
-	if h.node.HeadProof != nil || h.permit.Expires.IsZero() || h.permit.Expires.Sub(now) > hemera.CapabilityLifetime/4 || now.Before(p.renews) {
-		return
+	// Outside of the lock of the table, as ending a piece waits for its calls in progress.
+	t.mu.Unlock()
+	for _, p := range left {
+		p.take()
 	}
-	p.renews = now.Add(time.Minute)
-	ctx, cancel := context.WithTimeout(h.ctx, piece.CallTimeout)
-	defer cancel()
-	grant, err := h.writes.Control.Replace(ctx, h.permit, nil)
-	var token string
-	if err == nil {
-		h.permit = grant.Permit
-		token, err = grant.Permit.Token()
-	}
-	if err == nil {
-		err = first(p.each(ledger.Live, everyPiece, nil, func(_ int, pc *headPiece) error {
-			if r, ok := pc.out.(renewer); ok {
-				return r.Renew(ctx, token)
-			}
-			return nil
-		}))
-	}
-	if err != nil {
-		h.node.Log.Info("a capability was not renewed", "path", h.cap.Path, "trace", h.cap.Trace, "error", err)
-	}
+	t.node.Removals.Wait(id, on)
 }

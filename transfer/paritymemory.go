@@ -1,8 +1,9 @@
 package transfer
 
 import (
-	"hemera/transfer/piece"
 	"sync/atomic"
+
+	"hemera/transfer/piece"
 )
 
 // parityBytes bounds the parity that all writes of one node keep, in bytes; see [parityMemory.Short].

@@ -2,11 +2,8 @@ package transfer
 
 import (
 	"context"
-	"slices"
 	"sync"
 	"time"
-
-	"golang.org/x/sync/errgroup"
 
 	"hemera/transfer/piece"
 	"hemera/transfer/read"
@@ -116,39 +113,6 @@ func (t *Pending) Len() int {
 	return len(t.entries)
 }
 
-// acquireWrite is acquire for a client's write, which the client empties if startsOver is set. What is decided is
-// decided at one moment: acquireWrite returns what was committed if the write has ended so, and fails with Conflict
-// if the client would continue a write that is not here.
-func (t *Pending) acquireWrite(c *hemera.Capability, startsOver bool, begin func() (work, error)) (*entry, *committed, error) {
-	key, continues := writeKey(c), t.continues(c)
-	if startsOver {
-		t.makeWay(key)
-	}
-	t.mu.Lock()
-	// An entry that is there goes on, whatever was remembered of an earlier one.
-	if t.entries[key] == nil {
-		if done, ok := t.commits.Get(key); ok {
-			t.mu.Unlock()
-			return nil, &done, nil
-		}
-		_, aborted := t.aborted.Get(key)
-		if !startsOver && (aborted || continues) {
-			t.mu.Unlock()
-			return nil, nil, lostWrite("transfer.Open", c, "the pending write is not here any more")
-		}
-	} else if t.entries[key].kept {
-		t.mu.Unlock()
-		return nil, nil, keptWrite(c)
-	}
-	e, err := t.holdLocked(key)
-	t.mu.Unlock()
-	if err != nil {
-		return nil, nil, err
-	}
-	e, err = t.begun(e, begin)
-	return e, nil, err
-}
-
 // holdLocked returns the entry with the key, held, or a new one. Overloaded at [PendingMax]. The caller holds mu.
 func (t *Pending) holdLocked(key pendingKey) (*entry, error) {
 	e := t.entries[key]
@@ -188,104 +152,11 @@ func (t *Pending) begun(e *entry, begin func() (work, error)) (*entry, error) {
 	return e, nil
 }
 
-// release ends one hold of an entry. After the last one the work is kept for [hemera.PendingHold].
-func (t *Pending) release(e *entry) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	e.refs--
-	// A write that has ended is not in the table any more, and needs no timer.
-	if e.refs > 0 || e.gone {
-		return
-	}
-	if w, ok := e.work.(*Writer); ok && w.awaits() {
-		t.keepAgain(e)
-	} else {
-		t.endIn(e, hemera.PendingHold)
-		e.since = e.due.Add(-hemera.PendingHold)
-	}
-}
-
-// endIn has an entry that nobody holds end after a time, and not before. The caller holds mu.
-func (t *Pending) endIn(e *entry, after time.Duration) {
-	if e.timer != nil {
-		e.timer.Stop()
-	}
-	e.due = time.Now().Add(after)
-	e.timer = time.AfterFunc(after, func() { t.node.Panics.Run("transfer.Expire", e.key.piece.String(), func() { t.expire(e) }) })
-}
-
 // shared reports whether several handles hold an entry. One whose connection is dead counts until the door has noticed.
 func (t *Pending) shared(e *entry) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return e.refs > 1
-}
-
-// expire ends a work that nobody came back for.
-func (t *Pending) expire(e *entry) {
-	t.mu.Lock()
-	if e.refs > 0 || e.gone {
-		t.mu.Unlock()
-		return
-	}
-	w, whole := e.work.(*Writer)
-	switch {
-	case whole && w.lasting():
-		// A client that comes back now waits, and finds the end.
-		e.hold()
-		t.mu.Unlock()
-		t.conclude(e, w)
-		return
-	case whole && !e.kept && w.worthKeeping():
-		victims := t.keep(e)
-		t.mu.Unlock()
-		t.madeWay(victims)
-		if slices.Contains(victims, e) {
-			return
-		}
-		w.keep(context.Background(), func() bool { return t.stillKept(e) })
-		if w.snapshot().phase == ended {
-			t.finish(e, nil)
-		}
-		return
-	}
-	t.remove(e)
-	t.recordAbort(e)
-	t.mu.Unlock()
-	e.work.expire(context.Background())
-}
-
-// conclude closes a write that nobody came back for, and ends its hold. While the manager does not answer, the write stays
-// and is closed again after the next [hemera.PendingHold]; after askedAgain that fails.
-func (t *Pending) conclude(e *entry, w *Writer) {
-	defer t.release(e)
-	err := w.closeLeft(context.Background())
-	if err == nil {
-		info := w.Info()
-		t.finish(e, &info)
-	} else if !w.undecided() && !w.awaits() {
-		t.finish(e, nil)
-	}
-}
-
-// Conclude decides about the writes that no client has open, as a node does that is about to stop: those that last are closed, as the
-// nodes of their pieces are more likely to be there now than at its end, and the others are kept or removed. So no write without a client
-// holds pieces at other nodes that stop, too, and wait for it. It returns when that is done, or cannot be.
-func (t *Pending) Conclude() {
-	t.mu.Lock()
-	var left []*entry
-	for _, e := range t.entries {
-		if _, whole := e.work.(*Writer); whole && e.refs == 0 && !e.kept {
-			left = append(left, e)
-		}
-	}
-	t.mu.Unlock()
-	var group errgroup.Group
-	group.SetLimit(expireParallel)
-	for _, e := range left {
-		group.Go(t.node.Panics.Func("transfer.Conclude", e.key.piece.String(), func() error { t.expire(e); return nil }))
-	}
-	_ = group.Wait()
 }
 
 // finish takes an entry off the table; info, if not nil, is what was committed.
@@ -391,37 +262,35 @@ func (t *Pending) Known(c *hemera.Capability) bool {
 	return done || aborted || t.entries[key] != nil
 }
 
-// Settle ends everything that is pending, as a node does before it stops in good order. What no client has open is kept for the
-// next process, if there is something to keep. A write whose commit may have happened asks the manager once more.
-// Settle returns when ctx ends at the latest.
-func (t *Pending) Settle(ctx context.Context) {
+// dismiss ends a client's piece that has left the table. It waits for the call that begins it.
+func (e *entry) dismiss() {
+	e.once.Do(func() {
+		e.err = errs.New(errs.Denied, "transfer.OpenPiece", e.key.piece.String(), "the head of the write has the piece")
+	})
+	if p, ok := e.work.(*pendingPiece); ok {
+		p.take()
+	}
+}
+
+// ownLocal makes a piece on a disk of this node that of a head here, and takes away what a client has there. The head calls
+// the result once the piece is no concern of its any more.
+func (t *Pending) ownLocal(c *hemera.Capability, at hemera.Target) (leave func()) {
+	place := pieceAt{piece.ID(c, at.Index), at.Disk}
 	t.mu.Lock()
-	var all []func()
-	for _, e := range t.entries {
-		left := e.refs == 0
-		switch w := e.work.(type) {
-		case nil:
-		case *Writer:
-			all = append(all, func() { w.stopLeft(ctx, left) })
-		default:
-			all = append(all, func() { w.expire(ctx) })
-		}
-		t.remove(e)
+	t.local[place]++
+	left := t.entries[pendingKey{piece: place.piece, disk: place.disk, nonce: c.Nonce}]
+	if left != nil {
+		t.remove(left)
 	}
 	t.mu.Unlock()
-	// What is not settled when ctx ends goes on until the process ends; restarts and audits find what it leaves.
-	done := make(chan struct{})
-	t.node.Panics.Go(nil, "transfer.Settle", "", func() {
-		defer close(done)
-		var group errgroup.Group
-		group.SetLimit(expireParallel)
-		for _, end := range all {
-			group.Go(t.node.Panics.Func("transfer.Settle", "", func() error { end(); return nil }))
+	if left != nil {
+		left.dismiss()
+	}
+	return func() {
+		t.mu.Lock()
+		defer t.mu.Unlock()
+		if t.local[place]--; t.local[place] == 0 {
+			delete(t.local, place)
 		}
-		_ = group.Wait()
-	})
-	select {
-	case <-done:
-	case <-ctx.Done():
 	}
 }

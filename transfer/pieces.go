@@ -146,16 +146,6 @@ func (p *pieces) syncLive(ctx context.Context) error {
 	return p.fanOut(everyPiece, nil, func(_ int, pc *headPiece) error { return pc.out.Sync(ctx) })
 }
 
-// fillFrom gives the new pieces of the set the first size bytes of the base. It fails, and ends the write, when too few pieces
-// are left.
-func (p *pieces) fillFrom(base *read.Reader, among layout.Set, size int64) error {
-	return p.fanOut(among, nil, func(_ int, pc *headPiece) error {
-		pc.end = layout.PieceSize(p.head.cap.Layout, size, pc.target.Index)
-		pc.sent.Forget() // the bytes of the base are not those of this write
-		return p.head.beginFrom(base, pc, pc.end)
-	})
-}
-
 // open opens a live piece to read what was written to it: at another node, after everything that was sent there.
 func (p *pieces) open(pc *headPiece) (piece.Source, func(), error) {
 	if pc.local != nil {
@@ -330,4 +320,13 @@ func (pc *headPiece) writeSpans(spans []layout.Span, b []byte, sums []uint32, of
 		}
 	}
 	return nil
+}
+
+// first returns the first error of a list.
+func first(list []error) error {
+	i := slices.IndexFunc(list, func(err error) bool { return err != nil })
+	if i < 0 {
+		return nil
+	}
+	return list[i]
 }

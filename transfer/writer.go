@@ -261,16 +261,6 @@ func (w *Writer) Truncate(size int64) (err error) {
 	return w.resize(size, size)
 }
 
-// restart empties the content for a client that starts over. What it announced holds again.
-func (w *Writer) restart() error {
-	w.turn.acquire()
-	defer w.turn.release()
-	// What its client had synced it does not want any more.
-	w.left = leaving{}
-	w.unrecord()
-	return w.resize(0, w.head.cap.Size)
-}
-
 // resize sets the size, and the least size of a close. The caller has the turn.
 func (w *Writer) resize(size, least int64) error {
 	if err := w.usable("transfer.Truncate"); err != nil {
@@ -342,29 +332,6 @@ func (w *Writer) ReadPages(p []byte, sums []uint32, off int64) (int, error) {
 	return n, err
 }
 
-// Sync makes everything accepted durable on every live piece, and so that it is found after the end of the process: see found.
-func (w *Writer) Sync(ctx context.Context) (err error) {
-	w.turn.acquire()
-	defer w.turn.release()
-	defer func() {
-		w.left.synced = w.left.synced || err == nil
-		w.answered(err)
-	}()
-	if err := w.usable("transfer.Sync"); err != nil {
-		return err
-	}
-	// What waits in memory has to be on disks to be durable. An empty content has nothing to lose.
-	if c, ok := w.content.(*inlineContent); ok && c.inlineBuffer != nil {
-		if err := w.spill(c); err != nil {
-			return err
-		}
-	}
-	if err := w.content.sync(ctx); err != nil {
-		return err
-	}
-	return w.recordSynced()
-}
-
 // SetXattr keeps an attribute for the commit; nil removes it.
 func (w *Writer) SetXattr(name string, value []byte) {
 	w.mu.Lock()
@@ -391,4 +358,95 @@ func (w *Writer) usable(op string) error {
 		return piece.BadHandle(op, piece.Subject(w.head.cap))
 	}
 	return nil
+}
+
+// setPhase records how far the write is. Only the holder of the turn calls it, so it may read the phase without mu.
+func (w *Writer) setPhase(p writePhase) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.state.phase = p
+}
+
+// setAwaiting records that a person decides. A write that is not sealed goes on to be in its phase.
+func (w *Writer) setAwaiting(refused error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.commit != nil {
+		w.state.phase = awaiting
+	}
+	w.state.refused, w.state.left = refused, true
+}
+
+// undecided reports whether the commit may or may not have happened.
+func (w *Writer) undecided() bool { return w.snapshot().phase == committing }
+
+// ready keeps the commit of sealed pieces for the close. From here on nothing changes the content, and a close that comes
+// again sends the same request. The caller has the turn.
+func ready(w *Writer, info hemera.SealInfo, sealed []hemera.Piece) {
+	// The permit is the last one granted: its targets are where the pieces are now.
+	r := hemera.CommitRequest{Permit: w.head.permit, Size: info.FileSize, Checksums: info.Checksums, Pieces: sealed, Mtime: time.Now()}
+	r.Xattrs, r.XattrsGone = splitXattrs(w.Xattrs())
+	r.Left = w.left.ends
+	w.commit = &commit{head: &w.head, request: r}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.state.phase, w.state.mtime = committing, r.Mtime
+}
+
+// lasts reports whether the write, of the size, is closed if its client does not come back. The caller has the turn.
+func (w *Writer) lasts(size int64) bool {
+	return w.left.synced && size >= w.least || !w.left.failed && w.left.complete(w.head.cap.Size, size)
+}
+
+// answered takes note of what a client is told. The caller has the turn.
+func (w *Writer) answered(err error) {
+	if err != nil {
+		w.left.failed = true
+	}
+	if lasts := w.lasts(w.state.size); lasts != w.state.lasts {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		w.state.lasts = lasts
+	}
+}
+
+// lasting reports whether the write is to be closed when its time is over: it lasts, or its commit may have happened.
+func (w *Writer) lasting() bool {
+	s := w.snapshot()
+	return s.phase == committing || s.phase == writing && s.lasts && !s.left
+}
+
+// synced reports whether a sync of the write was acknowledged.
+func (w *Writer) synced() bool {
+	w.turn.acquire()
+	defer w.turn.release()
+	return w.left.synced
+}
+
+// awaits reports whether a person decides about the write.
+func (w *Writer) awaits() bool {
+	s := w.snapshot()
+	return s.phase == awaiting || s.phase == writing && s.left
+}
+
+// worthKeeping reports whether there is something that a person may want: bytes that came to this head. Those of a direct write
+// did not, and its client says that it failed.
+func (w *Writer) worthKeeping() bool {
+	s := w.snapshot()
+	return s.phase == writing && !s.left && s.size > 0 && w.usage.Bytes.Load() > 0 && !w.head.cap.Convert
+}
+
+// adopted is the content of a direct write, once its pieces are proved.
+type adopted struct {
+	info   hemera.SealInfo
+	pieces []hemera.Piece
+}
+
+// found is what the process before left of a write.
+type found struct {
+	// footer is set if a piece is sealed: the process ended in a close, whose commit may have happened.
+	footer *hemera.SealInfo
+	sealed time.Time // when, as the footer says
+	// lost are the disks where this process began a piece that failed: it may be removed there at any time.
+	lost []hemera.DiskID
 }

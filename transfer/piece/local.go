@@ -2,11 +2,12 @@ package piece
 
 import (
 	"context"
+	"sync/atomic"
+
 	"hemera/disk"
 	"hemera/rules/layout"
 	"hemera/words/errs"
 	"hemera/words/hemera"
-	"sync/atomic"
 )
 
 // Local is a pending piece on a disk of this node in the shape of a peer's, so that the head of a write treats all alike.

@@ -1,14 +1,15 @@
 package piece
 
 import (
-	"hemera/disk"
-	"hemera/platform/contain"
-	"hemera/words/errs"
-	"hemera/words/hemera"
 	"log/slog"
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"hemera/disk"
+	"hemera/platform/contain"
+	"hemera/words/errs"
+	"hemera/words/hemera"
 )
 
 // Limits of one node.

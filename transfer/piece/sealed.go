@@ -2,6 +2,7 @@ package piece
 
 import (
 	"context"
+
 	"hemera/disk"
 	"hemera/rules/layout"
 	"hemera/words/errs"

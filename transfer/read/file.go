@@ -2,6 +2,7 @@ package read
 
 import (
 	"context"
+
 	"hemera/platform/zerocopy"
 	"hemera/transfer/piece"
 	"hemera/words/hemera"

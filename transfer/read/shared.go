@@ -1,10 +1,11 @@
 package read
 
 import (
+	"sync/atomic"
+
 	"hemera/transfer/ahead"
 	"hemera/transfer/piece"
 	"hemera/transfer/rowcache"
-	"sync/atomic"
 )
 
 // Shared is what all readers of one node share: memory, limits, and what they found out about slow disks. The zero value reads
