@@ -1,6 +1,8 @@
 package main
 
 import (
+	"fmt"
+
 	"github.com/spf13/cobra"
 
 	"hemera/cmd/hemera/internal/bench"
@@ -20,6 +22,7 @@ import (
 // newRootCommand makes the tree of commands over an environment. It is made again for every command line, so that no
 // flag keeps a value. Groups decide where a command stands in hemera --help.
 func newRootCommand(e *cli.Env) *cobra.Command {
+	showVersion := false
 	root := &cobra.Command{
 		Use:   "hemera",
 		Short: "Store scientific data, and run the cluster that does",
@@ -38,15 +41,19 @@ key=value pairs for each item, -j one JSON object with a result list.`,
 		// that exist.
 		Args: cobra.ArbitraryArgs, SuggestionsMinimumDistance: 1,
 		RunE: func(c *cobra.Command, args []string) error {
-			if len(args) > 0 {
+			switch {
+			case showVersion:
+				_, err := fmt.Fprintln(e.Out, "Hemera "+version)
+				return err
+			case len(args) > 0:
 				return cli.UnknownCommand(c, args[0])
 			}
 			return c.Help()
 		},
-		Version: version,
 	}
-	// hemera --version is for scripts; hemera version shows more.
-	root.SetVersionTemplate("Hemera {{.Version}}\n")
+	// hemera --version is for scripts; hemera version shows more. cobra's own flag would need a template for this line, and
+	// with text/template the linker keeps every exported method of the program.
+	root.Flags().BoolVarP(&showVersion, "version", "v", false, "version for hemera")
 	// Flags and streams that every command has.
 	e.Connect(root)
 	root.AddGroup(
