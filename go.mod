@@ -34,6 +34,7 @@ require (
 	gonum.org/v1/gonum v0.17.0
 	google.golang.org/protobuf v1.36.12
 	lukechampine.com/blake3 v1.4.1
+	maragu.dev/gomponents v1.3.0
 	pgregory.net/rapid v1.3.0
 )
 

@@ -19,6 +19,6 @@
 //
 // # Text
 //
-// Titles, labels and notes come from files that anybody may have written. html/template escapes those of the page, and the
+// Titles, labels and notes come from files that anybody may have written. gomponents escapes those of the page, and the
 // SVG canvas its own.
 package report

@@ -2,32 +2,23 @@ package report
 
 import (
 	_ "embed"
-	"html/template"
-	"io"
 	"maps"
 	"slices"
 	"strings"
 	"time"
 
 	"hemera/measure/result"
-	"hemera/measure/stats"
-	"hemera/words/errs"
 )
 
-//go:embed page.html
-var pageHTML string // never changed: embedding needs a variable
-
 //go:embed page.css
-var pageCSS string // as above
+var pageCSS string // never changed: embedding needs a variable
 
 //go:embed page.js
 var pageJS string // as above
 
-// page is what page.html shows.
+// page has what the page shows; html.go writes it.
 type page struct {
 	Title   string // of all runs
-	CSS     template.CSS
-	JS      template.JS
 	Runs    []runPart
 	Several bool   // runs
 	Base    string // the title of the run that others are compared with
@@ -73,13 +64,13 @@ type figurePart struct {
 	Title        string
 	Caption      string
 	File         string // in plots/, without the ending; empty if there are no files
-	Wide, Narrow template.HTML
+	Wide, Narrow string // SVG elements, whose texts are escaped
 }
 
 // newPage collects everything that the page shows.
 // It has no time of its own, so that the same runs give the same page.
 func newPage(runs []*result.Run, r *ruler, confidence float64) *page {
-	p := &page{CSS: template.CSS(styles()), JS: template.JS(pageJS), Several: len(runs) > 1} // #nosec G203 -- our own texts
+	p := &page{Several: len(runs) > 1}
 	with := compare(runs, confidence)
 	for i, run := range runs {
 		part := newRunPart(i, run)
@@ -112,12 +103,6 @@ func pageTitle(runs []*result.Run) string {
 		measured = published
 	}
 	return strings.Join(measured, ", ")
-}
-
-// styles is the style sheet: both themes from the palette, the plots, the page.
-func styles() string {
-	return themeCSS(":root", false) + "@media screen and (prefers-color-scheme:dark){" + themeCSS(":root:not([data-theme=light])", true) + "}\n" +
-		"@media screen{" + themeCSS(":root[data-theme=dark]", true) + "}\n" + plotCSS() + pageCSS
 }
 
 // newRunPart is the head of a run.
@@ -216,20 +201,8 @@ const (
 
 // newFigurePart draws a figure for the page.
 func newFigurePart(c chart, several bool, r *ruler) figurePart {
-	draw := func(width float64) template.HTML {
-		return template.HTML(inline(lay(c, several, false, width, r))) // #nosec G203 -- the canvas escapes every text
-	}
+	draw := func(width float64) string { return inline(lay(c, several, false, width, r)) }
 	return figurePart{c: c, Title: c.Title, Caption: c.Caption, Wide: draw(wide), Narrow: draw(narrow)}
-}
-
-// render writes the page.
-// html/template escapes by context: text, attribute, style.
-func (p *page) render(w io.Writer) error {
-	t, err := template.New("page").Funcs(template.FuncMap{"bytes": func(n int64) string { return stats.Quantity(float64(n), 0, "B") }}).Parse(pageHTML)
-	if err != nil {
-		return errs.Wrap(err, "report.Page", "page.html")
-	}
-	return errs.Wrap(t.Execute(w, p), "report.Page", p.Title)
 }
 
 // typed is a command as one types it in a shell.

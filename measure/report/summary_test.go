@@ -2,7 +2,7 @@ package report
 
 import (
 	"fmt"
-	"html/template"
+	"html"
 	"strings"
 	"testing"
 
@@ -60,7 +60,7 @@ func TestThePageHasTheSummaryAtItsTop(t *testing.T) {
 		t.Fatalf("%q", lines)
 	}
 	for _, l := range lines {
-		at := strings.Index(page, "<dt>"+l.Word+"</dt><dd>"+template.HTMLEscapeString(l.Text)+"</dd>")
+		at := strings.Index(page, "<dt>"+l.Word+"</dt><dd>"+html.EscapeString(l.Text)+"</dd>")
 		if at < 0 || at > strings.Index(page, "<main>") {
 			t.Errorf("%q is at %d", l, at)
 		}
