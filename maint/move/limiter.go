@@ -7,7 +7,6 @@ import (
 	"slices"
 	"sync"
 
-	"hemera/rules/layout"
 	"hemera/words/errs"
 	"hemera/words/hemera"
 )
@@ -42,35 +41,11 @@ const (
 	CopiesTotal = 512
 )
 
-// The units of one copy at its destination and at each disk that it reads.
-const (
-	unitsSmall = 1
-	unitsLarge = 4
-	// smallPiece is the largest piece that counts as small: one window of a copy.
-	smallPiece = 1 << 20
-)
-
-// Urgency orders the copies that wait: the lower number goes first. The copies of files that are short of pieces are as
-// urgent as the number of pieces that the file can still lose, and come before all others.
-type Urgency int
-
-// Copies of files that lack nothing.
-const (
-	UrgencyDrain Urgency = iota + hemera.PiecesMax
-	UrgencyBalance
-)
-
 // copyWaiter is a copy that waits for room.
 type copyWaiter struct {
 	turn  chan struct{} // buffered one
 	tried uint64        // the value of freed at its last turn
 	class Urgency
-}
-
-// copyKey names a copy under way: a piece and where it goes.
-type copyKey struct {
-	disk  hemera.DiskID
-	piece hemera.PieceID
 }
 
 // newLimiter bounds copies to perDisk units for each disk and total for all.
@@ -346,35 +321,4 @@ func (l *Limiter) Busy() (copies, full int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return len(l.under), len(l.full(UrgencyDrain))
-}
-
-// key names the copy that the move makes.
-func (m Plan) key() copyKey {
-	return copyKey{m.Add.Disk, hemera.PieceID{File: m.Entry.ID, Gen: m.Entry.Gen, Index: m.Add.Index}}
-}
-
-// bytes returns the size of the piece that the copy makes.
-func (m Plan) bytes() int64 {
-	return layout.PieceSize(m.Entry.Layout, m.Entry.Size, m.Add.Index)
-}
-
-// units returns the cost of the copy at each of its disks.
-func (m Plan) units() int {
-	if m.bytes() <= smallPiece {
-		return unitsSmall
-	}
-	return unitsLarge
-}
-
-// reads returns the pieces that the copy reads: the one with the same bytes, or as many as it is computed from.
-func (m Plan) reads() []hemera.Target {
-	need := 1
-	if m.Entry.Layout.Coded() {
-		// A drain copies the piece as it is; only a lost one is computed.
-		if i := slices.IndexFunc(m.Sources, func(t hemera.Target) bool { return t.Index == m.Add.Index }); i >= 0 {
-			return slices.Clone(m.Sources[i : i+1])
-		}
-		need = layout.Needed(m.Entry.Layout, m.Entry.Size)
-	}
-	return slices.Clone(m.Sources[:min(need, len(m.Sources))])
 }

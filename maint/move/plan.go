@@ -10,34 +10,6 @@ import (
 	"hemera/words/hemera"
 )
 
-// Plan is a decision: have Add made from Sources, then record it in place of Drop.
-type Plan struct {
-	Entry   hemera.Entry    // as it was when the move was planned
-	Path    string          // for the footer and for people
-	Drop    []hemera.Piece  // leave the file when the new piece is recorded
-	Add     hemera.Target   // the new piece, and where it goes
-	Sources []hemera.Target // best first
-}
-
-// Spec says which piece is to be made, and around what the move is planned.
-type Spec struct {
-	Index   uint8                    // of the piece to make
-	Drop    []hemera.Piece           // pieces it replaces
-	Urgency Urgency                  // before which other copies it comes
-	Avoid   []hemera.DiskID          // not to read from: known to be bad
-	Allow   func(hemera.DiskID) bool // disks that may take it; nil for all
-	Spread  bool                     // only if the file's pieces lie no worse then
-	Writes  func(hemera.DiskID) int  // writes and copies under way to a disk
-	Seed    uint64                   // of equal choices, so that they spread
-	Watch   func(bytes int64)        // called with the bytes that are copied so far; may be nil
-
-	// The Mover sets these when the copy's turn comes.
-	full    []hemera.DiskID       // not to write to now, and to read from only if no other disk will do
-	load    map[hemera.DiskID]int // copies under way from and to a disk, in the limiter's units
-	traffic traffic               // of the copies under way
-	leaving []hemera.DiskID       // still to remove this very piece: what a copy found there would go
-}
-
 // NewPlan decides where a piece is made again and from what. It fails with NoReplicas when nothing can be read, and with NoSpace
 // when no disk can take it. It is pure.
 func NewPlan(v *hemera.View, e hemera.Entry, w Spec) (Plan, error) {
