@@ -1,13 +1,17 @@
 // Shape prints how packages are built: lines, files, arrows between their files, and the largest method sets. With -up it names the
-// arrows that run up, and what is used.
+// arrows that run up, and what is used. With -tree it prints the sums of a whole tree, as one row of the table in docs/STYLE.md.
 //
 //	go run ./test/lint/cmd/shape ./transfer/... ./manager/...
+//	go run ./test/lint/cmd/shape -tree -dir ../another
 package main
 
 import (
+	"bytes"
+	"cmp"
 	"flag"
 	"fmt"
 	"os"
+	"path/filepath"
 	"strings"
 	"text/tabwriter"
 
@@ -18,9 +22,15 @@ import (
 func main() {
 	up := flag.Bool("up", false, "name the arrows that run up")
 	order := flag.Bool("order", false, "list the files from the top down")
+	tree := flag.Bool("tree", false, "print one row with the sums of the tree")
+	dir := flag.String("dir", ".", "the tree")
 	types := flag.Int("types", 15, "how many of the largest method sets are listed")
 	flag.Parse()
-	if err := run(flag.Args(), *up, *order, *types); err != nil {
+	show := func() error { return run(flag.Args(), *up, *order, *types) }
+	if err := os.Chdir(*dir); *tree && err == nil {
+		show = sums
+	}
+	if err := show(); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
@@ -57,4 +67,43 @@ func run(patterns []string, up, order bool, most int) error {
 		}
 	}
 	return out.Flush()
+}
+
+// sums prints the row of the tree: packages, lines without tests, the largest method set, types above the linter's 60, shells, arrows between files
+// of a package and the part that runs up, lines of documents.
+func sums() error {
+	loaded, err := locks.Load(".", "./...")
+	if err != nil {
+		return err
+	}
+	var lines, arrows, against, wide, shells, documents int
+	for _, p := range shape.Packages(loaded) {
+		lines += p.Lines
+	}
+	for _, p := range loaded {
+		o := shape.Arrows(p)
+		arrows, against = arrows+len(o.Arrows), against+len(o.Up)
+	}
+	all := shape.Types(loaded)
+	for _, t := range all {
+		if t.Methods > 60 {
+			wide++
+		}
+		if t.Shell != "" {
+			shells++
+		}
+	}
+	err = filepath.WalkDir(".", func(path string, d os.DirEntry, err error) error {
+		if err != nil || d.IsDir() && (d.Name() == "build" || d.Name() == "testdata" || d.Name() == ".git") {
+			return cmp.Or(err, filepath.SkipDir)
+		}
+		if !d.IsDir() && filepath.Ext(path) == ".md" {
+			text, err := os.ReadFile(path)
+			documents += bytes.Count(text, []byte("\n"))
+			return err
+		}
+		return nil
+	})
+	fmt.Printf("| %d | %d | %d | %d | %d | %d | %.0f %% | %d |\n", len(loaded), lines, all[0].Methods, wide, shells, arrows, 100*float64(against)/float64(max(1, arrows)), documents)
+	return err
 }
