@@ -64,15 +64,19 @@ func (r *reader) ends() bool { return r.calls.Add(-1) == math.MinInt64 }
 
 // closeInner closes the piece, by a worker as far as that may wait for the device.
 func (r *reader) closeInner() {
+	last := closer{r.store, r.name}
 	if r.memory != nil {
-		r.memory.CloseBy(closer{r})
+		r.memory.CloseBy(last)
 		return
 	}
-	closer{r}.Wait(func() { _ = r.inner.Close() })
+	last.Wait(func() { _ = r.inner.Close() })
 }
 
 // closer makes the last call of a reader.
-type closer struct{ *reader }
+type closer struct {
+	store *Store
+	name  string // of the reader
+}
 
 // Wait implements [disk.Waiter].
 func (c closer) Wait(step func()) (ended bool) {
