@@ -69,19 +69,18 @@ func (a *clusterAdmin) RemoveDisk(ctx context.Context, id hemera.DiskID, r hemer
 		return errs.New(errs.Conflict, "manager.Remove", "disk "+id.String(), "the namespace went back, and the disk may have the only pieces of files that it does not know").
 			WithRemedy("run `hemera ns rebuild --merge` with all disks there; to lose such files, remove it with --force")
 	}
-	// Before the lock: this counts files for up to impactTime, and must not hold up commits meanwhile.
+	// First: this counts files for up to impactTime, and must not hold up commits to the disk meanwhile.
 	if r.Force && !r.Lose {
 		if err := a.mayGo(ctx, id); err != nil {
 			return err
 		}
 	}
-	a.pieces.lock()
-	defer a.pieces.unlock()
-	// No commit can record a piece while the lock is held, so the count is still true when the disk leaves the view.
-	pieces, bytes, err := a.tree.DiskUsage(ctx, id)
+	// No commit can record a piece there until the end, so the count is still true when the disk leaves the view.
+	pieces, bytes, end, err := a.pieces.leave(ctx, id, 0)
 	if err != nil {
 		return errs.Wrap(err, "manager.Remove", "disk "+id.String())
 	}
+	defer end()
 	if pieces > 0 && !r.Force {
 		return errs.New(errs.NotEmpty, "manager.Remove", "disk "+id.String(), fmt.Sprintf("it holds %d pieces, %d bytes", pieces, bytes)).
 			WithRemedy("empty it with `hemera fs set " + id.String() + " drain`, or remove it as it is with --force")

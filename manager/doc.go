@@ -72,17 +72,16 @@
 //
 // # Invariants
 //
-//   - A piece is never recorded on a disk that left the cluster: recorder holds its lock for reading while it looks at the
-//     view and writes, and a disk leaves the cluster while the lock is held for writing.
+//   - A piece is never recorded on a disk that left the cluster: a change carries the version of the set of disks that it was
+//     decided on, and the namespace compares it in the transaction. A disk that leaves begins a new version first (removal.go).
 //   - A node acts only on writes whose head it is, and learns only of files that it has a piece of (trust.go).
 //   - A change of the namespace is refused while the store may be older than the cluster (cluster.AwaitCurrent).
 //   - Nothing is forgotten of a write while its outcome is undecided.
 //
 // # Locks
 //
-// In this order: recorder.mu; a stripe of the pending table (only lockBoth holds two, in the order of their
-// numbers); below a stripe the locks of holders, processes and claims, which take no other. recorder.mu is held over the
-// change in the namespace, on purpose; every other lock guards memory only.
+// In this order: a stripe of the pending table (only lockBoth holds two, in the order of their numbers); below a stripe the locks
+// of holders, processes and claims, which take no other. Every lock guards memory only.
 //
 // # Goroutines and blocking
 //

@@ -28,6 +28,7 @@ type rig struct {
 	nodes []*fakeNode
 	lost  time.Duration   // Options.LostAfter
 	hold  time.Duration   // of replaced and removed content
+	slow  *slowWriter     // writes the cluster's records; nil: the store's writer does
 	ctx   context.Context // of what start started
 }
 
@@ -61,8 +62,13 @@ func (r *rig) restart() {
 	if err != nil {
 		r.t.Fatal(err)
 	}
+	writer := tree.Writer()
+	if r.slow != nil {
+		r.slow.Writer = writer
+		writer = r.slow
+	}
 	r.m, err = New(r.t.Context(), Options{
-		Store: r.store, Writer: tree.Writer(), Tree: tree.Parts(), Addr: "manager:1094", LostAfter: r.lost,
+		Store: r.store, Writer: writer, Tree: tree.Parts(), Addr: "manager:1094", LostAfter: r.lost,
 	})
 	if err != nil {
 		r.t.Fatal(err)

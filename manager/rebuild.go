@@ -189,12 +189,15 @@ type adopter struct {
 }
 
 // Adopt implements rebuild.Names.
-func (a adopter) Adopt(ctx context.Context, f namespace.Adoption) (namespace.Adopted, error) {
+func (a adopter) Adopt(ctx context.Context, f namespace.Adoption) (out namespace.Adopted, err error) {
 	// A disk that is removed in the middle leaves the file out: the next run makes it of the others.
-	a.pieces.mu.RLock()
-	defer a.pieces.mu.RUnlock()
-	if len(a.pieces.remaining(f.Pieces)) < len(f.Pieces) {
-		return namespace.Adopted{}, errs.New(errs.Conflict, "manager.Rebuild", "fxid:"+f.ID.Hex(), "a disk was removed from the cluster meanwhile")
-	}
-	return a.Parts.Adopt(ctx, f)
+	err = a.pieces.record(ctx, f.Pieces, func(set uint64, remaining []hemera.Piece) error {
+		if len(remaining) < len(f.Pieces) {
+			return errs.New(errs.Conflict, "manager.Rebuild", "fxid:"+f.ID.Hex(), "a disk was removed from the cluster meanwhile")
+		}
+		f.DiskSet = set
+		out, err = a.Parts.Adopt(ctx, f)
+		return err
+	})
+	return out, err
 }

@@ -1,10 +1,15 @@
 package manager
 
 import (
+	"context"
+	"fmt"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"hemera/namespace"
+	"hemera/platform/kv"
 	"hemera/words/errs"
 	"hemera/words/hemera"
 )
@@ -24,6 +29,129 @@ func TestNothingIsCommittedToARemovedDisk(t *testing.T) {
 	wantKind(t, err, errs.NotFound)
 	err = keptFiles{r.m.tree, r.m.Control.pieces}.MovePieces(t.Context(), 1, 1, nil, []hemera.Piece{{Disk: gone}})
 	wantKind(t, err, errs.Conflict)
+}
+
+// slowWriter is a writer of the store whose batches wait while it is held.
+type slowWriter struct {
+	kv.Writer
+	held chan struct{} // nil: nothing waits
+}
+
+func (w *slowWriter) Enqueue(b *kv.Batch) (kv.Ticket, error) {
+	if held := w.held; held != nil {
+		<-held
+	}
+	return w.Writer.Enqueue(b)
+}
+
+// TestTheRemovalOfADiskDelaysNobody removes a disk while the store is slow. Files on other disks are committed meanwhile; a commit with a
+// piece on the disk waits, and is refused when the disk has left.
+func TestTheRemovalOfADiskDelaysNobody(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, 4, 1)
+		r.slow = &slowWriter{}
+		r.restart()
+		for _, n := range r.nodes {
+			n.register()
+		}
+		onto := r.mustOpen("/onto", hemera.AccessCreate)
+		gone := onto.Permit.Targets[0].Disk
+		var beside hemera.Grant
+		for i := range 20 {
+			beside = r.mustOpen(fmt.Sprintf("/beside%d", i), hemera.AccessCreate)
+			if !slices.Contains(disks(beside.Permit.Targets), gone) {
+				break
+			}
+		}
+		if slices.Contains(disks(beside.Permit.Targets), gone) {
+			t.Fatal("all files are on one disk")
+		}
+		r.slow.held = make(chan struct{})
+		removed, committed := make(chan error, 1), make(chan error, 1)
+		go func() { removed <- r.m.Admin.RemoveDisk(t.Context(), gone, hemera.Removal{}) }()
+		synctest.Wait()
+		ontoRequest := r.seal(onto, 10)
+		go func() {
+			_, err := r.m.Control.Commit(t.Context(), ontoRequest)
+			committed <- err
+		}()
+		if _, err := r.m.Control.Commit(t.Context(), r.seal(beside, 10)); err != nil {
+			t.Errorf("on other disks: %v", err)
+		}
+		synctest.Wait()
+		if len(removed)+len(committed) > 0 {
+			t.Fatal("the removal, or the commit to the disk, did not wait for the store")
+		}
+		close(r.slow.held)
+		if err := <-removed; err != nil {
+			t.Error(err)
+		}
+		wantKind(t, <-committed, errs.Conflict)
+		if pieces, _, err := r.m.tree.DiskUsage(t.Context(), gone); pieces != 0 || err != nil {
+			t.Errorf("%d pieces on the disk that was removed: %v", pieces, err)
+		}
+	})
+}
+
+// TestACommitThatTakesLongDelaysNoRemoval removes one disk after another while a commit is under way. What was decided before the first removal
+// is decided again.
+func TestACommitThatTakesLongDelaysNoRemoval(t *testing.T) {
+	r := newRig(t, 4, 1)
+	g := r.mustOpen("/f", hemera.AccessCreate)
+	req := r.seal(g, 10)
+	gone := g.Permit.Targets[0].Disk
+	tries := 0
+	r.through(func(tree *namespace.Parts) {
+		tree.PendingWrites = &hesitant{tree.PendingWrites, func() {
+			if tries++; tries > 1 {
+				return
+			}
+			for _, d := range r.m.Cluster.View().Disks {
+				if d.ID == gone || !slices.Contains(disks(g.Permit.Targets), d.ID) {
+					if err := r.m.Admin.RemoveDisk(t.Context(), d.ID, hemera.Removal{}); err != nil {
+						t.Error(err)
+					}
+				}
+			}
+		}}
+	})
+	_, err := r.m.Control.Commit(t.Context(), req)
+	wantKind(t, err, errs.Conflict)
+	if tries != 1 {
+		t.Errorf("%d commits, after the first was refused by the set of disks", tries)
+	}
+	if pieces, _, err := r.m.tree.DiskUsage(t.Context(), gone); pieces != 0 || err != nil {
+		t.Errorf("%d pieces on the disk that was removed: %v", pieces, err)
+	}
+}
+
+// hesitant is a tree in which something happens between the decision of a commit and its transaction.
+type hesitant struct {
+	namespace.PendingWrites
+	before func()
+}
+
+func (h *hesitant) Commit(ctx context.Context, c namespace.Commit) (hemera.Entry, error) {
+	h.before()
+	return h.PendingWrites.Commit(ctx, c)
+}
+
+// TestACommitWaitsForARemovalThatIsRefused, and keeps its piece on the disk that stays.
+func TestACommitWaitsForARemovalThatIsRefused(t *testing.T) {
+	r := newRig(t, 2, 1)
+	r.write("/full", 10)
+	g := r.mustOpen("/f", hemera.AccessCreate)
+	tries := 0
+	r.through(func(tree *namespace.Parts) {
+		tree.PendingWrites = &hesitant{tree.PendingWrites, func() {
+			if tries++; tries == 1 {
+				wantKind(t, r.m.Admin.RemoveDisk(t.Context(), g.Permit.Targets[0].Disk, hemera.Removal{}), errs.NotEmpty)
+			}
+		}}
+	})
+	if e, err := r.commit(r.seal(g, 10)); err != nil || len(e.Pieces) != 2 || tries != 2 {
+		t.Errorf("%d tries: %+v, %v", tries, e, err)
+	}
 }
 
 func TestCommitGoesOnWithoutARemovedDisk(t *testing.T) {

@@ -68,8 +68,11 @@ func (ctl *control) has(node hemera.NodeID, e *hemera.Entry) bool {
 // ExpelNode implements hemera.TrustAdmin.
 func (a *clusterAdmin) ExpelNode(ctx context.Context, id hemera.NodeID) error {
 	// As for RemoveDisk: all disks of the node leave the view, and no commit may record a piece there meanwhile.
-	a.pieces.lock()
-	defer a.pieces.unlock()
+	_, _, end, err := a.pieces.leave(ctx, 0, id)
+	if err != nil {
+		return errs.Wrap(err, "manager.Expel", "node "+id.String())
+	}
+	defer end()
 	if err := a.cluster.ExpelNode(ctx, id); err != nil {
 		return err
 	}

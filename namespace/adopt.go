@@ -46,6 +46,7 @@ type Adoption struct {
 	Sums           []hemera.Checksum // one of each kind at most
 	Pieces         []hemera.Piece    // at most one of each index, on different disks
 	Mtime          time.Time         // zero: now
+	DiskSet        uint64            // as in [Commit]
 }
 
 // Outcome is what became of an adoption.
@@ -85,6 +86,9 @@ func (n *Recovery) Adopt(ctx context.Context, a Adoption) (out Adopted, err erro
 		var turn Adopted
 		var need error
 		err = n.engine.update(ctx, func(t tx) (err error) {
+			if err := t.checkDiskSet(a.DiskSet); err != nil {
+				return err
+			}
 			turn, need, err = adoptTx{t, &a}.adopt()
 			return err
 		})

@@ -66,7 +66,11 @@ type PendingWrites interface {
 // PieceIndex is what each disk holds.
 type PieceIndex interface {
 	// MovePieces changes the disks of a file's current generation; see [Pieces.MovePieces].
-	MovePieces(ctx context.Context, id hemera.FileID, gen hemera.Generation, drop, add []hemera.Piece) error
+	MovePieces(ctx context.Context, m PieceMove) error
+	// DiskSet returns the version of the set of disks that changes are decided on; see [Pieces.DiskSet].
+	DiskSet() uint64
+	// LeaveDisks begins a new version of it, and counts what is on the disks that leave; see [Pieces.LeaveDisks].
+	LeaveDisks(ctx context.Context, disks ...hemera.DiskID) (pieces, bytes int64, err error)
 	// Evict removes the disk copies of a file that is on tape; see [Pieces.Evict].
 	Evict(ctx context.Context, id hemera.FileID, may func(*hemera.Entry) error) (freed int64, err error)
 	// DiskFiles lists files with a piece on the disk, by id after the given one.

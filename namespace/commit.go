@@ -2,6 +2,7 @@ package namespace
 
 import (
 	"context"
+	"errors"
 
 	"hemera/rules/recycle"
 	"hemera/words/errs"
@@ -42,9 +43,15 @@ func (n *Writes) Commit(ctx context.Context, c Commit) (out hemera.Entry, err er
 	}
 	var e *hemera.Entry
 	err = n.changes.run(ctx, func(t tx) (err error) {
+		if err := t.checkDiskSet(c.DiskSet); err != nil {
+			return err
+		}
 		e, err = commitTx(t).commit(&c)
 		return err
 	})
+	if errors.Is(err, ErrDiskSet) {
+		return out, err
+	}
 	// An error of the store says nothing about the commit: the head asks again, and finds out.
 	if err != nil && !errs.Undecided(err) && !c.Again {
 		e, err = n.refuseForGood(ctx, &c, err)

@@ -122,6 +122,7 @@ type Commit struct {
 	Xattrs     map[string][]byte // set in addition to those there
 	XattrsGone []string          // attributes to remove; those that are not there are no error
 	Who        string            // for the event log
+	DiskSet    uint64            // the version of the disks that Pieces were decided on; see [Pieces.DiskSet]
 	Again      bool              // a refusal is not for ever: the pieces stay, and it may be asked for again
 	// Promised is the size that the open let the write have, where its claim is not known any more.
 	Promised int64

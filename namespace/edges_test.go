@@ -88,7 +88,7 @@ func TestATreeMovedDeeperThanPathsGo(t *testing.T) {
 		t.Errorf("resolve: %d bytes, %v", len(path), err)
 	}
 	must[hemera.Entry](t)(n.Writes.Commit(t.Context(), writing))
-	if err := n.Pieces.MovePieces(t.Context(), e.ID, e.Gen, e.Pieces[:1], []hemera.Piece{{Index: 0, Disk: 3}}); err != nil {
+	if err := n.Pieces.MovePieces(t.Context(), namespace.PieceMove{File: e.ID, Gen: e.Gen, Drop: e.Pieces[:1], Add: []hemera.Piece{{Index: 0, Disk: 3}}}); err != nil {
 		t.Errorf("move of a piece: %v", err)
 	}
 	if rows, err := n.Quotas.Quotas(t.Context(), system(), ""); err != nil || len(rows) == 0 || rows[0].Path != long {

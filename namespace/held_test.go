@@ -122,7 +122,7 @@ func TestMovedPiecesAreNotHeld(t *testing.T) {
 	e := put(t, n, alice(), "/f", 10)
 	put(t, n, alice(), "/g", 10)
 	put(t, n, alice(), "/g", 20)
-	err := n.Pieces.MovePieces(t.Context(), e.ID, e.Gen, []hemera.Piece{{Index: 0, Disk: 1}}, []hemera.Piece{{Index: 0, Disk: 3}})
+	err := n.Pieces.MovePieces(t.Context(), namespace.PieceMove{File: e.ID, Gen: e.Gen, Drop: []hemera.Piece{{Index: 0, Disk: 1}}, Add: []hemera.Piece{{Index: 0, Disk: 3}}})
 	if err != nil {
 		t.Fatal(err)
 	}

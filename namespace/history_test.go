@@ -260,7 +260,7 @@ func (h *history) move(p string) {
 	} else {
 		add = []hemera.Piece{{Index: 1 - node.pieces[0].Index, Disk: 5}}
 	}
-	err := h.m.n.Pieces.MovePieces(h.t.Context(), e.ID, e.Gen, drop, add)
+	err := h.m.n.Pieces.MovePieces(h.t.Context(), namespace.PieceMove{File: e.ID, Gen: e.Gen, Drop: drop, Add: add})
 	if add != nil && errors.Is(err, errs.Conflict) {
 		return // disk 5 still has the piece of before to remove
 	}

@@ -63,11 +63,11 @@ func TestCommitsThatCouldNotBeReadAreRefused(t *testing.T) {
 func TestMovesLeaveAFileReadable(t *testing.T) {
 	n := fresh(t)
 	e := put(t, n, alice(), "/f", 10)
-	if err := n.Pieces.MovePieces(t.Context(), e.ID, e.Gen, e.Pieces[:1], nil); err != nil {
+	if err := n.Pieces.MovePieces(t.Context(), namespace.PieceMove{File: e.ID, Gen: e.Gen, Drop: e.Pieces[:1]}); err != nil {
 		t.Fatal(err)
 	}
-	wantKind(t, "the last piece", n.Pieces.MovePieces(t.Context(), e.ID, e.Gen, e.Pieces[1:], nil), errs.Conflict)
-	if err := n.Pieces.MovePieces(t.Context(), e.ID, e.Gen, e.Pieces[1:], []hemera.Piece{{Index: 1, Disk: 9}}); err != nil {
+	wantKind(t, "the last piece", n.Pieces.MovePieces(t.Context(), namespace.PieceMove{File: e.ID, Gen: e.Gen, Drop: e.Pieces[1:]}), errs.Conflict)
+	if err := n.Pieces.MovePieces(t.Context(), namespace.PieceMove{File: e.ID, Gen: e.Gen, Drop: e.Pieces[1:], Add: []hemera.Piece{{Index: 1, Disk: 9}}}); err != nil {
 		t.Error(err)
 	}
 	checked(t, n)

@@ -12,10 +12,11 @@ import (
 
 // memory is what transactions look at beside records. One part owns each field and changes it; all guard themselves.
 type memory struct {
-	holds  *holds               // of Pieces
-	ended  *endedWrites         // of Writes
-	spaces *spaceRules          // of Bins
-	tapes  *catalogue.Catalogue // its rules
+	diskSet atomic.Uint64        // version of the set of disks, from 0; changed in transactions only
+	holds   *holds               // of Pieces
+	ended   *endedWrites         // of Writes
+	spaces  *spaceRules          // of Bins
+	tapes   *catalogue.Catalogue // its rules
 }
 
 // spaceRules are the rules of spaces for what is removed. [Bins] sets where they are; changes read them.

@@ -82,7 +82,7 @@ func TestOnlyWhatNobodyHasIsCondemned(t *testing.T) {
 	if again, err := n.Writes.Commit(ctx, c); err != nil || again.Gen != e.Gen {
 		t.Errorf("the same commit again: %v", err)
 	}
-	if err := n.Pieces.MovePieces(ctx, e.ID, e.Gen, e.Pieces[:1], []hemera.Piece{{Disk: 3}}); err != nil {
+	if err := n.Pieces.MovePieces(ctx, namespace.PieceMove{File: e.ID, Gen: e.Gen, Drop: e.Pieces[:1], Add: []hemera.Piece{{Disk: 3}}}); err != nil {
 		t.Fatal(err)
 	}
 	condemn("on its way out", 1, pieceOf(c), false)

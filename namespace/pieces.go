@@ -94,26 +94,37 @@ func (t pieceTx) usage(disk hemera.DiskID) (schema.Usage, error) {
 	return *u, nil
 }
 
-// MovePieces changes the disks of a file's current generation in one batch: drop leaves, add comes. Dropped pieces
+// PieceMove is a change of the disks of a file's generation.
+type PieceMove struct {
+	File      hemera.FileID
+	Gen       hemera.Generation
+	Drop, Add []hemera.Piece
+	DiskSet   uint64 // as in [Commit]
+}
+
+// MovePieces changes the disks of a file's current generation in one batch: Drop leaves, Add comes. Dropped pieces
 // are to be removed at once: the content has others. Conflict if gen is not current any more, if a piece is not
-// where drop says, if too few would be left to read the file, if it is on tape only, or if a disk is still to remove
+// where Drop says, if too few would be left to read the file, if it is on tape only, or if a disk is still to remove
 // the piece that it gets.
-func (n *Pieces) MovePieces(ctx context.Context, id hemera.FileID, gen hemera.Generation, drop, add []hemera.Piece) error {
-	subject := "fid:" + id.String()
+func (n *Pieces) MovePieces(ctx context.Context, m PieceMove) error {
+	subject := "fid:" + m.File.String()
 	return n.engine.update(ctx, func(t tx) error {
-		now, err := t.ByID(id)
+		if err := t.checkDiskSet(m.DiskSet); err != nil {
+			return err
+		}
+		now, err := t.ByID(m.File)
 		if err != nil {
 			return err
 		}
-		if now == nil || now.Kind != hemera.KindFile || now.Gen != gen {
-			return refuse(errs.Conflict, "MovePieces", subject, "generation %d is not current any more", gen)
+		if now == nil || now.Kind != hemera.KindFile || now.Gen != m.Gen {
+			return refuse(errs.Conflict, "MovePieces", subject, "generation %d is not current any more", m.Gen)
 		}
 		// A copy that was under way when the file was evicted: what it made is one of too few pieces, and the content is on tape.
 		if now.Evicted() {
 			return refuse(errs.Conflict, "MovePieces", subject, "its disk copies were evicted meanwhile")
 		}
 		e := *now
-		if e.Pieces, err = moved(subject, now, drop, add); err != nil {
+		if e.Pieces, err = moved(subject, now, m.Drop, m.Add); err != nil {
 			return err
 		}
 		// The content is the same, so only physical bytes change above.
@@ -132,15 +143,15 @@ func (n *Pieces) MovePieces(ctx context.Context, id hemera.FileID, gen hemera.Ge
 		if err := t.ledger().Charge(dirs, now, &e); err != nil {
 			return err
 		}
-		if err := t.pieces().drop(now, drop); err != nil {
+		if err := t.pieces().drop(now, m.Drop); err != nil {
 			return err
 		}
-		if err := t.pieces().add(&e, add); err != nil {
+		if err := t.pieces().add(&e, m.Add); err != nil {
 			return err
 		}
 		// After drop: a piece that moves back to a disk before its removal was confirmed must wait.
-		for _, p := range add { // the disk may be removing it at this moment
-			leaving, err := t.pieces().isUnlinked(p.Disk, hemera.PieceID{File: id, Gen: gen, Index: p.Index})
+		for _, p := range m.Add { // the disk may be removing it at this moment
+			leaving, err := t.pieces().isUnlinked(p.Disk, hemera.PieceID{File: m.File, Gen: m.Gen, Index: p.Index})
 			if err != nil {
 				return err
 			}
@@ -150,7 +161,7 @@ func (n *Pieces) MovePieces(ctx context.Context, id hemera.FileID, gen hemera.Ge
 		}
 		t.PutEntry(&e)
 		t.pieces().indexIncomplete(now, &e)
-		t.Event(hemera.Event{Kind: hemera.EventPieces, File: id, Path: path + "/" + e.Name, Bytes: e.Size})
+		t.Event(hemera.Event{Kind: hemera.EventPieces, File: m.File, Path: path + "/" + e.Name, Bytes: e.Size})
 		return nil
 	})
 }

@@ -93,7 +93,7 @@ func TestQuotaFollowsEveryChange(t *testing.T) {
 			[]string{"/exp project 0: 1 7 14", "/exp user 1001: 1 7 14", "/exp group 1001: 1 7 14"}},
 		{"a lost piece", func() error {
 			e := must[hemera.Entry](t)(n.Tree.Stat(ctx, system(), "/exp/a/old"))
-			return n.Pieces.MovePieces(ctx, e.ID, e.Gen, e.Pieces[1:], nil)
+			return n.Pieces.MovePieces(ctx, namespace.PieceMove{File: e.ID, Gen: e.Gen, Drop: e.Pieces[1:]})
 		}, []string{"/exp project 0: 1 7 7", "/exp user 1001: 1 7 7", "/exp group 1001: 1 7 7"}},
 		{"a removal", func() error { return n.Tree.Remove(ctx, system(), "/exp/a/old", 0) }, nil},
 	}

@@ -88,7 +88,7 @@ func TestRemovedFilesAreKept(t *testing.T) {
 		t.Errorf("%+v at %q, %v", e, path, err)
 	}
 	// Its pieces go on to be moved and repaired.
-	good(t, n.Pieces.MovePieces(ctx, f.ID, f.Gen, f.Pieces[1:], []hemera.Piece{{Index: 1, Disk: 9}}))
+	good(t, n.Pieces.MovePieces(ctx, namespace.PieceMove{File: f.ID, Gen: f.Gen, Drop: f.Pieces[1:], Add: []hemera.Piece{{Index: 1, Disk: 9}}}))
 	wantKind(t, "another's", restoreAt(t, n, bob(), f.ID, ""), errs.NotFound)
 	wantKind(t, "another's", n.Bins.Purge(ctx, bob(), f.ID), errs.NotFound)
 	wantKind(t, "by its name", n.Tree.Remove(ctx, system(), path, 0), errs.Invalid)

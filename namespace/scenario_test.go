@@ -249,7 +249,7 @@ func (s *stage) writing() map[string]func(args) error {
 			return err
 		},
 		"move": func(a args) error {
-			return s.n.Pieces.MovePieces(s.ctx, hemera.FileID(a.number("fid", 0)), hemera.Generation(a.number("gen", 1)), piece(a, "drop"), piece(a, "add"))
+			return s.n.Pieces.MovePieces(s.ctx, namespace.PieceMove{File: hemera.FileID(a.number("fid", 0)), Gen: hemera.Generation(a.number("gen", 1)), Drop: piece(a, "drop"), Add: piece(a, "add")})
 		},
 		"forget": func(a args) error {
 			id := hemera.DiskID(a.number("id", 1))

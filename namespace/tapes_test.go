@@ -426,7 +426,7 @@ func TestACopyThatMeetsAnEviction(t *testing.T) {
 		}
 	}
 	must[int64](t)(evictWhole(n, e))
-	err := n.Pieces.MovePieces(t.Context(), e.ID, e.Gen, nil, []hemera.Piece{{Index: 2, Disk: 3}})
+	err := n.Pieces.MovePieces(t.Context(), namespace.PieceMove{File: e.ID, Gen: e.Gen, Add: []hemera.Piece{{Index: 2, Disk: 3}}})
 	if errs.KindOf(err) != errs.Conflict {
 		t.Errorf("got %v", err)
 	}
