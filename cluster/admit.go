@@ -24,7 +24,7 @@ func zoneOf(h hemera.NodeHello) string {
 
 // newDisks is how new disks begin that the node which calls brings by itself. Those of this process are the
 // admin's own.
-func (c *leases) newDisks(ctx context.Context) hemera.DiskConfig {
+func (c *Leases) newDisks(ctx context.Context) hemera.DiskConfig {
 	if _, remote := hemera.Caller(ctx); remote && c.disksOff {
 		return hemera.ConfigOff
 	}
@@ -39,10 +39,10 @@ func waiting(op string, id hemera.NodeID) error {
 
 // AdmitNode lets a node in that waits for it; it registers by itself within seconds. NotFound, and Invalid for one that
 // does not wait.
-func (c *admin) AdmitNode(ctx context.Context, id hemera.NodeID) error {
+func (c *Admin) AdmitNode(ctx context.Context, id hemera.NodeID) error {
 	const op = "cluster.Admit"
-	return c.update(ctx, func(ch *change) error {
-		n := c.nodes[id]
+	return c.state.update(ctx, func(ch *change) error {
+		n := c.state.nodes[id]
 		if n == nil {
 			return errs.New(errs.NotFound, op, "node "+id.String(), "no such node").WithRemedy("see `hemera node ls`")
 		}
@@ -58,51 +58,51 @@ func (c *admin) AdmitNode(ctx context.Context, id hemera.NodeID) error {
 
 // RemoveNode forgets a node that has no disks. Its certificate is worth nothing from then on: it must
 // join again. NotEmpty while it has disks.
-func (c *admin) RemoveNode(ctx context.Context, id hemera.NodeID) error {
+func (c *Admin) RemoveNode(ctx context.Context, id hemera.NodeID) error {
 	return c.removeNode(ctx, id, false)
 }
 
 // ExpelNode forgets a node and its disks, which are lost or in bad hands: what they held is made again from other
 // pieces where there are any.
-func (c *admin) ExpelNode(ctx context.Context, id hemera.NodeID) error {
+func (c *Admin) ExpelNode(ctx context.Context, id hemera.NodeID) error {
 	return c.removeNode(ctx, id, true)
 }
 
 // removeNode removes a node, with its disks if disks is set. A new key goes with the removal, so that what
 // the removed node may still see of later capabilities is nothing.
-func (c *admin) removeNode(ctx context.Context, id hemera.NodeID, disks bool) error {
+func (c *Admin) removeNode(ctx context.Context, id hemera.NodeID, disks bool) error {
 	var addr string
-	return c.update(ctx, func(ch *change) error {
-		n := c.nodes[id]
+	return c.state.update(ctx, func(ch *change) error {
+		n := c.state.nodes[id]
 		if n == nil {
 			return errs.New(errs.NotFound, "cluster.Remove", "node "+id.String(), "no such node").WithRemedy("see `hemera node ls`")
 		}
 		addr = n.Addr // for the log: the record is gone by then
-		ch.put(removedRecord{ID: id, At: c.now()})
+		ch.put(removedRecord{ID: id, At: c.state.now()})
 		ch.delete(n.nodeRecord)
 		if err := c.removeDisks(ch, n, disks); err != nil {
 			return err
 		}
-		for _, a := range c.attaches {
+		for _, a := range c.state.attaches {
 			if a.Node == id {
 				ch.delete(a)
 			}
 		}
 		// With too many keys held the removal goes on without a new one: the node is barred in any case.
-		if len(c.keys) < keysHeld {
+		if len(c.state.keys) < keysHeld {
 			c.keyring.putKey(ch)
 		}
 		return nil
 	}, func() {
-		c.publish()
+		c.state.publish()
 		c.keyring.refreshRing()
-		c.log.Warn("a node was removed", "node", id, "addr", addr, "disks", disks)
+		c.state.log.Warn("a node was removed", "node", id, "addr", addr, "disks", disks)
 	})
 }
 
 // removeDisks puts the removal of a node's disks into the change. NotEmpty if it has some and they must stay. mu is held.
-func (c *admin) removeDisks(ch *change, n *node, disks bool) error {
-	for _, d := range c.byNode[n.ID] {
+func (c *Admin) removeDisks(ch *change, n *node, disks bool) error {
+	for _, d := range c.state.byNode[n.ID] {
 		if d.Removed {
 			continue
 		}
@@ -111,18 +111,18 @@ func (c *admin) removeDisks(ch *change, n *node, disks bool) error {
 				WithRemedy("remove its disks first: `hemera fs set " + d.ID.String() + " drain`, then `hemera fs rm " + d.ID.String() + "`; one that is lost or in bad hands goes at once with --now")
 		}
 		rec := d.diskRecord
-		rec.Removed, rec.RemovedAt, rec.RemovedAddr = true, c.now().Unix(), n.Addr
+		rec.Removed, rec.RemovedAt, rec.RemovedAddr = true, c.state.now().Unix(), n.Addr
 		ch.put(rec)
 	}
 	return nil
 }
 
 // unbar forgets removals of long ago: no capability of that time opens any more.
-func (c *admin) unbar(ctx context.Context) error {
-	return c.update(ctx, func(ch *change) error {
-		for _, r := range c.removed {
+func (c *Admin) unbar(ctx context.Context) error {
+	return c.state.update(ctx, func(ch *change) error {
+		for _, r := range c.state.removed {
 			// A removal far in the future was noted by a clock that was wrong, and would never end.
-			if age := c.now().Sub(r.At); age > barTime || age < -barTime {
+			if age := c.state.now().Sub(r.At); age > barTime || age < -barTime {
 				ch.delete(r)
 			}
 		}
@@ -131,10 +131,10 @@ func (c *admin) unbar(ctx context.Context) error {
 }
 
 // ReserveNode makes an id, and a record, for a node that is being admitted; it registers with that id.
-func (c *admin) ReserveNode(ctx context.Context) (id hemera.NodeID, err error) {
-	err = c.update(ctx, func(ch *change) error {
+func (c *Admin) ReserveNode(ctx context.Context) (id hemera.NodeID, err error) {
+	err = c.state.update(ctx, func(ch *change) error {
 		// The id is stored before it is given out, so that no second node can get it after a crash.
-		next := c.next
+		next := c.state.next
 		id = next.Node
 		next.Node++
 		ch.put(nodeRecord{ID: id, Waiting: c.approve})

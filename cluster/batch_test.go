@@ -33,7 +33,7 @@ func TestANodeWithAsManyDisksAsOneMayHave(t *testing.T) {
 		t.Errorf("after a restart %d disks", len(again.DiskIDs))
 	}
 	h.Disks = append(h.Disks, hemera.NodeDisk{UUID: "more", Path: "/more"})
-	if _, err := c.Register(t.Context(), h); !errors.Is(err, errs.TooLarge) {
+	if _, err := c.Leases.Register(t.Context(), h); !errors.Is(err, errs.TooLarge) {
 		t.Errorf("one more: %v", err)
 	}
 }
@@ -55,17 +55,17 @@ func (f *failing) Enqueue(b *kv.Batch) (kv.Ticket, error) {
 func TestARegistrationThatIsCutOff(t *testing.T) {
 	store := memkv.New()
 	c := open(t, store, nil)
-	id, err := c.ReserveNode(t.Context())
+	id, err := c.Admin.ReserveNode(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	c.writer = &failing{c.writer, 1}
+	c.state.writer = &failing{c.state.writer, 1}
 	h := hello(1, disksPerNodeMax)
 	h.ID = id
 	for i := range h.Disks {
 		h.Disks[i].Path = fmt.Sprintf("/%s/d%d", strings.Repeat("long", 100), i)
 	}
-	if _, err := c.Register(t.Context(), h); !errors.Is(err, errs.IO) {
+	if _, err := c.Leases.Register(t.Context(), h); !errors.Is(err, errs.IO) {
 		t.Fatal(err)
 	}
 	c = open(t, store, nil)
@@ -97,7 +97,7 @@ func TestASpaceThatANodeNames(t *testing.T) {
 	if len(v.Spaces) != 1 || v.Disks[0].Space != hemera.DefaultSpace || v.Disks[0].Config != hemera.ConfigOff || v.Disks[1].Config != hemera.ConfigRW {
 		t.Errorf("spaces %+v, disks in %s as %s, in %s as %s", v.Spaces, v.Disks[0].Space, v.Disks[0].Config, v.Disks[1].Space, v.Disks[1].Config)
 	}
-	if err := c.SetSpace(t.Context(), "fast", "define", ""); err != nil {
+	if err := c.Admin.SetSpace(t.Context(), "fast", "define", ""); err != nil {
 		t.Fatal(err)
 	}
 	h = hello(2, 30)

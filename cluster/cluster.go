@@ -30,15 +30,17 @@ type Options struct {
 	Now func() time.Time
 }
 
-// Cluster is the nodes, disks and spaces. Its parts share one [state]; their methods may be called concurrently.
+// Cluster is the nodes, disks and spaces, as named services. Each owns what it alone needs, and all change the records by the turn of
+// one state. Their methods may be called concurrently.
 type Cluster struct {
-	*state
-	*leases
-	*admin
-	*keyring
-	*surveyor
-	*marks
-	*tokens
+	Leases  *Leases  // registration of nodes, and their heartbeats
+	Admin   *Admin   // what admins decide
+	Keys    *Keys    // that sign capabilities
+	Surveys *Surveys // when disks were audited, and backups
+	Marks   *Marks   // whether the store is as new as the cluster
+	Tokens  *Tokens  // join tokens
+
+	state  *state
 	panics *contain.Panics
 	swept  time.Time // when records of old were looked for; used by Tick alone
 }
@@ -57,47 +59,55 @@ func Open(ctx context.Context, store kv.Reader, writer kv.Writer, o Options) (*C
 	c.panics = o.Panics
 	var err error
 	// Before anything is written: what nodes saw is compared with the store as it was found.
-	if c.since, err = writer.LastSeq(ctx); err != nil {
+	if c.Marks.since, err = writer.LastSeq(ctx); err != nil {
 		return nil, errs.Wrap(err, "cluster.Open", "")
 	}
-	if err := c.load(ctx, store); err != nil {
+	if err := c.state.load(ctx, store); err != nil {
 		return nil, err
 	}
-	for _, d := range c.disks {
+	for _, d := range c.state.disks {
 		// Nothing is read from a disk or placed on it before its node has said what it is.
 		d.report = absent(d.diskRecord, "its node has not registered since the manager started")
 	}
 	// One change for all of it: a crash in between leaves no cluster without a space or a key.
-	return c, c.update(ctx, func(ch *change) error {
-		if len(c.spaces) == 0 {
+	return c, c.state.update(ctx, func(ch *change) error {
+		if len(c.state.spaces) == 0 {
 			ch.put(firstSpace(o.Space))
 		}
-		c.begins(ch)
-		c.firstKeys(ch)
-		c.started(ch)
+		c.Marks.begins(ch)
+		c.Keys.firstKeys(ch)
+		c.Surveys.started(ch)
 		return nil
 	}, func() {
-		c.awaitNodes()
-		c.refreshRing()
-		c.publish()
+		c.Marks.awaitNodes()
+		c.Keys.refreshRing()
+		c.state.publish()
 	})
 }
 
-// newCluster makes the parts of a state.
+// newCluster makes the services of a state.
 func newCluster(s *state, o Options) *Cluster {
-	k, v, m := &keyring{state: s}, &surveyor{state: s}, newMarks(s)
+	k, v, m := &Keys{state: s}, &Surveys{state: s}, newMarks(s)
 	return &Cluster{
-		state: s, keyring: k, surveyor: v, marks: m, tokens: &tokens{s},
-		leases: &leases{state: s, keyring: k, surveyor: v, marks: m, manager: o.ManagerAddr, disksOff: o.DisksOff},
-		admin:  &admin{state: s, keyring: k, approve: o.Approve},
+		state: s, Keys: k, Surveys: v, Marks: m, Tokens: &Tokens{store: s.store, writer: s.writer, now: s.now},
+		Leases: &Leases{state: s, keyring: k, surveyor: v, marks: m, manager: o.ManagerAddr, disksOff: o.DisksOff},
+		Admin:  &Admin{state: s, keyring: k, approve: o.Approve},
 	}
 }
 
 // View is the cluster now. It must not be changed.
-func (c *Cluster) View() *hemera.View { return c.views.Newest() }
+func (c *Cluster) View() *hemera.View { return c.state.views.Newest() }
 
 // Views has what View returns, for readers that get it as data. The cluster alone publishes in it.
-func (c *Cluster) Views() *hemera.Views { return &c.views }
+func (c *Cluster) Views() *hemera.Views { return &c.state.views }
+
+// SetGrace sets what views show as the time that the maintenance waits for a disk.
+func (c *Cluster) SetGrace(grace time.Duration) {
+	c.state.grace.Store(int64(grace))
+	c.state.mu.Lock()
+	defer c.state.mu.Unlock()
+	c.state.publish()
+}
 
 // Run ends leases, publishes reports and rotates keys until the context ends. It fails with Corrupt when a node proved
 // that the store is older than the cluster. Leases end on time even while the store is slow: what needs the store has a
@@ -114,7 +124,7 @@ func (c *Cluster) Run(ctx context.Context) error {
 	worker.Go(func() {
 		for range due {
 			if err := c.panics.Do("cluster.Upkeep", "", func() error { return c.upkeep(ctx) }); err != nil {
-				c.log.Error("cluster state cannot be written", "error", err)
+				c.state.log.Error("cluster state cannot be written", "error", err)
 			}
 		}
 	})
@@ -122,10 +132,10 @@ func (c *Cluster) Run(ctx context.Context) error {
 		select {
 		case <-ctx.Done():
 			return nil
-		case err := <-c.outdated:
+		case err := <-c.Marks.outdated:
 			return err
 		case <-ticker.C:
-			c.panics.Run("cluster.EndLeases", "", c.endLeases)
+			c.panics.Run("cluster.EndLeases", "", c.Leases.endLeases)
 			select {
 			case due <- struct{}{}:
 			default: // the one before is still under way
@@ -137,22 +147,22 @@ func (c *Cluster) Run(ctx context.Context) error {
 // Tick does what time brings: nodes that fell silent go offline, late reports become a view, keys are rotated. An error
 // is of the store; the next Tick tries again. It must not be called beside [Cluster.Run].
 func (c *Cluster) Tick(ctx context.Context) error {
-	c.endLeases()
+	c.Leases.endLeases()
 	return c.upkeep(ctx)
 }
 
 // upkeep makes the changes that time brings.
 func (c *Cluster) upkeep(ctx context.Context) error {
-	if err := c.dropRefusedAttaches(ctx); err != nil {
+	if err := c.Leases.dropRefusedAttaches(ctx); err != nil {
 		return err
 	}
-	if err := c.storeNoted(ctx); err != nil {
+	if err := c.Surveys.storeNoted(ctx); err != nil {
 		return err
 	}
-	if err := c.sweep(ctx, c.now()); err != nil {
+	if err := c.sweep(ctx, c.state.now()); err != nil {
 		return err
 	}
-	return c.rotate(ctx)
+	return c.Keys.rotate(ctx)
 }
 
 // sweepInterval is how often records are looked for that time has made useless.
@@ -165,10 +175,10 @@ func (c *Cluster) sweep(ctx context.Context, now time.Time) error {
 		return nil
 	}
 	c.swept = now
-	if err := c.unbar(ctx); err != nil {
+	if err := c.Admin.unbar(ctx); err != nil {
 		return err
 	}
-	return c.dropTokens(ctx)
+	return c.Tokens.dropTokens(ctx)
 }
 
 // absent is the report of a disk that no node reports: gone, for the reason given.

@@ -48,7 +48,7 @@ func hello(node int, disks int) hemera.NodeHello {
 
 func register(t *testing.T, c *Cluster, h hemera.NodeHello) hemera.NodeWelcome {
 	t.Helper()
-	w, err := c.Register(t.Context(), h)
+	w, err := c.Leases.Register(t.Context(), h)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -78,8 +78,8 @@ func TestEverythingSurvivesARestart(t *testing.T) {
 	register(t, c, hello(2, 1))
 	ctx := t.Context()
 	for _, err := range []error{
-		c.SetSpace(ctx, "ssd", "define", ""), c.SetSpace(ctx, "ssd", "policy.layout", "replica:3"),
-		c.SetDisk(ctx, 2, "space", "ssd"), c.SetDisk(ctx, 2, "configstatus", "ro"), c.SetNode(ctx, 2, "status", "off"),
+		c.Admin.SetSpace(ctx, "ssd", "define", ""), c.Admin.SetSpace(ctx, "ssd", "policy.layout", "replica:3"),
+		c.Admin.SetDisk(ctx, 2, "space", "ssd"), c.Admin.SetDisk(ctx, 2, "configstatus", "ro"), c.Admin.SetNode(ctx, 2, "status", "off"),
 	} {
 		if err != nil {
 			t.Fatal(err)
@@ -120,7 +120,7 @@ func TestLease(t *testing.T) {
 		h := hello(1, 1)
 		w := register(t, c, h)
 		beat := func(epoch uint64) error {
-			_, err := c.Heartbeat(w.ID, epoch, hemera.NodeReport{Disks: h.Disks})
+			_, err := c.Leases.Heartbeat(w.ID, epoch, hemera.NodeReport{Disks: h.Disks})
 			return err
 		}
 		for range 20 {
@@ -145,10 +145,10 @@ func TestLease(t *testing.T) {
 			t.Errorf("late heartbeat: %v", err)
 		}
 		w2 := register(t, c, h)
-		if w2.ID != w.ID || !c.View().Disks[0].Active || c.Check(w.ID, w2.Epoch) != nil {
+		if w2.ID != w.ID || !c.View().Disks[0].Active || c.Leases.Check(w.ID, w2.Epoch) != nil {
 			t.Error("registering again does not help")
 		}
-		if err := c.Check(w.ID, w.Epoch); !errors.Is(err, errs.Fenced) {
+		if err := c.Leases.Check(w.ID, w.Epoch); !errors.Is(err, errs.Fenced) {
 			t.Errorf("fenced epoch: %v", err)
 		}
 	})
@@ -163,7 +163,7 @@ func TestDisksAreKnownByUUID(t *testing.T) {
 	h.Disks = append(h.Disks, moved)
 	before := hello(1, 2)
 	before.Disks[1].Health = hemera.HealthGone
-	if _, err := c.Heartbeat(one.ID, one.Epoch, hemera.NodeReport{Disks: before.Disks}); err != nil {
+	if _, err := c.Leases.Heartbeat(one.ID, one.Epoch, hemera.NodeReport{Disks: before.Disks}); err != nil {
 		t.Fatal(err)
 	}
 	two := register(t, c, h)
@@ -189,7 +189,7 @@ func TestMissingDiskIsGone(t *testing.T) {
 	c := open(t, memkv.New(), nil)
 	h := hello(1, 2)
 	w := register(t, c, h)
-	if _, err := c.Heartbeat(w.ID, w.Epoch, hemera.NodeReport{Disks: h.Disks[:1]}); err != nil {
+	if _, err := c.Leases.Heartbeat(w.ID, w.Epoch, hemera.NodeReport{Disks: h.Disks[:1]}); err != nil {
 		t.Fatal(err)
 	}
 	d := c.View().Disks[1]
@@ -204,9 +204,9 @@ func TestAddAndRemoveDisk(t *testing.T) {
 	h := hello(1, 1)
 	w := register(t, c, h)
 	beat := func() (hemera.HeartbeatReply, error) {
-		return c.Heartbeat(w.ID, w.Epoch, hemera.NodeReport{Disks: h.Disks})
+		return c.Leases.Heartbeat(w.ID, w.Epoch, hemera.NodeReport{Disks: h.Disks})
 	}
-	if err := c.AddDisk(ctx, w.ID, hemera.AttachDisk{Path: "/new", Space: ""}); err != nil {
+	if err := c.Admin.AddDisk(ctx, w.ID, hemera.AttachDisk{Path: "/new", Space: ""}); err != nil {
 		t.Fatal(err)
 	}
 	reply, err := beat()
@@ -226,22 +226,22 @@ func TestAddAndRemoveDisk(t *testing.T) {
 	if reply, err := beat(); err != nil || len(reply.Attach) != 0 {
 		t.Fatalf("%+v, %v", reply, err)
 	}
-	if err := c.RemoveDisk(ctx, id); err != nil {
+	if err := c.Admin.RemoveDisk(ctx, id); err != nil {
 		t.Fatal(err)
 	}
-	if _, ok := c.View().Disk(id); ok || !slices.Equal(c.Removed(), []hemera.DiskID{id}) {
+	if _, ok := c.View().Disk(id); ok || !slices.Equal(c.Admin.Removed(), []hemera.DiskID{id}) {
 		t.Error("removed disk is in the view, or not remembered")
 	}
 	if reply, err := beat(); err != nil || !slices.Equal(reply.Detach, []hemera.DiskID{id}) {
 		t.Errorf("%+v, %v", reply, err)
 	}
-	if err := c.ForgetDisk(ctx, id); err != nil || len(c.Removed()) != 0 {
+	if err := c.Admin.ForgetDisk(ctx, id); err != nil || len(c.Admin.Removed()) != 0 {
 		t.Error("not buried")
 	}
 	if w := register(t, c, h); w.DiskIDs["fresh"] != 0 {
 		t.Error("a removed disk came back by itself")
 	}
-	if err := c.AddDisk(ctx, w.ID, hemera.AttachDisk{Path: "/new", Space: ""}); err != nil {
+	if err := c.Admin.AddDisk(ctx, w.ID, hemera.AttachDisk{Path: "/new", Space: ""}); err != nil {
 		t.Fatal(err)
 	}
 	if w := register(t, c, h); w.DiskIDs["fresh"] == 0 || w.DiskIDs["fresh"] == id {
@@ -254,43 +254,43 @@ func TestSettingsAreChecked(t *testing.T) {
 	ctx := t.Context()
 	w := register(t, c, hello(1, 1))
 	for what, err := range map[string]error{
-		"disk value":    c.SetDisk(ctx, 1, "configstatus", "broken"),
-		"disk empty":    c.SetDisk(ctx, 1, "configstatus", "empty"),
-		"disk key":      c.SetDisk(ctx, 1, "colour", "red"),
-		"disk zone":     c.SetDisk(ctx, 1, "zone", "a b"),
-		"node value":    c.SetNode(ctx, w.ID, "status", "maybe"),
-		"node key":      c.SetNode(ctx, w.ID, "x", "y"),
-		"space layout":  c.SetSpace(ctx, "default", "policy.layout", "raid7"),
-		"space count":   c.SetSpace(ctx, "default", "policy.nstripes", "33"),
-		"space blocks":  c.SetSpace(ctx, "default", "policy.blocksize", "4k"),
-		"space min":     c.SetSpace(ctx, "default", "policy.minpieces", "33"),
-		"space sum":     c.SetSpace(ctx, "default", "policy.checksum", "crc16"),
-		"space room":    c.SetSpace(ctx, "default", "headroom", "-1"),
-		"space room 2":  c.SetSpace(ctx, "default", "headroom", "99999999T"),
-		"space name":    c.SetSpace(ctx, "a/b", "define", ""),
-		"space key":     c.SetSpace(ctx, "default", "policy.colour", "red"),
-		"relative path": c.AddDisk(ctx, w.ID, hemera.AttachDisk{Path: "d", Space: ""}),
+		"disk value":    c.Admin.SetDisk(ctx, 1, "configstatus", "broken"),
+		"disk empty":    c.Admin.SetDisk(ctx, 1, "configstatus", "empty"),
+		"disk key":      c.Admin.SetDisk(ctx, 1, "colour", "red"),
+		"disk zone":     c.Admin.SetDisk(ctx, 1, "zone", "a b"),
+		"node value":    c.Admin.SetNode(ctx, w.ID, "status", "maybe"),
+		"node key":      c.Admin.SetNode(ctx, w.ID, "x", "y"),
+		"space layout":  c.Admin.SetSpace(ctx, "default", "policy.layout", "raid7"),
+		"space count":   c.Admin.SetSpace(ctx, "default", "policy.nstripes", "33"),
+		"space blocks":  c.Admin.SetSpace(ctx, "default", "policy.blocksize", "4k"),
+		"space min":     c.Admin.SetSpace(ctx, "default", "policy.minpieces", "33"),
+		"space sum":     c.Admin.SetSpace(ctx, "default", "policy.checksum", "crc16"),
+		"space room":    c.Admin.SetSpace(ctx, "default", "headroom", "-1"),
+		"space room 2":  c.Admin.SetSpace(ctx, "default", "headroom", "99999999T"),
+		"space name":    c.Admin.SetSpace(ctx, "a/b", "define", ""),
+		"space key":     c.Admin.SetSpace(ctx, "default", "policy.colour", "red"),
+		"relative path": c.Admin.AddDisk(ctx, w.ID, hemera.AttachDisk{Path: "d", Space: ""}),
 	} {
 		if !errors.Is(err, errs.Invalid) {
 			t.Errorf("%s: %v", what, err)
 		}
 	}
-	if err := c.SetSpace(ctx, "default", "policy.layout", "rs:40+2"); !errors.Is(err, errs.Invalid) || errs.RemedyOf(err) == "" {
+	if err := c.Admin.SetSpace(ctx, "default", "policy.layout", "rs:40+2"); !errors.Is(err, errs.Invalid) || errs.RemedyOf(err) == "" {
 		t.Errorf("too many pieces: %v; %s", err, errs.RemedyOf(err))
 	}
 	for what, err := range map[string]error{
-		"disk": c.SetDisk(ctx, 9, "configstatus", "rw"), "node": c.SetNode(ctx, 9, "status", "on"),
-		"space": c.SetSpace(ctx, "none", "headroom", "1G"), "disk's space": c.SetDisk(ctx, 1, "space", "none"),
-		"add": c.AddDisk(ctx, 9, hemera.AttachDisk{Path: "/x", Space: ""}), "add's space": c.AddDisk(ctx, w.ID, hemera.AttachDisk{Path: "/x", Space: "none"}), "remove": c.RemoveDisk(ctx, 9),
+		"disk": c.Admin.SetDisk(ctx, 9, "configstatus", "rw"), "node": c.Admin.SetNode(ctx, 9, "status", "on"),
+		"space": c.Admin.SetSpace(ctx, "none", "headroom", "1G"), "disk's space": c.Admin.SetDisk(ctx, 1, "space", "none"),
+		"add": c.Admin.AddDisk(ctx, 9, hemera.AttachDisk{Path: "/x", Space: ""}), "add's space": c.Admin.AddDisk(ctx, w.ID, hemera.AttachDisk{Path: "/x", Space: "none"}), "remove": c.Admin.RemoveDisk(ctx, 9),
 	} {
 		if !errors.Is(err, errs.NotFound) || errs.RemedyOf(err) == "" {
 			t.Errorf("%s: %v", what, err)
 		}
 	}
-	if err := c.SetSpace(ctx, "default", "define", ""); !errors.Is(err, errs.Exists) {
+	if err := c.Admin.SetSpace(ctx, "default", "define", ""); !errors.Is(err, errs.Exists) {
 		t.Error(err)
 	}
-	if err := c.AddDisk(ctx, w.ID, hemera.AttachDisk{Path: "/d0", Space: ""}); !errors.Is(err, errs.Exists) {
+	if err := c.Admin.AddDisk(ctx, w.ID, hemera.AttachDisk{Path: "/d0", Space: ""}); !errors.Is(err, errs.Exists) {
 		t.Error(err)
 	}
 }
@@ -332,7 +332,7 @@ func TestSpaceSettings(t *testing.T) {
 		{"headroom", "2G", func(s hemera.Space) bool { return s.Headroom == 2e9 }},
 		{"groupsize", "8", func(s hemera.Space) bool { return s.GroupSize == 8 }},
 	} {
-		if err := c.SetSpace(ctx, "default", s.key, s.value); err != nil {
+		if err := c.Admin.SetSpace(ctx, "default", s.key, s.value); err != nil {
 			t.Error(err)
 		}
 		if got, _ := c.View().Space("default"); !s.ok(got) {
@@ -353,10 +353,10 @@ func TestSpaceSettingsOfCodedLayouts(t *testing.T) {
 	for _, s := range []struct{ layout, key, value string }{
 		{"rs:4+2", "policy.minpieces", "3"}, {"rs:4+2", "policy.nstripes", "2"}, {"lrc:4+2+1", "policy.minpieces", "4"},
 	} {
-		if err := c.SetSpace(t.Context(), "default", "policy.layout", s.layout); err != nil {
+		if err := c.Admin.SetSpace(t.Context(), "default", "policy.layout", s.layout); err != nil {
 			t.Fatal(err)
 		}
-		if err := c.SetSpace(t.Context(), "default", s.key, s.value); !errors.Is(err, errs.Invalid) || errs.RemedyOf(err) == "" {
+		if err := c.Admin.SetSpace(t.Context(), "default", s.key, s.value); !errors.Is(err, errs.Invalid) || errs.RemedyOf(err) == "" {
 			t.Errorf("%s: %s=%s: %v", s.layout, s.key, s.value, err)
 		}
 	}
@@ -374,20 +374,20 @@ func TestDrainEndsEmpty(t *testing.T) {
 	c := open(t, memkv.New(), nil)
 	ctx := t.Context()
 	register(t, c, hello(1, 1))
-	if err := c.SetEmpty(ctx, 1); err != nil || c.View().Disks[0].Config != hemera.ConfigRW {
+	if err := c.Admin.SetEmpty(ctx, 1); err != nil || c.View().Disks[0].Config != hemera.ConfigRW {
 		t.Error("a disk that does not drain became empty")
 	}
-	if err := c.SetDisk(ctx, 1, "configstatus", "drain"); err != nil {
+	if err := c.Admin.SetDisk(ctx, 1, "configstatus", "drain"); err != nil {
 		t.Fatal(err)
 	}
-	if err := c.SetEmpty(ctx, 1); err != nil || c.View().Disks[0].Config != hemera.ConfigEmpty {
+	if err := c.Admin.SetEmpty(ctx, 1); err != nil || c.View().Disks[0].Config != hemera.ConfigEmpty {
 		t.Error("not empty")
 	}
 }
 
 func TestGroups(t *testing.T) {
 	c := open(t, memkv.New(), nil)
-	if err := c.SetSpace(t.Context(), "default", "groupsize", "2"); err != nil {
+	if err := c.Admin.SetSpace(t.Context(), "default", "groupsize", "2"); err != nil {
 		t.Fatal(err)
 	}
 	register(t, c, hello(1, 5))
@@ -405,11 +405,11 @@ func TestBadHellos(t *testing.T) {
 	twice := hello(1, 1)
 	twice.Disks = append(twice.Disks, twice.Disks[0])
 	for _, h := range []hemera.NodeHello{{}, {Addr: "nohost"}, {Addr: ":1095"}, twice, {Addr: "a:1", Disks: []hemera.NodeDisk{{}}}} {
-		if _, err := c.Register(t.Context(), h); !errors.Is(err, errs.Invalid) {
+		if _, err := c.Leases.Register(t.Context(), h); !errors.Is(err, errs.Invalid) {
 			t.Errorf("%+v: %v", h, err)
 		}
 	}
-	if _, err := c.Register(t.Context(), hemera.NodeHello{ID: 5, Addr: "a:1"}); !errors.Is(err, errs.NotFound) {
+	if _, err := c.Leases.Register(t.Context(), hemera.NodeHello{ID: 5, Addr: "a:1"}); !errors.Is(err, errs.NotFound) {
 		t.Error(err)
 	}
 	if len(c.View().Nodes) != 0 {
@@ -426,11 +426,11 @@ type signing struct {
 // signs asks the ring which key it signs with.
 func signs(t *testing.T, c *Cluster) signing {
 	t.Helper()
-	token, err := c.Ring().Mint(hemera.Capability{})
+	token, err := c.Keys.Ring().Mint(hemera.Capability{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	for id, k := range c.keys {
+	for id, k := range c.state.keys {
 		if again, err := capability.NewKeyring(k.Key).Mint(hemera.Capability{}); err == nil && again == token {
 			return signing{id, string(k.Secret)}
 		}
@@ -462,7 +462,7 @@ func TestKeysRotateAheadOfUse(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if n := len(c.keys); n != keysKept+1 {
+		if n := len(c.state.keys); n != keysKept+1 {
 			t.Errorf("%d keys kept", n)
 		}
 	})
@@ -478,11 +478,11 @@ func TestAKeyOfAWrongClockEnds(t *testing.T) {
 		if err := c.Tick(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		if keys := c.nodeKeys(1); len(keys) != 2 || keys[0].ID == first.ID || keys[1].ID != first.ID {
+		if keys := c.Keys.nodeKeys(1); len(keys) != 2 || keys[0].ID == first.ID || keys[1].ID != first.ID {
 			t.Errorf("off by %v: %d keys", off, len(keys))
 		}
-		if err := c.Tick(t.Context()); err != nil || len(c.keys) != 2 {
-			t.Errorf("off by %v: %d keys after another tick, %v", off, len(c.keys), err)
+		if err := c.Tick(t.Context()); err != nil || len(c.state.keys) != 2 {
+			t.Errorf("off by %v: %d keys after another tick, %v", off, len(c.state.keys), err)
 		}
 	}
 }
@@ -492,14 +492,14 @@ func TestJoinTokensAreDurable(t *testing.T) {
 	ctx := t.Context()
 	id := [32]byte{1}
 	want := pki.TokenRecord{Expires: time.Unix(1e9, 0).UTC(), Once: true}
-	if err := open(t, store, nil).PutToken(ctx, id, want); err != nil {
+	if err := open(t, store, nil).Tokens.PutToken(ctx, id, want); err != nil {
 		t.Fatal(err)
 	}
-	got, err := open(t, store, nil).Token(ctx, id)
+	got, err := open(t, store, nil).Tokens.Token(ctx, id)
 	if err != nil || !got.Expires.Equal(want.Expires) || !got.Once {
 		t.Errorf("got %v, %v", got, err)
 	}
-	if _, err := open(t, store, nil).Token(ctx, [32]byte{2}); !errors.Is(err, errs.NotFound) {
+	if _, err := open(t, store, nil).Tokens.Token(ctx, [32]byte{2}); !errors.Is(err, errs.NotFound) {
 		t.Errorf("unknown token: %v", err)
 	}
 }
@@ -508,14 +508,14 @@ func TestReservedNodeRegisters(t *testing.T) {
 	store := memkv.New()
 	ctx := t.Context()
 	c := open(t, store, nil)
-	first, err := c.ReserveNode(ctx)
+	first, err := c.Admin.ReserveNode(ctx)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if second, err := c.ReserveNode(ctx); err != nil || second == first {
+	if second, err := c.Admin.ReserveNode(ctx); err != nil || second == first {
 		t.Fatalf("reserved %v twice, %v", second, err)
 	}
-	w, err := c.Register(ctx, hemera.NodeHello{ID: first, Addr: "10.0.0.1:1095"})
+	w, err := c.Leases.Register(ctx, hemera.NodeHello{ID: first, Addr: "10.0.0.1:1095"})
 	if err != nil || w.ID != first {
 		t.Errorf("registered as %v, %v", w.ID, err)
 	}
@@ -530,19 +530,19 @@ func TestANodeThatHasEndedIsOffline(t *testing.T) {
 		v := c.View()
 		return v.Nodes[0], v.Disks[0].Active
 	}
-	if _, err := c.Heartbeat(w.ID, w.Epoch, hemera.NodeReport{Disks: h.Disks, Stopping: true}); err != nil {
+	if _, err := c.Leases.Heartbeat(w.ID, w.Epoch, hemera.NodeReport{Disks: h.Disks, Stopping: true}); err != nil {
 		t.Fatal(err)
 	}
 	if n, active := status(); n.Status != hemera.NodeOnline || !n.Stopping || !active || !c.View().Disks[0].Stopping {
 		t.Errorf("a node that stops: %+v", n)
 	}
-	if _, err := c.Heartbeat(w.ID, w.Epoch, hemera.NodeReport{Disks: h.Disks, Stopping: true, Ended: true}); err != nil {
+	if _, err := c.Leases.Heartbeat(w.ID, w.Epoch, hemera.NodeReport{Disks: h.Disks, Stopping: true, Ended: true}); err != nil {
 		t.Fatal(err)
 	}
 	if n, active := status(); n.Status != hemera.NodeOffline || n.Stopping || active {
 		t.Errorf("a node that has ended: %+v", n)
 	}
-	if _, err := c.Heartbeat(w.ID, w.Epoch, hemera.NodeReport{Disks: h.Disks}); !errors.Is(err, errs.Fenced) {
+	if _, err := c.Leases.Heartbeat(w.ID, w.Epoch, hemera.NodeReport{Disks: h.Disks}); !errors.Is(err, errs.Fenced) {
 		t.Errorf("a report after the last one: %v", err)
 	}
 	h.ID = w.ID

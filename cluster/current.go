@@ -30,9 +30,9 @@ type current struct {
 func (s *current) decide() { s.once.Do(func() { close(s.known) }) }
 
 // awaitNodes begins to wait for one of the nodes that the store knows, if there are any. c.mu is held.
-func (c *marks) awaitNodes() {
-	c.current.since, c.current.first = c.now(), c.next.Node
-	for _, n := range c.nodes {
+func (c *Marks) awaitNodes() {
+	c.current.since, c.current.first = c.state.now(), c.state.next.Node
+	for _, n := range c.state.nodes {
 		if !n.Waiting {
 			return
 		}
@@ -43,8 +43,8 @@ func (c *marks) awaitNodes() {
 
 // stranger notes that a node came which this store does not know and never removed. A store without nodes is then a new one in
 // the place of that node's: clients wait, as what they look for may be there. c.mu is held.
-func (c *marks) stranger(h hemera.NodeHello) {
-	if _, removed := c.removed[h.ID]; removed || len(c.nodes) > 0 {
+func (c *Marks) stranger(h hemera.NodeHello) {
+	if _, removed := c.state.removed[h.ID]; removed || len(c.state.nodes) > 0 {
 		return
 	}
 	c.current.foreign.Store(errs.New(errs.Unavailable, "cluster.Change", "", fmt.Sprintf("this cluster is new, and node %d at %s is of another", h.ID, h.Addr)).
@@ -53,7 +53,7 @@ func (c *marks) stranger(h hemera.NodeHello) {
 
 // Current is Unavailable while changes may not be made: while it is not known whether the store is as new as the cluster, for good when it
 // is not, and during a rebuild.
-func (c *marks) Current() error {
+func (c *Marks) Current() error {
 	if err := c.newest(); err != nil {
 		return err
 	}
@@ -61,7 +61,7 @@ func (c *marks) Current() error {
 }
 
 // newest is Current without the rebuild.
-func (c *marks) newest() error {
+func (c *Marks) newest() error {
 	if err := c.current.outdated.Load(); err != nil {
 		return &errs.Error{Kind: errs.Unavailable, Op: "cluster.Change", Text: "the manager ends", Cause: err}
 	}
@@ -75,18 +75,18 @@ func (c *marks) newest() error {
 }
 
 // undecided is how long it may still take until it is decided.
-func (c *marks) undecided() time.Duration {
+func (c *Marks) undecided() time.Duration {
 	select {
 	case <-c.current.known:
 		return 0
 	default:
-		return currentTime - c.now().Sub(c.current.since)
+		return currentTime - c.state.now().Sub(c.current.since)
 	}
 }
 
 // AwaitCurrent waits until changes may be made, at most until ctx ends. Unavailable when the store is older than the
 // cluster, and during a rebuild.
-func (c *marks) AwaitCurrent(ctx context.Context) error {
+func (c *Marks) AwaitCurrent(ctx context.Context) error {
 	if err := c.AwaitNewest(ctx); err != nil {
 		return err
 	}
@@ -94,7 +94,7 @@ func (c *marks) AwaitCurrent(ctx context.Context) error {
 }
 
 // AwaitNewest waits as AwaitCurrent does, and is nil during a rebuild: for what disks and tapes tell of lost files.
-func (c *marks) AwaitNewest(ctx context.Context) error {
+func (c *Marks) AwaitNewest(ctx context.Context) error {
 	if left := c.undecided(); left > 0 {
 		late := time.NewTimer(left)
 		defer late.Stop()

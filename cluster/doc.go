@@ -10,9 +10,10 @@
 //
 // # Parts
 //
-// [Cluster] is made of parts that share one state: leases (registration, heartbeats), admin (what admins set), keyring
-// (capability keys), surveyor (audits, scrubs, backups), marks (whether the store is as new as the cluster) and tokens
-// (join tokens). The records themselves are tables without a lock; the state around them orders access.
+// [Cluster] is a struct of named services: [Leases] (registration, heartbeats), [Admin] (what admins set), [Keys] (that sign
+// capabilities), [Surveys] (audits, scrubs, backups), [Marks] (whether the store is as new as the cluster) and [Tokens] (join
+// tokens). Each owns what it alone needs. The records and the reports of nodes are of one state, which all but the tokens change:
+// it is tables without a lock, and the turn and the mutex that order access.
 //
 // # How a change is made
 //
@@ -36,8 +37,8 @@
 // # Goroutines and blocking
 //
 // [Cluster.Run] has two: one ends leases and publishes late reports twice a second, the other makes the changes that time
-// brings (keys, scrubs, old removals) and may wait for the store. [Cluster.View], [Cluster.Member] and [Cluster.Current]
-// never block. [Cluster.Heartbeat] and [Cluster.Check] take the mutex only. Everything that changes a record waits for
+// brings (keys, scrubs, old removals) and may wait for the store. [Cluster.View], [Leases.Member] and [Marks.Current]
+// never block. [Leases.Heartbeat] and [Leases.Check] take the mutex only. Everything that changes a record waits for
 // the store's sync.
 //
 // # Keys in the store

@@ -32,32 +32,32 @@ func TestRemoveNode(t *testing.T) {
 	ctx := t.Context()
 	h := hello(1, 1)
 	w := register(t, c, h)
-	if err := c.RemoveNode(ctx, w.ID); !errors.Is(err, errs.NotEmpty) || errs.RemedyOf(err) == "" {
+	if err := c.Admin.RemoveNode(ctx, w.ID); !errors.Is(err, errs.NotEmpty) || errs.RemedyOf(err) == "" {
 		t.Fatalf("a node with a disk: %v", err)
 	}
-	if err := c.RemoveDisk(ctx, 1); err != nil {
+	if err := c.Admin.RemoveDisk(ctx, 1); err != nil {
 		t.Fatal(err)
 	}
-	if err := c.AddDisk(ctx, w.ID, hemera.AttachDisk{Path: "/new", Space: ""}); err != nil {
+	if err := c.Admin.AddDisk(ctx, w.ID, hemera.AttachDisk{Path: "/new", Space: ""}); err != nil {
 		t.Fatal(err)
 	}
-	if err := c.RemoveNode(ctx, w.ID); err != nil {
+	if err := c.Admin.RemoveNode(ctx, w.ID); err != nil {
 		t.Fatal(err)
 	}
-	if _, ok := c.View().Node(w.ID); ok || len(c.attaches) != 0 {
+	if _, ok := c.View().Node(w.ID); ok || len(c.state.attaches) != 0 {
 		t.Error("the node, or what was asked of it, is still there")
 	}
-	if _, err := c.Heartbeat(w.ID, w.Epoch, hemera.NodeReport{}); !errors.Is(err, errs.Fenced) {
+	if _, err := c.Leases.Heartbeat(w.ID, w.Epoch, hemera.NodeReport{}); !errors.Is(err, errs.Fenced) {
 		t.Errorf("its heartbeat: %v", err)
 	}
 	h.ID = w.ID
-	if _, err := c.Register(ctx, h); !errors.Is(err, errs.NotFound) || errs.RemedyOf(err) == "" {
+	if _, err := c.Leases.Register(ctx, h); !errors.Is(err, errs.NotFound) || errs.RemedyOf(err) == "" {
 		t.Errorf("it registers: %v", err)
 	}
-	if err := c.Member(w.ID); !errors.Is(err, errs.NotFound) || errs.RemedyOf(err) == "" {
+	if err := c.Leases.Member(w.ID); !errors.Is(err, errs.NotFound) || errs.RemedyOf(err) == "" {
 		t.Errorf("a member: %v", err)
 	}
-	if err := c.RemoveNode(ctx, w.ID); !errors.Is(err, errs.NotFound) {
+	if err := c.Admin.RemoveNode(ctx, w.ID); !errors.Is(err, errs.NotFound) {
 		t.Errorf("again: %v", err)
 	}
 }

@@ -29,23 +29,23 @@ const (
 	keyVersion = 2
 )
 
-// keyring makes the keys that sign capabilities. The keys themselves are records.
-type keyring struct {
-	*state
-	ring capability.Keyring // keys that every node has had time to learn
-	told capability.Keyring // all keys: what nodes are told is made of them
+// Keys makes the keys that sign capabilities. The keys themselves are records.
+type Keys struct {
+	state *state
+	ring  capability.Keyring // keys that every node has had time to learn
+	told  capability.Keyring // all keys: what nodes are told is made of them
 }
 
 // Ring is the keys the manager signs with and verifies by. A new key is in it only after nodes had
 // time to learn it.
-func (c *keyring) Ring() *capability.Keyring { return &c.ring }
+func (c *Keys) Ring() *capability.Keyring { return &c.ring }
 
 // newKey makes a key whose id is above all others. Only its record makes it count. mu is held.
-func (c *keyring) newKey() keyRecord {
-	k := keyRecord{Key: hemera.Key{ID: 1, Secret: make([]byte, secretSize)}, Made: c.now(), Version: keyVersion}
+func (c *Keys) newKey() keyRecord {
+	k := keyRecord{Key: hemera.Key{ID: 1, Secret: make([]byte, secretSize)}, Made: c.state.now(), Version: keyVersion}
 	// crypto/rand never fails: it ends the program instead.
 	_, _ = rand.Read(k.Secret)
-	for id := range c.keys {
+	for id := range c.state.keys {
 		k.ID = max(k.ID, id+1)
 	}
 	return k
@@ -53,9 +53,9 @@ func (c *keyring) newKey() keyRecord {
 
 // firstKeys puts what the keys need at the start into the change. Those of managers before 0.2 go: every node that
 // ever was has them.
-func (c *keyring) firstKeys(ch *change) {
+func (c *Keys) firstKeys(ch *change) {
 	usable := false
-	for _, k := range c.keys {
+	for _, k := range c.state.keys {
 		if k.Version == keyVersion {
 			usable = true
 		} else {
@@ -68,20 +68,20 @@ func (c *keyring) firstKeys(ch *change) {
 }
 
 // newestFirst lists the keys in the order of their ids, which is that of their making.
-func (c *keyring) newestFirst() []keyRecord {
-	return slices.SortedFunc(maps.Values(c.keys), func(a, b keyRecord) int { return cmp.Compare(b.ID, a.ID) })
+func (c *Keys) newestFirst() []keyRecord {
+	return slices.SortedFunc(maps.Values(c.state.keys), func(a, b keyRecord) int { return cmp.Compare(b.ID, a.ID) })
 }
 
 // nodeKeys is what a node is told: its own part of all keys, those too young to sign too.
-func (c *keyring) nodeKeys(id hemera.NodeID) []hemera.Key { return c.told.NodeKeys(id) }
+func (c *Keys) nodeKeys(id hemera.NodeID) []hemera.Key { return c.told.NodeKeys(id) }
 
 // refreshRing leaves out keys too young for every node to know, unless there are no others.
-func (c *keyring) refreshRing() {
+func (c *Keys) refreshRing() {
 	keys := c.newestFirst()
 	c.told.Set(secrets(keys))
 	for len(keys) > 1 {
 		// The age of a key from the future says nothing, as a clock was wrong: it signs.
-		if age := c.now().Sub(keys[0].Made); age >= keyLead || age < 0 {
+		if age := c.state.now().Sub(keys[0].Made); age >= keyLead || age < 0 {
 			break
 		}
 		keys = keys[1:]
@@ -99,13 +99,13 @@ func secrets(keys []keyRecord) []hemera.Key {
 }
 
 // rotate makes a new key when the newest has signed long enough, and ends those whose time is over.
-func (c *keyring) rotate(ctx context.Context) error {
+func (c *Keys) rotate(ctx context.Context) error {
 	if err := c.endKeys(ctx); err != nil {
 		return err
 	}
-	return c.update(ctx, func(ch *change) error {
+	return c.state.update(ctx, func(ch *change) error {
 		// A key of the future was made while the clock was wrong: by its time it would never end.
-		if age := c.now().Sub(c.newestFirst()[0].Made); age < keyLifetime && age > -keyLifetime {
+		if age := c.state.now().Sub(c.newestFirst()[0].Made); age < keyLifetime && age > -keyLifetime {
 			c.refreshRing()
 			return nil
 		}
@@ -115,13 +115,13 @@ func (c *keyring) rotate(ctx context.Context) error {
 }
 
 // putKey puts a new key into the change, and drops those that stopped to sign long ago.
-func (c *keyring) putKey(ch *change) {
+func (c *Keys) putKey(ch *change) {
 	fresh := c.newKey()
 	ch.put(fresh)
 	// A key stopped to sign when the one after it was made, so the age of its successor decides.
 	next := fresh
 	for i, k := range c.newestFirst() {
-		if c.now().Sub(next.Made) >= keysKept*keyLifetime || i+1 >= capability.KeysMax {
+		if c.state.now().Sub(next.Made) >= keysKept*keyLifetime || i+1 >= capability.KeysMax {
 			ch.delete(k)
 		}
 		next = k
@@ -129,10 +129,10 @@ func (c *keyring) putKey(ch *change) {
 }
 
 // endKeys drops keys that an admin has ended, once the one after them signs.
-func (c *keyring) endKeys(ctx context.Context) error {
-	return c.update(ctx, func(ch *change) error {
+func (c *Keys) endKeys(ctx context.Context) error {
+	return c.state.update(ctx, func(ch *change) error {
 		for _, k := range c.newestFirst()[1:] {
-			if !k.Ends.IsZero() && !c.now().Before(k.Ends) {
+			if !k.Ends.IsZero() && !c.state.now().Before(k.Ends) {
 				ch.delete(k)
 			}
 		}
@@ -143,16 +143,16 @@ func (c *keyring) endKeys(ctx context.Context) error {
 // RotateKeys makes a new key, which signs once all nodes had time to learn it. What was signed before stays good for
 // its time; with end, it is refused from then on, also where it would end a write. Overloaded when too many keys
 // are held already.
-func (c *keyring) RotateKeys(ctx context.Context, end bool) error {
-	return c.update(ctx, func(ch *change) error {
-		if len(c.keys) >= keysHeld && !end {
-			return errs.New(errs.Overloaded, "cluster.RotateKeys", "", fmt.Sprintf("%d keys are held for what they signed", len(c.keys))).
+func (c *Keys) RotateKeys(ctx context.Context, end bool) error {
+	return c.state.update(ctx, func(ch *change) error {
+		if len(c.state.keys) >= keysHeld && !end {
+			return errs.New(errs.Overloaded, "cluster.RotateKeys", "", fmt.Sprintf("%d keys are held for what they signed", len(c.state.keys))).
 				WithRemedy("wait some days; or end what was signed so far, with --now")
 		}
 		if end {
 			for _, k := range c.newestFirst() {
 				// Not at once: the new key signs only when every node has had time to learn it.
-				k.Ends = c.now().Add(keyLead)
+				k.Ends = c.state.now().Add(keyLead)
 				ch.put(k)
 			}
 		}
@@ -160,6 +160,6 @@ func (c *keyring) RotateKeys(ctx context.Context, end bool) error {
 		return nil
 	}, func() {
 		c.refreshRing()
-		c.log.Warn("a capability key was made by an admin", "ends", end)
+		c.state.log.Warn("a capability key was made by an admin", "ends", end)
 	})
 }

@@ -43,7 +43,7 @@ func (m *moving) register(i int) {
 }
 
 func (m *moving) beat(i int) (hemera.HeartbeatReply, error) {
-	return m.Heartbeat(m.lease[i].ID, m.lease[i].Epoch, hemera.NodeReport{Disks: m.hello[i].Disks})
+	return m.Leases.Heartbeat(m.lease[i].ID, m.lease[i].Epoch, hemera.NodeReport{Disks: m.hello[i].Disks})
 }
 
 func (m *moving) mustBeat(i int) hemera.HeartbeatReply {
@@ -145,7 +145,7 @@ func TestADiskWaitsForTheLeaseOfItsNode(t *testing.T) {
 	m := newMoving(t)
 	m.show(1, hemera.HealthOK, 1)
 	m.hello[1].Addr = m.hello[0].Addr
-	if _, err := m.Register(t.Context(), m.hello[1]); !errors.Is(err, errs.Conflict) || errs.RemedyOf(err) == "" {
+	if _, err := m.Leases.Register(t.Context(), m.hello[1]); !errors.Is(err, errs.Conflict) || errs.RemedyOf(err) == "" {
 		t.Fatalf("two nodes at one address: %v", err)
 	}
 	m.is(0)
@@ -163,7 +163,7 @@ func TestACopyOfANodesStateWaits(t *testing.T) {
 	copied := m.hello[0]
 	copied.Addr = "copy:1095"
 	for range 3 {
-		if _, err := m.Register(t.Context(), copied); !errors.Is(err, errs.Conflict) || errs.RemedyOf(err) == "" {
+		if _, err := m.Leases.Register(t.Context(), copied); !errors.Is(err, errs.Conflict) || errs.RemedyOf(err) == "" {
 			t.Fatal(err)
 		}
 		m.at = m.at.Add(hemera.HeartbeatInterval)

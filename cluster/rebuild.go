@@ -36,16 +36,16 @@ func Prepared(ctx context.Context, store kv.Reader, w kv.Writer, now time.Time) 
 
 // Rebuilding returns since when the namespace is being rebuilt; zero if it is not. It does not block.
 func (c *Cluster) Rebuilding() time.Time {
-	if t := c.rebuilding.Load(); t != nil {
+	if t := c.state.rebuilding.Load(); t != nil {
 		return *t
 	}
 	return time.Time{}
 }
 
 // EndRebuild ends the rebuild: clients may change the namespace from now on. NotFound if there is none.
-func (c *admin) EndRebuild(ctx context.Context) error {
-	return c.update(ctx, func(ch *change) error {
-		if c.rebuilding.Load() == nil {
+func (c *Admin) EndRebuild(ctx context.Context) error {
+	return c.state.update(ctx, func(ch *change) error {
+		if c.state.rebuilding.Load() == nil {
 			return errs.New(errs.NotFound, "cluster.EndRebuild", "", "the namespace is not being rebuilt").
 				WithRemedy("after a restore, and after `finish`, `hemera ns rebuild forget` ends the search for what was lost")
 		}
@@ -55,8 +55,8 @@ func (c *admin) EndRebuild(ctx context.Context) error {
 }
 
 // checkRebuilt is Unavailable while the namespace is being rebuilt: clients wait, as for a manager that is not there.
-func (c *marks) checkRebuilt() error {
-	if c.rebuilding.Load() == nil {
+func (c *Marks) checkRebuilt() error {
+	if c.state.rebuilding.Load() == nil {
 		return nil
 	}
 	return errs.New(errs.Unavailable, "cluster.Change", "", "the namespace is being rebuilt").
@@ -65,19 +65,19 @@ func (c *marks) checkRebuilt() error {
 
 // returning reports whether a node that this store does not know may be one of before. Its certificate was checked by the
 // transport, or it is of this process. mu is held.
-func (c *leases) returning(id hemera.NodeID) bool {
-	_, removed := c.removed[id]
-	return c.rebuilding.Load() != nil && id != 0 && id < idClaimMax && !removed
+func (c *Leases) returning(id hemera.NodeID) bool {
+	_, removed := c.state.removed[id]
+	return c.state.rebuilding.Load() != nil && id != 0 && id < idClaimMax && !removed
 }
 
 // claim returns the id that a disk had before, if the cluster is being rebuilt and nothing else has the id by now; else
 // the next one. Ids mean nothing to pieces: they are for people, who know their disks by them. mu is held.
-func (c *leases) claim(ch *change, next *nextRecord, d hemera.NodeDisk) hemera.DiskID {
-	taken := c.disks[d.ID] != nil || slices.ContainsFunc(ch.puts, func(r record) bool {
+func (c *Leases) claim(ch *change, next *nextRecord, d hemera.NodeDisk) hemera.DiskID {
+	taken := c.state.disks[d.ID] != nil || slices.ContainsFunc(ch.puts, func(r record) bool {
 		other, ok := r.(diskRecord)
 		return ok && other.ID == d.ID
 	})
-	if d.ID == 0 || d.ID >= idClaimMax || taken || c.rebuilding.Load() == nil {
+	if d.ID == 0 || d.ID >= idClaimMax || taken || c.state.rebuilding.Load() == nil {
 		next.Disk++
 		return next.Disk - 1
 	}

@@ -29,13 +29,13 @@ func TestNodesAndDisksComeBackUnderTheirIDs(t *testing.T) {
 	now := time.Now().Round(0)
 	store := prepared(t, now)
 	c := open(t, store, nil)
-	if !c.Rebuilding().Equal(now) || !errors.Is(c.Current(), errs.Unavailable) || !errors.Is(c.AwaitCurrent(t.Context()), errs.Unavailable) {
-		t.Errorf("since %s, %v", c.Rebuilding(), c.Current())
+	if !c.Rebuilding().Equal(now) || !errors.Is(c.Marks.Current(), errs.Unavailable) || !errors.Is(c.Marks.AwaitCurrent(t.Context()), errs.Unavailable) {
+		t.Errorf("since %s, %v", c.Rebuilding(), c.Marks.Current())
 	}
 	known := hello(1, 2)
 	known.ID = 7
 	known.Disks[0].ID, known.Disks[1].ID = 12, 3000
-	if err := c.Member(7); err != nil {
+	if err := c.Leases.Member(7); err != nil {
 		t.Error(err)
 	}
 	w := register(t, c, known)
@@ -54,7 +54,7 @@ func TestNodesAndDisksComeBackUnderTheirIDs(t *testing.T) {
 	if w.ID != 8 || w.DiskIDs["u3.0"] != 3002 || w.DiskIDs["u3.1"] != 3003 {
 		t.Errorf("%+v", w)
 	}
-	if err := c.Member(idClaimMax); !errors.Is(err, errs.NotFound) {
+	if err := c.Leases.Member(idClaimMax); !errors.Is(err, errs.NotFound) {
 		t.Error(err)
 	}
 	// Two disks of one node cannot have one id.
@@ -68,19 +68,19 @@ func TestNodesAndDisksComeBackUnderTheirIDs(t *testing.T) {
 	if c.Rebuilding().IsZero() {
 		t.Error("a restart ended the rebuild")
 	}
-	if err := c.EndRebuild(t.Context()); err != nil || !c.Rebuilding().IsZero() {
+	if err := c.Admin.EndRebuild(t.Context()); err != nil || !c.Rebuilding().IsZero() {
 		t.Error(err)
 	}
-	if err := c.EndRebuild(t.Context()); !errors.Is(err, errs.NotFound) {
+	if err := c.Admin.EndRebuild(t.Context()); !errors.Is(err, errs.NotFound) {
 		t.Errorf("again: %v", err)
 	}
-	if err := c.checkRebuilt(); err != nil {
+	if err := c.Marks.checkRebuilt(); err != nil {
 		t.Error(err)
 	}
 	// From now on a node that is not known is refused, and so is a disk.
 	late := hello(5, 1)
 	late.ID = 9
-	if _, err := c.Register(t.Context(), late); !errors.Is(err, errs.NotFound) {
+	if _, err := c.Leases.Register(t.Context(), late); !errors.Is(err, errs.NotFound) {
 		t.Error(err)
 	}
 	late.ID, late.Disks[0].ID = 0, 50
@@ -94,13 +94,13 @@ func TestARemovedNodeDoesNotComeBackToARebuild(t *testing.T) {
 	h := hello(1, 0)
 	h.ID = 7
 	register(t, c, h)
-	if err := c.RemoveNode(t.Context(), 7); err != nil {
+	if err := c.Admin.RemoveNode(t.Context(), 7); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := c.Register(t.Context(), h); !errors.Is(err, errs.NotFound) || !errors.Is(c.Member(7), errs.NotFound) {
+	if _, err := c.Leases.Register(t.Context(), h); !errors.Is(err, errs.NotFound) || !errors.Is(c.Leases.Member(7), errs.NotFound) {
 		t.Error(err)
 	}
-	if hemera.NodeID(7) >= c.next.Node {
-		t.Errorf("next is %+v", c.next)
+	if hemera.NodeID(7) >= c.state.next.Node {
+		t.Errorf("next is %+v", c.state.next)
 	}
 }

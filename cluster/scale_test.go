@@ -12,7 +12,7 @@ import (
 func many(t testing.TB, c *Cluster, nodes int) (welcomes []hemera.NodeWelcome, hellos []hemera.NodeHello) {
 	for n := range nodes {
 		h := hello(n, 100)
-		w, err := c.Register(t.Context(), h)
+		w, err := c.Leases.Register(t.Context(), h)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -36,7 +36,7 @@ func TestBigClusterGathersReportsIntoFewViews(t *testing.T) {
 	}
 	at = at.Add(hemera.HeartbeatInterval)
 	hellos[7].Disks[3].Health = hemera.HealthFailing
-	if _, err := c.Heartbeat(welcomes[7].ID, welcomes[7].Epoch, hemera.NodeReport{Disks: hellos[7].Disks}); err != nil {
+	if _, err := c.Leases.Heartbeat(welcomes[7].ID, welcomes[7].Epoch, hemera.NodeReport{Disks: hellos[7].Disks}); err != nil {
 		t.Fatal(err)
 	}
 	if d, _ := c.View().Disk(welcomes[7].DiskIDs["u7.3"]); d.Health != hemera.HealthFailing {
@@ -52,7 +52,7 @@ func BenchmarkHeartbeat(b *testing.B) {
 	welcomes, hellos := many(b, c, 100)
 	report := hemera.NodeReport{Disks: hellos[0].Disks}
 	for b.Loop() {
-		if _, err := c.Heartbeat(welcomes[0].ID, welcomes[0].Epoch, report); err != nil {
+		if _, err := c.Leases.Heartbeat(welcomes[0].ID, welcomes[0].Epoch, report); err != nil {
 			b.Fatal(err)
 		}
 	}
@@ -65,7 +65,7 @@ func BenchmarkPublish(b *testing.B) {
 	}
 	many(b, c, 100)
 	for b.Loop() {
-		c.publish()
+		c.state.publish()
 	}
 }
 

@@ -68,8 +68,8 @@ func endOf(lives []life, id uint64) (end uint64, over bool) {
 }
 
 // marks tells nodes how far the store is, and finds out from theirs whether it is older than the cluster.
-type marks struct {
-	*state
+type Marks struct {
+	state    *state
 	life     uint64     // of this process
 	since    uint64     // the store's sequence number when it was opened
 	outdated chan error // has one once a node proved that the store is older than the cluster
@@ -77,13 +77,13 @@ type marks struct {
 }
 
 // newMarks begins a life of the manager.
-func newMarks(s *state) *marks {
-	return &marks{state: s, life: newLife(), outdated: make(chan error, 1), current: current{known: make(chan struct{})}}
+func newMarks(s *state) *Marks {
+	return &Marks{state: s, life: newLife(), outdated: make(chan error, 1), current: current{known: make(chan struct{})}}
 }
 
 // begins adds the life that begins to the history.
-func (c *marks) begins(ch *change) {
-	h := historyRecord{Secret: c.history, Lives: c.lives}
+func (c *Marks) begins(ch *change) {
+	h := historyRecord{Secret: c.state.history, Lives: c.state.lives}
 	if h.Secret == nil {
 		h = newHistory()
 	}
@@ -95,19 +95,19 @@ func (c *marks) begins(ch *change) {
 
 // Mark is the mark for a node: how far the store is now. Only what is durable counts: what this process has waited for.
 // It answers from memory, and has nothing when the store cannot tell.
-func (c *marks) Mark() []byte {
-	c.mu.Lock()
-	secret := c.history // replaced as a whole, never changed
-	c.mu.Unlock()
+func (c *Marks) Mark() []byte {
+	c.state.mu.Lock()
+	secret := c.state.history // replaced as a whole, never changed
+	c.state.mu.Unlock()
 	return c.markUnder(secret)
 }
 
 // seen is Mark for a caller that holds c.mu.
-func (c *marks) seen() []byte { return c.markUnder(c.history) }
+func (c *Marks) seen() []byte { return c.markUnder(c.state.history) }
 
 // markUnder is the mark of now under a secret.
-func (c *marks) markUnder(secret []byte) []byte {
-	last, err := c.writer.LastSeq(context.Background()) // answered from memory
+func (c *Marks) markUnder(secret []byte) []byte {
+	last, err := c.state.writer.LastSeq(context.Background()) // answered from memory
 	if err != nil {
 		return nil
 	}
@@ -125,7 +125,7 @@ func seal(secret, mark []byte) []byte {
 
 // checkSeen compares the marks that a node shows with where this life began. Corrupt when the store was further once;
 // then the manager ends. A mark of another store, or none, says nothing. c.mu is held.
-func (c *marks) checkSeen(hello hemera.NodeHello) error {
+func (c *Marks) checkSeen(hello hemera.NodeHello) error {
 	if len(hello.Seen)%seenBytes != 0 || len(hello.Seen) > hemera.SeenMarksMax*seenBytes {
 		return nil
 	}
@@ -138,14 +138,14 @@ func (c *marks) checkSeen(hello hemera.NodeHello) error {
 }
 
 // checkMark is checkSeen for one mark. c.mu is held.
-func (c *marks) checkMark(hello hemera.NodeHello, sealed []byte) error {
+func (c *Marks) checkMark(hello hemera.NodeHello, sealed []byte) error {
 	mark, mac := sealed[:seenBytes-seenMAC], sealed[seenBytes-seenMAC:]
 	// Of another store, or of this one before it was restored. It proves nothing, so it is no error.
-	if !hmac.Equal(seal(c.history, mark), mac) {
+	if !hmac.Equal(seal(c.state.history, mark), mac) {
 		return nil
 	}
 	id, was := binary.BigEndian.Uint64(mark), binary.BigEndian.Uint64(mark[8:])
-	end, over := endOf(c.lives, id)
+	end, over := endOf(c.state.lives, id)
 	if !over || was <= end {
 		return nil
 	}

@@ -46,18 +46,18 @@ func TestOlderStore(t *testing.T) {
 	store := memkv.New()
 	c := open(t, store, time.Now)
 	h := hello(1, 1)
-	welcome, err := c.Register(t.Context(), h)
+	welcome, err := c.Leases.Register(t.Context(), h)
 	if err != nil {
 		t.Fatal(err)
 	}
 	h.ID = welcome.ID
 	older, restored := copied(t, store), copied(t, store)
 	for i := range 5 {
-		if err := c.SetSpace(t.Context(), hemera.DefaultSpace, "groupsize", fmt.Sprint(7+i)); err != nil {
+		if err := c.Admin.SetSpace(t.Context(), hemera.DefaultSpace, "groupsize", fmt.Sprint(7+i)); err != nil {
 			t.Fatal(err)
 		}
 	}
-	reply, err := c.Heartbeat(h.ID, welcome.Epoch, hemera.NodeReport{Disks: h.Disks})
+	reply, err := c.Leases.Heartbeat(h.ID, welcome.Epoch, hemera.NodeReport{Disks: h.Disks})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -65,10 +65,10 @@ func TestOlderStore(t *testing.T) {
 		t.Fatal("no mark")
 	}
 
-	if _, err := c.Register(t.Context(), h); err != nil {
+	if _, err := c.Leases.Register(t.Context(), h); err != nil {
 		t.Errorf("the same life: %v", err)
 	}
-	if _, err := open(t, store, time.Now).Register(t.Context(), h); err != nil {
+	if _, err := open(t, store, time.Now).Leases.Register(t.Context(), h); err != nil {
 		t.Errorf("a restart: %v", err)
 	}
 
@@ -78,16 +78,16 @@ func TestOlderStore(t *testing.T) {
 	late := open(t, older, time.Now)
 	for _, mark := range [][]byte{nil, forged.Seen, h.Seen[1:], {}} {
 		forged.Seen = mark
-		if _, err := late.Register(t.Context(), forged); err != nil {
+		if _, err := late.Leases.Register(t.Context(), forged); err != nil {
 			t.Errorf("a mark of %d bytes that the store did not give: %v", len(mark), err)
 		}
 	}
-	if _, err := late.Register(t.Context(), h); !errors.Is(err, errs.Corrupt) || errs.RemedyOf(err) == "" {
+	if _, err := late.Leases.Register(t.Context(), h); !errors.Is(err, errs.Corrupt) || errs.RemedyOf(err) == "" {
 		t.Errorf("an older store: %v", err)
 	}
 	for range 10 { // each start makes changes of its own
 		again := open(t, older, time.Now)
-		if _, err := again.Register(t.Context(), h); !errors.Is(err, errs.Corrupt) {
+		if _, err := again.Leases.Register(t.Context(), h); !errors.Is(err, errs.Corrupt) {
 			t.Errorf("an older store, started again: %v", err)
 		}
 	}
@@ -103,7 +103,7 @@ func TestOlderStore(t *testing.T) {
 		t.Fatal(err)
 	}
 	again := open(t, restored, time.Now)
-	if _, err := again.Register(t.Context(), h); err != nil {
+	if _, err := again.Leases.Register(t.Context(), h); err != nil {
 		t.Errorf("a restored store: %v", err)
 	}
 	ended, cancel := context.WithCancel(t.Context())
@@ -124,18 +124,18 @@ func TestManyLives(t *testing.T) {
 			h.ID = marks[0].ID
 		}
 		for _, m := range marks {
-			if _, err := c.Register(t.Context(), m); err != nil {
+			if _, err := c.Leases.Register(t.Context(), m); err != nil {
 				t.Fatal(err)
 			}
 		}
-		welcome, err := c.Register(t.Context(), h)
+		welcome, err := c.Leases.Register(t.Context(), h)
 		if err != nil {
 			t.Fatal(err)
 		}
 		h.ID, h.Seen = welcome.ID, welcome.Seen
 		marks = append(marks, h)
-		if len(c.lives) > livesMax {
-			t.Fatalf("%d lives", len(c.lives))
+		if len(c.state.lives) > livesMax {
+			t.Fatalf("%d lives", len(c.state.lives))
 		}
 	}
 	lives := []life{{7, 10}, {8, 20}}
@@ -172,30 +172,30 @@ func TestALogThatWasCut(t *testing.T) {
 	var nodes []hemera.NodeHello
 	for i := range 2 {
 		h := hello(i+1, 1)
-		welcome, err := c.Register(t.Context(), h)
+		welcome, err := c.Leases.Register(t.Context(), h)
 		if err != nil {
 			t.Fatal(err)
 		}
 		h.ID, h.Seen = welcome.ID, welcome.Seen
 		nodes = append(nodes, h)
 	}
-	before := c.Mark()
+	before := c.Marks.Mark()
 	cut := copied(t, store)
 	numbered(t, cut, binary.BigEndian.Uint64(before[8:]))
-	if err := c.SetSpace(t.Context(), hemera.DefaultSpace, "groupsize", "7"); err != nil {
+	if err := c.Admin.SetSpace(t.Context(), hemera.DefaultSpace, "groupsize", "7"); err != nil {
 		t.Fatal(err)
 	}
-	last := c.Mark()
+	last := c.Marks.Mark()
 	if bytes.Equal(before, last) {
 		t.Fatal("the mark does not say that there was a change")
 	}
 	next := open(t, cut, time.Now)
-	if _, err := next.Register(t.Context(), nodes[0]); err != nil {
+	if _, err := next.Leases.Register(t.Context(), nodes[0]); err != nil {
 		t.Errorf("a node that knows nothing of it: %v", err)
 	}
 	told := nodes[1]
-	told.Seen = bytes.Join([][]byte{before, next.Mark(), last, make([]byte, seenBytes)}, nil)
-	if _, err := next.Register(t.Context(), told); !errors.Is(err, errs.Corrupt) {
+	told.Seen = bytes.Join([][]byte{before, next.Marks.Mark(), last, make([]byte, seenBytes)}, nil)
+	if _, err := next.Leases.Register(t.Context(), told); !errors.Is(err, errs.Corrupt) {
 		t.Errorf("a node that was told: %v", err)
 	}
 	if err := next.Run(t.Context()); !errors.Is(err, errs.Corrupt) {
@@ -203,7 +203,7 @@ func TestALogThatWasCut(t *testing.T) {
 	}
 	for what, seen := range map[string][]byte{"cut": told.Seen[:len(told.Seen)-1], "too many": bytes.Repeat(last, hemera.SeenMarksMax+1)} {
 		told.Seen = seen
-		if _, err := open(t, cut, time.Now).Register(t.Context(), told); err != nil {
+		if _, err := open(t, cut, time.Now).Leases.Register(t.Context(), told); err != nil {
 			t.Errorf("marks that are %s: %v", what, err)
 		}
 	}

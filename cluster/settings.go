@@ -60,20 +60,20 @@ func firstSpace(s hemera.Space) spaceRecord {
 	return rec
 }
 
-// admin makes what admins decide about nodes, disks and spaces durable.
-type admin struct {
-	*state
-	keyring *keyring
+// Admin makes what admins decide about nodes, disks and spaces durable.
+type Admin struct {
+	state   *state
+	keyring *Keys
 	approve bool // new nodes wait until an admin admits them
 }
 
 // AddDisk has a node take a path as a disk, at its next heartbeat. NotFound for the node; Exists
 // when the path is a disk of it already.
-func (c *admin) AddDisk(ctx context.Context, id hemera.NodeID, want hemera.AttachDisk) error {
+func (c *Admin) AddDisk(ctx context.Context, id hemera.NodeID, want hemera.AttachDisk) error {
 	const op = "cluster.AddDisk"
 	p, space := want.Path, want.Space
-	return c.update(ctx, func(ch *change) error {
-		if c.nodes[id] == nil {
+	return c.state.update(ctx, func(ch *change) error {
+		if c.state.nodes[id] == nil {
 			return errs.New(errs.NotFound, op, "node "+id.String(), "no such node").WithRemedy("see `hemera node ls`")
 		}
 		// One spelling for one path: the wish is found again by the path that the node reports.
@@ -83,10 +83,10 @@ func (c *admin) AddDisk(ctx context.Context, id hemera.NodeID, want hemera.Attac
 		if space == "" {
 			space = hemera.DefaultSpace
 		}
-		if _, ok := c.spaces[space]; !ok {
+		if _, ok := c.state.spaces[space]; !ok {
 			return noSuchSpace(op, space)
 		}
-		for _, d := range c.byNode[id] {
+		for _, d := range c.state.byNode[id] {
 			if d.Path == p && !d.Removed {
 				return errs.New(errs.Exists, op, p, "the path is disk "+d.ID.String()+" already")
 			}
@@ -97,8 +97,8 @@ func (c *admin) AddDisk(ctx context.Context, id hemera.NodeID, want hemera.Attac
 }
 
 // SetDisk sets one property of a disk; see [Settings].
-func (c *admin) SetDisk(ctx context.Context, id hemera.DiskID, key, value string) error {
-	return c.update(ctx, func(ch *change) error {
+func (c *Admin) SetDisk(ctx context.Context, id hemera.DiskID, key, value string) error {
+	return c.state.update(ctx, func(ch *change) error {
 		d, err := c.knownDisk("cluster.Set", id)
 		if err != nil {
 			return err
@@ -116,13 +116,13 @@ func (c *admin) SetDisk(ctx context.Context, id hemera.DiskID, key, value string
 				return invalid("fs", key, value)
 			}
 		case "space":
-			space, ok := c.spaces[value]
+			space, ok := c.state.spaces[value]
 			if !ok {
 				return noSuchSpace("cluster.Set", value)
 			}
 			if rec.Space != value {
 				// Groups are of a space, so the disk gets one of the new space's.
-				rec.Space, rec.Group = value, pickGroup(groupCounts(c.disks), space)
+				rec.Space, rec.Group = value, pickGroup(groupCounts(c.state.disks), space)
 			}
 		case "zone":
 			if rec.ZoneSet, err = zoneValue("fs", value); err != nil {
@@ -133,7 +133,7 @@ func (c *admin) SetDisk(ctx context.Context, id hemera.DiskID, key, value string
 				return invalid("fs", key, value).WithRemedy("errors can be cleared only: errors=0")
 			}
 			rec.Cleared = clearedErrors{Checksum: d.report.Load.ChecksumErrors, IO: d.report.Load.IOErrors}
-			if n := c.nodes[d.Node]; n != nil {
+			if n := c.state.nodes[d.Node]; n != nil {
 				rec.Cleared.Started = n.stats.Started.UnixNano()
 			}
 		default:
@@ -146,10 +146,10 @@ func (c *admin) SetDisk(ctx context.Context, id hemera.DiskID, key, value string
 
 // SetEmpty records that a drained disk holds nothing any more. It does nothing if the disk is not
 // set to drain now.
-func (c *admin) SetEmpty(ctx context.Context, id hemera.DiskID) error {
+func (c *Admin) SetEmpty(ctx context.Context, id hemera.DiskID) error {
 	// Twice in a row does nothing: the drain may report the same disk again.
-	return c.update(ctx, func(ch *change) error {
-		d := c.disks[id]
+	return c.state.update(ctx, func(ch *change) error {
+		d := c.state.disks[id]
 		// Another setting came while the last piece was moved: it stays.
 		if d == nil || d.Config != hemera.ConfigDrain {
 			return nil
@@ -161,18 +161,18 @@ func (c *admin) SetEmpty(ctx context.Context, id hemera.DiskID) error {
 	}, nil)
 }
 
-// RemoveDisk takes a disk out of the view for good; its id is not reused. [Cluster.Removed] lists it
-// until [Cluster.ForgetDisk]: pieces on it may have to be made again elsewhere.
-func (c *admin) RemoveDisk(ctx context.Context, id hemera.DiskID) error {
-	return c.update(ctx, func(ch *change) error {
+// RemoveDisk takes a disk out of the view for good; its id is not reused. [Admin.Removed] lists it
+// until [Admin.ForgetDisk]: pieces on it may have to be made again elsewhere.
+func (c *Admin) RemoveDisk(ctx context.Context, id hemera.DiskID) error {
+	return c.state.update(ctx, func(ch *change) error {
 		d, err := c.knownDisk("cluster.Remove", id)
 		if err != nil {
 			return err
 		}
 		rec := d.diskRecord
-		rec.Removed, rec.RemovedAt = true, c.now().Unix()
+		rec.Removed, rec.RemovedAt = true, c.state.now().Unix()
 		// The address is kept with the disk, as the node may be removed next.
-		if n := c.nodes[rec.Node]; n != nil {
+		if n := c.state.nodes[rec.Node]; n != nil {
 			rec.RemovedAddr = n.Addr
 		}
 		ch.put(rec)
@@ -181,10 +181,10 @@ func (c *admin) RemoveDisk(ctx context.Context, id hemera.DiskID) error {
 }
 
 // Removed lists disks that were removed and not forgotten.
-func (c *admin) Removed() (ids []hemera.DiskID) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	for id, d := range c.disks {
+func (c *Admin) Removed() (ids []hemera.DiskID) {
+	c.state.mu.Lock()
+	defer c.state.mu.Unlock()
+	for id, d := range c.state.disks {
 		if d.Removed {
 			ids = append(ids, id)
 		}
@@ -193,9 +193,9 @@ func (c *admin) Removed() (ids []hemera.DiskID) {
 }
 
 // ForgetDisk forgets a removed disk.
-func (c *admin) ForgetDisk(ctx context.Context, id hemera.DiskID) error {
-	return c.update(ctx, func(ch *change) error {
-		d := c.disks[id]
+func (c *Admin) ForgetDisk(ctx context.Context, id hemera.DiskID) error {
+	return c.state.update(ctx, func(ch *change) error {
+		d := c.state.disks[id]
 		if d == nil || !d.Removed {
 			return nil
 		}
@@ -207,9 +207,9 @@ func (c *admin) ForgetDisk(ctx context.Context, id hemera.DiskID) error {
 }
 
 // SetNode sets one property of a node; see [Settings].
-func (c *admin) SetNode(ctx context.Context, id hemera.NodeID, key, value string) error {
-	return c.update(ctx, func(ch *change) error {
-		n := c.nodes[id]
+func (c *Admin) SetNode(ctx context.Context, id hemera.NodeID, key, value string) error {
+	return c.state.update(ctx, func(ch *change) error {
+		n := c.state.nodes[id]
 		if n == nil {
 			return errs.New(errs.NotFound, "cluster.Set", "node "+id.String(), "no such node").WithRemedy("see `hemera node ls`")
 		}
@@ -236,22 +236,22 @@ func (c *admin) SetNode(ctx context.Context, id hemera.NodeID, key, value string
 
 // SpaceUnused is an error when the space cannot be removed: NotFound, Invalid for the default, NotEmpty
 // while a disk belongs to it, also one that was removed and may come back, or one that a node is to take.
-func (c *admin) SpaceUnused(name string) error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
+func (c *Admin) SpaceUnused(name string) error {
+	c.state.mu.Lock()
+	defer c.state.mu.Unlock()
 	return c.spaceUnused(name)
 }
 
 // spaceUnused is called with mu held.
-func (c *admin) spaceUnused(name string) error {
+func (c *Admin) spaceUnused(name string) error {
 	const op = "cluster.Remove"
-	if _, ok := c.spaces[name]; !ok {
+	if _, ok := c.state.spaces[name]; !ok {
 		return noSuchSpace(op, name)
 	}
 	if name == hemera.DefaultSpace {
 		return errs.New(errs.Invalid, op, name, "the default space always exists")
 	}
-	for _, d := range c.disks {
+	for _, d := range c.state.disks {
 		switch {
 		// Another space's disk.
 		case d.Space != name:
@@ -263,7 +263,7 @@ func (c *admin) spaceUnused(name string) error {
 				WithRemedy("give the disk another space: hemera fs set " + d.ID.String() + " space=OTHER")
 		}
 	}
-	for _, a := range c.attaches {
+	for _, a := range c.state.attaches {
 		if a.Space == name {
 			return errs.New(errs.NotEmpty, op, name, "a node is to take "+a.Path+" as a disk of it").
 				WithRemedy("wait until the node is online, or remove the node")
@@ -273,21 +273,21 @@ func (c *admin) spaceUnused(name string) error {
 }
 
 // RemoveSpace forgets a space; see [Cluster.SpaceUnused]. Whether files refer to it is the caller's to see.
-func (c *admin) RemoveSpace(ctx context.Context, name string) error {
-	return c.update(ctx, func(ch *change) error {
+func (c *Admin) RemoveSpace(ctx context.Context, name string) error {
+	return c.state.update(ctx, func(ch *change) error {
 		if err := c.spaceUnused(name); err != nil {
 			return err
 		}
-		ch.delete(c.spaces[name])
+		ch.delete(c.state.spaces[name])
 		return nil
 	}, nil)
 }
 
 // SetSpace sets one property of a space, or makes it with the key define; see [Settings].
-func (c *admin) SetSpace(ctx context.Context, name, key, value string) error {
-	return c.update(ctx, func(ch *change) error {
+func (c *Admin) SetSpace(ctx context.Context, name, key, value string) error {
+	return c.state.update(ctx, func(ch *change) error {
 		key = strings.TrimPrefix(key, "space.")
-		rec, ok := c.spaces[name]
+		rec, ok := c.state.spaces[name]
 		switch {
 		case key == "define" && !validName(name):
 			return errs.New(errs.Invalid, "cluster.SetSpace", name, "a space's name is 1 to 64 letters, digits, '.', '-' and '_'")
@@ -396,8 +396,8 @@ func (s *spaceRecord) setLayout(l hemera.Layout) {
 }
 
 // knownDisk finds a disk that was not removed. NotFound. mu is held.
-func (c *admin) knownDisk(op string, id hemera.DiskID) (*disk, error) {
-	d := c.disks[id]
+func (c *Admin) knownDisk(op string, id hemera.DiskID) (*disk, error) {
+	d := c.state.disks[id]
 	if d == nil || d.Removed {
 		return nil, errs.New(errs.NotFound, op, "disk "+id.String(), "no such disk").WithRemedy("see `hemera fs ls`")
 	}

@@ -23,7 +23,7 @@ func TestMemoryFollowsTheStore(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	done := make(chan error, 1)
-	go func() { done <- c.SetDisk(ctx, w.DiskIDs["u1.0"], "configstatus", "ro") }()
+	go func() { done <- c.Admin.SetDisk(ctx, w.DiskIDs["u1.0"], "configstatus", "ro") }()
 	var stored bool
 	for !stored {
 		raw, err := gate.Get(t.Context(), []byte(Prefix+"disk/00000001"))
@@ -52,25 +52,25 @@ func TestAHeartbeatThatHadToWaitIsInTime(t *testing.T) {
 	})
 	h := hello(1, 1)
 	w := register(t, c, h)
-	c.mu.Lock()
+	c.state.mu.Lock()
 	for len(asked) > 0 {
 		<-asked
 	}
 	done := make(chan error, 1)
 	go func() {
-		_, err := c.Heartbeat(w.ID, w.Epoch, hemera.NodeReport{Disks: h.Disks})
+		_, err := c.Leases.Heartbeat(w.ID, w.Epoch, hemera.NodeReport{Disks: h.Disks})
 		done <- err
 	}()
 	select {
 	case <-asked:
 	case <-time.After(10 * time.Second):
-		c.mu.Unlock()
+		c.state.mu.Unlock()
 		t.Fatal("the heartbeat does not note when it came")
 	}
 	mu.Lock()
 	at = at.Add(2 * hemera.HeartbeatTimeout)
 	mu.Unlock()
-	c.mu.Unlock()
+	c.state.mu.Unlock()
 	if err := <-done; err != nil {
 		t.Error(err)
 	}
@@ -94,22 +94,22 @@ func TestASlowStoreHoldsUpChangesOnly(t *testing.T) {
 	w := register(t, c, h)
 	gate.Shut()
 	done := make(chan error, 1)
-	go func() { done <- c.SetDisk(t.Context(), w.DiskIDs["u1.0"], "configstatus", "ro") }()
-	for len(c.turn) == 0 {
+	go func() { done <- c.Admin.SetDisk(t.Context(), w.DiskIDs["u1.0"], "configstatus", "ro") }()
+	for len(c.state.turn) == 0 {
 		time.Sleep(time.Millisecond)
 	}
-	if _, err := c.Heartbeat(w.ID, w.Epoch, hemera.NodeReport{Disks: h.Disks}); err != nil {
+	if _, err := c.Leases.Heartbeat(w.ID, w.Epoch, hemera.NodeReport{Disks: h.Disks}); err != nil {
 		t.Errorf("a heartbeat: %v", err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if err := c.SetDisk(ctx, w.DiskIDs["u1.0"], "configstatus", "rw"); !errors.Is(err, errs.Timeout) && !errors.Is(err, context.Canceled) {
+	if err := c.Admin.SetDisk(ctx, w.DiskIDs["u1.0"], "configstatus", "rw"); !errors.Is(err, errs.Timeout) && !errors.Is(err, context.Canceled) {
 		t.Errorf("another change, whose caller has gone: %v", err)
 	}
 	mu.Lock()
 	at = at.Add(2 * hemera.HeartbeatTimeout)
 	mu.Unlock()
-	c.endLeases()
+	c.Leases.endLeases()
 	if v := c.View(); v.Nodes[0].Status != hemera.NodeOffline {
 		t.Errorf("the node is %s", v.Nodes[0].Status)
 	}

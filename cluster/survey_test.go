@@ -19,20 +19,20 @@ func TestUncleanStartsAuditEarly(t *testing.T) {
 	week := at.Add(7 * 24 * time.Hour)
 	audited := hemera.DiskSurvey{LastAudit: at, AuditDue: week}
 	for id := range hemera.DiskID(2) {
-		if err := c.SetAudit(t.Context(), id+1, audited); err != nil {
+		if err := c.Surveys.SetAudit(t.Context(), id+1, audited); err != nil {
 			t.Fatal(err)
 		}
 	}
 	want := func(c *Cluster, id hemera.DiskID, due time.Time) {
 		t.Helper()
-		if s := c.Survey(id); !s.AuditDue.Equal(due) || !s.LastAudit.Equal(audited.LastAudit) {
+		if s := c.Surveys.Survey(id); !s.AuditDue.Equal(due) || !s.LastAudit.Equal(audited.LastAudit) {
 			t.Errorf("disk %d: %+v, want due at %s", id, s, due)
 		}
 		if d, _ := c.View().Disk(id); !d.LastAudit.Equal(audited.LastAudit) {
 			t.Errorf("the view says disk %d was audited at %s", id, d.LastAudit)
 		}
 	}
-	if err := c.Stopped(t.Context()); err != nil {
+	if err := c.Surveys.Stopped(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	c = start() // after an end in good order
@@ -59,7 +59,7 @@ func TestScrubsAreRemembered(t *testing.T) {
 	w := register(t, c, h)
 	done := time.Now().Add(-time.Hour)
 	h.Disks[0].LastScrub = done
-	if _, err := c.Heartbeat(w.ID, w.Epoch, hemera.NodeReport{Disks: h.Disks}); err != nil {
+	if _, err := c.Leases.Heartbeat(w.ID, w.Epoch, hemera.NodeReport{Disks: h.Disks}); err != nil {
 		t.Fatal(err)
 	}
 	if err := c.Tick(t.Context()); err != nil {
@@ -78,16 +78,16 @@ func TestTheLastBackupIsRemembered(t *testing.T) {
 	start := func() *Cluster { return open(t, store, func() time.Time { return at }) }
 	c := start()
 	since := at
-	if last, from := c.Backups(); !last.IsZero() || !from.Equal(since) {
+	if last, from := c.Surveys.Backups(); !last.IsZero() || !from.Equal(since) {
 		t.Errorf("a new cluster: %s since %s", last, from)
 	}
 	at = at.Add(time.Hour)
 	for _, taken := range []time.Time{at, at.Add(-time.Minute)} {
-		if err := c.BackupTaken(t.Context(), taken); err != nil {
+		if err := c.Surveys.BackupTaken(t.Context(), taken); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if last, from := start().Backups(); !last.Equal(at) || !from.Equal(since) {
+	if last, from := start().Surveys.Backups(); !last.Equal(at) || !from.Equal(since) {
 		t.Errorf("%s since %s, want %s since %s", last, from, at, since)
 	}
 }
@@ -116,15 +116,15 @@ func TestAnOlderCopyOfADisk(t *testing.T) {
 	h.Unclean = true
 	come(6, hemera.HealthOlder)
 	h.Unclean = false
-	if s := c.Survey(1); time.Until(s.AuditDue) > 0 {
+	if s := c.Surveys.Survey(1); time.Until(s.AuditDue) > 0 {
 		t.Errorf("it is audited late: %+v", s)
 	}
-	if err := c.SetAudit(t.Context(), 1, hemera.DiskSurvey{LastAudit: time.Now()}); err != nil { // of an audit that began before
+	if err := c.Surveys.SetAudit(t.Context(), 1, hemera.DiskSurvey{LastAudit: time.Now()}); err != nil { // of an audit that began before
 		t.Fatal(err)
 	}
 	c = open(t, store, time.Now)
 	come(9, hemera.HealthOlder) // repairs are changes, too
-	if err := c.Whole(t.Context(), 1); err != nil {
+	if err := c.Surveys.Whole(t.Context(), 1); err != nil {
 		t.Fatal(err)
 	}
 	if d, _ := c.View().Disk(1); d.Health != hemera.HealthOK {
@@ -143,7 +143,7 @@ func TestAnOlderCopyOfADisk(t *testing.T) {
 	other := hello(2, 1)
 	other.Disks[0].UUID = h.Disks[1].UUID
 	register(t, c, other)
-	if s := c.Survey(2); s.Older || s.Changes != 5 {
+	if s := c.Surveys.Survey(2); s.Older || s.Changes != 5 {
 		t.Errorf("%+v", s)
 	}
 }
@@ -156,14 +156,14 @@ func TestChangesOfDisksAreRemembered(t *testing.T) {
 	w := register(t, c, h)
 	for _, changes := range []uint64{4, 2} {
 		h.Disks[0].Changes = changes
-		if _, err := c.Heartbeat(w.ID, w.Epoch, hemera.NodeReport{Disks: h.Disks}); err != nil {
+		if _, err := c.Leases.Heartbeat(w.ID, w.Epoch, hemera.NodeReport{Disks: h.Disks}); err != nil {
 			t.Fatal(err)
 		}
 		if err := c.Tick(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if s := open(t, store, time.Now).Survey(1); s.Changes != 4 || s.Older {
+	if s := open(t, store, time.Now).Surveys.Survey(1); s.Changes != 4 || s.Older {
 		t.Errorf("%+v", s)
 	}
 }

@@ -12,17 +12,21 @@ import (
 	"hemera/words/errs"
 )
 
-var _ pki.TokenStore = (*Cluster)(nil)
+var _ pki.TokenStore = (*Tokens)(nil)
 
-// tokens keeps the records of join tokens. They are in the store alone, so it needs neither the turn nor mu.
-type tokens struct{ *state }
+// Tokens keeps the records of join tokens. They are in the store alone, so it needs neither the turn nor mu.
+type Tokens struct {
+	store  kv.Reader
+	writer kv.Writer
+	now    func() time.Time
+}
 
 // tokenKept is how long the record of a token stays after the token's end: a node that comes late
 // with it gets the reason, that it has expired.
 const tokenKept = 24 * time.Hour
 
 // PutToken implements [pki.TokenStore].
-func (c *tokens) PutToken(ctx context.Context, id [32]byte, r pki.TokenRecord) error {
+func (c *Tokens) PutToken(ctx context.Context, id [32]byte, r pki.TokenRecord) error {
 	text, err := json.Marshal(r)
 	if err != nil {
 		return errs.Wrap(err, "cluster.PutToken", "")
@@ -33,14 +37,14 @@ func (c *tokens) PutToken(ctx context.Context, id [32]byte, r pki.TokenRecord) e
 }
 
 // RemoveToken implements [pki.TokenStore].
-func (c *tokens) RemoveToken(ctx context.Context, id [32]byte) error {
+func (c *Tokens) RemoveToken(ctx context.Context, id [32]byte) error {
 	var b kv.Batch
 	b.Delete(tokenKey(id))
 	return errs.Wrap(c.write(ctx, &b), "cluster.RemoveToken", "")
 }
 
 // write makes a batch durable.
-func (c *tokens) write(ctx context.Context, b *kv.Batch) error {
+func (c *Tokens) write(ctx context.Context, b *kv.Batch) error {
 	ticket, err := c.writer.Enqueue(b)
 	if err == nil {
 		err = ticket.Wait(ctx)
@@ -49,7 +53,7 @@ func (c *tokens) write(ctx context.Context, b *kv.Batch) error {
 }
 
 // Tokens implements [pki.TokenStore].
-func (c *tokens) Tokens(ctx context.Context) (map[[32]byte]pki.TokenRecord, error) {
+func (c *Tokens) Tokens(ctx context.Context) (map[[32]byte]pki.TokenRecord, error) {
 	all := map[[32]byte]pki.TokenRecord{}
 	lo := []byte(Prefix + "token/")
 	err := c.store.Scan(ctx, lo, append(bytes.Clone(lo), 0xff), func(key, value []byte) bool {
@@ -65,7 +69,7 @@ func (c *tokens) Tokens(ctx context.Context) (map[[32]byte]pki.TokenRecord, erro
 }
 
 // dropTokens removes the records that nobody needs any more.
-func (c *tokens) dropTokens(ctx context.Context) error {
+func (c *Tokens) dropTokens(ctx context.Context) error {
 	all, err := c.Tokens(ctx)
 	var b kv.Batch
 	for id, r := range all {
@@ -81,7 +85,7 @@ func (c *tokens) dropTokens(ctx context.Context) error {
 }
 
 // Token implements [pki.TokenStore].
-func (c *tokens) Token(ctx context.Context, id [32]byte) (pki.TokenRecord, error) {
+func (c *Tokens) Token(ctx context.Context, id [32]byte) (pki.TokenRecord, error) {
 	var r pki.TokenRecord
 	text, err := c.store.Get(ctx, tokenKey(id))
 	if err == nil {

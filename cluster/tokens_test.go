@@ -16,18 +16,18 @@ func TestOldTokensGo(t *testing.T) {
 	c := open(t, memkv.New(), func() time.Time { return now })
 	old, late, valid := [32]byte{1}, [32]byte{2}, [32]byte{3}
 	for id, expires := range map[[32]byte]time.Time{old: now.Add(-25 * time.Hour), late: now.Add(-time.Hour), valid: now.Add(time.Hour)} {
-		if err := c.PutToken(t.Context(), id, pki.TokenRecord{Expires: expires}); err != nil {
+		if err := c.Tokens.PutToken(t.Context(), id, pki.TokenRecord{Expires: expires}); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if err := c.PutToken(t.Context(), [32]byte{4}, pki.TokenRecord{Expires: now.Add(time.Hour)}); err != nil {
+	if err := c.Tokens.PutToken(t.Context(), [32]byte{4}, pki.TokenRecord{Expires: now.Add(time.Hour)}); err != nil {
 		t.Fatal(err)
 	}
 	if err := c.Tick(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	for id, want := range map[[32]byte]error{old: errs.NotFound, late: nil, valid: nil, {4}: nil} {
-		if _, err := c.Token(t.Context(), id); !errors.Is(err, want) {
+		if _, err := c.Tokens.Token(t.Context(), id); !errors.Is(err, want) {
 			t.Errorf("token %d: %v, want %v", id[0], err, want)
 		}
 	}

@@ -19,7 +19,7 @@ import (
 // joins admits a node by its token, and returns what calls of it come with.
 func joins(t *testing.T, c *Cluster) (hemera.NodeID, context.Context) {
 	t.Helper()
-	id, err := c.ReserveNode(t.Context())
+	id, err := c.Admin.ReserveNode(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -33,32 +33,32 @@ func TestANodeWaitsForAnAdmin(t *testing.T) {
 	h := hello(1, 2)
 	h.ID = id
 	for range 2 {
-		w, err := c.Register(ctx, h)
+		w, err := c.Leases.Register(ctx, h)
 		if !errors.Is(err, errs.Denied) || errs.RemedyOf(err) == "" || len(w.Keys) != 0 {
 			t.Fatalf("%v, %d keys", err, len(w.Keys))
 		}
 	}
-	if err := c.Member(id); !errors.Is(err, errs.Denied) {
+	if err := c.Leases.Member(id); !errors.Is(err, errs.Denied) {
 		t.Errorf("it is a member: %v", err)
 	}
 	c = openWith(t, store, Options{Approve: true, DisksOff: true}) // who waits is remembered
 	if v := c.View(); len(v.Disks) != 0 || len(v.Nodes) != 1 || v.Nodes[0].Status != hemera.NodeWaiting || v.Nodes[0].Addr != h.Addr {
 		t.Fatalf("%+v, %d disks", v.Nodes, len(v.Disks))
 	}
-	if err := c.AdmitNode(t.Context(), id+1); !errors.Is(err, errs.NotFound) {
+	if err := c.Admin.AdmitNode(t.Context(), id+1); !errors.Is(err, errs.NotFound) {
 		t.Error(err)
 	}
-	if err := c.AdmitNode(t.Context(), id); err != nil {
+	if err := c.Admin.AdmitNode(t.Context(), id); err != nil {
 		t.Fatal(err)
 	}
-	if err := c.AdmitNode(t.Context(), id); !errors.Is(err, errs.Invalid) {
+	if err := c.Admin.AdmitNode(t.Context(), id); !errors.Is(err, errs.Invalid) {
 		t.Errorf("admitted twice: %v", err)
 	}
-	w, err := c.Register(ctx, h)
+	w, err := c.Leases.Register(ctx, h)
 	if err != nil || len(w.Keys) == 0 {
 		t.Fatal(err)
 	}
-	if err := c.Member(id); err != nil {
+	if err := c.Leases.Member(id); err != nil {
 		t.Error(err)
 	}
 	for _, d := range c.View().Disks {
@@ -67,7 +67,7 @@ func TestANodeWaitsForAnAdmin(t *testing.T) {
 		}
 	}
 	own := hello(2, 1)
-	if _, err := c.Register(t.Context(), own); err != nil { // a node of the manager's own process
+	if _, err := c.Leases.Register(t.Context(), own); err != nil { // a node of the manager's own process
 		t.Fatal(err)
 	}
 	if d := c.View().Disks[2]; d.Config != hemera.ConfigRW {
@@ -81,23 +81,23 @@ func TestARemovedNodeIsNothing(t *testing.T) {
 		c := open(t, store, nil)
 		gone, other := register(t, c, hello(1, 2)), register(t, c, hello(2, 1))
 		key := signs(t, c)
-		if err := c.RemoveNode(t.Context(), gone.ID); !errors.Is(err, errs.NotEmpty) || !strings.Contains(errs.RemedyOf(err), "--now") {
+		if err := c.Admin.RemoveNode(t.Context(), gone.ID); !errors.Is(err, errs.NotEmpty) || !strings.Contains(errs.RemedyOf(err), "--now") {
 			t.Fatalf("with disks: %v", err)
 		}
-		if err := c.ExpelNode(t.Context(), gone.ID); err != nil {
+		if err := c.Admin.ExpelNode(t.Context(), gone.ID); err != nil {
 			t.Fatal(err)
 		}
 		refused := func(c *Cluster) {
 			t.Helper()
 			h := hello(1, 2)
 			h.ID = gone.ID
-			if _, err := c.Register(t.Context(), h); !errors.Is(err, errs.NotFound) {
+			if _, err := c.Leases.Register(t.Context(), h); !errors.Is(err, errs.NotFound) {
 				t.Errorf("it registers: %v", err)
 			}
-			if _, err := c.Heartbeat(gone.ID, gone.Epoch, hemera.NodeReport{}); err == nil {
+			if _, err := c.Leases.Heartbeat(gone.ID, gone.Epoch, hemera.NodeReport{}); err == nil {
 				t.Error("its lease is in force")
 			}
-			for _, err := range []error{c.Member(gone.ID), c.Leased(gone.ID)} {
+			for _, err := range []error{c.Leases.Member(gone.ID), c.Leases.Leased(gone.ID)} {
 				if !errors.Is(err, errs.NotFound) {
 					t.Errorf("it is a member: %v", err)
 				}
@@ -107,7 +107,7 @@ func TestARemovedNodeIsNothing(t *testing.T) {
 		if v := c.View(); len(v.Disks) != 1 || len(v.Removed) != 2 {
 			t.Errorf("%d disks, %d removed", len(v.Disks), len(v.Removed))
 		}
-		reply, err := c.Heartbeat(other.ID, other.Epoch, hemera.NodeReport{})
+		reply, err := c.Leases.Heartbeat(other.ID, other.Epoch, hemera.NodeReport{})
 		if err != nil || !slices.Equal(reply.Barred, []hemera.NodeID{gone.ID}) {
 			t.Errorf("the other node is told %v, %v", reply.Barred, err)
 		}
@@ -123,8 +123,8 @@ func TestARemovedNodeIsNothing(t *testing.T) {
 			t.Errorf("after a restart %v", w.Barred)
 		}
 		time.Sleep(barTime + time.Hour)
-		if err := c.Tick(t.Context()); err != nil || len(c.barred) != 0 {
-			t.Errorf("a day later %v, %v", c.barred, err)
+		if err := c.Tick(t.Context()); err != nil || len(c.state.barred) != 0 {
+			t.Errorf("a day later %v, %v", c.state.barred, err)
 		}
 		refused(c)
 	})
@@ -134,13 +134,13 @@ func TestKeysByCommand(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := open(t, memkv.New(), nil)
 		w := register(t, c, hello(1, 1))
-		old, err := c.Ring().Mint(hemera.Capability{Head: w.ID, Expires: time.Now().Add(time.Hour)})
+		old, err := c.Keys.Ring().Mint(hemera.Capability{Head: w.ID, Expires: time.Now().Add(time.Hour)})
 		if err != nil {
 			t.Fatal(err)
 		}
 		good := func() bool {
-			_, atManager := c.Ring().Verify(old, time.Now())
-			_, atNode := capability.NewVerifier(c.nodeKeys(w.ID)...).Verify(old, time.Now())
+			_, atManager := c.Keys.Ring().Verify(old, time.Now())
+			_, atNode := capability.NewVerifier(c.Keys.nodeKeys(w.ID)...).Verify(old, time.Now())
 			if (atManager == nil) != (atNode == nil) {
 				t.Errorf("the manager says %v, the node %v", atManager, atNode)
 			}
@@ -149,7 +149,7 @@ func TestKeysByCommand(t *testing.T) {
 		before := signs(t, c)
 		rotate := func(end bool) {
 			t.Helper()
-			if err := c.RotateKeys(t.Context(), end); err != nil {
+			if err := c.Keys.RotateKeys(t.Context(), end); err != nil {
 				t.Fatal(err)
 			}
 			time.Sleep(keyLead)
@@ -160,14 +160,14 @@ func TestKeysByCommand(t *testing.T) {
 		if rotate(false); signs(t, c) == before || !good() {
 			t.Error("a rotation must make a key and keep what was signed")
 		}
-		if rotate(true); good() || len(c.keys) != 1 {
-			t.Errorf("%d keys after an end of all", len(c.keys))
+		if rotate(true); good() || len(c.state.keys) != 1 {
+			t.Errorf("%d keys after an end of all", len(c.state.keys))
 		}
 		for range keysHeld - 1 {
 			rotate(false)
 		}
-		if err := c.RotateKeys(t.Context(), false); !errors.Is(err, errs.Overloaded) {
-			t.Errorf("%d keys: %v", len(c.keys), err)
+		if err := c.Keys.RotateKeys(t.Context(), false); !errors.Is(err, errs.Overloaded) {
+			t.Errorf("%d keys: %v", len(c.state.keys), err)
 		}
 		rotate(true)
 	})
@@ -179,15 +179,15 @@ func TestKeysThatNodesHadGo(t *testing.T) {
 	c := open(t, store, nil)
 	was := signs(t, c)
 	var ch change
-	shared := c.keys[was.ID]
+	shared := c.state.keys[was.ID]
 	shared.Version = 0
 	ch.put(shared)
-	if err := c.commit(t.Context(), &ch); err != nil {
+	if err := c.state.commit(t.Context(), &ch); err != nil {
 		t.Fatal(err)
 	}
 	c = open(t, store, nil)
-	if now := signs(t, c); now.secret == was.secret || now.ID <= was.ID || len(c.keys) != 1 {
-		t.Errorf("key %d after key %d, %d keys", now.ID, was.ID, len(c.keys))
+	if now := signs(t, c); now.secret == was.secret || now.ID <= was.ID || len(c.state.keys) != 1 {
+		t.Errorf("key %d after key %d, %d keys", now.ID, was.ID, len(c.state.keys))
 	}
 }
 
@@ -201,7 +201,7 @@ func TestErrorsAreCleared(t *testing.T) {
 		t.Helper()
 		h := hello(1, 1)
 		h.Disks[0].Load.ChecksumErrors, h.Disks[0].Load.IOErrors = sums, io
-		if _, err := c.Heartbeat(w.ID, w.Epoch, hemera.NodeReport{Stats: hemera.NodeStats{Started: started}, Disks: h.Disks}); err != nil {
+		if _, err := c.Leases.Heartbeat(w.ID, w.Epoch, hemera.NodeReport{Stats: hemera.NodeStats{Started: started}, Disks: h.Disks}); err != nil {
 			t.Fatal(err)
 		}
 		if err := c.Tick(t.Context()); err != nil {
@@ -217,10 +217,10 @@ func TestErrorsAreCleared(t *testing.T) {
 		}
 	}
 	check("before", 3, 1, 3, 1)
-	if err := c.SetDisk(t.Context(), 1, "errors", "1"); !errors.Is(err, errs.Invalid) || !strings.Contains(errs.RemedyOf(err), "errors=0") {
+	if err := c.Admin.SetDisk(t.Context(), 1, "errors", "1"); !errors.Is(err, errs.Invalid) || !strings.Contains(errs.RemedyOf(err), "errors=0") {
 		t.Errorf("errors=1: %v", err)
 	}
-	if err := c.SetDisk(t.Context(), 1, "errors", "0"); err != nil {
+	if err := c.Admin.SetDisk(t.Context(), 1, "errors", "0"); err != nil {
 		t.Fatal(err)
 	}
 	if d := c.View().Disks[0]; d.Load.ChecksumErrors != 0 || d.Load.IOErrors != 0 {
@@ -252,7 +252,7 @@ func TestNumbersOfABadNode(t *testing.T) {
 	nan := math.NaN()
 	stats := hemera.NodeStats{Load1: nan, CPUSeconds: math.Inf(1), RSS: -1, Kernel: long, Net: make([]hemera.NetStats, 1000), Unusable: make([]hemera.UnusableDisk, 2*disksPerNodeMax)}
 	stats.Net[0] = hemera.NetStats{Name: long, InRate: nan, OutRate: math.Inf(-1), Speed: -4}
-	if _, err := c.Heartbeat(w.ID, w.Epoch, hemera.NodeReport{Stats: stats, Disks: h.Disks}); err != nil {
+	if _, err := c.Leases.Heartbeat(w.ID, w.Epoch, hemera.NodeReport{Stats: stats, Disks: h.Disks}); err != nil {
 		t.Fatal(err)
 	}
 	if err := c.Tick(t.Context()); err != nil {
@@ -275,7 +275,7 @@ func TestNumbersOfABadNode(t *testing.T) {
 	for _, addr := range []string{"host:1/?x=y", "a b:1", "h:1\n", strings.Repeat("h", 400) + ":1"} {
 		h := hello(2, 0)
 		h.Addr = addr
-		if _, err := c.Register(t.Context(), h); !errors.Is(err, errs.Invalid) {
+		if _, err := c.Leases.Register(t.Context(), h); !errors.Is(err, errs.Invalid) {
 			t.Errorf("address %.40q: %v", addr, err)
 		}
 	}

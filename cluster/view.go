@@ -26,14 +26,6 @@ func (c *state) publishSoon() {
 	c.publish()
 }
 
-// SetGrace sets what views show as the time that the maintenance waits for a disk.
-func (c *state) SetGrace(grace time.Duration) {
-	c.grace.Store(int64(grace))
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.publish()
-}
-
 // publish makes a new view of the state and swaps it in. c.mu is held.
 func (c *state) publish() {
 	c.dirty, c.shown = false, c.now()

@@ -59,7 +59,7 @@ func (a *clusterAdmin) View(ctx context.Context) (*hemera.View, error) {
 func (a *clusterAdmin) SetDisk(ctx context.Context, id hemera.DiskID, key, value string) error {
 	// A drain or a repair may have to begin or end now.
 	defer a.engine.Wake()
-	return a.cluster.SetDisk(ctx, id, key, value)
+	return a.cluster.Admin.SetDisk(ctx, id, key, value)
 }
 
 // RemoveDisk implements hemera.ClusterAdmin. What a disk removed by force held is made again from the
@@ -86,12 +86,12 @@ func (a *clusterAdmin) RemoveDisk(ctx context.Context, id hemera.DiskID, r hemer
 			WithRemedy("empty it with `hemera fs set " + id.String() + " drain`, or remove it as it is with --force")
 	}
 	defer a.engine.Wake()
-	return a.cluster.RemoveDisk(ctx, id)
+	return a.cluster.Admin.RemoveDisk(ctx, id)
 }
 
 // RemoveNode implements hemera.ClusterAdmin.
 func (a *clusterAdmin) RemoveNode(ctx context.Context, id hemera.NodeID) error {
-	if err := a.cluster.RemoveNode(ctx, id); err != nil {
+	if err := a.cluster.Admin.RemoveNode(ctx, id); err != nil {
 		return err
 	}
 	// Callers that wait for the node hear of it now, rather than when the context of each ends.

@@ -89,7 +89,7 @@ func (b *builder) background(ctx context.Context) (err error) {
 	}
 	b.rescuer = &rescuer{tree: b.Tree, view: b.cluster.View, tier: b.tier, broken: broken, now: b.Now, started: b.started}
 	b.engine = maint.New(maint.Options{
-		Files: keptFiles{b.Tree, b.pieces}, Removals: b.Tree, Findings: b.Tree, Cluster: b.cluster, Orders: b.orders, Signer: b.cluster.Ring(),
+		Files: keptFiles{b.Tree, b.pieces}, Removals: b.Tree, Findings: b.Tree, Cluster: keptDisks{b.cluster.Admin, b.cluster.Surveys, b.cluster.View}, Orders: b.orders, Signer: b.cluster.Keys.Ring(),
 		Writers: b.pending.load, LostAfter: b.LostAfter, BalanceDelay: b.BalanceDelay, Now: b.Now, Log: b.Log, Lifecycle: b.rules.options(),
 		Conversions: maint.Conversions{Grants: granter, Requests: b.requests, Tree: b.Tree}, Panics: b.panics, Paused: rebuilds,
 		Workers: []maint.Worker{b.rescuer, b.exposed},
@@ -100,7 +100,7 @@ func (b *builder) background(ctx context.Context) (err error) {
 // services makes the services that doors, nodes and admins call.
 func (b *builder) services() *Manager {
 	names := &names{
-		tree: b.Tree, ops: b.ops, await: b.cluster.AwaitCurrent, turns: b.turns, tell: b.tier.Tell, wake: b.engine.Wake,
+		tree: b.Tree, ops: b.ops, await: b.cluster.Marks.AwaitCurrent, turns: b.turns, tell: b.tier.Tell, wake: b.engine.Wake,
 		absent: func(who hemera.Identity, err error) error { return unknownYet(b.cluster, who, err) },
 	}
 	b.Tree.FollowSpaces(b.cluster.Views())
@@ -109,7 +109,7 @@ func (b *builder) services() *Manager {
 	m := &Manager{
 		Names:       names,
 		Directories: names,
-		Attributes:  &attributes{b.Tree, b.ops, b.cluster.AwaitCurrent, b.cluster.View, b.rules, b.tier.CheckClass},
+		Attributes:  &attributes{b.Tree, b.ops, b.cluster.Marks.AwaitCurrent, b.cluster.View, b.rules, b.tier.CheckClass},
 		Files:       b.files(names, &writes.asks),
 		Control:     b.control(writes),
 		Observer: &observer{
@@ -123,7 +123,7 @@ func (b *builder) services() *Manager {
 		},
 		Conversions:  &conversions{tree: b.Tree, cluster: b.cluster, engine: b.engine, requests: b.requests, now: b.Now},
 		Recycle:      &recycler{tree: b.Tree, cluster: b.cluster, engine: b.engine, turns: b.turns, ops: b.ops, log: b.Log},
-		TapeControl:  tier.Control{Tier: b.tier, Leases: b.cluster},
+		TapeControl:  tier.Control{Tier: b.tier, Leases: tapeLeases{b.cluster.Leases, b.cluster.Marks}},
 		Tape:         b.tier,
 		TapeSessions: b.tier,
 		TapeKeys:     b.tier,
@@ -135,7 +135,7 @@ func (b *builder) services() *Manager {
 		engine:       b.engine,
 		tier:         b.tier,
 		network:      b.network,
-		notes:        &noteWriter{notes: b.notes, await: b.cluster.AwaitCurrent, store: b.Tree.NoteAccess, log: b.Log},
+		notes:        &noteWriter{notes: b.notes, await: b.cluster.Marks.AwaitCurrent, store: b.Tree.NoteAccess, log: b.Log},
 		now:          b.Now,
 		log:          b.Log,
 	}
@@ -153,7 +153,7 @@ func (b *builder) admins(m *Manager) {
 		census: &census{files: b.Tree, tapes: b.tier.TapeFiles, now: b.Now, broken: b.engine.Broken},
 	}
 	m.Admin = &clusterAdmin{
-		clusterSettings: b.cluster, tree: b.Tree, cluster: b.cluster, engine: b.engine, tier: b.tier, orders: b.orders, pieces: b.pieces, judge: judge,
+		clusterSettings: settings{b.cluster.Admin, b.cluster.Keys}, tree: b.Tree, cluster: b.cluster, engine: b.engine, tier: b.tier, orders: b.orders, pieces: b.pieces, judge: judge,
 		log: b.Log, impact: m.Status.Impact,
 	}
 }
@@ -194,4 +194,26 @@ func (b *builder) control(writes *writeAdmin) *control {
 	}
 	ctl.sources.Store(&b.Sources)
 	return ctl
+}
+
+// keptDisks is the cluster as the maintenance asks it.
+type keptDisks struct {
+	*cluster.Admin
+	*cluster.Surveys
+	view func() *hemera.View
+}
+
+// View implements maint.Cluster.
+func (k keptDisks) View() *hemera.View { return k.view() }
+
+// tapeLeases is the cluster as the tape tier asks it: whether a tape server has its lease, and whether the store is current.
+type tapeLeases struct {
+	*cluster.Leases
+	*cluster.Marks
+}
+
+// settings is the cluster as admins change it.
+type settings struct {
+	*cluster.Admin
+	*cluster.Keys
 }

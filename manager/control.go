@@ -47,7 +47,7 @@ type control struct {
 // Register implements hemera.Control.
 func (ctl *control) Register(ctx context.Context, hello hemera.NodeHello) (w hemera.NodeWelcome, err error) {
 	defer ctl.ops.begin("Register").end(&err)
-	if w, err = ctl.cluster.Register(ctx, hello); err == nil {
+	if w, err = ctl.cluster.Leases.Register(ctx, hello); err == nil {
 		// A node that registers has forgotten the orders that it was handed. They are handed out once more.
 		ctl.orders.Redeliver(w.ID)
 	}
@@ -57,7 +57,7 @@ func (ctl *control) Register(ctx context.Context, hello hemera.NodeHello) (w hem
 // Heartbeat implements hemera.Control.
 func (ctl *control) Heartbeat(_ context.Context, node hemera.NodeID, epoch uint64, report hemera.NodeReport) (reply hemera.HeartbeatReply, err error) {
 	defer ctl.ops.begin("Heartbeat").end(&err)
-	if reply, err = ctl.cluster.Heartbeat(node, epoch, report); err != nil {
+	if reply, err = ctl.cluster.Leases.Heartbeat(node, epoch, report); err != nil {
 		return reply, err
 	}
 	// Only after the lease was checked: a report under an old lease changes nothing here.
@@ -73,12 +73,12 @@ func (ctl *control) Heartbeat(_ context.Context, node hemera.NodeID, epoch uint6
 // Exchange implements hemera.Control.
 func (ctl *control) Exchange(ctx context.Context, node hemera.NodeID, epoch uint64, results []hemera.OrderResult) (reply hemera.ExchangeReply, err error) {
 	// Not timed as an operation: an Exchange waits most of its time for work, on purpose.
-	if err := ctl.cluster.Check(node, epoch); err != nil {
+	if err := ctl.cluster.Leases.Check(node, epoch); err != nil {
 		return reply, err
 	}
 	reply.Orders, err = ctl.orders.Exchange(ctx, node, results)
 	// After the orders: what they follow from was durable before they were given.
-	reply.Seen = ctl.cluster.Mark()
+	reply.Seen = ctl.cluster.Marks.Mark()
 	return reply, err
 }
 
@@ -89,7 +89,7 @@ func (ctl *control) Commit(ctx context.Context, r hemera.CommitRequest) (seen []
 	if err = ctl.commit(ctx, r); err != nil {
 		return nil, err
 	}
-	return ctl.cluster.Mark(), nil
+	return ctl.cluster.Marks.Mark(), nil
 }
 
 // commit is Commit without the mark.
@@ -173,7 +173,9 @@ func (ctl *control) late(ctx context.Context, c *hemera.Capability) error {
 // verifyWrite verifies a permit that must be for writing, shown by the head of that write; it may have expired.
 func (ctl *control) verifyWrite(ctx context.Context, op string, p *hemera.Permit) (*hemera.Permit, error) {
 	// The zero time leaves out the expiry: a write may take longer than its capability. Commit bounds that by CommitLifetime.
-	p, err := p.Verify(func(token string) (hemera.Capability, error) { return ctl.cluster.Ring().Verify(token, time.Time{}) })
+	p, err := p.Verify(func(token string) (hemera.Capability, error) {
+		return ctl.cluster.Keys.Ring().Verify(token, time.Time{})
+	})
 	if err != nil {
 		return nil, errs.Wrap(err, op, "")
 	}
@@ -316,7 +318,7 @@ func (ctl *control) Replace(ctx context.Context, permit *hemera.Permit, failed [
 		c.Base = &base
 	}
 	c.Expires = ctl.now().Add(hemera.CapabilityLifetime)
-	g = grant(&c, ctl.cluster.Ring())
+	g = grant(&c, ctl.cluster.Keys.Ring())
 	_, err = g.Permit.Token() // the head is in another process, most often: it hears of a failure now
 	return g, errs.Wrap(err, "manager.Replace", c.Path)
 }

@@ -30,7 +30,7 @@ func (cv *conversions) Convert(ctx context.Context, who string, r hemera.Convers
 	if _, ok := cv.cluster.View().Space(r.Form.Space); r.Form.Space != "" && !ok {
 		return c, errs.New(errs.NotFound, "manager.Convert", "space "+r.Form.Space, "there is no such space").WithRemedy("see `hemera space ls`")
 	}
-	if err := cv.cluster.AwaitCurrent(ctx); err != nil {
+	if err := cv.cluster.Marks.AwaitCurrent(ctx); err != nil {
 		return c, err
 	}
 	// As the system: admins may convert what they cannot see as users.

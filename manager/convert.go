@@ -39,7 +39,7 @@ type grants struct {
 // GrantConversion implements maint.Granter.
 func (gr *grants) GrantConversion(ctx context.Context, id hemera.FileID, gen hemera.Generation, form hemera.Form) (g maint.ConversionGrant, err error) {
 	defer gr.ops.begin("Convert").end(&err)
-	if err := gr.cluster.AwaitCurrent(ctx); err != nil {
+	if err := gr.cluster.Marks.AwaitCurrent(ctx); err != nil {
 		return g, err
 	}
 	prep, path, err := gr.tree.PrepareConversion(ctx, id, gen)
@@ -140,9 +140,9 @@ func (gr *grants) order(to, from *hemera.Capability) (o hemera.Order, err error)
 	// The disk names the lane in which the node works on it.
 	o = hemera.Order{Kind: hemera.OrderConvert, Disk: to.Targets[0].Disk, Piece: hemera.PieceID{File: to.File, Gen: to.Gen}}
 	// The sources know the head by its own read capability; the targets know it by that of the write.
-	if o.Token, err = gr.cluster.Ring().Mint(*to); err != nil {
+	if o.Token, err = gr.cluster.Keys.Ring().Mint(*to); err != nil {
 		return o, err
 	}
-	o.From, err = gr.cluster.Ring().MintFor(*from, to.Head)
+	o.From, err = gr.cluster.Keys.Ring().MintFor(*from, to.Head)
 	return o, err
 }

@@ -59,7 +59,7 @@ const spacePage = 1000
 // nobody up.
 func (a *clusterAdmin) RemoveSpace(ctx context.Context, name string) error {
 	// First what is cheap: it is checked again with the removal itself.
-	if err := a.cluster.SpaceUnused(name); err != nil {
+	if err := a.cluster.Admin.SpaceUnused(name); err != nil {
 		return err
 	}
 	root, err := a.tree.Stat(ctx, hemera.SystemIdentity(), "/")
@@ -72,7 +72,7 @@ func (a *clusterAdmin) RemoveSpace(ctx context.Context, name string) error {
 	if err := a.searchSpace(ctx, root, name); err != nil {
 		return err
 	}
-	return a.cluster.RemoveSpace(ctx, name)
+	return a.cluster.Admin.RemoveSpace(ctx, name)
 }
 
 // searchSpace fails with NotEmpty at the first entry below the directory that refers to the space.

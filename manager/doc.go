@@ -75,7 +75,7 @@
 //   - A piece is never recorded on a disk that left the cluster: a change carries the version of the set of disks that it was
 //     decided on, and the namespace compares it in the transaction. A disk that leaves begins a new version first (removal.go).
 //   - A node acts only on writes whose head it is, and learns only of files that it has a piece of (trust.go).
-//   - A change of the namespace is refused while the store may be older than the cluster (cluster.AwaitCurrent).
+//   - A change of the namespace is refused while the store may be older than the cluster (cluster.Marks.AwaitCurrent).
 //   - Nothing is forgotten of a write while its outcome is undecided.
 //
 // # Locks

@@ -34,7 +34,7 @@ func (k *ruleKeeper) options() maint.Lifecycle {
 // remove implements maint.Lifecycle: the ordinary removal, so what has a recycle bin goes there.
 func (k *ruleKeeper) remove(ctx context.Context, path string, e hemera.Entry, since time.Time) (err error) {
 	defer k.ops.begin("Expire").end(&err)
-	if err := k.cluster.AwaitCurrent(ctx); err != nil {
+	if err := k.cluster.Marks.AwaitCurrent(ctx); err != nil {
 		return err
 	}
 	// Its writer wants the file: its close would fail.

@@ -37,7 +37,7 @@ func (r *rig) there(path string) bool {
 // convert does what a node does by an order to convert: it makes the pieces and commits. Checksums that the file did not
 // have are made up.
 func (n *fakeNode) convert(o hemera.Order) hemera.OrderResult {
-	ring := n.rig.m.Cluster.Ring()
+	ring := n.rig.m.Cluster.Keys.Ring()
 	to, err := ring.Verify(o.Token, time.Now())
 	from, bad := ring.Verify(o.From, time.Now())
 	req := hemera.CommitRequest{Permit: hemera.ParsePermit(o.Token), Size: from.Size, Checksums: from.Sums, Mtime: time.Now()}

@@ -104,7 +104,7 @@ func (l *locator) compute(ctx context.Context, e hemera.Entry, at hemera.Target,
 	if e.Layout.Coded() {
 		c := hemera.Capability{Access: hemera.AccessRead, Targets: sources, Who: hemera.SystemIdentity(), Expires: l.now().Add(hemera.CapabilityLifetime)}
 		describe(&c, &e)
-		token, err := l.cluster.Ring().MintFor(c, at.Node)
+		token, err := l.cluster.Keys.Ring().MintFor(c, at.Node)
 		if err != nil {
 			return hemera.Checksum{}, err
 		}

@@ -305,7 +305,7 @@ func TestForcedRemovalIsRepaired(t *testing.T) {
 			r.whole(fmt.Sprintf("/f%d", i), 2)
 		}
 		time.Sleep(2 * hemera.UnsealedLifetime)
-		if left := r.m.Cluster.Removed(); len(left) != 0 {
+		if left := r.m.Cluster.Admin.Removed(); len(left) != 0 {
 			t.Errorf("%v not forgotten", left)
 		}
 	})

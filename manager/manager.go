@@ -162,7 +162,7 @@ const stopTime = 5 * time.Second
 func (m *Manager) stopped() {
 	ctx, cancel := context.WithTimeout(context.Background(), stopTime)
 	defer cancel()
-	if err := m.Cluster.Stopped(ctx); err != nil {
+	if err := m.Cluster.Surveys.Stopped(ctx); err != nil {
 		m.log.Warn("that the manager ends in good order is not stored; disks will be audited after its next start", "error", err)
 	}
 }

@@ -24,7 +24,7 @@ func TestWriteThenRead(t *testing.T) {
 	if g.Permit.Size != 1000 || g.Permit.Gen != e.Gen || len(g.Permit.Targets) != 2 || g.Addr != g.Permit.Targets[0].Addr {
 		t.Errorf("grant %+v", g)
 	}
-	c, err := r.m.Cluster.Ring().Verify(tokenOf(g), time.Now())
+	c, err := r.m.Cluster.Keys.Ring().Verify(tokenOf(g), time.Now())
 	if err != nil || c.File != e.ID {
 		t.Errorf("token: %v", err)
 	}

@@ -37,7 +37,7 @@ func (o *ownWrites) moveOwn(ctx context.Context, who hemera.Identity, from, to, 
 	old, w, err := o.ownAt(ctx, who, from, process)
 	if err == nil && w != nil {
 		// Renames of committed files wait in the decorator of Names; this one does not pass there.
-		err = o.cluster.AwaitCurrent(ctx)
+		err = o.cluster.Marks.AwaitCurrent(ctx)
 	}
 	if err != nil || w == nil {
 		return false, err
@@ -86,7 +86,7 @@ func (o *ownWrites) ownAt(ctx context.Context, who hemera.Identity, at, process 
 func (o *ownWrites) permitAt(w *write, to string) *hemera.Permit {
 	c := w.permit.Capability
 	c.Path, c.Name = to, path.Base(to)
-	return hemera.NewPermit(c, o.cluster.Ring())
+	return hemera.NewPermit(c, o.cluster.Keys.Ring())
 }
 
 // find locks the stripe of the name that the write with the nonce has now, and returns all three; no write if it is over.

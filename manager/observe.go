@@ -81,7 +81,7 @@ func (o *observer) NamespaceStats(context.Context) (hemera.NamespaceStats, error
 	s.RSS, s.VSize, s.Shared, s.Threads, s.Descriptors = p.resident, p.virtual, p.shared, p.threads, p.descriptors
 	// Virtual memory that a process reserves at its start says nothing; what it grows by may be a leak.
 	s.Growth = p.virtual - o.began
-	s.LastBackup, s.BackupsSince = o.cluster.Backups()
+	s.LastBackup, s.BackupsSince = o.cluster.Surveys.Backups()
 	return s, nil
 }
 

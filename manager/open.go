@@ -58,7 +58,7 @@ func (o *opener) Open(ctx context.Context, who hemera.Identity, r hemera.OpenReq
 	defer began.end(&err)
 	o.turns.Seen(who)
 	if r.Access != hemera.AccessRead {
-		if err := o.cluster.Current(); err != nil { // so that clients wait, as for a disk
+		if err := o.cluster.Marks.Current(); err != nil { // so that clients wait, as for a disk
 			return g, err
 		}
 	}
@@ -190,7 +190,7 @@ func (o *opener) openWrite(ctx context.Context, c *hemera.Capability, prep *name
 	}
 	// After the placement, as what a byte costs depends on the layout.
 	c.SizeMax = o.sizeMax(prep, c) // nodes hold the write to it
-	g := grant(c, o.cluster.Ring())
+	g := grant(c, o.cluster.Keys.Ring())
 	now := o.now()
 	// From here on the lock decides. Nothing has to be undone before it, and nothing can fail after it.
 	t := &taker{

@@ -27,7 +27,7 @@ type quotaAdmin struct {
 // SetQuota implements hemera.QuotaAdmin.
 func (a *quotaAdmin) SetQuota(ctx context.Context, key hemera.QuotaKey, limits hemera.QuotaAmount) (err error) {
 	defer a.ops.begin("SetQuota").end(&err)
-	if err := a.cluster.AwaitCurrent(ctx); err != nil {
+	if err := a.cluster.Marks.AwaitCurrent(ctx); err != nil {
 		return err
 	}
 	return a.tree.SetQuota(ctx, hemera.SystemIdentity(), key, limits)
@@ -36,7 +36,7 @@ func (a *quotaAdmin) SetQuota(ctx context.Context, key hemera.QuotaKey, limits h
 // RemoveQuota implements hemera.QuotaAdmin.
 func (a *quotaAdmin) RemoveQuota(ctx context.Context, key hemera.QuotaKey) (err error) {
 	defer a.ops.begin("RemoveQuota").end(&err)
-	if err := a.cluster.AwaitCurrent(ctx); err != nil {
+	if err := a.cluster.Marks.AwaitCurrent(ctx); err != nil {
 		return err
 	}
 	return a.tree.RemoveQuota(ctx, hemera.SystemIdentity(), key)

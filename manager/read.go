@@ -56,7 +56,7 @@ func (r *reader) grant(c *hemera.Capability, prep *namespace.Prepared, q hemera.
 	if !enough(c.Layout, c.Size, c.Targets) {
 		return hemera.Grant{}, r.broken.noReplicas(view, q.Path, &prep.Entry, c.Targets, nil)
 	}
-	return grant(c, r.cluster.Ring()), nil
+	return grant(c, r.cluster.Keys.Ring()), nil
 }
 
 // describe fills in what a read capability says of the file.

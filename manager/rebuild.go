@@ -88,7 +88,7 @@ func (b *rebuilder) Rebuild(ctx context.Context, o hemera.RebuildOptions, tell f
 // will not come.
 func (b *rebuilder) FinishRebuild(ctx context.Context) error {
 	// Durable before anybody may write: a restart does not go back.
-	err := b.cluster.EndRebuild(ctx)
+	err := b.cluster.Admin.EndRebuild(ctx)
 	b.engine.Wake()
 	return err
 }

@@ -28,7 +28,7 @@ type recycler struct {
 // Erase implements hemera.RecycleBin.
 func (r *recycler) Erase(ctx context.Context, who hemera.Identity, path string, kind hemera.EntryKind) (err error) {
 	defer r.ops.begin("Erase").end(&err)
-	if err := r.cluster.AwaitCurrent(ctx); err != nil {
+	if err := r.cluster.Marks.AwaitCurrent(ctx); err != nil {
 		return err
 	}
 	// Its pieces are unlinked, and nobody else would look for them soon.
@@ -47,7 +47,7 @@ func (r *recycler) ListRecycled(ctx context.Context, who hemera.Identity, q heme
 // Restore implements hemera.RecycleBin. It leaves nothing to remove, so nobody is woken.
 func (r *recycler) Restore(ctx context.Context, who hemera.Identity, q hemera.RestoreRequest) (path string, err error) {
 	defer r.ops.begin("Restore").end(&err)
-	if err := r.cluster.AwaitCurrent(ctx); err != nil {
+	if err := r.cluster.Marks.AwaitCurrent(ctx); err != nil {
 		return "", err
 	}
 	return r.tree.Restore(ctx, who, q)
@@ -56,7 +56,7 @@ func (r *recycler) Restore(ctx context.Context, who hemera.Identity, q hemera.Re
 // Purge implements hemera.RecycleBin.
 func (r *recycler) Purge(ctx context.Context, who hemera.Identity, id hemera.FileID) (err error) {
 	defer r.ops.begin("Purge").end(&err)
-	if err := r.cluster.AwaitCurrent(ctx); err != nil {
+	if err := r.cluster.Marks.AwaitCurrent(ctx); err != nil {
 		return err
 	}
 	defer r.engine.Wake()
@@ -66,7 +66,7 @@ func (r *recycler) Purge(ctx context.Context, who hemera.Identity, id hemera.Fil
 // RestoreVersion implements hemera.RecycleBin.
 func (r *recycler) RestoreVersion(ctx context.Context, who hemera.Identity, path, version string) (err error) {
 	defer r.ops.begin("RestoreVersion").end(&err)
-	if err := r.cluster.AwaitCurrent(ctx); err != nil {
+	if err := r.cluster.Marks.AwaitCurrent(ctx); err != nil {
 		return err
 	}
 	return r.tree.RestoreVersion(ctx, who, path, version)
@@ -93,7 +93,7 @@ func (r *recycler) expire(ctx context.Context) error {
 // expireAll purges all that the rules do not keep any more. What fails is tried again with the next tick.
 func (r *recycler) expireAll(ctx context.Context) {
 	// A store that may be older than the cluster says nothing about what is old.
-	if r.cluster.Current() != nil {
+	if r.cluster.Marks.Current() != nil {
 		return
 	}
 	// Steps follow each other without a pause, but each is bounded, and changes of clients come between its batches.

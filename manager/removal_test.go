@@ -189,7 +189,7 @@ func TestOrdersOfARemovedNodeEnd(t *testing.T) {
 		if err := r.m.Admin.RemoveDisk(r.ctx, gone.disks[0].ID, hemera.Removal{Force: true, Lose: true}); err != nil {
 			t.Fatal(err)
 		}
-		if err := r.m.Cluster.RemoveNode(r.ctx, gone.id); err != nil {
+		if err := r.m.Cluster.Admin.RemoveNode(r.ctx, gone.id); err != nil {
 			t.Fatal(err)
 		}
 		time.Sleep(2 * time.Second)
@@ -216,8 +216,8 @@ func TestRemovedDiskIsForgotten(t *testing.T) {
 			t.Fatal(err)
 		}
 		time.Sleep(10 * time.Second)
-		if s, _ := r.m.Observer.NamespaceStats(r.ctx); s.Unlinked != 0 || len(r.m.Cluster.Removed()) != 0 {
-			t.Errorf("%d pieces still to remove, removed disks %v", s.Unlinked, r.m.Cluster.Removed())
+		if s, _ := r.m.Observer.NamespaceStats(r.ctx); s.Unlinked != 0 || len(r.m.Cluster.Admin.Removed()) != 0 {
+			t.Errorf("%d pieces still to remove, removed disks %v", s.Unlinked, r.m.Cluster.Admin.Removed())
 		}
 	})
 }

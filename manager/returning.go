@@ -70,5 +70,5 @@ func unknownYet(c *cluster.Cluster, who hemera.Identity, err error) error {
 		return err
 	}
 	// Its kind is that of the cause, and never NotFound.
-	return cmp.Or(c.Current(), err)
+	return cmp.Or(c.Marks.Current(), err)
 }

@@ -48,7 +48,7 @@ func TestControlSuite(t *testing.T) {
 	t.Run("AsARemoteNode", func(t *testing.T) {
 		service.Control(t, func(t *testing.T) service.ControlOptions {
 			r := newRig(t, 1, 1)
-			id, err := r.m.Cluster.ReserveNode(t.Context())
+			id, err := r.m.Cluster.Admin.ReserveNode(t.Context())
 			if err != nil {
 				t.Fatal(err)
 			}

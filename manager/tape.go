@@ -36,7 +36,7 @@ func (gr *grants) GrantRecall(ctx context.Context, id hemera.FileID, gen hemera.
 	if err := cmp.Or(fitsQuota(&prep, prep.Entry.Layout), gr.place(gr.cluster.View(), to, wanted, nil)); err != nil {
 		return out, nil, errs.Wrap(err, "manager.Recall", path)
 	}
-	token, err := gr.cluster.Ring().Mint(*to)
+	token, err := gr.cluster.Keys.Ring().Mint(*to)
 	if err != nil {
 		return out, nil, errs.Wrap(err, "manager.Recall", path)
 	}

@@ -31,7 +31,7 @@ func TestARecallIntoAClusterThatLacksDisks(t *testing.T) {
 		if err != nil {
 			return hemera.Capability{}, err
 		}
-		c, err := r.m.Cluster.Ring().Verify(g.Token, time.Now())
+		c, err := r.m.Cluster.Keys.Ring().Verify(g.Token, time.Now())
 		if err != nil {
 			return c, err
 		}

@@ -31,9 +31,9 @@ func (ctl *control) fromHead(ctx context.Context, op string, c *hemera.Capabilit
 // acts refuses a node without a lease. The view may be a little late: it refuses nobody alone.
 func acts(c *cluster.Cluster, node hemera.NodeID) error {
 	if n, ok := c.View().Node(node); ok && n.Status == hemera.NodeOnline {
-		return c.Member(node)
+		return c.Leases.Member(node)
 	}
-	return c.Leased(node)
+	return c.Leases.Leased(node)
 }
 
 // Resolve implements hemera.Control. A node learns of files only that it has a piece of, or writes one of.
@@ -73,7 +73,7 @@ func (a *clusterAdmin) ExpelNode(ctx context.Context, id hemera.NodeID) error {
 		return errs.Wrap(err, "manager.Expel", "node "+id.String())
 	}
 	defer end()
-	if err := a.cluster.ExpelNode(ctx, id); err != nil {
+	if err := a.cluster.Admin.ExpelNode(ctx, id); err != nil {
 		return err
 	}
 	a.orders.Fail(id)
@@ -83,5 +83,5 @@ func (a *clusterAdmin) ExpelNode(ctx context.Context, id hemera.NodeID) error {
 
 // trusted leaves out the pieces at nodes that were removed: a capability that names such a node is refused.
 func (ctl *control) trusted(list []hemera.Target) []hemera.Target {
-	return slices.DeleteFunc(slices.Clone(list), func(t hemera.Target) bool { return ctl.cluster.Member(t.Node) != nil })
+	return slices.DeleteFunc(slices.Clone(list), func(t hemera.Target) bool { return ctl.cluster.Leases.Member(t.Node) != nil })
 }

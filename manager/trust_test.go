@@ -89,13 +89,13 @@ func TestARemovedHeadCommitsNothing(t *testing.T) {
 	g := r.mustOpen("/f", hemera.AccessCreate)
 	c := g.Permit.Capability
 	c.Head = gone
-	token, err := r.m.Cluster.Ring().Mint(c)
+	token, err := r.m.Cluster.Keys.Ring().Mint(c)
 	if err != nil {
 		t.Fatal(err)
 	}
 	request := r.seal(g, 5)
 	request.Permit = hemera.ParsePermit(token)
-	if err := r.m.Cluster.RemoveNode(t.Context(), gone); err != nil {
+	if err := r.m.Cluster.Admin.RemoveNode(t.Context(), gone); err != nil {
 		t.Fatal(err)
 	}
 	_, err = r.m.Control.Commit(r.as(gone), request)

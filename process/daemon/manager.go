@@ -195,7 +195,7 @@ func OpenManager(ctx context.Context, o ManagerOptions) (_ *Manager, err error) 
 		return nil, err
 	}
 	o.Bounds.AddUsages(m.LimitUsages)
-	m.authority, err = pki.OpenAuthority(ctx, o.Dir, pki.AuthorityOptions{Tokens: m.Cluster, NewNode: m.Cluster.ReserveNode, Record: m.Cluster})
+	m.authority, err = pki.OpenAuthority(ctx, o.Dir, pki.AuthorityOptions{Tokens: m.Cluster.Tokens, NewNode: m.Cluster.Admin.ReserveNode, Record: m.Cluster})
 	if err != nil {
 		return nil, err
 	}
@@ -252,7 +252,7 @@ func (m *Manager) sources(l Live) access.Sources {
 func (m *Manager) backups() hemera.Backups {
 	return backup.Live{
 		Store: m.store, Epoch: m.tree.Writer().Epoch(), Authority: m.authority, Keys: m.keys, Addr: m.Addr, Program: "hemera " + m.options.Version,
-		Taken: m.Cluster.BackupTaken, Log: m.options.Log,
+		Taken: m.Cluster.Surveys.BackupTaken, Log: m.options.Log,
 	}
 }
 
@@ -294,7 +294,7 @@ func (m *Manager) open() (err error) {
 	if err != nil {
 		return err
 	}
-	m.port.control, err = rpc.NewServer(m.Control, rpc.ServerOptions{Node: m.authority.Node, Member: m.Cluster.Member, Issuer: m.authority, Copies: m.Control, Tapes: m.TapeControl, Log: o.Log, Panics: m.Panics})
+	m.port.control, err = rpc.NewServer(m.Control, rpc.ServerOptions{Node: m.authority.Node, Member: m.Cluster.Leases.Member, Issuer: m.authority, Copies: m.Control, Tapes: m.TapeControl, Log: o.Log, Panics: m.Panics})
 	m.port.tls = m.authority.ServerTLS()
 	return err
 }

@@ -132,7 +132,7 @@ func (j olderJudge) named(ctx context.Context, d *drive, last *store, was uint64
 				continue
 			}
 			is := opened.Disk.Status().Changes
-			older := h.Cluster.Survey(known.ID).Older
+			older := h.Cluster.Surveys.Survey(known.ID).Older
 			j.w.trace.Add("sim", "disk %d is an older copy, with %d changes of %d; known: %t", known.ID, is, was, older)
 			if is < was && !older {
 				j.w.fail("disk %d is an older copy of itself, with %d changes of %d, and is used like the disk", known.ID, is, was)

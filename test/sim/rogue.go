@@ -65,7 +65,7 @@ func (o *overheard) one(rng *rand.Rand) (hemera.Grant, bool) {
 func newRogue(ctx context.Context, w *world) (*rogue, error) {
 	r := &rogue{w: w, rng: w.plan.random("rogue")}
 	h := w.head.Load()
-	id, err := h.Cluster.ReserveNode(ctx)
+	id, err := h.Cluster.Admin.ReserveNode(ctx)
 	if err != nil {
 		return nil, err
 	}

@@ -147,7 +147,7 @@ func TestANodeInBadHands(t *testing.T) {
 	_ = j.manager.Control.Abort(ctx, writes.Permit)
 	read(t, c, urlAt(t, j.manager.Addr, "/secret"), secret)
 
-	shown, err := j.manager.Cluster.Ring().MintFor(reads.Permit.Capability, r.credentials.Node())
+	shown, err := j.manager.Cluster.Keys.Ring().MintFor(reads.Permit.Capability, r.credentials.Node())
 	if err != nil {
 		t.Fatal(err)
 	}
