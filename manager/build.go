@@ -89,7 +89,7 @@ func (b *builder) background(ctx context.Context) (err error) {
 	}
 	b.rescuer = &rescuer{tree: b.Tree, view: b.cluster.View, tier: b.tier, broken: broken, now: b.Now, started: b.started}
 	b.engine = maint.New(maint.Options{
-		Files: keptFiles{b.Tree, b.pieces}, Removals: b.Tree, Findings: b.Tree, Cluster: keptDisks{b.cluster.Admin, b.cluster.Surveys, b.cluster.View}, Orders: b.orders, Signer: b.cluster.Keys.Ring(),
+		Files: keptFiles{b.Tree, b.Tree, b.pieces}, Removals: b.Tree, Findings: b.Tree, Cluster: keptDisks{b.cluster.Admin, b.cluster.Surveys, b.cluster.View}, Orders: b.orders, Signer: b.cluster.Keys.Ring(),
 		Writers: b.pending.load, LostAfter: b.LostAfter, BalanceDelay: b.BalanceDelay, Now: b.Now, Log: b.Log, Lifecycle: b.rules.options(),
 		Conversions: maint.Conversions{Grants: granter, Requests: b.requests, Tree: b.Tree}, Panics: b.panics, Paused: rebuilds,
 		Workers: []maint.Worker{b.rescuer, b.exposed},

@@ -68,7 +68,7 @@ func (b *rebuilder) Rebuild(ctx context.Context, o hemera.RebuildOptions, tell f
 	}
 	kept, silent := b.kept(ctx)
 	run := rebuild.Options{
-		RebuildOptions: o, List: b.listWithout(kept), Names: adopter{b.tree, b.pieces}, Next: stats.NextID, Now: b.now, Tell: tell,
+		RebuildOptions: o, List: b.listWithout(kept), Names: adopter{b.tree, b.tree, b.tree, b.pieces}, Next: stats.NextID, Now: b.now, Tell: tell,
 		Panics: b.panics,
 	}
 	// Disks that come while it runs are for the next run.
@@ -184,7 +184,9 @@ func (b *rebuilder) listWithout(contents map[fileGen]bool) rebuild.Inventory {
 
 // adopter is the namespace as a rebuild may change it: no piece is recorded on a disk that left the cluster.
 type adopter struct {
-	namespace.Parts
+	namespace.History
+	namespace.Inspector
+	namespace.Adopter
 	pieces *recorder
 }
 
@@ -196,7 +198,7 @@ func (a adopter) Adopt(ctx context.Context, f namespace.Adoption) (out namespace
 			return errs.New(errs.Conflict, "manager.Rebuild", "fxid:"+f.ID.Hex(), "a disk was removed from the cluster meanwhile")
 		}
 		f.DiskSet = set
-		out, err = a.Parts.Adopt(ctx, f)
+		out, err = a.Adopter.Adopt(ctx, f)
 		return err
 	})
 	return out, err

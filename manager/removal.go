@@ -120,7 +120,8 @@ func (r *recorder) again(ctx context.Context, c namespace.Commit) (hemera.Entry,
 
 // keptFiles is the namespace as the background work may change it.
 type keptFiles struct {
-	namespace.Parts
+	namespace.PieceIndex
+	namespace.Inspector
 	pieces *recorder
 }
 
@@ -131,6 +132,6 @@ func (k keptFiles) MovePieces(ctx context.Context, id hemera.FileID, gen hemera.
 		if len(remaining) < len(add) {
 			return errs.New(errs.Conflict, "maint.MovePieces", "fxid:"+id.Hex(), "the disk was removed from the cluster meanwhile")
 		}
-		return k.Parts.MovePieces(ctx, namespace.PieceMove{File: id, Gen: gen, Drop: drop, Add: add, DiskSet: set})
+		return k.PieceIndex.MovePieces(ctx, namespace.PieceMove{File: id, Gen: gen, Drop: drop, Add: add, DiskSet: set})
 	})
 }

@@ -27,7 +27,7 @@ func TestNothingIsCommittedToARemovedDisk(t *testing.T) {
 	wantKind(t, err, errs.Conflict)
 	_, err = r.m.Names.Stat(t.Context(), alice, "/f")
 	wantKind(t, err, errs.NotFound)
-	err = keptFiles{r.m.tree, r.m.Control.pieces}.MovePieces(t.Context(), 1, 1, nil, []hemera.Piece{{Disk: gone}})
+	err = keptFiles{r.m.tree, r.m.tree, r.m.Control.pieces}.MovePieces(t.Context(), 1, 1, nil, []hemera.Piece{{Disk: gone}})
 	wantKind(t, err, errs.Conflict)
 }
 
