@@ -39,14 +39,20 @@ func (c copiedPieces) beginAs(base *read.Reader, keep int64) error {
 
 // write sends pages to every live piece. hash, if not nil, is given them meanwhile.
 func (c copiedPieces) write(b []byte, sums []uint32, off int64, hash *filesum.Stream) error {
-	send := func(_ int, pc *headPiece) error { return pc.writePages(b, sums, off) }
-	if hash == nil {
-		return c.pieces.fanOut(everyPiece, nil, send)
-	}
-	if i := c.pieces.ledger.Only(); i >= 0 {
+	if i := c.pieces.ledger.Only(); i >= 0 && hash != nil {
 		return c.writeOnly(i, b, sums, off, hash)
 	}
-	return c.pieces.fanOut(everyPiece, func() { hash.Wrote(b, sums, off) }, send)
+	// Functions for goroutines are allocated, so a write with one piece makes none.
+	return c.writeAll(b, sums, off, hash)
+}
+
+// writeAll sends pages to every live piece at once.
+func (c copiedPieces) writeAll(b []byte, sums []uint32, off int64, hash *filesum.Stream) error {
+	var meanwhile func()
+	if hash != nil {
+		meanwhile = func() { hash.Wrote(b, sums, off) }
+	}
+	return c.pieces.fanOut(everyPiece, meanwhile, func(_ int, pc *headPiece) error { return pc.writePages(b, sums, off) })
 }
 
 // writeOnly sends pages to the only live piece. A stalled disk of that is an I/O error: asking again is of no use, and stock
