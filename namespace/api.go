@@ -18,6 +18,7 @@ type Parts struct {
 	Opener
 	PendingWrites
 	PieceIndex
+	DiskSets
 	Removals
 	History
 	Inspector
@@ -32,7 +33,7 @@ type Parts struct {
 // Parts returns the namespace as its parts.
 func (n *Namespace) Parts() Parts {
 	return Parts{
-		Names: n.Tree, Directories: n.Tree, Attributes: n.Tree, Opener: n.Writes, PendingWrites: n.Writes, PieceIndex: n.Pieces, Removals: n.Pieces,
+		Names: n.Tree, Directories: n.Tree, Attributes: n.Tree, Opener: n.Writes, PendingWrites: n.Writes, PieceIndex: n.Pieces, DiskSets: n.Pieces, Removals: n.Pieces,
 		History: n.Past, Inspector: n.Inspection, QuotaKeeper: n.Quotas, Adopter: n.Recovery, RecycleKeeper: n.Bins, LifecycleKeeper: n.Lifecycle, Tapes: n.Tapes,
 	}
 }
@@ -67,10 +68,6 @@ type PendingWrites interface {
 type PieceIndex interface {
 	// MovePieces changes the disks of a file's current generation; see [Pieces.MovePieces].
 	MovePieces(ctx context.Context, m PieceMove) error
-	// DiskSet returns the version of the set of disks that changes are decided on; see [Pieces.DiskSet].
-	DiskSet() uint64
-	// LeaveDisks begins a new version of it, and counts what is on the disks that leave; see [Pieces.LeaveDisks].
-	LeaveDisks(ctx context.Context, disks ...hemera.DiskID) (pieces, bytes int64, err error)
 	// Evict removes the disk copies of a file that is on tape; see [Pieces.Evict].
 	Evict(ctx context.Context, id hemera.FileID, may func(*hemera.Entry) error) (freed int64, err error)
 	// DiskFiles lists files with a piece on the disk, by id after the given one.
@@ -83,6 +80,14 @@ type PieceIndex interface {
 	MarkBroken(ctx context.Context, b hemera.BadPiece, broken bool) error
 	// BrokenPieces lists the remembered pieces, also of files that have changed since.
 	BrokenPieces(ctx context.Context, limit int) ([]hemera.BadPiece, error)
+}
+
+// DiskSets lets disks leave, so that no change puts content on them any more.
+type DiskSets interface {
+	// DiskSet returns the version of the set of disks that changes are decided on; see [Pieces.DiskSet].
+	DiskSet() uint64
+	// LeaveDisks begins a new version of it, and counts what is on the disks that leave; see [Pieces.LeaveDisks].
+	LeaveDisks(ctx context.Context, disks ...hemera.DiskID) (pieces, bytes int64, err error)
 }
 
 // Removals is what disks are to remove, now or, if the pieces are held, later.

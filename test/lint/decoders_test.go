@@ -11,7 +11,6 @@ func unfuzzed() map[string]string {
 		"client/copy.ParsePlace":                 "an argument of the user of the process",
 		"process/daemon.ParseEmulation":          "a setting of the admin of the process",
 		"cluster.Token":                          "it decodes three plain fields with encoding/json, and uses none as a place",
-		"cluster.Tokens":                         "as Token",
 		"words/adminapi.Unmarshal":               "FuzzCall reaches it through the server",
 		"measure/net.farCPU":                     "it decodes plain numbers with encoding/json",
 		"platform/kv/pebblekv/journal.parseName": "names of files in the directory of the store, as a number",
