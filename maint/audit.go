@@ -12,6 +12,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"hemera/rules/layout"
+	"hemera/words/adminapi"
 	"hemera/words/errs"
 	"hemera/words/hemera"
 )
@@ -157,8 +158,8 @@ func (a *auditor) audited(ctx context.Context, d hemera.Disk, t *tally, err erro
 }
 
 // run compares the disks with the namespace and returns what does not agree. With repair it acts on what it finds.
-func (a *auditor) run(ctx context.Context, disks []hemera.Disk, repair bool) (hemera.FsckReport, error) {
-	t := &tally{repair: repair, problems: map[problemKey]*hemera.FsckProblem{}}
+func (a *auditor) run(ctx context.Context, disks []hemera.Disk, repair bool) (adminapi.FsckReport, error) {
+	t := &tally{repair: repair, problems: map[problemKey]*adminapi.FsckProblem{}}
 	g, gctx := errgroup.WithContext(ctx)
 	g.SetLimit(auditsAtOnce)
 	for _, d := range disks {
@@ -193,11 +194,11 @@ func (a *auditor) run(ctx context.Context, disks []hemera.Disk, repair bool) (he
 	if repair {
 		a.base.Wake()
 	}
-	report := hemera.FsckReport{Taken: a.base.Now(), Pieces: t.pieces, Leaving: t.leaving, Young: t.young, YoungAge: a.base.OrphanAge}
+	report := adminapi.FsckReport{Taken: a.base.Now(), Pieces: t.pieces, Leaving: t.leaving, Young: t.young, YoungAge: a.base.OrphanAge}
 	for _, p := range t.problems {
 		report.Problems = append(report.Problems, *p)
 	}
-	slices.SortFunc(report.Problems, func(x, y hemera.FsckProblem) int {
+	slices.SortFunc(report.Problems, func(x, y adminapi.FsckProblem) int {
 		return cmp.Or(cmp.Compare(x.Tag, y.Tag), cmp.Compare(x.Disk, y.Disk))
 	})
 	return report, err

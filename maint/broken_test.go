@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"hemera/maint/orders"
+	"hemera/words/adminapi"
 	"hemera/words/errs"
 	"hemera/words/hemera"
 )
@@ -75,7 +76,7 @@ func TestOnlyABadPieceIsBroken(t *testing.T) {
 		if err := e.piecer.repair(t.Context(), b); err != nil || len(e.Orders.Busy()) > 0 {
 			t.Errorf("tried again at once: %v, %v", err, e.Orders.Busy())
 		}
-		tally := &tally{problems: map[problemKey]*hemera.FsckProblem{}}
+		tally := &tally{problems: map[problemKey]*adminapi.FsckProblem{}}
 		for range 2 {
 			if err := e.auditor.ruined(t.Context(), tally); err != nil {
 				t.Fatal(err)

@@ -10,6 +10,7 @@ import (
 	"hemera/maint/move"
 	"hemera/rules/layout"
 	"hemera/rules/place"
+	"hemera/words/adminapi"
 	"hemera/words/errs"
 	"hemera/words/hemera"
 )
@@ -24,14 +25,14 @@ type checker struct {
 // Check has every piece of a file read and verified. With repair, bad pages are rewritten from good
 // pieces, and pieces that are missing or wrong are made again elsewhere. What is bad afterwards waits for repair, and is known to all who ask, like
 // any piece that a read or a scrub found bad.
-func (ck *checker) Check(ctx context.Context, entry hemera.Entry, repair bool) ([]hemera.PieceCheck, error) {
+func (ck *checker) Check(ctx context.Context, entry hemera.Entry, repair bool) ([]adminapi.PieceCheck, error) {
 	view := ck.base.Cluster.View()
-	checks := make([]hemera.PieceCheck, len(entry.Pieces))
+	checks := make([]adminapi.PieceCheck, len(entry.Pieces))
 	var wg sync.WaitGroup
 	for i, p := range entry.Pieces {
 		// A file has at most PiecesMax pieces, all on different disks, so they are read at the same time.
 		ck.base.Panics.Go(&wg, "maint.Check", about(entry.ID), func() {
-			checks[i] = hemera.PieceCheck{Piece: p, Error: "it was not checked, by a defect of the program"}
+			checks[i] = adminapi.PieceCheck{Piece: p, Error: "it was not checked, by a defect of the program"}
 			checks[i] = ck.verify(ctx, view, entry, p)
 		})
 	}
@@ -49,7 +50,7 @@ func (ck *checker) Check(ctx context.Context, entry hemera.Entry, repair bool) (
 }
 
 // repairAll repairs what the checks found bad, and notes in them what became of it.
-func (ck *checker) repairAll(ctx context.Context, entry hemera.Entry, checks []hemera.PieceCheck) {
+func (ck *checker) repairAll(ctx context.Context, entry hemera.Entry, checks []adminapi.PieceCheck) {
 	// All that failed are known before the first is repaired, so that no new piece is made from another bad one.
 	var bad []hemera.DiskID
 	for _, c := range checks {
@@ -72,8 +73,8 @@ func (ck *checker) repairAll(ctx context.Context, entry hemera.Entry, checks []h
 }
 
 // verify has the node of a piece read and check all of it. It reports failures in the result and returns none.
-func (ck *checker) verify(ctx context.Context, view *hemera.View, entry hemera.Entry, p hemera.Piece) hemera.PieceCheck {
-	c := hemera.PieceCheck{Piece: p}
+func (ck *checker) verify(ctx context.Context, view *hemera.View, entry hemera.Entry, p hemera.Piece) adminapi.PieceCheck {
+	c := adminapi.PieceCheck{Piece: p}
 	d, ok := view.Disk(p.Disk)
 	n, _ := view.Node(d.Node)
 	c.Host = n.Host()
@@ -147,7 +148,7 @@ func judgeFooter(entry hemera.Entry, s hemera.PieceStat) string {
 
 // repair makes one bad piece good: in place when only pages are bad, else by a new one elsewhere, or again in place if
 // there is no other disk for it.
-func (ck *checker) repair(ctx context.Context, entry hemera.Entry, c hemera.PieceCheck, bad []hemera.DiskID) hemera.PieceCheck {
+func (ck *checker) repair(ctx context.Context, entry hemera.Entry, c adminapi.PieceCheck, bad []hemera.DiskID) adminapi.PieceCheck {
 	if c.BadPages > 0 {
 		if again, ok := ck.inPlace(ctx, entry, c); ok {
 			return again
@@ -167,7 +168,7 @@ func (ck *checker) repair(ctx context.Context, entry hemera.Entry, c hemera.Piec
 }
 
 // inPlace has the piece's own node make it good, and verifies it again: the answer to the admin is what is on the disk now.
-func (ck *checker) inPlace(ctx context.Context, entry hemera.Entry, c hemera.PieceCheck) (hemera.PieceCheck, bool) {
+func (ck *checker) inPlace(ctx context.Context, entry hemera.Entry, c adminapi.PieceCheck) (adminapi.PieceCheck, bool) {
 	view := ck.base.Cluster.View()
 	// The others may be bad too, at other pages: what is read of them is verified.
 	others := slices.DeleteFunc(slices.Clone(entry.Pieces), func(p hemera.Piece) bool { return p == c.Piece })

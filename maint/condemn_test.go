@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"hemera/maint/orders"
+	"hemera/words/adminapi"
 	"hemera/words/errs"
 	"hemera/words/hemera"
 )
@@ -92,7 +93,7 @@ func TestWhatIsBusyIsJudgedLater(t *testing.T) {
 			e.mover.LockFile(piece.File)
 			time.AfterFunc(test.held, func() { e.mover.UnlockFile(piece.File) })
 			before := time.Now()
-			tally := &tally{repair: true, problems: map[problemKey]*hemera.FsckProblem{}}
+			tally := &tally{repair: true, problems: map[problemKey]*adminapi.FsckProblem{}}
 			if err := e.auditor.disk(ctx, disk, tally); err != nil {
 				t.Fatal(err)
 			}
@@ -149,7 +150,7 @@ func TestAPieceOnItsWayOutWasNotMovedHere(t *testing.T) {
 	defer cancel()
 	stat := hemera.PieceStat{ID: piece, FileSize: 5, Size: 5}
 	go node1(ctx, e, func(hemera.Order) []hemera.PieceStat { return []hemera.PieceStat{stat} })
-	if err := e.auditor.orphan(ctx, disk, finding{tag: tagOrphan, piece: piece, stat: stat}, &tally{repair: true, problems: map[problemKey]*hemera.FsckProblem{}}); err != nil {
+	if err := e.auditor.orphan(ctx, disk, finding{tag: tagOrphan, piece: piece, stat: stat}, &tally{repair: true, problems: map[problemKey]*adminapi.FsckProblem{}}); err != nil {
 		t.Fatal(err)
 	}
 	if files.moves > 0 {
@@ -215,7 +216,7 @@ func TestAnOrphanGoesOnlyWhenItsWriteIsBarred(t *testing.T) {
 				e.auditor.suspects.proven(hemera.BadPiece{Disk: disk.ID, Piece: piece}, time.Now().Add(-OrphanAge))
 				done := make(chan error, 1)
 				go func() {
-					done <- e.auditor.orphan(t.Context(), disk, finding{tag: tagOrphan, piece: piece, stat: stat}, &tally{repair: true, problems: map[problemKey]*hemera.FsckProblem{}})
+					done <- e.auditor.orphan(t.Context(), disk, finding{tag: tagOrphan, piece: piece, stat: stat}, &tally{repair: true, problems: map[problemKey]*adminapi.FsckProblem{}})
 				}()
 				removals := 0
 				var results []hemera.OrderResult

@@ -5,6 +5,7 @@ import (
 	"sync"
 	"time"
 
+	"hemera/words/adminapi"
 	"hemera/words/errs"
 	"hemera/words/hemera"
 )
@@ -130,7 +131,7 @@ func (e *Engine) Bad() int { return e.piecer.unjudged() }
 
 // Fsck compares every disk with the namespace now, and puts right what can be only with repair.
 // Disks that cannot be read count as offline.
-func (e *Engine) Fsck(ctx context.Context, repair bool) (hemera.FsckReport, error) {
+func (e *Engine) Fsck(ctx context.Context, repair bool) (adminapi.FsckReport, error) {
 	return e.auditor.run(ctx, e.Cluster.View().Disks, repair)
 }
 

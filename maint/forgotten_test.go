@@ -4,6 +4,7 @@ import (
 	"context"
 	"testing"
 
+	"hemera/words/adminapi"
 	"hemera/words/hemera"
 )
 
@@ -30,7 +31,7 @@ func TestHeldPiecesAreNotNewer(t *testing.T) {
 	for held, want := range map[hemera.DiskID]int{1: 0, 2: 1} {
 		files := &heldFile{on: held, entry: hemera.Entry{ID: 7, Gen: 5, Kind: hemera.KindFile, Size: 10}}
 		e := New(Options{Files: files, Removals: files, Findings: files})
-		counted := &tally{problems: map[problemKey]*hemera.FsckProblem{}}
+		counted := &tally{problems: map[problemKey]*adminapi.FsckProblem{}}
 		old := hemera.PieceID{File: 7, Gen: 4}
 		err := e.auditor.forgotten(t.Context(), hemera.Disk{ID: 1}, finding{piece: old, stat: hemera.PieceStat{ID: old, FileSize: 10}}, counted)
 		if err != nil || len(counted.problems) != want {

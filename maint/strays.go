@@ -9,6 +9,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"hemera/words/adminapi"
 	"hemera/words/errs"
 	"hemera/words/hemera"
 )
@@ -18,7 +19,7 @@ const straysMax = 64
 
 // Strays asks every disk for pieces of one file id that the namespace does not have: those which an audit
 // calls newer, moved or orphan. Disks that do not answer are left out; silent counts them.
-func (ck *checker) Strays(ctx context.Context, id hemera.FileID) (found []hemera.Stray, silent int, err error) {
+func (ck *checker) Strays(ctx context.Context, id hemera.FileID) (found []adminapi.Stray, silent int, err error) {
 	now, _, err := ck.base.Files.Resolve(ctx, id)
 	if err != nil && !errors.Is(err, errs.NotFound) {
 		return nil, 0, err
@@ -41,7 +42,7 @@ func (ck *checker) Strays(ctx context.Context, id hemera.FileID) (found []hemera
 			}
 			for _, s := range stats {
 				if s.ID.File == id && !has(now, s.ID, d.ID) {
-					found = append(found, hemera.Stray{Tag: ck.strayTag(now, d.ID, s), Disk: d.ID, Piece: s})
+					found = append(found, adminapi.Stray{Tag: ck.strayTag(now, d.ID, s), Disk: d.ID, Piece: s})
 				}
 			}
 			return nil
@@ -51,7 +52,7 @@ func (ck *checker) Strays(ctx context.Context, id hemera.FileID) (found []hemera
 	if err := g.Wait(); err != nil {
 		return nil, 0, err
 	}
-	slices.SortFunc(found, func(a, b hemera.Stray) int {
+	slices.SortFunc(found, func(a, b adminapi.Stray) int {
 		return cmp.Or(cmp.Compare(b.Piece.ID.Gen, a.Piece.ID.Gen), cmp.Compare(a.Piece.ID.Index, b.Piece.ID.Index), cmp.Compare(a.Disk, b.Disk))
 	})
 	return found, silent, ctx.Err()

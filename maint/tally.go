@@ -3,6 +3,7 @@ package maint
 import (
 	"sync"
 
+	"hemera/words/adminapi"
 	"hemera/words/hemera"
 )
 
@@ -11,12 +12,12 @@ type tally struct {
 	repair bool // findings are repaired
 
 	mu       sync.Mutex
-	pieces   int64                              // seen on disks, whatever is wrong with them
-	leaving  int64                              // of them, that the namespace has disks remove, or holds
-	young    int64                              // of them, that no file has and that are too young to judge
-	problems map[problemKey]*hemera.FsckProblem // by tag and disk; counts are whole, lists are cut at problemsMax
-	lost     map[hemera.FileID]bool             // counted already: a file is lost once, with however many pieces
-	lacking  map[hemera.DiskID]bool             // disks without a piece that may be made again
+	pieces   int64                                // seen on disks, whatever is wrong with them
+	leaving  int64                                // of them, that the namespace has disks remove, or holds
+	young    int64                                // of them, that no file has and that are too young to judge
+	problems map[problemKey]*adminapi.FsckProblem // by tag and disk; counts are whole, lists are cut at problemsMax
+	lost     map[hemera.FileID]bool               // counted already: a file is lost once, with however many pieces
+	lacking  map[hemera.DiskID]bool               // disks without a piece that may be made again
 }
 
 // lack records that a disk lacks a piece that may be made again.
@@ -55,7 +56,7 @@ func (t *tally) add(tag string, disk hemera.DiskID, file hemera.FileID) {
 	key := problemKey{tag, disk}
 	p := t.problems[key]
 	if p == nil {
-		p = &hemera.FsckProblem{Tag: tag, Disk: disk}
+		p = &adminapi.FsckProblem{Tag: tag, Disk: disk}
 		t.problems[key] = p
 	}
 	p.Count++

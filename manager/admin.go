@@ -10,11 +10,12 @@ import (
 	"hemera/maint/orders"
 	"hemera/namespace"
 	"hemera/tape/tier"
+	"hemera/words/adminapi"
 	"hemera/words/errs"
 	"hemera/words/hemera"
 )
 
-// clusterAdmin implements hemera.ClusterAdmin and hemera.TrustAdmin. What only changes the cluster's records is promoted
+// clusterAdmin implements adminapi.ClusterAdmin and adminapi.TrustAdmin. What only changes the cluster's records is promoted
 // from the cluster itself.
 type clusterAdmin struct {
 	clusterSettings
@@ -39,7 +40,7 @@ type clusterSettings interface {
 	RotateKeys(ctx context.Context, end bool) error
 }
 
-// View implements hemera.ClusterAdmin.
+// View implements adminapi.ClusterAdmin.
 func (a *clusterAdmin) View(ctx context.Context) (*hemera.View, error) {
 	view, err := a.judge.counted(ctx)
 	if err != nil {
@@ -55,16 +56,16 @@ func (a *clusterAdmin) View(ctx context.Context) (*hemera.View, error) {
 	return view, nil
 }
 
-// SetDisk implements hemera.ClusterAdmin.
+// SetDisk implements adminapi.ClusterAdmin.
 func (a *clusterAdmin) SetDisk(ctx context.Context, id hemera.DiskID, key, value string) error {
 	// A drain or a repair may have to begin or end now.
 	defer a.engine.Wake()
 	return a.cluster.Admin.SetDisk(ctx, id, key, value)
 }
 
-// RemoveDisk implements hemera.ClusterAdmin. What a disk removed by force held is made again from the
+// RemoveDisk implements adminapi.ClusterAdmin. What a disk removed by force held is made again from the
 // files' other pieces.
-func (a *clusterAdmin) RemoveDisk(ctx context.Context, id hemera.DiskID, r hemera.Removal) error {
+func (a *clusterAdmin) RemoveDisk(ctx context.Context, id hemera.DiskID, r adminapi.Removal) error {
 	if a.tree.Stats().WentBack.Unmerged() && !r.Lose {
 		return errs.New(errs.Conflict, "manager.Remove", "disk "+id.String(), "the namespace went back, and the disk may have the only pieces of files that it does not know").
 			WithRemedy("run `hemera ns rebuild --merge` with all disks there; to lose such files, remove it with --force")
@@ -89,7 +90,7 @@ func (a *clusterAdmin) RemoveDisk(ctx context.Context, id hemera.DiskID, r hemer
 	return a.cluster.Admin.RemoveDisk(ctx, id)
 }
 
-// RemoveNode implements hemera.ClusterAdmin.
+// RemoveNode implements adminapi.ClusterAdmin.
 func (a *clusterAdmin) RemoveNode(ctx context.Context, id hemera.NodeID) error {
 	if err := a.cluster.Admin.RemoveNode(ctx, id); err != nil {
 		return err

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"hemera/rules/condition"
+	"hemera/words/adminapi"
 	"hemera/words/errs"
 	"hemera/words/hemera"
 )
@@ -82,7 +83,7 @@ func (r *rig) harm(random *rand.Rand) (paths []string) {
 				r.t.Fatal(err)
 			}
 		case random.IntN(2) == 0:
-			if err := r.m.Admin.RemoveDisk(ctx, disk, hemera.Removal{Force: true, Lose: true}); err != nil {
+			if err := r.m.Admin.RemoveDisk(ctx, disk, adminapi.Removal{Force: true, Lose: true}); err != nil {
 				r.t.Fatal(err)
 			}
 		default:
@@ -108,7 +109,7 @@ func (r *rig) agreeOn(when, path string, standing hemera.FileStanding, words str
 	}
 	cannot := standing == hemera.FileLost || standing == hemera.FileUnreadable
 	checks, err := r.m.Maint.CheckFile(r.t.Context(), path, false)
-	away := slices.ContainsFunc(checks, func(c hemera.PieceCheck) bool { return !c.OK })
+	away := slices.ContainsFunc(checks, func(c adminapi.PieceCheck) bool { return !c.OK })
 	if (err != nil || away) != (standing != "") {
 		r.t.Errorf("%s: %s is %q, its check finds %+v: %v", when, path, standing, checks, err)
 	}

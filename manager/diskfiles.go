@@ -5,6 +5,7 @@ import (
 
 	"hemera/rules/layout"
 	"hemera/rules/policy"
+	"hemera/words/adminapi"
 	"hemera/words/errs"
 	"hemera/words/hemera"
 )
@@ -12,8 +13,8 @@ import (
 // diskFilesMax bounds one page of a disk's files, whatever was asked for.
 const diskFilesMax = 1000
 
-// DiskFiles implements hemera.MaintAdmin.
-func (ma *maintAdmin) DiskFiles(ctx context.Context, id hemera.DiskID, after hemera.FileID, limit int) (page hemera.DiskFiles, err error) {
+// DiskFiles implements adminapi.MaintAdmin.
+func (ma *maintAdmin) DiskFiles(ctx context.Context, id hemera.DiskID, after hemera.FileID, limit int) (page adminapi.DiskFiles, err error) {
 	defer ma.ops.begin("DiskFiles").end(&err)
 	view := ma.cluster.View()
 	if _, ok := view.Disk(id); !ok {
@@ -28,7 +29,7 @@ func (ma *maintAdmin) DiskFiles(ctx context.Context, id hemera.DiskID, after hem
 		return page, errs.Wrap(err, "manager.ListFilesOf", "disk "+id.String())
 	}
 	for _, e := range entries {
-		f := hemera.DiskFile{File: e.ID, Size: e.Size, Pieces: len(e.Pieces), Layout: e.Layout}
+		f := adminapi.DiskFile{File: e.ID, Size: e.Size, Pieces: len(e.Pieces), Layout: e.Layout}
 		// Pieces on other disks that can be read: if they are too few, the file needs this disk now.
 		var others layout.Set
 		for _, p := range e.Pieces {
@@ -55,7 +56,7 @@ func (ma *maintAdmin) DiskFiles(ctx context.Context, id hemera.DiskID, after hem
 // spacePage is how many entries of a directory are looked at together.
 const spacePage = 1000
 
-// RemoveSpace implements hemera.ClusterAdmin. It looks at the whole tree, a page at a time, and holds
+// RemoveSpace implements adminapi.ClusterAdmin. It looks at the whole tree, a page at a time, and holds
 // nobody up.
 func (a *clusterAdmin) RemoveSpace(ctx context.Context, name string) error {
 	// First what is cheap: it is checked again with the removal itself.

@@ -6,6 +6,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"hemera/words/adminapi"
 	"hemera/words/errs"
 	"hemera/words/hemera"
 )
@@ -53,7 +54,7 @@ func TestFilesOfARemovedDiskComeFromTape(t *testing.T) {
 		if err != nil || sum.OnTape != 1 || sum.OnTapeBytes != 10 || sum.Lost != 0 || len(sum.Names) != 0 {
 			t.Errorf("%+v: %v", sum, err)
 		}
-		if err := r.m.Admin.RemoveDisk(t.Context(), disk, hemera.Removal{Force: true}); err != nil {
+		if err := r.m.Admin.RemoveDisk(t.Context(), disk, adminapi.Removal{Force: true}); err != nil {
 			t.Fatal(err)
 		}
 		time.Sleep(time.Minute)

@@ -14,11 +14,12 @@ import (
 	"hemera/namespace"
 	"hemera/rules/layout"
 	"hemera/tape/tier"
+	"hemera/words/adminapi"
 	"hemera/words/errs"
 	"hemera/words/hemera"
 )
 
-// maintAdmin implements hemera.MaintAdmin.
+// maintAdmin implements adminapi.MaintAdmin.
 type maintAdmin struct {
 	tree    namespace.Parts
 	cluster *cluster.Cluster
@@ -28,13 +29,13 @@ type maintAdmin struct {
 	ops     *operations
 }
 
-// Jobs implements hemera.MaintAdmin.
+// Jobs implements adminapi.MaintAdmin.
 func (ma *maintAdmin) Jobs(ctx context.Context) ([]hemera.JobStatus, error) {
 	return ma.engine.Jobs(ctx)
 }
 
-// Fsck implements hemera.MaintAdmin.
-func (ma *maintAdmin) Fsck(ctx context.Context, repair bool) (hemera.FsckReport, error) {
+// Fsck implements adminapi.MaintAdmin.
+func (ma *maintAdmin) Fsck(ctx context.Context, repair bool) (adminapi.FsckReport, error) {
 	report, err := ma.engine.Fsck(ctx, repair)
 	report.WentBack = ma.tree.Stats().WentBack
 	// The namespace counts its files with every commit, so nothing is walked for the total.
@@ -49,8 +50,8 @@ func (ma *maintAdmin) Fsck(ctx context.Context, repair bool) (hemera.FsckReport,
 }
 
 // addSilent adds the files that are on tapes alone of which none can be read: no disk has anything of them.
-func (ma *maintAdmin) addSilent(ctx context.Context, report *hemera.FsckReport) error {
-	p := hemera.FsckProblem{Tag: "tape_unreadable"}
+func (ma *maintAdmin) addSilent(ctx context.Context, report *adminapi.FsckReport) error {
+	p := adminapi.FsckProblem{Tag: "tape_unreadable"}
 	err := ma.judge.silentOnTape(ctx, func(_ hemera.TapeLoss, e hemera.Entry) error {
 		if p.Count++; len(p.Files) < namesMax {
 			p.Files = append(p.Files, e.ID)
@@ -67,7 +68,7 @@ func (ma *maintAdmin) addSilent(ctx context.Context, report *hemera.FsckReport) 
 const namesMax = 10_000
 
 // nameFiles gives problems the paths that the namespace has; others stay as pieces remember them.
-func (ma *maintAdmin) nameFiles(ctx context.Context, problems []hemera.FsckProblem) error {
+func (ma *maintAdmin) nameFiles(ctx context.Context, problems []adminapi.FsckProblem) error {
 	left := namesMax
 	for i := range problems {
 		p := &problems[i]
@@ -89,13 +90,13 @@ func (ma *maintAdmin) nameFiles(ctx context.Context, problems []hemera.FsckProbl
 	return nil
 }
 
-// CheckNamespace implements hemera.MaintAdmin.
-func (ma *maintAdmin) CheckNamespace(ctx context.Context, progress func(hemera.NamespaceCheck) error) (_ hemera.NamespaceCheck, err error) {
+// CheckNamespace implements adminapi.MaintAdmin.
+func (ma *maintAdmin) CheckNamespace(ctx context.Context, progress func(adminapi.NamespaceCheck) error) (_ adminapi.NamespaceCheck, err error) {
 	defer ma.ops.begin("CheckNamespace").end(&err)
 	// The check takes no error from its progress function, so the error ends the context and comes back as its cause.
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
-	report, err := ma.tree.CheckWith(ctx, namespace.CheckOptions{Progress: func(c hemera.NamespaceCheck) {
+	report, err := ma.tree.CheckWith(ctx, namespace.CheckOptions{Progress: func(c adminapi.NamespaceCheck) {
 		if err := progress(c); err != nil {
 			stop(err)
 		}
@@ -106,8 +107,8 @@ func (ma *maintAdmin) CheckNamespace(ctx context.Context, progress func(hemera.N
 	return report, err
 }
 
-// CheckFile implements hemera.MaintAdmin.
-func (ma *maintAdmin) CheckFile(ctx context.Context, ref string, repair bool) (checks []hemera.PieceCheck, err error) {
+// CheckFile implements adminapi.MaintAdmin.
+func (ma *maintAdmin) CheckFile(ctx context.Context, ref string, repair bool) (checks []adminapi.PieceCheck, err error) {
 	defer ma.ops.begin("CheckFile").end(&err)
 	e, _, err := find(ctx, ma.tree, hemera.SystemIdentity(), ref)
 	if err != nil {
@@ -124,14 +125,14 @@ func (ma *maintAdmin) CheckFile(ctx context.Context, ref string, repair bool) (c
 		return checks, err
 	}
 	for _, index := range layout.Empty(e.Layout, e.Size) {
-		checks = append(checks, hemera.PieceCheck{Piece: hemera.Piece{Index: index}, OK: true, Empty: true})
+		checks = append(checks, adminapi.PieceCheck{Piece: hemera.Piece{Index: index}, OK: true, Empty: true})
 	}
-	slices.SortStableFunc(checks, func(a, b hemera.PieceCheck) int { return cmp.Compare(a.Piece.Index, b.Piece.Index) })
+	slices.SortStableFunc(checks, func(a, b adminapi.PieceCheck) int { return cmp.Compare(a.Piece.Index, b.Piece.Index) })
 	return checks, nil
 }
 
-// FileInfo implements hemera.MaintAdmin.
-func (ma *maintAdmin) FileInfo(ctx context.Context, who hemera.Identity, ref string) (r hemera.FileReport, err error) {
+// FileInfo implements adminapi.MaintAdmin.
+func (ma *maintAdmin) FileInfo(ctx context.Context, who hemera.Identity, ref string) (r adminapi.FileReport, err error) {
 	defer ma.ops.begin("FileInfo").end(&err)
 	e, path, err := find(ctx, ma.tree, who, ref)
 	// Disks are asked only where the namespace may not know everything: the question costs an order for each disk. What
@@ -166,7 +167,7 @@ func (ma *maintAdmin) FileInfo(ctx context.Context, who hemera.Identity, ref str
 				host, _, _ = net.SplitHostPort(was.Addr)
 			}
 		}
-		r.Pieces = append(r.Pieces, hemera.PieceReport{Piece: p, Disk: d, Host: host})
+		r.Pieces = append(r.Pieces, adminapi.PieceReport{Piece: p, Disk: d, Host: host})
 	}
 	return r, nil
 }
@@ -176,7 +177,7 @@ const strayTime = 10 * time.Second
 
 // strays looks for pieces of an id that the namespace does not have. known is nil when it has the file;
 // else it is the error of a file that neither the namespace nor a disk knows.
-func (ma *maintAdmin) strays(ctx context.Context, id hemera.FileID, known error) ([]hemera.Stray, error) {
+func (ma *maintAdmin) strays(ctx context.Context, id hemera.FileID, known error) ([]adminapi.Stray, error) {
 	ctx, cancel := context.WithTimeout(ctx, strayTime)
 	defer cancel()
 	found, silent, err := ma.engine.Strays(ctx, id)

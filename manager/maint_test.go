@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"hemera/rules/condition"
+	"hemera/words/adminapi"
 	"hemera/words/errs"
 	"hemera/words/hemera"
 )
@@ -138,7 +139,7 @@ func TestDrain(t *testing.T) {
 		for i := range 60 {
 			r.whole(fmt.Sprintf("/f%d", i), 2)
 		}
-		if err := r.m.Admin.RemoveDisk(ctx, 1, hemera.Removal{}); err != nil {
+		if err := r.m.Admin.RemoveDisk(ctx, 1, adminapi.Removal{}); err != nil {
 			t.Error(err)
 		}
 	})
@@ -293,11 +294,11 @@ func TestForcedRemovalIsRepaired(t *testing.T) {
 		for i := range 10 {
 			r.write(fmt.Sprintf("/f%d", i), 10)
 		}
-		err := r.m.Admin.RemoveDisk(ctx, 1, hemera.Removal{})
+		err := r.m.Admin.RemoveDisk(ctx, 1, adminapi.Removal{})
 		if !errors.Is(err, errs.NotEmpty) || errs.RemedyOf(err) == "" {
 			t.Error(err)
 		}
-		if err := r.m.Admin.RemoveDisk(ctx, 1, hemera.Removal{Force: true, Lose: true}); err != nil {
+		if err := r.m.Admin.RemoveDisk(ctx, 1, adminapi.Removal{Force: true, Lose: true}); err != nil {
 			t.Fatal(err)
 		}
 		time.Sleep(10 * time.Second)
@@ -545,7 +546,7 @@ func TestOperationsAreCounted(t *testing.T) {
 		}
 		time.Sleep(time.Second)
 		ops, err := r.m.Observer.Operations(t.Context())
-		i := slices.IndexFunc(ops, func(o hemera.OpStat) bool { return o.Name == "Stat" })
+		i := slices.IndexFunc(ops, func(o adminapi.OpStat) bool { return o.Name == "Stat" })
 		if err != nil || i < 0 {
 			t.Fatal(ops, err)
 		}

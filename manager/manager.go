@@ -18,6 +18,7 @@ import (
 	"hemera/rules/access"
 	"hemera/rules/limits"
 	"hemera/tape/tier"
+	"hemera/words/adminapi"
 	"hemera/words/errs"
 	"hemera/words/hemera"
 )
@@ -65,19 +66,19 @@ type Manager struct {
 	Attributes  hemera.Attributes
 	Files       *files        // hemera.Files: opens, places, checksums
 	Control     *control      // hemera.Control and hemera.CopyRules: what nodes ask
-	Admin       *clusterAdmin // hemera.ClusterAdmin and hemera.TrustAdmin
-	Maint       *maintAdmin   // hemera.MaintAdmin: jobs and checks
-	Observer    *observer     // hemera.Observer: measurements
+	Admin       *clusterAdmin // adminapi.ClusterAdmin and adminapi.TrustAdmin
+	Maint       *maintAdmin   // adminapi.MaintAdmin: jobs and checks
+	Observer    *observer     // adminapi.Observer: measurements
 	Quotas      *quotaAdmin   // hemera.QuotaAdmin, and the room of a user
 	Status      *reporter     // hemera.StatusAdmin: conditions and explanations
-	Writes      *writeAdmin   // hemera.WriteAdmin: writes under way
-	Rebuild     *rebuilder    // hemera.Rebuilder
+	Writes      *writeAdmin   // adminapi.WriteAdmin: writes under way
+	Rebuild     *rebuilder    // adminapi.Rebuilder
 	Conversions *conversions  // hemera.ConvertAdmin
 	Recycle     *recycler     // hemera.RecycleBin
 	// The tape tier, as tape servers, admins, drives and users see it.
 	TapeControl  hemera.TapeControl
-	Tape         hemera.TapeAdmin
-	TapeSessions hemera.TapeSessions
+	Tape         adminapi.TapeAdmin
+	TapeSessions adminapi.TapeSessions
 	TapeKeys     hemera.TapeKeys
 	Staging      hemera.Staging
 	// Cluster is the cluster's state, for what admits nodes.
@@ -97,19 +98,19 @@ type Manager struct {
 }
 
 var (
-	_ hemera.Files        = (*files)(nil)
-	_ hemera.Control      = (*control)(nil)
-	_ hemera.CopyRules    = (*control)(nil)
-	_ hemera.ClusterAdmin = (*clusterAdmin)(nil)
-	_ hemera.TrustAdmin   = (*clusterAdmin)(nil)
-	_ hemera.MaintAdmin   = (*maintAdmin)(nil)
-	_ hemera.Observer     = (*observer)(nil)
-	_ hemera.QuotaAdmin   = (*quotaAdmin)(nil)
-	_ hemera.WriteAdmin   = (*writeAdmin)(nil)
-	_ hemera.StatusAdmin  = (*reporter)(nil)
-	_ hemera.Rebuilder    = (*rebuilder)(nil)
-	_ hemera.ConvertAdmin = (*conversions)(nil)
-	_ hemera.RecycleBin   = (*recycler)(nil)
+	_ hemera.Files          = (*files)(nil)
+	_ hemera.Control        = (*control)(nil)
+	_ hemera.CopyRules      = (*control)(nil)
+	_ adminapi.ClusterAdmin = (*clusterAdmin)(nil)
+	_ adminapi.TrustAdmin   = (*clusterAdmin)(nil)
+	_ adminapi.MaintAdmin   = (*maintAdmin)(nil)
+	_ adminapi.Observer     = (*observer)(nil)
+	_ hemera.QuotaAdmin     = (*quotaAdmin)(nil)
+	_ adminapi.WriteAdmin   = (*writeAdmin)(nil)
+	_ hemera.StatusAdmin    = (*reporter)(nil)
+	_ adminapi.Rebuilder    = (*rebuilder)(nil)
+	_ hemera.ConvertAdmin   = (*conversions)(nil)
+	_ hemera.RecycleBin     = (*recycler)(nil)
 )
 
 // New loads the cluster's state and returns a manager that can be called; background work begins

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"hemera/words/adminapi"
 	"hemera/words/hemera"
 )
 
@@ -22,7 +23,7 @@ func TestOfflineDisksShowInFsckAndFileInfo(t *testing.T) {
 			t.Errorf("%+v, %v", info, err)
 		}
 		checks, err := r.m.Maint.CheckFile(t.Context(), "/f", false)
-		if err != nil || slices.IndexFunc(checks, func(c hemera.PieceCheck) bool { return !c.OK && c.Error != "" }) < 0 {
+		if err != nil || slices.IndexFunc(checks, func(c adminapi.PieceCheck) bool { return !c.OK && c.Error != "" }) < 0 {
 			t.Errorf("%+v, %v", checks, err)
 		}
 	})

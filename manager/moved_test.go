@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"hemera/namespace"
+	"hemera/words/adminapi"
 	"hemera/words/hemera"
 )
 
@@ -109,7 +110,7 @@ func TestStrayedPiecesAreNotRemoved(t *testing.T) {
 		defer stop()
 		away.stop()
 		time.Sleep(time.Minute)
-		if report, err := r.m.Maint.Fsck(t.Context(), false); err != nil || !slices.ContainsFunc(report.Problems, func(p hemera.FsckProblem) bool { return p.Tag == "moved" && p.Count == 1 }) {
+		if report, err := r.m.Maint.Fsck(t.Context(), false); err != nil || !slices.ContainsFunc(report.Problems, func(p adminapi.FsckProblem) bool { return p.Tag == "moved" && p.Count == 1 }) {
 			t.Errorf("%+v, %v", report, err)
 		}
 		for range 2 {

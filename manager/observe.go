@@ -12,11 +12,12 @@ import (
 	"hemera/cluster"
 	"hemera/maint/orders"
 	"hemera/namespace"
+	"hemera/words/adminapi"
 	"hemera/words/errs"
 	"hemera/words/hemera"
 )
 
-// observer implements hemera.Observer.
+// observer implements adminapi.Observer.
 type observer struct {
 	tree     namespace.Parts
 	cluster  *cluster.Cluster
@@ -28,10 +29,10 @@ type observer struct {
 	sessions func() []hemera.SessionInfo // at the doors; nil: none
 }
 
-// Operations implements hemera.Observer.
-func (o *observer) Operations(context.Context) ([]hemera.OpStat, error) { return o.ops.list(), nil }
+// Operations implements adminapi.Observer.
+func (o *observer) Operations(context.Context) ([]adminapi.OpStat, error) { return o.ops.list(), nil }
 
-// Sessions implements hemera.Observer.
+// Sessions implements adminapi.Observer.
 func (o *observer) Sessions(context.Context) ([]hemera.SessionInfo, error) {
 	if o.sessions == nil {
 		return nil, nil
@@ -39,9 +40,9 @@ func (o *observer) Sessions(context.Context) ([]hemera.SessionInfo, error) {
 	return o.sessions(), nil
 }
 
-// OpenFiles implements hemera.Observer. It asks nodes by an order, so it costs them nothing while
+// OpenFiles implements adminapi.Observer. It asks nodes by an order, so it costs them nothing while
 // nobody wants to know.
-func (o *observer) OpenFiles(ctx context.Context) (out hemera.OpenFiles, err error) {
+func (o *observer) OpenFiles(ctx context.Context) (out adminapi.OpenFiles, err error) {
 	defer o.ops.begin("OpenFiles").end(&err)
 	out.Silent = o.nodes.ask(ctx, hemera.Order{Kind: hemera.OrderUses, Limit: usesLimit}, func(n hemera.NodeInfo, r hemera.OrderResult) {
 		out.Cut = out.Cut || len(r.Files) >= usesLimit
@@ -57,7 +58,7 @@ func (o *observer) OpenFiles(ctx context.Context) (out hemera.OpenFiles, err err
 	return out, nil
 }
 
-// Measure implements hemera.Observer.
+// Measure implements adminapi.Observer.
 func (o *observer) Measure(ctx context.Context, node hemera.NodeID, command []string) (_ []byte, err error) {
 	defer o.ops.begin("Measure").end(&err)
 	n, ok := o.cluster.View().Node(node)
@@ -72,7 +73,7 @@ func (o *observer) Measure(ctx context.Context, node hemera.NodeID, command []st
 	return r.Measured, err
 }
 
-// NamespaceStats implements hemera.Observer.
+// NamespaceStats implements adminapi.Observer.
 func (o *observer) NamespaceStats(context.Context) (hemera.NamespaceStats, error) {
 	s := o.tree.Stats()
 	s.Pending = int64(o.pending.size())
@@ -85,7 +86,7 @@ func (o *observer) NamespaceStats(context.Context) (hemera.NamespaceStats, error
 	return s, nil
 }
 
-// Events implements hemera.Observer.
+// Events implements adminapi.Observer.
 func (o *observer) Events(ctx context.Context, after uint64, limit int) ([]hemera.Event, error) {
 	return o.tree.Events(ctx, after, limit)
 }

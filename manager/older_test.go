@@ -9,6 +9,7 @@ import (
 
 	"hemera/maint"
 	"hemera/rules/condition"
+	"hemera/words/adminapi"
 	"hemera/words/errs"
 	"hemera/words/hemera"
 )
@@ -55,7 +56,7 @@ func TestAnOlderCopyOfADiskIsNotCountedOn(t *testing.T) {
 		if sum, err := r.m.Status.Impact(t.Context(), []hemera.DiskID{other}); err != nil || sum.Weakened > 0 || sum.Unreadable == 0 {
 			t.Errorf("without the other disk: %+v, %v", sum, err)
 		}
-		if err := r.m.Admin.RemoveDisk(t.Context(), other, hemera.Removal{Force: true}); !errors.Is(err, errs.NotEmpty) {
+		if err := r.m.Admin.RemoveDisk(t.Context(), other, adminapi.Removal{Force: true}); !errors.Is(err, errs.NotEmpty) {
 			t.Errorf("the other disk may go: %v", err)
 		}
 		for _, file := range []string{"/changed", "/new"} {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/HdrHistogram/hdrhistogram-go"
 
+	"hemera/words/adminapi"
 	"hemera/words/hemera"
 )
 
@@ -162,20 +163,20 @@ func (op *operation) advance(second int64) {
 }
 
 // list is every operation by name.
-func (o *operations) list() []hemera.OpStat {
+func (o *operations) list() []adminapi.OpStat {
 	second := int64(o.now().Sub(o.start) / time.Second)
 	ops := *o.ops.Load()
-	stats := make([]hemera.OpStat, 0, len(ops))
+	stats := make([]adminapi.OpStat, 0, len(ops))
 	for name, op := range ops {
 		stats = append(stats, op.stat(name, second))
 	}
-	slices.SortFunc(stats, func(a, b hemera.OpStat) int { return cmp.Compare(a.Name, b.Name) })
+	slices.SortFunc(stats, func(a, b adminapi.OpStat) int { return cmp.Compare(a.Name, b.Name) })
 	return stats
 }
 
 // stat adds the parts up. It collects what they have not given to perSecond yet.
-func (op *operation) stat(name string, second int64) hemera.OpStat {
-	s := hemera.OpStat{Name: name}
+func (op *operation) stat(name string, second int64) adminapi.OpStat {
+	s := adminapi.OpStat{Name: name}
 	latency := hdrhistogram.New(1, int64(latencyMax), latencyDigits)
 	for i := range op.parts {
 		p := &op.parts[i]

@@ -14,11 +14,12 @@ import (
 	"hemera/platform/contain"
 	"hemera/tape/tapeconfig"
 	"hemera/tape/tier"
+	"hemera/words/adminapi"
 	"hemera/words/errs"
 	"hemera/words/hemera"
 )
 
-// rebuilder implements hemera.Rebuilder. While the cluster is being rebuilt (cluster.Rebuilding), clients change nothing,
+// rebuilder implements adminapi.Rebuilder. While the cluster is being rebuilt (cluster.Rebuilding), clients change nothing,
 // what they do not find is Unavailable and not NotFound, and the engine rests.
 type rebuilder struct {
 	tree    namespace.Parts
@@ -39,9 +40,9 @@ type rebuilder struct {
 // might read them.
 const unreadMode = 0o600
 
-// Rebuild implements hemera.Rebuilder. The disks are read as the view has them at the start; files are made through the
+// Rebuild implements adminapi.Rebuilder. The disks are read as the view has them at the start; files are made through the
 // recorder, like those of every other change.
-func (b *rebuilder) Rebuild(ctx context.Context, o hemera.RebuildOptions, tell func(hemera.RebuildReport) error) (report hemera.RebuildReport, err error) {
+func (b *rebuilder) Rebuild(ctx context.Context, o adminapi.RebuildOptions, tell func(adminapi.RebuildReport) error) (report adminapi.RebuildReport, err error) {
 	const op = "manager.Rebuild"
 	defer b.ops.begin("Rebuild").end(&err)
 	// Without the boundary that a preparation or a restore sets, new files would get the ids of lost ones.
@@ -77,14 +78,14 @@ func (b *rebuilder) Rebuild(ctx context.Context, o hemera.RebuildOptions, tell f
 	report, err = rebuild.Run(ctx, run)
 	b.log.Info("rebuild ended", "pieces", report.Pieces, "made", report.Made, "lost", report.Lost, "grown", report.Grown, "unread", len(report.Unread), "error", err)
 	// A disk that could not be read may have what nothing else has.
-	if err == nil && !o.DryRun && len(report.Unread) == 0 && report.Problems[hemera.RebuildFailed] == 0 {
+	if err == nil && !o.DryRun && len(report.Unread) == 0 && report.Problems[adminapi.RebuildFailed] == 0 {
 		err = b.tree.Merged(ctx)
 	}
 	b.engine.Wake() // files that are incomplete are repaired
 	return report, err
 }
 
-// FinishRebuild implements hemera.Rebuilder. It does not look whether anything was rebuilt: an admin may know that the rest
+// FinishRebuild implements adminapi.Rebuilder. It does not look whether anything was rebuilt: an admin may know that the rest
 // will not come.
 func (b *rebuilder) FinishRebuild(ctx context.Context) error {
 	// Durable before anybody may write: a restart does not go back.
@@ -93,8 +94,8 @@ func (b *rebuilder) FinishRebuild(ctx context.Context) error {
 	return err
 }
 
-// ForgetLost implements hemera.Rebuilder.
-func (b *rebuilder) ForgetLost(ctx context.Context, o hemera.ForgetOptions) error {
+// ForgetLost implements adminapi.Rebuilder.
+func (b *rebuilder) ForgetLost(ctx context.Context, o adminapi.ForgetOptions) error {
 	// In the middle of a rebuild nearly everything is lost.
 	if !b.cluster.Rebuilding().IsZero() {
 		return errs.New(errs.Conflict, "manager.ForgetLost", "", "the namespace is being rebuilt").

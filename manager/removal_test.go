@@ -10,6 +10,7 @@ import (
 
 	"hemera/namespace"
 	"hemera/platform/kv"
+	"hemera/words/adminapi"
 	"hemera/words/errs"
 	"hemera/words/hemera"
 )
@@ -20,7 +21,7 @@ func TestNothingIsCommittedToARemovedDisk(t *testing.T) {
 	g := r.mustOpen("/f", hemera.AccessCreate)
 	req := r.seal(g, 10)
 	gone := g.Permit.Targets[0].Disk
-	if err := r.m.Admin.RemoveDisk(t.Context(), gone, hemera.Removal{}); err != nil {
+	if err := r.m.Admin.RemoveDisk(t.Context(), gone, adminapi.Removal{}); err != nil {
 		t.Fatal(err)
 	}
 	_, err := r.m.Control.Commit(t.Context(), req)
@@ -68,7 +69,7 @@ func TestTheRemovalOfADiskDelaysNobody(t *testing.T) {
 		}
 		r.slow.held = make(chan struct{})
 		removed, committed := make(chan error, 1), make(chan error, 1)
-		go func() { removed <- r.m.Admin.RemoveDisk(t.Context(), gone, hemera.Removal{}) }()
+		go func() { removed <- r.m.Admin.RemoveDisk(t.Context(), gone, adminapi.Removal{}) }()
 		synctest.Wait()
 		ontoRequest := r.seal(onto, 10)
 		go func() {
@@ -108,7 +109,7 @@ func TestACommitThatTakesLongDelaysNoRemoval(t *testing.T) {
 			}
 			for _, d := range r.m.Cluster.View().Disks {
 				if d.ID == gone || !slices.Contains(disks(g.Permit.Targets), d.ID) {
-					if err := r.m.Admin.RemoveDisk(t.Context(), d.ID, hemera.Removal{}); err != nil {
+					if err := r.m.Admin.RemoveDisk(t.Context(), d.ID, adminapi.Removal{}); err != nil {
 						t.Error(err)
 					}
 				}
@@ -145,7 +146,7 @@ func TestACommitWaitsForARemovalThatIsRefused(t *testing.T) {
 	r.through(func(tree *namespace.Parts) {
 		tree.PendingWrites = &hesitant{tree.PendingWrites, func() {
 			if tries++; tries == 1 {
-				wantKind(t, r.m.Admin.RemoveDisk(t.Context(), g.Permit.Targets[0].Disk, hemera.Removal{}), errs.NotEmpty)
+				wantKind(t, r.m.Admin.RemoveDisk(t.Context(), g.Permit.Targets[0].Disk, adminapi.Removal{}), errs.NotEmpty)
 			}
 		}}
 	})
@@ -158,7 +159,7 @@ func TestCommitGoesOnWithoutARemovedDisk(t *testing.T) {
 	r := newRig(t, 2, 1)
 	g := r.mustOpen("/f", hemera.AccessCreate)
 	req := r.seal(g, 10)
-	if err := r.m.Admin.RemoveDisk(t.Context(), g.Permit.Targets[0].Disk, hemera.Removal{}); err != nil {
+	if err := r.m.Admin.RemoveDisk(t.Context(), g.Permit.Targets[0].Disk, adminapi.Removal{}); err != nil {
 		t.Fatal(err)
 	}
 	for range 2 { // the second is the first, asked again
@@ -167,7 +168,7 @@ func TestCommitGoesOnWithoutARemovedDisk(t *testing.T) {
 			t.Fatalf("%+v, %v", e, err)
 		}
 	}
-	if err := r.m.Admin.RemoveDisk(t.Context(), g.Permit.Targets[1].Disk, hemera.Removal{Force: true, Lose: true}); err != nil {
+	if err := r.m.Admin.RemoveDisk(t.Context(), g.Permit.Targets[1].Disk, adminapi.Removal{Force: true, Lose: true}); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := r.m.Control.Commit(t.Context(), req); err != nil {
@@ -186,7 +187,7 @@ func TestOrdersOfARemovedNodeEnd(t *testing.T) {
 			_, err := r.m.Control.orders.Do(r.ctx, gone.id, hemera.Order{Kind: hemera.OrderRemove, Disk: gone.disks[0].ID})
 			done <- err
 		}()
-		if err := r.m.Admin.RemoveDisk(r.ctx, gone.disks[0].ID, hemera.Removal{Force: true, Lose: true}); err != nil {
+		if err := r.m.Admin.RemoveDisk(r.ctx, gone.disks[0].ID, adminapi.Removal{Force: true, Lose: true}); err != nil {
 			t.Fatal(err)
 		}
 		if err := r.m.Cluster.Admin.RemoveNode(r.ctx, gone.id); err != nil {
@@ -212,7 +213,7 @@ func TestRemovedDiskIsForgotten(t *testing.T) {
 		if err := r.m.Names.Remove(r.ctx, alice, "/f", hemera.KindFile); err != nil {
 			t.Fatal(err)
 		}
-		if err := r.m.Admin.RemoveDisk(r.ctx, d.ID, hemera.Removal{}); err != nil {
+		if err := r.m.Admin.RemoveDisk(r.ctx, d.ID, adminapi.Removal{}); err != nil {
 			t.Fatal(err)
 		}
 		time.Sleep(10 * time.Second)

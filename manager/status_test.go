@@ -12,6 +12,7 @@ import (
 	"hemera/rules/condition"
 	"hemera/rules/policy"
 	"hemera/tape/tier"
+	"hemera/words/adminapi"
 	"hemera/words/errs"
 	"hemera/words/hemera"
 )
@@ -60,7 +61,7 @@ func TestLostFilesStayKnownUntilTheDiskIsBack(t *testing.T) {
 		}
 		gone := r.m.Cluster.View().Disks[0]
 		held, _, _ := r.m.tree.DiskUsage(ctx, gone.ID)
-		if err := r.m.Admin.RemoveDisk(ctx, gone.ID, hemera.Removal{Force: true, Lose: true}); err != nil {
+		if err := r.m.Admin.RemoveDisk(ctx, gone.ID, adminapi.Removal{Force: true, Lose: true}); err != nil {
 			t.Fatal(err)
 		}
 		time.Sleep(time.Minute)
@@ -84,7 +85,7 @@ func TestLostFilesStayKnownUntilTheDiskIsBack(t *testing.T) {
 		}
 		r.nodes[0].register()
 		r.namesLost(0)
-		if report, err := r.m.Maint.Fsck(ctx, false); err != nil || slices.ContainsFunc(report.Problems, func(p hemera.FsckProblem) bool { return p.Tag == "lost" }) {
+		if report, err := r.m.Maint.Fsck(ctx, false); err != nil || slices.ContainsFunc(report.Problems, func(p adminapi.FsckProblem) bool { return p.Tag == "lost" }) {
 			t.Errorf("%+v, %v", report, err)
 		}
 		if codes, s := r.codes(); s.Files.Lost != 0 || slices.Contains(codes, condition.FilesLost) {
@@ -188,7 +189,7 @@ func TestForceAloneLosesNothing(t *testing.T) {
 		if all, err := r.m.Status.Impact(ctx, []hemera.DiskID{1, 2, 3}); err != nil || all.Lost != 2 || all.Weakened != 0 || all.Pieces != 3 {
 			t.Errorf("all disks: %+v, %v", all, err)
 		}
-		err = r.m.Admin.RemoveDisk(ctx, last, hemera.Removal{Force: true})
+		err = r.m.Admin.RemoveDisk(ctx, last, adminapi.Removal{Force: true})
 		if !errors.Is(err, errs.NotEmpty) || !strings.Contains(err.Error(), "1 files") || !strings.Contains(err.Error(), "/one") {
 			t.Errorf("removed: %v", err)
 		}
@@ -199,12 +200,12 @@ func TestForceAloneLosesNothing(t *testing.T) {
 			if sum, err := r.m.Status.Impact(ctx, []hemera.DiskID{p.Disk}); err != nil || sum.Lost != 0 || sum.Weakened != 1 {
 				t.Errorf("disk %d: %+v, %v", p.Disk, sum, err)
 			}
-			if err := r.m.Admin.RemoveDisk(ctx, p.Disk, hemera.Removal{Force: true}); err != nil {
+			if err := r.m.Admin.RemoveDisk(ctx, p.Disk, adminapi.Removal{Force: true}); err != nil {
 				t.Errorf("nothing would be lost: %v", err)
 			}
 			break
 		}
-		if err := r.m.Admin.RemoveDisk(ctx, last, hemera.Removal{Force: true, Lose: true}); err != nil {
+		if err := r.m.Admin.RemoveDisk(ctx, last, adminapi.Removal{Force: true, Lose: true}); err != nil {
 			t.Error(err)
 		}
 		if _, err := r.m.Status.Impact(ctx, []hemera.DiskID{last}); !errors.Is(err, errs.NotFound) {

@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"hemera/words/adminapi"
 	"hemera/words/hemera"
 )
 
@@ -32,7 +33,7 @@ func TestTheSumsOfChecksAgree(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			check, err := r.m.Maint.CheckNamespace(ctx, func(hemera.NamespaceCheck) error { return nil })
+			check, err := r.m.Maint.CheckNamespace(ctx, func(adminapi.NamespaceCheck) error { return nil })
 			if err != nil || !check.Healthy() {
 				t.Fatalf("%+v: %v", check, err)
 			}

@@ -6,6 +6,7 @@ import (
 
 	"hemera/tape/catalogue"
 	"hemera/tape/tapeconfig"
+	"hemera/words/adminapi"
 	"hemera/words/errs"
 	"hemera/words/hemera"
 )
@@ -186,7 +187,7 @@ func TestOnTapeOnlyAfterItWasReadBack(t *testing.T) {
 	want("written", "/d/new", false)
 	mount := func(values map[string]string) {
 		t.Helper()
-		if err := r.m.Tape.ChangeTape(t.Context(), "admin", hemera.TapeChange{Object: "mounting", Verb: "set", Name: "default", Values: values}); err != nil {
+		if err := r.m.Tape.ChangeTape(t.Context(), "admin", adminapi.TapeChange{Object: "mounting", Verb: "set", Name: "default", Values: values}); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -65,7 +65,7 @@ func (ctl *control) has(node hemera.NodeID, e *hemera.Entry) bool {
 		slices.ContainsFunc(ctl.pending.disksOf(name{e.Parent, e.Name}), its)
 }
 
-// ExpelNode implements hemera.TrustAdmin.
+// ExpelNode implements adminapi.TrustAdmin.
 func (a *clusterAdmin) ExpelNode(ctx context.Context, id hemera.NodeID) error {
 	// As for RemoveDisk: all disks of the node leave the view, and no commit may record a piece there meanwhile.
 	_, _, end, err := a.pieces.leave(ctx, 0, id)

@@ -8,6 +8,7 @@ import (
 
 	"hemera/namespace"
 	"hemera/rules/lifecycle"
+	"hemera/words/adminapi"
 	"hemera/words/errs"
 	"hemera/words/hemera"
 )
@@ -25,7 +26,7 @@ func TestADiskStaysUntilItsPiecesAreKnown(t *testing.T) {
 			t.Fatal(err)
 		}
 		r.restart()
-		for _, removal := range []hemera.Removal{{}, {Force: true}} {
+		for _, removal := range []adminapi.Removal{{}, {Force: true}} {
 			err := r.m.Admin.RemoveDisk(t.Context(), 1, removal)
 			wantKind(t, err, errs.Conflict)
 			if errs.RemedyOf(err) == "" {
@@ -45,13 +46,13 @@ func TestADiskStaysUntilItsPiecesAreKnown(t *testing.T) {
 		if a := wentBack(); len(a) != 1 || a[0].Subject != "namespace" || a[0].Command != "hemera ns rebuild --merge" {
 			t.Errorf("what needs a person at the tapes: %+v", a)
 		}
-		if err := r.m.Admin.RemoveDisk(t.Context(), 1, hemera.Removal{Force: true, Lose: true}); err != nil {
+		if err := r.m.Admin.RemoveDisk(t.Context(), 1, adminapi.Removal{Force: true, Lose: true}); err != nil {
 			t.Error(err)
 		}
 		if err := r.m.tree.Merged(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		if err := r.m.Admin.RemoveDisk(t.Context(), 2, hemera.Removal{}); err != nil {
+		if err := r.m.Admin.RemoveDisk(t.Context(), 2, adminapi.Removal{}); err != nil {
 			t.Errorf("after a rebuild: %v", err)
 		}
 		if a := wentBack(); len(a) != 0 {

@@ -12,6 +12,7 @@ import (
 
 	"hemera/maint/orders"
 	"hemera/rules/limits"
+	"hemera/words/adminapi"
 	"hemera/words/errs"
 	"hemera/words/hemera"
 )
@@ -121,7 +122,7 @@ func (h *holders) release(w *write) {
 	w.counted = counted{}
 }
 
-// writeAdmin implements hemera.WriteAdmin, and asks heads about old writes.
+// writeAdmin implements adminapi.WriteAdmin, and asks heads about old writes.
 type writeAdmin struct {
 	pending *pending
 	view    func() *hemera.View
@@ -350,7 +351,7 @@ func (p *pending) hear(n name, state hemera.WriteState, now time.Time) (freed *w
 	return nil
 }
 
-// Writes implements hemera.WriteAdmin.
+// Writes implements adminapi.WriteAdmin.
 func (wa *writeAdmin) Writes(ctx context.Context, who hemera.Identity) (list []hemera.WriteInfo, err error) {
 	defer wa.ops.begin("Writes").end(&err)
 	left, now, view := wa.left(ctx), wa.now(), wa.view()
@@ -374,7 +375,7 @@ func (wa *writeAdmin) Writes(ctx context.Context, who hemera.Identity) (list []h
 	}
 	// Sorted before it is cut: a list that is too long has the oldest writes, which are the likely ones to be stuck.
 	slices.SortFunc(list, func(a, b hemera.WriteInfo) int { return cmp.Or(a.Since.Compare(b.Since), cmp.Compare(a.ID, b.ID)) })
-	return list[:min(len(list), hemera.WritesListMax)], nil
+	return list[:min(len(list), adminapi.WritesListMax)], nil
 }
 
 // info is the write as admins see it. The stripe is locked.
@@ -396,7 +397,7 @@ func (w *write) info(now time.Time, view *hemera.View) hemera.WriteInfo {
 	return i
 }
 
-// FreeWrite implements hemera.WriteAdmin.
+// FreeWrite implements adminapi.WriteAdmin.
 func (wa *writeAdmin) FreeWrite(_ context.Context, id string) (info hemera.WriteInfo, err error) {
 	defer wa.ops.begin("FreeWrite").end(&err)
 	nonce, err := strconv.ParseUint(id, 36, 64)
@@ -435,7 +436,7 @@ func mayEnd(who, owner hemera.Identity) bool {
 	return who.Admin || user && (host || who.UID != hemera.NobodyID)
 }
 
-// EndWrite implements hemera.WriteAdmin.
+// EndWrite implements adminapi.WriteAdmin.
 func (wa *writeAdmin) EndWrite(ctx context.Context, who hemera.Identity, id string, commit bool) (info hemera.WriteInfo, err error) {
 	defer wa.ops.begin("EndWrite").end(&err)
 	const op = "manager.EndWrite"

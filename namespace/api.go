@@ -6,6 +6,7 @@ import (
 
 	"hemera/namespace/accounts"
 	"hemera/tape/catalogue"
+	"hemera/words/adminapi"
 	"hemera/words/hemera"
 )
 
@@ -127,7 +128,7 @@ type Inspector interface {
 	// Stats returns figures; Pending, RSS and Goroutines are the manager's to fill.
 	Stats() hemera.NamespaceStats
 	// CheckWith compares all records with each other; see [Inspection.CheckWith].
-	CheckWith(ctx context.Context, o CheckOptions) (hemera.NamespaceCheck, error)
+	CheckWith(ctx context.Context, o CheckOptions) (adminapi.NamespaceCheck, error)
 }
 
 // QuotaKeeper keeps what users, groups and projects may use, and do; see [QuotaAdmin].

@@ -14,6 +14,7 @@ import (
 	"hemera/namespace"
 	"hemera/platform/kv"
 	"hemera/platform/kv/memkv"
+	"hemera/words/adminapi"
 	"hemera/words/hemera"
 )
 
@@ -216,9 +217,9 @@ func TestCheckBesideWriters(t *testing.T) {
 			}
 		})
 	}
-	var progress []hemera.NamespaceCheck
+	var progress []adminapi.NamespaceCheck
 	for range 5 {
-		report, err := n.Inspection.CheckWith(t.Context(), namespace.CheckOptions{Workers: 3, Progress: func(c hemera.NamespaceCheck) { progress = append(progress, c) }})
+		report, err := n.Inspection.CheckWith(t.Context(), namespace.CheckOptions{Workers: 3, Progress: func(c adminapi.NamespaceCheck) { progress = append(progress, c) }})
 		if err != nil || !report.Healthy() {
 			t.Errorf("%+v, %v", report, err)
 		}

@@ -9,6 +9,7 @@ import (
 	"hemera/namespace/record"
 	"hemera/namespace/schema"
 	"hemera/namespace/tables"
+	"hemera/words/adminapi"
 	"hemera/words/errs"
 	"hemera/words/hemera"
 )
@@ -119,7 +120,7 @@ func (n *Inspection) Check(ctx context.Context) (problems []string, err error) {
 
 // CheckWith works out again everything that is stored in more than one place and names what does not agree; see
 // [nscheck.Run]. It looks at one picture of the store, and changes go on meanwhile.
-func (n *Inspection) CheckWith(ctx context.Context, o CheckOptions) (hemera.NamespaceCheck, error) {
+func (n *Inspection) CheckWith(ctx context.Context, o CheckOptions) (adminapi.NamespaceCheck, error) {
 	report, err := nscheck.Run(ctx, n.engine.records, o)
 	stats := n.Stats()
 	report.WentBack, report.Recycled = stats.WentBack, stats.Recycled

@@ -7,16 +7,16 @@ import (
 	"hemera/words/hemera"
 )
 
-// Benchmark measures the namespace. It implements hemera.Benchmarker.
+// Benchmark measures the namespace. It implements adminapi.Benchmarker.
 type Benchmark struct{ server *server }
 
-// Benchmark implements hemera.Benchmarker. When the context ends before the run does, the manager ends
+// Benchmark implements adminapi.Benchmarker. When the context ends before the run does, the manager ends
 // the run and removes what it made; CleanBenchmark waits for that.
-func (c Benchmark) Benchmark(ctx context.Context, _ hemera.Identity, r hemera.BenchmarkRequest, visit func(hemera.BenchmarkUpdate) error) error {
-	return receive(ctx, c.server, "Benchmark", r, func(u *hemera.BenchmarkUpdate) error { return visit(*u) })
+func (c Benchmark) Benchmark(ctx context.Context, _ hemera.Identity, r adminapi.BenchmarkRequest, visit func(adminapi.BenchmarkUpdate) error) error {
+	return receive(ctx, c.server, "Benchmark", r, func(u *adminapi.BenchmarkUpdate) error { return visit(*u) })
 }
 
-// CleanBenchmark implements hemera.Benchmarker.
+// CleanBenchmark implements adminapi.Benchmarker.
 func (c Benchmark) CleanBenchmark(ctx context.Context, _ hemera.Identity, prefix string) error {
 	return c.server.do(ctx, "CleanBenchmark", adminapi.BenchmarkPrefix{Prefix: prefix})
 }

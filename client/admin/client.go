@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"hemera/words/adminapi"
 	"hemera/words/errs"
 	"hemera/words/hemera"
 )
@@ -39,25 +40,25 @@ type Client struct {
 }
 
 var (
-	_ hemera.Attributes   = Attributes{}
-	_ hemera.Backups      = Backups{}
-	_ hemera.Benchmarker  = Benchmark{}
-	_ hemera.ClusterAdmin = Cluster{}
-	_ hemera.ConvertAdmin = Conversions{}
-	_ hemera.MaintAdmin   = Maint{}
-	_ hemera.Names        = Names{}
-	_ hemera.Observer     = Observe{}
-	_ hemera.QuotaAdmin   = Quota{}
-	_ hemera.Rebuilder    = Rebuild{}
-	_ hemera.RecycleBin   = Recycle{}
-	_ hemera.Staging      = Staging{}
-	_ hemera.StatusAdmin  = Status{}
-	_ hemera.TapeAdmin    = Tape{}
-	_ hemera.TapeSessions = Tape{}
-	_ hemera.TapeKeys     = Tape{}
-	_ hemera.TokenAdmin   = Trust{}
-	_ hemera.TrustAdmin   = Trust{}
-	_ hemera.WriteAdmin   = Writes{}
+	_ hemera.Attributes     = Attributes{}
+	_ adminapi.Backups      = Backups{}
+	_ adminapi.Benchmarker  = Benchmark{}
+	_ adminapi.ClusterAdmin = Cluster{}
+	_ hemera.ConvertAdmin   = Conversions{}
+	_ adminapi.MaintAdmin   = Maint{}
+	_ hemera.Names          = Names{}
+	_ adminapi.Observer     = Observe{}
+	_ hemera.QuotaAdmin     = Quota{}
+	_ adminapi.Rebuilder    = Rebuild{}
+	_ hemera.RecycleBin     = Recycle{}
+	_ hemera.Staging        = Staging{}
+	_ hemera.StatusAdmin    = Status{}
+	_ adminapi.TapeAdmin    = Tape{}
+	_ adminapi.TapeSessions = Tape{}
+	_ hemera.TapeKeys       = Tape{}
+	_ adminapi.TokenAdmin   = Trust{}
+	_ adminapi.TrustAdmin   = Trust{}
+	_ adminapi.WriteAdmin   = Writes{}
 )
 
 // clientOf makes a client of a server, whose connections all parts share.

@@ -8,39 +8,39 @@ import (
 	"hemera/words/hemera"
 )
 
-// Maint asks for jobs, checks and the files of disks. It implements hemera.MaintAdmin.
+// Maint asks for jobs, checks and the files of disks. It implements adminapi.MaintAdmin.
 type Maint struct{ server *server }
 
-// Jobs implements hemera.MaintAdmin.
+// Jobs implements adminapi.MaintAdmin.
 func (c Maint) Jobs(ctx context.Context) ([]hemera.JobStatus, error) {
 	return call[[]hemera.JobStatus](ctx, c.server, "Jobs", adminapi.None{})
 }
 
-// DiskFiles implements hemera.MaintAdmin.
-func (c Maint) DiskFiles(ctx context.Context, id hemera.DiskID, after hemera.FileID, limit int) (hemera.DiskFiles, error) {
-	return call[hemera.DiskFiles](ctx, c.server, "DiskFiles", adminapi.DiskFilesRequest{ID: id, After: after, Limit: limit})
+// DiskFiles implements adminapi.MaintAdmin.
+func (c Maint) DiskFiles(ctx context.Context, id hemera.DiskID, after hemera.FileID, limit int) (adminapi.DiskFiles, error) {
+	return call[adminapi.DiskFiles](ctx, c.server, "DiskFiles", adminapi.DiskFilesRequest{ID: id, After: after, Limit: limit})
 }
 
-// FileInfo implements hemera.MaintAdmin.
-func (c Maint) FileInfo(ctx context.Context, _ hemera.Identity, ref string) (hemera.FileReport, error) {
-	return call[hemera.FileReport](ctx, c.server, "FileInfo", adminapi.FileRef{Ref: ref})
+// FileInfo implements adminapi.MaintAdmin.
+func (c Maint) FileInfo(ctx context.Context, _ hemera.Identity, ref string) (adminapi.FileReport, error) {
+	return call[adminapi.FileReport](ctx, c.server, "FileInfo", adminapi.FileRef{Ref: ref})
 }
 
-// CheckFile implements hemera.MaintAdmin.
-func (c Maint) CheckFile(ctx context.Context, ref string, repair bool) ([]hemera.PieceCheck, error) {
-	return call[[]hemera.PieceCheck](ctx, c.server, "CheckFile", adminapi.FileRef{Ref: ref, Repair: repair})
+// CheckFile implements adminapi.MaintAdmin.
+func (c Maint) CheckFile(ctx context.Context, ref string, repair bool) ([]adminapi.PieceCheck, error) {
+	return call[[]adminapi.PieceCheck](ctx, c.server, "CheckFile", adminapi.FileRef{Ref: ref, Repair: repair})
 }
 
-// Fsck implements hemera.MaintAdmin.
-func (c Maint) Fsck(ctx context.Context, repair bool) (hemera.FsckReport, error) {
-	return call[hemera.FsckReport](ctx, c.server, "Fsck", adminapi.FsckRequest{Repair: repair})
+// Fsck implements adminapi.MaintAdmin.
+func (c Maint) Fsck(ctx context.Context, repair bool) (adminapi.FsckReport, error) {
+	return call[adminapi.FsckReport](ctx, c.server, "Fsck", adminapi.FsckRequest{Repair: repair})
 }
 
-// CheckNamespace implements hemera.MaintAdmin.
+// CheckNamespace implements adminapi.MaintAdmin.
 // The last report has Done set. A stream that ends without one is Unavailable: the server stopped, and nothing is
 // proved.
-func (c Maint) CheckNamespace(ctx context.Context, progress func(hemera.NamespaceCheck) error) (last hemera.NamespaceCheck, err error) {
-	err = receive(ctx, c.server, "CheckNamespace", adminapi.None{}, func(r *hemera.NamespaceCheck) error {
+func (c Maint) CheckNamespace(ctx context.Context, progress func(adminapi.NamespaceCheck) error) (last adminapi.NamespaceCheck, err error) {
+	err = receive(ctx, c.server, "CheckNamespace", adminapi.None{}, func(r *adminapi.NamespaceCheck) error {
 		if last = *r; r.Done {
 			return nil
 		}

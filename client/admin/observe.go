@@ -7,36 +7,36 @@ import (
 	"hemera/words/hemera"
 )
 
-// Observe asks for measurements. It implements hemera.Observer.
+// Observe asks for measurements. It implements adminapi.Observer.
 type Observe struct{ server *server }
 
-// Operations implements hemera.Observer.
-func (c Observe) Operations(ctx context.Context) ([]hemera.OpStat, error) {
-	return call[[]hemera.OpStat](ctx, c.server, "Operations", adminapi.None{})
+// Operations implements adminapi.Observer.
+func (c Observe) Operations(ctx context.Context) ([]adminapi.OpStat, error) {
+	return call[[]adminapi.OpStat](ctx, c.server, "Operations", adminapi.None{})
 }
 
-// Sessions implements hemera.Observer.
+// Sessions implements adminapi.Observer.
 func (c Observe) Sessions(ctx context.Context) ([]hemera.SessionInfo, error) {
 	return call[[]hemera.SessionInfo](ctx, c.server, "Sessions", adminapi.None{})
 }
 
-// OpenFiles implements hemera.Observer.
-func (c Observe) OpenFiles(ctx context.Context) (hemera.OpenFiles, error) {
-	return call[hemera.OpenFiles](ctx, c.server, "OpenFiles", adminapi.None{})
+// OpenFiles implements adminapi.Observer.
+func (c Observe) OpenFiles(ctx context.Context) (adminapi.OpenFiles, error) {
+	return call[adminapi.OpenFiles](ctx, c.server, "OpenFiles", adminapi.None{})
 }
 
-// Measure implements hemera.Observer.
+// Measure implements adminapi.Observer.
 func (c Observe) Measure(ctx context.Context, node hemera.NodeID, command []string) ([]byte, error) {
 	m, err := call[adminapi.Measured](ctx, c.server, "Measure", adminapi.MeasureRequest{Node: node, Command: command})
 	return m.JSON, err
 }
 
-// NamespaceStats implements hemera.Observer.
+// NamespaceStats implements adminapi.Observer.
 func (c Observe) NamespaceStats(ctx context.Context) (hemera.NamespaceStats, error) {
 	return call[hemera.NamespaceStats](ctx, c.server, "NamespaceStats", adminapi.None{})
 }
 
-// Events implements hemera.Observer; an answer has at most 10,000 events.
+// Events implements adminapi.Observer; an answer has at most 10,000 events.
 func (c Observe) Events(ctx context.Context, after uint64, limit int) ([]hemera.Event, error) {
 	return call[[]hemera.Event](ctx, c.server, "Events", adminapi.EventsRequest{After: after, Limit: limit})
 }

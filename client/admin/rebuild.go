@@ -5,17 +5,16 @@ import (
 
 	"hemera/words/adminapi"
 	"hemera/words/errs"
-	"hemera/words/hemera"
 )
 
-// Rebuild rebuilds a namespace. It implements hemera.Rebuilder.
+// Rebuild rebuilds a namespace. It implements adminapi.Rebuilder.
 type Rebuild struct{ server *server }
 
-// Rebuild implements hemera.Rebuilder.
+// Rebuild implements adminapi.Rebuilder.
 // The last report has Done set. A stream that ends without one is Unavailable: the server stopped, and the rest is left
 // to the next run.
-func (c Rebuild) Rebuild(ctx context.Context, o hemera.RebuildOptions, tell func(hemera.RebuildReport) error) (last hemera.RebuildReport, err error) {
-	err = receive(ctx, c.server, "Rebuild", o, func(r *hemera.RebuildReport) error {
+func (c Rebuild) Rebuild(ctx context.Context, o adminapi.RebuildOptions, tell func(adminapi.RebuildReport) error) (last adminapi.RebuildReport, err error) {
+	err = receive(ctx, c.server, "Rebuild", o, func(r *adminapi.RebuildReport) error {
 		if last = *r; r.Done {
 			return nil
 		}
@@ -28,12 +27,12 @@ func (c Rebuild) Rebuild(ctx context.Context, o hemera.RebuildOptions, tell func
 	return last, err
 }
 
-// FinishRebuild implements hemera.Rebuilder.
+// FinishRebuild implements adminapi.Rebuilder.
 func (c Rebuild) FinishRebuild(ctx context.Context) error {
 	return c.server.do(ctx, "FinishRebuild", adminapi.None{})
 }
 
-// ForgetLost implements hemera.Rebuilder.
-func (c Rebuild) ForgetLost(ctx context.Context, o hemera.ForgetOptions) error {
+// ForgetLost implements adminapi.Rebuilder.
+func (c Rebuild) ForgetLost(ctx context.Context, o adminapi.ForgetOptions) error {
 	return c.server.do(ctx, "ForgetLost", o)
 }

@@ -7,20 +7,20 @@ import (
 	"hemera/words/hemera"
 )
 
-// Writes asks for writes under way. It implements hemera.WriteAdmin.
+// Writes asks for writes under way. It implements adminapi.WriteAdmin.
 type Writes struct{ server *server }
 
-// Writes implements hemera.WriteAdmin. The server knows who asks.
+// Writes implements adminapi.WriteAdmin. The server knows who asks.
 func (c Writes) Writes(ctx context.Context, _ hemera.Identity) ([]hemera.WriteInfo, error) {
 	return call[[]hemera.WriteInfo](ctx, c.server, "Writes", adminapi.None{})
 }
 
-// FreeWrite implements hemera.WriteAdmin.
+// FreeWrite implements adminapi.WriteAdmin.
 func (c Writes) FreeWrite(ctx context.Context, id string) (hemera.WriteInfo, error) {
 	return call[hemera.WriteInfo](ctx, c.server, "FreeWrite", adminapi.WriteRef{ID: id})
 }
 
-// EndWrite implements hemera.WriteAdmin. The server knows who asks.
+// EndWrite implements adminapi.WriteAdmin. The server knows who asks.
 func (c Writes) EndWrite(ctx context.Context, _ hemera.Identity, id string, commit bool) (hemera.WriteInfo, error) {
 	return call[hemera.WriteInfo](ctx, c.server, "EndWrite", adminapi.EndWriteRequest{ID: id, Commit: commit})
 }

@@ -46,18 +46,18 @@ func TestRemoteIsLocal(t *testing.T) {
 	local, _, remote := serve(t, root)
 	ctx := context.Background()
 	type verbs struct {
-		hemera.ClusterAdmin
-		hemera.TokenAdmin
-		hemera.TrustAdmin
-		hemera.MaintAdmin
-		hemera.Observer
+		adminapi.ClusterAdmin
+		adminapi.TokenAdmin
+		adminapi.TrustAdmin
+		adminapi.MaintAdmin
+		adminapi.Observer
 		hemera.QuotaAdmin
 		hemera.StatusAdmin
-		hemera.TapeSessions
+		adminapi.TapeSessions
 	}
 	questions := map[string]func(verbs) (any, error){
 		"View":           func(v verbs) (any, error) { return v.View(ctx) },
-		"CreateToken":    func(v verbs) (any, error) { return v.CreateToken(ctx, hemera.TokenRequest{Lifetime: time.Hour}) },
+		"CreateToken":    func(v verbs) (any, error) { return v.CreateToken(ctx, adminapi.TokenRequest{Lifetime: time.Hour}) },
 		"Tokens":         func(v verbs) (any, error) { return v.Tokens(ctx) },
 		"RotateKeys":     func(v verbs) (any, error) { return nil, v.RotateKeys(ctx, true) },
 		"RemoveToken":    func(v verbs) (any, error) { return nil, v.RemoveToken(ctx, "0123456789ab") },
@@ -106,7 +106,7 @@ func TestChangesArrive(t *testing.T) {
 		mkdirErr,
 		remote.Cluster.AddDisk(ctx, 2, hemera.AttachDisk{Path: "/data07", Space: "default"}),
 		remote.Cluster.SetDisk(ctx, 1, "configstatus", "ro"),
-		remote.Cluster.RemoveDisk(ctx, 6, hemera.Removal{Force: true}),
+		remote.Cluster.RemoveDisk(ctx, 6, adminapi.Removal{Force: true}),
 		remote.Cluster.SetNode(ctx, 2, "status", "off"),
 		remote.Cluster.RemoveNode(ctx, 3),
 		remote.Cluster.SetSpace(ctx, "default", "policy.sync", "off"),
@@ -146,7 +146,7 @@ func TestChangesArrive(t *testing.T) {
 func TestErrorsKeepKindRemedyAndTrace(t *testing.T) {
 	_, _, remote := serve(t, root)
 	ctx := hemera.WithTrace(context.Background(), "0123456789abcdef")
-	err := remote.Cluster.RemoveDisk(ctx, 2, hemera.Removal{})
+	err := remote.Cluster.RemoveDisk(ctx, 2, adminapi.Removal{})
 	var e *errs.Error
 	if !errors.As(err, &e) || e.Kind != errs.NotEmpty || e.Op != "fixture.FsRm" || e.Subject != "disk 2" {
 		t.Fatalf("error is %#v", err)

@@ -10,12 +10,12 @@ import (
 // serveBenchmark serves the benchmark of the namespace, which runs in the manager.
 // Both verbs need an admin, because a run takes as much of the manager as it can get.
 func serveBenchmark(d *door) {
-	stream(d, "Benchmark", true, func(ctx context.Context, who hemera.Identity, r *hemera.BenchmarkRequest, send func(*hemera.BenchmarkUpdate) error) error {
+	stream(d, "Benchmark", true, func(ctx context.Context, who hemera.Identity, r *adminapi.BenchmarkRequest, send func(*adminapi.BenchmarkUpdate) error) error {
 		b, err := part(d.Benchmark, "the benchmark")
 		if err != nil {
 			return err
 		}
-		return b.Benchmark(ctx, who, *r, func(u hemera.BenchmarkUpdate) error { return send(&u) })
+		return b.Benchmark(ctx, who, *r, func(u adminapi.BenchmarkUpdate) error { return send(&u) })
 	})
 	unary(d, "CleanBenchmark", true, func(ctx context.Context, who hemera.Identity, r *adminapi.BenchmarkPrefix) (adminapi.None, error) {
 		b, err := part(d.Benchmark, "the benchmark")

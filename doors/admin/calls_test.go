@@ -166,11 +166,11 @@ func FuzzCall(f *testing.F) {
 
 // watched notes that it was asked.
 type watched struct {
-	hemera.Observer
+	adminapi.Observer
 	ran *bool
 }
 
-func (w watched) Operations(context.Context) ([]hemera.OpStat, error) {
+func (w watched) Operations(context.Context) ([]adminapi.OpStat, error) {
 	*w.ran = true
 	return nil, nil
 }

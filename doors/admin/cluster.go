@@ -29,31 +29,31 @@ func serveCluster(d *door) {
 		}
 		return v.Spaces, nil
 	})
-	change(d, "AddDisk", func(ctx context.Context, c hemera.ClusterAdmin, r *adminapi.AddDiskRequest) error {
+	change(d, "AddDisk", func(ctx context.Context, c adminapi.ClusterAdmin, r *adminapi.AddDiskRequest) error {
 		return c.AddDisk(ctx, r.Node, hemera.AttachDisk{Path: r.Path, Space: r.Space, Folder: r.Folder})
 	})
-	change(d, "SetDisk", func(ctx context.Context, c hemera.ClusterAdmin, r *adminapi.SetDiskRequest) error {
+	change(d, "SetDisk", func(ctx context.Context, c adminapi.ClusterAdmin, r *adminapi.SetDiskRequest) error {
 		return c.SetDisk(ctx, r.ID, r.Key, r.Value)
 	})
-	change(d, "RemoveDisk", func(ctx context.Context, c hemera.ClusterAdmin, r *adminapi.RemoveDiskRequest) error {
-		return c.RemoveDisk(ctx, r.ID, hemera.Removal{Force: r.Force, Lose: r.Lose})
+	change(d, "RemoveDisk", func(ctx context.Context, c adminapi.ClusterAdmin, r *adminapi.RemoveDiskRequest) error {
+		return c.RemoveDisk(ctx, r.ID, adminapi.Removal{Force: r.Force, Lose: r.Lose})
 	})
-	change(d, "SetNode", func(ctx context.Context, c hemera.ClusterAdmin, r *adminapi.SetNodeRequest) error {
+	change(d, "SetNode", func(ctx context.Context, c adminapi.ClusterAdmin, r *adminapi.SetNodeRequest) error {
 		return c.SetNode(ctx, r.ID, r.Key, r.Value)
 	})
-	change(d, "RemoveNode", func(ctx context.Context, c hemera.ClusterAdmin, r *adminapi.RemoveNodeRequest) error {
+	change(d, "RemoveNode", func(ctx context.Context, c adminapi.ClusterAdmin, r *adminapi.RemoveNodeRequest) error {
 		return c.RemoveNode(ctx, r.ID)
 	})
-	change(d, "SetSpace", func(ctx context.Context, c hemera.ClusterAdmin, r *adminapi.SetSpaceRequest) error {
+	change(d, "SetSpace", func(ctx context.Context, c adminapi.ClusterAdmin, r *adminapi.SetSpaceRequest) error {
 		return c.SetSpace(ctx, r.Name, r.Key, r.Value)
 	})
-	change(d, "RemoveSpace", func(ctx context.Context, c hemera.ClusterAdmin, r *adminapi.RemoveSpaceRequest) error {
+	change(d, "RemoveSpace", func(ctx context.Context, c adminapi.ClusterAdmin, r *adminapi.RemoveSpaceRequest) error {
 		return c.RemoveSpace(ctx, r.Name)
 	})
 }
 
 // change serves a verb that alters the cluster, and logs who asked for it.
-func change[Req any](d *door, verb string, f func(context.Context, hemera.ClusterAdmin, *Req) error) {
+func change[Req any](d *door, verb string, f func(context.Context, adminapi.ClusterAdmin, *Req) error) {
 	unary(d, verb, true, func(ctx context.Context, who hemera.Identity, r *Req) (adminapi.None, error) {
 		c, err := part(d.Cluster, "cluster")
 		if err != nil {

@@ -26,27 +26,27 @@ const (
 
 // Services is what the door asks. Verbs of a part that is nil answer Unsupported.
 type Services struct {
-	Cluster   hemera.ClusterAdmin // disks, nodes, spaces
-	Tokens    hemera.TokenAdmin   // join tokens
-	Trust     hemera.TrustAdmin   // admission of nodes, keys
-	Maint     hemera.MaintAdmin   // jobs, checks, fsck
-	Observe   hemera.Observer     // measurements
+	Cluster   adminapi.ClusterAdmin // disks, nodes, spaces
+	Tokens    adminapi.TokenAdmin   // join tokens
+	Trust     adminapi.TrustAdmin   // admission of nodes, keys
+	Maint     adminapi.MaintAdmin   // jobs, checks, fsck
+	Observe   adminapi.Observer     // measurements
 	Quota     hemera.QuotaAdmin
 	Recycle   hemera.RecycleBin
-	Tape      hemera.TapeAdmin
-	Sessions  hemera.TapeSessions // of tape drives
+	Tape      adminapi.TapeAdmin
+	Sessions  adminapi.TapeSessions // of tape drives
 	TapeKeys  hemera.TapeKeys
 	Staging   hemera.Staging
-	Writes    hemera.WriteAdmin // locks of writes
+	Writes    adminapi.WriteAdmin // locks of writes
 	Convert   hemera.ConvertAdmin
 	Status    hemera.StatusAdmin // health, explanations
-	Benchmark hemera.Benchmarker
+	Benchmark adminapi.Benchmarker
 	Names     hemera.Names // the tree
 	// Directories is what trees are walked with.
 	Directories hemera.Directories
 	Attributes  hemera.Attributes
-	Backups     hemera.Backups
-	Rebuild     hemera.Rebuilder
+	Backups     adminapi.Backups
+	Rebuild     adminapi.Rebuilder
 	// Config lists the settings in force; it must have left out secrets.
 	Config func() []adminapi.Setting
 	// Configure changes settings and reads those of files again. It returns when what can change while the server runs is in

@@ -11,27 +11,27 @@ import (
 // CheckNamespace is a stream because a check of a large tree takes minutes: progress comes a few times a second,
 // and a client that leaves ends the check.
 func serveMaint(d *door) {
-	maint(d, "Jobs", func(ctx context.Context, m hemera.MaintAdmin, _ *adminapi.None) ([]hemera.JobStatus, error) {
+	maint(d, "Jobs", func(ctx context.Context, m adminapi.MaintAdmin, _ *adminapi.None) ([]hemera.JobStatus, error) {
 		return m.Jobs(ctx)
 	})
-	unary(d, "FileInfo", false, func(ctx context.Context, who hemera.Identity, r *adminapi.FileRef) (hemera.FileReport, error) {
+	unary(d, "FileInfo", false, func(ctx context.Context, who hemera.Identity, r *adminapi.FileRef) (adminapi.FileReport, error) {
 		return fileInfo(ctx, d, who, r)
 	})
-	maint(d, "CheckFile", func(ctx context.Context, m hemera.MaintAdmin, r *adminapi.FileRef) ([]hemera.PieceCheck, error) {
+	maint(d, "CheckFile", func(ctx context.Context, m adminapi.MaintAdmin, r *adminapi.FileRef) ([]adminapi.PieceCheck, error) {
 		return m.CheckFile(ctx, r.Ref, r.Repair)
 	})
-	maint(d, "DiskFiles", func(ctx context.Context, m hemera.MaintAdmin, r *adminapi.DiskFilesRequest) (hemera.DiskFiles, error) {
+	maint(d, "DiskFiles", func(ctx context.Context, m adminapi.MaintAdmin, r *adminapi.DiskFilesRequest) (adminapi.DiskFiles, error) {
 		return m.DiskFiles(ctx, r.ID, r.After, r.Limit)
 	})
-	maint(d, "Fsck", func(ctx context.Context, m hemera.MaintAdmin, r *adminapi.FsckRequest) (hemera.FsckReport, error) {
+	maint(d, "Fsck", func(ctx context.Context, m adminapi.MaintAdmin, r *adminapi.FsckRequest) (adminapi.FsckReport, error) {
 		return m.Fsck(ctx, r.Repair)
 	})
-	stream(d, "CheckNamespace", true, func(ctx context.Context, _ hemera.Identity, _ *adminapi.None, send func(*hemera.NamespaceCheck) error) error {
+	stream(d, "CheckNamespace", true, func(ctx context.Context, _ hemera.Identity, _ *adminapi.None, send func(*adminapi.NamespaceCheck) error) error {
 		m, err := part(d.Maint, "maintenance")
 		if err != nil {
 			return err
 		}
-		report, err := m.CheckNamespace(ctx, func(c hemera.NamespaceCheck) error { return send(&c) })
+		report, err := m.CheckNamespace(ctx, func(c adminapi.NamespaceCheck) error { return send(&c) })
 		if err != nil {
 			return err
 		}
@@ -39,8 +39,8 @@ func serveMaint(d *door) {
 	})
 }
 
-// maint serves a verb of hemera.MaintAdmin, for admins.
-func maint[Req, Res any](d *door, verb string, f func(context.Context, hemera.MaintAdmin, *Req) (Res, error)) {
+// maint serves a verb of adminapi.MaintAdmin, for admins.
+func maint[Req, Res any](d *door, verb string, f func(context.Context, adminapi.MaintAdmin, *Req) (Res, error)) {
 	unary(d, verb, true, func(ctx context.Context, _ hemera.Identity, r *Req) (res Res, err error) {
 		m, err := part(d.Maint, "maintenance")
 		if err != nil {
@@ -51,7 +51,7 @@ func maint[Req, Res any](d *door, verb string, f func(context.Context, hemera.Ma
 }
 
 // fileInfo tells users of what they can reach, and of disks what says where a piece is.
-func fileInfo(ctx context.Context, d *door, who hemera.Identity, r *adminapi.FileRef) (report hemera.FileReport, err error) {
+func fileInfo(ctx context.Context, d *door, who hemera.Identity, r *adminapi.FileRef) (report adminapi.FileReport, err error) {
 	m, err := part(d.Maint, "maintenance")
 	if err != nil {
 		return report, err

@@ -10,6 +10,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
+	"hemera/words/adminapi"
 	"hemera/words/hemera"
 )
 
@@ -154,7 +155,7 @@ func sendNodes(ch chan<- prometheus.Metric, nodes []hemera.NodeInfo, now time.Ti
 }
 
 // sendObserved sends counts, rates and latencies of the manager.
-func sendObserved(ctx context.Context, ch chan<- prometheus.Metric, o hemera.Observer) error {
+func sendObserved(ctx context.Context, ch chan<- prometheus.Metric, o adminapi.Observer) error {
 	ops, err := o.Operations(ctx)
 	if err != nil {
 		return err

@@ -14,23 +14,23 @@ const eventsMax = 10_000
 // serveObserve serves measurements: operations, sessions, open files, counts and events.
 // All of it needs an admin: sessions and open files show what users do.
 func serveObserve(d *door) {
-	observe(d, "Operations", func(ctx context.Context, o hemera.Observer, _ *adminapi.None) ([]hemera.OpStat, error) {
+	observe(d, "Operations", func(ctx context.Context, o adminapi.Observer, _ *adminapi.None) ([]adminapi.OpStat, error) {
 		return o.Operations(ctx)
 	})
-	observe(d, "Sessions", func(ctx context.Context, o hemera.Observer, _ *adminapi.None) ([]hemera.SessionInfo, error) {
+	observe(d, "Sessions", func(ctx context.Context, o adminapi.Observer, _ *adminapi.None) ([]hemera.SessionInfo, error) {
 		return o.Sessions(ctx)
 	})
-	observe(d, "OpenFiles", func(ctx context.Context, o hemera.Observer, _ *adminapi.None) (hemera.OpenFiles, error) {
+	observe(d, "OpenFiles", func(ctx context.Context, o adminapi.Observer, _ *adminapi.None) (adminapi.OpenFiles, error) {
 		return o.OpenFiles(ctx)
 	})
-	observe(d, "Measure", func(ctx context.Context, o hemera.Observer, r *adminapi.MeasureRequest) (adminapi.Measured, error) {
+	observe(d, "Measure", func(ctx context.Context, o adminapi.Observer, r *adminapi.MeasureRequest) (adminapi.Measured, error) {
 		data, err := o.Measure(ctx, r.Node, r.Command)
 		return adminapi.Measured{JSON: data}, err
 	})
-	observe(d, "NamespaceStats", func(ctx context.Context, o hemera.Observer, _ *adminapi.None) (hemera.NamespaceStats, error) {
+	observe(d, "NamespaceStats", func(ctx context.Context, o adminapi.Observer, _ *adminapi.None) (hemera.NamespaceStats, error) {
 		return o.NamespaceStats(ctx)
 	})
-	observe(d, "Events", func(ctx context.Context, o hemera.Observer, r *adminapi.EventsRequest) ([]hemera.Event, error) {
+	observe(d, "Events", func(ctx context.Context, o adminapi.Observer, r *adminapi.EventsRequest) ([]hemera.Event, error) {
 		if r.Limit <= 0 || r.Limit > eventsMax {
 			r.Limit = eventsMax
 		}
@@ -38,8 +38,8 @@ func serveObserve(d *door) {
 	})
 }
 
-// observe serves a verb of hemera.Observer, for admins.
-func observe[Req, Res any](d *door, verb string, f func(context.Context, hemera.Observer, *Req) (Res, error)) {
+// observe serves a verb of adminapi.Observer, for admins.
+func observe[Req, Res any](d *door, verb string, f func(context.Context, adminapi.Observer, *Req) (Res, error)) {
 	unary(d, verb, true, func(ctx context.Context, _ hemera.Identity, r *Req) (res Res, err error) {
 		o, err := part(d.Observe, "observation")
 		if err != nil {

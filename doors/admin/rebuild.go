@@ -10,12 +10,12 @@ import (
 // serveRebuild serves the rebuild of a lost namespace.
 // Rebuild is a stream because it reads every disk: the client hears of progress and findings, and ends it by leaving.
 func serveRebuild(d *door) {
-	stream(d, "Rebuild", true, func(ctx context.Context, _ hemera.Identity, r *hemera.RebuildOptions, send func(*hemera.RebuildReport) error) error {
+	stream(d, "Rebuild", true, func(ctx context.Context, _ hemera.Identity, r *adminapi.RebuildOptions, send func(*adminapi.RebuildReport) error) error {
 		b, err := part(d.Rebuild, "the rebuild")
 		if err != nil {
 			return err
 		}
-		report, err := b.Rebuild(ctx, *r, func(r hemera.RebuildReport) error { return send(&r) })
+		report, err := b.Rebuild(ctx, *r, func(r adminapi.RebuildReport) error { return send(&r) })
 		if err != nil {
 			return err
 		}
@@ -28,7 +28,7 @@ func serveRebuild(d *door) {
 		}
 		return adminapi.None{}, b.FinishRebuild(ctx)
 	})
-	unary(d, "ForgetLost", true, func(ctx context.Context, _ hemera.Identity, o *hemera.ForgetOptions) (adminapi.None, error) {
+	unary(d, "ForgetLost", true, func(ctx context.Context, _ hemera.Identity, o *adminapi.ForgetOptions) (adminapi.None, error) {
 		b, err := part(d.Rebuild, "the rebuild")
 		if err != nil {
 			return adminapi.None{}, err

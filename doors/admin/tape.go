@@ -23,7 +23,7 @@ func serveTape(d *door) {
 		return t.TapeConfig(ctx)
 	})
 	// One object, durable when it is answered.
-	unary(d, "TapeChange", true, func(ctx context.Context, who hemera.Identity, r *hemera.TapeChange) (adminapi.None, error) {
+	unary(d, "TapeChange", true, func(ctx context.Context, who hemera.Identity, r *adminapi.TapeChange) (adminapi.None, error) {
 		t, err := part(d.Tape, "tapes")
 		if err != nil {
 			return adminapi.None{}, err
@@ -49,10 +49,10 @@ func serveTape(d *door) {
 		return t.TapeFiles(ctx, r.VID, r.After, r.Dead)
 	})
 	// Drives, queues and what needs a person, of one moment.
-	unary(d, "TapePicture", true, func(ctx context.Context, _ hemera.Identity, _ *adminapi.None) (hemera.TapePicture, error) {
+	unary(d, "TapePicture", true, func(ctx context.Context, _ hemera.Identity, _ *adminapi.None) (adminapi.TapePicture, error) {
 		t, err := part(d.Tape, "tapes")
 		if err != nil {
-			return hemera.TapePicture{}, err
+			return adminapi.TapePicture{}, err
 		}
 		return t.TapePicture(ctx)
 	})
@@ -65,7 +65,7 @@ func serveTape(d *door) {
 		return s.TapeSession(ctx, r.Mount)
 	})
 	// At most 1000.
-	unary(d, "TapeJobs", true, func(ctx context.Context, _ hemera.Identity, r *hemera.TapeJobQuery) ([]hemera.TapeWork, error) {
+	unary(d, "TapeJobs", true, func(ctx context.Context, _ hemera.Identity, r *adminapi.TapeJobQuery) ([]hemera.TapeWork, error) {
 		t, err := part(d.Tape, "tapes")
 		if err != nil {
 			return nil, err
@@ -81,7 +81,7 @@ func serveTape(d *door) {
 		return t.ExplainTape(ctx, r.Subject)
 	})
 	// It is begun when it is answered, and goes on by itself.
-	unary(d, "TapeOrder", true, func(ctx context.Context, who hemera.Identity, r *hemera.TapeOrder) (adminapi.Said, error) {
+	unary(d, "TapeOrder", true, func(ctx context.Context, who hemera.Identity, r *adminapi.TapeOrder) (adminapi.Said, error) {
 		t, err := part(d.Tape, "tapes")
 		if err != nil {
 			return adminapi.Said{}, err

@@ -6,7 +6,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"hemera/words/hemera"
+	"hemera/words/adminapi"
 )
 
 // tapeMetrics describes what is told of tapes. Sums are of the manager's life: what drives did before it was started is not in them.
@@ -60,7 +60,7 @@ func newTapeMetrics() tapeMetrics {
 }
 
 // sendTape sends what is known of tapes.
-func sendTape(ctx context.Context, ch chan<- prometheus.Metric, t hemera.TapeAdmin) error {
+func sendTape(ctx context.Context, ch chan<- prometheus.Metric, t adminapi.TapeAdmin) error {
 	p, err := t.TapePicture(ctx)
 	if err != nil {
 		return err
@@ -94,7 +94,7 @@ func sendTape(ctx context.Context, ch chan<- prometheus.Metric, t hemera.TapeAdm
 }
 
 // sendTotals sends the sums of a drive's sessions of one kind.
-func (m tapeMetrics) sendTotals(ch chan<- prometheus.Metric, of hemera.TapeTotals, labels ...string) {
+func (m tapeMetrics) sendTotals(ch chan<- prometheus.Metric, of adminapi.TapeTotals, labels ...string) {
 	// What was done.
 	m.sessions.send(ch, float64(of.Sessions), labels...)
 	m.files.send(ch, float64(of.Files), labels...)
@@ -116,8 +116,8 @@ func (m tapeMetrics) sendTotals(ch chan<- prometheus.Metric, of hemera.TapeTotal
 type queueKey struct{ kind, pool string }
 
 // sendQueues sends what waits, what has failed, and what needs a person.
-func (m tapeMetrics) sendQueues(ch chan<- prometheus.Metric, p hemera.TapePicture) {
-	sums := map[queueKey]hemera.TapeQueue{}
+func (m tapeMetrics) sendQueues(ch chan<- prometheus.Metric, p adminapi.TapePicture) {
+	sums := map[queueKey]adminapi.TapeQueue{}
 	for _, q := range p.Queues {
 		key := queueKey{q.Kind.String(), q.Pool}
 		// A metric may not be there twice.

@@ -11,7 +11,7 @@ import (
 // A token is a secret: it is in the answer of CreateToken and in no log line. Tokens lists what is known of them
 // without their secrets.
 func serveTrust(d *door) {
-	unary(d, "CreateToken", true, func(ctx context.Context, who hemera.Identity, r *hemera.TokenRequest) (adminapi.Token, error) {
+	unary(d, "CreateToken", true, func(ctx context.Context, who hemera.Identity, r *adminapi.TokenRequest) (adminapi.Token, error) {
 		c, err := part(d.Tokens, "tokens")
 		if err != nil {
 			return adminapi.Token{}, err
@@ -35,20 +35,20 @@ func serveTrust(d *door) {
 		d.audit(ctx, who, "RemoveToken", r)
 		return adminapi.None{}, c.RemoveToken(ctx, r.ID)
 	})
-	trust(d, "AdmitNode", func(ctx context.Context, t hemera.TrustAdmin, r *adminapi.NodeRef) error {
+	trust(d, "AdmitNode", func(ctx context.Context, t adminapi.TrustAdmin, r *adminapi.NodeRef) error {
 		return t.AdmitNode(ctx, r.ID)
 	})
-	trust(d, "ExpelNode", func(ctx context.Context, t hemera.TrustAdmin, r *adminapi.NodeRef) error {
+	trust(d, "ExpelNode", func(ctx context.Context, t adminapi.TrustAdmin, r *adminapi.NodeRef) error {
 		return t.ExpelNode(ctx, r.ID)
 	})
-	trust(d, "RotateKeys", func(ctx context.Context, t hemera.TrustAdmin, r *adminapi.RotateKeysRequest) error {
+	trust(d, "RotateKeys", func(ctx context.Context, t adminapi.TrustAdmin, r *adminapi.RotateKeysRequest) error {
 		return t.RotateKeys(ctx, r.End)
 	})
 }
 
 // trust serves a verb that changes who is trusted, and logs who asked for it.
 // The log line comes before the change, as for change.
-func trust[Req any](d *door, verb string, f func(context.Context, hemera.TrustAdmin, *Req) error) {
+func trust[Req any](d *door, verb string, f func(context.Context, adminapi.TrustAdmin, *Req) error) {
 	unary(d, verb, true, func(ctx context.Context, who hemera.Identity, r *Req) (adminapi.None, error) {
 		t, err := part(d.Trust, "trust")
 		if err != nil {

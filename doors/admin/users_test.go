@@ -22,14 +22,14 @@ import (
 
 // entryLooker looks at a namespace as a manager's file info does.
 type entryLooker struct {
-	hemera.MaintAdmin
+	adminapi.MaintAdmin
 	tree *namespace.Namespace
 }
 
-func (l entryLooker) FileInfo(ctx context.Context, who hemera.Identity, path string) (r hemera.FileReport, err error) {
+func (l entryLooker) FileInfo(ctx context.Context, who hemera.Identity, path string) (r adminapi.FileReport, err error) {
 	e, err := l.tree.Tree.Stat(ctx, who, path)
 	disk := hemera.Disk{ID: 3, UUID: "u-u-i-d", Path: "/data3", Health: hemera.HealthOK, Active: true}
-	return hemera.FileReport{Entry: e, Path: path, Pieces: []hemera.PieceReport{{Disk: disk, Host: "node1"}}}, err
+	return adminapi.FileReport{Entry: e, Path: path, Pieces: []adminapi.PieceReport{{Disk: disk, Host: "node1"}}}, err
 }
 
 // TestUsersAreToldOfWhatTheyMaySee: as the caller that the door found out, not as one that the request names.

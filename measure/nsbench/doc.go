@@ -11,7 +11,7 @@
 //	Shape    how many workers, directories and files, and where
 //	Target   what is measured, for one worker: the manager from inside (Service), or a client session
 //	Run      makes the tree, runs the phases, removes the tree
-//	Service  hemera.Benchmarker in the manager's process
+//	Service  adminapi.Benchmarker in the manager's process
 //
 // # Phases
 //

@@ -6,8 +6,8 @@ import (
 
 	"github.com/HdrHistogram/hdrhistogram-go"
 
+	"hemera/words/adminapi"
 	"hemera/words/errs"
-	"hemera/words/hemera"
 )
 
 const (
@@ -123,15 +123,15 @@ func (r *record) merge(o *record) {
 }
 
 // result is the merged record of a phase.
-func (r *record) result(p phase) hemera.BenchmarkResult {
-	res := hemera.BenchmarkResult{Phase: p.name, Main: r.count(asMain)}
+func (r *record) result(p phase) adminapi.BenchmarkResult {
+	res := adminapi.BenchmarkResult{Phase: p.name, Main: r.count(asMain)}
 	res.Main.Errors += r.errors[uncounted] // a failure of any step is one of the phase
 	if p.has(asDirs) {
 		dirs := r.count(asDirs)
 		res.Dirs = &dirs
 	}
 	for _, f := range r.failures {
-		res.Failures = append(res.Failures, hemera.BenchmarkFailure{Text: f.err.Error(), Remedy: errs.RemedyOf(f.err)})
+		res.Failures = append(res.Failures, adminapi.BenchmarkFailure{Text: f.err.Error(), Remedy: errs.RemedyOf(f.err)})
 	}
 	if r.series != nil {
 		res.Series = r.series.points()
@@ -140,8 +140,8 @@ func (r *record) result(p phase) hemera.BenchmarkResult {
 }
 
 // count is what was counted of one kind of operation, with the quantiles of its latencies.
-func (r *record) count(c counted) hemera.BenchmarkOps {
-	o := hemera.BenchmarkOps{Ops: r.ops[c], Errors: r.errors[c], Max: r.longest[c]}
+func (r *record) count(c counted) adminapi.BenchmarkOps {
+	o := adminapi.BenchmarkOps{Ops: r.ops[c], Errors: r.errors[c], Max: r.longest[c]}
 	if h := r.latency[c]; h != nil {
 		at := func(q float64) time.Duration { return min(time.Duration(h.ValueAtQuantile(q))*unit, o.Max) }
 		o.P50, o.P99, o.P999 = at(50), at(99), at(99.9)

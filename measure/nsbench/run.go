@@ -8,8 +8,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"hemera/words/adminapi"
 	"hemera/words/errs"
-	"hemera/words/hemera"
 )
 
 // progressEvery is the time between two updates.
@@ -21,7 +21,7 @@ type Options struct {
 	// Open makes the target of one worker; it is called for all at the same time.
 	Open func(ctx context.Context, worker int) (Target, error)
 	// Visit gets progress and results, from one goroutine; its error ends the run.
-	Visit func(hemera.BenchmarkUpdate) error
+	Visit func(adminapi.BenchmarkUpdate) error
 	// CPU returns the processor time that the measured process has spent so far; nil if it is not known.
 	CPU func() time.Duration
 	// Keep leaves the tree of a run that did not come to its end.
@@ -115,7 +115,7 @@ func (r *run) phases(ctx context.Context) (gone bool, err error) {
 		if err != nil {
 			return false, err
 		}
-		if err := r.Visit(hemera.BenchmarkUpdate{Result: &res}); err != nil {
+		if err := r.Visit(adminapi.BenchmarkUpdate{Result: &res}); err != nil {
 			return false, err
 		}
 		if res.Main.Ops == 0 {
@@ -129,7 +129,7 @@ func (r *run) phases(ctx context.Context) (gone bool, err error) {
 
 // phase runs one phase of all workers. Its time is from the start of all workers, which wait for one another, to
 // the end of the last.
-func (r *run) phase(ctx context.Context, p phase) (hemera.BenchmarkResult, error) {
+func (r *run) phase(ctx context.Context, p phase) (adminapi.BenchmarkResult, error) {
 	for _, rec := range r.records {
 		rec.reset()
 	}
@@ -234,9 +234,9 @@ func (r *run) follow(ctx context.Context, p phase, ended <-chan time.Time) (time
 				done += rec.done.Load()
 			}
 			rate = smooth(rate, float64(done-before)/now.Sub(last).Seconds())
-			u := hemera.BenchmarkProgress{Phase: p.name, Done: done, Total: p.total(r.Shape.Threads), Rate: rate}
+			u := adminapi.BenchmarkProgress{Phase: p.name, Done: done, Total: p.total(r.Shape.Threads), Rate: rate}
 			before, last = done, now
-			if err := r.Visit(hemera.BenchmarkUpdate{Progress: &u}); err != nil {
+			if err := r.Visit(adminapi.BenchmarkUpdate{Progress: &u}); err != nil {
 				r.stop.Store(true)
 				return <-ended, err
 			}

@@ -10,8 +10,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"hemera/words/adminapi"
 	"hemera/words/errs"
-	"hemera/words/hemera"
 )
 
 // tree is a namespace in memory that counts and fails on demand.
@@ -93,11 +93,11 @@ func (t *tree) Close() error {
 	return nil
 }
 
-func (t *tree) options(s Shape, results map[string]hemera.BenchmarkResult) Options {
+func (t *tree) options(s Shape, results map[string]adminapi.BenchmarkResult) Options {
 	return Options{
 		Shape: s, Series: true,
 		Open: func(context.Context, int) (Target, error) { return t, nil },
-		Visit: func(u hemera.BenchmarkUpdate) error {
+		Visit: func(u adminapi.BenchmarkUpdate) error {
 			if u.Result != nil {
 				results[u.Result.Phase] = *u.Result
 			}
@@ -117,7 +117,7 @@ func (t *tree) empty(test *testing.T) {
 func TestRunCountsEveryOperationOnce(t *testing.T) {
 	for _, depth := range []int{1, 3} {
 		s := Shape{Threads: 4, Subdirs: 2, Files: 5, Base: "/benchmark", Depth: depth}
-		tr, got := newTree(), map[string]hemera.BenchmarkResult{}
+		tr, got := newTree(), map[string]adminapi.BenchmarkResult{}
 		if err := Run(t.Context(), tr.options(s, got)); err != nil {
 			t.Fatal(err)
 		}
@@ -155,7 +155,7 @@ func TestRunCountsEveryOperationOnce(t *testing.T) {
 // TestRunCountsSuccessesOnly has some operations fail and counts them where they belong.
 func TestRunCountsSuccessesOnly(t *testing.T) {
 	denied := errs.New(errs.NoSpace, "create", "", "the disks are full").WithRemedy("add disks")
-	tr, got := newTree(), map[string]hemera.BenchmarkResult{}
+	tr, got := newTree(), map[string]adminapi.BenchmarkResult{}
 	tr.fail = func(op, name string) error {
 		if op == "create" && strings.HasSuffix(name, "/f.3") {
 			return denied
@@ -179,7 +179,7 @@ func TestRunCountsSuccessesOnly(t *testing.T) {
 
 // TestRunTakesNoSecondSuccess has files be made twice: "exists" must not count that.
 func TestRunTakesNoSecondSuccess(t *testing.T) {
-	tr, got := newTree(), map[string]hemera.BenchmarkResult{}
+	tr, got := newTree(), map[string]adminapi.BenchmarkResult{}
 	tr.fail = func(op, name string) error {
 		if op == "create" {
 			delete(tr.entries, name)
@@ -194,7 +194,7 @@ func TestRunTakesNoSecondSuccess(t *testing.T) {
 }
 
 func TestRunEndsWhereNothingSucceeds(t *testing.T) {
-	tr, got := newTree(), map[string]hemera.BenchmarkResult{}
+	tr, got := newTree(), map[string]adminapi.BenchmarkResult{}
 	tr.fail = func(op, _ string) error {
 		if op == "create" {
 			return errs.New(errs.Denied, op, "", "no").WithRemedy("ask")
@@ -230,7 +230,7 @@ func TestInterruptedRunLeavesNothing(t *testing.T) {
 }
 
 func interrupt(t *testing.T, op string, keep bool) {
-	tr, got := newTree(), map[string]hemera.BenchmarkResult{}
+	tr, got := newTree(), map[string]adminapi.BenchmarkResult{}
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	tr.fail = func(now, _ string) error {
@@ -253,7 +253,7 @@ func interrupt(t *testing.T, op string, keep bool) {
 }
 
 func TestRunSaysWhatItCouldNotRemove(t *testing.T) {
-	tr, got := newTree(), map[string]hemera.BenchmarkResult{}
+	tr, got := newTree(), map[string]adminapi.BenchmarkResult{}
 	tr.fail = func(op, name string) error {
 		if op == "rm" && strings.HasSuffix(name, "/f.0") {
 			return errs.New(errs.Unavailable, op, name, "")
@@ -272,7 +272,7 @@ func TestRunSaysWhatItCouldNotRemove(t *testing.T) {
 }
 
 func TestShapesThatMakeNoSense(t *testing.T) {
-	for _, r := range []hemera.BenchmarkRequest{
+	for _, r := range []adminapi.BenchmarkRequest{
 		{Threads: 0, Subdirs: 1, Files: 1}, {Threads: 1025, Subdirs: 1, Files: 1}, {Threads: 1, Subdirs: 0, Files: 1},
 		{Threads: 1, Subdirs: 1, Files: -1}, {Threads: 1000, Subdirs: 1000, Files: 101}, {Threads: 1, Subdirs: 1 << 62, Files: 1 << 62},
 		{Threads: 1, Subdirs: 1, Files: 1, Prefix: "scratch"},
@@ -281,7 +281,7 @@ func TestShapesThatMakeNoSense(t *testing.T) {
 			t.Errorf("%+v: %v", r, err)
 		}
 	}
-	s, err := ShapeOf(hemera.BenchmarkRequest{Threads: 1024, Subdirs: 2, Files: 3, Prefix: "/a/"})
+	s, err := ShapeOf(adminapi.BenchmarkRequest{Threads: 1024, Subdirs: 2, Files: 3, Prefix: "/a/"})
 	if err != nil || s.file(7, 4) != "/a/benchmark/worker.7/d.1/f.1" {
 		t.Errorf("%v, %s", err, s.file(7, 4))
 	}

@@ -5,7 +5,7 @@ import (
 	"math/bits"
 	"time"
 
-	"hemera/words/hemera"
+	"hemera/words/adminapi"
 )
 
 // A series shows when latencies were high, which quantiles of a whole phase hide. Nobody knows beforehand how long
@@ -105,11 +105,11 @@ func classEnd(c int) time.Duration {
 }
 
 // points returns the stretches in which something happened.
-func (s *series) points() (out []hemera.BenchmarkPoint) {
+func (s *series) points() (out []adminapi.BenchmarkPoint) {
 	for i := range s.cells {
 		c := &s.cells[i]
 		if c.ops > 0 {
-			out = append(out, hemera.BenchmarkPoint{
+			out = append(out, adminapi.BenchmarkPoint{
 				At: s.width() * time.Duration(i), Width: s.width(), Ops: c.ops,
 				P50: c.quantile(0.5), P99: c.quantile(0.99), Max: c.longest,
 			})

@@ -9,6 +9,7 @@ import (
 	"syscall"
 	"time"
 
+	"hemera/words/adminapi"
 	"hemera/words/errs"
 	"hemera/words/hemera"
 )
@@ -26,21 +27,21 @@ type ServiceOptions struct {
 	Relaxed func(context.Context) context.Context
 }
 
-// Service implements hemera.Benchmarker in the manager's process: the calls are those that doors make
+// Service implements adminapi.Benchmarker in the manager's process: the calls are those that doors make
 // for clients, with access, placement, capabilities and locks.
 type Service struct {
 	ServiceOptions
 	turn chan struct{} // holds the one run at a time
 }
 
-var _ hemera.Benchmarker = (*Service)(nil)
+var _ adminapi.Benchmarker = (*Service)(nil)
 
 // NewService makes the service.
 func NewService(o ServiceOptions) *Service { return &Service{o, make(chan struct{}, 1)} }
 
-// Benchmark implements hemera.Benchmarker. One run at a time: Overloaded while another is in progress. visit first
+// Benchmark implements adminapi.Benchmarker. One run at a time: Overloaded while another is in progress. visit first
 // gets the setup of the cluster, then progress and results.
-func (s *Service) Benchmark(ctx context.Context, who hemera.Identity, q hemera.BenchmarkRequest, visit func(hemera.BenchmarkUpdate) error) error {
+func (s *Service) Benchmark(ctx context.Context, who hemera.Identity, q adminapi.BenchmarkRequest, visit func(adminapi.BenchmarkUpdate) error) error {
 	shape, err := ShapeOf(q)
 	if err != nil {
 		return err
@@ -55,7 +56,7 @@ func (s *Service) Benchmark(ctx context.Context, who hemera.Identity, q hemera.B
 	if err != nil {
 		return err
 	}
-	if err := visit(hemera.BenchmarkUpdate{Setup: Setup(view)}); err != nil {
+	if err := visit(adminapi.BenchmarkUpdate{Setup: Setup(view)}); err != nil {
 		return err
 	}
 	// The same calls, but for the wait for the disk.
@@ -80,8 +81,8 @@ func processorTime() time.Duration {
 }
 
 // Setup describes the cluster that is measured, from its view and the machine of this process.
-func Setup(v *hemera.View) *hemera.BenchmarkSetup {
-	setup := &hemera.BenchmarkSetup{Cores: runtime.NumCPU()}
+func Setup(v *hemera.View) *adminapi.BenchmarkSetup {
+	setup := &adminapi.BenchmarkSetup{Cores: runtime.NumCPU()}
 	for _, d := range v.Disks {
 		if d.Writable() {
 			setup.Disks++
@@ -182,7 +183,7 @@ func (t *inside) Rmdir(ctx context.Context, path string) error {
 // Close implements [Target]; there is nothing to close.
 func (t *inside) Close() error { return nil }
 
-// CleanBenchmark implements hemera.Benchmarker: it removes what an interrupted run left below the prefix. It waits
+// CleanBenchmark implements adminapi.Benchmarker: it removes what an interrupted run left below the prefix. It waits
 // for a run that is in progress. NotEmpty, and nothing is removed, if anything there was not made by a benchmark.
 func (s *Service) CleanBenchmark(ctx context.Context, who hemera.Identity, prefix string) error {
 	base, err := BaseOf(prefix)

@@ -5,8 +5,8 @@ import (
 	"strconv"
 	"strings"
 
+	"hemera/words/adminapi"
 	"hemera/words/errs"
-	"hemera/words/hemera"
 )
 
 // Bounds of a shape. ThreadsMax is CERN's; the others keep a typing error from running for days.
@@ -25,7 +25,7 @@ type Shape struct {
 }
 
 // ShapeOf returns the shape of a request. Invalid when a number makes no sense.
-func ShapeOf(r hemera.BenchmarkRequest) (Shape, error) {
+func ShapeOf(r adminapi.BenchmarkRequest) (Shape, error) {
 	s := Shape{Threads: r.Threads, Subdirs: r.Subdirs, Files: r.Files, Depth: 1}
 	var err error
 	if s.Base, err = BaseOf(r.Prefix); err != nil {

@@ -19,6 +19,7 @@ import (
 	"hemera/client/admin"
 	"hemera/client/xrootd"
 	"hemera/tape/device/emulated"
+	"hemera/words/adminapi"
 	"hemera/words/errs"
 	"hemera/words/hemera"
 )
@@ -161,7 +162,7 @@ func (c *cluster) supply(ctx context.Context, o *Options) (err error) {
 		for pair := range slices.Chunk(values, 2) {
 			v[pair[0]] = pair[1]
 		}
-		err = errors.Join(err, c.admin.Tape.ChangeTape(ctx, "", hemera.TapeChange{Object: object, Verb: verb, Name: name, Values: v}))
+		err = errors.Join(err, c.admin.Tape.ChangeTape(ctx, "", adminapi.TapeChange{Object: object, Verb: verb, Name: name, Values: v}))
 	}
 	// Queues are those of pools to archive, and of tapes to recall, so a drive of its own follows from a pool of its own.
 	who := hemera.SystemIdentity()
@@ -209,7 +210,7 @@ func (c *cluster) enable(ctx context.Context, on bool) error {
 	if !on {
 		values["disabledReason"] = "files are written"
 	}
-	return c.admin.Tape.ChangeTape(ctx, "", hemera.TapeChange{Object: "library", Verb: "set", Name: library, Values: values})
+	return c.admin.Tape.ChangeTape(ctx, "", adminapi.TapeChange{Object: "library", Verb: "set", Name: library, Values: values})
 }
 
 // end stops the cluster and removes what it made.

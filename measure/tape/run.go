@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"hemera/measure/result"
+	"hemera/words/adminapi"
 	"hemera/words/errs"
 	"hemera/words/hemera"
 )
@@ -250,7 +251,7 @@ func (c *cluster) mounted(ctx context.Context) error {
 	return c.warm(ctx, func() (bool, error) {
 		p, err := c.admin.Tape.TapePicture(ctx)
 		// Few files may be on tape before anybody has looked.
-		return len(p.Queues) == 0 || slices.ContainsFunc(p.Drives, func(d hemera.TapeDrive) bool { return d.Status == "TRANSFERRING" }), err
+		return len(p.Queues) == 0 || slices.ContainsFunc(p.Drives, func(d adminapi.TapeDrive) bool { return d.Status == "TRANSFERRING" }), err
 	})
 }
 

@@ -10,6 +10,7 @@ import (
 	"hemera/namespace/record"
 	"hemera/namespace/schema"
 	"hemera/platform/kv"
+	"hemera/words/adminapi"
 	"hemera/words/errs"
 	"hemera/words/hemera"
 )
@@ -25,21 +26,21 @@ const (
 type Options struct {
 	Workers int // goroutines; 0: half of the processors, so that other work goes on
 	// Progress, if not nil, is called a few times a second, by one goroutine at a time.
-	Progress func(hemera.NamespaceCheck)
+	Progress func(adminapi.NamespaceCheck)
 }
 
 // Run works out again everything that is stored in more than one place (tree totals, locations,
 // disk lists, usage, the index of incomplete files, quota accounts, cached records) and names what does not agree. It looks
 // at one picture of the store and blocks no change. All tables are read from end to end, and nothing is
 // looked up but pieces to remove and cached records. Memory is 52 bytes a directory and a few MiB.
-func Run(ctx context.Context, records *record.Store, o Options) (hemera.NamespaceCheck, error) {
+func Run(ctx context.Context, records *record.Store, o Options) (adminapi.NamespaceCheck, error) {
 	// Half of the processors: a check runs beside a manager that serves clients.
 	if o.Workers <= 0 {
 		o.Workers = max(1, runtime.NumCPU()/2)
 	}
 	c := &checker{records: records, ctx: ctx, options: o, started: time.Now(), disks: make(map[hemera.DiskID]schema.Usage)}
 	if err := c.begin(); err != nil {
-		return hemera.NamespaceCheck{}, errs.Wrap(err, "namespace.Check", "")
+		return adminapi.NamespaceCheck{}, errs.Wrap(err, "namespace.Check", "")
 	}
 	defer func() { _ = c.view.Close() }()
 	// An error is one of the store: what does not agree is a problem, and the passes go on.
@@ -79,10 +80,10 @@ type checker struct {
 	found counts
 
 	mu      sync.Mutex
-	seen    hemera.NamespaceCheck // Records and problems
-	said    time.Time             // of the last progress
-	done    bool                  // all passes ended
-	listing []string              // problems in words, up to problemsMax
+	seen    adminapi.NamespaceCheck // Records and problems
+	said    time.Time               // of the last progress
+	done    bool                    // all passes ended
+	listing []string                // problems in words, up to problemsMax
 }
 
 // begin takes the picture that the check is of. The counters and the bounds of the log are read at the same
@@ -139,7 +140,7 @@ func (c *checker) problem(format string, args ...any) {
 }
 
 // report is what was found so far.
-func (c *checker) report() hemera.NamespaceCheck {
+func (c *checker) report() adminapi.NamespaceCheck {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	out := c.seen

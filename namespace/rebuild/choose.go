@@ -7,6 +7,7 @@ import (
 
 	"hemera/namespace"
 	"hemera/rules/layout"
+	"hemera/words/adminapi"
 	"hemera/words/hemera"
 )
 
@@ -28,24 +29,24 @@ func (c *content) about() hemera.PieceStat { return c.pieces[0].PieceStat }
 // choose decides which content a file gets, from all of its pieces that were found: the newest that can be read, else
 // the newest. Contents that are kept for a person do not count. It is pure. findings tell about the pieces that the content does not have. ok
 // is false if there is no content that this version knows.
-func choose(pieces []found) (chosen content, findings []hemera.RebuildFinding, ok bool) {
+func choose(pieces []found) (chosen content, findings []adminapi.RebuildFinding, ok bool) {
 	// Contents that can be a file, whether they can be read or not.
 	var contents []content
 	for _, same := range agreeing(pieces) {
 		first := same[0].PieceStat
 		// What cannot be judged is not touched: a later version may know it.
 		if err := first.Layout.Validate(); err != nil {
-			findings = append(findings, finding(hemera.RebuildUnknown, first, len(same), err.Error()))
+			findings = append(findings, finding(adminapi.RebuildUnknown, first, len(same), err.Error()))
 			continue
 		}
 		// A commit first takes the mark off the pieces that it can reach.
 		if !slices.ContainsFunc(same, func(p found) bool { return !p.Kept }) {
-			findings = append(findings, finding(hemera.RebuildKept, first, len(same), "its client did not come back, and it was not committed"))
+			findings = append(findings, finding(adminapi.RebuildKept, first, len(same), "its client did not come back, and it was not committed"))
 			continue
 		}
 		c := pick(same)
 		if len(c.pieces) == 0 {
-			findings = append(findings, finding(hemera.RebuildDiffers, first, len(same), "the pieces do not fit their layout"))
+			findings = append(findings, finding(adminapi.RebuildDiffers, first, len(same), "the pieces do not fit their layout"))
 			continue
 		}
 		contents = append(contents, c)
@@ -66,11 +67,11 @@ func choose(pieces []found) (chosen content, findings []hemera.RebuildFinding, o
 		s := c.about()
 		switch {
 		case s.ID.Gen == gen:
-			findings = append(findings, finding(hemera.RebuildDiffers, s, len(c.pieces), "other pieces of the same content say otherwise"))
+			findings = append(findings, finding(adminapi.RebuildDiffers, s, len(c.pieces), "other pieces of the same content say otherwise"))
 		case s.ID.Gen > gen && !c.readable:
-			findings = append(findings, finding(hemera.RebuildUnreadable, s, len(c.pieces), "an older content is taken: "+shortage(c)))
+			findings = append(findings, finding(adminapi.RebuildUnreadable, s, len(c.pieces), "an older content is taken: "+shortage(c)))
 		default:
-			findings = append(findings, finding(hemera.RebuildOlder, s, len(c.pieces), doubt(c)))
+			findings = append(findings, finding(adminapi.RebuildOlder, s, len(c.pieces), doubt(c)))
 		}
 	}
 	return chosen, findings, true
@@ -251,8 +252,8 @@ func shortage(c content) string {
 }
 
 // finding is what there is to say about pieces of a content.
-func finding(tag string, s hemera.PieceStat, pieces int, why string) hemera.RebuildFinding {
-	return hemera.RebuildFinding{Tag: tag, File: s.ID.File, Gen: s.ID.Gen, Pieces: pieces, Path: s.Path, Why: why}
+func finding(tag string, s hemera.PieceStat, pieces int, why string) adminapi.RebuildFinding {
+	return adminapi.RebuildFinding{Tag: tag, File: s.ID.File, Gen: s.ID.Gen, Pieces: pieces, Path: s.Path, Why: why}
 }
 
 // compareBool orders false before true.

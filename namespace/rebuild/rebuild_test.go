@@ -15,6 +15,7 @@ import (
 	"hemera/namespace"
 	"hemera/platform/kv/memkv"
 	"hemera/rules/layout"
+	"hemera/words/adminapi"
 	"hemera/words/errs"
 	"hemera/words/hemera"
 )
@@ -167,7 +168,7 @@ func TestAContentThatMayNotBeCommittedIsNamed(t *testing.T) {
 	}
 	for name, c := range cases {
 		got, findings, ok := choose(c.pieces)
-		if !ok || got.about().ID.Gen != 7 || len(findings) != 1 || findings[0].Tag != hemera.RebuildOlder || (findings[0].Why != "") != c.doubt {
+		if !ok || got.about().ID.Gen != 7 || len(findings) != 1 || findings[0].Tag != adminapi.RebuildOlder || (findings[0].Why != "") != c.doubt {
 			t.Errorf("%s: generation %d, %+v", name, got.about().ID.Gen, findings)
 		}
 	}
@@ -236,11 +237,11 @@ func prepared(t *testing.T) *namespace.Namespace {
 }
 
 // rebuild runs a rebuild, and checks the namespace.
-func rebuild(t *testing.T, n *namespace.Namespace, c cluster, o hemera.RebuildOptions) (hemera.RebuildReport, []hemera.RebuildFinding) {
+func rebuild(t *testing.T, n *namespace.Namespace, c cluster, o adminapi.RebuildOptions) (adminapi.RebuildReport, []adminapi.RebuildFinding) {
 	t.Helper()
-	var all []hemera.RebuildFinding
+	var all []adminapi.RebuildFinding
 	report, err := Run(t.Context(), Options{RebuildOptions: o, Disks: c.disks(), List: c.list, Names: n.Parts(), Next: n.Inspection.Stats().NextID, Now: time.Now,
-		Tell: func(r hemera.RebuildReport) error { all = append(all, r.Findings...); return nil }})
+		Tell: func(r adminapi.RebuildReport) error { all = append(all, r.Findings...); return nil }})
 	if err != nil || !report.Done {
 		t.Fatalf("%+v, %v", report, err)
 	}
@@ -284,11 +285,11 @@ func TestRun(t *testing.T) {
 	beyond := piece(2, int(n.Inspection.Stats().NextID)+100_000, 1, 0, 0, "/future")
 	c.add(beyond)
 
-	dry, _ := rebuild(t, n, c, hemera.RebuildOptions{DryRun: true, Mode: 0o600})
+	dry, _ := rebuild(t, n, c, adminapi.RebuildOptions{DryRun: true, Mode: 0o600})
 	if len(tree(t, n)) != 0 || dry.Made != 4 || dry.Lost != 2 || dry.Pieces != 9 || dry.PiecesTotal != 9 {
 		t.Errorf("a dry run: %+v, %v", dry, tree(t, n))
 	}
-	report, findings := rebuild(t, n, c, hemera.RebuildOptions{Mode: 0o600})
+	report, findings := rebuild(t, n, c, adminapi.RebuildOptions{Mode: 0o600})
 	want := map[string]string{
 		"/a/f": "6.1 1 pieces", "/b": "7.30 1 pieces", "/dir/.data.hemera-part": "10.1 1 pieces",
 		"/lost+found/00000005": "5.1 2 pieces", "/lost+found/00000008": "8.1 1 pieces", "/lost+found/00000009": "9.1 1 pieces",
@@ -306,18 +307,18 @@ func TestRun(t *testing.T) {
 	}
 
 	// Again: nothing is left to do, and the findings are the same.
-	again, _ := rebuild(t, n, c, hemera.RebuildOptions{Mode: 0o600})
+	again, _ := rebuild(t, n, c, adminapi.RebuildOptions{Mode: 0o600})
 	if again.Made+again.Lost+again.Grown+again.Renewed+again.Moved != 0 || again.Before != 6 || !reflect.DeepEqual(again.Problems, problems) {
 		t.Errorf("again: %+v", again)
 	}
 	// A disk comes that was away.
 	c.add(coded(4, 9, 1, 1), piece(4, 6, 1, 1, 0, "/a/f"))
-	more, _ := rebuild(t, n, c, hemera.RebuildOptions{Mode: 0o600})
+	more, _ := rebuild(t, n, c, adminapi.RebuildOptions{Mode: 0o600})
 	if got := tree(t, n); more.Moved != 1 || more.Grown != 1 || got["/coded"] != "9.1 2 pieces" || got["/a/f"] != "6.1 2 pieces" {
 		t.Errorf("with another disk: %+v, %v", more, got)
 	}
 	n = prepared(t)
-	rebuild(t, n, c, hemera.RebuildOptions{Parts: true})
+	rebuild(t, n, c, adminapi.RebuildOptions{Parts: true})
 	if got := tree(t, n); got["/dir/data"] != "10.1 1 pieces" {
 		t.Errorf("with the names of copies: %v", got)
 	}
@@ -346,15 +347,15 @@ func TestTheOrderOfDisksMakesNoDifference(t *testing.T) {
 			}
 		}
 		at := prepared(t)
-		rebuild(t, at, c, hemera.RebuildOptions{})
-		rebuild(t, at, c, hemera.RebuildOptions{})
+		rebuild(t, at, c, adminapi.RebuildOptions{})
+		rebuild(t, at, c, adminapi.RebuildOptions{})
 		one := prepared(t)
 		part := cluster{}
 		for id, pieces := range c { // in any order
 			part[id] = pieces
-			rebuild(t, one, part, hemera.RebuildOptions{})
+			rebuild(t, one, part, adminapi.RebuildOptions{})
 		}
-		rebuild(t, one, c, hemera.RebuildOptions{}) // a displaced file may get its path when the newer one gets another content
+		rebuild(t, one, c, adminapi.RebuildOptions{}) // a displaced file may get its path when the newer one gets another content
 		if a, b := tree(t, at), tree(t, one); !reflect.DeepEqual(a, b) {
 			t.Fatalf("at once %v\none by one %v\nof %+v", a, b, c)
 		}
@@ -369,7 +370,7 @@ func TestAUmaskClosesFiles(t *testing.T) {
 		c := cluster{}
 		c.add(p)
 		n := prepared(t)
-		rebuild(t, n, c, hemera.RebuildOptions{Umask: umask})
+		rebuild(t, n, c, adminapi.RebuildOptions{Umask: umask})
 		if e, err := n.Tree.Stat(t.Context(), hemera.SystemIdentity(), "/f"); err != nil || e.Mode != want || e.UID != 1000 {
 			t.Errorf("umask %o: %+v, %v", umask, e, err)
 		}
@@ -392,11 +393,11 @@ func TestDisksThatDoNotAnswer(t *testing.T) {
 		return c.list(ctx, disk, after, limit)
 	}
 	report, err := Run(t.Context(), Options{Disks: c.disks(), Unread: []hemera.DiskID{9}, List: list, Names: n.Parts(), Next: n.Inspection.Stats().NextID, Now: time.Now,
-		Tell: func(hemera.RebuildReport) error { return nil }})
+		Tell: func(adminapi.RebuildReport) error { return nil }})
 	if err != nil || report.Made != 20 || report.DisksRead != 1 || !slices.Equal(report.Unread, []hemera.DiskID{9, 2}) {
 		t.Errorf("%+v, %v", report, err)
 	}
-	if more, _ := rebuild(t, n, c, hemera.RebuildOptions{}); more.Grown != 14 || more.Before != 6 {
+	if more, _ := rebuild(t, n, c, adminapi.RebuildOptions{}); more.Grown != 14 || more.Before != 6 {
 		t.Errorf("%+v", more)
 	}
 }
@@ -410,18 +411,18 @@ func TestManyFindings(t *testing.T) {
 	n := prepared(t)
 	var told int
 	stop := errors.New("the admin is gone")
-	_, err := Run(t.Context(), Options{RebuildOptions: hemera.RebuildOptions{DryRun: true}, Disks: c.disks(), List: c.list, Names: n.Parts(), Next: n.Inspection.Stats().NextID, Now: time.Now,
-		Tell: func(r hemera.RebuildReport) error { told += len(r.Findings); return stop }})
+	_, err := Run(t.Context(), Options{RebuildOptions: adminapi.RebuildOptions{DryRun: true}, Disks: c.disks(), List: c.list, Names: n.Parts(), Next: n.Inspection.Stats().NextID, Now: time.Now,
+		Tell: func(r adminapi.RebuildReport) error { told += len(r.Findings); return stop }})
 	if !errors.Is(err, stop) || told == 0 || told > findingsMax {
 		t.Errorf("%v after %d findings", err, told)
 	}
-	if _, findings := rebuild(t, n, c, hemera.RebuildOptions{DryRun: true}); len(findings) != 3*findingsMax {
+	if _, findings := rebuild(t, n, c, adminapi.RebuildOptions{DryRun: true}); len(findings) != 3*findingsMax {
 		t.Errorf("%d findings", len(findings))
 	}
 	if err := n.Close(); err != nil {
 		t.Fatal(err)
 	}
-	_, err = Run(t.Context(), Options{Disks: c.disks(), List: c.list, Names: n.Parts(), Next: 1 << 60, Now: time.Now, Tell: func(hemera.RebuildReport) error { return nil }})
+	_, err = Run(t.Context(), Options{Disks: c.disks(), List: c.list, Names: n.Parts(), Next: 1 << 60, Now: time.Now, Tell: func(adminapi.RebuildReport) error { return nil }})
 	if !errors.Is(err, errs.Unavailable) {
 		t.Errorf("with a namespace that is closed: %v", err)
 	}

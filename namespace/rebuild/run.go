@@ -12,6 +12,7 @@ import (
 
 	"hemera/namespace"
 	"hemera/platform/contain"
+	"hemera/words/adminapi"
 	"hemera/words/errs"
 	"hemera/words/hemera"
 )
@@ -39,25 +40,25 @@ type Names interface {
 
 // Options is what a rebuild works with. All but Unread are required.
 type Options struct {
-	hemera.RebuildOptions
+	adminapi.RebuildOptions
 	Disks  []hemera.Disk // to read
 	Unread []hemera.DiskID
 	List   Inventory
 	Names  Names
 	Next   hemera.FileID // the next id that the namespace hands out: all that were lost are smaller
 	Now    func() time.Time
-	Tell   func(hemera.RebuildReport) error
+	Tell   func(adminapi.RebuildReport) error
 	Panics *contain.Panics // of the work on one file, which is a finding then; may be nil
 }
 
 // Run rebuilds what the disks have, and returns the last report. It calls Tell from the goroutine of the caller. A disk
 // that stops answering is left out and named in the report; a file that cannot be made is a finding. It fails when ctx
 // ends, when Tell fails, and when the namespace does.
-func Run(ctx context.Context, o Options) (hemera.RebuildReport, error) {
+func Run(ctx context.Context, o Options) (adminapi.RebuildReport, error) {
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	r := &run{Options: o, began: o.Now(), spaces: map[hemera.DiskID]string{}, room: make(chan struct{}, findingsMax),
-		report: hemera.RebuildReport{Disks: len(o.Disks), Unread: slices.Clone(o.Unread), Problems: map[string]int64{}}}
+		report: adminapi.RebuildReport{Disks: len(o.Disks), Unread: slices.Clone(o.Unread), Problems: map[string]int64{}}}
 	// The space of a file is that of its disks: footers do not name it.
 	for _, d := range o.Disks {
 		r.spaces[d.ID] = d.Space
@@ -94,7 +95,7 @@ type run struct {
 	room chan struct{}
 
 	mu     sync.Mutex // guards all below
-	report hemera.RebuildReport
+	report adminapi.RebuildReport
 	failed error // of the namespace: nothing else can be made
 }
 
@@ -167,7 +168,7 @@ func (r *run) skip(ctx context.Context, p found) bool {
 	}
 	// An id above those that were handed out can only come from a life of the namespace that was further.
 	if p.ID.File >= r.Next || hemera.FileID(p.ID.Gen) >= r.Next {
-		r.find(ctx, finding(hemera.RebuildBeyond, p.PieceStat, 1, "this namespace will hand out its id"))
+		r.find(ctx, finding(adminapi.RebuildBeyond, p.PieceStat, 1, "this namespace will hand out its id"))
 	}
 	return true
 }
@@ -179,7 +180,7 @@ func (r *run) contained(ctx context.Context, pieces []found) (err error) {
 		return nil
 	})
 	if defect != nil {
-		r.find(ctx, finding(hemera.RebuildFailed, pieces[0].PieceStat, len(pieces), errs.Reason(defect, "")))
+		r.find(ctx, finding(adminapi.RebuildFailed, pieces[0].PieceStat, len(pieces), errs.Reason(defect, "")))
 	}
 	return err
 }
@@ -198,7 +199,7 @@ func (r *run) file(ctx context.Context, pieces []found) error {
 	about := finding("", chosen.about(), len(chosen.pieces), "")
 	about.Path = a.Path
 	if part {
-		about.Tag = hemera.RebuildPart
+		about.Tag = adminapi.RebuildPart
 		r.find(ctx, about)
 	}
 	var out namespace.Adopted
@@ -215,7 +216,7 @@ func (r *run) file(ctx context.Context, pieces []found) error {
 	case errs.Undecided(err) || errors.Is(err, errs.Unavailable):
 		return err // the store does not work any more
 	default:
-		about.Tag, about.Why = hemera.RebuildFailed, errs.Reason(err, a.Path)
+		about.Tag, about.Why = adminapi.RebuildFailed, errs.Reason(err, a.Path)
 		r.find(ctx, about)
 	}
 	return nil
@@ -269,7 +270,7 @@ func (r *run) foresee(ctx context.Context, c *content, a namespace.Adoption) (ou
 }
 
 // adopted counts what became of a file, and finds what an admin should know of it.
-func (r *run) adopted(ctx context.Context, c *content, a namespace.Adoption, out namespace.Adopted, about hemera.RebuildFinding) {
+func (r *run) adopted(ctx context.Context, c *content, a namespace.Adoption, out namespace.Adopted, about adminapi.RebuildFinding) {
 	about.At, about.Why = out.Path, out.Why
 	// Every outcome but AdoptedNot has a counter.
 	r.mu.Lock()
@@ -297,26 +298,26 @@ func (r *run) adopted(ctx context.Context, c *content, a namespace.Adoption, out
 	// One finding for a file at most: the first reason is the one to act on.
 	switch {
 	case !c.readable:
-		about.Tag, about.Why = hemera.RebuildUnreadable, shortage(*c)
+		about.Tag, about.Why = adminapi.RebuildUnreadable, shortage(*c)
 	case out.Outcome == namespace.AdoptedNot:
-		about.Tag, about.At = hemera.RebuildOlder, ""
+		about.Tag, about.At = adminapi.RebuildOlder, ""
 	// Only these are in LostDir without a path that another file has.
 	case out.Why != "" && (a.Path == "" || !namespace.Adoptable(a.Path)):
-		about.Tag = hemera.RebuildNameless
+		about.Tag = adminapi.RebuildNameless
 	case out.Why != "":
-		about.Tag = hemera.RebuildConflict
+		about.Tag = adminapi.RebuildConflict
 	}
-	if about.Tag != "" && about.Tag != hemera.RebuildPart {
+	if about.Tag != "" && about.Tag != adminapi.RebuildPart {
 		r.find(ctx, about)
 	}
 	if out.Displaced != 0 {
-		r.find(ctx, hemera.RebuildFinding{Tag: hemera.RebuildConflict, File: out.Displaced, Path: out.Path, At: out.DisplacedTo,
+		r.find(ctx, adminapi.RebuildFinding{Tag: adminapi.RebuildConflict, File: out.Displaced, Path: out.Path, At: out.DisplacedTo,
 			Why: "file fxid:" + a.ID.Hex() + " has its path, and is newer"})
 	}
 }
 
 // find adds a finding to the next report. It waits while the caller is behind.
-func (r *run) find(ctx context.Context, f hemera.RebuildFinding) {
+func (r *run) find(ctx context.Context, f adminapi.RebuildFinding) {
 	select {
 	case r.room <- struct{}{}:
 	case <-ctx.Done():
@@ -338,7 +339,7 @@ func (r *run) fail(err error) {
 }
 
 // look is the report now; the next one has later findings only.
-func (r *run) look(done bool) hemera.RebuildReport {
+func (r *run) look(done bool) adminapi.RebuildReport {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	// The caller keeps what it gets, so maps and lists are copies.

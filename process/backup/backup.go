@@ -18,7 +18,7 @@ import (
 	"hemera/words/errs"
 )
 
-// Live implements hemera.Backups for a running manager: the whole store, the cluster's authority and the keys of tapes.
+// Live implements adminapi.Backups for a running manager: the whole store, the cluster's authority and the keys of tapes.
 type Live struct {
 	Store     kv.Store
 	Epoch     uint64                                        // of the running manager, for the header
@@ -30,7 +30,7 @@ type Live struct {
 	Log       *slog.Logger
 }
 
-// Backup implements hemera.Backups. The cluster records the time of the backup once all of it was sent. A failure to
+// Backup implements adminapi.Backups. The cluster records the time of the backup once all of it was sent. A failure to
 // record it is logged: the backup is good.
 func (b Live) Backup(ctx context.Context, out io.Writer) (err error) {
 	head := archive.Header{Taken: time.Now().UTC(), Epoch: b.Epoch, Program: b.Program, Manager: b.Addr}
@@ -92,7 +92,7 @@ func writeArchive(ctx context.Context, out io.Writer, store kv.Store, beside sec
 	return err
 }
 
-// Offline implements hemera.Backups for the state directory of a manager that does not run. It changes nothing there.
+// Offline implements adminapi.Backups for the state directory of a manager that does not run. It changes nothing there.
 // The archive's time is that of the last change to the tree, so that after a restore everything that the manager did
 // later counts as lost.
 type Offline struct {
@@ -104,7 +104,7 @@ type Offline struct {
 	Log     *slog.Logger
 }
 
-// Backup implements hemera.Backups. It fails with Unavailable while a manager has the directory, and with NotFound if
+// Backup implements adminapi.Backups. It fails with Unavailable while a manager has the directory, and with NotFound if
 // no manager has used it.
 func (b Offline) Backup(ctx context.Context, out io.Writer) (err error) {
 	dir, ok := statedir.Find(b.Dir)

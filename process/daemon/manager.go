@@ -249,7 +249,7 @@ func (m *Manager) sources(l Live) access.Sources {
 }
 
 // backups takes archives of the manager's state; see package backup.
-func (m *Manager) backups() hemera.Backups {
+func (m *Manager) backups() adminapi.Backups {
 	return backup.Live{
 		Store: m.store, Epoch: m.tree.Writer().Epoch(), Authority: m.authority, Keys: m.keys, Addr: m.Addr, Program: "hemera " + m.options.Version,
 		Taken: m.Cluster.Surveys.BackupTaken, Log: m.options.Log,

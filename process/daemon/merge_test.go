@@ -11,6 +11,7 @@ import (
 	"hemera/client/xrootd"
 	"hemera/process/backup"
 	"hemera/process/statedir"
+	"hemera/words/adminapi"
 	"hemera/words/errs"
 	"hemera/words/hemera"
 )
@@ -65,10 +66,10 @@ func TestAMergeBringsBackWhatCameAfterTheBackup(t *testing.T) {
 	if fsck, err := u.Manager.Maint.Fsck(ctx, true); err != nil || fsck.WentBack.Restored.IsZero() {
 		t.Errorf("%+v, %v", fsck, err)
 	}
-	if err := u.Manager.Rebuild.ForgetLost(ctx, hemera.ForgetOptions{}); !errors.Is(err, errs.Conflict) || errs.RemedyOf(err) == "" {
+	if err := u.Manager.Rebuild.ForgetLost(ctx, adminapi.ForgetOptions{}); !errors.Is(err, errs.Conflict) || errs.RemedyOf(err) == "" {
 		t.Errorf("forgotten before a merge: %v", err)
 	}
-	report, err := u.Manager.Rebuild.Rebuild(ctx, hemera.RebuildOptions{Merge: true}, quiet)
+	report, err := u.Manager.Rebuild.Rebuild(ctx, adminapi.RebuildOptions{Merge: true}, quiet)
 	if err != nil || report.Made != 13 || report.Renewed != 2 || len(report.Unread) != 0 {
 		t.Fatalf("%+v, %v", report, err)
 	}
@@ -81,10 +82,10 @@ func TestAMergeBringsBackWhatCameAfterTheBackup(t *testing.T) {
 	if status, err := u.Manager.Status.Status(ctx); err != nil || !has(status.Conditions, "went_back", hemera.SeverityInfo) {
 		t.Errorf("%+v, %v", status.Conditions, err)
 	}
-	if err := u.Manager.Rebuild.ForgetLost(ctx, hemera.ForgetOptions{}); err != nil {
+	if err := u.Manager.Rebuild.ForgetLost(ctx, adminapi.ForgetOptions{}); err != nil {
 		t.Error(err)
 	}
-	if check, err := u.Manager.Maint.CheckNamespace(ctx, func(hemera.NamespaceCheck) error { return nil }); err != nil || !check.Healthy() || !check.WentBack.Restored.IsZero() {
+	if check, err := u.Manager.Maint.CheckNamespace(ctx, func(adminapi.NamespaceCheck) error { return nil }); err != nil || !check.Healthy() || !check.WentBack.Restored.IsZero() {
 		t.Errorf("%+v, %v", check, err)
 	}
 }

@@ -17,6 +17,7 @@ import (
 	"hemera/platform/pki"
 	"hemera/process/backup"
 	"hemera/process/statedir"
+	"hemera/words/adminapi"
 	"hemera/words/errs"
 	"hemera/words/hemera"
 )
@@ -110,7 +111,7 @@ type lostCluster struct {
 }
 
 // quiet hears nothing of a rebuild.
-func quiet(hemera.RebuildReport) error { return nil }
+func quiet(adminapi.RebuildReport) error { return nil }
 
 // fill writes files of several layouts; one is replaced, one renamed, one removed, whose pieces are held for readers.
 func (l *lostCluster) fill(u *Up) {
@@ -197,8 +198,8 @@ func TestAPreparedClusterWaits(t *testing.T) {
 	if status, err := u.Manager.Status.Status(ctx); err != nil || len(status.Conditions) == 0 || status.Conditions[0].Code != "rebuilding" {
 		t.Errorf("%+v, %v", status, err)
 	}
-	dry, err := u.Manager.Rebuild.Rebuild(ctx, hemera.RebuildOptions{DryRun: true}, quiet)
-	if err != nil || dry.Made != int64(len(l.contents)) || dry.Problems[hemera.RebuildOlder] != 1 || dry.Ownerless != 0 {
+	dry, err := u.Manager.Rebuild.Rebuild(ctx, adminapi.RebuildOptions{DryRun: true}, quiet)
+	if err != nil || dry.Made != int64(len(l.contents)) || dry.Problems[adminapi.RebuildOlder] != 1 || dry.Ownerless != 0 {
 		t.Errorf("%+v, %v", dry, err)
 	}
 	if stats, err := u.Manager.Observer.NamespaceStats(ctx); err != nil || stats.Totals.Files != 0 {
@@ -213,11 +214,11 @@ func TestAClusterWithoutItsManagersState(t *testing.T) {
 	defer stop()
 	ctx := t.Context()
 	// It is cut off, and goes on.
-	_, err := u.Manager.Rebuild.Rebuild(ctx, hemera.RebuildOptions{}, func(hemera.RebuildReport) error { return errs.Cancelled })
+	_, err := u.Manager.Rebuild.Rebuild(ctx, adminapi.RebuildOptions{}, func(adminapi.RebuildReport) error { return errs.Cancelled })
 	if err != nil && !errors.Is(err, errs.Cancelled) {
 		t.Fatal(err)
 	}
-	report, err := u.Manager.Rebuild.Rebuild(ctx, hemera.RebuildOptions{}, quiet)
+	report, err := u.Manager.Rebuild.Rebuild(ctx, adminapi.RebuildOptions{}, quiet)
 	if err != nil || report.Made+report.Before != int64(len(l.contents)) || report.Lost != 0 {
 		t.Fatalf("%+v, %v", report, err)
 	}
@@ -232,7 +233,7 @@ func TestAClusterWithoutItsManagersState(t *testing.T) {
 		is.Layout != was.Layout || !slices.Equal(is.Checksums, was.Checksums) || !slices.Equal(is.Pieces, was.Pieces) {
 		t.Errorf("%+v\nwas %+v, %v", is, was, err)
 	}
-	if err := u.Manager.Rebuild.ForgetLost(ctx, hemera.ForgetOptions{}); !errors.Is(err, errs.Conflict) {
+	if err := u.Manager.Rebuild.ForgetLost(ctx, adminapi.ForgetOptions{}); !errors.Is(err, errs.Conflict) {
 		t.Errorf("forgotten in the middle: %v", err)
 	}
 	if err := u.Manager.Rebuild.FinishRebuild(ctx); err != nil {
@@ -243,10 +244,10 @@ func TestAClusterWithoutItsManagersState(t *testing.T) {
 	if _, err := u.Manager.Names.Stat(ctx, hemera.Identity{Name: "alice", UID: 1000}, "/nothing"); !errors.Is(err, errs.NotFound) {
 		t.Error(err)
 	}
-	if _, err := u.Manager.Rebuild.Rebuild(ctx, hemera.RebuildOptions{}, quiet); !errors.Is(err, errs.NotEmpty) {
+	if _, err := u.Manager.Rebuild.Rebuild(ctx, adminapi.RebuildOptions{}, quiet); !errors.Is(err, errs.NotEmpty) {
 		t.Errorf("into a namespace with files: %v", err)
 	}
-	merged, err := u.Manager.Rebuild.Rebuild(ctx, hemera.RebuildOptions{Merge: true}, quiet)
+	merged, err := u.Manager.Rebuild.Rebuild(ctx, adminapi.RebuildOptions{Merge: true}, quiet)
 	if err != nil || merged.Made != 0 || merged.Before != int64(len(l.contents)) {
 		t.Errorf("%+v, %v", merged, err)
 	}
@@ -256,7 +257,7 @@ func TestAClusterWithoutItsManagersState(t *testing.T) {
 // newer.
 func (l *lostCluster) compare(u *Up) {
 	l.t.Helper()
-	check, err := u.Manager.Maint.CheckNamespace(l.t.Context(), func(hemera.NamespaceCheck) error { return nil })
+	check, err := u.Manager.Maint.CheckNamespace(l.t.Context(), func(adminapi.NamespaceCheck) error { return nil })
 	if err != nil || !check.Healthy() {
 		l.t.Errorf("%+v, %v", check, err)
 	}
@@ -281,7 +282,7 @@ func TestARebuildNeedsAPreparedManager(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = m.Rebuild.Rebuild(t.Context(), hemera.RebuildOptions{}, quiet)
+	_, err = m.Rebuild.Rebuild(t.Context(), adminapi.RebuildOptions{}, quiet)
 	if !errors.Is(err, errs.Denied) || !strings.Contains(errs.RemedyOf(err), "prepare") {
 		t.Errorf("%v, %q", err, errs.RemedyOf(err))
 	}

@@ -12,6 +12,7 @@ import (
 	"hemera/client/xrootd"
 	"hemera/process/backup"
 	"hemera/process/statedir"
+	"hemera/words/adminapi"
 	"hemera/words/errs"
 	"hemera/words/hemera"
 )
@@ -67,8 +68,8 @@ func TestWhatIsKeptIsNoFileAfterARebuild(t *testing.T) {
 	lose(t, dir)
 	u, stop = startUp(t, dir)
 	defer stop()
-	report, err := u.Manager.Rebuild.Rebuild(t.Context(), hemera.RebuildOptions{}, quiet)
-	if err != nil || report.Made != 3 || report.Problems[hemera.RebuildKept] != 3 || len(report.Unread) > 0 {
+	report, err := u.Manager.Rebuild.Rebuild(t.Context(), adminapi.RebuildOptions{}, quiet)
+	if err != nil || report.Made != 3 || report.Problems[adminapi.RebuildKept] != 3 || len(report.Unread) > 0 {
 		t.Errorf("%+v, %v", report, err)
 	}
 	if err := u.Manager.Rebuild.FinishRebuild(t.Context()); err != nil {

@@ -14,6 +14,7 @@ import (
 	"hemera/platform/pki"
 	"hemera/process/backup"
 	"hemera/process/statedir"
+	"hemera/words/adminapi"
 	"hemera/words/errs"
 	"hemera/words/hemera"
 )
@@ -62,7 +63,7 @@ func (s *site) joins(token string) hemera.NodeID {
 
 func (s *site) token(m *Manager) string {
 	s.t.Helper()
-	text, err := tokens{m.authority, m.Addr, time.Hour}.CreateToken(s.t.Context(), hemera.TokenRequest{Uses: 10})
+	text, err := tokens{m.authority, m.Addr, time.Hour}.CreateToken(s.t.Context(), adminapi.TokenRequest{Uses: 10})
 	if err != nil {
 		s.t.Fatal(err)
 	}

@@ -9,8 +9,8 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"hemera/tape/tapeconfig"
+	"hemera/words/adminapi"
 	"hemera/words/errs"
-	"hemera/words/hemera"
 )
 
 // supplyTapes puts the tapes of the library to use, if the cluster has one and knows no tapes yet: a cluster to try things archives at once.
@@ -29,7 +29,7 @@ func (u *Up) supplyTapes(ctx context.Context, group *errgroup.Group) {
 }
 
 // supply adds all tapes that a library reports to the default pool, and has few files warrant a mount.
-func supply(ctx context.Context, admin hemera.TapeAdmin) error {
+func supply(ctx context.Context, admin adminapi.TapeAdmin) error {
 	// A person who removed a tape does not want it back at the next start.
 	tapes, err := admin.Tapes(ctx)
 	if err != nil || len(tapes) > 0 {
@@ -41,19 +41,19 @@ func supply(ctx context.Context, admin hemera.TapeAdmin) error {
 	}
 	const who = "hemera up" // as listings of the configuration show
 	for _, vid := range vids {
-		change := hemera.TapeChange{Object: "tape", Verb: "add", Name: vid, Values: map[string]string{"tapepool": tapeconfig.DefaultName}}
+		change := adminapi.TapeChange{Object: "tape", Verb: "add", Name: vid, Values: map[string]string{"tapepool": tapeconfig.DefaultName}}
 		if err := admin.ChangeTape(ctx, who, change); err != nil {
 			return err
 		}
 	}
 	// Nobody who tries it wants to wait a quarter of an hour for the second file.
-	soon := hemera.TapeChange{Object: "policy", Verb: "set", Name: tapeconfig.DefaultName,
+	soon := adminapi.TapeChange{Object: "policy", Verb: "set", Name: tapeconfig.DefaultName,
 		Values: map[string]string{"archiveMinRequestAge": "2", "retrieveMinRequestAge": "0"}}
 	return admin.ChangeTape(ctx, who, soon)
 }
 
 // awaitVIDs waits until a library has reported its cartridges.
-func awaitVIDs(ctx context.Context, admin hemera.TapeAdmin) ([]string, error) {
+func awaitVIDs(ctx context.Context, admin adminapi.TapeAdmin) ([]string, error) {
 	tick := time.NewTicker(100 * time.Millisecond)
 	defer tick.Stop()
 	for {

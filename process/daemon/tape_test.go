@@ -11,6 +11,7 @@ import (
 	"hemera/client/xrootd"
 	"hemera/tape/device/emulated"
 	testserving "hemera/test/fixture/serving"
+	"hemera/words/adminapi"
 	"hemera/words/errs"
 	"hemera/words/hemera"
 )
@@ -56,7 +57,7 @@ func TestTapeServerJoins(t *testing.T) {
 		t.Fatal(err)
 	}
 	serving(t, m.Run)
-	token, err := tokens{m.authority, m.Addr, time.Hour}.CreateToken(t.Context(), hemera.TokenRequest{Uses: 1})
+	token, err := tokens{m.authority, m.Addr, time.Hour}.CreateToken(t.Context(), adminapi.TokenRequest{Uses: 1})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -66,7 +67,7 @@ func TestTapeServerJoins(t *testing.T) {
 		t.Fatal(err)
 	}
 	serving(t, n.Run)
-	picture := func() hemera.TapePicture {
+	picture := func() adminapi.TapePicture {
 		p, err := m.Tape.TapePicture(t.Context())
 		if err != nil {
 			t.Fatal(err)
@@ -81,18 +82,18 @@ func TestTapeServerJoins(t *testing.T) {
 	if p := picture(); len(p.Libraries) != 0 {
 		t.Errorf("a node makes itself a tape server: %+v", p.Libraries)
 	}
-	if err := m.Tape.ChangeTape(t.Context(), "test", hemera.TapeChange{Object: "server", Verb: "add", Name: n.ID().String()}); err != nil {
+	if err := m.Tape.ChangeTape(t.Context(), "test", adminapi.TapeChange{Object: "server", Verb: "add", Name: n.ID().String()}); err != nil {
 		t.Fatal(err)
 	}
 	until(t, "the library is known", func() bool { p := picture(); return len(p.Libraries) == 1 && len(p.Libraries[0].VIDs) == 2 })
 	if p := picture(); p.Libraries[0].Name != "far" || len(p.Drives) != 1 || p.Drives[0].Name != "far-d1" || p.Drives[0].Node != n.ID() {
 		t.Errorf("the library is %+v, its drives %+v", p.Libraries, p.Drives)
 	}
-	add := hemera.TapeChange{Object: "tape", Verb: "add", Name: "V00002", Values: map[string]string{"tapepool": "default"}}
+	add := adminapi.TapeChange{Object: "tape", Verb: "add", Name: "V00002", Values: map[string]string{"tapepool": "default"}}
 	if err := m.Tape.ChangeTape(t.Context(), "test", add); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := m.Tape.OrderTape(t.Context(), "test", hemera.TapeOrder{Kind: hemera.OrderLabel, Subject: "V00002"}); err != nil {
+	if _, err := m.Tape.OrderTape(t.Context(), "test", adminapi.TapeOrder{Kind: adminapi.OrderLabel, Subject: "V00002"}); err != nil {
 		t.Fatal(err)
 	}
 	until(t, "the tape has a label", func() bool {

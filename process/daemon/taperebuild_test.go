@@ -11,6 +11,7 @@ import (
 
 	"hemera/process/backup"
 	"hemera/process/statedir"
+	"hemera/words/adminapi"
 	"hemera/words/errs"
 	"hemera/words/hemera"
 )
@@ -46,7 +47,7 @@ func TestTapesOfALostManagerAreScanned(t *testing.T) {
 
 	u, _ = tapeUp(t, dir)
 	m := u.Manager
-	if _, err := m.Rebuild.Rebuild(ctx, hemera.RebuildOptions{}, quiet); err != nil {
+	if _, err := m.Rebuild.Rebuild(ctx, adminapi.RebuildOptions{}, quiet); err != nil {
 		t.Fatal(err)
 	}
 	if err := m.Rebuild.FinishRebuild(ctx); err != nil {
@@ -60,10 +61,10 @@ func TestTapesOfALostManagerAreScanned(t *testing.T) {
 		tapes, err := m.Tape.Tapes(ctx)
 		return err == nil && len(tapes) == 4 && waiting()
 	})
-	if err := m.Rebuild.ForgetLost(ctx, hemera.ForgetOptions{}); !errors.Is(err, errs.Conflict) || !strings.Contains(errs.RemedyOf(err), "hemera tape scan --needed") {
+	if err := m.Rebuild.ForgetLost(ctx, adminapi.ForgetOptions{}); !errors.Is(err, errs.Conflict) || !strings.Contains(errs.RemedyOf(err), "hemera tape scan --needed") {
 		t.Errorf("forgotten before a scan: %v", err)
 	}
-	if _, err := m.Tape.OrderTape(ctx, "test", hemera.TapeOrder{Kind: hemera.OrderScan, Only: true}); err != nil {
+	if _, err := m.Tape.OrderTape(ctx, "test", adminapi.TapeOrder{Kind: adminapi.OrderScan, Only: true}); err != nil {
 		t.Fatal(err)
 	}
 	until(t, "the file is back", func() bool { e, err := m.Names.Stat(ctx, root, "/a/f"); return err == nil && len(e.Tape) == 1 })
@@ -71,7 +72,7 @@ func TestTapesOfALostManagerAreScanned(t *testing.T) {
 	if got := newClient(t, u).get("/a/f"); !bytes.Equal(got, content) {
 		t.Errorf("%d bytes came back, or others", len(got))
 	}
-	if err := m.Rebuild.ForgetLost(ctx, hemera.ForgetOptions{}); err != nil {
+	if err := m.Rebuild.ForgetLost(ctx, adminapi.ForgetOptions{}); err != nil {
 		t.Error(err)
 	}
 }

@@ -7,8 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"hemera/words/adminapi"
 	"hemera/words/errs"
-	"hemera/words/hemera"
 )
 
 // TestNodeAsksForAToken: once, if it has neither a certificate nor a token.
@@ -23,7 +23,7 @@ func TestNodeAsksForAToken(t *testing.T) {
 	asked := 0
 	create := func(ctx context.Context) (string, error) {
 		asked++
-		return tokens{m.authority, m.Addr, time.Hour}.CreateToken(ctx, hemera.TokenRequest{Uses: 1})
+		return tokens{m.authority, m.Addr, time.Hour}.CreateToken(ctx, adminapi.TokenRequest{Uses: 1})
 	}
 	refuse := func(context.Context) (string, error) {
 		asked++

@@ -7,24 +7,24 @@ import (
 	"time"
 
 	"hemera/platform/pki"
+	"hemera/words/adminapi"
 	"hemera/words/errs"
-	"hemera/words/hemera"
 )
 
-// tokens makes join tokens that lead to this manager. It implements hemera.TokenAdmin.
+// tokens makes join tokens that lead to this manager. It implements adminapi.TokenAdmin.
 type tokens struct {
 	*pki.Authority
 	addr     string        // of this manager, in each token
 	lifetime time.Duration // where a request names none
 }
 
-var _ hemera.TokenAdmin = tokens{}
+var _ adminapi.TokenAdmin = tokens{}
 
 // fromMax bounds the networks in one token.
 const fromMax = 64
 
-// CreateToken implements hemera.TokenAdmin.
-func (t tokens) CreateToken(ctx context.Context, r hemera.TokenRequest) (string, error) {
+// CreateToken implements adminapi.TokenAdmin.
+func (t tokens) CreateToken(ctx context.Context, r adminapi.TokenRequest) (string, error) {
 	o := pki.TokenOptions{Addrs: []string{t.addr}, Lifetime: cmp.Or(r.Lifetime, t.lifetime), Uses: r.Uses}
 	if len(r.From) > fromMax {
 		return "", errs.New(errs.TooLarge, "daemon.CreateToken", "", "too many addresses for one token")

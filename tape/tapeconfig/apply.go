@@ -7,8 +7,8 @@ import (
 	"strings"
 	"time"
 
+	"hemera/words/adminapi"
 	"hemera/words/errs"
-	"hemera/words/hemera"
 )
 
 // Usage says how many tapes refer to objects, by name. Tapes are kept elsewhere: there are many.
@@ -40,7 +40,7 @@ type Author struct {
 //
 // An object that is added begins as the default one of its kind where there is one, as far as Values say nothing else. A route may be added
 // without class and copy when its name says them.
-func (c Config) Apply(change hemera.TapeChange, by Author, used Usage) (Config, error) {
+func (c Config) Apply(change adminapi.TapeChange, by Author, used Usage) (Config, error) {
 	const op = "tapeconfig.Apply"
 	ref := Ref{Kind(change.Object), change.Name}
 	// A refused change leaves c as it was.

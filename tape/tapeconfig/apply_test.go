@@ -7,8 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"hemera/words/adminapi"
 	"hemera/words/errs"
-	"hemera/words/hemera"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -33,7 +33,7 @@ func apply(t *testing.T, c Config, lines string) Config {
 			continue
 		}
 		w := strings.Fields(line)
-		next, err := c.Apply(hemera.TapeChange{Verb: w[0], Object: w[1], Name: w[2], Values: values(strings.Join(w[3:], " "))}, by(), Usage{})
+		next, err := c.Apply(adminapi.TapeChange{Verb: w[0], Object: w[1], Name: w[2], Values: values(strings.Join(w[3:], " "))}, by(), Usage{})
 		if err != nil {
 			t.Fatalf("%s: %v", line, err)
 		}
@@ -158,7 +158,7 @@ func TestApplyRefuses(t *testing.T) {
 	} {
 		c := apply(t, site(t), "add pool lone")
 		before := c.Objects()
-		change := hemera.TapeChange{Verb: one.verb, Object: one.kind, Name: one.name, Values: values(one.values)}
+		change := adminapi.TapeChange{Verb: one.verb, Object: one.kind, Name: one.name, Values: values(one.values)}
 		next, err := c.Apply(change, by(), Usage{Media: map[string]int64{"LTO-9": 7}, Pools: map[string]int64{"lone": 2}})
 		if !errors.Is(err, one.want) || !strings.Contains(err.Error(), one.text) {
 			t.Errorf("%+v: %v", one, err)

@@ -5,6 +5,7 @@ import (
 	"maps"
 
 	"hemera/tape/tapeconfig"
+	"hemera/words/adminapi"
 	"hemera/words/errs"
 	"hemera/words/hemera"
 )
@@ -53,7 +54,7 @@ func (t *servers) admit(ctx context.Context, node hemera.NodeID, own bool, libra
 		if _, there := now.Servers[name]; !there {
 			verb = "add"
 		}
-		c := hemera.TapeChange{Object: string(tapeconfig.KindServer), Verb: verb, Name: name, Values: map[string]string{"library": library}}
+		c := adminapi.TapeChange{Object: string(tapeconfig.KindServer), Verb: verb, Name: name, Values: map[string]string{"library": library}}
 		return now.Apply(c, tapeconfig.Author{Name: hemera.SystemIdentity().Name, Time: t.env.now()}, used)
 	})
 }

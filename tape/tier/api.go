@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"hemera/rules/limits"
+	"hemera/words/adminapi"
 	"hemera/words/hemera"
 )
 
@@ -11,17 +12,17 @@ import (
 // how; here is the list.
 
 var (
-	_ hemera.TapeAdmin    = (*Tier)(nil)
-	_ hemera.TapeKeys     = (*Tier)(nil)
-	_ hemera.TapeSessions = (*Tier)(nil)
-	_ hemera.Staging      = (*Tier)(nil)
+	_ adminapi.TapeAdmin    = (*Tier)(nil)
+	_ hemera.TapeKeys       = (*Tier)(nil)
+	_ adminapi.TapeSessions = (*Tier)(nil)
+	_ hemera.Staging        = (*Tier)(nil)
 )
 
-// TapeConfig implements hemera.TapeAdmin.
+// TapeConfig implements adminapi.TapeAdmin.
 func (t *Tier) TapeConfig(ctx context.Context) ([]byte, error) { return t.configurer.TapeConfig(ctx) }
 
-// ChangeTape implements hemera.TapeAdmin.
-func (t *Tier) ChangeTape(ctx context.Context, who string, c hemera.TapeChange) error {
+// ChangeTape implements adminapi.TapeAdmin.
+func (t *Tier) ChangeTape(ctx context.Context, who string, c adminapi.TapeChange) error {
 	return t.configurer.ChangeTape(ctx, who, c)
 }
 
@@ -39,35 +40,35 @@ func (t *Tier) AddTapeKey(ctx context.Context, who string, k hemera.TapeKey, com
 	return t.configurer.AddTapeKey(ctx, who, k, comment)
 }
 
-// Tapes implements hemera.TapeAdmin.
+// Tapes implements adminapi.TapeAdmin.
 func (t *Tier) Tapes(ctx context.Context) ([]hemera.Tape, error) { return t.orderer.tasks.tapes(ctx) }
 
-// TapeFiles implements hemera.TapeAdmin.
+// TapeFiles implements adminapi.TapeAdmin.
 func (t *Tier) TapeFiles(ctx context.Context, vid string, after uint64, dead bool) ([]hemera.TapeFile, error) {
 	return t.jobs.files(ctx, vid, after, dead)
 }
 
-// TapeJobList implements hemera.TapeAdmin.
-func (t *Tier) TapeJobList(ctx context.Context, q hemera.TapeJobQuery) ([]hemera.TapeWork, error) {
+// TapeJobList implements adminapi.TapeAdmin.
+func (t *Tier) TapeJobList(ctx context.Context, q adminapi.TapeJobQuery) ([]hemera.TapeWork, error) {
 	return t.jobs.TapeJobList(ctx, q)
 }
 
-// TapePicture implements hemera.TapeAdmin.
-func (t *Tier) TapePicture(ctx context.Context) (hemera.TapePicture, error) {
+// TapePicture implements adminapi.TapeAdmin.
+func (t *Tier) TapePicture(ctx context.Context) (adminapi.TapePicture, error) {
 	return t.reporter.TapePicture(ctx)
 }
 
-// ExplainTape implements hemera.TapeAdmin.
+// ExplainTape implements adminapi.TapeAdmin.
 func (t *Tier) ExplainTape(ctx context.Context, subject string) ([]string, error) {
 	return t.reporter.ExplainTape(ctx, subject)
 }
 
-// OrderTape implements hemera.TapeAdmin. It returns what was done, in words.
-func (t *Tier) OrderTape(ctx context.Context, who string, o hemera.TapeOrder) (string, error) {
+// OrderTape implements adminapi.TapeAdmin. It returns what was done, in words.
+func (t *Tier) OrderTape(ctx context.Context, who string, o adminapi.TapeOrder) (string, error) {
 	return t.orderer.OrderTape(ctx, who, o)
 }
 
-// TapeSession implements hemera.TapeSessions.
+// TapeSession implements adminapi.TapeSessions.
 func (t *Tier) TapeSession(ctx context.Context, mount uint64) (hemera.TapeSession, error) {
 	return t.reporter.TapeSession(ctx, mount)
 }

@@ -4,13 +4,14 @@ import (
 	"fmt"
 
 	"hemera/tape/tapeconfig"
+	"hemera/words/adminapi"
 	"hemera/words/hemera"
 )
 
 // explainClass says where the copies of a storage class go, what keeps its
 // files from tape, and what waits on the way; nothing of a name that no class
 // has. Queues are of pools, so what waits may be of other classes too.
-func explainClass(config tapeconfig.Config, name string, held []hemera.TapeHeld, queues []hemera.TapeQueue) (out []string) {
+func explainClass(config tapeconfig.Config, name string, held []adminapi.TapeHeld, queues []adminapi.TapeQueue) (out []string) {
 	class, there := config.Classes[name]
 	if !there {
 		return nil

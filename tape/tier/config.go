@@ -13,6 +13,7 @@ import (
 
 	"hemera/tape/catalogue"
 	"hemera/tape/tapeconfig"
+	"hemera/words/adminapi"
 	"hemera/words/errs"
 	"hemera/words/hemera"
 )
@@ -36,13 +37,13 @@ type configurer struct {
 	jobs      *jobList
 }
 
-// TapeConfig implements hemera.TapeAdmin.
+// TapeConfig implements adminapi.TapeAdmin.
 func (t *configurer) TapeConfig(context.Context) ([]byte, error) {
 	return json.Marshal(t.settings.now().Config)
 }
 
-// ChangeTape implements hemera.TapeAdmin.
-func (t *configurer) ChangeTape(ctx context.Context, who string, c hemera.TapeChange) error {
+// ChangeTape implements adminapi.TapeAdmin.
+func (t *configurer) ChangeTape(ctx context.Context, who string, c adminapi.TapeChange) error {
 	switch c.Object {
 	case "key":
 		return t.changeKey(ctx, who, c)
@@ -55,7 +56,7 @@ func (t *configurer) ChangeTape(ctx context.Context, who string, c hemera.TapeCh
 }
 
 // changeConfig changes one object of the configuration.
-func (t *configurer) changeConfig(ctx context.Context, who string, c hemera.TapeChange) error {
+func (t *configurer) changeConfig(ctx context.Context, who string, c adminapi.TapeChange) error {
 	if c.Object == string(tapeconfig.KindLibrary) && c.Verb == "set" && t.onlyReported(c.Name) {
 		c.Verb = "add" // people see it in the list, and set it
 	}
@@ -125,7 +126,7 @@ func (t *configurer) onlyReported(name string) bool {
 }
 
 // changeTape adds, changes or removes a tape.
-func (t *configurer) changeTape(ctx context.Context, who string, c hemera.TapeChange) error {
+func (t *configurer) changeTape(ctx context.Context, who string, c adminapi.TapeChange) error {
 	vid, config := c.Name, t.settings.now().Config
 	back := false // it can be read again
 	err := t.env.catalogue.ChangeTape(ctx, vid, func(old *hemera.Tape) (*hemera.Tape, error) {
@@ -182,7 +183,7 @@ func (t *configurer) leaveTape(ctx context.Context, vid string, state hemera.Tap
 	// A page at a time: each job that is looked at leaves the queue of the
 	// tape, to another one or to those that failed.
 	for {
-		jobs, err := t.jobs.TapeJobList(ctx, hemera.TapeJobQuery{Kind: hemera.TapeRecall, Queue: vid})
+		jobs, err := t.jobs.TapeJobList(ctx, adminapi.TapeJobQuery{Kind: hemera.TapeRecall, Queue: vid})
 		if err != nil || len(jobs) == 0 {
 			return err
 		}

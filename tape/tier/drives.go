@@ -6,13 +6,13 @@ import (
 	"slices"
 
 	"hemera/tape/tapeconfig"
+	"hemera/words/adminapi"
 	"hemera/words/errs"
-	"hemera/words/hemera"
 )
 
 // changeDrive takes a drive out of work, or back, or notes a comment. It stays
 // as it was said over restarts, and when its server goes and comes back.
-func (t *configurer) changeDrive(ctx context.Context, who string, c hemera.TapeChange) error {
+func (t *configurer) changeDrive(ctx context.Context, who string, c adminapi.TapeChange) error {
 	if c.Verb == "remove" {
 		return t.forgetDrive(ctx, c.Name)
 	}

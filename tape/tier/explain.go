@@ -14,7 +14,7 @@ import (
 	"hemera/words/hemera"
 )
 
-// ExplainTape implements hemera.TapeAdmin.
+// ExplainTape implements adminapi.TapeAdmin.
 func (t *reporter) ExplainTape(ctx context.Context, subject string) ([]string, error) {
 	f, err := t.inventory.facts(ctx)
 	if err != nil {

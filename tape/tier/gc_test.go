@@ -10,6 +10,7 @@ import (
 
 	"hemera/namespace"
 	"hemera/platform/kv/memkv"
+	"hemera/words/adminapi"
 	"hemera/words/errs"
 	"hemera/words/hemera"
 )
@@ -129,7 +130,7 @@ func TestBoundsOfASpace(t *testing.T) {
 	w.add(90 * time.Minute)
 	w.add(3 * time.Hour)
 	change := func(verb, name string, values map[string]string) error {
-		return w.tier.ChangeTape(t.Context(), "ada", hemera.TapeChange{Object: "buffer", Verb: verb, Name: name, Values: values})
+		return w.tier.ChangeTape(t.Context(), "ada", adminapi.TapeChange{Object: "buffer", Verb: verb, Name: name, Values: values})
 	}
 	for _, wrong := range []map[string]string{
 		{"evictBelowPercentFree": "20"}, {"evictUntilPercentFree": "101"}, {"recallKeepPercentFree": "16"}, {"evictMinAge": "-1"}, {"evictMinAge": "soon"}, {"size": "1"},

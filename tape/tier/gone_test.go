@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"hemera/words/adminapi"
 	"hemera/words/errs"
 	"hemera/words/hemera"
 )
@@ -67,7 +68,7 @@ func TestALibraryGoesWithItsNode(t *testing.T) {
 		s.view = &hemera.View{Nodes: []hemera.NodeInfo{{ID: server}}}
 		s.start()
 		s.report()
-		err := s.tier.ChangeTape(s.Context(), "ada", hemera.TapeChange{Object: "library", Verb: "remove", Name: "lib"})
+		err := s.tier.ChangeTape(s.Context(), "ada", adminapi.TapeChange{Object: "library", Verb: "remove", Name: "lib"})
 		if s.wantKind("a library that is reported", err, errs.NotEmpty); !strings.Contains(errs.RemedyOf(err), "hemera node rm") {
 			t.Error(errs.RemedyOf(err))
 		}
@@ -105,7 +106,7 @@ func TestForgetADrive(t *testing.T) {
 	at(t, func(s *site) {
 		s.change("drive", "set", "d1", "desired", "down", "reason", "broken")
 		remove := func(name string) error {
-			return s.tier.ChangeTape(s.Context(), "ada", hemera.TapeChange{Object: "drive", Verb: "remove", Name: name})
+			return s.tier.ChangeTape(s.Context(), "ada", adminapi.TapeChange{Object: "drive", Verb: "remove", Name: name})
 		}
 		err := remove("d1")
 		if s.wantKind("a drive that is reported", err, errs.NotEmpty); !strings.Contains(err.Error(), "node 7 reports") || errs.RemedyOf(err) == "" {
@@ -154,7 +155,7 @@ func TestTheCommentOfADrive(t *testing.T) {
 			return p.Drives[0].Comment
 		}
 		set := func(values map[string]string) error {
-			return s.tier.ChangeTape(s.Context(), "ada", hemera.TapeChange{Object: "drive", Verb: "set", Name: "d1", Values: values})
+			return s.tier.ChangeTape(s.Context(), "ada", adminapi.TapeChange{Object: "drive", Verb: "set", Name: "d1", Values: values})
 		}
 		s.good(set(map[string]string{"comment": "new head in May"}))
 		s.change("drive", "set", "d1", "desired", "down", "reason", "dust")
@@ -179,7 +180,7 @@ func TestTheCommentOfADrive(t *testing.T) {
 		state := s.state.Drives
 		s.state.Drives = state[1:]
 		s.report()
-		s.good(s.tier.ChangeTape(s.Context(), "ada", hemera.TapeChange{Object: "drive", Verb: "remove", Name: "d1"}))
+		s.good(s.tier.ChangeTape(s.Context(), "ada", adminapi.TapeChange{Object: "drive", Verb: "remove", Name: "d1"}))
 		s.state.Drives = state
 		s.report()
 		if comment() != "" {

@@ -9,6 +9,7 @@ import (
 
 	"hemera/tape/catalogue"
 	"hemera/tape/tapeconfig"
+	"hemera/words/adminapi"
 	"hemera/words/errs"
 	"hemera/words/hemera"
 )
@@ -21,11 +22,11 @@ import (
 
 // heldOf adds up what is held, by class, with the reason as it is now. What
 // is queued in a moment needs nobody, and is left out.
-func heldOf(config tapeconfig.Config, f facts) (out []hemera.TapeHeld) {
+func heldOf(config tapeconfig.Config, f facts) (out []adminapi.TapeHeld) {
 	// A queue has a sum for each user, and people care for the class. Those
 	// of unknown classes and of large files are apart, as another command
 	// helps each.
-	sums := map[string]*hemera.TapeHeld{} // by queue
+	sums := map[string]*adminapi.TapeHeld{} // by queue
 	for _, q := range f.queues {
 		class, size, held := catalogue.HeldBy(q.Name)
 		if !held || !q.Failed {
@@ -33,7 +34,7 @@ func heldOf(config tapeconfig.Config, f facts) (out []hemera.TapeHeld) {
 		}
 		sum := sums[q.Name]
 		if sum == nil {
-			sum = &hemera.TapeHeld{Class: class, TooLarge: size}
+			sum = &adminapi.TapeHeld{Class: class, TooLarge: size}
 			sums[q.Name] = sum
 		}
 		sum.Files, sum.Bytes = sum.Files+q.Files, sum.Bytes+q.Bytes
@@ -45,7 +46,7 @@ func heldOf(config tapeconfig.Config, f facts) (out []hemera.TapeHeld) {
 			out = append(out, *sum)
 		}
 	}
-	slices.SortFunc(out, func(a, b hemera.TapeHeld) int {
+	slices.SortFunc(out, func(a, b adminapi.TapeHeld) int {
 		return cmp.Or(cmp.Compare(a.Class, b.Class), cmp.Compare(a.Why, b.Why))
 	})
 	return out

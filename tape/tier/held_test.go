@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"hemera/words/adminapi"
 	"hemera/words/errs"
 	"hemera/words/hemera"
 )
@@ -47,7 +48,7 @@ func TestAClassThatComesLater(t *testing.T) {
 		if why := s.explained("/single/f"); !strings.Contains(why, "no pool takes it: there is no such storage class (hemera tape class add raw nbCopies=1") {
 			t.Error(why)
 		}
-		jobs, err := s.tier.TapeJobList(s.Context(), hemera.TapeJobQuery{Failed: true})
+		jobs, err := s.tier.TapeJobList(s.Context(), adminapi.TapeJobQuery{Failed: true})
 		if err != nil || len(jobs) != 2 || jobs[0].Queue != "class=raw" || !strings.Contains(jobs[0].Error, "no such storage class") {
 			t.Errorf("%+v, %v", jobs, err)
 		}
@@ -56,11 +57,11 @@ func TestAClassThatComesLater(t *testing.T) {
 			t.Errorf("%+v", p)
 		}
 		// A retry of what has failed is not for them.
-		said, err := s.tier.OrderTape(s.Context(), "ada", hemera.TapeOrder{Kind: hemera.OrderRetry})
+		said, err := s.tier.OrderTape(s.Context(), "ada", adminapi.TapeOrder{Kind: adminapi.OrderRetry})
 		if s.good(err); said != "0 jobs" {
 			t.Error(said)
 		}
-		_, err = s.tier.OrderTape(s.Context(), "ada", hemera.TapeOrder{Kind: hemera.OrderRetry, Subject: "class=raw"})
+		_, err = s.tier.OrderTape(s.Context(), "ada", adminapi.TapeOrder{Kind: adminapi.OrderRetry, Subject: "class=raw"})
 		s.wantKind("a retry of a class", err, errs.Invalid)
 		s.change("class", "add", "raw", "nbCopies", "2", "vo", "default")
 		s.sweep(time.Minute)

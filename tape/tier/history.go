@@ -4,6 +4,7 @@ import (
 	"slices"
 	"time"
 
+	"hemera/words/adminapi"
 	"hemera/words/hemera"
 )
 
@@ -14,7 +15,7 @@ const sessionsKept = 200
 // user has one.
 type history struct {
 	ended  []hemera.TapeSession // newest first
-	totals map[string][]hemera.TapeTotals
+	totals map[string][]adminapi.TapeTotals
 }
 
 // has reports whether a mount's session is known.
@@ -28,7 +29,7 @@ func (h *history) add(s hemera.TapeSession) {
 	h.ended = slices.Insert(h.ended, 0, s)
 	h.ended = h.ended[:min(len(h.ended), sessionsKept)]
 	if h.totals == nil {
-		h.totals = map[string][]hemera.TapeTotals{}
+		h.totals = map[string][]adminapi.TapeTotals{}
 	}
 	h.totals[s.Drive] = sumSessions(h.totals[s.Drive], s, 1)
 }
@@ -44,7 +45,7 @@ func (h *history) list() []hemera.TapeSession {
 }
 
 // of is what a drive did: the sessions that ended, and the one under way.
-func (h *history) of(d hemera.TapeDriveState) []hemera.TapeTotals {
+func (h *history) of(d hemera.TapeDriveState) []adminapi.TapeTotals {
 	// A copy, because the session under way is not kept in the sums.
 	all := slices.Clone(h.totals[d.Name])
 	// The end of a session may be known before the drive reports that it does something else. It must not count twice: sums never fall.
@@ -64,11 +65,11 @@ func (h *history) session(mount uint64) (s hemera.TapeSession, there bool) {
 }
 
 // sumSessions adds a session to the sums of its kind.
-func sumSessions(all []hemera.TapeTotals, s hemera.TapeSession, ended int64) []hemera.TapeTotals {
+func sumSessions(all []adminapi.TapeTotals, s hemera.TapeSession, ended int64) []adminapi.TapeTotals {
 	// Few kinds: a list is as quick as a map, and has an order.
-	at := slices.IndexFunc(all, func(t hemera.TapeTotals) bool { return t.Kind == s.Kind })
+	at := slices.IndexFunc(all, func(t adminapi.TapeTotals) bool { return t.Kind == s.Kind })
 	if at < 0 {
-		at, all = len(all), append(all, hemera.TapeTotals{Kind: s.Kind})
+		at, all = len(all), append(all, adminapi.TapeTotals{Kind: s.Kind})
 	}
 	// The session under way has not ended, and its figures grow.
 	t := &all[at]

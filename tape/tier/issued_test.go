@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"hemera/words/adminapi"
 	"hemera/words/errs"
 	"hemera/words/hemera"
 )
@@ -82,7 +83,7 @@ func TestATapeOfARemovedNodeIsUnsure(t *testing.T) {
 		if m := s.other(bad, "d1"); m.Kind == hemera.MountWork && m.VID == mounts[0].VID {
 			t.Errorf("%+v", m)
 		}
-		s.good(second(s.tier.OrderTape(s.Context(), "ada", hemera.TapeOrder{Kind: hemera.OrderScan, Subject: mounts[0].VID})))
+		s.good(second(s.tier.OrderTape(s.Context(), "ada", adminapi.TapeOrder{Kind: adminapi.OrderScan, Subject: mounts[0].VID})))
 		if m := s.other(bad, "d1"); m.Kind != hemera.MountScan || m.VID != mounts[0].VID {
 			t.Errorf("%+v", m)
 		}

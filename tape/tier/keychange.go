@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"hemera/tape/tapeconfig"
+	"hemera/words/adminapi"
 	"hemera/words/errs"
 	"hemera/words/hemera"
 )
@@ -55,7 +56,7 @@ func (t *configurer) AddTapeKey(ctx context.Context, who string, k hemera.TapeKe
 		default:
 			return config, t.env.Secrets.Keep(k.Name, k.Secret)
 		}
-		c := hemera.TapeChange{Object: string(tapeconfig.KindKey), Verb: "add", Name: k.Name, Values: map[string]string{"fingerprint": fingerprint(k.Secret), "comment": comment}}
+		c := adminapi.TapeChange{Object: string(tapeconfig.KindKey), Verb: "add", Name: k.Name, Values: map[string]string{"fingerprint": fingerprint(k.Secret), "comment": comment}}
 		next, err := config.Apply(c, tapeconfig.Author{Name: who, Time: t.env.now()}, used)
 		if err != nil {
 			return config, err
@@ -76,7 +77,7 @@ func (t *configurer) AddTapeKey(ctx context.Context, who string, k hemera.TapeKe
 }
 
 // changeKey changes the comment of a key, or removes one that nothing uses.
-func (t *configurer) changeKey(ctx context.Context, who string, c hemera.TapeChange) error {
+func (t *configurer) changeKey(ctx context.Context, who string, c adminapi.TapeChange) error {
 	if c.Verb == "add" {
 		_, err := t.AddTapeKey(ctx, who, hemera.TapeKey{Name: c.Name}, c.Values["comment"])
 		return err

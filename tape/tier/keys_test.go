@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"hemera/words/adminapi"
 	"hemera/words/errs"
 	"hemera/words/hemera"
 )
@@ -172,10 +173,10 @@ func TestAMissingKeyWaitsForAPerson(t *testing.T) {
 
 func TestAKeyIsRemovedWhenNothingUsesIt(t *testing.T) {
 	at(t, func(s *site) {
-		remove := hemera.TapeChange{Object: "key", Verb: "remove", Name: "k1"}
+		remove := adminapi.TapeChange{Object: "key", Verb: "remove", Name: "k1"}
 		s.wantKind("a key that is not there", s.tier.ChangeTape(s.Context(), "ada", remove), errs.NotFound)
 		s.wantKind("a pool with a key that is not there",
-			s.tier.ChangeTape(s.Context(), "ada", hemera.TapeChange{Object: "pool", Verb: "set", Name: "default", Values: map[string]string{"encryptionKeyName": "k1"}}), errs.Invalid)
+			s.tier.ChangeTape(s.Context(), "ada", adminapi.TapeChange{Object: "pool", Verb: "set", Name: "default", Values: map[string]string{"encryptionKeyName": "k1"}}), errs.Invalid)
 		s.label()
 		s.change("key", "add", "k1", "comment", "first")
 		s.change("pool", "set", "default", "encryptionKeyName", "k1")
@@ -183,12 +184,12 @@ func TestAKeyIsRemovedWhenNothingUsesIt(t *testing.T) {
 		s.archived("/single/f")
 		s.change("pool", "set", "default", "encryptionKeyName", "")
 		s.wantKind("a key of a tape", s.tier.ChangeTape(s.Context(), "ada", remove), errs.NotEmpty)
-		set := hemera.TapeChange{Object: "tape", Verb: "set", Name: "AAA001", Values: map[string]string{"encryptionKeyName": ""}}
+		set := adminapi.TapeChange{Object: "tape", Verb: "set", Name: "AAA001", Values: map[string]string{"encryptionKeyName": ""}}
 		s.wantKind("the key of what is on a tape", s.tier.ChangeTape(s.Context(), "ada", set), errs.Invalid)
-		s.wantKind("a fingerprint", s.tier.ChangeTape(s.Context(), "ada", hemera.TapeChange{Object: "key", Verb: "set", Name: "k1", Values: map[string]string{"fingerprint": "0"}}), errs.Invalid)
+		s.wantKind("a fingerprint", s.tier.ChangeTape(s.Context(), "ada", adminapi.TapeChange{Object: "key", Verb: "set", Name: "k1", Values: map[string]string{"fingerprint": "0"}}), errs.Invalid)
 		s.good(s.tree.Tree.Remove(s.Context(), admin(), "/single/f", 0))
 		s.change("tape", "set", "AAA001", "full", "true")
-		_, err := s.tier.OrderTape(s.Context(), "ada", hemera.TapeOrder{Kind: hemera.OrderReclaim, Subject: "AAA001"})
+		_, err := s.tier.OrderTape(s.Context(), "ada", adminapi.TapeOrder{Kind: adminapi.OrderReclaim, Subject: "AAA001"})
 		s.good(err)
 		if key := s.tape("AAA001").Key; key != "" {
 			t.Errorf("key %q of an empty tape", key)

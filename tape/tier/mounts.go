@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"hemera/tape/mounting"
+	"hemera/words/adminapi"
 	"hemera/words/hemera"
 )
 
@@ -463,7 +464,7 @@ func (ms *mounts) done() []hemera.TapeSession {
 }
 
 // totals are the sums of what a drive did.
-func (ms *mounts) totals(d hemera.TapeDriveState) []hemera.TapeTotals {
+func (ms *mounts) totals(d hemera.TapeDriveState) []adminapi.TapeTotals {
 	ms.mu.Lock()
 	defer ms.mu.Unlock()
 	return ms.history.of(d)

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"hemera/tape/catalogue"
+	"hemera/words/adminapi"
 	"hemera/words/errs"
 	"hemera/words/hemera"
 )
@@ -23,25 +24,25 @@ type orderer struct {
 	jobs    *jobList
 }
 
-// OrderTape implements hemera.TapeAdmin. It returns what was done, in
+// OrderTape implements adminapi.TapeAdmin. It returns what was done, in
 // words.
-func (t *orderer) OrderTape(ctx context.Context, who string, o hemera.TapeOrder) (string, error) {
+func (t *orderer) OrderTape(ctx context.Context, who string, o adminapi.TapeOrder) (string, error) {
 	switch o.Kind {
-	case hemera.OrderLabel:
+	case adminapi.OrderLabel:
 		return t.orderLabel(ctx, who, o)
-	case hemera.OrderReclaim:
+	case adminapi.OrderReclaim:
 		return t.orderReclaim(ctx, o)
-	case hemera.OrderRepack, hemera.OrderCheck:
+	case adminapi.OrderRepack, adminapi.OrderCheck:
 		return t.tasks.orderTask(ctx, who, o)
-	case hemera.OrderCopies:
+	case adminapi.OrderCopies:
 		return t.tasks.orderCopies(ctx, o)
-	case hemera.OrderStopTape:
+	case adminapi.OrderStopTape:
 		return t.tasks.orderStop(ctx, who, o)
-	case hemera.OrderScan:
+	case adminapi.OrderScan:
 		return t.scanner.Order(ctx, who, o)
-	case hemera.OrderUndelete:
+	case adminapi.OrderUndelete:
 		return t.scanner.Undelete(ctx, who, o)
-	case hemera.OrderRetry, hemera.OrderForget:
+	case adminapi.OrderRetry, adminapi.OrderForget:
 		return t.orderFailed(ctx, o)
 	}
 	return "", errs.New(errs.Unsupported, "tier.Order", string(o.Kind), "there is no such order for tapes")
@@ -49,7 +50,7 @@ func (t *orderer) OrderTape(ctx context.Context, who string, o hemera.TapeOrder)
 
 // orderLabel has a tape labelled. A tape with files is not: its label
 // goes with a reclaim.
-func (t *orderer) orderLabel(ctx context.Context, who string, o hemera.TapeOrder) (string, error) {
+func (t *orderer) orderLabel(ctx context.Context, who string, o adminapi.TapeOrder) (string, error) {
 	tape, err := t.env.tape(ctx, o.Subject)
 	if err != nil {
 		return "", err
@@ -84,7 +85,7 @@ func (t *orderer) orderLabel(ctx context.Context, who string, o hemera.TapeOrder
 
 // orderReclaim has a full tape without files written from its beginning
 // again.
-func (t *orderer) orderReclaim(ctx context.Context, o hemera.TapeOrder) (string, error) {
+func (t *orderer) orderReclaim(ctx context.Context, o adminapi.TapeOrder) (string, error) {
 	tape, err := t.env.tape(ctx, o.Subject)
 	if err != nil {
 		return "", err
@@ -101,14 +102,14 @@ func (t *orderer) orderReclaim(ctx context.Context, o hemera.TapeOrder) (string,
 
 // orderFailed has failed jobs tried again, or forgotten: those of one
 // queue, or all.
-func (t *orderer) orderFailed(ctx context.Context, o hemera.TapeOrder) (string, error) {
-	if _, _, held := catalogue.HeldBy(o.Subject); held && o.Kind == hemera.OrderRetry {
+func (t *orderer) orderFailed(ctx context.Context, o adminapi.TapeOrder) (string, error) {
+	if _, _, held := catalogue.HeldBy(o.Subject); held && o.Kind == adminapi.OrderRetry {
 		return "", errs.New(errs.Invalid, "tier.Retry", o.Subject, "its files are queued by themselves once a tape pool takes them").
 			WithRemedy("`hemera tape status` says what to do for that")
 	}
 	// Nothing but a change of the configuration helps what is held, and a page
 	// of it would keep others from being tried again.
-	jobs, err := t.jobs.jobs(ctx, hemera.TapeJobQuery{Queue: o.Subject, Failed: true}, o.Kind != hemera.OrderRetry)
+	jobs, err := t.jobs.jobs(ctx, adminapi.TapeJobQuery{Queue: o.Subject, Failed: true}, o.Kind != adminapi.OrderRetry)
 	if err != nil {
 		return "", err
 	}
@@ -118,7 +119,7 @@ func (t *orderer) orderFailed(ctx context.Context, o hemera.TapeOrder) (string, 
 			continue
 		}
 		err := t.env.catalogue.ChangeJob(ctx, j.TapeJobKey, func(j hemera.TapeJob, _ time.Time) *hemera.TapeJob {
-			if o.Kind == hemera.OrderForget {
+			if o.Kind == adminapi.OrderForget {
 				return nil
 			}
 			j.Failed, j.Attempts, j.After = false, 0, time.Time{}

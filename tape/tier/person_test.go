@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"hemera/words/adminapi"
 	"hemera/words/errs"
 	"hemera/words/hemera"
 )
@@ -59,7 +60,7 @@ func TestAnExportedTape(t *testing.T) {
 		s.evicted("/double/g")
 		stageOf(s, alice(), "/single/f")
 		stageOf(s, alice(), "/double/g")
-		s.wantKind("without a reason", s.tier.ChangeTape(s.Context(), "ada", hemera.TapeChange{Object: "tape", Verb: "set", Name: "AAA001",
+		s.wantKind("without a reason", s.tier.ChangeTape(s.Context(), "ada", adminapi.TapeChange{Object: "tape", Verb: "set", Name: "AAA001",
 			Values: map[string]string{"state": "EXPORTED"}}), errs.Invalid)
 		s.change("tape", "set", "AAA001", "state", "EXPORTED", "stateReason", "in the vault")
 		if m := s.mount("d1", hemera.TapeRecall); m.VID != "BBB001" || len(s.jobs(m)) != 1 {
@@ -77,7 +78,7 @@ func TestAnExportedTape(t *testing.T) {
 		}
 		// It comes back.
 		s.change("tape", "set", "AAA001", "state", "ACTIVE")
-		if said, err := s.tier.OrderTape(s.Context(), "ada", hemera.TapeOrder{Kind: hemera.OrderRetry}); err != nil || said != "1 jobs" {
+		if said, err := s.tier.OrderTape(s.Context(), "ada", adminapi.TapeOrder{Kind: adminapi.OrderRetry}); err != nil || said != "1 jobs" {
 			t.Errorf("%q, %v", said, err)
 		}
 		s.mount("d2", hemera.TapeArchive)
@@ -100,7 +101,7 @@ func TestWhyOfANameThatNothingHas(t *testing.T) {
 		if text := strings.Join(lines, "; "); err != nil || !strings.Contains(text, "it is disabled: moved (hemera tape library up lib)") {
 			t.Errorf("%q, %v", text, err)
 		}
-		s.wantKind("another library", s.tier.ChangeTape(s.Context(), "ada", hemera.TapeChange{Object: "library", Verb: "set", Name: "lib9"}), errs.NotFound)
+		s.wantKind("another library", s.tier.ChangeTape(s.Context(), "ada", adminapi.TapeChange{Object: "library", Verb: "set", Name: "lib9"}), errs.NotFound)
 	})
 }
 
@@ -154,7 +155,7 @@ func TestQueuesThatWaitForAPerson(t *testing.T) {
 func TestWhyOfATapeWithOrders(t *testing.T) {
 	at(t, func(s *site) {
 		s.change("drive", "set", "all", "desired", "down", "reason", "dust")
-		for _, o := range []hemera.TapeOrder{{Kind: hemera.OrderLabel, Subject: "AAA001"}, {Kind: hemera.OrderScan, Subject: "AAA001"}} {
+		for _, o := range []adminapi.TapeOrder{{Kind: adminapi.OrderLabel, Subject: "AAA001"}, {Kind: adminapi.OrderScan, Subject: "AAA001"}} {
 			_, err := s.tier.OrderTape(s.Context(), "ada", o)
 			s.good(err)
 		}
@@ -164,7 +165,7 @@ func TestWhyOfATapeWithOrders(t *testing.T) {
 				t.Errorf("%q is not in %q", want, why)
 			}
 		}
-		_, err := s.tier.OrderTape(s.Context(), "ada", hemera.TapeOrder{Kind: hemera.OrderStopTape, Subject: "AAA001"})
+		_, err := s.tier.OrderTape(s.Context(), "ada", adminapi.TapeOrder{Kind: adminapi.OrderStopTape, Subject: "AAA001"})
 		s.good(err)
 		if why = s.explained("AAA001"); strings.Contains(why, "ordered") {
 			t.Error(why)

@@ -5,14 +5,15 @@ import (
 	"context"
 
 	"hemera/tape/catalogue"
+	"hemera/words/adminapi"
 	"hemera/words/hemera"
 )
 
 // jobList lists jobs.
 type jobList struct{ env *env }
 
-// TapeJobList implements hemera.TapeAdmin.
-func (t *jobList) TapeJobList(ctx context.Context, q hemera.TapeJobQuery) ([]hemera.TapeWork, error) {
+// TapeJobList implements adminapi.TapeAdmin.
+func (t *jobList) TapeJobList(ctx context.Context, q adminapi.TapeJobQuery) ([]hemera.TapeWork, error) {
 	if q.Path != "" {
 		return t.jobsOfFile(ctx, q.Path)
 	}
@@ -20,7 +21,7 @@ func (t *jobList) TapeJobList(ctx context.Context, q hemera.TapeJobQuery) ([]hem
 }
 
 // jobs lists jobs of queues, of held files only if they are wanted.
-func (t *jobList) jobs(ctx context.Context, q hemera.TapeJobQuery, held bool) (out []hemera.TapeWork, err error) {
+func (t *jobList) jobs(ctx context.Context, q adminapi.TapeJobQuery, held bool) (out []hemera.TapeWork, err error) {
 	const most = 1000
 	queues, err := t.env.catalogue.Queues(ctx)
 	if err != nil {

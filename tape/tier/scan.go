@@ -8,6 +8,7 @@ import (
 
 	"hemera/tape/catalogue"
 	"hemera/tape/tapeconfig"
+	"hemera/words/adminapi"
 	"hemera/words/errs"
 	"hemera/words/hemera"
 )
@@ -31,7 +32,7 @@ type scanner struct {
 }
 
 // Order has tapes scanned: one, or all that the libraries have.
-func (t *scanner) Order(ctx context.Context, who string, o hemera.TapeOrder) (string, error) {
+func (t *scanner) Order(ctx context.Context, who string, o adminapi.TapeOrder) (string, error) {
 	o.After = 0 // of scans that the manager orders itself
 	f, err := t.inventory.facts(ctx)
 	if err != nil {
@@ -45,7 +46,7 @@ func (t *scanner) Order(ctx context.Context, who string, o hemera.TapeOrder) (st
 }
 
 // enlist adds the scans of an order to the list, and says what is done with them.
-func (t *scanner) enlist(f facts, who string, o hemera.TapeOrder) (string, error) {
+func (t *scanner) enlist(f facts, who string, o adminapi.TapeOrder) (string, error) {
 	// A subject that no library has is an error; of all, each is there.
 	vids := []string{o.Subject}
 	if o.Subject == "" {
@@ -76,7 +77,7 @@ func (t *scanner) tail(ctx context.Context, vid string) error {
 	if err != nil {
 		return err
 	}
-	o := hemera.TapeOrder{Kind: hemera.OrderScan, Subject: vid}
+	o := adminapi.TapeOrder{Kind: adminapi.OrderScan, Subject: vid}
 	for _, tape := range f.tapes {
 		if tape.VID == vid {
 			o.After = tape.LastFSeq
@@ -92,7 +93,7 @@ func (t *scanner) tail(ctx context.Context, vid string) error {
 // stop ends the scan of a tape, or forgets one that failed. It says what it did,
 // "" where there is none. A scan that a drive works on ends at its next
 // report, which is refused.
-func (t *scanner) stop(ctx context.Context, who string, o hemera.TapeOrder) (string, error) {
+func (t *scanner) stop(ctx context.Context, who string, o adminapi.TapeOrder) (string, error) {
 	text := t.scans.strike(who, o)
 	if text == "" || o.DryRun {
 		return text, nil

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"hemera/words/adminapi"
 	"hemera/words/errs"
 	"hemera/words/hemera"
 )
@@ -16,7 +17,7 @@ func found(number uint64, path string, fseq uint64) hemera.TapeScanned {
 }
 
 // orders gives an order of an admin.
-func (s *site) orders(o hemera.TapeOrder) string {
+func (s *site) orders(o adminapi.TapeOrder) string {
 	s.Helper()
 	text, err := s.tier.OrderTape(s.Context(), "ada", o)
 	s.good(err)
@@ -54,7 +55,7 @@ func (s *site) ends(m hemera.TapeMount, problem string) {
 }
 
 // scan is what is known of a scan.
-func (s *site) scan(vid string) hemera.TapeScan {
+func (s *site) scan(vid string) adminapi.TapeScan {
 	s.Helper()
 	p, err := s.tier.TapePicture(s.Context())
 	s.good(err)
@@ -64,7 +65,7 @@ func (s *site) scan(vid string) hemera.TapeScan {
 		}
 	}
 	s.Fatalf("no scan of %s", vid)
-	return hemera.TapeScan{}
+	return adminapi.TapeScan{}
 }
 
 // checked is the namespace's own check.
@@ -81,8 +82,8 @@ func TestAScanFillsTheCatalogue(t *testing.T) {
 		s.label()
 		s.state.VIDs["FAR001"] = "LTO-9"
 		s.report()
-		s.orders(hemera.TapeOrder{Kind: hemera.OrderScan, Subject: "FAR001"})
-		s.wantKind("the same scan twice", second(s.tier.OrderTape(s.Context(), "ada", hemera.TapeOrder{Kind: hemera.OrderScan, Subject: "FAR001"})), errs.Exists)
+		s.orders(adminapi.TapeOrder{Kind: adminapi.OrderScan, Subject: "FAR001"})
+		s.wantKind("the same scan twice", second(s.tier.OrderTape(s.Context(), "ada", adminapi.TapeOrder{Kind: adminapi.OrderScan, Subject: "FAR001"})), errs.Exists)
 		m := s.scanMount("d1", "FAR001")
 		if other := s.ask("d2"); other.Kind != hemera.MountNothing {
 			t.Errorf("two drives for one scan: %+v", other)
@@ -129,7 +130,7 @@ func TestScansThatTakeNothing(t *testing.T) {
 	at(t, func(s *site) {
 		s.label()
 		before := s.tape("AAA001")
-		for _, o := range []hemera.TapeOrder{{Kind: hemera.OrderScan, Subject: "AAA001", DryRun: true}, {Kind: hemera.OrderScan, Subject: "AAA001"}} {
+		for _, o := range []adminapi.TapeOrder{{Kind: adminapi.OrderScan, Subject: "AAA001", DryRun: true}, {Kind: adminapi.OrderScan, Subject: "AAA001"}} {
 			s.orders(o)
 			m := s.scanMount("d1", "AAA001")
 			s.tells(m, true, found(700, "/single/a", 1))
@@ -145,7 +146,7 @@ func TestScansThatTakeNothing(t *testing.T) {
 				t.Errorf("%+v", now)
 			}
 		}
-		s.orders(hemera.TapeOrder{Kind: hemera.OrderScan, Subject: "AAA001", Force: true})
+		s.orders(adminapi.TapeOrder{Kind: adminapi.OrderScan, Subject: "AAA001", Force: true})
 		m := s.scanMount("d1", "AAA001")
 		s.tells(m, true, found(700, "/single/a", 1))
 		s.ends(m, "")
@@ -153,7 +154,7 @@ func TestScansThatTakeNothing(t *testing.T) {
 			t.Errorf("%+v", now)
 		}
 		// A fault: the tape stays as it is, since it may have no label yet.
-		s.orders(hemera.TapeOrder{Kind: hemera.OrderScan})
+		s.orders(adminapi.TapeOrder{Kind: adminapi.OrderScan})
 		m = s.scanMount("d1", "AAA001")
 		s.ends(m, "no label")
 		if now := s.scan("AAA001"); now.Problem != "no label" || s.tape("AAA001").State != hemera.TapeActive {
@@ -165,7 +166,7 @@ func TestScansThatTakeNothing(t *testing.T) {
 		if now := s.scan("BBB001"); now.Problem != "" || !strings.Contains(now.Why, "new") {
 			t.Errorf("%+v", now)
 		}
-		s.wantKind("no such cartridge", second(s.tier.OrderTape(s.Context(), "ada", hemera.TapeOrder{Kind: hemera.OrderScan, Subject: "NOWHER"})), errs.NotFound)
+		s.wantKind("no such cartridge", second(s.tier.OrderTape(s.Context(), "ada", adminapi.TapeOrder{Kind: adminapi.OrderScan, Subject: "NOWHER"})), errs.NotFound)
 		// A report of a scan that a manager before this one ordered.
 		s.start()
 		s.report()
@@ -178,10 +179,10 @@ func TestAnOrderBringsAFileBack(t *testing.T) {
 	at(t, func(s *site) {
 		s.label()
 		was := s.evicted("/single/f")
-		undelete := hemera.TapeOrder{Kind: hemera.OrderUndelete, Subject: "/single/f"}
+		undelete := adminapi.TapeOrder{Kind: adminapi.OrderUndelete, Subject: "/single/f"}
 		s.wantKind("a file that is there", second(s.tier.OrderTape(s.Context(), "ada", undelete)), errs.NotFound)
 		s.good(s.tree.Tree.Remove(s.Context(), alice(), "/single/f", 0))
-		s.wantKind("neither id nor path", second(s.tier.OrderTape(s.Context(), "ada", hemera.TapeOrder{Kind: hemera.OrderUndelete, Subject: "f"})), errs.Invalid)
+		s.wantKind("neither id nor path", second(s.tier.OrderTape(s.Context(), "ada", adminapi.TapeOrder{Kind: adminapi.OrderUndelete, Subject: "f"})), errs.Invalid)
 		dry := undelete
 		dry.DryRun = true
 		if text := s.orders(dry); !strings.Contains(text, "/single/f") || s.tape("AAA001").Files != 0 {
@@ -220,14 +221,14 @@ func TestAScanNeedsTheKeyOfItsTape(t *testing.T) {
 		s.archived("/single/f")
 		right := s.keys["k1"]
 		delete(s.keys, "k1")
-		one := hemera.TapeOrder{Kind: hemera.OrderScan, Subject: "AAA001"}
+		one := adminapi.TapeOrder{Kind: adminapi.OrderScan, Subject: "AAA001"}
 		_, err := s.tier.OrderTape(s.Context(), "ada", one)
 		s.wantKind("without its key", err, errs.Unavailable)
 		if !strings.Contains(errs.RemedyOf(err), "hemera tape key add k1 --from FILE") {
 			t.Errorf("%v: %s", err, errs.RemedyOf(err))
 		}
 		// Of all tapes the others are scanned.
-		if text := s.orders(hemera.TapeOrder{Kind: hemera.OrderScan}); !strings.Contains(text, "1 cannot be read without their keys") {
+		if text := s.orders(adminapi.TapeOrder{Kind: adminapi.OrderScan}); !strings.Contains(text, "1 cannot be read without their keys") {
 			t.Error(text)
 		}
 		if now := s.scan("AAA001"); now.Ended.IsZero() || !strings.Contains(now.Problem, "hemera tape key add k1 --from FILE") {
@@ -257,7 +258,7 @@ func TestAScanIsCancelled(t *testing.T) {
 		s.label()
 		s.state.VIDs["FAR001"] = "LTO-9"
 		s.report()
-		one, stop := hemera.TapeOrder{Kind: hemera.OrderScan, Subject: "FAR001"}, hemera.TapeOrder{Kind: hemera.OrderStopTape, Subject: "FAR001"}
+		one, stop := adminapi.TapeOrder{Kind: adminapi.OrderScan, Subject: "FAR001"}, adminapi.TapeOrder{Kind: adminapi.OrderStopTape, Subject: "FAR001"}
 		s.wantKind("nothing to cancel", second(s.tier.OrderTape(s.Context(), "ada", stop)), errs.NotFound)
 		s.orders(one)
 		s.orders(stop)
@@ -298,7 +299,7 @@ func TestOnlyScansDuringARebuild(t *testing.T) {
 		if m := s.ask("d1"); m.Kind != hemera.MountNothing {
 			t.Errorf("%+v", m)
 		}
-		s.orders(hemera.TapeOrder{Kind: hemera.OrderScan, Subject: "FAR001"})
+		s.orders(adminapi.TapeOrder{Kind: adminapi.OrderScan, Subject: "FAR001"})
 		m := s.scanMount("d1", "FAR001")
 		s.tells(m, true, found(9, "/single/c", 3))
 		s.ends(m, "")
@@ -321,7 +322,7 @@ func TestAScanWhoseServerDiedBeginsAgain(t *testing.T) {
 		s.label()
 		s.state.VIDs["FAR001"] = "LTO-9"
 		s.report()
-		s.orders(hemera.TapeOrder{Kind: hemera.OrderScan, Subject: "FAR001"})
+		s.orders(adminapi.TapeOrder{Kind: adminapi.OrderScan, Subject: "FAR001"})
 		for try := range 4 {
 			m := s.scanMount("d1", "FAR001")
 			s.tells(m, false, found(9, "/single/c", 3))
@@ -345,9 +346,9 @@ func TestScansSurviveARestart(t *testing.T) {
 		s.label()
 		s.state.VIDs["FAR001"], s.state.VIDs["FAR002"] = "LTO-9", "LTO-9"
 		s.report()
-		far := hemera.TapeOrder{Kind: hemera.OrderScan, Subject: "FAR001", Force: true, Data: true}
+		far := adminapi.TapeOrder{Kind: adminapi.OrderScan, Subject: "FAR001", Force: true, Data: true}
 		s.orders(far)
-		s.orders(hemera.TapeOrder{Kind: hemera.OrderScan, Subject: "FAR002"})
+		s.orders(adminapi.TapeOrder{Kind: adminapi.OrderScan, Subject: "FAR002"})
 		m := s.scanMount("d1", "FAR001")
 		s.tells(m, false, found(9, "/single/c", 3))
 		s.start()
@@ -371,7 +372,7 @@ func TestScansSurviveARestart(t *testing.T) {
 		if a := s.attention(); len(a) != 1 || s.ask("d1").Kind != hemera.MountNothing {
 			t.Errorf("%v", a)
 		}
-		s.orders(hemera.TapeOrder{Kind: hemera.OrderStopTape, Subject: "FAR002"})
+		s.orders(adminapi.TapeOrder{Kind: adminapi.OrderStopTape, Subject: "FAR002"})
 		s.start()
 		s.report()
 		if a := s.attention(); len(a) != 0 {

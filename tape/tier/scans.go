@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"hemera/words/adminapi"
 	"hemera/words/errs"
 	"hemera/words/hemera"
 )
@@ -30,8 +31,8 @@ type scans struct {
 
 // scan is one scan. The lock of scans guards it.
 type scan struct {
-	hemera.TapeScan
-	order hemera.TapeOrder
+	adminapi.TapeScan
+	order adminapi.TapeOrder
 	who   string
 	mount uint64
 	// cancelled: it ended because a person wanted it to.
@@ -69,7 +70,7 @@ func (ss *scans) put(vid string, s *scan) {
 }
 
 // enlist adds scans of tapes to the list. It returns how many wait for a drive, and how many cannot begin without a key.
-func (ss *scans) enlist(f facts, vids []string, who string, o hemera.TapeOrder) (ordered, locked int, err error) {
+func (ss *scans) enlist(f facts, vids []string, who string, o adminapi.TapeOrder) (ordered, locked int, err error) {
 	ss.mu.Lock()
 	defer ss.mu.Unlock()
 	for _, vid := range vids {
@@ -88,7 +89,7 @@ func (ss *scans) enlist(f facts, vids []string, who string, o hemera.TapeOrder) 
 			return 0, 0, lock
 		}
 		// In place of one that ended: people see the last scan of a tape.
-		s := &scan{TapeScan: hemera.TapeScan{VID: vid, DryRun: o.DryRun, Asked: ss.clock(), Counts: map[hemera.TapeOutcome]int64{}}, order: o, who: who}
+		s := &scan{TapeScan: adminapi.TapeScan{VID: vid, DryRun: o.DryRun, Asked: ss.clock(), Counts: map[hemera.TapeOutcome]int64{}}, order: o, who: who}
 		ss.put(vid, s)
 		if lock != nil {
 			s.Ended, s.Problem = ss.clock(), lockText(lock)
@@ -172,7 +173,7 @@ func (ss *scans) lose(over []endedMount) {
 
 // waitAgain is the scan before a drive began it.
 func (s *scan) waitAgain() {
-	s.TapeScan = hemera.TapeScan{VID: s.VID, DryRun: s.DryRun, Asked: s.Asked, Counts: map[hemera.TapeOutcome]int64{}}
+	s.TapeScan = adminapi.TapeScan{VID: s.VID, DryRun: s.DryRun, Asked: s.Asked, Counts: map[hemera.TapeOutcome]int64{}}
 	s.mount, s.first = 0, hemera.TapeWritten{}
 }
 
@@ -237,8 +238,8 @@ func (ss *scans) count(s *scan, why string, r *hemera.TapeScanResults, unknown i
 
 // scanRecord is a scan as it is stored, in JSON.
 type scanRecord struct {
-	Scan      hemera.TapeScan
-	Order     hemera.TapeOrder
+	Scan      adminapi.TapeScan
+	Order     adminapi.TapeOrder
 	Who       string
 	Cancelled bool `json:",omitempty"`
 }
@@ -291,13 +292,13 @@ func (ss *scans) list() (out []listedScan) {
 
 // listedScan is a scan as people see it.
 type listedScan struct {
-	hemera.TapeScan
+	adminapi.TapeScan
 	who                string
 	waiting, cancelled bool
 }
 
 // strike ends or forgets the scan of an order, in memory.
-func (ss *scans) strike(who string, o hemera.TapeOrder) string {
+func (ss *scans) strike(who string, o adminapi.TapeOrder) string {
 	ss.mu.Lock()
 	defer ss.mu.Unlock()
 	s := ss.all[o.Subject]

@@ -8,7 +8,7 @@ import (
 	"hemera/words/hemera"
 )
 
-// TapeSession implements hemera.TapeSessions.
+// TapeSession implements adminapi.TapeSessions.
 func (t *reporter) TapeSession(_ context.Context, mount uint64) (hemera.TapeSession, error) {
 	// Those of before the manager's start are not known.
 	s, there := t.mounts.session(mount)

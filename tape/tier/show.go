@@ -8,6 +8,7 @@ import (
 	"hemera/tape/catalogue"
 	"hemera/tape/mounting"
 	"hemera/tape/tapeconfig"
+	"hemera/words/adminapi"
 	"hemera/words/hemera"
 )
 
@@ -27,8 +28,8 @@ type reporter struct {
 // outlook returns an outlook for the files of one answer.
 func (t *reporter) outlook() *outlook { return &outlook{reporter: t} }
 
-// TapePicture implements hemera.TapeAdmin.
-func (t *reporter) TapePicture(ctx context.Context) (p hemera.TapePicture, err error) {
+// TapePicture implements adminapi.TapeAdmin.
+func (t *reporter) TapePicture(ctx context.Context) (p adminapi.TapePicture, err error) {
 	f, err := t.inventory.facts(ctx)
 	if err == nil {
 		err = t.findPaused(ctx, &f)
@@ -43,7 +44,7 @@ func (t *reporter) TapePicture(ctx context.Context) (p hemera.TapePicture, err e
 	p.Held = heldOf(f.settings.Config, f)
 	for _, q := range f.queues {
 		if _, _, held := catalogue.HeldBy(q.Name); q.Failed && !held {
-			p.Failed = append(p.Failed, hemera.TapeQueue{Kind: q.Kind, Name: q.Name, Files: q.Files, Bytes: q.Bytes})
+			p.Failed = append(p.Failed, adminapi.TapeQueue{Kind: q.Kind, Name: q.Name, Files: q.Files, Bytes: q.Bytes})
 		}
 	}
 	works := t.mounts.works()
@@ -54,7 +55,7 @@ func (t *reporter) TapePicture(ctx context.Context) (p hemera.TapePicture, err e
 			p.Drives = append(p.Drives, t.driveRow(f, works, l, state))
 		}
 	}
-	slices.SortFunc(p.Drives, func(a, b hemera.TapeDrive) int { return strings.Compare(a.Name, b.Name) })
+	slices.SortFunc(p.Drives, func(a, b adminapi.TapeDrive) int { return strings.Compare(a.Name, b.Name) })
 	slices.SortFunc(p.Libraries, func(a, b hemera.TapeLibrary) int { return strings.Compare(a.Name, b.Name) })
 	for _, s := range t.scans.list() {
 		p.Scans = append(p.Scans, s.TapeScan)
@@ -67,9 +68,9 @@ func (t *reporter) TapePicture(ctx context.Context) (p hemera.TapePicture, err e
 }
 
 // driveRow is a drive as people see it.
-func (t *reporter) driveRow(f facts, works []work, l *library, state hemera.TapeDriveState) hemera.TapeDrive {
+func (t *reporter) driveRow(f facts, works []work, l *library, state hemera.TapeDriveState) adminapi.TapeDrive {
 	c := f.settings.Config
-	row := hemera.TapeDrive{TapeDriveState: state, Library: l.state.Name, Node: l.node, Up: c.DrivesDown[state.Name] == "", Reason: c.DrivesDown[state.Name], Seen: l.seen}
+	row := adminapi.TapeDrive{TapeDriveState: state, Library: l.state.Name, Node: l.node, Up: c.DrivesDown[state.Name] == "", Reason: c.DrivesDown[state.Name], Seen: l.seen}
 	row.Comment = c.DriveComments[state.Name]
 	row.LibraryDisabled = c.Libraries[l.state.Name].Disabled
 	for _, m := range works { // the last one is the drive's
@@ -94,26 +95,26 @@ func (t *reporter) driveRow(f facts, works []work, l *library, state hemera.Tape
 }
 
 // pools adds up the tapes of each pool.
-func pools(f facts) []hemera.TapePool {
-	sums := map[string]*hemera.TapePool{}
+func pools(f facts) []adminapi.TapePool {
+	sums := map[string]*adminapi.TapePool{}
 	for name, pool := range f.settings.Config.Pools {
-		sums[name] = &hemera.TapePool{Name: name, Organisation: pool.Organisation}
+		sums[name] = &adminapi.TapePool{Name: name, Organisation: pool.Organisation}
 	}
 	for i := range f.tapes {
 		if p := sums[f.tapes[i].Pool]; p != nil { // pools with tapes cannot be removed
 			addTape(p, &f.tapes[i])
 		}
 	}
-	out := make([]hemera.TapePool, 0, len(sums))
+	out := make([]adminapi.TapePool, 0, len(sums))
 	for _, p := range sums {
 		out = append(out, *p)
 	}
-	slices.SortFunc(out, func(a, b hemera.TapePool) int { return strings.Compare(a.Name, b.Name) })
+	slices.SortFunc(out, func(a, b adminapi.TapePool) int { return strings.Compare(a.Name, b.Name) })
 	return out
 }
 
 // addTape adds a tape to sums.
-func addTape(p *hemera.TapePool, tape *hemera.Tape) {
+func addTape(p *adminapi.TapePool, tape *hemera.Tape) {
 	p.Tapes, p.Capacity, p.Used = p.Tapes+1, p.Capacity+tape.Capacity, p.Used+tape.Occupancy
 	p.Files, p.Bytes = p.Files+tape.Files, p.Bytes+tape.Bytes
 	if tape.Full {
@@ -128,7 +129,7 @@ func addTape(p *hemera.TapePool, tape *hemera.Tape) {
 }
 
 // queues is what waits, as people see it, with the reason.
-func (t *reporter) queues(f facts) (out []hemera.TapeQueue) {
+func (t *reporter) queues(f facts) (out []adminapi.TapeQueue) {
 	picture, works := t.mounts.look(f), t.mounts.works()
 	board := mounting.New(picture)
 	for _, q := range picture.Queues {
@@ -142,9 +143,9 @@ func (t *reporter) queues(f facts) (out []hemera.TapeQueue) {
 
 // later is the queues whose files all wait for a later attempt: no drive
 // could serve them now, and they wait all the same.
-func (t *reporter) later(f facts, works []work, now []mounting.Queue) (out []hemera.TapeQueue) {
+func (t *reporter) later(f facts, works []work, now []mounting.Queue) (out []adminapi.TapeQueue) {
 	for _, p := range f.paused {
-		is := func(q hemera.TapeQueue) bool { return q.Kind == p.Kind && q.Name == p.Name }
+		is := func(q adminapi.TapeQueue) bool { return q.Kind == p.Kind && q.Name == p.Name }
 		key := keyOf(p.Kind, p.Name)
 		if slices.ContainsFunc(now, func(q mounting.Queue) bool { return q.Key == key }) {
 			continue // files of another user can be done now
@@ -186,8 +187,8 @@ func (t *reporter) findPaused(ctx context.Context, f *facts) error {
 }
 
 // queueRow is a queue as people see it, without what it waits for.
-func queueRow(f facts, works []work, q mounting.Queue) hemera.TapeQueue {
-	row := hemera.TapeQueue{Kind: q.Kind, Name: q.Pool + q.VID, Pool: q.Pool, Organisation: q.Organisation, Files: q.Files, Bytes: q.Bytes,
+func queueRow(f facts, works []work, q mounting.Queue) adminapi.TapeQueue {
+	row := adminapi.TapeQueue{Kind: q.Kind, Name: q.Pool + q.VID, Pool: q.Pool, Organisation: q.Organisation, Files: q.Files, Bytes: q.Bytes,
 		Oldest: q.Oldest, Priority: q.Priority, MinAge: q.MinAge}
 	for i := range f.tapes {
 		tape := &f.tapes[i]

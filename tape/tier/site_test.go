@@ -16,6 +16,7 @@ import (
 	"hemera/platform/kv/memkv"
 	"hemera/tape/catalogue"
 	"hemera/tape/tier"
+	"hemera/words/adminapi"
 	"hemera/words/errs"
 	"hemera/words/hemera"
 )
@@ -146,7 +147,7 @@ func (s *site) wantKind(what string, err error, kind errs.Kind) {
 // change changes an object; values are names and values in turn.
 func (s *site) change(object, verb, name string, values ...string) {
 	s.Helper()
-	c := hemera.TapeChange{Object: object, Verb: verb, Name: name, Values: map[string]string{}}
+	c := adminapi.TapeChange{Object: object, Verb: verb, Name: name, Values: map[string]string{}}
 	for pair := range slices.Chunk(values, 2) {
 		c.Values[pair[0]] = pair[1]
 	}
@@ -252,7 +253,7 @@ func (s *site) evicted(file string) hemera.Entry {
 // waiting counts the jobs of a kind, failed ones apart.
 func (s *site) waiting(kind hemera.TapeJobKind) int {
 	s.Helper()
-	jobs, err := s.tier.TapeJobList(s.Context(), hemera.TapeJobQuery{Kind: kind})
+	jobs, err := s.tier.TapeJobList(s.Context(), adminapi.TapeJobQuery{Kind: kind})
 	s.good(err)
 	return len(jobs)
 }

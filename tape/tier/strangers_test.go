@@ -9,6 +9,7 @@ import (
 
 	"hemera/namespace"
 	"hemera/platform/kv/memkv"
+	"hemera/words/adminapi"
 	"hemera/words/hemera"
 )
 
@@ -62,7 +63,7 @@ func TestTapesOfALibraryAreScannedAfterARebuild(t *testing.T) {
 		}) {
 			t.Errorf("%+v", p.Attention)
 		}
-		s.orders(hemera.TapeOrder{Kind: hemera.OrderScan})
+		s.orders(adminapi.TapeOrder{Kind: adminapi.OrderScan})
 		for _, vid := range []string{"AAA001", "BBB001", "CCC001"} {
 			m := s.scanMount("d1", vid)
 			s.tells(m, true)

@@ -8,6 +8,7 @@ import (
 
 	"hemera/tape/catalogue"
 	"hemera/tape/tapeconfig"
+	"hemera/words/adminapi"
 	"hemera/words/errs"
 	"hemera/words/hemera"
 )
@@ -42,15 +43,15 @@ func (t *tasker) bulk() catalogue.Bulk { return catalogue.Bulk{Catalogue: t.env.
 const taskPage = 1000
 
 // taskOf is where a tape has its task of a kind.
-func taskOf(tape *hemera.Tape, kind hemera.TapeOrderKind) **hemera.TapeTask {
-	if kind == hemera.OrderRepack {
+func taskOf(tape *hemera.Tape, kind adminapi.TapeOrderKind) **hemera.TapeTask {
+	if kind == adminapi.OrderRepack {
 		return &tape.Repack
 	}
 	return &tape.Verifying
 }
 
 // orderTask begins a repack or a verification.
-func (t *tasker) orderTask(ctx context.Context, who string, o hemera.TapeOrder) (string, error) {
+func (t *tasker) orderTask(ctx context.Context, who string, o adminapi.TapeOrder) (string, error) {
 	tape, err := t.env.tape(ctx, o.Subject)
 	if err != nil {
 		return "", err
@@ -58,18 +59,18 @@ func (t *tasker) orderTask(ctx context.Context, who string, o hemera.TapeOrder) 
 	// Files of a broken tape come from disk or from other copies.
 	lost := tape.State == hemera.TapeBroken || tape.State == hemera.TapeExported
 	switch {
-	case o.Kind == hemera.OrderCheck && lost:
+	case o.Kind == adminapi.OrderCheck && lost:
 		return "", errs.New(errs.Conflict, "tier.Verify", o.Subject, "a tape in state "+string(tape.State)+" is not read").
 			WithRemedy("if it can be read again: `hemera tape tape set " + o.Subject + " state=ACTIVE`; else `hemera tape repack " + o.Subject + "` makes its files' copies elsewhere")
-	case o.Kind == hemera.OrderRepack && !tape.Full && !lost:
+	case o.Kind == adminapi.OrderRepack && !tape.Full && !lost:
 		return "", errs.New(errs.Conflict, "tier.Repack", o.Subject, "the tape is not full: files would come while others leave").
 			WithRemedy("hemera tape tape set " + o.Subject + " full=true")
 	case o.DryRun:
 		return fmt.Sprintf("%d files of %d bytes", tape.Files, tape.Bytes), nil
 	}
-	task := hemera.TapeTask{By: who, Begun: t.env.now(), Files: tape.Files, Bytes: tape.Bytes, Copies: o.Kind == hemera.OrderRepack && !o.Only}
+	task := hemera.TapeTask{By: who, Begun: t.env.now(), Files: tape.Files, Bytes: tape.Bytes, Copies: o.Kind == adminapi.OrderRepack && !o.Only}
 	if err := t.changeTask(ctx, o.Subject, o.Kind, func(tape *hemera.Tape, _ *hemera.TapeTask) *hemera.TapeTask {
-		if o.Kind == hemera.OrderRepack && !lost {
+		if o.Kind == adminapi.OrderRepack && !lost {
 			tape.State, tape.Reason, tape.Cause = hemera.TapeRepacking, "ordered by "+who, ""
 		}
 		return &task
@@ -82,7 +83,7 @@ func (t *tasker) orderTask(ctx context.Context, who string, o hemera.TapeOrder) 
 
 // changeTask changes the task of a tape and what belongs to it; change gets
 // nil where there is none, and returns nil to end it.
-func (t *tasker) changeTask(ctx context.Context, vid string, kind hemera.TapeOrderKind, change func(tape *hemera.Tape, now *hemera.TapeTask) *hemera.TapeTask) error {
+func (t *tasker) changeTask(ctx context.Context, vid string, kind adminapi.TapeOrderKind, change func(tape *hemera.Tape, now *hemera.TapeTask) *hemera.TapeTask) error {
 	return t.env.catalogue.ChangeTape(ctx, vid, func(old *hemera.Tape) (*hemera.Tape, error) {
 		if old == nil {
 			return nil, errs.New(errs.NotFound, "tier.Task", vid, "the tape is not in the catalogue")
@@ -96,7 +97,7 @@ func (t *tasker) changeTask(ctx context.Context, vid string, kind hemera.TapeOrd
 
 // fill queues the files of a tape that a task has not queued yet, and
 // returns how many.
-func (t *tasker) fill(ctx context.Context, vid string, kind hemera.TapeOrderKind, task hemera.TapeTask) (queued int, err error) {
+func (t *tasker) fill(ctx context.Context, vid string, kind adminapi.TapeOrderKind, task hemera.TapeTask) (queued int, err error) {
 	defer t.env.wake.ring()
 	for !task.Filled {
 		files, err := t.env.catalogue.Files(ctx, vid, task.Queued, taskPage, false)
@@ -128,7 +129,7 @@ func (t *tasker) fill(ctx context.Context, vid string, kind hemera.TapeOrderKind
 
 // queueFiles queues files of a tape, and returns how many. Those that cannot
 // move are noted in the task.
-func (t *tasker) queueFiles(ctx context.Context, kind hemera.TapeOrderKind, task *hemera.TapeTask, files []hemera.TapeFile) (queued int, err error) {
+func (t *tasker) queueFiles(ctx context.Context, kind adminapi.TapeOrderKind, task *hemera.TapeTask, files []hemera.TapeFile) (queued int, err error) {
 	var jobs []hemera.TapeJob
 	var moved []hemera.TapeFile
 	known, err := t.env.knownTapes(ctx)
@@ -164,7 +165,7 @@ func (t *tasker) queueFiles(ctx context.Context, kind hemera.TapeOrderKind, task
 func (t *tasker) tapes(ctx context.Context) ([]hemera.Tape, error) {
 	all, err := t.inventory.tapes(ctx)
 	for i := range all {
-		for _, kind := range []hemera.TapeOrderKind{hemera.OrderRepack, hemera.OrderCheck} {
+		for _, kind := range []adminapi.TapeOrderKind{adminapi.OrderRepack, adminapi.OrderCheck} {
 			at := taskOf(&all[i], kind)
 			if *at == nil || err != nil {
 				continue
@@ -178,7 +179,7 @@ func (t *tasker) tapes(ctx context.Context) ([]hemera.Tape, error) {
 }
 
 // waits says what the next file of a task waits for; "" of one that waits for nothing.
-func (t *tasker) waits(ctx context.Context, vid string, kind hemera.TapeOrderKind) (string, error) {
+func (t *tasker) waits(ctx context.Context, vid string, kind adminapi.TapeOrderKind) (string, error) {
 	const looks = 100 // files without a job are those that the repack leaves
 	files, err := t.env.catalogue.Files(ctx, vid, 0, looks, false)
 	if err != nil {
@@ -192,7 +193,7 @@ func (t *tasker) waits(ctx context.Context, vid string, kind hemera.TapeOrderKin
 		// What brings a file to disk is waited for first.
 		slices.SortStableFunc(jobs, func(a, b hemera.TapeJob) int { return cmp.Compare(b.Kind, a.Kind) })
 		at := slices.IndexFunc(jobs, func(j hemera.TapeJob) bool {
-			if kind == hemera.OrderCheck {
+			if kind == adminapi.OrderCheck {
 				return j.Kind == hemera.TapeVerify && j.Queue == vid && !j.Failed
 			}
 			return (j.Kind == hemera.TapeRecall || j.Kind == hemera.TapeArchive && j.Copy == f.Number) && !j.Failed
@@ -236,9 +237,9 @@ func idsOf(files []hemera.TapeFile) []hemera.FileID {
 // A file that is on tape only comes to disk first (see TapeJobs). One whose
 // class says no pool for the copy cannot move, nor one that neither disks nor
 // tapes give: left says why.
-func (t *tasker) taskJob(ctx context.Context, kind hemera.TapeOrderKind, f hemera.TapeFile, known map[string]hemera.Tape) (j hemera.TapeJob, left *hemera.TapeLeft, err error) {
+func (t *tasker) taskJob(ctx context.Context, kind adminapi.TapeOrderKind, f hemera.TapeFile, known map[string]hemera.Tape) (j hemera.TapeJob, left *hemera.TapeLeft, err error) {
 	j = hemera.TapeJob{TapeJobKey: hemera.TapeJobKey{File: f.File, Kind: hemera.TapeVerify, Copy: f.Number}, ArchiveID: f.ArchiveID, Queue: f.VID, Size: f.Size, Asked: t.env.now()}
-	if kind == hemera.OrderCheck {
+	if kind == adminapi.OrderCheck {
 		from := f.TapeCopy
 		j.From = &from
 		return j, nil, nil
@@ -273,7 +274,7 @@ func (t *tasker) taskJob(ctx context.Context, kind hemera.TapeOrderKind, f hemer
 
 // orderCopies queues the copies that the files of a tape lack: their class
 // has more of them than when they were written.
-func (t *tasker) orderCopies(ctx context.Context, o hemera.TapeOrder) (string, error) {
+func (t *tasker) orderCopies(ctx context.Context, o adminapi.TapeOrder) (string, error) {
 	if _, err := t.env.tape(ctx, o.Subject); err != nil {
 		return "", err
 	}
@@ -299,7 +300,7 @@ func (t *tasker) orderCopies(ctx context.Context, o hemera.TapeOrder) (string, e
 // takes the order to label it back. Files
 // that were moved stay where they are now; sessions finish the jobs that they
 // have.
-func (t *tasker) orderStop(ctx context.Context, who string, o hemera.TapeOrder) (string, error) {
+func (t *tasker) orderStop(ctx context.Context, who string, o adminapi.TapeOrder) (string, error) {
 	tape, err := t.env.tape(ctx, o.Subject)
 	// A tape that is scanned need not be in the catalogue.
 	scanned, failed := t.scanner.stop(ctx, who, o)
@@ -318,7 +319,7 @@ func (t *tasker) orderStop(ctx context.Context, who string, o hemera.TapeOrder) 
 		}
 	}
 	stopped := 0
-	for _, kind := range []hemera.TapeOrderKind{hemera.OrderRepack, hemera.OrderCheck} {
+	for _, kind := range []adminapi.TapeOrderKind{adminapi.OrderRepack, adminapi.OrderCheck} {
 		task := *taskOf(&tape, kind)
 		if task == nil || o.DryRun {
 			continue
@@ -349,9 +350,9 @@ func (t *tasker) orderStop(ctx context.Context, who string, o hemera.TapeOrder) 
 }
 
 // dequeueFiles removes the jobs of a task.
-func (t *tasker) dequeueFiles(ctx context.Context, vid string, kind hemera.TapeOrderKind) (removed int, err error) {
+func (t *tasker) dequeueFiles(ctx context.Context, vid string, kind adminapi.TapeOrderKind) (removed int, err error) {
 	of := hemera.TapeVerify
-	if kind == hemera.OrderRepack {
+	if kind == adminapi.OrderRepack {
 		of = hemera.TapeArchive
 	}
 	for after := uint64(0); ; {
@@ -372,8 +373,8 @@ func (t *tasker) dequeueFiles(ctx context.Context, vid string, kind hemera.TapeO
 }
 
 // endRepack gives a tape the state that it has after a repack.
-func endRepack(tape *hemera.Tape, kind hemera.TapeOrderKind) {
-	if kind != hemera.OrderRepack {
+func endRepack(tape *hemera.Tape, kind adminapi.TapeOrderKind) {
+	if kind != adminapi.OrderRepack {
 		return
 	}
 	switch tape.State {
@@ -396,7 +397,7 @@ func (t *tasker) turn(ctx context.Context) error {
 		return err
 	}
 	for _, tape := range all {
-		for _, kind := range []hemera.TapeOrderKind{hemera.OrderRepack, hemera.OrderCheck} {
+		for _, kind := range []adminapi.TapeOrderKind{adminapi.OrderRepack, adminapi.OrderCheck} {
 			task := *taskOf(&tape, kind)
 			if task == nil {
 				continue
@@ -416,21 +417,21 @@ func (t *tasker) turn(ctx context.Context) error {
 }
 
 // endTask ends a task that is done.
-func (t *tasker) endTask(ctx context.Context, tape hemera.Tape, kind hemera.TapeOrderKind, queues []catalogue.Queue) error {
+func (t *tasker) endTask(ctx context.Context, tape hemera.Tape, kind adminapi.TapeOrderKind, queues []catalogue.Queue) error {
 	waits, failed := false, false
 	for _, q := range queues {
 		if q.Kind == hemera.TapeVerify && q.Name == tape.VID {
 			waits, failed = waits || !q.Failed, failed || q.Failed
 		}
 	}
-	if kind == hemera.OrderRepack && tape.Files > 0 || kind == hemera.OrderCheck && waits {
+	if kind == adminapi.OrderRepack && tape.Files > 0 || kind == adminapi.OrderCheck && waits {
 		return nil
 	}
 	t.env.Log.Info("all files of a tape are done", "task", kind, "vid", tape.VID)
 	return t.changeTask(ctx, tape.VID, kind, func(tape *hemera.Tape, _ *hemera.TapeTask) *hemera.TapeTask {
 		endRepack(tape, kind)
 		// What failed is in the list of failed requests, until somebody has looked.
-		if kind == hemera.OrderCheck && !failed {
+		if kind == adminapi.OrderCheck && !failed {
 			tape.Verified = t.env.now()
 		}
 		return nil
@@ -452,7 +453,7 @@ func (t *tasker) verifyNext(ctx context.Context, all []hemera.Tape) error {
 		return nil
 	}
 	t.env.Log.Info("a tape is verified, as it was not for a long time", "vid", vid, "every", every)
-	_, err := t.orderTask(ctx, hemera.SystemIdentity().Name, hemera.TapeOrder{Kind: hemera.OrderCheck, Subject: vid})
+	_, err := t.orderTask(ctx, hemera.SystemIdentity().Name, adminapi.TapeOrder{Kind: adminapi.OrderCheck, Subject: vid})
 	return err
 }
 

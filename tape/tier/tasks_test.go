@@ -7,6 +7,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"hemera/words/adminapi"
 	"hemera/words/errs"
 	"hemera/words/hemera"
 )
@@ -21,9 +22,9 @@ func (s *site) runs() (end func()) {
 }
 
 // order is an order that is carried out.
-func (s *site) order(kind hemera.TapeOrderKind, vid string) string {
+func (s *site) order(kind adminapi.TapeOrderKind, vid string) string {
 	s.Helper()
-	said, err := s.tier.OrderTape(s.Context(), "ada", hemera.TapeOrder{Kind: kind, Subject: vid})
+	said, err := s.tier.OrderTape(s.Context(), "ada", adminapi.TapeOrder{Kind: kind, Subject: vid})
 	s.good(err)
 	return said
 }
@@ -66,7 +67,7 @@ func TestARepackEndsByItself(t *testing.T) {
 		if got := s.attention(); len(got) != 1 || got[0] != "tape AAA001 is full, and none of its files is in the tree any more" {
 			t.Errorf("%q", got)
 		}
-		s.order(hemera.OrderReclaim, "AAA001")
+		s.order(adminapi.OrderReclaim, "AAA001")
 		if got := s.tape("AAA001"); got.Full || got.LastFSeq != 0 {
 			t.Errorf("%+v", got)
 		}
@@ -81,12 +82,12 @@ func TestACancelledRepack(t *testing.T) {
 		s.archive()
 		s.change("tape", "set", "AAA001", "full", "true")
 		s.put(alice(), "/single/new", 1000)
-		s.wantKind("nothing to cancel", second(s.tier.OrderTape(s.Context(), "ada", hemera.TapeOrder{Kind: hemera.OrderStopTape, Subject: "AAA001"})), errs.NotFound)
-		s.order(hemera.OrderRepack, "AAA001")
+		s.wantKind("nothing to cancel", second(s.tier.OrderTape(s.Context(), "ada", adminapi.TapeOrder{Kind: adminapi.OrderStopTape, Subject: "AAA001"})), errs.NotFound)
+		s.order(adminapi.OrderRepack, "AAA001")
 		if s.waiting(hemera.TapeArchive) != 2 {
 			t.Fatalf("%d jobs wait", s.waiting(hemera.TapeArchive))
 		}
-		if said := s.order(hemera.OrderStopTape, "AAA001"); said != "1 requests are taken back" {
+		if said := s.order(adminapi.OrderStopTape, "AAA001"); said != "1 requests are taken back" {
 			t.Error(said)
 		}
 		if got := s.tape("AAA001"); got.Repack != nil || got.State != hemera.TapeActive || got.Files != 1 || s.waiting(hemera.TapeArchive) != 1 {
@@ -103,10 +104,10 @@ func TestCopiesAreAdded(t *testing.T) {
 		s.archive()
 		s.change("route", "add", "default/2", "storageClass", "default", "copyNumber", "2", "tapepool", "second")
 		s.change("class", "set", "default", "nbCopies", "2")
-		if said := s.order(hemera.OrderCopies, "AAA001"); said != "1 copies are queued" {
+		if said := s.order(adminapi.OrderCopies, "AAA001"); said != "1 copies are queued" {
 			t.Error(said)
 		}
-		if said := s.order(hemera.OrderCopies, "AAA001"); said != "0 copies are queued" {
+		if said := s.order(adminapi.OrderCopies, "AAA001"); said != "0 copies are queued" {
 			t.Error(said)
 		}
 		s.archive()
@@ -115,7 +116,7 @@ func TestCopiesAreAdded(t *testing.T) {
 		}
 		// A repack does both.
 		s.change("tape", "set", "AAA001", "full", "true")
-		s.order(hemera.OrderRepack, "AAA001")
+		s.order(adminapi.OrderRepack, "AAA001")
 		if s.waiting(hemera.TapeArchive) != 1 {
 			t.Errorf("%d jobs wait", s.waiting(hemera.TapeArchive))
 		}
@@ -129,8 +130,8 @@ func TestABrokenTapeIsRepacked(t *testing.T) {
 		s.put(alice(), "/single/f", 1000)
 		s.archive()
 		s.change("tape", "set", "AAA001", "state", "BROKEN", "stateReason", "torn")
-		s.wantKind("verify", second(s.tier.OrderTape(s.Context(), "ada", hemera.TapeOrder{Kind: hemera.OrderCheck, Subject: "AAA001"})), errs.Conflict)
-		s.order(hemera.OrderRepack, "AAA001")
+		s.wantKind("verify", second(s.tier.OrderTape(s.Context(), "ada", adminapi.TapeOrder{Kind: adminapi.OrderCheck, Subject: "AAA001"})), errs.Conflict)
+		s.order(adminapi.OrderRepack, "AAA001")
 		s.change("tape", "set", "BBB001", "tapepool", "default")
 		s.archive()
 		s.later(time.Minute)
@@ -162,7 +163,7 @@ func TestVerification(t *testing.T) {
 		s.label()
 		s.put(alice(), "/single/f", 1000)
 		s.archive()
-		s.order(hemera.OrderCheck, "AAA001")
+		s.order(adminapi.OrderCheck, "AAA001")
 		s.later(time.Minute)
 		if s.tape("AAA001").Verifying == nil {
 			t.Fatal("it ended before its files were read")
@@ -174,7 +175,7 @@ func TestVerification(t *testing.T) {
 			t.Fatalf("%+v", first)
 		}
 		time.Sleep(24 * time.Hour) // of the bubble's clock
-		s.order(hemera.OrderCheck, "AAA001")
+		s.order(adminapi.OrderCheck, "AAA001")
 		for s.tape("AAA001").Verifying != nil {
 			if s.waiting(hemera.TapeVerify) > 0 {
 				s.verified(true)
@@ -233,7 +234,7 @@ func TestARepackLeavesFilesWithoutARoute(t *testing.T) {
 		const vid, class = "AAA001", "double"
 		s.change("tape", "set", vid, "full", "true")
 		s.change("route", "remove", "double/1")
-		s.order(hemera.OrderRepack, vid)
+		s.order(adminapi.OrderRepack, vid)
 		got := s.tape(vid).Repack
 		if got == nil || !got.Filled || len(got.Left) != 1 || got.Left[0].Class != class || got.Left[0].Files != 1 || got.Left[0].Path != "/double/f" || got.Left[0].Remedy == "" {
 			t.Fatalf("%+v", got)
@@ -246,7 +247,7 @@ func TestARepackLeavesFilesWithoutARoute(t *testing.T) {
 		}
 		// With the route, the same order moves what is left.
 		s.change("route", "add", "double/1", "storageClass", "double", "copyNumber", "1", "tapepool", "default")
-		s.order(hemera.OrderRepack, vid)
+		s.order(adminapi.OrderRepack, vid)
 		if n := s.waiting(hemera.TapeArchive); n != 2 || len(s.tape(vid).Repack.Left) > 0 {
 			t.Errorf("%d files are queued, %+v", n, s.tape(vid).Repack)
 		}
@@ -257,7 +258,7 @@ func TestARepackLeavesFilesWithoutARoute(t *testing.T) {
 func TestALabelOrderIsDurable(t *testing.T) {
 	at(t, func(s *site) {
 		s.label()
-		label := hemera.TapeOrder{Kind: hemera.OrderLabel, Subject: "AAA001", Force: true}
+		label := adminapi.TapeOrder{Kind: adminapi.OrderLabel, Subject: "AAA001", Force: true}
 		dry := label
 		dry.DryRun = true
 		s.orders(dry)
@@ -279,7 +280,7 @@ func TestALabelOrderIsDurable(t *testing.T) {
 			t.Errorf("labelled again: %+v", m)
 		}
 		s.orders(label)
-		s.order(hemera.OrderStopTape, "AAA001")
+		s.order(adminapi.OrderStopTape, "AAA001")
 		if m := s.ask("d1"); m.Kind == hemera.MountLabel {
 			t.Errorf("the order was taken back: %+v", m)
 		}
@@ -293,7 +294,7 @@ func TestALabelOrderIsDurable(t *testing.T) {
 	at(t, func(s *site) {
 		s.label()
 		s.archived("/single/f")
-		s.wantKind("a tape with files", second(s.tier.OrderTape(s.Context(), "ada", hemera.TapeOrder{Kind: hemera.OrderLabel, Subject: "AAA001", Force: true})), errs.NotEmpty)
+		s.wantKind("a tape with files", second(s.tier.OrderTape(s.Context(), "ada", adminapi.TapeOrder{Kind: adminapi.OrderLabel, Subject: "AAA001", Force: true})), errs.NotEmpty)
 	})
 }
 
@@ -304,7 +305,7 @@ func TestARepackGoesOnWhenItsFileArrives(t *testing.T) {
 		s.evicted("/single/f")
 		s.change("tape", "set", "AAA001", "full", "true")
 		s.change("tape", "set", "BBB001", "tapepool", "default")
-		s.order(hemera.OrderRepack, "AAA001")
+		s.order(adminapi.OrderRepack, "AAA001")
 		m := s.mount("d1", hemera.TapeArchive)
 		s.jobs(m)
 		s.good(s.tier.TapeDone(s.Context(), server, hemera.TapeResults{Mount: m.ID, VID: m.VID, Ended: true}))
@@ -339,7 +340,7 @@ func TestABrokenTapeWithFilesOnItOnly(t *testing.T) {
 		s.archive()
 		s.change("tape", "set", "AAA001", "state", "BROKEN", "stateReason", "torn")
 		s.needs("tape AAA001 is broken and has 3 files; a repack moves those")
-		if said := s.order(hemera.OrderRepack, "AAA001"); said != "2 files are queued" {
+		if said := s.order(adminapi.OrderRepack, "AAA001"); said != "2 files are queued" {
 			t.Error(said)
 		}
 		got := s.tape("AAA001").Repack
@@ -366,7 +367,7 @@ func TestATapeBreaksDuringItsRepack(t *testing.T) {
 		s.archive()
 		s.change("tape", "set", "AAA001", "full", "true")
 		s.change("tape", "set", "BBB001", "tapepool", "default")
-		s.order(hemera.OrderRepack, "AAA001")
+		s.order(adminapi.OrderRepack, "AAA001")
 		s.change("tape", "set", "AAA001", "state", "BROKEN", "stateReason", "torn")
 		if jobs := s.jobs(s.mount("d1", hemera.TapeArchive)); len(jobs) != 1 || jobs[0].Path != "/single/disk" {
 			t.Errorf("%+v", jobs)
@@ -385,7 +386,7 @@ func TestARepackEndsWithItsRecall(t *testing.T) {
 		s.evicted("/single/f")
 		s.change("tape", "set", "AAA001", "full", "true")
 		s.change("tape", "set", "BBB001", "tapepool", "default")
-		s.order(hemera.OrderRepack, "AAA001")
+		s.order(adminapi.OrderRepack, "AAA001")
 		look := func() {
 			m := s.mount("d1", hemera.TapeArchive)
 			s.jobs(m)
@@ -402,7 +403,7 @@ func TestARepackEndsWithItsRecall(t *testing.T) {
 		if why := s.explained("/single/f"); s.waiting(hemera.TapeRecall) != 0 || !strings.Contains(why, "it does not come to disk: a torn block") {
 			t.Error(why)
 		}
-		if said, err := s.tier.OrderTape(s.Context(), "ada", hemera.TapeOrder{Kind: hemera.OrderRetry}); err != nil || said != "2 jobs" {
+		if said, err := s.tier.OrderTape(s.Context(), "ada", adminapi.TapeOrder{Kind: adminapi.OrderRetry}); err != nil || said != "2 jobs" {
 			t.Errorf("%q, %v", said, err)
 		}
 	})

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"hemera/words/adminapi"
 	"hemera/words/errs"
 	"hemera/words/hemera"
 )
@@ -200,7 +201,7 @@ func TestAReportMayComeTwice(t *testing.T) {
 		if again := s.tape("AAA001"); again != tape {
 			t.Errorf("%+v, was %+v", again, tape)
 		}
-		left, err := s.tier.TapeJobList(s.Context(), hemera.TapeJobQuery{})
+		left, err := s.tier.TapeJobList(s.Context(), adminapi.TapeJobQuery{})
 		s.good(err)
 		if len(left) != 1 || left[0].Attempts != 1 || left[0].Error != "the disk is slow" {
 			t.Errorf("the failed job: %+v", left)
@@ -280,7 +281,7 @@ func TestAFailedRecallGoesToTheOtherCopy(t *testing.T) {
 		if m := s.ask("d1"); m.Kind != hemera.MountNothing {
 			t.Errorf("a failed job is tried by itself: %+v", m)
 		}
-		if said, err := s.tier.OrderTape(s.Context(), "ada", hemera.TapeOrder{Kind: hemera.OrderRetry}); err != nil || said != "1 jobs" {
+		if said, err := s.tier.OrderTape(s.Context(), "ada", adminapi.TapeOrder{Kind: adminapi.OrderRetry}); err != nil || said != "1 jobs" {
 			t.Errorf("%q, %v", said, err)
 		}
 		m := s.mount("d1", hemera.TapeRecall)
@@ -458,11 +459,11 @@ func TestARepackRecallsFirst(t *testing.T) {
 	at(t, func(s *site) {
 		s.label()
 		s.evicted("/single/f")
-		s.wantKind("a tape that is not full", second(s.tier.OrderTape(s.Context(), "ada", hemera.TapeOrder{Kind: hemera.OrderRepack, Subject: "AAA001"})), errs.Conflict)
+		s.wantKind("a tape that is not full", second(s.tier.OrderTape(s.Context(), "ada", adminapi.TapeOrder{Kind: adminapi.OrderRepack, Subject: "AAA001"})), errs.Conflict)
 		s.change("tape", "set", "AAA001", "full", "true")
 		s.change("tape", "set", "AAA001", "state", "REPACKING", "stateReason", "old")
 		s.change("tape", "set", "BBB001", "tapepool", "default")
-		said, err := s.tier.OrderTape(s.Context(), "ada", hemera.TapeOrder{Kind: hemera.OrderRepack, Subject: "AAA001"})
+		said, err := s.tier.OrderTape(s.Context(), "ada", adminapi.TapeOrder{Kind: adminapi.OrderRepack, Subject: "AAA001"})
 		if err != nil || said != "1 files are queued" {
 			t.Fatalf("%q, %v", said, err)
 		}
@@ -537,7 +538,7 @@ func TestTheJobOfANewContentStays(t *testing.T) {
 func TestADriveThatIsDown(t *testing.T) {
 	at(t, func(s *site) {
 		s.label()
-		down := hemera.TapeChange{Object: "drive", Verb: "set", Name: "d1", Values: map[string]string{"desired": "down"}}
+		down := adminapi.TapeChange{Object: "drive", Verb: "set", Name: "d1", Values: map[string]string{"desired": "down"}}
 		s.wantKind("without a reason", s.tier.ChangeTape(s.Context(), "ada", down), errs.Invalid)
 		down.Name = "d9"
 		s.wantKind("an unknown drive", s.tier.ChangeTape(s.Context(), "ada", down), errs.NotFound)
@@ -545,11 +546,11 @@ func TestADriveThatIsDown(t *testing.T) {
 		s.put(alice(), "/single/f", 1000)
 		s.start()
 		s.report()
-		s.orders(hemera.TapeOrder{Kind: hemera.OrderLabel, Subject: "BBB001"})
+		s.orders(adminapi.TapeOrder{Kind: adminapi.OrderLabel, Subject: "BBB001"})
 		if m := s.ask("d1"); m.Kind != hemera.MountNothing {
 			t.Errorf("%+v", m)
 		}
-		s.orders(hemera.TapeOrder{Kind: hemera.OrderStopTape, Subject: "BBB001"})
+		s.orders(adminapi.TapeOrder{Kind: adminapi.OrderStopTape, Subject: "BBB001"})
 		s.loaded("d1", "AAA001")
 		if m := s.ask("d1"); m.Kind != hemera.MountUnload || m.VID != "AAA001" {
 			t.Errorf("with a tape: %+v", m)
@@ -580,13 +581,13 @@ func TestOneNewTapeForASmallQueue(t *testing.T) {
 func TestALongNameIsNoTape(t *testing.T) {
 	at(t, func(s *site) {
 		s.label()
-		for _, c := range []hemera.TapeChange{{Verb: "set", Values: map[string]string{"comment": "x"}}, {Verb: "remove"}, {Verb: "add"}} {
+		for _, c := range []adminapi.TapeChange{{Verb: "set", Values: map[string]string{"comment": "x"}}, {Verb: "remove"}, {Verb: "add"}} {
 			c.Object, c.Name = "tape", "AAA0011"
 			if err := s.tier.ChangeTape(s.Context(), "ada", c); err == nil {
 				t.Errorf("%s: no error", c.Verb)
 			}
 		}
-		s.wantKind("a reclaim", second(s.tier.OrderTape(s.Context(), "ada", hemera.TapeOrder{Kind: hemera.OrderReclaim, Subject: "AAA0011"})), errs.NotFound)
+		s.wantKind("a reclaim", second(s.tier.OrderTape(s.Context(), "ada", adminapi.TapeOrder{Kind: adminapi.OrderReclaim, Subject: "AAA0011"})), errs.NotFound)
 		if now := s.tape("AAA001"); now.VID != "AAA001" || now.Comment != "" {
 			t.Errorf("%+v", now)
 		}
@@ -598,7 +599,7 @@ func TestALongNameIsNoTape(t *testing.T) {
 func TestSumsOfADriveNeverFall(t *testing.T) {
 	at(t, func(s *site) {
 		s.label()
-		total := func() (sum hemera.TapeTotals) {
+		total := func() (sum adminapi.TapeTotals) {
 			p, err := s.tier.TapePicture(s.Context())
 			s.good(err)
 			for _, d := range p.Drives {
@@ -610,7 +611,7 @@ func TestSumsOfADriveNeverFall(t *testing.T) {
 			}
 			return sum
 		}
-		var before hemera.TapeTotals
+		var before adminapi.TapeTotals
 		for n := range int64(3) {
 			s.put(alice(), "/single/f"+strconv.FormatInt(n, 10), 1000)
 			m := s.mount("d1", hemera.TapeArchive)
@@ -690,12 +691,12 @@ func TestRequestsOfAFile(t *testing.T) {
 	at(t, func(s *site) {
 		s.put(alice(), "/double/f", 1000)
 		s.put(alice(), "/double/g", 1000)
-		jobs, err := s.tier.TapeJobList(s.Context(), hemera.TapeJobQuery{Path: "/double/f"})
+		jobs, err := s.tier.TapeJobList(s.Context(), adminapi.TapeJobQuery{Path: "/double/f"})
 		s.good(err)
 		if len(jobs) != 2 || jobs[0].Path != "/double/f" || jobs[1].Path != "/double/f" || jobs[0].Queue != "default" || jobs[1].Queue != "second" {
 			t.Errorf("%+v", jobs)
 		}
-		_, err = s.tier.TapeJobList(s.Context(), hemera.TapeJobQuery{Path: "/double/none"})
+		_, err = s.tier.TapeJobList(s.Context(), adminapi.TapeJobQuery{Path: "/double/none"})
 		s.wantKind("a file that is not there", err, errs.NotFound)
 	})
 }

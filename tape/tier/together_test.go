@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"hemera/words/adminapi"
 	"hemera/words/hemera"
 )
 
@@ -65,8 +66,8 @@ func TestAllPartsAtOnce(t *testing.T) {
 		}
 		each(func(int) { s.tier.ReportLibrary(server, s.state); s.tier.EndLost() })
 		each(func(i int) {
-			_, _ = s.tier.OrderTape(ctx, "ada", hemera.TapeOrder{Kind: hemera.OrderScan, Subject: "AAA001", DryRun: i%2 == 0})
-			_, _ = s.tier.OrderTape(ctx, "ada", hemera.TapeOrder{Kind: hemera.OrderStopTape, Subject: "AAA001"})
+			_, _ = s.tier.OrderTape(ctx, "ada", adminapi.TapeOrder{Kind: adminapi.OrderScan, Subject: "AAA001", DryRun: i%2 == 0})
+			_, _ = s.tier.OrderTape(ctx, "ada", adminapi.TapeOrder{Kind: adminapi.OrderStopTape, Subject: "AAA001"})
 		})
 		each(func(i int) { s.put(alice(), fmt.Sprintf("/double/f%d", i), 1000) })
 		each(func(i int) {
@@ -80,8 +81,8 @@ func TestAllPartsAtOnce(t *testing.T) {
 		})
 		all.Wait()
 		s.report()
-		_, _ = s.tier.OrderTape(ctx, "ada", hemera.TapeOrder{Kind: hemera.OrderStopTape, Subject: "AAA001"})
-		_, err := s.tier.OrderTape(ctx, "ada", hemera.TapeOrder{Kind: hemera.OrderScan, Subject: "AAA001", DryRun: true})
+		_, _ = s.tier.OrderTape(ctx, "ada", adminapi.TapeOrder{Kind: adminapi.OrderStopTape, Subject: "AAA001"})
+		_, err := s.tier.OrderTape(ctx, "ada", adminapi.TapeOrder{Kind: adminapi.OrderScan, Subject: "AAA001", DryRun: true})
 		s.good(err)
 		if m := s.ask("d1"); m.Kind != hemera.MountScan {
 			t.Errorf("a scan that was ordered last: %+v", m)

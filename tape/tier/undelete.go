@@ -9,6 +9,7 @@ import (
 
 	"hemera/rules/policy"
 	"hemera/tape/catalogue"
+	"hemera/words/adminapi"
 	"hemera/words/errs"
 	"hemera/words/hemera"
 )
@@ -49,7 +50,7 @@ func (t *scanner) form(ctx context.Context, dir string) (l hemera.Layout, space 
 
 // undeleteTape makes files of all contents of a tape whose removal is not known. Where a path is taken or not known, the file is made below
 // catalogue.LostDir.
-func (t *scanner) undeleteTape(ctx context.Context, who string, o hemera.TapeOrder) (string, error) {
+func (t *scanner) undeleteTape(ctx context.Context, who string, o adminapi.TapeOrder) (string, error) {
 	if _, err := t.env.tape(ctx, o.Subject); err != nil {
 		return "", err
 	}
@@ -124,7 +125,7 @@ func (t *scanner) bringBack(ctx context.Context, who, vid string, rows []hemera.
 }
 
 // Undelete makes a removed file again that is still on tape.
-func (t *scanner) Undelete(ctx context.Context, who string, o hemera.TapeOrder) (string, error) {
+func (t *scanner) Undelete(ctx context.Context, who string, o adminapi.TapeOrder) (string, error) {
 	if o.Tape {
 		return t.undeleteTape(ctx, who, o)
 	}

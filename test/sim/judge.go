@@ -16,6 +16,7 @@ import (
 	"hemera/rules/layout"
 	"hemera/test/sim/register"
 	"hemera/test/sim/simnet"
+	"hemera/words/adminapi"
 	"hemera/words/errs"
 	"hemera/words/hemera"
 )
@@ -115,12 +116,12 @@ func (j judge) unmended(ctx context.Context) string {
 	}
 	// After a restore: what is newer than it may be all that is left of a file.
 	if j.w.keeper.again { // what it does not know of is kept
-		report.Problems = slices.DeleteFunc(report.Problems, func(p hemera.FsckProblem) bool { return p.Tag == "newer" })
+		report.Problems = slices.DeleteFunc(report.Problems, func(p adminapi.FsckProblem) bool { return p.Tag == "newer" })
 	}
 	if wrong := j.losses(&report); wrong != "" {
 		return wrong
 	}
-	report.Problems = slices.DeleteFunc(report.Problems, func(p hemera.FsckProblem) bool { return p.Tag == "under_replicated" && j.fewDisks(ctx, p.Files) })
+	report.Problems = slices.DeleteFunc(report.Problems, func(p adminapi.FsckProblem) bool { return p.Tag == "under_replicated" && j.fewDisks(ctx, p.Files) })
 	if len(report.Problems) > 0 {
 		return fmt.Sprintf("fsck finds %+v", report.Problems)
 	}
@@ -205,14 +206,14 @@ func (j judge) checkPieces(ctx context.Context) {
 		if e.Evicted() {
 			want = 0
 		}
-		var checks []hemera.PieceCheck
+		var checks []adminapi.PieceCheck
 		// A file that the judge itself had recalled may be short of a piece, which repair makes.
 		j.comes(ctx, 5*time.Minute, func() bool {
 			var err error
 			if checks, err = j.w.head.Load().Maint.CheckFile(ctx, path, true); err != nil {
 				j.w.fail("file check %s: %v", path, err)
 			}
-			checks = slices.DeleteFunc(checks, func(c hemera.PieceCheck) bool { return c.Empty })
+			checks = slices.DeleteFunc(checks, func(c adminapi.PieceCheck) bool { return c.Empty })
 			return len(checks) >= want || len(e.Tape) == 0
 		})
 		if len(checks) != want {
@@ -318,9 +319,9 @@ func (j judge) fewDisks(ctx context.Context, files []hemera.FileID) bool {
 
 // losses compares the files that fsck counts as lost with those that are, and removes them from the report. It returns what
 // differs, or "".
-func (j judge) losses(report *hemera.FsckReport) string {
+func (j judge) losses(report *adminapi.FsckReport) string {
 	told := map[hemera.FileID]bool{}
-	report.Problems = slices.DeleteFunc(report.Problems, func(p hemera.FsckProblem) bool {
+	report.Problems = slices.DeleteFunc(report.Problems, func(p adminapi.FsckProblem) bool {
 		if p.Tag != "lost" {
 			return false
 		}

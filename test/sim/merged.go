@@ -18,6 +18,7 @@ import (
 	"hemera/test/sim/simbackup"
 	"hemera/test/sim/simkv"
 	"hemera/test/sim/simnet"
+	"hemera/words/adminapi"
 	"hemera/words/errs"
 	"hemera/words/hemera"
 )
@@ -93,10 +94,10 @@ func (j mergeJudge) checkMerge(ctx context.Context) {
 		j.w.fail("%d of %d disks came back to a restored manager", r.readable(), r.present())
 	}
 	h = j.w.head.Load()
-	if err := h.Rebuild.ForgetLost(ctx, hemera.ForgetOptions{}); errs.KindOf(err) != errs.Conflict {
+	if err := h.Rebuild.ForgetLost(ctx, adminapi.ForgetOptions{}); errs.KindOf(err) != errs.Conflict {
 		j.w.fail("what was lost can be forgotten before a merge: %v", err)
 	}
-	report, err := h.Rebuild.Rebuild(ctx, hemera.RebuildOptions{Merge: true}, func(hemera.RebuildReport) error { return nil })
+	report, err := h.Rebuild.Rebuild(ctx, adminapi.RebuildOptions{Merge: true}, func(adminapi.RebuildReport) error { return nil })
 	j.w.trace.Add("sim", "merged: %+v %v", report, err)
 	if err != nil {
 		j.w.fail("what came after a backup cannot be merged: %v", err)

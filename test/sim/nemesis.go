@@ -8,7 +8,7 @@ import (
 
 	"hemera/platform/vfs"
 	"hemera/test/sim/simnet"
-	"hemera/words/hemera"
+	"hemera/words/adminapi"
 )
 
 // nemesis does harm while clients work; some of it lasts.
@@ -286,7 +286,7 @@ func (n *nemesis) giveUp(ctx context.Context, d *drive) {
 	}
 	for _, one := range h.Cluster.View().Disks {
 		if n.w.drive(one) == d {
-			n.did("removes disk %d from the cluster: %v", one.ID, h.Admin.RemoveDisk(context.WithoutCancel(ctx), one.ID, hemera.Removal{Force: true, Lose: true}))
+			n.did("removes disk %d from the cluster: %v", one.ID, h.Admin.RemoveDisk(context.WithoutCancel(ctx), one.ID, adminapi.Removal{Force: true, Lose: true}))
 		}
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"hemera/platform/kv/memkv"
 	"hemera/rules/layout"
 	"hemera/test/sim/simkv"
+	"hemera/words/adminapi"
 	"hemera/words/hemera"
 )
 
@@ -55,7 +56,7 @@ func (j rebuildJudge) checkRebuild(ctx context.Context) {
 	if !j.judge.comes(ctx, 2*time.Minute, func() bool { return j.readable() == j.present() }) {
 		j.w.fail("%d of %d disks came back to a prepared manager", j.readable(), j.present())
 	}
-	report, err := h.Rebuild.Rebuild(ctx, hemera.RebuildOptions{}, func(hemera.RebuildReport) error { return nil })
+	report, err := h.Rebuild.Rebuild(ctx, adminapi.RebuildOptions{}, func(adminapi.RebuildReport) error { return nil })
 	j.w.trace.Add("sim", "rebuilt: %+v %v", report, err)
 	if err == nil {
 		err = h.Rebuild.FinishRebuild(ctx)

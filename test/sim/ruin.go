@@ -8,6 +8,7 @@ import (
 
 	"hemera/rules/layout"
 	"hemera/test/sim/simnet"
+	"hemera/words/adminapi"
 	"hemera/words/hemera"
 )
 
@@ -97,7 +98,7 @@ func (j ruiner) told(ctx context.Context, id hemera.DiskID) {
 	var err error
 	// Orders that are under way may hold it up for some seconds.
 	for range 60 {
-		if err = j.w.head.Load().Admin.RemoveDisk(ctx, id, hemera.Removal{Force: true, Lose: true}); err == nil {
+		if err = j.w.head.Load().Admin.RemoveDisk(ctx, id, adminapi.Removal{Force: true, Lose: true}); err == nil {
 			return
 		}
 		simnet.Rest(ctx, time.Second)

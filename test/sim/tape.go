@@ -9,6 +9,7 @@ import (
 	"hemera/manager"
 	"hemera/tape/device/emulated"
 	"hemera/test/sim/simtape"
+	"hemera/words/adminapi"
 	"hemera/words/hemera"
 )
 
@@ -87,8 +88,8 @@ func addTapes(ctx context.Context, w *world) error {
 	// Before the rogue joins: numbers of nodes follow the order of machines, which have drives.
 	<-w.tapes.life.Load().node.Joined()
 	h := w.head.Load()
-	server := hemera.TapeChange{Object: "server", Verb: "add", Name: w.tapes.life.Load().node.ID().String()}
-	back := hemera.TapeChange{Object: "mounting", Verb: "set", Name: "default", Values: map[string]string{"readBack": w.plan.reads}}
+	server := adminapi.TapeChange{Object: "server", Verb: "add", Name: w.tapes.life.Load().node.ID().String()}
+	back := adminapi.TapeChange{Object: "mounting", Verb: "set", Name: "default", Values: map[string]string{"readBack": w.plan.reads}}
 	for _, c := range append(simtape.Configuration(), server, back) {
 		if err := h.Tape.ChangeTape(ctx, "sim", c); err != nil {
 			return fmt.Errorf("%s %s: %w", c.Object, c.Name, err)

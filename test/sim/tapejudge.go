@@ -12,6 +12,7 @@ import (
 	"hemera/test/sim/register"
 	"hemera/test/sim/simnet"
 	"hemera/test/sim/simtape"
+	"hemera/words/adminapi"
 	"hemera/words/hemera"
 )
 
@@ -40,14 +41,14 @@ func (j tapeJudge) settle(ctx context.Context) {
 func (j tapeJudge) served(ctx context.Context) {
 	// An admin may have put them down. Before the tape server has reported there is no drive to put up.
 	h := j.w.head.Load()
-	if err := h.Tape.ChangeTape(ctx, "sim", hemera.TapeChange{Object: "drive", Verb: "set", Name: "all", Values: map[string]string{"desired": "up"}}); err != nil {
+	if err := h.Tape.ChangeTape(ctx, "sim", adminapi.TapeChange{Object: "drive", Verb: "set", Name: "all", Values: map[string]string{"desired": "up"}}); err != nil {
 		j.w.trace.Add("sim", "drives are put up: %v", err)
 	}
 	left := ""
 	if !j.judge.comes(ctx, 4*time.Hour, func() bool {
 		j.useTapes(ctx)
 		// What was tried too often waits for a person. The faults are over, so once more is enough.
-		if _, err := h.Tape.OrderTape(ctx, "sim", hemera.TapeOrder{Kind: hemera.OrderRetry}); err != nil {
+		if _, err := h.Tape.OrderTape(ctx, "sim", adminapi.TapeOrder{Kind: adminapi.OrderRetry}); err != nil {
 			j.w.fail("failed jobs are not tried again: %v", err)
 		}
 		left = j.waiting(ctx)
@@ -75,7 +76,7 @@ func (j tapeJudge) useTapes(ctx context.Context) {
 			j.w.fail("tape %s is %s: %s", t.VID, t.State, t.Reason)
 		}
 		j.w.trace.Add("sim", "tape %s was %s: %s", t.VID, t.State, t.Reason)
-		if err := h.Tape.ChangeTape(ctx, "sim", hemera.TapeChange{Object: "tape", Verb: "set", Name: t.VID, Values: map[string]string{"state": "active"}}); err != nil {
+		if err := h.Tape.ChangeTape(ctx, "sim", adminapi.TapeChange{Object: "tape", Verb: "set", Name: t.VID, Values: map[string]string{"state": "active"}}); err != nil {
 			j.w.fail("tape %s cannot be used again: %v", t.VID, err)
 		}
 	}
@@ -86,7 +87,7 @@ func (j tapeJudge) useTapes(ctx context.Context) {
 func (j tapeJudge) waiting(ctx context.Context) string {
 	// Failed jobs too: they are in a list of their own, with their errors.
 	for _, failed := range []bool{false, true} {
-		jobs, err := j.w.head.Load().Tape.TapeJobList(ctx, hemera.TapeJobQuery{Failed: failed})
+		jobs, err := j.w.head.Load().Tape.TapeJobList(ctx, adminapi.TapeJobQuery{Failed: failed})
 		if err != nil {
 			return err.Error()
 		}
@@ -197,7 +198,7 @@ func (j tapeJudge) collect(ctx context.Context) {
 		return
 	}
 	// What nodes found after the restart, and committed, was written minutes ago.
-	young := hemera.TapeChange{Object: "buffer", Verb: "set", Name: "default", Values: map[string]string{"evictMinAge": "1m"}}
+	young := adminapi.TapeChange{Object: "buffer", Verb: "set", Name: "default", Values: map[string]string{"evictMinAge": "1m"}}
 	if err := j.w.head.Load().Tape.ChangeTape(ctx, "sim", young); err != nil {
 		j.w.fail("young files cannot be made to make room: %v", err)
 	}

@@ -9,6 +9,7 @@ import (
 	"hemera/platform/vfs"
 	"hemera/tape/device/emulated"
 	"hemera/test/sim/simtape"
+	"hemera/words/adminapi"
 	"hemera/words/hemera"
 )
 
@@ -101,15 +102,15 @@ func (tn tapeNemesis) fill(ctx context.Context) {
 // Whatever waits for it must wait, and go on later.
 func (tn tapeNemesis) putDown(ctx context.Context) {
 	// Drives go down with the manager's life, tapes for as long as the record says so.
-	down := hemera.TapeChange{Object: "drive", Verb: "set", Name: "all", Values: map[string]string{"desired": "down", "reason": "a look at it"}}
-	up := hemera.TapeChange{Object: "drive", Verb: "set", Name: "all", Values: map[string]string{"desired": "up"}}
+	down := adminapi.TapeChange{Object: "drive", Verb: "set", Name: "all", Values: map[string]string{"desired": "down", "reason": "a look at it"}}
+	up := adminapi.TapeChange{Object: "drive", Verb: "set", Name: "all", Values: map[string]string{"desired": "up"}}
 	if tn.nemesis.rng.IntN(2) == 0 {
 		vid := simtape.VID(tn.nemesis.rng.IntN(4))
-		down = hemera.TapeChange{Object: "tape", Verb: "set", Name: vid, Values: map[string]string{"state": "disabled", "stateReason": "a look at it"}}
-		up = hemera.TapeChange{Object: "tape", Verb: "set", Name: vid, Values: map[string]string{"state": "active"}}
+		down = adminapi.TapeChange{Object: "tape", Verb: "set", Name: vid, Values: map[string]string{"state": "disabled", "stateReason": "a look at it"}}
+		up = adminapi.TapeChange{Object: "tape", Verb: "set", Name: vid, Values: map[string]string{"state": "active"}}
 	}
 	// It is up again at the end, or the judge does it: an admin may be late.
-	for _, c := range []hemera.TapeChange{down, up} {
+	for _, c := range []adminapi.TapeChange{down, up} {
 		if h := tn.nemesis.w.head.Load(); h != nil {
 			tn.nemesis.did("%s %s: %v, %v", c.Object, c.Name, c.Values, h.Tape.ChangeTape(ctx, "sim", c))
 		}

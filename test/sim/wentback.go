@@ -14,6 +14,7 @@ import (
 	"hemera/test/sim/simbackup"
 	"hemera/test/sim/simnet"
 	"hemera/test/sim/simtape"
+	"hemera/words/adminapi"
 	"hemera/words/hemera"
 )
 
@@ -132,7 +133,7 @@ func (j backJudge) restore(ctx context.Context, in *bytes.Buffer, taken time.Tim
 
 // merge makes files of what disks have.
 func (j backJudge) merge(ctx context.Context) {
-	report, err := j.w.head.Load().Rebuild.Rebuild(ctx, hemera.RebuildOptions{Merge: true}, func(hemera.RebuildReport) error { return nil })
+	report, err := j.w.head.Load().Rebuild.Rebuild(ctx, adminapi.RebuildOptions{Merge: true}, func(adminapi.RebuildReport) error { return nil })
 	j.w.trace.Add("sim", "merged: %+v %v", report, err)
 	if err != nil {
 		j.w.fail("what came after a backup cannot be merged: %v", err)
@@ -145,7 +146,7 @@ func (j backJudge) scanNeeded(ctx context.Context) {
 	text := ""
 	if !j.judge.comes(ctx, 4*time.Hour, func() bool {
 		picture, err := h.Tape.TapePicture(ctx)
-		going := slices.ContainsFunc(picture.Scans, func(s hemera.TapeScan) bool { return s.Ended.IsZero() })
+		going := slices.ContainsFunc(picture.Scans, func(s adminapi.TapeScan) bool { return s.Ended.IsZero() })
 		if err != nil || going {
 			text = fmt.Sprintf("%v, %+v", err, picture.Scans)
 			return j.w.failed()
@@ -156,7 +157,7 @@ func (j backJudge) scanNeeded(ctx context.Context) {
 			text = fmt.Sprint(err)
 			return err == nil || j.w.failed()
 		}
-		_, err = h.Tape.OrderTape(ctx, "sim", hemera.TapeOrder{Kind: hemera.OrderScan, Only: true})
+		_, err = h.Tape.OrderTape(ctx, "sim", adminapi.TapeOrder{Kind: adminapi.OrderScan, Only: true})
 		text = fmt.Sprintf("tape %s: %s, %v", all[waits].VID, all[waits].Unscanned, err)
 		return j.w.failed()
 	}) {

@@ -49,7 +49,7 @@ func TestNamesThatAreNotUTF8Arrive(t *testing.T) {
 	for _, sent := range []any{
 		&PathRequest{Path: "/a\xff"}, &PathRequest{Path: "/plain"}, &RenameRequest{From: "/a\xff\xfe", To: "/b\x00"}, &FoundEntries{Paths: []string{"/a", "/\x80"}, Sum: &Sum{Files: 3}},
 		&FoundEntries{Found: []Found{{Path: "/\xffü", Entry: e}}}, &e, &WalkRequest{Path: "/\xff", SizeMax: &size}, &[]string{"\xff"}, &None{},
-		&hemera.FileReport{Path: "/\xff", Pieces: []hemera.PieceReport{{Host: "h"}}},
+		&FileReport{Path: "/\xff", Pieces: []PieceReport{{Host: "h"}}},
 	} {
 		before := reflect.ValueOf(sent).Elem().Interface()
 		data, err := Codec{}.Marshal(sent)

@@ -3,7 +3,16 @@
 // A verb is one POST to [Service] and its name. Requests and answers are structs in JSON with Go's field names; durations are nanoseconds,
 // byte slices base64, checksums "kind:hex". [Codec] writes names that are not UTF-8 in a way that brings every byte back.
 //
-// Fields are added, never renamed. A server refuses fields that it does not know; a client ignores them. All functions are pure.
+// The interfaces of the services behind the door are here with the types that only they use: [ClusterAdmin], [TrustAdmin], [TokenAdmin],
+// [MaintAdmin], [Observer], [WriteAdmin], [Backups], [Rebuilder], [Benchmarker], [TapeAdmin]. A client implements them, too. Interfaces and
+// types that other doors, nodes or rules share are in package hemera. Requests and answers that no interface has are in messages.go.
+//
+// Fields are added, never renamed. A server refuses fields that it does not know; a client ignores them. A message of a stream carries
+// some hundred entries at most.
+//
+// All functions are pure, and values have no locks: what a service returns belongs to the caller. Errors are those of package errs; the door
+// writes them with kind, subject, cause and remedy, and a client makes the same error of them again. Whether a call may be repeated, and what
+// is durable when it returns, is said at each method.
 package adminapi
 
 const (

@@ -18,6 +18,7 @@ import (
 
 	"hemera/process/daemon"
 	"hemera/process/resources"
+	"hemera/words/adminapi"
 	"hemera/words/hemera"
 )
 
@@ -221,7 +222,7 @@ func (c *child) treeSize() error {
 func (c *child) check() error {
 	resetPeak()
 	cpu := processCPU()
-	report, err := c.m.Maint.CheckNamespace(c.ctx, func(hemera.NamespaceCheck) error { return nil })
+	report, err := c.m.Maint.CheckNamespace(c.ctx, func(adminapi.NamespaceCheck) error { return nil })
 	c.r.Check, c.r.CheckedOK, c.r.CheckRSS = report.Took, report.Healthy(), resident("VmHWM")
 	c.r.CheckCPU = processCPU() - cpu
 	// Twenty are enough to see what is wrong.

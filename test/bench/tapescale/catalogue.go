@@ -14,6 +14,7 @@ import (
 	"hemera/platform/kv"
 	"hemera/process/statedir"
 	"hemera/tape/tier"
+	"hemera/words/adminapi"
 	"hemera/words/hemera"
 )
 
@@ -103,13 +104,13 @@ func (c *catalogue) start(ctx context.Context) (err error) {
 		vid := fmt.Sprintf("E%05d", i)
 		c.state.VIDs[vid] = "LTO-9"
 		c.tier.ReportLibrary(server, c.state)
-		change := hemera.TapeChange{Object: "tape", Verb: "add", Name: vid, Values: map[string]string{"tapepool": pool}}
+		change := adminapi.TapeChange{Object: "tape", Verb: "add", Name: vid, Values: map[string]string{"tapepool": pool}}
 		if err := c.tier.ChangeTape(ctx, "root", change); err != nil {
 			return err
 		}
 	}
 	// Decisions are to find work at once, whatever its age, and nothing else: no tape is behind what is written.
-	soon := hemera.TapeChange{Object: "mounting", Verb: "set", Name: "default", Values: map[string]string{"minFilesToWarrantAMount": "1", "lingerSeconds": "0", "readBack": "never"}}
+	soon := adminapi.TapeChange{Object: "mounting", Verb: "set", Name: "default", Values: map[string]string{"minFilesToWarrantAMount": "1", "lingerSeconds": "0", "readBack": "never"}}
 	return c.tier.ChangeTape(ctx, "root", soon)
 }
 

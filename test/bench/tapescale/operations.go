@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 
+	"hemera/words/adminapi"
 	"hemera/words/errs"
 	"hemera/words/hemera"
 )
@@ -34,7 +35,7 @@ func operations() []operation {
 		{"tape ls", 0, 300, func(ctx context.Context, c *catalogue, _ *rand.Rand) error { _, err := c.tier.Tapes(ctx); return err }},
 		{"tape files, a page of 1000", 0, 300, listTape},
 		{"request ls, a page of 1000", 0, 100, func(ctx context.Context, c *catalogue, _ *rand.Rand) error {
-			_, err := c.tier.TapeJobList(ctx, hemera.TapeJobQuery{})
+			_, err := c.tier.TapeJobList(ctx, adminapi.TapeJobQuery{})
 			return err
 		}},
 		{"ls -y of a directory of 1000", 0, 300, listDirectory},

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"hemera/words/adminapi"
 	"hemera/words/errs"
 	"hemera/words/hemera"
 )
@@ -100,7 +101,7 @@ func TestConversionOfATree(t *testing.T) {
 		}
 	}
 	r.whole(files)
-	report, err := r.up.Manager.Maint.CheckNamespace(ctx, func(hemera.NamespaceCheck) error { return nil })
+	report, err := r.up.Manager.Maint.CheckNamespace(ctx, func(adminapi.NamespaceCheck) error { return nil })
 	if err != nil || !report.Healthy() {
 		t.Errorf("%+v, %v", report, err)
 	}

@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"hemera/words/adminapi"
 	"hemera/words/hemera"
 )
 
@@ -28,7 +29,7 @@ func TestDrainedDiskIsEmptyAndCanGo(t *testing.T) {
 	r.whole(files)
 	path := r.disk(id).Path
 	until(t, "its pieces are removed", func() bool { return sealed(path) == 0 })
-	if err := r.up.Manager.Admin.RemoveDisk(ctx, id, hemera.Removal{}); err != nil {
+	if err := r.up.Manager.Admin.RemoveDisk(ctx, id, adminapi.Removal{}); err != nil {
 		t.Error(err)
 	}
 	r.whole(files)

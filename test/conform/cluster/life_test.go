@@ -15,6 +15,7 @@ import (
 	"hemera/client/xrootd"
 	"hemera/process/daemon"
 	"hemera/test/fixture/serving"
+	"hemera/words/adminapi"
 	"hemera/words/errs"
 	"hemera/words/hemera"
 )
@@ -86,7 +87,7 @@ func startManager(t *testing.T) *joined {
 
 func (j *joined) token(lifetime time.Duration) string {
 	j.t.Helper()
-	token, err := j.admin.Trust.CreateToken(j.t.Context(), hemera.TokenRequest{Lifetime: lifetime})
+	token, err := j.admin.Trust.CreateToken(j.t.Context(), adminapi.TokenRequest{Lifetime: lifetime})
 	if err != nil {
 		j.t.Fatal(err)
 	}
@@ -137,7 +138,7 @@ func TestNodeJoinsByTokenOnce(t *testing.T) {
 	if err := j.admin.Cluster.RemoveNode(t.Context(), id); !errors.Is(err, errs.NotEmpty) {
 		t.Errorf("a node with a disk: %v", err)
 	}
-	if err := j.admin.Cluster.RemoveDisk(t.Context(), 1, hemera.Removal{Force: true, Lose: true}); err != nil {
+	if err := j.admin.Cluster.RemoveDisk(t.Context(), 1, adminapi.Removal{Force: true, Lose: true}); err != nil {
 		t.Error(err)
 	}
 	stop()

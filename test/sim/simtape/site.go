@@ -3,6 +3,7 @@ package simtape
 import (
 	"slices"
 
+	"hemera/words/adminapi"
 	"hemera/words/hemera"
 )
 
@@ -14,8 +15,8 @@ const (
 
 // Configuration is what an admin sets up, with the words of the command. Files wait for seconds for a mount, where real ones wait for
 // minutes. Half of the cartridges are in each pool, so that the two copies of a file are never on one tape.
-func Configuration() []hemera.TapeChange {
-	changes := []hemera.TapeChange{
+func Configuration() []adminapi.TapeChange {
+	changes := []adminapi.TapeChange{
 		{Object: "policy", Verb: "set", Name: "default", Values: map[string]string{"archiveMinRequestAge": "2", "retrieveMinRequestAge": "1"}},
 		{Object: "mounting", Verb: "set", Name: "default", Values: map[string]string{"lingerSeconds": "5"}},
 		{Object: "pool", Verb: "add", Name: "second", Values: map[string]string{"vo": "default"}},
@@ -26,7 +27,7 @@ func Configuration() []hemera.TapeChange {
 	// Tapes last: they are in pools that are there by now.
 	for i := range Cartridges {
 		pool := []string{"default", "second"}[i%2]
-		changes = append(changes, hemera.TapeChange{Object: "tape", Verb: "add", Name: VID(i), Values: map[string]string{"tapepool": pool}})
+		changes = append(changes, adminapi.TapeChange{Object: "tape", Verb: "add", Name: VID(i), Values: map[string]string{"tapepool": pool}})
 	}
 	return changes
 }

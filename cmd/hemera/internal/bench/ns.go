@@ -12,6 +12,7 @@ import (
 	"hemera/cmd/hemera/internal/cli"
 	"hemera/measure/nsbench"
 	"hemera/measure/result"
+	"hemera/words/adminapi"
 	"hemera/words/errs"
 	"hemera/words/hemera"
 )
@@ -20,7 +21,7 @@ import (
 // meaning are nsbench's; a run here repeats them and keeps every sample.
 type nsLevel struct {
 	e                       *cli.Env
-	threads, subdirs, files int                    // as in hemera.BenchmarkRequest
+	threads, subdirs, files int                    // as in adminapi.BenchmarkRequest
 	iterations              int                    // whole runs of all phases
 	prefix                  string                 // below which the tree is
 	given                   func(flag string) bool // whether the user gave the flag; nil before flags
@@ -69,8 +70,8 @@ func (l *nsLevel) check(_ []string, quick bool) error {
 }
 
 // request is the shape of one iteration.
-func (l *nsLevel) request() hemera.BenchmarkRequest {
-	return hemera.BenchmarkRequest{Threads: l.threads, Subdirs: l.subdirs, Files: l.files, Prefix: l.prefix}
+func (l *nsLevel) request() adminapi.BenchmarkRequest {
+	return adminapi.BenchmarkRequest{Threads: l.threads, Subdirs: l.subdirs, Files: l.files, Prefix: l.prefix}
 }
 
 // run implements level. One iteration follows the other: two at once would measure each other.
@@ -87,7 +88,7 @@ func (l *nsLevel) run(ctx context.Context, rec *result.Recorder) error {
 		rec.Figure(f)
 	}
 	for i := range l.iterations {
-		err := m.Benchmark.Benchmark(ctx, hemera.Identity{}, l.request(), func(u hemera.BenchmarkUpdate) error {
+		err := m.Benchmark.Benchmark(ctx, hemera.Identity{}, l.request(), func(u adminapi.BenchmarkUpdate) error {
 			switch {
 			case u.Setup != nil:
 				rec.Set("manager_cores", strconv.Itoa(u.Setup.Cores))
@@ -136,7 +137,7 @@ func (l *nsLevel) cleaned(ctx context.Context, err error) error {
 
 // addPhase adds what one phase reached: a sample to each of its measures. Failures become notes, for they make rates look
 // better than they are.
-func addPhase(rec *result.Recorder, r *hemera.BenchmarkResult) {
+func addPhase(rec *result.Recorder, r *adminapi.BenchmarkResult) {
 	labels := result.Labels{"phase": r.Phase}
 	// The manager tells of a phase when it has ended. What it did before and after its clock ran is not in Time.
 	ended := time.Now()

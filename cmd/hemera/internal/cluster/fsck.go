@@ -11,8 +11,8 @@ import (
 	"hemera/client/admin"
 	"hemera/cmd/hemera/internal/cli"
 	"hemera/cmd/hemera/internal/output"
+	"hemera/words/adminapi"
 	"hemera/words/errs"
-	"hemera/words/hemera"
 )
 
 // FsckCommand makes `hemera fsck`: the namespace compared with the disks.
@@ -112,7 +112,7 @@ func fsckCommand(e *cli.Env, c *cobra.Command, repair bool) *cobra.Command {
 }
 
 // tellSums says on standard error, for people, what the sums of a report have and leave out.
-func tellSums(e *cli.Env, report hemera.FsckReport) {
+func tellSums(e *cli.Env, report adminapi.FsckReport) {
 	if e.ForPrograms() {
 		return
 	}
@@ -132,12 +132,12 @@ func tellSums(e *cli.Env, report hemera.FsckReport) {
 }
 
 // tellNewer says on standard error, for people, why there are pieces that are newer than the namespace, and what ends it.
-func tellNewer(e *cli.Env, report hemera.FsckReport) {
+func tellNewer(e *cli.Env, report adminapi.FsckReport) {
 	if e.ForPrograms() || report.WentBack.Restored.IsZero() {
 		return
 	}
 	fmt.Fprintf(e.Err, "hemera: %s\n  %s\n", report.WentBack.Text(), report.WentBack.Remedy())
-	if slices.ContainsFunc(report.Problems, func(p hemera.FsckProblem) bool { return p.Tag == "newer" }) {
+	if slices.ContainsFunc(report.Problems, func(p adminapi.FsckProblem) bool { return p.Tag == "newer" }) {
 		fmt.Fprintln(e.Err, "  newer is nothing to repair: the pieces are safe where they are")
 	}
 }
@@ -155,7 +155,7 @@ type fsckOptions struct {
 
 // printFsck prints a report and returns the verdict.
 // The columns follow the flags, as in EOS. Nothing found is a sentence for people, and no record for programs.
-func printFsck(e *cli.Env, report hemera.FsckReport, o fsckOptions) error {
+func printFsck(e *cli.Env, report adminapi.FsckReport, o fsckOptions) error {
 	columns := []output.Column{{Title: "timestamp", Key: "timestamp", Show: output.Time}, {Title: "tag", Key: "tag"}}
 	if o.perDisk {
 		columns = append(columns, output.Column{Title: "disk", Key: "fsid"}) // the number of the disk
@@ -211,7 +211,7 @@ func noZero(v any) string {
 }
 
 // unlisted is the number of files that the report counts without naming them: the manager names a bounded number.
-func unlisted(report hemera.FsckReport, o fsckOptions) (more int64) {
+func unlisted(report adminapi.FsckReport, o fsckOptions) (more int64) {
 	for _, p := range report.Problems {
 		if o.wants(p) {
 			more += p.Count - int64(len(p.Files))
@@ -221,13 +221,13 @@ func unlisted(report hemera.FsckReport, o fsckOptions) (more int64) {
 }
 
 // wants is true if the user asked for problems of this tag; without --error for all.
-func (o fsckOptions) wants(p hemera.FsckProblem) bool {
+func (o fsckOptions) wants(p adminapi.FsckProblem) bool {
 	return len(o.tags) == 0 || slices.Contains(o.tags, p.Tag)
 }
 
 // fsckFiles makes a record of each named file of each problem.
 // A file with two problems has two records. The manager names a bounded number of paths; above it a path is empty.
-func fsckFiles(report hemera.FsckReport, o fsckOptions) (out []output.Record) {
+func fsckFiles(report adminapi.FsckReport, o fsckOptions) (out []output.Record) {
 	for _, p := range report.Problems {
 		if !o.wants(p) {
 			continue
@@ -244,12 +244,12 @@ func fsckFiles(report hemera.FsckReport, o fsckOptions) (out []output.Record) {
 
 // fsckRecords makes a record of each problem; of each tag if disks are not told apart; or of each file with --list.
 // The order is that of the report.
-func fsckRecords(report hemera.FsckReport, o fsckOptions) (out []output.Record) {
+func fsckRecords(report adminapi.FsckReport, o fsckOptions) (out []output.Record) {
 	if o.list {
 		return fsckFiles(report, o)
 	}
-	merged := map[string]*hemera.FsckProblem{}
-	var order []*hemera.FsckProblem
+	merged := map[string]*adminapi.FsckProblem{}
+	var order []*adminapi.FsckProblem
 	for _, p := range report.Problems {
 		if !o.wants(p) {
 			continue

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"hemera/cmd/hemera/internal/cli"
+	"hemera/words/adminapi"
 	"hemera/words/hemera"
 )
 
@@ -13,15 +14,15 @@ import (
 func TestFsckSaysWhyPiecesAreNewer(t *testing.T) {
 	taken := time.Date(2026, time.March, 14, 15, 9, 26, 0, time.UTC)
 	back := hemera.WentBack{Taken: taken, Restored: taken.Add(time.Hour)}
-	newer := []hemera.FsckProblem{{Tag: "newer", Count: 2}}
+	newer := []adminapi.FsckProblem{{Tag: "newer", Count: 2}}
 	for name, c := range map[string]struct {
-		report hemera.FsckReport
+		report adminapi.FsckReport
 		says   []string
 		not    string
 	}{
-		"never restored":        {hemera.FsckReport{Problems: newer}, nil, "hemera"},
-		"restored":              {hemera.FsckReport{WentBack: back}, []string{back.Text(), back.Remedy()}, "newer is nothing to repair"},
-		"restored, with pieces": {hemera.FsckReport{WentBack: back, Problems: newer}, []string{back.Text(), "hemera ns rebuild --merge", "newer is nothing to repair"}, ""},
+		"never restored":        {adminapi.FsckReport{Problems: newer}, nil, "hemera"},
+		"restored":              {adminapi.FsckReport{WentBack: back}, []string{back.Text(), back.Remedy()}, "newer is nothing to repair"},
+		"restored, with pieces": {adminapi.FsckReport{WentBack: back, Problems: newer}, []string{back.Text(), "hemera ns rebuild --merge", "newer is nothing to repair"}, ""},
 	} {
 		var out strings.Builder
 		tellNewer(&cli.Env{Console: cli.Console{Err: &out}}, c.report)

@@ -17,6 +17,7 @@ import (
 	"hemera/cmd/hemera/internal/storage"
 	"hemera/measure/doctor"
 	"hemera/measure/doctor/observe"
+	"hemera/words/adminapi"
 	"hemera/words/errs"
 	"hemera/words/hemera"
 )
@@ -34,7 +35,7 @@ type patient struct {
 // examiner is what an examination of nodes needs of the manager.
 type examiner interface {
 	View(ctx context.Context) (*hemera.View, error)
-	FileInfo(ctx context.Context, who hemera.Identity, ref string) (hemera.FileReport, error)
+	FileInfo(ctx context.Context, who hemera.Identity, ref string) (adminapi.FileReport, error)
 	List(ctx context.Context, who hemera.Identity, path string, visit func(hemera.Entry) error) error
 	Measure(ctx context.Context, node hemera.NodeID, command []string) ([]byte, error)
 }

@@ -14,6 +14,7 @@ import (
 	"hemera/cmd/hemera/internal/cli"
 	"hemera/measure/doctor"
 	"hemera/measure/result"
+	"hemera/words/adminapi"
 	"hemera/words/errs"
 	"hemera/words/hemera"
 )
@@ -25,20 +26,20 @@ func (cluster) View(context.Context) (*hemera.View, error) {
 	return &hemera.View{Nodes: []hemera.NodeInfo{{ID: 1, Addr: "a:1095"}, {ID: 2, Addr: "a:1096"}, {ID: 3, Addr: "b:1095"}}}, nil
 }
 
-func (cluster) FileInfo(_ context.Context, _ hemera.Identity, ref string) (hemera.FileReport, error) {
+func (cluster) FileInfo(_ context.Context, _ hemera.Identity, ref string) (adminapi.FileReport, error) {
 	switch ref {
 	case "/d", "/empty":
-		return hemera.FileReport{}, errs.New(errs.IsDirectory, "", ref, "it is a directory")
+		return adminapi.FileReport{}, errs.New(errs.IsDirectory, "", ref, "it is a directory")
 	case "/f", "fxid:00000001", "fxid:00000002":
-		return hemera.FileReport{Pieces: []hemera.PieceReport{{Disk: hemera.Disk{Node: 1}}}}, nil
+		return adminapi.FileReport{Pieces: []adminapi.PieceReport{{Disk: hemera.Disk{Node: 1}}}}, nil
 	case "fxid:000000c8": // the last that is looked at
-		return hemera.FileReport{Pieces: []hemera.PieceReport{{Disk: hemera.Disk{Node: 3}}}}, nil
+		return adminapi.FileReport{Pieces: []adminapi.PieceReport{{Disk: hemera.Disk{Node: 3}}}}, nil
 	case "fxid:000000c9":
-		return hemera.FileReport{Pieces: []hemera.PieceReport{{Disk: hemera.Disk{Node: 2}}}}, nil
+		return adminapi.FileReport{Pieces: []adminapi.PieceReport{{Disk: hemera.Disk{Node: 2}}}}, nil
 	case "/gone":
-		return hemera.FileReport{}, errs.New(errs.NotFound, "", ref, "no such file")
+		return adminapi.FileReport{}, errs.New(errs.NotFound, "", ref, "no such file")
 	}
-	return hemera.FileReport{}, nil
+	return adminapi.FileReport{}, nil
 }
 
 func (cluster) List(_ context.Context, _ hemera.Identity, path string, visit func(hemera.Entry) error) error {

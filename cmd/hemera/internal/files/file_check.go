@@ -11,8 +11,8 @@ import (
 	"hemera/cmd/hemera/internal/cli"
 	"hemera/cmd/hemera/internal/complete"
 	"hemera/cmd/hemera/internal/output"
+	"hemera/words/adminapi"
 	"hemera/words/errs"
-	"hemera/words/hemera"
 )
 
 // fileCheckCommand makes `hemera file check`, and with repair `hemera file verify`. Nodes read the pieces; nothing is
@@ -49,7 +49,7 @@ func fileCheckCommand(e *cli.Env, verb string, repair bool) *cobra.Command {
 
 // printChecks prints the result of each piece, and returns the verdict.
 // A piece has one of five results; the last three columns say more.
-func printChecks(e *cli.Env, checks []hemera.PieceCheck, repair bool) error {
+func printChecks(e *cli.Env, checks []adminapi.PieceCheck, repair bool) error {
 	var records []output.Record
 	bad, offline, empty := 0, 0, 0 // numbers of pieces
 	for _, c := range checks {

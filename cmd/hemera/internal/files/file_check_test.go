@@ -7,23 +7,23 @@ import (
 	"time"
 
 	"hemera/cmd/hemera/internal/cli"
+	"hemera/words/adminapi"
 	"hemera/words/errs"
-	"hemera/words/hemera"
 )
 
 // A piece on a disk that is away is not a bad one.
 func TestAPieceOutOfReachIsNotBad(t *testing.T) {
-	good := hemera.PieceCheck{OK: true}
-	away := hemera.PieceCheck{Offline: true, Error: "disk 6 is on an offline node"}
-	bad := hemera.PieceCheck{Error: "1 pages do not match"}
+	good := adminapi.PieceCheck{OK: true}
+	away := adminapi.PieceCheck{Offline: true, Error: "disk 6 is on an offline node"}
+	bad := adminapi.PieceCheck{Error: "1 pages do not match"}
 	for _, c := range []struct {
-		checks []hemera.PieceCheck
+		checks []adminapi.PieceCheck
 		kind   errs.Kind
 		text   string
 	}{
-		{[]hemera.PieceCheck{good, away}, errs.Unavailable, "1 of 2 pieces are out of reach"},
-		{[]hemera.PieceCheck{bad, good}, errs.Corrupt, "1 of 2 pieces are bad"},
-		{[]hemera.PieceCheck{bad, away}, errs.Corrupt, "1 of 2 pieces are bad, 1 out of reach"},
+		{[]adminapi.PieceCheck{good, away}, errs.Unavailable, "1 of 2 pieces are out of reach"},
+		{[]adminapi.PieceCheck{bad, good}, errs.Corrupt, "1 of 2 pieces are bad"},
+		{[]adminapi.PieceCheck{bad, away}, errs.Corrupt, "1 of 2 pieces are bad, 1 out of reach"},
 	} {
 		var out bytes.Buffer
 		e := &cli.Env{Console: cli.Console{Out: &out, Getenv: func(string) string { return "" }}, Now: time.Now}
@@ -36,7 +36,7 @@ func TestAPieceOutOfReachIsNotBad(t *testing.T) {
 		}
 	}
 	e := &cli.Env{Console: cli.Console{Out: &bytes.Buffer{}, Getenv: func(string) string { return "" }}, Now: time.Now}
-	if err := printChecks(e, []hemera.PieceCheck{good}, false); err != nil {
+	if err := printChecks(e, []adminapi.PieceCheck{good}, false); err != nil {
 		t.Error(err)
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"hemera/cmd/hemera/internal/cli"
 	"hemera/cmd/hemera/internal/complete"
 	"hemera/cmd/hemera/internal/output"
+	"hemera/words/adminapi"
 	"hemera/words/hemera"
 )
 
@@ -57,7 +58,7 @@ are asked too, and pieces that the namespace does not have are listed, with the 
 
 // printFile prints a file, its pieces, and pieces on disks that the namespace does not have.
 // Programs get the file, its pieces and the strays as records of one list; people get three tables.
-func printFile(e *cli.Env, report hemera.FileReport) error {
+func printFile(e *cli.Env, report adminapi.FileReport) error {
 	head := fileRecord(report)
 	var pieces, tapes, strays []output.Record
 	for _, p := range report.Pieces {
@@ -133,7 +134,7 @@ var tapeColumns = []output.Column{
 
 // strayRecord makes the record of a piece that a disk has and the namespace does not.
 // Its facts come from the footer of the piece, because the namespace has none.
-func strayRecord(s hemera.Stray) output.Record {
+func strayRecord(s adminapi.Stray) output.Record {
 	return output.Record{
 		{Key: "tag", Value: s.Tag}, {Key: "no", Value: int(s.Piece.ID.Index)}, {Key: "fsid", Value: uint32(s.Disk)}, {Key: "host", Value: s.Host}, // fsid is the number of the disk
 		{Key: "generation", Value: uint64(s.Piece.ID.Gen)}, {Key: "size", Value: s.Piece.FileSize}, {Key: "layout", Value: s.Piece.Layout.String()}, // size is that of the file, in bytes
@@ -155,7 +156,7 @@ var strayColumns = []output.Column{
 
 // fileRecord makes the record of an entry, with the keys of eos file info.
 // Times are text in UTC with nanoseconds.
-func fileRecord(report hemera.FileReport) output.Record {
+func fileRecord(report adminapi.FileReport) output.Record {
 	en := report.Entry
 	if en.Birth.IsZero() && len(report.Strays) > 0 { // disks know it, the namespace does not
 		return output.Record{{Key: "file", Value: report.Path}, {Key: "status", Value: report.Status}, {Key: "fxid", Value: en.ID.Hex()}, {Key: "fid", Value: uint64(en.ID)}}
@@ -207,7 +208,7 @@ func onOffSize(e hemera.Entry) int64 {
 
 // pieceRecord makes the record of a piece and its disk.
 // The disk is as the manager sees it now, not as it was when the piece was written.
-func pieceRecord(l hemera.Layout, p hemera.PieceReport) output.Record {
+func pieceRecord(l hemera.Layout, p adminapi.PieceReport) output.Record {
 	d := p.Disk
 	return output.Record{
 		{Key: "no", Value: int(p.Piece.Index)}, {Key: "role", Value: l.Role(p.Piece.Index)}, {Key: "fsid", Value: uint32(p.Piece.Disk)}, {Key: "host", Value: p.Host}, {Key: "schedgroup", Value: d.Group}, // fsid is the number of the disk

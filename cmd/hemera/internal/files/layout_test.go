@@ -46,16 +46,16 @@ func TestLayoutsThatAreSearched(t *testing.T) {
 // What people see of a coded file: its whole layout, its block size, and what each piece is.
 func TestRecordsOfCodedFiles(t *testing.T) {
 	l := hemera.Local(2, 2, 1)
-	r := fileRecord(hemera.FileReport{Path: "/f", Entry: hemera.Entry{Kind: hemera.KindFile, Layout: l}})
+	r := fileRecord(adminapi.FileReport{Path: "/f", Entry: hemera.Entry{Kind: hemera.KindFile, Layout: l}})
 	if got := []any{r.Get("layout"), r.Get("nstripes"), r.Get("blocksize")}; got[0] != "lrc:2+2+1" || got[1] != 5 || got[2] != "1M" {
 		t.Errorf("%v", got)
 	}
 	for i, want := range []string{"data", "data", "local0", "local1", "parity"} {
-		if got := pieceRecord(l, hemera.PieceReport{Piece: hemera.Piece{Index: uint8(i)}}).Get("role"); got != want {
+		if got := pieceRecord(l, adminapi.PieceReport{Piece: hemera.Piece{Index: uint8(i)}}).Get("role"); got != want {
 			t.Errorf("piece %d is %v, want %s", i, got, want)
 		}
 	}
-	plain := fileRecord(hemera.FileReport{Path: "/f", Entry: hemera.Entry{Kind: hemera.KindFile, Layout: hemera.Replica(2)}})
+	plain := fileRecord(adminapi.FileReport{Path: "/f", Entry: hemera.Entry{Kind: hemera.KindFile, Layout: hemera.Replica(2)}})
 	if plain.Get("layout") != "replica" || plain.Get("blocksize") != nil {
 		t.Errorf("%v", plain)
 	}

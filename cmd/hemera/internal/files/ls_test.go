@@ -6,6 +6,7 @@ import (
 
 	"hemera/cmd/hemera/internal/cli"
 	"hemera/cmd/hemera/internal/output"
+	"hemera/words/adminapi"
 	"hemera/words/hemera"
 )
 
@@ -48,7 +49,7 @@ func TestCopiesAreShown(t *testing.T) {
 			t.Errorf("%s: %q", test.e.Name, got)
 		}
 	}
-	report := hemera.FileReport{Path: "/f", Entry: hemera.Entry{Kind: hemera.KindFile, Size: 1, Tape: tape, Xattrs: map[string][]byte{
+	report := adminapi.FileReport{Path: "/f", Entry: hemera.Entry{Kind: hemera.KindFile, Size: 1, Tape: tape, Xattrs: map[string][]byte{
 		hemera.AttrArchiveID: []byte("77"), hemera.AttrRecallIDs: []byte("a,b"), "user.x": []byte("y"), "sys.forced.layout": []byte("plain"),
 	}}}
 	r := fileRecord(report)

@@ -18,8 +18,8 @@ import (
 	"hemera/cmd/hemera/internal/output"
 	"hemera/platform/kv/archive"
 	"hemera/process/backup"
+	"hemera/words/adminapi"
 	"hemera/words/errs"
-	"hemera/words/hemera"
 )
 
 // nsBackupCommand makes `hemera ns backup`.
@@ -73,7 +73,7 @@ never gives out an id twice.`,
 
 // stateBackups takes archives of a state directory. It prints on standard error what is damaged.
 // The server's log lines are discarded: this is a command, and its errors say enough.
-func stateBackups(e *cli.Env, dir string, damaged bool) hemera.Backups {
+func stateBackups(e *cli.Env, dir string, damaged bool) adminapi.Backups {
 	b := backup.Offline{Dir: dir, Program: "hemera " + e.Build.Version, Log: slog.New(slog.DiscardHandler)}
 	if damaged {
 		b.Damaged = func(err error) { fmt.Fprintln(e.Err, "hemera:", err) }
@@ -84,7 +84,7 @@ func stateBackups(e *cli.Env, dir string, damaged bool) hemera.Backups {
 // writeBackup writes an archive to the target, and proves it on the way: a target file appears only if all of it is
 // intact.
 // It fails with Exists if the target file is there. An interrupted backup leaves no file.
-func writeBackup(ctx context.Context, e *cli.Env, m hemera.Backups, target string) error {
+func writeBackup(ctx context.Context, e *cli.Env, m adminapi.Backups, target string) error {
 	// A pipe cannot be taken back: if the backup fails half-way, the exit code says so.
 	if target == "-" {
 		watch := watchArchive(e)
@@ -123,7 +123,7 @@ func writeBackup(ctx context.Context, e *cli.Env, m hemera.Backups, target strin
 // takeBackup copies an archive to out and checks it at the same time, by a pipe: the source writes at one end,
 // archive.Read verifies at the other and passes the bytes on.
 // The pipe has no buffer, so the manager is slowed to the speed of the target and memory stays small.
-func takeBackup(ctx context.Context, m hemera.Backups, out io.Writer, watch *archiveWatch) (archive.Totals, error) {
+func takeBackup(ctx context.Context, m adminapi.Backups, out io.Writer, watch *archiveWatch) (archive.Totals, error) {
 	ctx, cancel := context.WithCancel(ctx) // ends the request if reading fails
 	defer cancel()
 	from, to := io.Pipe()

@@ -14,6 +14,7 @@ import (
 	"hemera/client/admin"
 	"hemera/cmd/hemera/internal/cli"
 	"hemera/measure/nsbench"
+	"hemera/words/adminapi"
 	"hemera/words/errs"
 	"hemera/words/hemera"
 )
@@ -21,7 +22,7 @@ import (
 // benchmarkOptions are the arguments and flags of ns benchmark.
 // parse fills in the request from the arguments.
 type benchmarkOptions struct {
-	hemera.BenchmarkRequest
+	adminapi.BenchmarkRequest
 	wire  wireOptions // --wire and what goes with it
 	clean bool        // --clean: remove and do nothing else
 	plot  string      // --plot: the SVG file, or ""

@@ -6,13 +6,13 @@ import (
 	"time"
 
 	"hemera/measure/report"
-	"hemera/words/hemera"
+	"hemera/words/adminapi"
 )
 
 // latencyPanel returns the panel of a phase: the worst operation, the 99th percentile and the median of each interval, in seconds, over the
 // time since the phase began. A point stands in the middle of its interval.
-func latencyPanel(title string, series []hemera.BenchmarkPoint) report.Panel {
-	curve := func(name string, of func(hemera.BenchmarkPoint) time.Duration) report.Curve {
+func latencyPanel(title string, series []adminapi.BenchmarkPoint) report.Panel {
+	curve := func(name string, of func(adminapi.BenchmarkPoint) time.Duration) report.Curve {
 		c := report.Curve{Name: name}
 		for _, p := range series {
 			c.Points = append(c.Points, report.Point{X: (p.At + p.Width/2).Seconds(), Y: of(p).Seconds()})
@@ -20,9 +20,9 @@ func latencyPanel(title string, series []hemera.BenchmarkPoint) report.Panel {
 		return c
 	}
 	return report.Panel{Title: title, X: "time since the phase began (s)", Y: "latency", Curves: []report.Curve{
-		curve("p50", func(p hemera.BenchmarkPoint) time.Duration { return p.P50 }),
-		curve("p99", func(p hemera.BenchmarkPoint) time.Duration { return p.P99 }),
-		curve("max", func(p hemera.BenchmarkPoint) time.Duration { return p.Max }),
+		curve("p50", func(p adminapi.BenchmarkPoint) time.Duration { return p.P50 }),
+		curve("p99", func(p adminapi.BenchmarkPoint) time.Duration { return p.P99 }),
+		curve("max", func(p adminapi.BenchmarkPoint) time.Duration { return p.Max }),
 	}}
 }
 

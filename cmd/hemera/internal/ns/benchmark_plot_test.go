@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"hemera/words/hemera"
+	"hemera/words/adminapi"
 )
 
 func TestDecadesHaveTheirUnit(t *testing.T) {
@@ -21,7 +21,7 @@ func TestDecadesHaveTheirUnit(t *testing.T) {
 }
 
 func TestPointsStandInTheMiddleOfTheirInterval(t *testing.T) {
-	p := latencyPanel("create", []hemera.BenchmarkPoint{{At: time.Second, Width: 2 * time.Second, P50: time.Millisecond, P99: 2 * time.Millisecond, Max: time.Second}})
+	p := latencyPanel("create", []adminapi.BenchmarkPoint{{At: time.Second, Width: 2 * time.Second, P50: time.Millisecond, P99: 2 * time.Millisecond, Max: time.Second}})
 	if fmt.Sprint(p.Curves) != "[{p50 [{2 0.001}]} {p99 [{2 0.002}]} {max [{2 1}]}]" {
 		t.Error(p.Curves)
 	}

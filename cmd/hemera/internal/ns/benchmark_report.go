@@ -13,20 +13,20 @@ import (
 	"hemera/cmd/hemera/internal/output"
 	"hemera/measure/nsbench"
 	"hemera/measure/report"
+	"hemera/words/adminapi"
 	"hemera/words/errs"
-	"hemera/words/hemera"
 )
 
 // benchmarkTeller shows a run: a progress line during it, tables or records at the end.
 // Only the terminal is shared between goroutines: the other fields belong to the one that runs the benchmark.
 type benchmarkTeller struct {
 	e       *cli.Env
-	request hemera.BenchmarkRequest // the shape
-	wire    wireOptions             // how the run goes through the door
-	plot    *os.File                // nil: none wanted
-	setup   hemera.BenchmarkSetup   // what the manager runs on; zero if it is unknown
-	relaxed bool                    // the run under way
-	rows    []benchmarkRow          // results so far
+	request adminapi.BenchmarkRequest // the shape
+	wire    wireOptions               // how the run goes through the door
+	plot    *os.File                  // nil: none wanted
+	setup   adminapi.BenchmarkSetup   // what the manager runs on; zero if it is unknown
+	relaxed bool                      // the run under way
+	rows    []benchmarkRow            // results so far
 
 	mu     sync.Mutex // guards what is on the terminal
 	moving bool       // a progress line is on the terminal
@@ -36,7 +36,7 @@ type benchmarkTeller struct {
 // benchmarkRow is the result of one phase. relaxed: its answers did not wait for the disk.
 // Rows are in the order of the phases, durable ones first.
 type benchmarkRow struct {
-	hemera.BenchmarkResult
+	adminapi.BenchmarkResult
 	relaxed bool
 }
 
@@ -52,7 +52,7 @@ func (r benchmarkRow) cpuPerOp() time.Duration {
 
 // update takes one message of a run: the setup, a result or progress.
 // It is called by the one goroutine that receives the run's messages. An error ends the run.
-func (t *benchmarkTeller) update(u hemera.BenchmarkUpdate) error {
+func (t *benchmarkTeller) update(u adminapi.BenchmarkUpdate) error {
 	switch {
 	case u.Setup != nil:
 		t.setup = *u.Setup
@@ -91,7 +91,7 @@ func (t *benchmarkTeller) clear() {
 
 // benchmarkLine is the progress line, with a bar of width characters.
 // Its length varies with width, so that it fits any terminal.
-func benchmarkLine(p hemera.BenchmarkProgress, width int) string {
+func benchmarkLine(p adminapi.BenchmarkProgress, width int) string {
 	line := fmt.Sprintf("%-8s  %s  %d of %d  %s/s", p.Phase, cli.Bar(cli.Percent(p.Done, p.Total), width), p.Done, p.Total, significant(p.Rate))
 	if p.Rate > 0 && p.Done < p.Total {
 		line += "  " + output.Seconds(float64(p.Total-p.Done)/p.Rate) + " to go"
@@ -233,7 +233,7 @@ func (t *benchmarkTeller) record(r benchmarkRow) output.Record {
 }
 
 // opsFields are the counts, rate and latencies of one kind of operation.
-func opsFields(prefix string, o hemera.BenchmarkOps, took time.Duration) output.Record {
+func opsFields(prefix string, o adminapi.BenchmarkOps, took time.Duration) output.Record {
 	micros := func(d time.Duration) float64 { return float64(d) / float64(time.Microsecond) }
 	return output.Record{
 		{Key: prefix + "ops", Value: o.Ops}, {Key: prefix + "errors", Value: o.Errors}, {Key: prefix + "rate", Value: perSecond(o.Ops, took)},
@@ -334,7 +334,7 @@ func benchmarkColumns() []output.Column {
 }
 
 // benchmarkLineOf makes the record of one line of the table. Times are in seconds; the columns choose the unit.
-func benchmarkLineOf(name string, o hemera.BenchmarkOps, took time.Duration) output.Record {
+func benchmarkLineOf(name string, o adminapi.BenchmarkOps, took time.Duration) output.Record {
 	return output.Record{
 		{Key: "phase", Value: name}, {Key: "ops", Value: o.Ops}, {Key: "errors", Value: o.Errors},
 		{Key: "time", Value: took.Seconds()}, {Key: "rate", Value: perSecond(o.Ops, took)},

@@ -14,8 +14,8 @@ import (
 	"hemera/cmd/hemera/internal/output"
 	"hemera/namespace"
 	"hemera/process/statedir"
+	"hemera/words/adminapi"
 	"hemera/words/errs"
-	"hemera/words/hemera"
 )
 
 // nsCheckCommand makes `hemera ns check`.
@@ -40,8 +40,8 @@ The exit status is 0 when everything agrees and 1 when something does not or the
 				return checkState(c.Context(), e, args[0])
 			}
 			return e.Ask(c, func(ctx context.Context, m *admin.Client) error {
-				return checking(e, func(progress func(hemera.NamespaceCheck)) (hemera.NamespaceCheck, error) {
-					return m.Maint.CheckNamespace(ctx, func(c hemera.NamespaceCheck) error { progress(c); return nil })
+				return checking(e, func(progress func(adminapi.NamespaceCheck)) (adminapi.NamespaceCheck, error) {
+					return m.Maint.CheckNamespace(ctx, func(c adminapi.NamespaceCheck) error { progress(c); return nil })
 				})
 			})
 		},
@@ -67,7 +67,7 @@ func checkState(ctx context.Context, e *cli.Env, dir string) (err error) {
 	}
 	// An error of Close does not matter:
 	defer func() { _ = tree.Close() }() // nothing was changed
-	return checking(e, func(progress func(hemera.NamespaceCheck)) (hemera.NamespaceCheck, error) {
+	return checking(e, func(progress func(adminapi.NamespaceCheck)) (adminapi.NamespaceCheck, error) {
 		return tree.Inspection.CheckWith(ctx, namespace.CheckOptions{Workers: runtime.GOMAXPROCS(0), Progress: progress})
 	})
 }
@@ -75,11 +75,11 @@ func checkState(ctx context.Context, e *cli.Env, dir string) (err error) {
 // checking runs a check with a progress line, and prints the report.
 // The check calls progress from its own goroutines; the line is drawn by another. An atomic pointer joins them
 // without a lock.
-func checking(e *cli.Env, check func(progress func(hemera.NamespaceCheck)) (hemera.NamespaceCheck, error)) error {
-	var last atomic.Pointer[hemera.NamespaceCheck]
-	last.Store(&hemera.NamespaceCheck{}) // the line may be drawn before the first report
+func checking(e *cli.Env, check func(progress func(adminapi.NamespaceCheck)) (adminapi.NamespaceCheck, error)) error {
+	var last atomic.Pointer[adminapi.NamespaceCheck]
+	last.Store(&adminapi.NamespaceCheck{}) // the line may be drawn before the first report
 	stop := e.Follow(func() string { return checkLine(*last.Load()) })
-	report, err := check(func(c hemera.NamespaceCheck) { last.Store(&c) })
+	report, err := check(func(c adminapi.NamespaceCheck) { last.Store(&c) })
 	stop()
 	if err != nil {
 		return err
@@ -89,7 +89,7 @@ func checking(e *cli.Env, check func(progress func(hemera.NamespaceCheck)) (heme
 
 // checkLine is the progress line of a check.
 // RecordsTotal is an estimate.
-func checkLine(c hemera.NamespaceCheck) string {
+func checkLine(c adminapi.NamespaceCheck) string {
 	rate := float64(c.Records) / max(c.Took.Seconds(), 1e-3)
 	b := fmt.Sprintf("%s  %d of about %d records  %.0f/s", cli.Bar(cli.Percent(c.Records, c.RecordsTotal), 24), c.Records, c.RecordsTotal, rate)
 	if left := c.RecordsTotal - c.Records; left > 0 && rate > 0 {
@@ -103,7 +103,7 @@ func checkLine(c hemera.NamespaceCheck) string {
 
 // printCheck prints a report, and fails with Corrupt if it has problems.
 // Programs get one record of counts, and then one for each problem that is named.
-func printCheck(e *cli.Env, c hemera.NamespaceCheck) error {
+func printCheck(e *cli.Env, c adminapi.NamespaceCheck) error {
 	if e.ForPrograms() {
 		s := e.Stream(nil)
 		head := output.Record{
@@ -147,7 +147,7 @@ func printCheck(e *cli.Env, c hemera.NamespaceCheck) error {
 }
 
 // unhealthy is the error of a namespace with problems.
-func unhealthy(e *cli.Env, c hemera.NamespaceCheck) error {
+func unhealthy(e *cli.Env, c adminapi.NamespaceCheck) error {
 	return errs.New(errs.Corrupt, "hemera.CheckTheNamespace", "", output.Count(c.ProblemCount, "problem")+" found").
 		WithRemedy("keep a copy of the manager's store and its log, and restore the latest backup that checks clean")
 }

@@ -17,16 +17,16 @@ import (
 	"hemera/cmd/hemera/internal/cli"
 	"hemera/cmd/hemera/internal/output"
 	"hemera/process/backup"
+	"hemera/words/adminapi"
 	"hemera/words/errs"
-	"hemera/words/hemera"
 )
 
 // rebuildOptions are the flags of ns rebuild.
 // Dry-run is a flag of its own and not a Consent: a rebuild destroys nothing, so nobody is asked.
 type rebuildOptions struct {
-	hemera.RebuildOptions        // as the manager takes them; Mode is set from mode
-	mode, umask           string // octal
-	list                  bool   // each finding on a line
+	adminapi.RebuildOptions        // as the manager takes them; Mode is set from mode
+	mode, umask             string // octal
+	list                    bool   // each finding on a line
 }
 
 // nsRebuildCommand makes `hemera ns rebuild`, with its verbs prepare and finish.
@@ -102,11 +102,11 @@ func rebuild(c *cobra.Command, e *cli.Env, o rebuildOptions) error {
 	o.Mode, o.Umask = uint32(mode), uint32(umask)
 	return e.Ask(c, func(ctx context.Context, m *admin.Client) error {
 		// The line is drawn by another goroutine than the one that receives reports.
-		var last atomic.Pointer[hemera.RebuildReport]
-		last.Store(&hemera.RebuildReport{}) // the line may be drawn before the first report
+		var last atomic.Pointer[adminapi.RebuildReport]
+		last.Store(&adminapi.RebuildReport{}) // the line may be drawn before the first report
 		stop := e.Follow(func() string { return rebuildLine(*last.Load()) })
 		findings := e.Stream(findingLine)
-		report, err := m.Rebuild.Rebuild(ctx, o.RebuildOptions, func(r hemera.RebuildReport) error {
+		report, err := m.Rebuild.Rebuild(ctx, o.RebuildOptions, func(r adminapi.RebuildReport) error {
 			last.Store(&r)
 			return addFindings(e, findings, r.Findings, o.list)
 		})
@@ -122,7 +122,7 @@ func rebuild(c *cobra.Command, e *cli.Env, o rebuildOptions) error {
 }
 
 // addFindings prints findings: for programs always, for people if they want to see each.
-func addFindings(e *cli.Env, s *output.Stream, list []hemera.RebuildFinding, wanted bool) error {
+func addFindings(e *cli.Env, s *output.Stream, list []adminapi.RebuildFinding, wanted bool) error {
 	if !e.ForPrograms() && !wanted {
 		return nil
 	}
@@ -157,7 +157,7 @@ func findingLine(r output.Record) string {
 }
 
 // rebuildLine is the progress line. PiecesTotal is what nodes counted, which is too low for a while after their start.
-func rebuildLine(r hemera.RebuildReport) string {
+func rebuildLine(r adminapi.RebuildReport) string {
 	rate := float64(r.Pieces) / max(r.Took.Seconds(), 1e-3)
 	b := fmt.Sprintf("%s  %d of about %d pieces  %.0f/s  %d of %d disks read", cli.Bar(min(100, cli.Percent(r.Pieces, max(r.PiecesTotal, 1))), 24),
 		r.Pieces, r.PiecesTotal, rate, r.DisksRead, r.Disks)
@@ -169,7 +169,7 @@ func rebuildLine(r hemera.RebuildReport) string {
 
 // printRebuild prints what was done, and returns the verdict.
 // For programs the report is the last record, after all findings: it is the only one without a tag.
-func printRebuild(e *cli.Env, findings *output.Stream, r hemera.RebuildReport, o rebuildOptions) error {
+func printRebuild(e *cli.Env, findings *output.Stream, r adminapi.RebuildReport, o rebuildOptions) error {
 	if e.ForPrograms() {
 		if err := findings.Add(rebuildRecord(r)); err != nil {
 			return err
@@ -220,7 +220,7 @@ func closing(o rebuildOptions) string {
 
 // rebuildRecord is the report for programs.
 // Sizes are bytes, counts are of files unless their key says otherwise.
-func rebuildRecord(r hemera.RebuildReport) output.Record {
+func rebuildRecord(r adminapi.RebuildReport) output.Record {
 	out := output.Record{
 		{Key: "disks", Value: r.DisksRead}, {Key: "unread", Value: disksOf(r)}, {Key: "pieces", Value: r.Pieces}, {Key: "files.bytes", Value: r.Bytes},
 		{Key: "files.made", Value: r.Made}, {Key: "files.lost", Value: r.Lost}, {Key: "files.completed", Value: r.Grown}, {Key: "files.renewed", Value: r.Renewed},
@@ -228,8 +228,8 @@ func rebuildRecord(r hemera.RebuildReport) output.Record {
 		{Key: "seconds", Value: r.Took.Seconds()},
 	}
 	// Every tag has a key, so that a program need not know which there can be.
-	for _, tag := range []string{hemera.RebuildConflict, hemera.RebuildNameless, hemera.RebuildPart, hemera.RebuildUnreadable, hemera.RebuildOlder,
-		hemera.RebuildDiffers, hemera.RebuildUnknown, hemera.RebuildBeyond, hemera.RebuildKept, hemera.RebuildFailed} {
+	for _, tag := range []string{adminapi.RebuildConflict, adminapi.RebuildNameless, adminapi.RebuildPart, adminapi.RebuildUnreadable, adminapi.RebuildOlder,
+		adminapi.RebuildDiffers, adminapi.RebuildUnknown, adminapi.RebuildBeyond, adminapi.RebuildKept, adminapi.RebuildFailed} {
 		out = append(out, output.Field{Key: "found." + tag, Value: r.Problems[tag]})
 	}
 	return out
@@ -237,7 +237,7 @@ func rebuildRecord(r hemera.RebuildReport) output.Record {
 
 // disksOf lists the disks that were not read, by id.
 // Programs get the same text: records have no lists.
-func disksOf(r hemera.RebuildReport) string {
+func disksOf(r adminapi.RebuildReport) string {
 	ids := make([]string, len(r.Unread))
 	for i, id := range r.Unread {
 		ids[i] = id.String()
@@ -246,8 +246,8 @@ func disksOf(r hemera.RebuildReport) string {
 }
 
 // rebuildVerdict is 1 if the rebuild has to be repeated, or has left something out.
-func rebuildVerdict(r hemera.RebuildReport) error {
-	if len(r.Unread) > 0 || r.Problems[hemera.RebuildFailed]+r.Problems[hemera.RebuildBeyond] > 0 {
+func rebuildVerdict(r adminapi.RebuildReport) error {
+	if len(r.Unread) > 0 || r.Problems[adminapi.RebuildFailed]+r.Problems[adminapi.RebuildBeyond] > 0 {
 		return cli.NewVerdict(cli.ExitWarning)
 	}
 	return nil
@@ -348,7 +348,7 @@ A script gives its consent with --yes.`,
 // It is the only verb of a rebuild that can cost data, so it asks.
 func rebuildForgetCommand(e *cli.Env) *cobra.Command {
 	var k cli.Consent
-	var o hemera.ForgetOptions
+	var o adminapi.ForgetOptions
 	c := &cobra.Command{
 		Use: "forget", Short: "Forget what is still lost, so that its room is freed", Args: cobra.NoArgs,
 		Long: `After a rebuild, or a restore, disks keep the pieces that no file has: older contents, files that could not
@@ -365,7 +365,7 @@ loses it; files of tapes that are scanned later come back by hemera tape undelet
 			return e.Ask(c, func(ctx context.Context, m *admin.Client) error {
 				stake := []string{"every piece that no file has will be removed by audits, also of files and contents that only it has; hemera fsck report --error newer -l lists them"}
 				if o.Unmerged {
-					report, err := m.Rebuild.Rebuild(ctx, hemera.RebuildOptions{DryRun: true, Merge: true}, func(hemera.RebuildReport) error { return nil })
+					report, err := m.Rebuild.Rebuild(ctx, adminapi.RebuildOptions{DryRun: true, Merge: true}, func(adminapi.RebuildReport) error { return nil })
 					if err != nil {
 						return err
 					}

@@ -9,6 +9,7 @@ import (
 	"hemera/client/admin"
 	"hemera/cmd/hemera/internal/cli"
 	"hemera/cmd/hemera/internal/output"
+	"hemera/words/adminapi"
 	"hemera/words/hemera"
 )
 
@@ -44,7 +45,7 @@ the 99th and 99.9th percentile and the maximum, in milliseconds, without the net
 
 // printNamespace prints the counts and then a table of operations. -m prints one key on each line, as EOS does.
 // The form of -m is EOS's, which differs from that of other commands: its parsers read one key from each line.
-func printNamespace(e *cli.Env, n hemera.NamespaceStats, ops []hemera.OpStat) error {
+func printNamespace(e *cli.Env, n hemera.NamespaceStats, ops []adminapi.OpStat) error {
 	head := namespaceRecord(n, cli.Since(e.Now(), n.Booted))
 	var records []output.Record
 	for _, op := range ops {
@@ -115,7 +116,7 @@ func absentInHemera() (r output.Record) {
 
 // opRecord makes the record of an operation. Latencies are in milliseconds.
 // Rates are operations a second.
-func opRecord(op hemera.OpStat) output.Record {
+func opRecord(op adminapi.OpStat) output.Record {
 	return append(everybody(), output.Record{
 		{Key: "cmd", Value: op.Name}, {Key: "total", Value: op.Count}, {Key: "errors", Value: op.Errors}, // total and errors since the manager started
 		{Key: "5s", Value: op.Rate5s}, {Key: "60s", Value: op.Rate1m}, {Key: "300s", Value: op.Rate5m}, {Key: "3600s", Value: op.Rate1h}, // over four windows

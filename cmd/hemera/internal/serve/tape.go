@@ -20,6 +20,7 @@ import (
 	"hemera/tape/device/emulated"
 	"hemera/tape/device/linux"
 	"hemera/tape/tapeconfig"
+	"hemera/words/adminapi"
 	"hemera/words/errs"
 	"hemera/words/hemera"
 )
@@ -146,7 +147,7 @@ func serveTape(e *cli.Env, c *cobra.Command) error {
 // admit has the manager at --url admit a node as a tape server, as `hemera tape server add` does.
 func admit(e *cli.Env, c *cobra.Command, node hemera.NodeID) error {
 	return e.Ask(c, func(ctx context.Context, m *admin.Client) error {
-		return m.Tape.ChangeTape(ctx, "", hemera.TapeChange{Object: string(tapeconfig.KindServer), Verb: "add", Name: node.String()})
+		return m.Tape.ChangeTape(ctx, "", adminapi.TapeChange{Object: string(tapeconfig.KindServer), Verb: "add", Name: node.String()})
 	})
 }
 
@@ -191,7 +192,7 @@ func tapeOptions(e *cli.Env, l *config.Loaded, ask func(context.Context) (string
 func askToken(e *cli.Env, c *cobra.Command) (string, error) {
 	var token string
 	err := e.Ask(c, func(ctx context.Context, m *admin.Client) error {
-		made, err := m.Trust.CreateToken(ctx, hemera.TokenRequest{Uses: 1, Lifetime: tokenLifetime})
+		made, err := m.Trust.CreateToken(ctx, adminapi.TokenRequest{Uses: 1, Lifetime: tokenLifetime})
 		token = made
 		return err
 	})

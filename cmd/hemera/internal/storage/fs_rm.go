@@ -11,6 +11,7 @@ import (
 	"hemera/cmd/hemera/internal/cli"
 	"hemera/cmd/hemera/internal/complete"
 	"hemera/cmd/hemera/internal/output"
+	"hemera/words/adminapi"
 	"hemera/words/hemera"
 )
 
@@ -49,7 +50,7 @@ started with --disk for the path adds it again: remove that option too.`,
 // Between the count and the removal the cluster goes on; Lose makes the manager judge by its own, newer count.
 func removeDisk(ctx context.Context, e *cli.Env, m *admin.Client, id hemera.DiskID, force bool, k cli.Consent) error {
 	// The zero value removes a disk only if nothing is on it.
-	r := hemera.Removal{Force: force}
+	r := adminapi.Removal{Force: force}
 	if force || k.Dry {
 		sum, err := m.Status.Impact(ctx, []hemera.DiskID{id})
 		if err != nil {

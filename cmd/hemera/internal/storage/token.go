@@ -14,8 +14,8 @@ import (
 	"hemera/cmd/hemera/internal/complete"
 	"hemera/cmd/hemera/internal/output"
 	"hemera/platform/pki"
+	"hemera/words/adminapi"
 	"hemera/words/errs"
-	"hemera/words/hemera"
 )
 
 // TokenCommand makes `hemera token`: join tokens.
@@ -35,7 +35,7 @@ revoked. The node needs it at its first start only.`
 // Each call makes a new token.
 func tokenCreateCommand(e *cli.Env) *cobra.Command {
 	// Zero values leave the choice to the manager.
-	var r hemera.TokenRequest
+	var r adminapi.TokenRequest
 	var nodes []string
 	c := &cobra.Command{
 		Use: "create", Short: "Make a token with which a new node joins", Args: cobra.NoArgs,

@@ -8,13 +8,14 @@ import (
 
 	"hemera/cmd/hemera/internal/output"
 	"hemera/tape/tapeconfig"
+	"hemera/words/adminapi"
 	"hemera/words/hemera"
 )
 
 // The keys of the lists in JSON are those of cta-admin --json, as far as they are known: of drives and queues its own, of tapes, pools and failed
 // requests those of the columns of its tables; its objects are below. There may be more.
 func TestKeysOfCTA(t *testing.T) {
-	p := hemera.TapePicture{Drives: []hemera.TapeDrive{{}}, Queues: []hemera.TapeQueue{{Kind: hemera.TapeRecall}}}
+	p := adminapi.TapePicture{Drives: []adminapi.TapeDrive{{}}, Queues: []adminapi.TapeQueue{{Kind: hemera.TapeRecall}}}
 	for _, list := range []struct {
 		name    string
 		records []output.Record
@@ -86,7 +87,7 @@ func TestKeysOfPools(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := withSums(append(output.Record{{Key: "name", Value: "p"}}, said...), &hemera.TapePool{})
+	r := withSums(append(output.Record{{Key: "name", Value: "p"}}, said...), &adminapi.TapePool{})
 	for _, key := range strings.Fields(`name vo numTapes numPartialTapes numPhysicalFiles capacityBytes dataBytes encrypt encryptionKeyName supply comment instanceName`) {
 		if r.Get(key) == nil {
 			t.Errorf("tp ls lacks %s", key)

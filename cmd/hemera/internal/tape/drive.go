@@ -10,6 +10,7 @@ import (
 	"hemera/client/admin"
 	"hemera/cmd/hemera/internal/cli"
 	"hemera/cmd/hemera/internal/output"
+	"hemera/words/adminapi"
 	"hemera/words/hemera"
 )
 
@@ -65,7 +66,7 @@ func driveListCommand(e *cli.Env) *cobra.Command {
 }
 
 // driveRecords are drives for programs, with CTA's keys. Times are seconds.
-func driveRecords(p hemera.TapePicture, now time.Time) (out []output.Record) {
+func driveRecords(p adminapi.TapePicture, now time.Time) (out []output.Record) {
 	// In the order of names, as the manager sends them.
 	for _, d := range p.Drives {
 		desired, reason := "UP", d.Problem
@@ -172,7 +173,7 @@ when a probe succeeds; "up" does not force that.`,
 		RunE: func(c *cobra.Command, args []string) error {
 			return e.Ask(c, func(ctx context.Context, m *admin.Client) error {
 				// The manager asks for the reason where one is needed.
-				err := m.Tape.ChangeTape(ctx, "", hemera.TapeChange{Object: "drive", Verb: "set", Name: args[0], Values: map[string]string{"desired": state, "reason": reason}})
+				err := m.Tape.ChangeTape(ctx, "", adminapi.TapeChange{Object: "drive", Verb: "set", Name: args[0], Values: map[string]string{"desired": state, "reason": reason}})
 				if err == nil {
 					e.Say("drive %s is wanted %s", args[0], state)
 				}
@@ -190,7 +191,7 @@ when a probe succeeds; "up" does not force that.`,
 // completeDrives completes names of drives. "all" is not offered: it is typed by those
 // who mean it.
 func completeDrives(e *cli.Env) cobra.CompletionFunc {
-	return completeFrom(e, func(p hemera.TapePicture) (names []string) {
+	return completeFrom(e, func(p adminapi.TapePicture) (names []string) {
 		for _, d := range p.Drives {
 			names = append(names, d.Name)
 		}
@@ -199,7 +200,7 @@ func completeDrives(e *cli.Env) cobra.CompletionFunc {
 }
 
 // completeFrom completes what a picture of the tape tier has.
-func completeFrom(e *cli.Env, names func(hemera.TapePicture) []string) cobra.CompletionFunc {
+func completeFrom(e *cli.Env, names func(adminapi.TapePicture) []string) cobra.CompletionFunc {
 	return func(c *cobra.Command, args []string, _ string) (found []string, d cobra.ShellCompDirective) {
 		if len(args) == 0 {
 			// A completion that cannot reach the manager offers nothing, and says

@@ -4,21 +4,22 @@ import (
 	"testing"
 	"time"
 
+	"hemera/words/adminapi"
 	"hemera/words/hemera"
 )
 
 // TestADriveThatGoesDown: one that was put down and still works says so, as its status is another one for a while.
 func TestADriveThatGoesDown(t *testing.T) {
 	for _, c := range []struct {
-		drive           hemera.TapeDrive
+		drive           adminapi.TapeDrive
 		desired, reason string
 	}{
-		{hemera.TapeDrive{TapeDriveState: hemera.TapeDriveState{Status: "TRANSFERRING"}, Reason: "dust (ada)"}, "DOWN", "going down, after what it does now: dust (ada)"},
-		{hemera.TapeDrive{TapeDriveState: hemera.TapeDriveState{Status: "DOWN"}, Reason: "dust (ada)"}, "DOWN", "dust (ada)"},
-		{hemera.TapeDrive{TapeDriveState: hemera.TapeDriveState{Status: "DOWN", Problem: "no answer"}, Up: true}, "UP", "no answer"},
-		{hemera.TapeDrive{TapeDriveState: hemera.TapeDriveState{Status: "FREE"}, Up: true, Reason: "of before"}, "UP", ""},
+		{adminapi.TapeDrive{TapeDriveState: hemera.TapeDriveState{Status: "TRANSFERRING"}, Reason: "dust (ada)"}, "DOWN", "going down, after what it does now: dust (ada)"},
+		{adminapi.TapeDrive{TapeDriveState: hemera.TapeDriveState{Status: "DOWN"}, Reason: "dust (ada)"}, "DOWN", "dust (ada)"},
+		{adminapi.TapeDrive{TapeDriveState: hemera.TapeDriveState{Status: "DOWN", Problem: "no answer"}, Up: true}, "UP", "no answer"},
+		{adminapi.TapeDrive{TapeDriveState: hemera.TapeDriveState{Status: "FREE"}, Up: true, Reason: "of before"}, "UP", ""},
 	} {
-		r := driveRecords(hemera.TapePicture{Drives: []hemera.TapeDrive{c.drive}}, time.Now())[0]
+		r := driveRecords(adminapi.TapePicture{Drives: []adminapi.TapeDrive{c.drive}}, time.Now())[0]
 		if r.Get("desiredDriveState") != c.desired || r.Get("reason") != c.reason {
 			t.Errorf("%+v: desired %v, %q", c.drive, r.Get("desiredDriveState"), r.Get("reason"))
 		}

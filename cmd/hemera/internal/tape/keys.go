@@ -13,6 +13,7 @@ import (
 	"hemera/cmd/hemera/internal/cli"
 	"hemera/cmd/hemera/internal/output"
 	"hemera/process/statedir"
+	"hemera/words/adminapi"
 	"hemera/words/errs"
 	"hemera/words/hemera"
 )
@@ -162,7 +163,7 @@ Cartridges that are not in the catalogue any more, and were written with it, can
 				if err != nil || !agreed {
 					return err
 				}
-				err = m.Tape.ChangeTape(ctx, "", hemera.TapeChange{Object: "key", Verb: "remove", Name: args[0]})
+				err = m.Tape.ChangeTape(ctx, "", adminapi.TapeChange{Object: "key", Verb: "remove", Name: args[0]})
 				if err == nil {
 					e.Say("key %s: done", args[0])
 				}

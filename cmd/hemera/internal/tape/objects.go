@@ -12,8 +12,8 @@ import (
 	"hemera/client/admin"
 	"hemera/cmd/hemera/internal/cli"
 	"hemera/cmd/hemera/internal/output"
+	"hemera/words/adminapi"
 	"hemera/words/errs"
-	"hemera/words/hemera"
 )
 
 // The configuration is one JSON document, by kind and name. Its fields are
@@ -128,7 +128,7 @@ func libraryStateCommand(e *cli.Env, state string) *cobra.Command {
 				values = map[string]string{"isDisabled": "true", "disabledReason": reason}
 			}
 			return e.Ask(c, func(ctx context.Context, m *admin.Client) error {
-				err := m.Tape.ChangeTape(ctx, "", hemera.TapeChange{Object: "library", Verb: "set", Name: args[0], Values: values})
+				err := m.Tape.ChangeTape(ctx, "", adminapi.TapeChange{Object: "library", Verb: "set", Name: args[0], Values: values})
 				if err == nil {
 					e.Say("library %s is wanted %s", args[0], state)
 				}
@@ -209,7 +209,7 @@ func addSums(ctx context.Context, m *admin.Client, records []output.Record) erro
 	}
 	for i, r := range records {
 		// A pool that was made a moment ago may be in one answer only.
-		at := slices.IndexFunc(p.Pools, func(s hemera.TapePool) bool { return s.Name == r.Get("name") })
+		at := slices.IndexFunc(p.Pools, func(s adminapi.TapePool) bool { return s.Name == r.Get("name") })
 		if at < 0 {
 			continue
 		}
@@ -219,7 +219,7 @@ func addSums(ctx context.Context, m *admin.Client, records []output.Record) erro
 }
 
 // withSums is a pool with what its tapes have.
-func withSums(r output.Record, s *hemera.TapePool) output.Record {
+func withSums(r output.Record, s *adminapi.TapePool) output.Record {
 	// Behind the name, in front of who made it: what people look for first.
 	sums := output.Record{{Key: "numTapes", Value: s.Tapes}, {Key: "numFullTapes", Value: s.FullTapes}, {Key: "numEmptyTapes", Value: s.Free},
 		{Key: "capacityBytes", Value: s.Capacity}, {Key: "dataBytes", Value: s.Used}, {Key: "numPhysicalFiles", Value: s.Files}}
@@ -243,7 +243,7 @@ func addReported(ctx context.Context, m *admin.Client, said []output.Record) (ou
 	}
 	for _, l := range p.Libraries {
 		host := "" // that of its drives
-		if at := slices.IndexFunc(p.Drives, func(d hemera.TapeDrive) bool { return d.Library == l.Name }); at >= 0 {
+		if at := slices.IndexFunc(p.Drives, func(d adminapi.TapeDrive) bool { return d.Library == l.Name }); at >= 0 {
 			host = p.Drives[at].Node.String()
 		}
 		r := output.Record{{Key: "name", Value: l.Name}, {Key: "host", Value: host}, {Key: "drives", Value: int64(len(l.Drives))},

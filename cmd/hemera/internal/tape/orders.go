@@ -7,7 +7,7 @@ import (
 
 	"hemera/client/admin"
 	"hemera/cmd/hemera/internal/cli"
-	"hemera/words/hemera"
+	"hemera/words/adminapi"
 )
 
 // Orders are done once. Repacks and verifications go on until all files of
@@ -16,11 +16,11 @@ import (
 // orderCommands are what is done once with a tape.
 func orderCommands(e *cli.Env) []*cobra.Command {
 	one := cobra.ExactArgs(1)
-	label := orderCommand(e, hemera.OrderLabel, "label <vid>", "Write the label of a tape", one)
+	label := orderCommand(e, adminapi.OrderLabel, "label <vid>", "Write the label of a tape", one)
 	label.Long = `Has the next free drive of its library write the label of a tape. New tapes are labelled by
 themselves when they are written first. A tape with something on it is refused; --force labels it all
 the same, and what was on it is gone.`
-	reclaim := orderCommand(e, hemera.OrderReclaim, "reclaim <vid>", "Have a full tape without files written from its beginning again", one)
+	reclaim := orderCommand(e, adminapi.OrderReclaim, "reclaim <vid>", "Have a full tape without files written from its beginning again", one)
 	reclaim.Long = `Forgets what a full tape without files of the tree held. From then on nothing on it can be undeleted.
 A tape that waits for a scan is refused, and one with files that a scan found and whose removal nobody
 knows: "hemera tape undelete --tape VID" brings them back, --lose N gives N of them up.`
@@ -29,8 +29,8 @@ knows: "hemera tape undelete --tape VID" brings them back, --lose N gives N of t
 
 // orderCommand makes the command for one order. Orders are answered when they are
 // begun; what they leave to do is in queues.
-func orderCommand(e *cli.Env, kind hemera.TapeOrderKind, use, short string, args cobra.PositionalArgs) *cobra.Command {
-	o := hemera.TapeOrder{Kind: kind}
+func orderCommand(e *cli.Env, kind adminapi.TapeOrderKind, use, short string, args cobra.PositionalArgs) *cobra.Command {
+	o := adminapi.TapeOrder{Kind: kind}
 	c := &cobra.Command{
 		Use: use, Short: short, Args: args, Example: "  hemera tape " + string(kind) + " V00001 --dry-run",
 		RunE: func(c *cobra.Command, args []string) error {
@@ -49,22 +49,22 @@ func orderCommand(e *cli.Env, kind hemera.TapeOrderKind, use, short string, args
 		},
 	}
 	// Failed requests have another path of words.
-	if kind == hemera.OrderRetry || kind == hemera.OrderForget {
+	if kind == adminapi.OrderRetry || kind == adminapi.OrderForget {
 		c.Example = "  hemera tape request " + c.Name()
 	}
 	c.Flags().BoolVar(&o.DryRun, "dry-run", false, "say what would be done")
 	switch kind {
-	case hemera.OrderLabel:
+	case adminapi.OrderLabel:
 		c.Flags().BoolVar(&o.Force, "force", false, "whatever is on the tape")
-	case hemera.OrderReclaim:
+	case adminapi.OrderReclaim:
 		c.Flags().Int64Var(&o.Lose, "lose", 0, "lose so many `files` that a scan found and whose removal nobody knows")
-	case hemera.OrderRepack:
+	case adminapi.OrderRepack:
 		c.Flags().BoolVar(&o.Only, "justmove", false, "write no copies that the files lack by their class")
 		c.Flags().BoolFunc("justaddcopies", "move nothing; write the copies that the files lack by their class", func(string) error {
-			o.Kind = hemera.OrderCopies
+			o.Kind = adminapi.OrderCopies
 			return nil
 		})
-	case hemera.OrderUndelete:
+	case adminapi.OrderUndelete:
 		c.Flags().BoolVar(&o.Tape, "tape", false, "all files of the tape <vid> whose removal nobody knows")
 		c.Flags().StringVar(&o.To, "to", "", "another `path` than the one that the file had")
 	}

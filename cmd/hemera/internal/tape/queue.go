@@ -11,6 +11,7 @@ import (
 	"hemera/cmd/hemera/internal/cli"
 	"hemera/cmd/hemera/internal/complete"
 	"hemera/cmd/hemera/internal/output"
+	"hemera/words/adminapi"
 	"hemera/words/hemera"
 )
 
@@ -46,7 +47,7 @@ keeps a queue from a drive. The keys of -j are those of "cta-admin sq".`,
 }
 
 // queueRecords are queues for programs, with CTA's keys. Ages are seconds.
-func queueRecords(p hemera.TapePicture, now time.Time) (out []output.Record) {
+func queueRecords(p adminapi.TapePicture, now time.Time) (out []output.Record) {
 	for _, q := range p.Queues {
 		vid := "" // any of the pool
 		if q.Kind != hemera.TapeArchive {
@@ -93,7 +94,7 @@ func queueColumns() []output.Column {
 // requestCommand makes `hemera tape request`: single files that wait. Jobs that failed
 // are tried again by themselves some times; --failed are those that are not any more.
 func requestCommand(e *cli.Env) *cobra.Command {
-	var q hemera.TapeJobQuery
+	var q adminapi.TapeJobQuery
 	ls := &cobra.Command{
 		Use: "ls [pool|vid]", Aliases: []string{"list"}, Short: "List files that wait, or that failed", Args: cobra.MaximumNArgs(1),
 		Long: `Lists files that wait for a drive, at most 1000. With --failed those that are not tried again by
@@ -119,8 +120,8 @@ themselves, with the columns of "cta-admin fr ls".`,
 	}
 	ls.Flags().BoolVar(&q.Failed, "failed", false, "those that failed, and wait for a person")
 	return noun("request", "Requests: single files that wait or failed", ls, requestShowCommand(e), whyOf(e, "request"),
-		orderCommand(e, hemera.OrderRetry, "retry [pool|vid]", "Have failed requests tried again", cobra.MaximumNArgs(1)),
-		orderCommand(e, hemera.OrderForget, "rm [pool|vid]", "Forget failed requests", cobra.MaximumNArgs(1)))
+		orderCommand(e, adminapi.OrderRetry, "retry [pool|vid]", "Have failed requests tried again", cobra.MaximumNArgs(1)),
+		orderCommand(e, adminapi.OrderForget, "rm [pool|vid]", "Forget failed requests", cobra.MaximumNArgs(1)))
 }
 
 // requestShowCommand makes `hemera tape request show`: what waits for one file. The list
@@ -132,7 +133,7 @@ func requestShowCommand(e *cli.Env) *cobra.Command {
 		Example: "  hemera tape request show /exp/run1/data.root",
 		RunE: func(c *cobra.Command, args []string) error {
 			return e.Ask(c, func(ctx context.Context, m *admin.Client) error {
-				jobs, err := m.Tape.TapeJobList(ctx, hemera.TapeJobQuery{Path: args[0]})
+				jobs, err := m.Tape.TapeJobList(ctx, adminapi.TapeJobQuery{Path: args[0]})
 				if err != nil {
 					return err
 				}

@@ -13,6 +13,7 @@ import (
 	"hemera/client/admin"
 	"hemera/cmd/hemera/internal/cli"
 	"hemera/cmd/hemera/internal/output"
+	"hemera/words/adminapi"
 	"hemera/words/errs"
 	"hemera/words/hemera"
 )
@@ -22,7 +23,7 @@ import (
 
 // scanFlags are the flags of tape scan.
 type scanFlags struct {
-	order  hemera.TapeOrder
+	order  adminapi.TapeOrder
 	all    bool
 	needed bool
 	noWait bool
@@ -32,7 +33,7 @@ type scanFlags struct {
 // scanCommand makes `hemera tape scan`. A tape is named as an argument and all of
 // them by a flag, so that nobody mounts a whole library by leaving a word out.
 func scanCommand(e *cli.Env) *cobra.Command {
-	f := scanFlags{order: hemera.TapeOrder{Kind: hemera.OrderScan}}
+	f := scanFlags{order: adminapi.TapeOrder{Kind: adminapi.OrderScan}}
 	c := &cobra.Command{
 		Use: "scan [<vid>]", Short: "Read what is on a tape into the catalogue and the tree", Args: cobra.MaximumNArgs(1),
 		Long: `A drive mounts the tape and reads its index files, or its labels where it has none. The tape is then in
@@ -67,7 +68,7 @@ catalogue does not know which key it is.`,
 			}
 			// Both would be two different orders.
 			if (f.all || f.needed) && len(args) > 0 {
-				return cli.Usage(errs.New(errs.Invalid, "hemera.TapeScan", args[0], "--all and --needed name the tapes themselves"))
+				return cli.Usage(errs.New(errs.Invalid, "adminapi.TapeScan", args[0], "--all and --needed name the tapes themselves"))
 			}
 			f.order.Only, f.all = f.needed, f.all || f.needed
 			return e.Ask(c, func(ctx context.Context, m *admin.Client) error { return runScan(ctx, e, m, f) })
@@ -109,10 +110,10 @@ func runScan(ctx context.Context, e *cli.Env, m *admin.Client, f scanFlags) erro
 		}
 	}
 	// The line is drawn by another goroutine than the one that asks.
-	var last atomic.Pointer[[]hemera.TapeScan]
-	last.Store(&[]hemera.TapeScan{})
+	var last atomic.Pointer[[]adminapi.TapeScan]
+	last.Store(&[]adminapi.TapeScan{})
 	stop := e.Follow(func() string { return scanLine(*last.Load()) })
-	scans, err := awaitScans(ctx, m, f.order.Subject, func(scans []hemera.TapeScan) bool {
+	scans, err := awaitScans(ctx, m, f.order.Subject, func(scans []adminapi.TapeScan) bool {
 		last.Store(&scans)
 		return shows
 	})
@@ -125,7 +126,7 @@ func runScan(ctx context.Context, e *cli.Env, m *admin.Client, f scanFlags) erro
 
 // awaitScans returns the scans of a tape, or of all, when they have ended, or when enough says so.
 // Ctrl-C ends the waiting, not the scans.
-func awaitScans(ctx context.Context, m *admin.Client, vid string, enough func([]hemera.TapeScan) bool) ([]hemera.TapeScan, error) {
+func awaitScans(ctx context.Context, m *admin.Client, vid string, enough func([]adminapi.TapeScan) bool) ([]adminapi.TapeScan, error) {
 	for {
 		// A manager that restarts has forgotten its scans, and is asked again by the person.
 		p, err := m.Tape.TapePicture(ctx)
@@ -133,8 +134,8 @@ func awaitScans(ctx context.Context, m *admin.Client, vid string, enough func([]
 			return nil, err
 		}
 		// Others may have ordered scans of other tapes.
-		scans := slices.DeleteFunc(p.Scans, func(s hemera.TapeScan) bool { return vid != "" && s.VID != vid })
-		going := slices.ContainsFunc(scans, func(s hemera.TapeScan) bool { return s.Ended.IsZero() })
+		scans := slices.DeleteFunc(p.Scans, func(s adminapi.TapeScan) bool { return vid != "" && s.VID != vid })
+		going := slices.ContainsFunc(scans, func(s adminapi.TapeScan) bool { return s.Ended.IsZero() })
 		if enough(scans) || !going {
 			return scans, nil
 		}
@@ -147,7 +148,7 @@ func awaitScans(ctx context.Context, m *admin.Client, vid string, enough func([]
 }
 
 // scanLine is the progress line of all scans.
-func scanLine(scans []hemera.TapeScan) string {
+func scanLine(scans []adminapi.TapeScan) string {
 	// Added up: with --all there are more tapes than lines on a screen.
 	ended, files, bytes, at := 0, int64(0), int64(0), ""
 	for _, s := range scans {
@@ -165,7 +166,7 @@ func scanLine(scans []hemera.TapeScan) string {
 
 // printScans prints what scans found: a table for people, and for programs a record
 // each with the files that became none. It says by the exit code whether all reached their end.
-func printScans(e *cli.Env, scans []hemera.TapeScan, f scanFlags) error {
+func printScans(e *cli.Env, scans []adminapi.TapeScan, f scanFlags) error {
 	// One row a tape, whatever was found on it.
 	var records []output.Record
 	for _, s := range scans {
@@ -189,7 +190,7 @@ func printScans(e *cli.Env, scans []hemera.TapeScan, f scanFlags) error {
 	}
 	// To look at scans that failed is no failure.
 	if failed > 0 && (f.all || f.order.Subject != "") {
-		return errs.New(errs.IO, "hemera.TapeScan", f.order.Subject, fmt.Sprintf("%d scans did not reach the beginning of their tape", failed)).
+		return errs.New(errs.IO, "adminapi.TapeScan", f.order.Subject, fmt.Sprintf("%d scans did not reach the beginning of their tape", failed)).
 			WithRemedy("see what is in the way, and repeat the command: what was found is there")
 	}
 	return nil
@@ -197,7 +198,7 @@ func printScans(e *cli.Env, scans []hemera.TapeScan, f scanFlags) error {
 
 // scanRecord is a scan for programs: sizes are bytes, and the counts of files have the
 // names of the outcomes. why is empty for a scan that took what it found.
-func scanRecord(s hemera.TapeScan) output.Record {
+func scanRecord(s adminapi.TapeScan) output.Record {
 	// The reason is that of the state: why it waits, why it failed, or why nothing was taken.
 	state, why := "done", s.Why
 	switch {
@@ -245,7 +246,7 @@ func scanColumns() []output.Column {
 // undeleteCommand makes `hemera tape undelete`. It is an order that is done when it is
 // answered: nothing has to be mounted for it.
 func undeleteCommand(e *cli.Env) *cobra.Command {
-	c := orderCommand(e, hemera.OrderUndelete, "undelete <archive id|path|vid>", "Bring a removed or replaced file back that is still on tape", cobra.ExactArgs(1))
+	c := orderCommand(e, adminapi.OrderUndelete, "undelete <archive id|path|vid>", "Bring a removed or replaced file back that is still on tape", cobra.ExactArgs(1))
 	c.Long = `Makes a file of a removed content again, at the path that it had: on tape only, with its owner, mode, time,
 checksums and archive id. A tape keeps what was removed until it is reclaimed; "hemera tape tape files VID
 --removed" lists it. Of several contents that a path had it is the one that was removed last. Where the path

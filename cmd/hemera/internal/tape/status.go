@@ -11,7 +11,7 @@ import (
 	"hemera/client/admin"
 	"hemera/cmd/hemera/internal/cli"
 	"hemera/cmd/hemera/internal/output"
-	"hemera/words/hemera"
+	"hemera/words/adminapi"
 )
 
 // status, why and top show what the manager knows at one moment. Reasons
@@ -129,7 +129,7 @@ func top(ctx context.Context, e *cli.Env, m *admin.Client, every time.Duration) 
 
 // draw prints one picture. It is made of the tables of drive ls and queue ls, so that
 // people read one form only.
-func draw(e *cli.Env, p hemera.TapePicture) error {
+func draw(e *cli.Env, p adminapi.TapePicture) error {
 	now := time.Now()
 	busy := 0 // drives with a mount
 	for _, d := range p.Drives {

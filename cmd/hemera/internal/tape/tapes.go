@@ -9,6 +9,7 @@ import (
 	"hemera/client/admin"
 	"hemera/cmd/hemera/internal/cli"
 	"hemera/cmd/hemera/internal/output"
+	"hemera/words/adminapi"
 	"hemera/words/errs"
 	"hemera/words/hemera"
 )
@@ -189,7 +190,7 @@ func changeCommand(e *cli.Env, object, verb string) *cobra.Command {
 				values[key] = value
 			}
 			return e.Ask(c, func(ctx context.Context, m *admin.Client) error {
-				err := m.Tape.ChangeTape(ctx, "", hemera.TapeChange{Object: object, Verb: verb, Name: args[0], Values: values})
+				err := m.Tape.ChangeTape(ctx, "", adminapi.TapeChange{Object: object, Verb: verb, Name: args[0], Values: values})
 				if err == nil {
 					e.Say("%s %s: done", object, args[0])
 				}

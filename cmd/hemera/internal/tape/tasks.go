@@ -10,6 +10,7 @@ import (
 	"hemera/client/admin"
 	"hemera/cmd/hemera/internal/cli"
 	"hemera/cmd/hemera/internal/output"
+	"hemera/words/adminapi"
 	"hemera/words/hemera"
 )
 
@@ -19,7 +20,7 @@ import (
 
 // repackCommand makes `hemera tape repack`, with the words of "cta-admin repack".
 func repackCommand(e *cli.Env) *cobra.Command {
-	c := orderCommand(e, hemera.OrderRepack, "repack <vid>", "Move the files of a full tape to other tapes", cobra.ExactArgs(1))
+	c := orderCommand(e, adminapi.OrderRepack, "repack <vid>", "Move the files of a full tape to other tapes", cobra.ExactArgs(1))
 	c.Long = `Queues every file of a full tape to be written to another tape, and the copies that its files lack by
 their class. Files are read from disk where they still are there, else from tape, which brings them to
 disk. The tape is REPACKING until none of its files is left, serves recalls meanwhile, and is ACTIVE then;
@@ -40,7 +41,7 @@ from disk, or from another copy.`
 
 // verifyCommand makes `hemera tape verify`.
 func verifyCommand(e *cli.Env) *cobra.Command {
-	c := orderCommand(e, hemera.OrderCheck, "verify <vid>", "Read all files of a tape and compare their checksums", cobra.ExactArgs(1))
+	c := orderCommand(e, adminapi.OrderCheck, "verify <vid>", "Read all files of a tape and compare their checksums", cobra.ExactArgs(1))
 	c.Long = `Queues every file of a tape to be read and compared, behind all other work. What is bad shows in
 "hemera tape request ls --failed". When all were right the tape has the time in verifiedTime. A tape that
 was not verified for a year is verified by itself, one tape at a time: "hemera tape mounting set default
@@ -53,7 +54,7 @@ verifySeconds=0" ends that.`
 
 // cancelCommand makes `hemera tape cancel`.
 func cancelCommand(e *cli.Env) *cobra.Command {
-	c := orderCommand(e, hemera.OrderStopTape, "cancel <vid>", "End what was ordered for a tape: repack, verification, scan or label", cobra.ExactArgs(1))
+	c := orderCommand(e, adminapi.OrderStopTape, "cancel <vid>", "End what was ordered for a tape: repack, verification, scan or label", cobra.ExactArgs(1))
 	// One command for all, as a tape has one of them at a time as a rule.
 	c.Long = `Takes back what a repack or a verification has queued and not done. Files that were moved stay where
 they are now. A scan ends at the next report of its drive, and what it found stays; one that failed is

@@ -1,8 +1,10 @@
-package hemera
+package adminapi
 
 import (
 	"context"
 	"time"
+
+	"hemera/words/hemera"
 )
 
 // TapeAdmin is what admins see and change of tapes. Callers have checked that who is one.
@@ -12,13 +14,13 @@ type TapeAdmin interface {
 	// ChangeTape changes one object of it, or a tape, or a drive's wanted state. NotFound, Exists, Invalid; NotEmpty for one that is in use.
 	ChangeTape(ctx context.Context, who string, c TapeChange) error
 	// Tapes lists tapes by VID.
-	Tapes(ctx context.Context) ([]Tape, error)
+	Tapes(ctx context.Context) ([]hemera.Tape, error)
 	// TapeFiles lists what is on a tape, by fSeq from the one after after, at most 1000.
-	TapeFiles(ctx context.Context, vid string, after uint64, dead bool) ([]TapeFile, error)
+	TapeFiles(ctx context.Context, vid string, after uint64, dead bool) ([]hemera.TapeFile, error)
 	// TapePicture is libraries, drives, queues and what needs a person, now.
 	TapePicture(ctx context.Context) (TapePicture, error)
 	// TapeJobList lists jobs: of a queue, or that failed.
-	TapeJobList(ctx context.Context, q TapeJobQuery) ([]TapeWork, error)
+	TapeJobList(ctx context.Context, q TapeJobQuery) ([]hemera.TapeWork, error)
 	// ExplainTape says of a path, VID, drive, pool or job why it waits, and an estimate.
 	ExplainTape(ctx context.Context, subject string) ([]string, error)
 	// OrderTape has something done: see the kinds of [TapeOrder].
@@ -28,7 +30,7 @@ type TapeAdmin interface {
 // TapeSessions is how single sessions of drives went.
 type TapeSessions interface {
 	// TapeSession is a session that ended lately, with its course. NotFound for others.
-	TapeSession(ctx context.Context, mount uint64) (TapeSession, error)
+	TapeSession(ctx context.Context, mount uint64) (hemera.TapeSession, error)
 }
 
 // TapeChange changes one object.
@@ -73,17 +75,17 @@ type TapeOrder struct {
 
 // TapePicture is what the tape tier does now.
 type TapePicture struct {
-	Libraries []TapeLibrary
+	Libraries []hemera.TapeLibrary
 	Drives    []TapeDrive
 	Pools     []TapePool
 	Queues    []TapeQueue
-	Failed    []TapeQueue   // jobs that are not tried again by themselves: kind, name and number; without Held
-	Held      []TapeHeld    // files that no pool takes, by class
-	Sessions  []TapeSession // that ended lately, newest first
-	Scans     []TapeScan    // the last of each tape, by VID: those that wait, go on, or have ended
+	Failed    []TapeQueue          // jobs that are not tried again by themselves: kind, name and number; without Held
+	Held      []TapeHeld           // files that no pool takes, by class
+	Sessions  []hemera.TapeSession // that ended lately, newest first
+	Scans     []TapeScan           // the last of each tape, by VID: those that wait, go on, or have ended
 	// Attention is what needs a person, with the command to type.
-	Attention []TapeAttention
-	WentBack  WentBack `json:",omitzero"` // tapes and disks may have files that the namespace does not know
+	Attention []hemera.TapeAttention
+	WentBack  hemera.WentBack `json:",omitzero"` // tapes and disks may have files that the namespace does not know
 }
 
 // TapeHeld is the files of a storage class that are to be archived and that no tape pool takes. The tier queues them by itself once one does.
@@ -105,53 +107,23 @@ type TapeScan struct {
 	FSeq    uint64 // that was reached; 1 is the beginning of the tape
 	Files   int64  // found so far
 	Bytes   int64  // of their contents
-	Counts  map[TapeOutcome]int64
-	Found   []TapeTaken // what a person should know: the first of those that became no live file, and were not known
-	Why     string      // why nothing is taken, or what the scan waits for
-	Problem string      // why it ended before the beginning of the tape, or took nothing
-}
-
-// TapeOutcome says what became of a file that a scan found on a tape. The texts are those of the admin API.
-type TapeOutcome string
-
-// The outcomes.
-const (
-	TookKnown   TapeOutcome = "known"   // the catalogue had it already
-	TookCopy    TapeOutcome = "copy"    // a file that was there has one copy more
-	TookMade    TapeOutcome = "made"    // a new file, at its path
-	TookLost    TapeOutcome = "lost"    // a new file in /lost+found/tape: the tape tells no path, or none that it can have
-	TookDead    TapeOutcome = "dead"    // no file, but it can be undeleted
-	TookDiffers TapeOutcome = "differs" // the catalogue has something else at this place of the tape: nothing was changed
-	TookNot     TapeOutcome = "not"     // nothing can be made of what the tape tells: nothing was changed
-)
-
-// TapeTaken is one file that a scan found.
-type TapeTaken struct {
-	Outcome   TapeOutcome
-	FSeq      uint64
-	Member    uint32 `json:",omitempty"`
-	ArchiveID uint64
-	Size      int64
-	Path      string `json:",omitempty"` // that the tape tells
-	Why       string `json:",omitempty"`
-}
-
-// TapeAttention is something that needs a person.
-type TapeAttention struct {
-	Subject, What, Command string
+	Counts  map[hemera.TapeOutcome]int64
+	Found   []hemera.TapeTaken // what a person should know: the first of those that became no live file, and were not known
+	Why     string             // why nothing is taken, or what the scan waits for
+	Problem string             // why it ended before the beginning of the tape, or took nothing
 }
 
 // TapeDrive is a drive with what the manager knows of it.
 type TapeDrive struct {
-	TapeDriveState
+	hemera.TapeDriveState
 	Library string
-	Node    NodeID
+	Node    hemera.NodeID
 	Up      bool   // wanted by admins
 	Reason  string // why not
 	Comment string // of admins
 	Pool    string
-	Kind    TapeJobKind // of what it does
-	Seen    time.Time   // when its server reported last
+	Kind    hemera.TapeJobKind // of what it does
+	Seen    time.Time          // when its server reported last
 	// Of its work, empty without one: the organisation that is charged, the priority of its queue, and bytes of the disk buffer that it may still fill.
 	Organisation string
 	Priority     int64
@@ -164,7 +136,7 @@ type TapeDrive struct {
 
 // TapeTotals are sums over sessions of one kind. Durations are those of [TapeSession]; Streaming is its share of Elapsed.
 type TapeTotals struct {
-	Kind                 TapeJobKind
+	Kind                 hemera.TapeJobKind
 	Sessions             int64 // that ended
 	Files, Bytes, Failed int64
 	BackHitches, Flushes int64
@@ -184,7 +156,7 @@ type TapePool struct {
 
 // TapeQueue is jobs of one kind that wait for the same pool or tape.
 type TapeQueue struct {
-	Kind           TapeJobKind
+	Kind           hemera.TapeJobKind
 	Name           string // pool or VID
 	Pool           string
 	Organisation   string
@@ -211,10 +183,10 @@ type TapeQueue struct {
 
 // TapeJobQuery selects jobs.
 type TapeJobQuery struct {
-	Kind   TapeJobKind // 0: all
-	Queue  string      // "": all
-	Failed bool        // only those that are not tried again
-	Limit  int         // at most 1000
+	Kind   hemera.TapeJobKind // 0: all
+	Queue  string             // "": all
+	Failed bool               // only those that are not tried again
+	Limit  int                // at most 1000
 	// Path asks for the jobs of one file, those that failed too; the other fields do not count then. NotFound if there is no such file.
 	Path string
 }

@@ -1,8 +1,10 @@
-package hemera
+package adminapi
 
 import (
 	"context"
 	"time"
+
+	"hemera/words/hemera"
 )
 
 // Rebuilder makes a namespace again from the pieces that disks have, when the manager's state and its backups are gone.
@@ -28,38 +30,6 @@ type ForgetOptions struct {
 	Unmerged bool
 }
 
-// WentBack is the part of its past that a namespace does not know, because it was restored from a backup or made again. The
-// zero value is a namespace that never went back, or whose admin has ended the search for what was lost.
-type WentBack struct {
-	Taken    time.Time // of the backup; zero if there was none
-	Restored time.Time // what was done until then may be lost
-	Merged   time.Time // when a rebuild ended that read all disks; zero if none has
-}
-
-// Unmerged reports whether the namespace went back, and pieces that it does not know may be all that is left of files: no rebuild
-// has read all disks since.
-func (w WentBack) Unmerged() bool { return !w.Restored.IsZero() && w.Merged.IsZero() }
-
-// Text says in a sentence how far the namespace went back, and what is not sure since.
-func (w WentBack) Text() string {
-	from := "it was made again without a backup on " + w.Restored.UTC().Format(time.RFC3339)
-	if !w.Taken.IsZero() {
-		from = "it was restored on " + w.Restored.UTC().Format(time.RFC3339) + " from a backup of " + w.Taken.UTC().Format(time.RFC3339)
-	}
-	if w.Merged.IsZero() {
-		return "the namespace went back: " + from + ", and what was written or removed between is not known; bins and lifecycle rules remove nothing until hemera ns rebuild forget"
-	}
-	return "the namespace went back: " + from + "; all disks were searched by " + w.Merged.UTC().Format(time.RFC3339) + ", and what no file has, is in bins, or is due by lifecycle rules is kept"
-}
-
-// Remedy is the command that goes on.
-func (w WentBack) Remedy() string {
-	if w.Merged.IsZero() {
-		return "hemera ns rebuild --merge makes files of the pieces that are newer; hemera fsck report --error newer -l lists them"
-	}
-	return "hemera ns rebuild forget ends this; before it hemera fsck report --error newer -l lists what only pieces know"
-}
-
 // RebuildOptions say how a namespace is rebuilt.
 type RebuildOptions struct {
 	DryRun bool // find out what would be done, and change nothing
@@ -74,12 +44,12 @@ type RebuildOptions struct {
 
 // RebuildReport is how far a rebuild is, and what it did.
 type RebuildReport struct {
-	Disks       int      // that are read
-	DisksRead   int      // of them, those that have been read to their end
-	Unread      []DiskID // those that cannot be read, or stopped answering: run it again when they are there
-	Pieces      int64    // seen so far
-	PiecesTotal int64    // about how many will be
-	Bytes       int64    // of the files that were made or are to be
+	Disks       int             // that are read
+	DisksRead   int             // of them, those that have been read to their end
+	Unread      []hemera.DiskID // those that cannot be read, or stopped answering: run it again when they are there
+	Pieces      int64           // seen so far
+	PiecesTotal int64           // about how many will be
+	Bytes       int64           // of the files that were made or are to be
 	// Files by what was done. In a dry run Made, Grown and Before are what would be.
 	Made, Lost, Grown, Renewed, Moved, Before int64
 	// Ownerless counts files that were made whose pieces do not know owner and mode.
@@ -107,8 +77,8 @@ const (
 // RebuildFinding is something that an admin should know of one file.
 type RebuildFinding struct {
 	Tag    string
-	File   FileID
-	Gen    Generation
+	File   hemera.FileID
+	Gen    hemera.Generation
 	Pieces int    // that it is about
 	Path   string `json:",omitempty"` // as its pieces say; "" if they do not
 	At     string `json:",omitempty"` // where it is now; "" if nowhere

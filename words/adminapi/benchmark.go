@@ -1,8 +1,10 @@
-package hemera
+package adminapi
 
 import (
 	"context"
 	"time"
+
+	"hemera/words/hemera"
 )
 
 // Benchmarker measures the namespace from within the manager (EOS: ns benchmark).
@@ -12,10 +14,10 @@ type Benchmarker interface {
 	// if any; whatever it ends with, it has removed what it made, unless asked to keep it. Operations
 	// that fail are counted and no error of its own. Exists when there is a benchmark's tree already,
 	// Busy kinds (Overloaded) while another runs, Invalid when a number of the request makes no sense.
-	Benchmark(ctx context.Context, who Identity, r BenchmarkRequest, visit func(BenchmarkUpdate) error) error
+	Benchmark(ctx context.Context, who hemera.Identity, r BenchmarkRequest, visit func(BenchmarkUpdate) error) error
 	// CleanBenchmark removes what an interrupted run left below the prefix, after waiting for one that
 	// is under way. Only entries of a benchmark's shape are touched; NotEmpty if others are among them.
-	CleanBenchmark(ctx context.Context, who Identity, prefix string) error
+	CleanBenchmark(ctx context.Context, who hemera.Identity, prefix string) error
 }
 
 // BenchmarkRequest is the shape of a run: Threads workers, each with Subdirs directories of Files
@@ -43,7 +45,7 @@ type BenchmarkSetup struct {
 	Cores  int // that the manager may use
 	Disks  int // that take new files
 	Nodes  int
-	Layout Layout // of new files in the default space
+	Layout hemera.Layout // of new files in the default space
 }
 
 // BenchmarkProgress is how a phase goes.

@@ -1,0 +1,10 @@
+package hemera
+
+import "context"
+
+// Calls runs verbs of the admin API for clients of another door.
+type Calls interface {
+	// Call answers one HTTP request with an HTTP response, in pieces, which answer may not keep. The door has found
+	// out who asks: what the request says of that counts for nothing. Answer's error ends the call and is returned.
+	Call(ctx context.Context, who Identity, request []byte, answer func([]byte) error) error
+}

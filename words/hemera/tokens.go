@@ -1,0 +1,19 @@
+package hemera
+
+import "time"
+
+// TokenInfo is what is known of a join token.
+type TokenInfo struct {
+	ID            string
+	Made, Expires time.Time
+	Left          int // how many more nodes it admits
+	From          []string
+	Used          []TokenUse
+}
+
+// TokenUse is a node that a token admitted.
+type TokenUse struct {
+	Node NodeID
+	From string // the address it came from
+	At   time.Time
+}
