@@ -106,11 +106,10 @@ func (s *laidOut) archived(i int64, e *hemera.Entry) {
 	}
 }
 
-// tapeTables makes the tables of tapes of a tree that has to do with them. Each method that puts makes one table, in the order of its keys.
-type tapeTables struct{ *laidOut }
+// The methods that put make one table of tapes each, in the order of its keys.
 
-// job is the job of file i, one of those that wait. Jobs of a queue are in the order of their files.
-func (s tapeTables) job(i int64) hemera.TapeJob {
+// job returns the job of file i, one of those that wait. Jobs of a queue are in the order of their files.
+func (s *laidOut) job(i int64) hemera.TapeJob {
 	j := hemera.TapeJob{TapeJobKey: hemera.TapeJobKey{File: s.id(i), Kind: hemera.TapeArchive, Copy: 1}, ArchiveID: uint64(s.id(i)),
 		Queue: s.Tape.Pool, Size: s.size(i), UID: s.UID, Asked: s.now.Add(time.Duration(i) * time.Microsecond)}
 	// What waits to be archived comes first.
@@ -122,7 +121,7 @@ func (s tapeTables) job(i int64) hemera.TapeJob {
 }
 
 // askedBy is the user that asked for a recall.
-func (s tapeTables) askedBy(i int64) uint32 { return firstUser + uint32(i%s.Tape.Users) }
+func (s *laidOut) askedBy(i int64) uint32 { return firstUser + uint32(i%s.Tape.Users) }
 
 // tapeParts cuts the tables of tapes into ranges.
 func (s *laidOut) tapeParts(cut func(lo, hi int64, make func(func(k, v []byte) error, int64, int64) error)) {
@@ -130,17 +129,17 @@ func (s *laidOut) tapeParts(cut func(lo, hi int64, make func(func(k, v []byte) e
 	if s.Tape == nil {
 		return
 	}
-	waits, t := s.Tape.Archive+s.Tape.Recall, tapeTables{s}
-	cut(s.Tape.Archive, s.Files, t.putTapeFiles)
-	cut(0, s.tapes(), t.putTapes)
+	waits := s.Tape.Archive + s.Tape.Recall
+	cut(s.Tape.Archive, s.Files, s.putTapeFiles)
+	cut(0, s.tapes(), s.putTapes)
 	// Jobs are keyed by file, so archives and recalls are one range; their orders are by queue.
-	cut(0, waits, t.putJobs)
-	cut(0, s.Tape.Archive, t.putArchives)
+	cut(0, waits, s.putJobs)
+	cut(0, s.Tape.Archive, s.putArchives)
 	if s.Tape.Recall > 0 {
-		cut(0, 1, t.putRecalls) // not cut: its order is by tape and user
+		cut(0, 1, s.putRecalls) // not cut: its order is by tape and user
 	}
 	if waits > 0 {
-		cut(0, 1, t.putQueues)
+		cut(0, 1, s.putQueues)
 	}
 }
 
@@ -154,7 +153,7 @@ func (s *laidOut) tapeRecords() int64 {
 }
 
 // putTapeFiles makes the rows of tapes for a range of files.
-func (s tapeTables) putTapeFiles(put func(k, v []byte) error, lo, hi int64) error {
+func (s *laidOut) putTapeFiles(put func(k, v []byte) error, lo, hi int64) error {
 	// The order of files is that of VIDs and fSeq.
 	for i := lo; i < hi; i++ {
 		f := hemera.TapeFile{TapeCopy: s.copyOf(i), ArchiveID: uint64(s.id(i)), File: s.id(i), Size: s.size(i), Written: s.now}
@@ -166,7 +165,7 @@ func (s tapeTables) putTapeFiles(put func(k, v []byte) error, lo, hi int64) erro
 }
 
 // putTapes makes the tapes of a range. All but the last of the tree are full.
-func (s tapeTables) putTapes(put func(k, v []byte) error, lo, hi int64) error {
+func (s *laidOut) putTapes(put func(k, v []byte) error, lo, hi int64) error {
 	const capacity, labels = 18e12, 3 * 80 * 2 // bytes
 	for tape := lo; tape < hi; tape++ {
 		first, behind := s.onTape(tape)
@@ -185,7 +184,7 @@ func (s tapeTables) putTapes(put func(k, v []byte) error, lo, hi int64) error {
 }
 
 // putJobs makes the jobs of a range of files.
-func (s tapeTables) putJobs(put func(k, v []byte) error, lo, hi int64) error {
+func (s *laidOut) putJobs(put func(k, v []byte) error, lo, hi int64) error {
 	for i := lo; i < hi; i++ {
 		j := s.job(i)
 		if err := put(schema.JobKey(j.TapeJobKey), schema.EncodeJob(&j)); err != nil {
@@ -196,7 +195,7 @@ func (s tapeTables) putJobs(put func(k, v []byte) error, lo, hi int64) error {
 }
 
 // putArchives makes the order of archive jobs, for a range of files.
-func (s tapeTables) putArchives(put func(k, v []byte) error, lo, hi int64) error {
+func (s *laidOut) putArchives(put func(k, v []byte) error, lo, hi int64) error {
 	for i := lo; i < hi; i++ {
 		j := s.job(i)
 		if err := put(schema.OrderKey(&j), nil); err != nil {
@@ -207,7 +206,7 @@ func (s tapeTables) putArchives(put func(k, v []byte) error, lo, hi int64) error
 }
 
 // recalls visits the recalls of each tape and user, in the order of keys.
-func (s tapeTables) recalls(visit func(lo, hi int64, vid string, uid uint32) error) error {
+func (s *laidOut) recalls(visit func(lo, hi int64, vid string, uid uint32) error) error {
 	end := s.Tape.Archive + s.Tape.Recall
 	for tape := range s.tapes() {
 		lo, hi := s.onTape(tape)
@@ -230,7 +229,7 @@ func (s tapeTables) recalls(visit func(lo, hi int64, vid string, uid uint32) err
 }
 
 // putRecalls makes the order of all recalls.
-func (s tapeTables) putRecalls(put func(k, v []byte) error, _, _ int64) error {
+func (s *laidOut) putRecalls(put func(k, v []byte) error, _, _ int64) error {
 	return s.recalls(func(lo, hi int64, _ string, _ uint32) error {
 		for i := lo; i < hi; i += s.Tape.Users {
 			j := s.job(i)
@@ -243,7 +242,7 @@ func (s tapeTables) putRecalls(put func(k, v []byte) error, _, _ int64) error {
 }
 
 // putQueues makes the sums of all queues.
-func (s tapeTables) putQueues(put func(k, v []byte) error, _, _ int64) error {
+func (s *laidOut) putQueues(put func(k, v []byte) error, _, _ int64) error {
 	sum := func(kind hemera.TapeJobKind, name string, uid uint32, lo, hi, step int64) error {
 		var q schema.QueueSum
 		for i := lo; i < hi; i += step {

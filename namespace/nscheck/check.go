@@ -55,7 +55,7 @@ func Run(ctx context.Context, records *record.Store, o Options) (adminapi.Namesp
 
 // passes is what a check does, in order: the entries give what the later passes compare.
 func (c *checker) passes() []func() error {
-	return []func() error{c.directories, entryPass{c}.run, c.tree, c.states, c.unlinked, c.held, c.barred, c.renamed, c.broken, c.tapes, c.usages, c.eventLog, c.quotas, c.cached}
+	return []func() error{c.directories, c.entries, c.tree, c.states, c.unlinked, c.held, c.barred, c.renamed, c.broken, c.tapes, c.usages, c.eventLog, c.quotas, c.cached}
 }
 
 // checker is one check in progress. The passes run one after the other; only the entry pass has several

@@ -76,12 +76,9 @@ type chunk struct {
 	visit  func(t *counts, k, raw []byte)
 }
 
-// entryPass is the part of a check that reads all entries and all indexes of them.
-type entryPass struct{ *checker }
-
-// run reads all entries and all indexes of them, and compares the two. Only if they differ, a
+// entries reads all entries and all indexes of them, and compares the two. Only if they differ, a
 // second pass reads them again and names the records.
-func (c entryPass) run() error {
+func (c *checker) entries() error {
 	chunks := c.chunks()
 	all, err := c.each(chunks, nil)
 	if err != nil {
@@ -106,7 +103,7 @@ func (c entryPass) run() error {
 }
 
 // each visits all chunks with a few goroutines, which take them from a queue, and returns what all found together.
-func (c entryPass) each(chunks []chunk, names *naming) (*counts, error) {
+func (c *checker) each(chunks []chunk, names *naming) (*counts, error) {
 	all := newCounts(nil)
 	var mu sync.Mutex
 	group, ctx := errgroup.WithContext(c.ctx)
@@ -133,7 +130,7 @@ func (c entryPass) each(chunks []chunk, names *naming) (*counts, error) {
 }
 
 // scanChunk visits the records of a chunk.
-func (c entryPass) scanChunk(ctx context.Context, t *counts, ch chunk) error {
+func (c *checker) scanChunk(ctx context.Context, t *counts, ch chunk) error {
 	t.parent, t.at = 0, -1
 	return c.scanRange(ctx, ch.lo, ch.hi, func(k, raw []byte) error {
 		ch.visit(t, k, raw)
@@ -146,7 +143,7 @@ const splits = 64
 
 // chunks cuts the tables at keys that share the work about evenly. Together the chunks cover each table from end
 // to end, whatever its keys look like: a wrong estimate costs time, not truth.
-func (c entryPass) chunks() (out []chunk) {
+func (c *checker) chunks() (out []chunk) {
 	var dirs, ids, disks [][]byte
 	for i := 1; i < splits; i++ {
 		if at := len(c.dirs.ids) * i / splits; at > 0 {
@@ -179,7 +176,7 @@ func (c entryPass) chunks() (out []chunk) {
 }
 
 // entry reads an entry: which records of indexes it implies, and, in the first pass, what it adds to totals.
-func (c entryPass) entry(t *counts, k, raw []byte) {
+func (c *checker) entry(t *counts, k, raw []byte) {
 	e := &t.record
 	if err := e.Decode(k, raw); err != nil {
 		if t.names == nil {
@@ -210,7 +207,7 @@ func (c entryPass) entry(t *counts, k, raw []byte) {
 
 // count adds an entry to its directory and its disks. Several goroutines add to different directories at once: the
 // entries of one directory are in one chunk, because chunks are cut between directories.
-func (c entryPass) count(t *counts, e *schema.EntryHeader, top bool) {
+func (c *checker) count(t *counts, e *schema.EntryHeader, top bool) {
 	if uint64(e.ID) >= c.ids {
 		c.problem("fid %s is beyond the reserved ids (%d)", e.ID, c.ids)
 	}
@@ -247,7 +244,7 @@ func (c entryPass) count(t *counts, e *schema.EntryHeader, top bool) {
 
 // parentOf returns the index of an entry's directory. Neighbours have the same, so it is nearly always that of the
 // entry before.
-func (c entryPass) parentOf(t *counts, e *schema.EntryHeader) int {
+func (c *checker) parentOf(t *counts, e *schema.EntryHeader) int {
 	if t.parent != e.Parent || t.parent == 0 {
 		t.parent, t.at = e.Parent, c.dirs.at(e.Parent)
 	}
@@ -259,7 +256,7 @@ func (c entryPass) parentOf(t *counts, e *schema.EntryHeader) int {
 }
 
 // location reads a record of the locations.
-func (c entryPass) location(t *counts, k, raw []byte) {
+func (c *checker) location(t *counts, k, raw []byte) {
 	if c.badLength(t, k, 10) {
 		return
 	}
@@ -267,7 +264,7 @@ func (c entryPass) location(t *counts, k, raw []byte) {
 }
 
 // piece reads a record of a disk's list.
-func (c entryPass) piece(t *counts, k, raw []byte) {
+func (c *checker) piece(t *counts, k, raw []byte) {
 	if c.badLength(t, k, 15) {
 		return
 	}
@@ -275,7 +272,7 @@ func (c entryPass) piece(t *counts, k, raw []byte) {
 }
 
 // incomplete reads a record of the index of incomplete files.
-func (c entryPass) incomplete(t *counts, k, raw []byte) {
+func (c *checker) incomplete(t *counts, k, raw []byte) {
 	if c.badLength(t, k, 10) {
 		return
 	}
@@ -283,7 +280,7 @@ func (c entryPass) incomplete(t *counts, k, raw []byte) {
 }
 
 // badLength reports whether the key has a wrong length, and in the first pass says so.
-func (c entryPass) badLength(t *counts, k []byte, length int) bool {
+func (c *checker) badLength(t *counts, k []byte, length int) bool {
 	if len(k) != length && t.names == nil {
 		c.problem("key %x does not have %d bytes", k, length)
 	}
@@ -291,7 +288,7 @@ func (c entryPass) badLength(t *counts, k []byte, length int) bool {
 }
 
 // differs says in words what does not agree about one fact of an index.
-func (c entryPass) differs(i fact, s sighting) {
+func (c *checker) differs(i fact, s sighting) {
 	var p schema.Location
 	if at, err := schema.DecodeLocation(nil, []byte(s.at)); err == nil {
 		p = *at

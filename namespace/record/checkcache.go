@@ -11,9 +11,9 @@ import (
 func (s *Store) CheckCache(ctx context.Context, differs func(k string)) error {
 	for i := range s.cache.shards {
 		for _, k := range s.cache.shards[i].keys() {
-			ok, err := cacheCheck{s}.right(ctx, i, k)
+			ok, err := s.right(ctx, i, k)
 			if err == nil && !ok {
-				ok, err = cacheCheck{s}.rightInTurn(ctx, i, k)
+				ok, err = s.rightInTurn(ctx, i, k)
 			}
 			if err != nil {
 				return err
@@ -25,9 +25,6 @@ func (s *Store) CheckCache(ctx context.Context, differs func(k string)) error {
 	}
 	return nil
 }
-
-// cacheCheck compares cached records with stored ones.
-type cacheCheck struct{ *Store }
 
 // keys are those in the shard, in order.
 func (s *shard) keys() []string {
@@ -42,14 +39,14 @@ func (s *shard) keys() []string {
 }
 
 // rightInTurn is right while nothing is sent.
-func (s cacheCheck) rightInTurn(ctx context.Context, shard int, k string) (bool, error) {
+func (s *Store) rightInTurn(ctx context.Context, shard int, k string) (bool, error) {
 	s.turn.acquire()
 	defer s.turn.release()
 	return s.right(ctx, shard, k)
 }
 
 // right reports whether a cached record is the stored one; one that was evicted meanwhile is.
-func (s cacheCheck) right(ctx context.Context, shard int, k string) (bool, error) {
+func (s *Store) right(ctx context.Context, shard int, k string) (bool, error) {
 	value, ok := s.cache.shards[shard].value(k)
 	if !ok {
 		return true, nil

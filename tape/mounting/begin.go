@@ -56,13 +56,13 @@ func (b *Board) Continue(drive string) (more bool, rule Rule, reason string) {
 	case !d.Up:
 		return false, DriveDown, sayDown(d)
 	case b.isDisabled(d.Library):
-		return false, LibraryDisabled, words{b}.library(d.Library)
+		return false, LibraryDisabled, b.library(d.Library)
 	case t == nil:
 		return false, TapeUnknown, "the catalogue has no tape " + d.VID
 	case writes && (!t.Write || t.Full) || !writes && !t.Read:
 		return false, TapeState, sayTape(t)
 	case fillsBuffer(d.Work.Queue) && b.room()+d.Work.Reserved <= 0:
-		return false, BufferFull, words{b}.space(0)
+		return false, BufferFull, b.space(0)
 	case !b.over(d.Mounted) && !b.over(d.Begun):
 		return true, NoRule, ""
 	}

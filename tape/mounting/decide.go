@@ -32,7 +32,7 @@ func (b *Board) Decide(drive string) Decision {
 	case d.Work != nil:
 		return Decision{Rule: DriveBusy, Reason: "the drive works: " + d.Work.Queue.String() + butDown(d)}
 	case b.isDisabled(d.Library):
-		return Decision{Rule: LibraryDisabled, Reason: words{b}.library(d.Library)}
+		return Decision{Rule: LibraryDisabled, Reason: b.library(d.Library)}
 	case !d.Up && d.VID != "":
 		return Decision{Do: hemera.MountUnload, VID: d.VID, Rule: DriveDown, Reason: sayDown(d) + ", so its tape is freed for others"}
 	case !d.Up:
@@ -46,7 +46,7 @@ func (b *Board) Decide(drive string) Decision {
 	case other != nil:
 		return b.mount(*other, d)
 	case d.VID == "":
-		rule, text := words{b}.idle(d)
+		rule, text := b.idle(d)
 		return Decision{Rule: rule, Reason: text, Again: b.nextAge()}
 	}
 	// Until then a request for this tape needs no mount.
@@ -66,7 +66,7 @@ func (b *Board) isDisabled(library string) bool {
 func (b *Board) mount(c choice, d *Drive) Decision {
 	return Decision{
 		Do: hemera.MountWork, Queue: c.entry.Key, VID: c.tape.VID, Supply: c.from, Reserve: b.needs(c.entry),
-		Rule: c.rule, Reason: words{b}.worthMount(c, d),
+		Rule: c.rule, Reason: b.worthMount(c, d),
 	}
 }
 

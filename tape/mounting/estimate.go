@@ -2,15 +2,12 @@ package mounting
 
 import "time"
 
-// forecast looks ahead from what a board knows.
-type forecast struct{ *Board }
-
-// of forecasts when the next mount for a queue transfers its first file, and when all that waits is done; zero if the rule that is nearest
+// forecast returns when the next mount for a queue transfers its first file, and when all that waits is done; zero if the rule that is nearest
 // to a start does not end by itself.
 //
 // It serves the queues ahead in their order, each by the drive of its kind that is free first. New requests, faults and other queues' age are not
 // in it: it is a forecast for people.
-func (b forecast) of(e *entry, rule Rule) (begins, ends time.Time) {
+func (b *Board) forecast(e *entry, rule Rule) (begins, ends time.Time) {
 	ready := b.now
 	switch rule {
 	case Working:
@@ -63,12 +60,12 @@ func (b forecast) of(e *entry, rule Rule) (begins, ends time.Time) {
 }
 
 // held reports whether a queue waits for something that does not end by itself, and that no drive shows.
-func (b forecast) held(e *entry) bool {
+func (b *Board) held(e *entry) bool {
 	return e.tape != nil && (!e.tape.Read || e.tape.Lock.closed()) || !b.hasRoom(e) || b.barred(e)
 }
 
 // barred reports whether the organisation of a queue may have no drive at all for it.
-func (b forecast) barred(e *entry) bool {
+func (b *Board) barred(e *entry) bool {
 	most := e.load.limits.ReadDrives
 	if e.Writes() {
 		most = e.load.limits.WriteDrives
@@ -77,7 +74,7 @@ func (b forecast) barred(e *entry) bool {
 }
 
 // compatible reports whether a drive could serve a queue if both were free.
-func (b forecast) compatible(e *entry, d *Drive) bool {
+func (b *Board) compatible(e *entry, d *Drive) bool {
 	if !d.Up || b.isDisabled(d.Library) {
 		return false
 	}
@@ -90,7 +87,7 @@ func (b forecast) compatible(e *entry, d *Drive) bool {
 }
 
 // firstFree returns the drive that is free first and could serve a queue, "" if there is none.
-func (b forecast) firstFree(free map[string]time.Time, e *entry) (first string) {
+func (b *Board) firstFree(free map[string]time.Time, e *entry) (first string) {
 	for _, name := range b.names {
 		at, is := free[name]
 		if is && (first == "" || at.Before(free[first])) && b.compatible(e, b.drives[name]) {
@@ -101,7 +98,7 @@ func (b forecast) firstFree(free map[string]time.Time, e *entry) (first string) 
 }
 
 // freeAt forecasts when a drive has done what it was given, its tape carried back.
-func (b forecast) freeAt(d *Drive) time.Time {
+func (b *Board) freeAt(d *Drive) time.Time {
 	at := b.now
 	if d.Work != nil {
 		at = at.Add(transfer(d.Work.Left, b.rate(d.Work.Queue)))
@@ -114,10 +111,10 @@ func (b forecast) freeAt(d *Drive) time.Time {
 }
 
 // turn is how long a queue keeps a drive while others wait.
-func (b forecast) turn(e *entry) time.Duration { return min(b.lasts(e), b.criteria.Turn) }
+func (b *Board) turn(e *entry) time.Duration { return min(b.lasts(e), b.criteria.Turn) }
 
 // lasts is how long one drive works for all that waits in a queue.
-func (b forecast) lasts(e *entry) time.Duration {
+func (b *Board) lasts(e *entry) time.Duration {
 	d := transfer(e.Bytes, b.rate(e.Key))
 	if !e.Writes() {
 		d += time.Duration(min(e.Files, locatesMax)) * b.rates.Locate
@@ -129,7 +126,7 @@ func (b forecast) lasts(e *entry) time.Duration {
 const locatesMax = 100_000_000
 
 // rate is the bytes per second of a queue's transfers.
-func (b forecast) rate(k Key) int64 {
+func (b *Board) rate(k Key) int64 {
 	if k.Writes() {
 		return b.rates.Archive
 	}

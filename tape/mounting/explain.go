@@ -52,7 +52,7 @@ func (b *Board) Explain(queue Key) Explanation {
 		d := b.drives[name]
 		rule := b.between(e, d)
 		if drives[rule]++; found[rule] == nil {
-			found[rule] = &Reason{rule, words{b}.obstacle(e, d, rule), words{b}.remedy(e, d, rule)}
+			found[rule] = &Reason{rule, b.obstacle(e, d, rule), b.remedy(e, d, rule)}
 		}
 	}
 	var x Explanation
@@ -64,7 +64,7 @@ func (b *Board) Explain(queue Key) Explanation {
 			x.Reasons = append(x.Reasons, *r)
 		}
 	}
-	x.Begins, x.Ends = forecast{b}.of(e, x.Reasons[0].Rule)
+	x.Begins, x.Ends = b.forecast(e, x.Reasons[0].Rule)
 	return x
 }
 
@@ -110,10 +110,10 @@ func (b *Board) ExplainTape(vid string) (list []Reason) {
 		list = append(list, Reason{TapeState, withReason(fmt.Sprintf("tape %s is %s, so %s", vid, t.State, may), t.Reason), remedyOfTape(t)})
 	}
 	if b.isDisabled(t.Library) {
-		list = append(list, Reason{LibraryDisabled, words{b}.library(t.Library), remedyOfLibrary(t.Library)})
+		list = append(list, Reason{LibraryDisabled, b.library(t.Library), remedyOfLibrary(t.Library)})
 	}
 	if d := t.drive; d != nil {
-		list = append(list, Reason{TapeInUse, "it is in drive " + d.Name + ": " + words{b}.doing(d), ""})
+		list = append(list, Reason{TapeInUse, "it is in drive " + d.Name + ": " + b.doing(d), ""})
 	}
 	// Its own queues, the first in order first.
 	for _, e := range b.order {
@@ -138,13 +138,13 @@ func (b *Board) ExplainDrive(name string) (list []Reason) {
 		return []Reason{{DriveDown, "there is no drive " + name, "list them: hemera tape drive ls"}}
 	}
 	if d.Work != nil {
-		list = append(list, Reason{DriveBusy, words{b}.doing(d), ""})
+		list = append(list, Reason{DriveBusy, b.doing(d), ""})
 	} else {
 		next := b.Decide(name)
 		// Others need no person, or are told by the queues.
 		remedy := ""
 		if next.Rule == DriveDown || next.Rule == LibraryDisabled {
-			remedy = words{b}.remedy(nil, d, next.Rule)
+			remedy = b.remedy(nil, d, next.Rule)
 		}
 		list = append(list, Reason{next.Rule, next.Reason, remedy})
 	}

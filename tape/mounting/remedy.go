@@ -6,7 +6,7 @@ import (
 )
 
 // remedy says what an admin can do about a rule, "" if it is enough to wait. e may be nil for rules that are about drives alone.
-func (b words) remedy(e *entry, d *Drive, kept Rule) string {
+func (b *Board) remedy(e *entry, d *Drive, kept Rule) string {
 	// Commands as they are typed, so that they can be copied.
 	switch kept {
 	case LibraryDisabled:

@@ -6,11 +6,8 @@ import (
 	"time"
 )
 
-// words says in sentences what a board decided. The sentences begin small, as parts of longer ones.
-type words struct{ *Board }
-
 // library says why a library is not used.
-func (b words) library(library string) string {
+func (b *Board) library(library string) string {
 	return withReason("library "+library+" is disabled", b.disabled[library])
 }
 
@@ -27,7 +24,7 @@ func sayTape(t *tape) string {
 }
 
 // space says what is left of the buffer for recalls.
-func (b words) space(needs int64) string {
+func (b *Board) space(needs int64) string {
 	text := fmt.Sprintf("the disk buffer has room for %s of recalled files", size(max(0, b.room())))
 	// Without a number the caller asks about a session that runs.
 	if needs > 0 {
@@ -37,12 +34,12 @@ func (b words) space(needs int64) string {
 }
 
 // waiting says what waits in a queue.
-func (b words) waiting(e *entry) string {
+func (b *Board) waiting(e *entry) string {
 	return fmt.Sprintf("%s in %d %s, the oldest for %s", size(e.Bytes), e.Files, plural(e.Files, "file"), age(b.now.Sub(e.Oldest)))
 }
 
 // worthMount says why a queue is worth a mount.
-func (b words) worthMount(c choice, d *Drive) string {
+func (b *Board) worthMount(c choice, d *Drive) string {
 	e := c.entry
 	text := fmt.Sprintf("%s: %s wait", e, b.waiting(e))
 	// The criterion that was met first, in the order of worth.
@@ -67,7 +64,7 @@ func (b words) worthMount(c choice, d *Drive) string {
 }
 
 // idle says why a drive without a tape gets nothing.
-func (b words) idle(d *Drive) (Rule, string) {
+func (b *Board) idle(d *Drive) (Rule, string) {
 	// The first queue stands for all: it would be served first.
 	for _, e := range b.order {
 		if e.Files <= 0 {
@@ -84,7 +81,7 @@ func (b words) idle(d *Drive) (Rule, string) {
 }
 
 // obstacle says how a rule keeps a queue from a drive.
-func (b words) obstacle(e *entry, d *Drive, kept Rule) string {
+func (b *Board) obstacle(e *entry, d *Drive, kept Rule) string {
 	switch kept {
 	case NoRule, Queued:
 		if d.Work == nil && d.Unloads {
@@ -130,7 +127,7 @@ func (b words) obstacle(e *entry, d *Drive, kept Rule) string {
 }
 
 // locked says which key is missing.
-func (b words) locked(e *entry) string {
+func (b *Board) locked(e *entry) string {
 	if e.Writes() {
 		l := b.stock.pools[e.Pool].Lock
 		return withReason(fmt.Sprintf("new tapes of pool %s are encrypted with key %s, which cannot be used", e.Pool, l.Key), l.Why)
@@ -139,7 +136,7 @@ func (b words) locked(e *entry) string {
 }
 
 // limit says which limit of drives is reached.
-func (b words) limit(e *entry) string {
+func (b *Board) limit(e *entry) string {
 	if l := e.load; e.Writes() {
 		return fmt.Sprintf("organisation %s writes with %d of %d drives", e.Organisation, l.writing, l.limits.WriteDrives)
 	}
@@ -147,7 +144,7 @@ func (b words) limit(e *entry) string {
 }
 
 // tooLittle says what is missing for a mount.
-func (b words) tooLittle(e *entry) string {
+func (b *Board) tooLittle(e *entry) string {
 	text := fmt.Sprintf("%s wait; a mount is worth %s, %d files, ", b.waiting(e), size(b.criteria.MinBytes), b.criteria.MinFiles)
 	// Age counts for the first mount only.
 	mounts := e.mounts
@@ -221,7 +218,7 @@ func butDown(d *Drive) string {
 }
 
 // doing says what a drive does.
-func (b words) doing(d *Drive) string {
+func (b *Board) doing(d *Drive) string {
 	switch {
 	case d.Work != nil:
 		return fmt.Sprintf("drive %s works: %s, %s left of what it was given%s", d.Name, d.Work.Queue, size(d.Work.Left), butDown(d))

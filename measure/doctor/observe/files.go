@@ -28,7 +28,7 @@ const (
 )
 
 // files measures each file system and the device below it.
-func (v storage) files(ctx context.Context) {
+func (v *observer) files(ctx context.Context) {
 	const measurements = 12 // at most: those that look bad are repeated
 	// With many disks each gets less time, so that the whole stays below two minutes.
 	each := v.For
@@ -45,7 +45,7 @@ func (v storage) files(ctx context.Context) {
 }
 
 // file measures one file system, for about the time for each measurement.
-func (v storage) file(ctx context.Context, f *doctor.Filesystem, each time.Duration) {
+func (v *observer) file(ctx context.Context, f *doctor.Filesystem, each time.Duration) {
 	// A tenth of what is free: a measurement must not fill a disk.
 	size := min(v.Size, f.Free/10) / block * block
 	if f.Total == 0 { // some that are no disks do not tell
@@ -98,7 +98,7 @@ func (v storage) file(ctx context.Context, f *doctor.Filesystem, each time.Durat
 }
 
 // failed notes that no temporary file could be made.
-func (v storage) failed(f *doctor.Filesystem, err error) {
+func (v *observer) failed(f *doctor.Filesystem, err error) {
 	f.MakeFailed = reason(err)
 	v.unseen("rates of "+f.Path, "no temporary file could be made: "+f.MakeFailed, "run it as root, or name a directory that you may write to with --dir")
 }
@@ -272,7 +272,7 @@ func (r *reader) part(at, size int64, deadline time.Time) (n int64, err error) {
 }
 
 // device measures direct reads of the device of a file system: of the blocks that the file has, where the file system tells them.
-func (v storage) device(r *reader, d *doctor.Disk, f *doctor.Filesystem, parts []extent) {
+func (v *observer) device(r *reader, d *doctor.Disk, f *doctor.Filesystem, parts []extent) {
 	// Read-only, so that no mistake here can harm the disk.
 	dev, err := os.OpenFile(filepath.Clean(f.Source), os.O_RDONLY|unix.O_DIRECT, 0)
 	if err != nil {

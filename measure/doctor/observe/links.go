@@ -14,7 +14,7 @@ import (
 )
 
 // links describes the interfaces that are up, and what TCP may use.
-func (v network) links() {
+func (v *observer) links() {
 	// Those that are up, without the loopback.
 	for _, l := range v.s.Machine.Links {
 		dir := "sys/class/net/" + l.Name
@@ -54,7 +54,7 @@ func lastNumber(text string) int64 {
 }
 
 // packets reads the counters of an interface. Packets of unknown protocols, which rx_dropped has too, are no loss.
-func (v network) packets(name string) doctor.Packets {
+func (v *observer) packets(name string) doctor.Packets {
 	// Drivers count differently; what the kernel sums up is comparable.
 	count := func(file string) uint64 {
 		n, _ := host.Number(v.Root, "sys/class/net/"+name+"/statistics/"+file)
@@ -67,7 +67,7 @@ func (v network) packets(name string) doctor.Packets {
 }
 
 // linksAgain completes the links with what happened since they were read.
-func (v network) linksAgain() {
+func (v *observer) linksAgain() {
 	for i := range v.s.Links {
 		l := &v.s.Links[i]
 		// The difference is of this measurement alone.
@@ -83,7 +83,7 @@ func (v network) linksAgain() {
 func grown(after, before uint64) uint64 { return after - min(after, before) }
 
 // interrupts sums the interrupts of a link by core. The kernel lists the numbers of PCI devices, and names the others after the link.
-func (v network) interrupts(name string) []uint64 {
+func (v *observer) interrupts(name string) []uint64 {
 	fs, ok := v.proc()
 	if !ok {
 		return nil
@@ -118,7 +118,7 @@ func (v network) interrupts(name string) []uint64 {
 }
 
 // coalescing asks ethtool how long fast links wait before they interrupt.
-func (v network) coalescing(ctx context.Context) {
+func (v *observer) coalescing(ctx context.Context) {
 	for i := range v.s.Links {
 		l := &v.s.Links[i]
 		if l.Virtual || float64(l.Speed) < 10e9/8 {

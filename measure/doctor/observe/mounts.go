@@ -73,7 +73,7 @@ func holding(list []mount, dir string) (best mount, ok bool) {
 }
 
 // filesystems adds the file systems to observe and their disks.
-func (v storage) filesystems() {
+func (v *observer) filesystems() {
 	// The table of this process: it may be in a mount namespace of its own.
 	text, err := host.Text(v.Root, "proc/self/mountinfo")
 	if err != nil {
@@ -108,7 +108,7 @@ func (v storage) filesystems() {
 }
 
 // addFilesystem adds a file system, which is measured at a directory of it, and its disk.
-func (v storage) addFilesystem(m mount, at string) {
+func (v *observer) addFilesystem(m mount, at string) {
 	f := doctor.Filesystem{Path: at, Type: m.kind, Source: m.source, Options: m.options}
 	// The disk below a partition: settings of queues are of whole disks.
 	var major, minor uint32
@@ -147,7 +147,7 @@ func unlimited(kind string) bool {
 }
 
 // disk describes a disk and how its requests are queued.
-func (v storage) disk(name string) doctor.Disk {
+func (v *observer) disk(name string) doctor.Disk {
 	dir := "sys/block/" + name
 	kib := func(file string) int64 {
 		n, _ := host.Number(v.Root, dir+"/queue/"+file)

@@ -22,8 +22,7 @@ func Nodes(ctx context.Context, o Options, addresses []string) (*doctor.Snapshot
 		o.Progress = result.Progress(func(string, int, int, string) {})
 	}
 	v := &observer{Options: o, s: &doctor.Snapshot{Schema: doctor.Schema, Taken: time.Now().UTC().Truncate(time.Second), Version: o.Version, Machine: host.Describe(o.Root, "local")}}
-	net := network{v}
-	net.links()
+	v.links()
 	v.clock()
 	// Speeds and clocks of this machine are not what was asked for.
 	v.s.Unseen = nil
@@ -42,7 +41,7 @@ func Nodes(ctx context.Context, o Options, addresses []string) (*doctor.Snapshot
 		wait.Wait()
 	}
 	// What the cards lost meanwhile belongs to the picture.
-	net.linksAgain()
+	v.linksAgain()
 	return v.s, ctx.Err()
 }
 

@@ -42,12 +42,6 @@ type observer struct {
 	done  int              // of them
 }
 
-// storage is the observer of disks and file systems.
-type storage struct{ *observer }
-
-// network is the observer of interfaces and TCP.
-type network struct{ *observer }
-
 // Take takes a snapshot. What cannot be seen is in Snapshot.Unseen; Take fails only when ctx ends.
 func Take(ctx context.Context, o Options) (*doctor.Snapshot, error) {
 	if o.Progress == nil {
@@ -58,14 +52,13 @@ func Take(ctx context.Context, o Options) (*doctor.Snapshot, error) {
 	v := &observer{Options: o, s: &doctor.Snapshot{Schema: doctor.Schema, Taken: time.Now().UTC().Truncate(time.Second), Version: o.Version, Machine: m}}
 	// A recorded tree has no devices: figures of this machine do not belong to it.
 	live := o.Root == "/"
-	disks, net := storage{v}, network{v}
-	disks.filesystems()
+		v.filesystems()
 	v.total = len(v.s.Filesystems) + 4
 	if _, ok := v.proc(); !ok {
 		v.unseen("processor, memory, limits and interfaces", "nothing is mounted at "+v.Root+"proc", "mount -t proc proc /proc, and sysfs at /sys; or give the container both")
 	}
 	// Counters of the network are read before and after everything else.
-	net.links()
+	v.links()
 	before := v.segments()
 	v.processor()
 	v.memory()
@@ -74,18 +67,18 @@ func Take(ctx context.Context, o Options) (*doctor.Snapshot, error) {
 		v.clock()
 		v.step("processor and memory")
 		v.cores(ctx)
-		disks.files(ctx)
-		disks.together(ctx)
+		v.files(ctx)
+		v.together(ctx)
 		v.step("TCP of this machine")
-		net.local(ctx)
-		net.coalescing(ctx)
-		disks.smart(ctx)
+		v.local(ctx)
+		v.coalescing(ctx)
+		v.smart(ctx)
 		if o.Cluster != nil {
 			v.step("path to the cluster")
 			v.s.Cluster = o.Cluster.probe(ctx)
 		}
 	}
-	net.linksAgain()
+	v.linksAgain()
 	// Retransmits of all programs: a lossy link shows even if the cluster was not asked.
 	after := v.segments()
 	v.s.Network.Segments, v.s.Network.Retransmits = after[0]-before[0], after[1]-before[1]

@@ -13,7 +13,7 @@ import (
 )
 
 // smart asks each disk for its own assessment. Disks of a hypervisor have none.
-func (v storage) smart(ctx context.Context) {
+func (v *observer) smart(ctx context.Context) {
 	if v.s.Machine.Virtual != "" {
 		v.unseen("health of disks (SMART)", "the machine is virtual: its host sees the disks", "")
 		return
@@ -83,7 +83,7 @@ func parseSmart(out []byte) *doctor.Smart {
 }
 
 // together reads all disks at the same time: what is shared between them shows. Without root's rights it does nothing.
-func (v storage) together(ctx context.Context) {
+func (v *observer) together(ctx context.Context) {
 	var open []*os.File
 	// Devices stay open until the end, so that all can begin together.
 	defer func() {

@@ -11,7 +11,7 @@ import (
 )
 
 // local measures TCP of this machine to itself: what its kernel and cores can move, without a network.
-func (v network) local(ctx context.Context) {
+func (v *observer) local(ctx context.Context) {
 	n := &v.s.Network
 	// One connection is bounded by one core at each end.
 	one, err := loopback(ctx, 1, v.For)
