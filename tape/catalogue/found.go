@@ -56,7 +56,7 @@ func (c Returns) Unknown(ctx context.Context, vid string, files []hemera.TapeSca
 	for i, f := range files {
 		keys[i] = schema.TapeFileKey(vid, f.Written.FSeq, f.Written.Member)
 	}
-	raws, err := c.records.Engine().GetMany(ctx, keys)
+	raws, err := c.catalogue.records.Engine().GetMany(ctx, keys)
 	if err != nil {
 		return nil, err
 	}
@@ -74,14 +74,14 @@ func (c Returns) Unknown(ctx context.Context, vid string, files []hemera.TapeSca
 		}
 		out = append(out, files[i])
 	}
-	return out, c.records.Settle(ctx)
+	return out, c.catalogue.records.Settle(ctx)
 }
 
 // NoteEnd takes what a scan says of a tape as a whole: its last file, and how much is written. It
 // adds a tape that the catalogue does not have, as make says. The catalogue's own last file stays
 // when it is as far.
 func (c Returns) NoteEnd(ctx context.Context, vid, drive string, end hemera.TapeEnd, made func() hemera.Tape) (out hemera.Tape, err error) {
-	err = c.update(ctx, func(t Txn) error {
+	err = c.catalogue.update(ctx, func(t Txn) error {
 		old, err := t.Tape(vid)
 		if err != nil {
 			return err
@@ -129,9 +129,9 @@ func (c Returns) NoteScanned(ctx context.Context, s ScanEnd) error {
 			return err
 		}
 	}
-	return c.update(ctx, func(t Txn) error {
+	return c.catalogue.update(ctx, func(t Txn) error {
 		old, err := t.Tape(s.VID)
-		if err != nil || old == nil || c.unscanned(old) == "" {
+		if err != nil || old == nil || c.catalogue.unscanned(old) == "" {
 			return err
 		}
 		tape := *old
@@ -147,9 +147,9 @@ func (c Returns) NoteScanned(ctx context.Context, s ScanEnd) error {
 			}
 			tape.Doubt = ""
 		case s.Looked:
-			tape.Life, tape.Doubt = c.life, ""
+			tape.Life, tape.Doubt = c.catalogue.life, ""
 		default:
-			tape.LastFSeq, tape.LastID, tape.Life, tape.Doubt = s.End.FSeq, s.End.ArchiveID, c.life, ""
+			tape.LastFSeq, tape.LastID, tape.Life, tape.Doubt = s.End.FSeq, s.End.ArchiveID, c.catalogue.life, ""
 		}
 		t.putTape(&tape)
 		return nil
@@ -159,7 +159,7 @@ func (c Returns) NoteScanned(ctx context.Context, s ScanEnd) error {
 // beyond reports whether the catalogue has files behind the end of a tape. With Believe it forgets them first, as far as other copies give them.
 func (c Returns) beyond(ctx context.Context, s ScanEnd) (bool, error) {
 	for after := s.End.FSeq; ; {
-		rows, err := c.Files(ctx, s.VID, after, reclaimBatch, true)
+		rows, err := c.catalogue.Files(ctx, s.VID, after, reclaimBatch, true)
 		if err != nil || len(rows) == 0 {
 			return after > s.End.FSeq, err
 		}
@@ -167,10 +167,10 @@ func (c Returns) beyond(ctx context.Context, s ScanEnd) (bool, error) {
 			return true, nil
 		}
 		kept := false
-		err = c.update(ctx, func(t Txn) error {
+		err = c.catalogue.update(ctx, func(t Txn) error {
 			kept = false
 			for _, row := range rows {
-				gone, err := returning{t}.vanish(&row, c.Settings())
+				gone, err := returning{t}.vanish(&row, c.catalogue.Settings())
 				if err != nil {
 					return err
 				}
@@ -187,18 +187,18 @@ func (c Returns) beyond(ctx context.Context, s ScanEnd) (bool, error) {
 // vanish removes a row that the tape does not have any more, and reports whether it did: not that of the only copy of a file. What the file
 // lacks then is queued.
 func (t returning) vanish(row *hemera.TapeFile, rules *tapeconfig.Settings) (bool, error) {
-	now, err := t.file(row.TapeCopy)
+	now, err := t.txn.file(row.TapeCopy)
 	if err != nil || now == nil {
 		return err == nil, err
 	}
 	if now.Dead != nil {
-		t.Remove(schema.TapeFileKey(now.VID, now.FSeq, now.Member))
+		t.txn.Remove(schema.TapeFileKey(now.VID, now.FSeq, now.Member))
 		if now.Dead.Inferred {
-			return true, t.countInferred(now.VID, -1)
+			return true, t.txn.countInferred(now.VID, -1)
 		}
 		return true, nil
 	}
-	e, err := t.fileOf(now.File, now.ArchiveID)
+	e, err := t.txn.fileOf(now.File, now.ArchiveID)
 	if err != nil {
 		return false, err
 	}
@@ -208,13 +208,13 @@ func (t returning) vanish(row *hemera.TapeFile, rules *tapeconfig.Settings) (boo
 		}
 		out := attributed(e, nil)
 		out.Tape = slices.DeleteFunc(slices.Clone(e.Tape), func(c hemera.TapeCopy) bool { return c == now.TapeCopy })
-		t.PutEntry(out)
-		if err := t.queueMissing(out, rules); err != nil {
+		t.txn.PutEntry(out)
+		if err := t.txn.queueMissing(out, rules); err != nil {
 			return false, err
 		}
 	}
-	t.Remove(schema.TapeFileKey(now.VID, now.FSeq, now.Member))
-	return true, t.count(now.VID, -1, -now.Size)
+	t.txn.Remove(schema.TapeFileKey(now.VID, now.FSeq, now.Member))
+	return true, t.txn.count(now.VID, -1, -now.Size)
 }
 
 // TakeFound takes what a scan found, and says of each file in their order what became of it. It may
@@ -250,7 +250,7 @@ func (c Returns) takeChunk(ctx context.Context, f FoundFiles, chunk []FoundFile)
 		change := func(t Txn) error {
 			out = out[:0] // a change may run several times
 			for i := range chunk {
-				taken, err := finding{returning: returning{t}, c: c.Catalogue, all: &f, f: &chunk[i], fresh: hemera.FileID(numbers[i])}.take()
+				taken, err := finding{made: returning{t}, c: c.catalogue, all: &f, f: &chunk[i], fresh: hemera.FileID(numbers[i])}.take()
 				if err != nil {
 					return err
 				}
@@ -261,7 +261,7 @@ func (c Returns) takeChunk(ctx context.Context, f FoundFiles, chunk []FoundFile)
 		if f.DryRun {
 			err = c.draft(ctx, change)
 		} else {
-			err = c.update(ctx, change)
+			err = c.catalogue.update(ctx, change)
 		}
 		if !errors.Is(err, errNoPlace) {
 			return out, err
@@ -272,7 +272,7 @@ func (c Returns) takeChunk(ctx context.Context, f FoundFiles, chunk []FoundFile)
 
 // draft runs a change and forgets it.
 func (c Returns) draft(ctx context.Context, fn func(t Txn) error) error {
-	_, err := c.records.Draft(ctx, func(t *record.Txn) error { return fn(txnOf(t)) })
+	_, err := c.catalogue.records.Draft(ctx, func(t *record.Txn) error { return fn(txnOf(t)) })
 	return err
 }
 
@@ -286,7 +286,7 @@ func (c Returns) numbersFor(ctx context.Context, f FoundFiles, chunk []FoundFile
 	numbers := make([]uint64, len(chunk))
 	if f.DryRun { // different ones; nothing is stored
 		for i := range numbers {
-			numbers[i] = c.numbers.Next() + uint64(i)
+			numbers[i] = c.catalogue.numbers.Next() + uint64(i)
 		}
 		return numbers, nil
 	}
@@ -300,7 +300,7 @@ func (c Returns) numbersFor(ctx context.Context, f FoundFiles, chunk []FoundFile
 	}
 	// A number that no clock could have made is no reason to use up what is left.
 	if past > 0 && past < numbersMax {
-		if err := c.numbers.Raise(ctx, past); err != nil {
+		if err := c.catalogue.numbers.Raise(ctx, past); err != nil {
 			return nil, err
 		}
 	}
@@ -308,7 +308,7 @@ func (c Returns) numbersFor(ctx context.Context, f FoundFiles, chunk []FoundFile
 	// are 2^63.
 	for i := range numbers {
 		var err error
-		if numbers[i], err = c.numbers.Take(ctx); err != nil {
+		if numbers[i], err = c.catalogue.numbers.Take(ctx); err != nil {
 			return nil, err
 		}
 	}
@@ -332,10 +332,10 @@ func (c Returns) makePlaces(ctx context.Context, f FoundFiles, chunk []FoundFile
 			continue
 		}
 		done[dir] = true
-		err := c.tree.MakeParents(ctx, dir+"x", mode)
+		err := c.catalogue.tree.MakeParents(ctx, dir+"x", mode)
 		// A file is where a directory must be: the file is put elsewhere.
 		if errors.Is(err, errs.NotDirectory) {
-			err = c.tree.MakeParents(ctx, LostDir+"/"+f.VID+"/x", lostMode)
+			err = c.catalogue.tree.MakeParents(ctx, LostDir+"/"+f.VID+"/x", lostMode)
 		}
 		if err != nil && !errors.Is(err, errs.NotDirectory) {
 			return err
@@ -346,7 +346,7 @@ func (c Returns) makePlaces(ctx context.Context, f FoundFiles, chunk []FoundFile
 
 // finding is one file of a scan within a transaction.
 type finding struct {
-	returning
+	made  returning
 	c     *Catalogue
 	all   *FoundFiles
 	f     *FoundFile
@@ -357,7 +357,7 @@ type finding struct {
 func (t finding) take() (out hemera.TapeTaken, err error) {
 	w := t.f.Written
 	// The place on tape comes first: what is there already, of a live or a removed file, stays.
-	row, err := t.file(t.place(1))
+	row, err := t.made.txn.file(t.place(1))
 	switch {
 	case err != nil:
 		return out, err
@@ -412,11 +412,11 @@ func (t finding) take() (out hemera.TapeTaken, err error) {
 // overwritten reports whether a row is of a time when the tape had another content, and removes it then: a tape that waits for a scan is
 // believed before the catalogue.
 func (t finding) overwritten(row *hemera.TapeFile) (bool, error) {
-	tape, err := t.Tape(t.all.VID)
+	tape, err := t.made.txn.Tape(t.all.VID)
 	if err != nil || tape == nil || t.c.unscanned(tape) == "" {
 		return false, err
 	}
-	return t.vanish(row, t.c.Settings())
+	return t.made.vanish(row, t.c.Settings())
 }
 
 // says is the answer.
@@ -437,7 +437,7 @@ func (t finding) place(free uint8) hemera.TapeCopy {
 
 // row is the tape file in the list of its tape.
 func (t finding) row(to hemera.TapeCopy) hemera.TapeFile {
-	return hemera.TapeFile{TapeCopy: to, ArchiveID: t.f.Written.ArchiveID, Size: t.f.Written.Size, Written: t.Now(), Found: true}
+	return hemera.TapeFile{TapeCopy: to, ArchiveID: t.f.Written.ArchiveID, Size: t.f.Written.Size, Written: t.made.txn.Now(), Found: true}
 }
 
 // content is what the tape tells of the file.
@@ -483,19 +483,19 @@ func (t finding) piece() hemera.PieceID {
 
 // owner finds the file that the content is of, nil if there is none yet. removed: there was one.
 func (t finding) owner() (e *hemera.Entry, removed bool, err error) {
-	made, err := record.GetUncached(t.Txn.Txn.Txn, t.key(), schema.DecodeFound)
+	made, err := record.GetUncached(t.made.txn.Txn.Txn, t.key(), schema.DecodeFound)
 	switch {
 	case err != nil:
 		return nil, false, err
 	// The record outlives the file: that is how its removal is known.
 	case made != nil:
-		e, err = t.ByID(*made)
+		e, err = t.made.txn.ByID(*made)
 		return e, e == nil && err == nil, err
 	case !t.ours():
 		return nil, false, nil
 	}
 	// An id of a directory was never that of a file, so the tape lies.
-	e, err = t.ByID(t.f.File)
+	e, err = t.made.txn.ByID(t.f.File)
 	return e, false, err
 }
 
@@ -510,7 +510,7 @@ func (t finding) unsure() bool {
 // wasFound reports whether the first copy of a file came from a scan.
 func (t finding) wasFound(e *hemera.Entry) bool {
 	// The archive id is that of all copies, so the row of one of them tells where it is from.
-	row, err := t.file(e.Tape[0])
+	row, err := t.made.txn.file(e.Tape[0])
 	return err == nil && row != nil && row.Found
 }
 
@@ -520,15 +520,15 @@ func (t finding) inferred(file hemera.FileID, why string) (hemera.TapeTaken, err
 	if err != nil {
 		return out, err
 	}
-	row, err := t.file(t.place(1))
+	row, err := t.made.txn.file(t.place(1))
 	if err != nil || row == nil {
 		return out, err
 	}
 	changed, dead := *row, *row.Dead
 	dead.Inferred = true
 	changed.Dead = &dead
-	t.putFile(&changed)
-	return out, t.countInferred(t.all.VID, 1)
+	t.made.txn.putFile(&changed)
+	return out, t.made.txn.countInferred(t.all.VID, 1)
 }
 
 // dead records the tape file as one that no file has.
@@ -536,8 +536,8 @@ func (t finding) dead(file hemera.FileID, why string) (hemera.TapeTaken, error) 
 	// With all that the tape tells: that is what an undeletion makes the file of.
 	c, row := t.content(), t.row(t.place(1))
 	row.File = file
-	row.Dead = &hemera.DeadTapeFile{Path: t.f.Path, Removed: t.Now(), Why: why, UID: c.UID, GID: c.GID, Mode: c.Mode, Mtime: c.Mtime, Class: c.Class, Sums: c.Sums}
-	t.putFile(&row)
+	row.Dead = &hemera.DeadTapeFile{Path: t.f.Path, Removed: t.made.txn.Now(), Why: why, UID: c.UID, GID: c.GID, Mode: c.Mode, Mtime: c.Mtime, Class: c.Class, Sums: c.Sums}
+	t.made.txn.putFile(&row)
 	return t.says(hemera.TookDead, why), nil
 }
 
@@ -556,14 +556,14 @@ func (t finding) join(e *hemera.Entry) (hemera.TapeTaken, error) {
 	if at := slices.IndexFunc(e.Tape, func(c hemera.TapeCopy) bool { return c.Number == to.Number }); at >= 0 {
 		// Of a copy that the catalogue has on a tape that was not scanned since the store went back, only this one is sure.
 		old := e.Tape[at]
-		tape, err := t.Tape(old.VID)
+		tape, err := t.made.txn.Tape(old.VID)
 		if err != nil {
 			return hemera.TapeTaken{}, err
 		}
 		if tape == nil || old.VID == t.all.VID || t.c.unscanned(tape) == "" {
 			return t.dead(e.ID, "the file has this copy on another tape")
 		}
-		if err := t.bury(e, old, "", "another tape has the copy now"); err != nil {
+		if err := t.made.txn.bury(e, old, "", "another tape has the copy now"); err != nil {
 			return hemera.TapeTaken{}, err
 		}
 		e.Tape = slices.Delete(slices.Clone(e.Tape), at, at+1)
@@ -575,24 +575,24 @@ func (t finding) join(e *hemera.Entry) (hemera.TapeTaken, error) {
 func (t finding) give(e *hemera.Entry, to hemera.TapeCopy, o hemera.TapeOutcome) (out hemera.TapeTaken, err error) {
 	e.Tape = append(slices.Clone(e.Tape), to)
 	slices.SortFunc(e.Tape, func(a, b hemera.TapeCopy) int { return int(a.Number) - int(b.Number) })
-	t.PutEntry(e)
+	t.made.txn.PutEntry(e)
 	// The copy that it would write is here.
-	job, err := t.Job(hemera.TapeJobKey{File: e.ID, Kind: hemera.TapeArchive, Copy: to.Number})
+	job, err := t.made.txn.Job(hemera.TapeJobKey{File: e.ID, Kind: hemera.TapeArchive, Copy: to.Number})
 	if err != nil {
 		return out, err
 	}
 	if job != nil {
-		if err := t.dequeue(job); err != nil {
+		if err := t.made.txn.dequeue(job); err != nil {
 			return out, err
 		}
 	}
-	return t.says(o, ""), t.live(t.row(to), e.ID)
+	return t.says(o, ""), t.made.live(t.row(to), e.ID)
 }
 
 // adopt gives a file that knew of no tape the archive id of its content, and the copy.
 func (t finding) adopt(e *hemera.Entry) (out hemera.TapeTaken, err error) {
 	// Jobs are of one archive id. What they were for is queued again where it is missing.
-	if err := t.dequeueAll(e.ID, hemera.TapeArchive); err != nil {
+	if err := t.made.txn.dequeueAll(e.ID, hemera.TapeArchive); err != nil {
 		return out, err
 	}
 	// A file whose directory asks for tapes already was queued when the rebuild made it.
@@ -601,7 +601,7 @@ func (t finding) adopt(e *hemera.Entry) (out hemera.TapeTaken, err error) {
 	if out, err = t.give(e, t.place(1), hemera.TookCopy); err != nil || !had {
 		return out, err
 	}
-	return out, t.queueMissing(e, t.c.Settings())
+	return out, t.made.txn.queueMissing(e, t.c.Settings())
 }
 
 // class is the storage class; a tape that tells none has the one that a fresh system has.
@@ -618,18 +618,18 @@ const defaultClass = "default"
 // renew puts a newer content in place of an older one, which is dead then.
 func (t finding) renew(e *hemera.Entry, c *content) (out hemera.TapeTaken, err error) {
 	// The newer content may have another path: the file is made again there, and not changed in place.
-	parent, err := t.ByID(e.Parent)
+	parent, err := t.made.txn.ByID(e.Parent)
 	if err != nil {
 		return out, err
 	}
-	dirs, _, err := t.Above(parent)
+	dirs, _, err := t.made.txn.Above(parent)
 	if err != nil {
 		return out, err
 	}
 	if dirs[0].ID != hemera.RootID {
 		return t.inferred(e.ID, "the file is in a recycle bin")
 	}
-	if err := t.displace(spot{dirs, e.Name, e}, t.all.Who); err != nil {
+	if err := t.made.displace(spot{dirs, e.Name, e}, t.all.Who); err != nil {
 		return out, err
 	}
 	return t.make(c)
@@ -637,7 +637,7 @@ func (t finding) renew(e *hemera.Entry, c *content) (out hemera.TapeTaken, err e
 
 // make makes a file of the content, at its path if that is free.
 func (t finding) make(c *content) (out hemera.TapeTaken, err error) {
-	at, why, err := t.follow(namesOf(t.f.Path))
+	at, why, err := t.made.follow(namesOf(t.f.Path))
 	// A path that cannot be had is no reason to leave the file out.
 	switch {
 	case err != nil:
@@ -653,7 +653,7 @@ func (t finding) make(c *content) (out hemera.TapeTaken, err error) {
 	}
 	// The path has another file. Of two that were found and not touched since, the newer one has it.
 	if o := at.entry; o.Evicted() && o.ArchiveID() < c.ArchiveID && t.wasFound(o) {
-		if err := t.displace(at, t.all.Who); err != nil {
+		if err := t.made.displace(at, t.all.Who); err != nil {
 			return out, err
 		}
 		return t.makeAt(at, c, hemera.TookMade)
@@ -669,7 +669,7 @@ func (t finding) makeLost(c *content) (out hemera.TapeTaken, err error) {
 	if w.Member > 0 {
 		name += "." + strconv.FormatUint(uint64(w.Member), 10)
 	}
-	at, why, err := t.follow(namesOf(LostDir + "/" + t.all.VID + "/" + name))
+	at, why, err := t.made.follow(namesOf(LostDir + "/" + t.all.VID + "/" + name))
 	switch {
 	case err != nil:
 		return out, err
@@ -694,9 +694,9 @@ func (t finding) makeAt(at spot, c *content, o hemera.TapeOutcome) (out hemera.T
 	// The first copy that is found; others join it.
 	to := t.place(1)
 	c.Copies, c.Class = []hemera.TapeCopy{to}, t.class()
-	if _, err := t.create(at, id, gen, c, t.all.Who); err != nil {
+	if _, err := t.made.create(at, id, gen, c, t.all.Who); err != nil {
 		return out, err
 	}
-	t.Set(t.key(), &id, schema.EncodeFound(id))
-	return t.says(o, ""), t.live(t.row(to), id)
+	t.made.txn.Set(t.key(), &id, schema.EncodeFound(id))
+	return t.says(o, ""), t.made.live(t.row(to), id)
 }

@@ -63,16 +63,16 @@ func holding(t Txn, e *hemera.Entry, class string, why error) hemera.TapeJob {
 // Release looks again at a page of a queue of held contents, behind a key, and queues those that a pool takes now. It returns how many,
 // and where the next page begins: nil at the end.
 func (c Bulk) Release(ctx context.Context, q Queue, after []byte) (released int, next []byte, err error) {
-	rules := c.Settings()
+	rules := c.catalogue.Settings()
 	// Without a tape tier nothing can be released.
 	if rules == nil {
 		return 0, nil, nil
 	}
-	page, last, err := c.orders(ctx, q, after, writtenBatch)
+	page, last, err := c.catalogue.orders(ctx, q, after, writtenBatch)
 	if err != nil || len(page) == 0 {
 		return 0, nil, err
 	}
-	err = c.update(ctx, func(t Txn) error {
+	err = c.catalogue.update(ctx, func(t Txn) error {
 		released = 0 // it may run several times
 		for _, o := range page {
 			done, err := release(t, o, rules)

@@ -50,24 +50,24 @@ func (c *content) check() error {
 // owner's before, and only an admin brings it back.
 func (t returning) create(at spot, id hemera.FileID, gen hemera.Generation, c *content, who string) (*hemera.Entry, error) {
 	e := &hemera.Entry{ID: id, Parent: at.parent().ID, Name: at.name, Kind: hemera.KindFile, Mode: c.Mode, UID: c.UID, GID: c.GID,
-		Mtime: c.Mtime.UTC().Round(0), Birth: c.Mtime.UTC().Round(0), Ctime: t.Now(), Size: c.Size, Gen: gen, Layout: c.Layout, Space: c.Space,
+		Mtime: c.Mtime.UTC().Round(0), Birth: c.Mtime.UTC().Round(0), Ctime: t.txn.Now(), Size: c.Size, Gen: gen, Layout: c.Layout, Space: c.Space,
 		Checksums: slices.Clone(c.Sums), Tape: slices.Clone(c.Copies), Xattrs: map[string][]byte{
 			hemera.AttrArchiveID: []byte(strconv.FormatUint(c.ArchiveID, 10)), hemera.AttrStorageClass: []byte(c.Class)}}
 	// Labels tell a day at most.
 	if c.Mtime.IsZero() {
-		e.Mtime, e.Birth = t.Now(), t.Now()
+		e.Mtime, e.Birth = t.txn.Now(), t.txn.Now()
 	}
-	_, path, err := t.Above(at.parent())
+	_, path, err := t.txn.Above(at.parent())
 	if err != nil {
 		return nil, err
 	}
 	// No pieces, so no disk has to hear of it; totals and accounts count its size.
-	if err := errors.Join(t.Relist(at.dirs, schema.Weight(e)), accounts.Ledger{Txn: t.Txn.Txn}.Charge(at.dirs, nil, e)); err != nil {
+	if err := errors.Join(t.txn.Relist(at.dirs, schema.Weight(e)), accounts.Ledger{Txn: t.txn.Txn}.Charge(at.dirs, nil, e)); err != nil {
 		return nil, err
 	}
-	t.PutEntry(e)
-	t.PutLocation(e)
-	t.Event(hemera.Event{Kind: hemera.EventCommit, File: id, Path: path + "/" + e.Name, Who: who, Bytes: e.Size})
+	t.txn.PutEntry(e)
+	t.txn.PutLocation(e)
+	t.txn.Event(hemera.Event{Kind: hemera.EventCommit, File: id, Path: path + "/" + e.Name, Who: who, Bytes: e.Size})
 	return e, nil
 }
 
@@ -75,19 +75,19 @@ func (t returning) create(at spot, id hemera.FileID, gen hemera.Generation, c *c
 // as any file that was removed.
 func (t returning) displace(at spot, who string) error {
 	e := at.entry
-	_, path, err := t.Above(at.parent())
+	_, path, err := t.txn.Above(at.parent())
 	if err != nil {
 		return err
 	}
 	path += "/" + e.Name
-	if err := errors.Join(t.Bury(e, path, "a newer content of its path was found on tape"), accounts.Ledger{Txn: t.Txn.Txn}.Charge(at.dirs, e, nil),
-		t.Relist(at.dirs, schema.Weight(e).Negate())); err != nil {
+	if err := errors.Join(t.txn.Bury(e, path, "a newer content of its path was found on tape"), accounts.Ledger{Txn: t.txn.Txn}.Charge(at.dirs, e, nil),
+		t.txn.Relist(at.dirs, schema.Weight(e).Negate())); err != nil {
 		return err
 	}
 	// It has no pieces, and no write of it is under way: a recall of it finds it gone.
-	t.Remove(schema.EntryKey(e.Parent, e.Name))
-	t.Remove(schema.IDKey(schema.TableLocation, e.ID))
-	t.Event(hemera.Event{Kind: hemera.EventRemove, File: e.ID, Path: path, Who: who, Bytes: e.Size})
+	t.txn.Remove(schema.EntryKey(e.Parent, e.Name))
+	t.txn.Remove(schema.IDKey(schema.TableLocation, e.ID))
+	t.txn.Event(hemera.Event{Kind: hemera.EventRemove, File: e.ID, Path: path, Who: who, Bytes: e.Size})
 	return nil
 }
 
@@ -96,13 +96,13 @@ func (t returning) live(row hemera.TapeFile, file hemera.FileID) error {
 	// Row and count change together: a check compares them.
 	inferred := row.Dead != nil && row.Dead.Inferred
 	row.File, row.Dead = file, nil
-	t.putFile(&row)
+	t.txn.putFile(&row)
 	if inferred {
-		if err := t.countInferred(row.VID, -1); err != nil {
+		if err := t.txn.countInferred(row.VID, -1); err != nil {
 			return err
 		}
 	}
-	return t.count(row.VID, 1, row.Size)
+	return t.txn.count(row.VID, 1, row.Size)
 }
 
 // agrees reports whether an entry may have a content of this size and these checksums, and whether

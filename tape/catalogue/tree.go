@@ -22,10 +22,13 @@ type Tree interface {
 
 // Returns is what makes files of what is on tape: of what a scan found, and of what was removed. Its
 // methods may be called from any goroutine.
-type Returns struct{ *Catalogue }
+type Returns struct{ catalogue *Catalogue }
+
+// Returns returns what makes files of what is on the catalogue's tapes.
+func (c *Catalogue) Returns() Returns { return Returns{c} }
 
 // returning is a transaction that makes files.
-type returning struct{ Txn }
+type returning struct{ txn Txn }
 
 // LostDir has the files whose path a tape does not tell: LostDir/VID/fSeq, of members of a
 // container LostDir/VID/fSeq.member. Only admins may enter it, as nobody knows who might see them.
@@ -79,7 +82,7 @@ const (
 
 // follow goes along names from the root, and asks for no rights: an admin has ordered it.
 func (t returning) follow(names []string) (s spot, why nowhere, err error) {
-	if s.entry, err = t.Root(); err != nil {
+	if s.entry, err = t.txn.Root(); err != nil {
 		return s, leads, err
 	}
 	// Each turn goes into what the last one found.
@@ -91,7 +94,7 @@ func (t returning) follow(names []string) (s spot, why nowhere, err error) {
 			return s, blocked, nil
 		}
 		s.dirs, s.name = append(s.dirs, s.entry), name
-		if s.entry, err = t.Entry(s.parent().ID, name); err != nil {
+		if s.entry, err = t.txn.Entry(s.parent().ID, name); err != nil {
 			return s, leads, err
 		}
 	}

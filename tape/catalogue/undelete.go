@@ -61,7 +61,7 @@ func (c Returns) Removed(ctx context.Context, archiveID uint64, path string) (ro
 // Inferred finds the contents of a tape that no file has and whose removal is not known, behind an fSeq: those of a page of its list, each
 // with its rows on all tapes. next is the fSeq to go on behind, 0 at the end. It reads the lists of all tapes for each page with such contents.
 func (c Returns) Inferred(ctx context.Context, vid string, after uint64) (contents [][]hemera.TapeFile, next uint64, err error) {
-	rows, err := c.Files(ctx, vid, after, reclaimBatch, true)
+	rows, err := c.catalogue.Files(ctx, vid, after, reclaimBatch, true)
 	if err != nil || len(rows) == 0 {
 		return nil, 0, err
 	}
@@ -110,7 +110,7 @@ func compareBool(a, b bool) int {
 // deadRows lists the dead rows of all tapes that match.
 func (c Returns) deadRows(ctx context.Context, match func(*hemera.TapeFile) bool) (out []hemera.TapeFile, err error) {
 	prefix, dead := schema.TableKey(schema.TableTapeFile), []byte(`"Dead":`)
-	err = scan(ctx, c.Catalogue, prefix, schema.PrefixEnd(prefix), func(k, raw []byte) (bool, error) {
+	err = scan(ctx, c.catalogue, prefix, schema.PrefixEnd(prefix), func(k, raw []byte) (bool, error) {
 		// Most rows are live, and are not worth decoding.
 		if !bytes.Contains(raw, dead) {
 			return true, ctx.Err()
@@ -133,14 +133,14 @@ func (c Returns) Undelete(ctx context.Context, u Undeletion) (out hemera.Entry, 
 		return out, refuse(errs.Invalid, "Undelete", u.Path, "it is not known where the file was").WithRemedy("say where it shall be: --to PATH")
 	}
 	// For the generation, or for the file: one number is enough for both.
-	number, err := c.numbers.Take(ctx)
+	number, err := c.catalogue.numbers.Take(ctx)
 	if err != nil {
 		return out, err
 	}
-	if err := c.tree.MakeParents(ctx, u.Path, parentsMode); err != nil {
+	if err := c.catalogue.tree.MakeParents(ctx, u.Path, parentsMode); err != nil {
 		return out, err
 	}
-	err = c.update(ctx, func(txn Txn) error {
+	err = c.catalogue.update(ctx, func(txn Txn) error {
 		t := returning{txn}
 		at, why, err := t.follow(names)
 		switch {
@@ -162,7 +162,7 @@ func (c Returns) Undelete(ctx context.Context, u Undeletion) (out hemera.Entry, 
 		}
 		out = *e
 		// What is missing is queued, as for any file.
-		return t.queueMissing(e, c.Settings())
+		return t.txn.queueMissing(e, c.catalogue.Settings())
 	})
 	return out, err
 }
@@ -171,7 +171,7 @@ func (c Returns) Undelete(ctx context.Context, u Undeletion) (out hemera.Entry, 
 func (t returning) revived(rows []hemera.TapeFile) (out []hemera.TapeFile, err error) {
 	// A repack leaves a dead row on the old tape: two rows of one copy. The later one counts.
 	for _, old := range rows {
-		row, err := t.file(old.TapeCopy)
+		row, err := t.txn.file(old.TapeCopy)
 		if err != nil {
 			return nil, err
 		}
@@ -198,7 +198,7 @@ func (t returning) revived(rows []hemera.TapeFile) (out []hemera.TapeFile, err e
 func (t returning) undelete(at spot, u Undeletion, rows []hemera.TapeFile, number uint64) (*hemera.Entry, error) {
 	// Its rows agree about the content, and the latest one knows most of the file.
 	of := Latest(rows)
-	if e, err := t.fileOf(of.File, of.ArchiveID); err != nil || e != nil {
+	if e, err := t.txn.fileOf(of.File, of.ArchiveID); err != nil || e != nil {
 		return nil, cmp.Or(err, error(refuse(errs.Exists, "Undelete", u.Path, "file fxid:"+of.File.Hex()+" has this content: it was not removed")))
 	}
 	d := of.Dead
@@ -219,7 +219,7 @@ func (t returning) undelete(at spot, u Undeletion, rows []hemera.TapeFile, numbe
 	// be committed over it.
 	id, gen := of.File, hemera.Generation(number)
 	// The pieces that it had are gone, or wait to be removed under their own generations.
-	taken, err := t.ByID(id)
+	taken, err := t.txn.ByID(id)
 	if err != nil {
 		return nil, err
 	}

@@ -49,7 +49,7 @@ func (c *Catalogue) Written(ctx context.Context, r Report) (out Recorded, err er
 			}
 			// Many files of one tape: its record is changed in memory, and stored once. A change may run
 			// several times, and each time begins with nothing recorded.
-			w = writing{Txn: t, tape: *now, rules: c.Settings(), given: r.Given}
+			w = writing{txn: t, tape: *now, rules: c.Settings(), given: r.Given}
 			if w.tape.LastFSeq == 0 {
 				w.tape.Key = r.Key
 			}
@@ -80,7 +80,7 @@ func (c *Catalogue) Written(ctx context.Context, r Report) (out Recorded, err er
 
 // writing adds tape files to a tape within one transaction.
 type writing struct {
-	Txn
+	txn   Txn
 	tape  hemera.Tape // changed here, stored at the end
 	rules *tapeconfig.Settings
 	given func(hemera.TapeJobKey, uint64) bool
@@ -89,7 +89,7 @@ type writing struct {
 
 // add records one tape file, or a member of a container.
 func (w *writing) add(f hemera.TapeWritten) error {
-	row, err := w.file(hemera.TapeCopy{VID: w.tape.VID, FSeq: f.FSeq, Member: f.Member})
+	row, err := w.txn.file(hemera.TapeCopy{VID: w.tape.VID, FSeq: f.FSeq, Member: f.Member})
 	if err != nil {
 		return err
 	}
@@ -118,7 +118,7 @@ func (w *writing) add(f hemera.TapeWritten) error {
 
 // again is for a tape file that is recorded already. The manager may have ended between that and what follows from it.
 func (w *writing) again(f hemera.TapeWritten) error {
-	e, err := w.fileOf(f.Job.File, f.ArchiveID)
+	e, err := w.txn.fileOf(f.Job.File, f.ArchiveID)
 	if err == nil && e != nil && len(e.Tape) >= wanted(e, w.rules) {
 		w.out.Complete = append(w.out.Complete, e.ID)
 	}
@@ -129,12 +129,12 @@ func (w *writing) again(f hemera.TapeWritten) error {
 // is a dead file of the tape, and its job goes on waiting.
 func (w *writing) record(f hemera.TapeWritten) error {
 	to := hemera.TapeCopy{Number: f.Job.Copy, VID: w.tape.VID, FSeq: f.FSeq, Block: f.Block, Member: f.Member}
-	row := &hemera.TapeFile{TapeCopy: to, ArchiveID: f.ArchiveID, File: f.Job.File, Size: f.Size, Written: w.Now()}
-	e, err := w.fileOf(f.Job.File, f.ArchiveID)
+	row := &hemera.TapeFile{TapeCopy: to, ArchiveID: f.ArchiveID, File: f.Job.File, Size: f.Size, Written: w.txn.Now()}
+	e, err := w.txn.fileOf(f.Job.File, f.ArchiveID)
 	if err != nil {
 		return err
 	}
-	j, err := w.Job(f.Job)
+	j, err := w.txn.Job(f.Job)
 	if err != nil {
 		return err
 	}
@@ -150,16 +150,16 @@ func (w *writing) record(f hemera.TapeWritten) error {
 		why = "no session was given the file to write"
 	}
 	if why != "" {
-		row.Dead = &hemera.DeadTapeFile{Removed: w.Now(), Why: why}
-		w.putFile(row)
+		row.Dead = &hemera.DeadTapeFile{Removed: w.txn.Now(), Why: why}
+		w.txn.putFile(row)
 		return nil
 	}
 	if j != nil {
-		if err := w.dequeue(j); err != nil {
+		if err := w.txn.dequeue(j); err != nil {
 			return err
 		}
 	}
-	w.putFile(row)
+	w.txn.putFile(row)
 	w.tape.Files, w.tape.Bytes = w.tape.Files+1, w.tape.Bytes+f.Size
 	return w.give(e, to)
 }
@@ -196,7 +196,7 @@ func (w *writing) give(e *hemera.Entry, to hemera.TapeCopy) error {
 	out.Tape = slices.Clone(e.Tape) // readers share the old slice
 	if at := slices.IndexFunc(out.Tape, func(c hemera.TapeCopy) bool { return c.Number == to.Number }); at >= 0 {
 		old := out.Tape[at]
-		if err := w.bury(e, old, "", "another tape has the copy now"); err != nil {
+		if err := w.txn.bury(e, old, "", "another tape has the copy now"); err != nil {
 			return err
 		}
 		// The old copy may be on this very tape: then its counts were changed below ours.
@@ -209,7 +209,7 @@ func (w *writing) give(e *hemera.Entry, to hemera.TapeCopy) error {
 	}
 	// By number, so that equal entries have equal records.
 	slices.SortFunc(out.Tape, func(a, b hemera.TapeCopy) int { return int(a.Number) - int(b.Number) })
-	w.PutEntry(out)
+	w.txn.PutEntry(out)
 	if len(out.Tape) >= wanted(out, w.rules) {
 		w.out.Complete = append(w.out.Complete, out.ID)
 	}

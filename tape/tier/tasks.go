@@ -37,7 +37,7 @@ type tasker struct {
 }
 
 // bulk is the catalogue for many files at a time.
-func (t *tasker) bulk() catalogue.Bulk { return catalogue.Bulk{Catalogue: t.env.catalogue} }
+func (t *tasker) bulk() catalogue.Bulk { return t.env.catalogue.Bulk() }
 
 // taskPage is how many files of a tape are queued at a time.
 const taskPage = 1000

@@ -19,7 +19,7 @@ import (
 // the form that their directory asks for when they are recalled.
 
 // returns is the part of the catalogue that makes files.
-func (t *scanner) returns() catalogue.Returns { return catalogue.Returns{Catalogue: t.env.catalogue} }
+func (t *scanner) returns() catalogue.Returns { return t.env.catalogue.Returns() }
 
 // form is how a new file in a directory would be stored now.
 func (t *scanner) form(ctx context.Context, dir string) (l hemera.Layout, space string, err error) {
