@@ -45,7 +45,7 @@ func (r *recorder) leave(ctx context.Context, disk hemera.DiskID, node hemera.No
 		r.leaving = slices.DeleteFunc(slices.Clone(r.leaving), func(other *departure) bool { return other == d })
 		close(d.over)
 	}
-	pieces, bytes, err = r.tree.LeaveDisks(ctx, disk)
+	pieces, bytes, err = r.tree.DiskSets.LeaveDisks(ctx, disk)
 	if err != nil {
 		end()
 	}
@@ -56,7 +56,7 @@ func (r *recorder) leave(ctx context.Context, disk hemera.DiskID, node hemera.No
 func (r *recorder) record(ctx context.Context, pieces []hemera.Piece, change func(set uint64, remaining []hemera.Piece) error) error {
 	for {
 		// In this order: a departure that is not seen either has not begun its version yet, or has changed the view.
-		set := r.tree.DiskSet()
+		set := r.tree.DiskSets.DiskSet()
 		r.mu.Lock()
 		leaving := r.leaving
 		r.mu.Unlock()

@@ -19,7 +19,7 @@ type Parts struct {
 	Opener
 	PendingWrites
 	PieceIndex
-	DiskSets
+	DiskSets DiskSets
 	Removals
 	History
 	Inspector
