@@ -24,12 +24,12 @@ var _ hemera.DirectFile = (*writeHandle)(nil)
 
 // Adopt implements [hemera.DirectFile].
 func (h *writeHandle) Adopt(ctx context.Context, info hemera.SealInfo, list []hemera.Piece) error {
-	return adoption{h.Writer, info, list}.run(ctx)
+	return adoption{h.writer, info, list}.run(ctx)
 }
 
 // Replacement implements [hemera.DirectFile]. The pieces that the client seals are of the new permit from now on.
 func (h *writeHandle) Replacement(ctx context.Context, failed []hemera.DiskID) (string, error) {
-	w := h.Writer
+	w := h.writer
 	w.turn.acquire()
 	defer w.turn.release()
 	if err := w.usable("transfer.Replace"); err != nil {

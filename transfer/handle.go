@@ -12,7 +12,7 @@ import (
 
 // writeHandle is one client's hold on a pending write.
 type writeHandle struct {
-	*Writer
+	writer *Writer
 	table *Pending
 	entry *entry
 	open  atomic.Bool
@@ -26,21 +26,38 @@ var (
 // WritePages writes through this handle while it is open.
 func (h *writeHandle) WritePages(p []byte, sums []uint32, off int64) error {
 	if !h.open.Load() {
-		return piece.BadHandle("transfer.Write", piece.Subject(h.head.cap))
+		return piece.BadHandle("transfer.Write", piece.Subject(h.writer.head.cap))
 	}
-	return h.Writer.WritePages(p, sums, off)
+	return h.writer.WritePages(p, sums, off)
 }
 
 // Truncate sets the size through this handle while it is open.
 func (h *writeHandle) Truncate(size int64) error {
 	if !h.open.Load() {
-		return piece.BadHandle("transfer.Truncate", piece.Subject(h.head.cap))
+		return piece.BadHandle("transfer.Truncate", piece.Subject(h.writer.head.cap))
 	}
-	return h.Writer.Truncate(size)
+	return h.writer.Truncate(size)
 }
 
+// ReadPages implements hemera.File.
+func (h *writeHandle) ReadPages(p []byte, sums []uint32, off int64) (int, error) {
+	return h.writer.ReadPages(p, sums, off)
+}
+
+// Sync implements hemera.File.
+func (h *writeHandle) Sync(ctx context.Context) error { return h.writer.Sync(ctx) }
+
+// Info implements hemera.File.
+func (h *writeHandle) Info() hemera.FileInfo { return h.writer.Info() }
+
+// SetXattr implements hemera.XattrSetter.
+func (h *writeHandle) SetXattr(name string, value []byte) { h.writer.SetXattr(name, value) }
+
+// Xattrs implements hemera.XattrSetter.
+func (h *writeHandle) Xattrs() map[string][]byte { return h.writer.Xattrs() }
+
 // restart empties the file for a client that starts over.
-func (h *writeHandle) restart() error { return h.Writer.restart() }
+func (h *writeHandle) restart() error { return h.writer.restart() }
 
 // End implements hemera.File.
 func (h *writeHandle) End(ctx context.Context, how hemera.Ending) error {
@@ -68,15 +85,15 @@ func (h *writeHandle) Shared() bool { return h.table.shared(h.entry) }
 // close commits, as [Writer.Close] says. A write whose commit is undecided is kept like one that was detached.
 func (h *writeHandle) close(ctx context.Context) error {
 	if !h.open.CompareAndSwap(true, false) {
-		return piece.BadHandle("transfer.Close", piece.Subject(h.head.cap))
+		return piece.BadHandle("transfer.Close", piece.Subject(h.writer.head.cap))
 	}
 	// The handle is closed whatever comes of it; the write may go on in the table.
-	err := h.Writer.Close(ctx)
+	err := h.writer.Close(ctx)
 	switch {
 	case err == nil:
-		info := h.Info()
+		info := h.writer.Info()
 		h.table.finish(h.entry, &info)
-	case !h.undecided():
+	case !h.writer.undecided():
 		h.table.finish(h.entry, nil)
 	}
 	h.table.release(h.entry)
@@ -86,11 +103,11 @@ func (h *writeHandle) close(ctx context.Context) error {
 // abort cancels the write.
 func (h *writeHandle) abort(ctx context.Context) error {
 	if !h.open.CompareAndSwap(true, false) {
-		return piece.BadHandle("transfer.Abort", piece.Subject(h.head.cap))
+		return piece.BadHandle("transfer.Abort", piece.Subject(h.writer.head.cap))
 	}
 	// Aborting is what frees the lock of the name at the manager, so it is done for clients that left as well.
-	err := h.Writer.Abort(context.WithoutCancel(ctx)) // a client that left must not leave its lock
-	if !h.undecided() {
+	err := h.writer.Abort(context.WithoutCancel(ctx)) // a client that left must not leave its lock
+	if !h.writer.undecided() {
 		h.table.finish(h.entry, nil)
 	}
 	h.table.release(h.entry)

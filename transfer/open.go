@@ -26,7 +26,7 @@ func (t *Pending) Open(ctx context.Context, c *hemera.Permit, o hemera.NodeOpen)
 		return newCommittedHandle(done.info(&c.Capability)), nil
 	}
 	// The work of a whole key is a Writer always.
-	h := &writeHandle{Writer: e.work.(*Writer), table: t, entry: e}
+	h := &writeHandle{writer: e.work.(*Writer), table: t, entry: e}
 	h.open.Store(true)
 	opened, err := begun(h, o.Truncate)
 	if err != nil {
