@@ -16,4 +16,6 @@
 //
 // A test computes the published shares of the peak from the published rates of disks and network, with the code that does it for
 // real runs. Capacity for a watt is kept as printed: the capacity of the x86 cluster is not among the figures that we have.
+//
+// It is a package of its own, as its figures are data of others, with their sources, and no measurement of ours.
 package reference

@@ -2,6 +2,8 @@
 //
 // A close asks for one step after the other. No step is taken twice without a change: a seal or a fill makes its pieces sealed
 // or failed, and a question for other disks uses up one round.
+//
+// It is a package of its own, so that its states can be tried in all orders without a disk or a node, and nothing else changes them.
 package ledger
 
 import "fmt"

@@ -1,4 +1,6 @@
 // Package simbackup takes backups of a manager's store, and tries them out beside the cluster.
+//
+// It is a package of its own, as it uses the programs' part of a backup, and nothing of the simulated cluster.
 package simbackup
 
 import (

@@ -1,5 +1,7 @@
 // Package simdisk is what simulated disks are made of: a file system that a process loses when it dies, and the slow twin of the codes
 // of files.
+//
+// It is a package of its own: the slow twin must know nothing of what it is compared with.
 package simdisk
 
 import (

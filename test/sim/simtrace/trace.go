@@ -1,4 +1,6 @@
 // Package simtrace is what happened in a simulation, for people.
+//
+// It is a package of its own: a simulation writes to it, and it asks nothing of a simulation.
 package simtrace
 
 import (
