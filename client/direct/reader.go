@@ -23,10 +23,10 @@ type Reader struct {
 	block    int64
 	next     int64 // offset of the next read
 	end      int64
-	inFlight int64   // bytes
+	inFlight int64      // bytes
 	reads    []*request // in flight, in order
-	now      []byte  // what Next returned last
-	err      error   // final
+	now      []byte     // what Next returned last
+	err      error      // final
 }
 
 // request is one read in flight. Its goroutine writes the fields and then closes done.
