@@ -13,9 +13,9 @@ import (
 // writeHandle is one client's hold on a pending write.
 type writeHandle struct {
 	writer *Writer
-	table *Pending
-	entry *entry
-	open  atomic.Bool
+	table  *Pending
+	entry  *entry
+	open   atomic.Bool
 }
 
 var (

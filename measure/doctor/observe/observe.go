@@ -52,7 +52,7 @@ func Take(ctx context.Context, o Options) (*doctor.Snapshot, error) {
 	v := &observer{Options: o, s: &doctor.Snapshot{Schema: doctor.Schema, Taken: time.Now().UTC().Truncate(time.Second), Version: o.Version, Machine: m}}
 	// A recorded tree has no devices: figures of this machine do not belong to it.
 	live := o.Root == "/"
-		v.filesystems()
+	v.filesystems()
 	v.total = len(v.s.Filesystems) + 4
 	if _, ok := v.proc(); !ok {
 		v.unseen("processor, memory, limits and interfaces", "nothing is mounted at "+v.Root+"proc", "mount -t proc proc /proc, and sysfs at /sys; or give the container both")
