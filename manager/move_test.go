@@ -119,7 +119,7 @@ func TestRemovalOfARenamedWrite(t *testing.T) {
 			g := r.mustOpen("/exp/a", hemera.AccessCreate, by("host/7", "s"))
 			now := time.Now()
 			r.move(t, "/exp/a", "/exp/.fuse_hidden1")
-			if waited := time.Now().Sub(now); waited > 0 {
+			if waited := time.Since(now); waited > 0 {
 				t.Errorf("waited %v", waited)
 			}
 			if err := r.m.Files.Discard(t.Context(), alice, "/exp/.fuse_hidden1", "host/7", "s"); err != nil {

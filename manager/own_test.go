@@ -162,7 +162,7 @@ func TestMoveWaitsForTheClose(t *testing.T) {
 				wantKind(t, r.m.Files.Move(t.Context(), bob, "/exp/a", "/exp/z", "host/7"), errs.NotFound)
 				wantKind(t, r.m.Files.Move(t.Context(), alice, "/exp/a", "/exp/z", ""), errs.NotFound)
 			}
-			if waited := time.Now().Sub(now); waited > 0 {
+			if waited := time.Since(now); waited > 0 {
 				t.Errorf("waited %v for another's write", waited)
 			}
 			moved := make(chan error)
@@ -179,14 +179,14 @@ func TestMoveWaitsForTheClose(t *testing.T) {
 			if err := <-moved; err != nil {
 				t.Error(err)
 			}
-			if waited := time.Now().Sub(now); waited > 0 {
+			if waited := time.Since(now); waited > 0 {
 				t.Errorf("waited %v when the write was over", waited)
 			}
 			r.mustOpen("/exp/c", hemera.AccessCreate, by("host/7", "s"))
 			if err := r.m.Files.Move(t.Context(), alice, "/exp/c", "/exp/d", "host/7"); err != nil {
 				t.Error(err)
 			}
-			if waited := time.Now().Sub(now); waited != ownPatience {
+			if waited := time.Since(now); waited != ownPatience {
 				t.Errorf("waited %v for a file that stays open", waited)
 			}
 		})
@@ -231,15 +231,15 @@ func TestOpenBesideAnOpenHandle(t *testing.T) {
 		back := func(o *hemera.OpenRequest) { o.Process, o.Ended = "host/7", []string{"s"} }
 		r.mustOpen("/exp/a", hemera.AccessUpdate, back)
 		r.mustOpen("/exp/a", hemera.AccessUpdate, by("host/7", "u"), func(o *hemera.OpenRequest) { o.Force = true })
-		if waited := time.Now().Sub(now); waited > 0 {
+		if waited := time.Since(now); waited > 0 {
 			t.Errorf("waited %v", waited)
 		}
 		r.mustOpen("/exp/a", hemera.AccessUpdate, by("host/7", "u"))
-		if waited := time.Now().Sub(now); waited != ownSessionPatience {
+		if waited := time.Since(now); waited != ownSessionPatience {
 			t.Errorf("waited %v in one session", waited)
 		}
 		r.mustOpen("/exp/a", hemera.AccessRead, by("host/7", "v"))
-		if waited := time.Now().Sub(now); waited != ownSessionPatience+ownPatience {
+		if waited := time.Since(now); waited != ownSessionPatience+ownPatience {
 			t.Errorf("waited %v in all", waited)
 		}
 	})
@@ -262,7 +262,7 @@ func TestRemovalOfAnOwnWrite(t *testing.T) {
 		if err := r.m.Files.Discard(t.Context(), alice, "/exp/a", "host/7", "s"); err != nil {
 			t.Fatal(err)
 		}
-		if waited := time.Now().Sub(now); waited != ownSessionPatience {
+		if waited := time.Since(now); waited != ownSessionPatience {
 			t.Errorf("waited %v", waited)
 		}
 		wantKind(t, r.m.Files.Discard(t.Context(), alice, "/exp/a", "host/7", "s"), errs.NotFound)

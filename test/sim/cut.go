@@ -39,7 +39,7 @@ func (j cutJudge) checkCut(ctx context.Context) {
 	if !j.w.plan.cut || j.w.keeper.again {
 		return
 	}
-	binJudge{j.w, j.judge}.lift(ctx)
+	binJudge(j).lift(ctx)
 	c, rng := newClient(j.w, cutClient), j.w.plan.random("cut order")
 	at := rng.IntN(cutWrites)
 	var kept simkv.Image
@@ -88,11 +88,11 @@ func (j cutJudge) checkCut(ctx context.Context) {
 		j.w.fail("a restored manager does not start: %v", err)
 		return
 	}
-	r := rebuildJudge{j.w, j.judge}
+	r := rebuildJudge(j)
 	if !j.judge.comes(ctx, 2*time.Minute, func() bool { return r.readable() == r.present() }) {
 		j.w.fail("%d of %d disks came back to a restored manager", r.readable(), r.present())
 	}
-	backJudge{j.w, j.judge}.merge(ctx)
+	backJudge(j).merge(ctx)
 	for _, name := range slices.Sorted(maps.Keys(before)) {
 		r.checkRebuilt(ctx, name, before[name])
 	}
@@ -145,5 +145,5 @@ func (j cutJudge) restore(ctx context.Context) error {
 	if _, err := archive.Write(ctx, &out, is.Pairs, archive.Header{Taken: summary.Changed}); err != nil {
 		return err
 	}
-	return mergeJudge{j.w, j.judge}.putBack(ctx, &out, summary.Changed, func(*memkv.Store) error { return nil })
+	return mergeJudge(j).putBack(ctx, &out, summary.Changed, func(*memkv.Store) error { return nil })
 }

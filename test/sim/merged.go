@@ -42,7 +42,7 @@ func (j mergeJudge) checkMerge(ctx context.Context) {
 		return
 	}
 	// What is used may be above a limit that was set later: new files are rightly refused then.
-	binJudge{j.w, j.judge}.lift(ctx)
+	binJudge(j).lift(ctx)
 	c := newClient(j.w, lateClient)
 	across, err := c.open(ctx, hemera.OpenRequest{Path: shared + "/across", Access: hemera.AccessCreate, Mode: 0o666})
 	if err != nil {
@@ -89,7 +89,7 @@ func (j mergeJudge) checkMerge(ctx context.Context) {
 		j.w.fail("a restored manager does not start: %v", err)
 		return
 	}
-	r := rebuildJudge{j.w, j.judge}
+	r := rebuildJudge(j)
 	if !j.judge.comes(ctx, 2*time.Minute, func() bool { return r.readable() == r.present() }) {
 		j.w.fail("%d of %d disks came back to a restored manager", r.readable(), r.present())
 	}

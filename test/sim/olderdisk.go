@@ -35,7 +35,7 @@ func (j olderJudge) checkOlder(ctx context.Context) {
 	if !j.w.plan.older || j.w.keeper.again {
 		return
 	}
-	binJudge{j.w, j.judge}.lift(ctx)
+	binJudge(j).lift(ctx)
 	c, rng := newClient(j.w, olderClient), j.w.plan.random("older disk order")
 	at, ok := j.choose(rng)
 	if !ok {
@@ -78,7 +78,7 @@ func (j olderJudge) checkOlder(ctx context.Context) {
 	j.judge.checkReads(ctx)
 	j.judge.checkPieces(ctx)
 	j.judge.checkParity(ctx)
-	binJudge{j.w, j.judge}.emptyBins(ctx)
+	binJudge(j).emptyBins(ctx)
 	j.judge.checkDrives(ctx)
 	j.judge.checkTree(ctx)
 }
@@ -105,7 +105,7 @@ func (j olderJudge) work(ctx context.Context, c *client, rng *rand.Rand) bool {
 		path := fmt.Sprintf("%s/older%d", shared, rng.IntN(olderFiles))
 		if rng.IntN(4) == 0 {
 			c.remove(ctx, path)
-		} else if !(cutJudge{j.w, j.judge}).put(ctx, c, path) {
+		} else if !cutJudge(j).put(ctx, c, path) {
 			return false
 		}
 	}

@@ -88,7 +88,7 @@ func (j rebuildJudge) checkRebuilt(ctx context.Context, name string, was hemera.
 		j.w.fail("%s, fxid %s, comes back as %+v; it was %+v", name, was.ID.Hex(), now, was)
 	}
 	// The number and the generation tell the content, whatever the name is now.
-	binJudge{j.w, j.judge}.checkContent(ctx, at, now)
+	binJudge(j).checkContent(ctx, at, now)
 }
 
 // left are the pieces on drives that are there.

@@ -38,7 +38,7 @@ func (j backJudge) checkBack(ctx context.Context) {
 		j.w.fail("the tape server does not start again: %v", err)
 		return
 	}
-	t := tapeJudge{j.w, j.judge}
+	t := tapeJudge(j)
 	c := newClient(j.w, backClient)
 	c.write(ctx, shared+"/backed", hemera.AccessCreate)
 	t.served(ctx)
@@ -62,7 +62,7 @@ func (j backJudge) checkBack(ctx context.Context) {
 		j.w.fail("a restored manager does not start: %v", err)
 		return
 	}
-	r := rebuildJudge{j.w, j.judge}
+	r := rebuildJudge(j)
 	if !j.judge.comes(ctx, 2*time.Minute, func() bool { return r.readable() == r.present() }) {
 		j.w.fail("%d of %d disks came back to a restored manager", r.readable(), r.present())
 	}
@@ -90,7 +90,7 @@ func (j backJudge) writeLate(ctx context.Context, c *client) map[string]hemera.E
 		c.write(ctx, fmt.Sprintf("%s/afterwards%d", shared, i), hemera.AccessCreate)
 	}
 	simnet.Rest(ctx, hemera.PendingHold+10*time.Second)
-	tapeJudge{j.w, j.judge}.served(ctx)
+	tapeJudge(j).served(ctx)
 	files, _, err := j.w.tree(ctx)
 	if err != nil {
 		j.w.fail("the tree cannot be listed: %v", err)
@@ -112,7 +112,7 @@ func (j backJudge) writeLate(ctx context.Context, c *client) map[string]hemera.E
 
 // restore puts a store that is made of the backup in the place of the lost one.
 func (j backJudge) restore(ctx context.Context, in *bytes.Buffer, taken time.Time) error {
-	return mergeJudge{j.w, j.judge}.putBack(ctx, in, taken, func(store *memkv.Store) error {
+	return mergeJudge(j).putBack(ctx, in, taken, func(store *memkv.Store) error {
 		if j.w.plan.sabotage != WriteOver {
 			return nil
 		}
