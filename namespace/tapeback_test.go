@@ -21,7 +21,7 @@ func late(number uint64, file hemera.FileID, path string, fseq uint64) hemera.Ta
 // ended ends a scan of a tape, whose last file is at fseq.
 func ended(t *testing.T, n *namespace.Namespace, s catalogue.ScanEnd) hemera.Tape {
 	t.Helper()
-	good(t, n.Parts().Tapes.Returns().NoteScanned(t.Context(), s))
+	good(t, n.Parts().Tapes.NoteScanned(t.Context(), s))
 	checked(t, n)
 	return tapeOf(t, n, s.VID)
 }
@@ -114,7 +114,7 @@ func TestAScanBringsBackWhatWasWrittenAfterTheBackup(t *testing.T) {
 	if tape.Inferred != 2 || tape.Unscanned != "" {
 		t.Errorf("%+v", tape)
 	}
-	cat := n.Parts().Tapes.Returns()
+	cat := n.Parts().Tapes
 	contents, next, err := cat.Inferred(t.Context(), "TAPEA1", 0)
 	good(t, err)
 	if len(contents) != 2 || next != 6 || contents[1][0].Dead.Path != "/tape/late" {
@@ -192,7 +192,7 @@ func TestATapeThatWasWrittenAgainAfterTheBackup(t *testing.T) {
 // took takes a file and expects nothing of what is known afterwards.
 func took(t *testing.T, n *namespace.Namespace, vid string, f hemera.TapeScanned) string {
 	t.Helper()
-	taken, err := n.Parts().Tapes.Returns().TakeFound(t.Context(), catalogue.FoundFiles{VID: vid, Who: "ada", Files: []catalogue.FoundFile{
+	taken, err := n.Parts().Tapes.TakeFound(t.Context(), catalogue.FoundFiles{VID: vid, Who: "ada", Files: []catalogue.FoundFile{
 		{TapeScanned: f, Layout: hemera.Replica(2), Space: "default"}}})
 	good(t, err)
 	checked(t, n)

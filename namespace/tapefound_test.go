@@ -27,7 +27,7 @@ func onTape(number uint64, file hemera.FileID, path string, fseq uint64) hemera.
 // scanned takes what a scan of a tape found, as the manager does, and says in a word for each file what became of it.
 func scanned(t *testing.T, n *namespace.Namespace, vid string, dry bool, files ...hemera.TapeScanned) string {
 	t.Helper()
-	ctx, cat := t.Context(), n.Parts().Tapes.Returns()
+	ctx, cat := t.Context(), n.Parts().Tapes
 	foreign := true
 	if !dry {
 		end := hemera.TapeEnd{}
@@ -211,7 +211,7 @@ func TestFilesStayWhatTheyAre(t *testing.T) {
 	}
 	// The place on tape is taken by another archive id: nothing is changed.
 	f := catalogue.FoundFiles{VID: "FAR002", Foreign: true, Files: []catalogue.FoundFile{{TapeScanned: onTape(900, 900, "/exp/n", 77), Layout: hemera.Replica(1)}}}
-	if taken := must[[]hemera.TapeTaken](t)(n.Parts().Tapes.Returns().TakeFound(ctx, f)); taken[0].Outcome != hemera.TookDiffers {
+	if taken := must[[]hemera.TapeTaken](t)(n.Parts().Tapes.TakeFound(ctx, f)); taken[0].Outcome != hemera.TookDiffers {
 		t.Errorf("%+v", taken)
 	}
 	checked(t, n)

@@ -28,7 +28,7 @@ func release(t *testing.T, n *namespace.Namespace) (released int) {
 	t.Helper()
 	for _, q := range held(t, n) {
 		for after := []byte(nil); ; {
-			some, next, err := n.Parts().Tapes.Bulk().Release(t.Context(), q, after)
+			some, next, err := n.Parts().Tapes.ReleaseHeld(t.Context(), q, after)
 			good(t, err)
 			released += some
 			if after = next; next == nil {

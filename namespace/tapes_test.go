@@ -311,7 +311,7 @@ func TestPagesLeaveNothingOut(t *testing.T) {
 		members = append(members, hemera.TapeWritten{Job: hemera.TapeJobKey{File: e.ID, Kind: hemera.TapeArchive, Copy: 1}, ArchiveID: e.ArchiveID(),
 			FSeq: 1, Member: uint32(i + 1), Size: 10})
 	}
-	good(t, cat.Bulk().Requeue(ctx, verify))
+	good(t, cat.Requeue(ctx, verify))
 	if jobs := must[[]hemera.TapeJob](t)(cat.Jobs(ctx, catalogue.Queue{Kind: hemera.TapeVerify, Name: "TAPEA1"}, 10*files, nil)); len(jobs) != files {
 		t.Errorf("%d of %d jobs are listed", len(jobs), files)
 	}

@@ -12,7 +12,7 @@ import (
 // undelete brings a content back, by its archive id or by its path.
 func undelete(t *testing.T, n *namespace.Namespace, id uint64, was, to string) (hemera.Entry, error) {
 	t.Helper()
-	cat := n.Parts().Tapes.Returns()
+	cat := n.Parts().Tapes
 	rows, err := cat.Removed(t.Context(), id, was)
 	if err != nil {
 		return hemera.Entry{}, err

@@ -18,8 +18,8 @@
 // # Two sides
 //
 // [Txn] is the rules within a transaction: package namespace calls them where contents come and go.
-// [Catalogue] is what the manager calls. [Returns] is the part of it that makes files of what is on
-// tape: found.go of what a scan found, undelete.go of what was removed.
+// [Catalogue] is what the manager calls. It makes files of what is on tape, too: found.go of what a
+// scan found, undelete.go of what was removed.
 //
 // # What is durable when
 //

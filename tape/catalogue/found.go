@@ -49,14 +49,14 @@ const foundBatch = 100
 
 // Unknown returns those of the files that the catalogue does not have, in their order. It reads a
 // record for each.
-func (c Returns) Unknown(ctx context.Context, vid string, files []hemera.TapeScanned) (out []hemera.TapeScanned, err error) {
+func (c *Catalogue) Unknown(ctx context.Context, vid string, files []hemera.TapeScanned) (out []hemera.TapeScanned, err error) {
 	// One read for all of them, outside of any change: most scans meet a tape that is known, and
 	// those must not keep commits waiting.
 	keys := make([][]byte, len(files))
 	for i, f := range files {
 		keys[i] = schema.TapeFileKey(vid, f.Written.FSeq, f.Written.Member)
 	}
-	raws, err := c.catalogue.records.Engine().GetMany(ctx, keys)
+	raws, err := c.records.Engine().GetMany(ctx, keys)
 	if err != nil {
 		return nil, err
 	}
@@ -74,14 +74,14 @@ func (c Returns) Unknown(ctx context.Context, vid string, files []hemera.TapeSca
 		}
 		out = append(out, files[i])
 	}
-	return out, c.catalogue.records.Settle(ctx)
+	return out, c.records.Settle(ctx)
 }
 
 // NoteEnd takes what a scan says of a tape as a whole: its last file, and how much is written. It
 // adds a tape that the catalogue does not have, as make says. The catalogue's own last file stays
 // when it is as far.
-func (c Returns) NoteEnd(ctx context.Context, vid, drive string, end hemera.TapeEnd, made func() hemera.Tape) (out hemera.Tape, err error) {
-	err = c.catalogue.update(ctx, func(t Txn) error {
+func (c *Catalogue) NoteEnd(ctx context.Context, vid, drive string, end hemera.TapeEnd, made func() hemera.Tape) (out hemera.Tape, err error) {
+	err = c.update(ctx, func(t Txn) error {
 		old, err := t.Tape(vid)
 		if err != nil {
 			return err
@@ -121,7 +121,7 @@ type ScanEnd struct {
 
 // NoteScanned ends what keeps a tape from being written until it is scanned, unless the catalogue still has other files on it than
 // the tape. Those stay, and the tape says what to do. It may be called again with the same.
-func (c Returns) NoteScanned(ctx context.Context, s ScanEnd) error {
+func (c *Catalogue) NoteScanned(ctx context.Context, s ScanEnd) error {
 	beyond := false
 	if !s.Looked {
 		var err error
@@ -129,9 +129,9 @@ func (c Returns) NoteScanned(ctx context.Context, s ScanEnd) error {
 			return err
 		}
 	}
-	return c.catalogue.update(ctx, func(t Txn) error {
+	return c.update(ctx, func(t Txn) error {
 		old, err := t.Tape(s.VID)
-		if err != nil || old == nil || c.catalogue.unscanned(old) == "" {
+		if err != nil || old == nil || c.unscanned(old) == "" {
 			return err
 		}
 		tape := *old
@@ -147,9 +147,9 @@ func (c Returns) NoteScanned(ctx context.Context, s ScanEnd) error {
 			}
 			tape.Doubt = ""
 		case s.Looked:
-			tape.Life, tape.Doubt = c.catalogue.life, ""
+			tape.Life, tape.Doubt = c.life, ""
 		default:
-			tape.LastFSeq, tape.LastID, tape.Life, tape.Doubt = s.End.FSeq, s.End.ArchiveID, c.catalogue.life, ""
+			tape.LastFSeq, tape.LastID, tape.Life, tape.Doubt = s.End.FSeq, s.End.ArchiveID, c.life, ""
 		}
 		t.putTape(&tape)
 		return nil
@@ -157,9 +157,9 @@ func (c Returns) NoteScanned(ctx context.Context, s ScanEnd) error {
 }
 
 // beyond reports whether the catalogue has files behind the end of a tape. With Believe it forgets them first, as far as other copies give them.
-func (c Returns) beyond(ctx context.Context, s ScanEnd) (bool, error) {
+func (c *Catalogue) beyond(ctx context.Context, s ScanEnd) (bool, error) {
 	for after := s.End.FSeq; ; {
-		rows, err := c.catalogue.Files(ctx, s.VID, after, reclaimBatch, true)
+		rows, err := c.Files(ctx, s.VID, after, reclaimBatch, true)
 		if err != nil || len(rows) == 0 {
 			return after > s.End.FSeq, err
 		}
@@ -167,10 +167,10 @@ func (c Returns) beyond(ctx context.Context, s ScanEnd) (bool, error) {
 			return true, nil
 		}
 		kept := false
-		err = c.catalogue.update(ctx, func(t Txn) error {
+		err = c.update(ctx, func(t Txn) error {
 			kept = false
 			for _, row := range rows {
-				gone, err := returning{t}.vanish(&row, c.catalogue.Settings())
+				gone, err := returning{t}.vanish(&row, c.Settings())
 				if err != nil {
 					return err
 				}
@@ -219,7 +219,7 @@ func (t returning) vanish(row *hemera.TapeFile, rules *tapeconfig.Settings) (boo
 
 // TakeFound takes what a scan found, and says of each file in their order what became of it. It may
 // be called again with the same. Each batch is durable by itself.
-func (c Returns) TakeFound(ctx context.Context, f FoundFiles) (out []hemera.TapeTaken, err error) {
+func (c *Catalogue) TakeFound(ctx context.Context, f FoundFiles) (out []hemera.TapeTaken, err error) {
 	for chunk := range slices.Chunk(f.Files, foundBatch) {
 		taken, err := c.takeChunk(ctx, f, chunk)
 		out = append(out, taken...)
@@ -237,7 +237,7 @@ const takeTurns = 4
 var errNoPlace = errors.New("a directory is missing")
 
 // takeChunk takes the files of one batch.
-func (c Returns) takeChunk(ctx context.Context, f FoundFiles, chunk []FoundFile) (out []hemera.TapeTaken, err error) {
+func (c *Catalogue) takeChunk(ctx context.Context, f FoundFiles, chunk []FoundFile) (out []hemera.TapeTaken, err error) {
 	// Numbers and directories are made outside of the change, which cannot wait for others.
 	numbers, err := c.numbersFor(ctx, f, chunk)
 	if err != nil {
@@ -250,7 +250,7 @@ func (c Returns) takeChunk(ctx context.Context, f FoundFiles, chunk []FoundFile)
 		change := func(t Txn) error {
 			out = out[:0] // a change may run several times
 			for i := range chunk {
-				taken, err := finding{made: returning{t}, c: c.catalogue, all: &f, f: &chunk[i], fresh: hemera.FileID(numbers[i])}.take()
+				taken, err := finding{made: returning{t}, c: c, all: &f, f: &chunk[i], fresh: hemera.FileID(numbers[i])}.take()
 				if err != nil {
 					return err
 				}
@@ -261,7 +261,7 @@ func (c Returns) takeChunk(ctx context.Context, f FoundFiles, chunk []FoundFile)
 		if f.DryRun {
 			err = c.draft(ctx, change)
 		} else {
-			err = c.catalogue.update(ctx, change)
+			err = c.update(ctx, change)
 		}
 		if !errors.Is(err, errNoPlace) {
 			return out, err
@@ -271,8 +271,8 @@ func (c Returns) takeChunk(ctx context.Context, f FoundFiles, chunk []FoundFile)
 }
 
 // draft runs a change and forgets it.
-func (c Returns) draft(ctx context.Context, fn func(t Txn) error) error {
-	_, err := c.catalogue.records.Draft(ctx, func(t *record.Txn) error { return fn(txnOf(t)) })
+func (c *Catalogue) draft(ctx context.Context, fn func(t Txn) error) error {
+	_, err := c.records.Draft(ctx, func(t *record.Txn) error { return fn(txnOf(t)) })
 	return err
 }
 
@@ -282,11 +282,11 @@ const numbersMax = 1 << 53
 
 // numbersFor takes an id for each file, and keeps the numbers of a foreign system out of use here:
 // the archive ids of two contents are not to be the same.
-func (c Returns) numbersFor(ctx context.Context, f FoundFiles, chunk []FoundFile) ([]uint64, error) {
+func (c *Catalogue) numbersFor(ctx context.Context, f FoundFiles, chunk []FoundFile) ([]uint64, error) {
 	numbers := make([]uint64, len(chunk))
 	if f.DryRun { // different ones; nothing is stored
 		for i := range numbers {
-			numbers[i] = c.catalogue.numbers.Next() + uint64(i)
+			numbers[i] = c.numbers.Next() + uint64(i)
 		}
 		return numbers, nil
 	}
@@ -300,7 +300,7 @@ func (c Returns) numbersFor(ctx context.Context, f FoundFiles, chunk []FoundFile
 	}
 	// A number that no clock could have made is no reason to use up what is left.
 	if past > 0 && past < numbersMax {
-		if err := c.catalogue.numbers.Raise(ctx, past); err != nil {
+		if err := c.numbers.Raise(ctx, past); err != nil {
 			return nil, err
 		}
 	}
@@ -308,7 +308,7 @@ func (c Returns) numbersFor(ctx context.Context, f FoundFiles, chunk []FoundFile
 	// are 2^63.
 	for i := range numbers {
 		var err error
-		if numbers[i], err = c.catalogue.numbers.Take(ctx); err != nil {
+		if numbers[i], err = c.numbers.Take(ctx); err != nil {
 			return nil, err
 		}
 	}
@@ -316,7 +316,7 @@ func (c Returns) numbersFor(ctx context.Context, f FoundFiles, chunk []FoundFile
 }
 
 // makePlaces makes the directories that the files of a batch may need.
-func (c Returns) makePlaces(ctx context.Context, f FoundFiles, chunk []FoundFile) error {
+func (c *Catalogue) makePlaces(ctx context.Context, f FoundFiles, chunk []FoundFile) error {
 	if f.DryRun {
 		return nil
 	}
@@ -332,10 +332,10 @@ func (c Returns) makePlaces(ctx context.Context, f FoundFiles, chunk []FoundFile
 			continue
 		}
 		done[dir] = true
-		err := c.catalogue.tree.MakeParents(ctx, dir+"x", mode)
+		err := c.tree.MakeParents(ctx, dir+"x", mode)
 		// A file is where a directory must be: the file is put elsewhere.
 		if errors.Is(err, errs.NotDirectory) {
-			err = c.catalogue.tree.MakeParents(ctx, LostDir+"/"+f.VID+"/x", lostMode)
+			err = c.tree.MakeParents(ctx, LostDir+"/"+f.VID+"/x", lostMode)
 		}
 		if err != nil && !errors.Is(err, errs.NotDirectory) {
 			return err

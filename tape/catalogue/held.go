@@ -12,7 +12,7 @@ import (
 
 // A content that no pool takes is held: its storage class is unknown or has no route, or files of its size are not taken. Its close does not
 // fail, as its user can do nothing about it. Instead of a job for each copy it has one, which has failed, in a queue that is named after the
-// class. So it is durable with the commit, counted and listed, and ends with the content, as any job does. [Bulk.Release] queues it for its
+// class. So it is durable with the commit, counted and listed, and ends with the content, as any job does. [Catalogue.ReleaseHeld] queues it for its
 // pools once they take it.
 
 // What names of queues of held contents begin with. No pool has such a name, as "=" is in none.
@@ -60,19 +60,19 @@ func holding(t Txn, e *hemera.Entry, class string, why error) hemera.TapeJob {
 		Queue: queue + strings.ToValidUTF8(class[:min(len(class), heldNameMax)], ""), Size: e.Size, UID: e.UID, Asked: t.Now(), Failed: true, Error: whyHeld(class, why)}
 }
 
-// Release looks again at a page of a queue of held contents, behind a key, and queues those that a pool takes now. It returns how many,
+// ReleaseHeld looks again at a page of a queue of held contents, behind a key, and queues those that a pool takes now. It returns how many,
 // and where the next page begins: nil at the end.
-func (c Bulk) Release(ctx context.Context, q Queue, after []byte) (released int, next []byte, err error) {
-	rules := c.catalogue.Settings()
+func (c *Catalogue) ReleaseHeld(ctx context.Context, q Queue, after []byte) (released int, next []byte, err error) {
+	rules := c.Settings()
 	// Without a tape tier nothing can be released.
 	if rules == nil {
 		return 0, nil, nil
 	}
-	page, last, err := c.catalogue.orders(ctx, q, after, writtenBatch)
+	page, last, err := c.orders(ctx, q, after, writtenBatch)
 	if err != nil || len(page) == 0 {
 		return 0, nil, err
 	}
-	err = c.catalogue.update(ctx, func(t Txn) error {
+	err = c.update(ctx, func(t Txn) error {
 		released = 0 // it may run several times
 		for _, o := range page {
 			done, err := release(t, o, rules)

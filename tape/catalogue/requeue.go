@@ -12,21 +12,15 @@ import (
 // millions of files, and other changes wait for a batch.
 //
 // A list of files is read before the batch that changes something. Files that were removed, replaced or moved in
-// between are looked at again in the transaction, and passed over.
-
-// Bulk queues what is done with all files of a tape, and takes it back. Each batch is durable by itself: a call that ends with an
-// error has done the batches before, and may be made again.
-type Bulk struct{ catalogue *Catalogue }
-
-// Bulk returns what queues work for all files of the catalogue's tapes.
-func (c *Catalogue) Bulk() Bulk { return Bulk{c} }
+// between are looked at again in the transaction, and passed over. Each batch is durable by itself: a call that ends
+// with an error has done the batches before, and may be made again.
 
 // Requeue queues jobs as they are: verifications and repacks that an admin asked for. Those that
 // are queued already stay as they are.
-func (c Bulk) Requeue(ctx context.Context, jobs []hemera.TapeJob) error {
+func (c *Catalogue) Requeue(ctx context.Context, jobs []hemera.TapeJob) error {
 	// As many as one report of a session records: so a batch of either kind takes about as long.
 	for chunk := range slices.Chunk(jobs, writtenBatch) {
-		if err := c.catalogue.update(ctx, func(t Txn) error {
+		if err := c.update(ctx, func(t Txn) error {
 			for _, j := range chunk {
 				// A file that was replaced since is not on the tape any more.
 				if e, err := t.fileOf(j.File, j.ArchiveID); err != nil || e == nil {
@@ -49,10 +43,10 @@ func (c Bulk) Requeue(ctx context.Context, jobs []hemera.TapeJob) error {
 
 // Dequeue removes the jobs that there are with these keys, unless their file lacks the copy: a copy that is asked
 // for and not there keeps its job.
-func (c Bulk) Dequeue(ctx context.Context, keys []hemera.TapeJobKey) (removed int, err error) {
+func (c *Catalogue) Dequeue(ctx context.Context, keys []hemera.TapeJobKey) (removed int, err error) {
 	for chunk := range slices.Chunk(keys, writtenBatch) {
 		var of int // removed by this change, which may run several times and counts from zero each time
-		if err := c.catalogue.update(ctx, func(t Txn) error {
+		if err := c.update(ctx, func(t Txn) error {
 			of = 0
 			for _, k := range chunk {
 				j, err := t.Job(k)
@@ -88,8 +82,8 @@ func (c Bulk) Dequeue(ctx context.Context, keys []hemera.TapeJobKey) (removed in
 
 // AddCopies queues the copies that files lack by their class. It returns how many it queued. Copies that are queued already stay
 // as they are, and files that are gone are passed over.
-func (c Bulk) AddCopies(ctx context.Context, files []hemera.FileID) (queued int, err error) {
-	rules := c.catalogue.Settings()
+func (c *Catalogue) AddCopies(ctx context.Context, files []hemera.FileID) (queued int, err error) {
+	rules := c.Settings()
 	// Without a tape tier no class has copies.
 	if rules == nil {
 		return 0, nil
@@ -97,7 +91,7 @@ func (c Bulk) AddCopies(ctx context.Context, files []hemera.FileID) (queued int,
 	// One set of rules for all: a change of the configuration meanwhile is for the next call.
 	for chunk := range slices.Chunk(files, writtenBatch) {
 		var of int // queued by this change, counted from zero each time it runs
-		if err := c.catalogue.update(ctx, func(t Txn) error {
+		if err := c.update(ctx, func(t Txn) error {
 			of = 0
 			for _, id := range chunk {
 				e, err := t.ByID(id)

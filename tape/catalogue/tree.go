@@ -20,13 +20,6 @@ type Tree interface {
 	Restored() bool
 }
 
-// Returns is what makes files of what is on tape: of what a scan found, and of what was removed. Its
-// methods may be called from any goroutine.
-type Returns struct{ catalogue *Catalogue }
-
-// Returns returns what makes files of what is on the catalogue's tapes.
-func (c *Catalogue) Returns() Returns { return Returns{c} }
-
 // returning is a transaction that makes files.
 type returning struct{ txn Txn }
 

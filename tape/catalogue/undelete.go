@@ -28,7 +28,7 @@ type Undeletion struct {
 // Removed finds the rows of a content that no file has: by its archive id, or else by the path that
 // it had. Of several contents of one path it is the one that was removed last. It reads the lists
 // of all tapes. NotFound.
-func (c Returns) Removed(ctx context.Context, archiveID uint64, path string) (rows []hemera.TapeFile, err error) {
+func (c *Catalogue) Removed(ctx context.Context, archiveID uint64, path string) (rows []hemera.TapeFile, err error) {
 	subject := path
 	if archiveID == 0 {
 		rows, err = c.deadRows(ctx, func(f *hemera.TapeFile) bool { return f.Dead.Path == path })
@@ -60,8 +60,8 @@ func (c Returns) Removed(ctx context.Context, archiveID uint64, path string) (ro
 
 // Inferred finds the contents of a tape that no file has and whose removal is not known, behind an fSeq: those of a page of its list, each
 // with its rows on all tapes. next is the fSeq to go on behind, 0 at the end. It reads the lists of all tapes for each page with such contents.
-func (c Returns) Inferred(ctx context.Context, vid string, after uint64) (contents [][]hemera.TapeFile, next uint64, err error) {
-	rows, err := c.catalogue.Files(ctx, vid, after, reclaimBatch, true)
+func (c *Catalogue) Inferred(ctx context.Context, vid string, after uint64) (contents [][]hemera.TapeFile, next uint64, err error) {
+	rows, err := c.Files(ctx, vid, after, reclaimBatch, true)
 	if err != nil || len(rows) == 0 {
 		return nil, 0, err
 	}
@@ -108,9 +108,9 @@ func compareBool(a, b bool) int {
 }
 
 // deadRows lists the dead rows of all tapes that match.
-func (c Returns) deadRows(ctx context.Context, match func(*hemera.TapeFile) bool) (out []hemera.TapeFile, err error) {
+func (c *Catalogue) deadRows(ctx context.Context, match func(*hemera.TapeFile) bool) (out []hemera.TapeFile, err error) {
 	prefix, dead := schema.TableKey(schema.TableTapeFile), []byte(`"Dead":`)
-	err = scan(ctx, c.catalogue, prefix, schema.PrefixEnd(prefix), func(k, raw []byte) (bool, error) {
+	err = scan(ctx, c, prefix, schema.PrefixEnd(prefix), func(k, raw []byte) (bool, error) {
 		// Most rows are live, and are not worth decoding.
 		if !bytes.Contains(raw, dead) {
 			return true, ctx.Err()
@@ -127,20 +127,20 @@ func (c Returns) deadRows(ctx context.Context, match func(*hemera.TapeFile) bool
 // Undelete makes a file of a removed content again: on tape only, with its owner, mode, checksums
 // and archive id. Exists when its path is taken or a file has the content, Invalid without a path,
 // Conflict when a tape was reclaimed meanwhile.
-func (c Returns) Undelete(ctx context.Context, u Undeletion) (out hemera.Entry, err error) {
+func (c *Catalogue) Undelete(ctx context.Context, u Undeletion) (out hemera.Entry, err error) {
 	names := namesOf(u.Path)
 	if names == nil {
 		return out, refuse(errs.Invalid, "Undelete", u.Path, "it is not known where the file was").WithRemedy("say where it shall be: --to PATH")
 	}
 	// For the generation, or for the file: one number is enough for both.
-	number, err := c.catalogue.numbers.Take(ctx)
+	number, err := c.numbers.Take(ctx)
 	if err != nil {
 		return out, err
 	}
-	if err := c.catalogue.tree.MakeParents(ctx, u.Path, parentsMode); err != nil {
+	if err := c.tree.MakeParents(ctx, u.Path, parentsMode); err != nil {
 		return out, err
 	}
-	err = c.catalogue.update(ctx, func(txn Txn) error {
+	err = c.update(ctx, func(txn Txn) error {
 		t := returning{txn}
 		at, why, err := t.follow(names)
 		switch {
@@ -162,7 +162,7 @@ func (c Returns) Undelete(ctx context.Context, u Undeletion) (out hemera.Entry, 
 		}
 		out = *e
 		// What is missing is queued, as for any file.
-		return t.txn.queueMissing(e, c.catalogue.Settings())
+		return t.txn.queueMissing(e, c.Settings())
 	})
 	return out, err
 }

@@ -60,7 +60,7 @@ func (t *servers) admit(ctx context.Context, node hemera.NodeID, own bool, libra
 }
 
 // belongs returns what a library reports without the cartridges that the catalogue has in another one, and those with its
-// name. Tapes of which the catalogue does not know the library are in this one from now on.
+// name. A tape without a library in the catalogue is in this one from now on.
 func (t *servers) belongs(ctx context.Context, node hemera.NodeID, state hemera.TapeLibrary) (hemera.TapeLibrary, map[string]string, error) {
 	all, err := t.env.catalogue.Tapes(ctx)
 	if err != nil {

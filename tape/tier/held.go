@@ -109,7 +109,7 @@ func (t *releasing) release(ctx context.Context) error {
 	// as once.
 	some, end := false, t.env.Now().Add(releaseTime)
 	for len(t.left) > 0 && t.env.Now().Before(end) {
-		n, next, err := t.env.catalogue.Bulk().Release(ctx, t.left[0], t.after)
+		n, next, err := t.env.catalogue.ReleaseHeld(ctx, t.left[0], t.after)
 		if err != nil {
 			return err
 		}

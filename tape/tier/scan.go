@@ -124,14 +124,14 @@ func (t *scanner) take(ctx context.Context, m *mount, r *hemera.TapeScanResults)
 		if tail {
 			end.Bytes = 0 // of the tail alone: it is added at the end
 		}
-		tape, err := t.returns().NoteEnd(ctx, now.VID, now.Drive, end, func() hemera.Tape { return t.newTape(now.VID, now.who) })
+		tape, err := t.env.catalogue.NoteEnd(ctx, now.VID, now.Drive, end, func() hemera.Tape { return t.newTape(now.VID, now.who) })
 		if err != nil {
 			return err
 		}
 		foreign = tape.Foreign
 	}
 	// Most files of most scans are known, and cost one read.
-	unknown, err := t.returns().Unknown(ctx, now.VID, r.Files)
+	unknown, err := t.env.catalogue.Unknown(ctx, now.VID, r.Files)
 	if err != nil {
 		return err
 	}
@@ -139,13 +139,13 @@ func (t *scanner) take(ctx context.Context, m *mount, r *hemera.TapeScanResults)
 	if found.Files, err = t.formed(ctx, unknown); err != nil {
 		return err
 	}
-	taken, err := t.returns().TakeFound(ctx, found)
+	taken, err := t.env.catalogue.TakeFound(ctx, found)
 	if err != nil {
 		return err
 	}
 	if r.Complete && !now.DryRun {
 		end := catalogue.ScanEnd{VID: now.VID, End: r.End, Tail: tail, Differs: t.scans.differs(s, taken), Believe: now.order.Force, Looked: why != "" && !r.Blank}
-		if err := t.returns().NoteScanned(ctx, end); err != nil {
+		if err := t.env.catalogue.NoteScanned(ctx, end); err != nil {
 			return err
 		}
 	}

@@ -36,9 +36,6 @@ type tasker struct {
 	reporter  *reporter
 }
 
-// bulk is the catalogue for many files at a time.
-func (t *tasker) bulk() catalogue.Bulk { return t.env.catalogue.Bulk() }
-
 // taskPage is how many files of a tape are queued at a time.
 const taskPage = 1000
 
@@ -154,10 +151,10 @@ func (t *tasker) queueFiles(ctx context.Context, kind adminapi.TapeOrderKind, ta
 	for i := range jobs {
 		jobs[i].Policy = t.settings.now().PolicyOf(tapeconfig.Requester{UID: jobs[i].UID})
 	}
-	if err := t.bulk().Requeue(ctx, jobs); err != nil || !task.Copies {
+	if err := t.env.catalogue.Requeue(ctx, jobs); err != nil || !task.Copies {
 		return len(jobs), err
 	}
-	_, err = t.bulk().AddCopies(ctx, idsOf(moved))
+	_, err = t.env.catalogue.AddCopies(ctx, idsOf(moved))
 	return len(jobs), err
 }
 
@@ -286,7 +283,7 @@ func (t *tasker) orderCopies(ctx context.Context, o adminapi.TapeOrder) (string,
 			return fmt.Sprintf("%d copies are queued", queued), err
 		}
 		if !o.DryRun {
-			n, err := t.bulk().AddCopies(ctx, idsOf(files))
+			n, err := t.env.catalogue.AddCopies(ctx, idsOf(files))
 			if err != nil {
 				return "", err
 			}
@@ -364,7 +361,7 @@ func (t *tasker) dequeueFiles(ctx context.Context, vid string, kind adminapi.Tap
 		for _, f := range files {
 			keys = append(keys, hemera.TapeJobKey{File: f.File, Kind: of, Copy: f.Number})
 		}
-		n, err := t.bulk().Dequeue(ctx, keys)
+		n, err := t.env.catalogue.Dequeue(ctx, keys)
 		if err != nil {
 			return removed, err
 		}

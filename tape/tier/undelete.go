@@ -18,9 +18,6 @@ import (
 // one brought back that was removed. Both are on tape only then, and get
 // the form that their directory asks for when they are recalled.
 
-// returns is the part of the catalogue that makes files.
-func (t *scanner) returns() catalogue.Returns { return t.env.catalogue.Returns() }
-
 // form is how a new file in a directory would be stored now.
 func (t *scanner) form(ctx context.Context, dir string) (l hemera.Layout, space string, err error) {
 	if t.env.View == nil {
@@ -57,7 +54,7 @@ func (t *scanner) undeleteTape(ctx context.Context, who string, o adminapi.TapeO
 	var came, elsewhere, not int
 	var first error // of those that did not come back
 	for after := uint64(0); ; {
-		contents, next, err := t.returns().Inferred(ctx, o.Subject, after)
+		contents, next, err := t.env.catalogue.Inferred(ctx, o.Subject, after)
 		if err != nil {
 			return "", err
 		}
@@ -107,7 +104,7 @@ func (t *scanner) bringBack(ctx context.Context, who, vid string, rows []hemera.
 		if u.Layout, u.Space, err = t.form(ctx, path.Dir(u.Path)); err != nil {
 			return lost, err
 		}
-		_, err = t.returns().Undelete(ctx, u)
+		_, err = t.env.catalogue.Undelete(ctx, u)
 		switch errs.KindOf(err) {
 		case errs.Exists, errs.Invalid, errs.NotDirectory:
 		default:
@@ -139,7 +136,7 @@ func (t *scanner) Undelete(ctx context.Context, who string, o adminapi.TapeOrder
 		}
 	}
 	// All tapes are looked through: nothing says where a content of the past is.
-	rows, err := t.returns().Removed(ctx, id, was)
+	rows, err := t.env.catalogue.Removed(ctx, id, was)
 	if err != nil {
 		return "", err
 	}
@@ -154,7 +151,7 @@ func (t *scanner) Undelete(ctx context.Context, who string, o adminapi.TapeOrder
 	if u.Layout, u.Space, err = t.form(ctx, path.Dir(to)); err != nil {
 		return "", err
 	}
-	e, err := t.returns().Undelete(ctx, u)
+	e, err := t.env.catalogue.Undelete(ctx, u)
 	if err != nil {
 		return "", err
 	}
