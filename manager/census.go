@@ -234,7 +234,7 @@ func (c *counting) onTape(ctx context.Context, of *census, budget int) (int, err
 	return budget - len(page), nil
 }
 
-// silentAt reports whether a file is on tapes alone of which none can be read, and this tape is the first of them.
+// silentAt reports whether a file is on tapes alone, none of these tapes can be read, and this tape is the first of them.
 func silentAt(shelf tapeShelf, e *hemera.Entry, vid string) bool {
 	if !e.Evicted() || shelf.Silent(e) == "" {
 		return false

@@ -49,7 +49,7 @@ func (ma *maintAdmin) Fsck(ctx context.Context, repair bool) (adminapi.FsckRepor
 	return report, err
 }
 
-// addSilent adds the files that are on tapes alone of which none can be read: no disk has anything of them.
+// addSilent adds the files that are on tapes alone if none of these tapes can be read: no disk has anything of them.
 func (ma *maintAdmin) addSilent(ctx context.Context, report *adminapi.FsckReport) error {
 	p := adminapi.FsckProblem{Tag: "tape_unreadable"}
 	err := ma.judge.silentOnTape(ctx, func(_ hemera.TapeLoss, e hemera.Entry) error {

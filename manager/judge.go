@@ -77,7 +77,7 @@ func (j *judge) status(ctx context.Context, v *hemera.View, e hemera.Entry) stri
 	return "healthy"
 }
 
-// silentOnTape visits the files that are on tapes alone of which none can be read, each at the first of its tapes.
+// silentOnTape visits the files that are on tapes alone if none of these tapes can be read, each at the first of its tapes.
 func (j *judge) silentOnTape(ctx context.Context, visit func(at hemera.TapeLoss, e hemera.Entry) error) error {
 	shelf, err := j.tier.Shelf(ctx)
 	if err != nil {

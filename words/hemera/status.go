@@ -43,7 +43,7 @@ type FileStanding string
 // The standings of files that are not as they should be, the worst first.
 const (
 	FileLost       FileStanding = "lost"       // too few pieces are on disks of the cluster, and no tape gives it
-	FileUnreadable FileStanding = "unreadable" // too few pieces can be read now, or it is on tapes alone of which none can be read
+	FileUnreadable FileStanding = "unreadable" // too few pieces can be read now, or it is on tapes alone and none of them can be read
 	FileDegraded   FileStanding = "degraded"   // it can be read, and a disk with a piece of it cannot
 )
 
@@ -120,7 +120,7 @@ type FileHealth struct {
 	Ruined int64
 	// Unreadable files have enough pieces, but too few of them on disks that can be read now; or they are on tape only.
 	Unreadable, UnreadableBytes int64
-	// UnreadableOnTape is how many of the unreadable files are on tapes alone of which none can be read.
+	// UnreadableOnTape is how many of the unreadable files are on tapes alone while none of these tapes can be read.
 	UnreadableOnTape int64
 	// Degraded files can be read, and have pieces on disks that cannot. Of them and of the incomplete ones, Frail files cannot be read any more once
 	// one more piece is gone.

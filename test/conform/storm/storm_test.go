@@ -116,6 +116,13 @@ func (c *cluster) returned(t *testing.T) {
 	for dir := range layouts {
 		c.must("rm", "-r", "--yes", "/"+dir)
 	}
+	t.Cleanup(func() {
+		// What is left says which part forgot it.
+		for _, name := range c.sealed() {
+			out, err := c.admin("piece", "show", name)
+			t.Logf("%s is left: %v\n%s", name, err, out)
+		}
+	})
 	took := c.await("all pieces are removed", func() bool { return len(c.sealed()) == 0 })
 	t.Logf("all pieces are removed after %s", took)
 	// What a write leaves that was cut off expires when its capability has, an hour later.
