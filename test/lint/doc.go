@@ -13,6 +13,7 @@
 //	Docs                doc comments of packages and exported names
 //	Comments            length of the doc comment of a large package
 //	Words, English      names that say nothing, init, paths of one machine; words that readers stop at
+//	Sentences           functions have a verb, names a noun (unedited.md: folders that are left out still)
 //	Errors              operations of errors, keys of log lines
 //	Addresses           host and port are put together by net.JoinHostPort alone
 //	Goroutines          packages whose tests run without the race detector start none
