@@ -13,7 +13,7 @@ const adminsNote = "For admins: works on the manager's machine, as root or as th
 
 // everywhere lists the commands of the cluster group that are not for admins only: users may run them from any machine,
 // or they need no manager at all.
-var everywhere = []string{"bench compare", "bench report", "bench disk", "bench net", "bench io", "bench interference", "bench tape", "file info", "file versions", "quota ls", "config example", "doctor", "ns load", "open ls", "open commit", "open drop", "ns rebuild prepare", "ns rekey", "ns restore", "piece join", "piece show", "piece verify", "tape stage", "tape release", "tape archive", "tape serve"}
+var everywhere = []string{"bench compare", "bench report", "bench disk", "bench net", "bench io", "bench interference", "bench tape", "file info", "file versions", "quota ls", "config example", "doctor", "ns load", "open ls", "open commit", "open drop", "ns rebuild prepare", "ns rekey", "ns restore", "piece join", "piece show", "piece verify", "tape stage", "tape release", "tape archive", "tape serve", "tape stage drop", "tape stage ls", "why"}
 
 // markAdmins adds adminsNote to the help of every command below c that is not in everywhere.
 // The note only informs: the manager itself checks the rights of each caller.

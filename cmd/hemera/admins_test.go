@@ -20,7 +20,7 @@ func TestHelpSaysWhereCommandsWork(t *testing.T) {
 		}
 		return strings.HasSuffix(c.Long, adminsNote)
 	}
-	for _, path := range []string{"status", "why", "who", "fs ls", "node drain", "file check", "quota set", "token create", "ns stat", "open rm", "config show"} {
+	for _, path := range []string{"status", "who", "fs ls", "node drain", "file check", "quota set", "token create", "ns stat", "open rm", "config show"} {
 		if !marked(strings.Fields(path)...) {
 			t.Errorf("the help of %s does not say that it is for admins", path)
 		}

@@ -73,7 +73,7 @@ key=value pairs for each item, -j one JSON object with a result list.`,
 		root.AddCommand(c)
 		markAdmins(c)
 	}
-	root.AddCommand(versionCommand(e), cluster.WhoamiCommand(e))
+	root.AddCommand(versionCommand(e), cluster.WhoamiCommand(e), conventions())
 	// cobra makes these two commands by itself.
 	root.SetHelpCommandGroupID("other")
 	root.SetCompletionCommandGroupID("other")

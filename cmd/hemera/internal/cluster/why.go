@@ -32,7 +32,7 @@ func WhyCommand(e *cli.Env) *cobra.Command {
   jobs         all drains and repairs that are not done
 
 Any user may ask about files and directories that are readable for that user, from any machine. All
-else is for admins.`,
+else is for admins: on the manager's machine, as root or as the user the manager runs as.`,
 		Example: `  hemera why /exp/data.root
   hemera why disk 4
   hemera why jobs -j`,

@@ -21,7 +21,7 @@ func CatCommand(e *cli.Env) *cobra.Command {
 	var offset, length int64
 	c := &cobra.Command{
 		Use: "cat <path>…", Short: "Write files to standard output", Args: cobra.MinimumNArgs(1), ValidArgsFunction: complete.Paths(e),
-		Long: "Writes files to standard output. Every page is compared with its checksum first.\n" + cli.PathHelp,
+		Long: "Writes files to standard output. Every page is compared with its checksum first.\nLarge coded files are read straight from their nodes, as hemera cp does.\n" + cli.PathHelp,
 		Example: `  hemera cat /exp/notes.txt
   hemera cat --offset 1000000 --length 512 /exp/data.root | xxd`,
 		RunE: func(c *cobra.Command, args []string) error {

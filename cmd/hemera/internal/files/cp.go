@@ -52,30 +52,39 @@ If <to> is a directory, sources go into it under their own names. A <to> that en
 made if it is missing. A <from> that ends in /. stands for the contents of that directory.
 Copies between two servers go directly from one to the other if both can.
 
+Several files are copied at once (-P), and checksums are compared. If the node of a file stops, its
+copy begins again at another node. Files that exist are replaced only with --force; servers other than
+Hemera cannot do that in one step, so the name is free for a moment. The command names what it cannot
+copy, copies the rest, and ends with exit code 1. A device, such as /dev/null, is written to as it is.
+
 A file appears under its name only when it is whole and its checksum was compared. Until then
 a large file is written beside it as .<name>.hemera-part; an interrupted copy leaves this part.
-The same command with --continue goes on with the part if it is of the same source, and passes
-over files that are there with the same size and checksum. Without --continue the part is
-replaced. If the first copy made <to> itself, write <from> with /. at its end to continue.
-To find parts that are left over: hemera find / --name '.*.hemera-part'. Remove them with
-hemera rm. A copy of a tree leaves out parts.
+The same command with --continue goes on with the part if it is of the same source: of an upload the
+checksum of the part is compared, of a download size and time of the source. It passes over files that
+are there with the same size and checksum; with --force it replaces those that differ. Without
+--continue the part is replaced. If the first copy made <to> itself, write <from> with /. at its end to
+continue. Parts count for quotas. To find those that are left over: hemera find / --name
+'.*.hemera-part'. Remove them with hemera rm. A copy of a tree leaves out parts.
 
 In a tree, a link to a file is copied as that file. Links to directories and links that lead
 nowhere are errors. -L follows links to directories too, --skip-links passes over all links, and
 both together follow the links that lead somewhere and pass over the others. Files and
 directories get the permission bits of their source less the umask; --preserve keeps the bits
-and the times of files and directories, and, if root copies, the owner.
+and the times of files and directories, and, if root copies, the owner. Servers give times in whole
+seconds; those other than Hemera cannot set them, and --preserve to them is refused.
 
-A large file of a coded layout such as rs:4+2 is read straight from the nodes of its pieces, all at
-once, and written to them if that is faster than through one node. If this machine cannot reach
-them, the file goes through one node; --verbose says of each file which way it goes, and why. --direct always moves coded files of all
-sizes so and never through one node, --direct never always through one.
+A coded file (rs:4+2 and the like) of at least 16 MiB is read straight from the nodes of its pieces, all
+at once; lost and slow pieces are computed here. It is written to them, data and parity, if that is
+faster than through one node: when the link of this machine is the faster one. If this machine cannot
+reach them, the file goes through one node; --verbose says of each file which way it goes, and why.
+--direct always moves coded files of all sizes so and never through one node, --direct never always
+through one. A file needs up to 64 MiB of memory here.
 
 --layout and --blocksize ask a server of Hemera to store the files in another way than their
 directory says, if it lets clients choose. URLs can ask too: root://host//path?hem.layout=rs:4+2
 
-Files that exist are replaced only with --force. The command names what it cannot copy, copies
-the rest, and ends with exit code 1. A device, such as /dev/null, is written to as it is.`,
+If a pipe breaks, or Ctrl-C ends the pipeline, "hemera cp - :/file" leaves nothing. It cannot see that the
+program before it failed: use "set -o pipefail", and remove the file then.`,
 		Example: `  hemera cp data.root :/exp/
   hemera cp -r ./run1 ./run2 :/exp/2026/ -P 16
   hemera cp --layout rs:10+4 big.tar :/exp/    any 4 of its 14 pieces may be lost

@@ -38,7 +38,8 @@ func FindCommand(e *cli.Env) *cobra.Command {
 		Use: "find <path>", Short: "Search a tree", Args: cobra.ExactArgs(1), ValidArgsFunction: complete.Paths(e),
 		Long: `Searches a tree at the manager and prints paths as it finds them. A path must meet all
 conditions. Sizes are written 10k, 1G, 1GB (powers of 1000) or 1GiB; +n means more than n, -n less than n.
-A search does not delay writers or other searches.`,
+A search does not delay writers or other searches. -m and -j have owner, times, layout, pieces and checksum
+of each entry.`,
 		Example: `  hemera find /exp -f --name '*.root' --size +1G
   hemera find /exp -f --mtime +30         older than 30 days
   hemera find /exp -d --maxdepth 2

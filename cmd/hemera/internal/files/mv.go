@@ -19,7 +19,7 @@ import (
 func MvCommand(e *cli.Env) *cobra.Command {
 	return &cobra.Command{
 		Use: "mv <from> <to>", Short: "Rename a file or a whole tree", Args: cobra.ExactArgs(2), ValidArgsFunction: complete.Paths(e),
-		Long: "Renames a file or a directory. A large tree takes no longer than a file. If <to> is a\ndirectory, the entry goes into it. If <to> is a file, it is replaced.\n" + cli.PathHelp,
+		Long: "Renames a file or a directory. A large tree takes no longer than a file. If <to> is a\ndirectory, the entry goes into it. If <to> is a file, it is replaced.\n\nA path has at most 4096 bytes. A move can make paths in a tree longer: find shows them, and they can be\nused again after a directory above them was moved up.\n" + cli.PathHelp,
 		Example: `  hemera mv /exp/run1 /exp/2026/run1
   hemera mv /exp/data.root /archive/`,
 		RunE: func(c *cobra.Command, args []string) error {

@@ -34,6 +34,7 @@ removes them for good everywhere. Directories need -r, which removes all that is
 
 Before it removes a directory that is not empty, the command says how many files and bytes will
 go, and asks. A script gives its consent with --yes. --dry-run says what would go, and stops.
+If some entries cannot be removed, the others are, and the first ten errors are printed.
 ` + cli.PathHelp,
 		Example: `  hemera rm /exp/old.root
   hemera rm -r /exp/run1
