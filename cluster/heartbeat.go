@@ -14,7 +14,15 @@ import (
 // has a new disk or one that was another's: registering again gives all of them.
 func (c *Leases) Heartbeat(id hemera.NodeID, epoch uint64, report hemera.NodeReport) (hemera.HeartbeatReply, error) {
 	// Before the lock: what counts is when the node spoke, not when it was heard.
-	came := c.state.now()
+	reply, err := c.renew(id, epoch, report, c.state.now())
+	if err == nil {
+		reply.Seen = c.marks.Mark()
+	}
+	return reply, err
+}
+
+// renew makes the reply of Heartbeat, without a mark, and changes memory alone.
+func (c *Leases) renew(id hemera.NodeID, epoch uint64, report hemera.NodeReport, came time.Time) (hemera.HeartbeatReply, error) {
 	c.state.mu.Lock()
 	defer c.state.mu.Unlock()
 	n, err := c.lease(id, epoch, came)
@@ -24,7 +32,7 @@ func (c *Leases) Heartbeat(id hemera.NodeID, epoch uint64, report hemera.NodeRep
 	if len(report.Disks) > disksPerNodeMax {
 		return hemera.HeartbeatReply{}, errs.New(errs.TooLarge, "cluster.Heartbeat", n.Addr, fmt.Sprintf("a node has at most %d disks", disksPerNodeMax))
 	}
-	reply := hemera.HeartbeatReply{Keys: c.keyring.nodeKeys(id), Barred: c.state.barred, Headroom: c.state.headrooms(id), Attach: c.attachesOf(id), Seen: c.marks.seen()}
+	reply := hemera.HeartbeatReply{Keys: c.keyring.nodeKeys(id), Barred: c.state.barred, Headroom: c.state.headrooms(id), Attach: c.attachesOf(id)}
 	// Disks that changed hands need a registration, which is durable; a heartbeat changes no record.
 	for _, r := range report.Disks {
 		known := c.state.byUUID[r.UUID]

@@ -58,6 +58,9 @@ func (c *Leases) Register(ctx context.Context, hello hemera.NodeHello) (hemera.N
 	if err == nil && rec.Waiting {
 		err = waiting("cluster.Register", rec.ID)
 	}
+	if err == nil {
+		welcome.Seen = c.marks.Mark()
+	}
 	return welcome, err
 }
 
@@ -308,11 +311,11 @@ func (c *Leases) takeReports(on hemera.NodeID, reports []hemera.NodeDisk, why st
 	return changed
 }
 
-// welcome is what a node needs to serve, as of now. Removed and absent disks get no id. mu is held.
+// welcome returns what a node needs to serve, as of now, without a mark. Removed and absent disks get no id. mu is held.
 func (c *Leases) welcome(n *node) hemera.NodeWelcome {
 	w := hemera.NodeWelcome{
 		ID: n.ID, Epoch: n.Epoch, DiskIDs: map[string]hemera.DiskID{}, Keys: c.keyring.nodeKeys(n.ID), Barred: c.state.barred,
-		ManagerAddr: c.manager, Headroom: c.state.headrooms(n.ID), Seen: c.marks.seen(),
+		ManagerAddr: c.manager, Headroom: c.state.headrooms(n.ID),
 	}
 	for _, d := range c.state.byNode[n.ID] {
 		if !d.Removed && d.report.Health != hemera.HealthGone {

@@ -93,21 +93,13 @@ func (c *Marks) begins(ch *change) {
 	ch.put(h)
 }
 
-// Mark is the mark for a node: how far the store is now. Only what is durable counts: what this process has waited for.
-// It answers from memory, and has nothing when the store cannot tell.
+// Mark returns the mark for a node: how far the store is now. Only what is durable counts: what this process has waited for. It asks the
+// store, so the caller does not hold mu. The mark is nil when the store cannot tell.
 func (c *Marks) Mark() []byte {
 	c.state.mu.Lock()
 	secret := c.state.history // replaced as a whole, never changed
 	c.state.mu.Unlock()
-	return c.markUnder(secret)
-}
-
-// seen is Mark for a caller that holds c.mu.
-func (c *Marks) seen() []byte { return c.markUnder(c.state.history) }
-
-// markUnder is the mark of now under a secret.
-func (c *Marks) markUnder(secret []byte) []byte {
-	last, err := c.state.writer.LastSeq(context.Background()) // answered from memory
+	last, err := c.state.writer.LastSeq(context.Background())
 	if err != nil {
 		return nil
 	}

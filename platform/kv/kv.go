@@ -45,8 +45,8 @@ type Snapshot interface {
 // Writer commits batches.
 type Writer interface {
 	Epoch() uint64
-	// Enqueue orders the batch after all batches enqueued before and makes it readable at once;
-	// it does not wait. The batch and its slices are the caller's again when it returns. Fenced.
+	// Enqueue orders the batch after all batches enqueued before and makes it readable at once. It does not wait for the device, but
+	// blocks while the engine is behind with its tables. The batch and its slices are the caller's again when it returns. Fenced.
 	Enqueue(b *Batch) (Ticket, error)
 	// LastSeq is the sequence number of the last durable batch, from the engine.
 	LastSeq(ctx context.Context) (uint64, error)

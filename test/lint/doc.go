@@ -17,7 +17,7 @@
 //	Errors              operations of errors, keys of log lines
 //	Addresses           host and port are put together by net.JoinHostPort alone
 //	Goroutines          packages whose tests run without the race detector start none
-//	locks.Check         no mutex is held over a device or a network
+//	locks.Check         no mutex is held over a device, a tape, a network, the store or a turn (waiting.go is the list)
 //	Modules, Skips      a reason in docs/DECISIONS.md for each module and each check left out
 //	References, Lines, Paragraphs, Prose, Pictures    documents
 //

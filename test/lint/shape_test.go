@@ -12,11 +12,7 @@ import (
 
 // TestShape: method sets, shells and small packages of the whole tree.
 func TestShape(t *testing.T) {
-	loaded, err := locks.Load("../..", "./...")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, b := range Shape(loaded) {
+	for _, b := range Shape(tree(t)) {
 		t.Error(b)
 	}
 }

@@ -1,4 +1,4 @@
-// Package locks finds mutexes that are held over calls that wait for a device or a network. Such a lock turns one slow
+// Package locks finds mutexes that are held over calls that wait for a device, a network or a turn of others. Such a lock turns one slow
 // disk into a stall of everything behind the lock, so a mutex of this tree guards memory only (docs/STYLE.md).
 //
 // The check knows a set of methods that wait (Waiting), follows static calls to find every function of the tree that may
@@ -40,9 +40,15 @@ func (f Finding) String() string {
 
 // Load type-checks the packages of the patterns below dir. It runs the go command.
 func Load(dir string, patterns ...string) ([]*packages.Package, error) {
+	return LoadWith(nil, dir, patterns...)
+}
+
+// LoadWith is Load with sources that take the place of files, by their absolute paths. Their directories need not exist.
+func LoadWith(sources map[string][]byte, dir string, patterns ...string) ([]*packages.Package, error) {
 	loaded, err := packages.Load(&packages.Config{
-		Dir:  dir,
-		Mode: packages.NeedName | packages.NeedFiles | packages.NeedSyntax | packages.NeedTypes | packages.NeedTypesInfo | packages.NeedImports | packages.NeedDeps,
+		Dir:     dir,
+		Overlay: sources,
+		Mode:    packages.NeedName | packages.NeedFiles | packages.NeedSyntax | packages.NeedTypes | packages.NeedTypesInfo | packages.NeedImports | packages.NeedDeps,
 	}, patterns...)
 	if err != nil {
 		return nil, err

@@ -99,7 +99,7 @@ func (d *Device) Open(rng *rand.Rand) *Session {
 
 // Die ends the session as a crash does.
 func (s *Session) Die() {
-	s.mu.Lock()
+	s.mu.Lock() // holds: both stores are in memory, nothing waits
 	defer s.mu.Unlock()
 	s.end()
 }
@@ -138,7 +138,7 @@ func (s *Session) Light(n int) {
 
 // flush makes the first n batches durable. The caller holds mu.
 func (s *Session) flush(n int) {
-	s.device.mu.Lock()
+	s.device.mu.Lock() // holds: the device is in memory, nothing waits
 	defer s.device.mu.Unlock()
 	for _, b := range s.pending[:n] {
 		_, _ = s.device.write.Enqueue(&b)
@@ -218,7 +218,7 @@ func (s *Session) Stats() kv.Stats { return s.seen.Stats() }
 
 // Close implements kv.Store: what was enqueued becomes durable, and the session serves nobody any more.
 func (s *Session) Close() error {
-	s.mu.Lock()
+	s.mu.Lock() // holds: both stores are in memory, nothing waits
 	defer s.mu.Unlock()
 	if !s.dead {
 		s.flush(len(s.pending))
@@ -259,7 +259,7 @@ func (s *sessionWriter) Enqueue(b *kv.Batch) (kv.Ticket, error) {
 	if err := kv.Check(b); err != nil {
 		return nil, err
 	}
-	s.mu.Lock()
+	s.mu.Lock() // holds: both stores are in memory, nothing waits
 	defer s.mu.Unlock()
 	if s.dead {
 		return nil, s.gone("kv.Enqueue")
@@ -295,7 +295,7 @@ func (t ticket) Seq() uint64 { return t.seq }
 // It takes no time. The wait of a real device would only change the order of what is concurrent already.
 func (t ticket) Wait(context.Context) error {
 	s := t.session
-	s.mu.Lock()
+	s.mu.Lock() // holds: both stores are in memory, nothing waits
 	defer s.mu.Unlock()
 	if !s.dead {
 		// The fuse counts waits too, so that a session can die between the batch and its acknowledgement.
