@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"log"
 	"os"
+	"syscall"
 	"time"
 
 	"hemera/platform/vfs"
@@ -34,4 +35,25 @@ func ExampleMemory_Crash() {
 	info, err := disk.Stat("/piece")
 	fmt.Println(info.Size, err)
 	// Output: 7 <nil>
+}
+
+// A device that reports an error at the second write, once, and works again.
+func ExampleFaulty() {
+	disk := vfs.NewFaulty(vfs.NewMemory(1<<20, time.Now))
+	disk.Inject(vfs.Fault{Ops: []vfs.Op{vfs.OpWrite}, Pattern: "piece", Skip: 1, Count: 1, Err: syscall.EIO})
+	f, err := disk.Open("/piece", os.O_RDWR|os.O_CREATE)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer f.Close()
+	for i := range 3 {
+		_, err := f.WriteAt([]byte("data"), int64(4*i))
+		fmt.Println(err)
+	}
+	fmt.Println(disk.Calls(vfs.OpWrite), "writes")
+	// Output:
+	// <nil>
+	// write /piece: input/output error
+	// <nil>
+	// 3 writes
 }
