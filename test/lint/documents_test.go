@@ -21,7 +21,7 @@ func TestDocuments(t *testing.T) {
 	decisions := read("docs/DECISIONS.md")
 	bad := append(Modules(read("go.mod"), decisions), Skips(read("scripts/conformance-skips"), decisions)...)
 	bad = append(bad, Pictures("../..")...)
-	for _, pattern := range []string{"*.md", "docs/*.md", "docs/formats/*.md", "*/*/DESIGN.md", "*/*/*/DESIGN.md"} {
+	for _, pattern := range []string{"*.md", "docs/*.md", "docs/*/*.md", "docs/*/*/*.md", "*/DESIGN.md", "*/*/DESIGN.md", "*/*/*/DESIGN.md"} {
 		names, err := filepath.Glob(filepath.Join("../..", pattern))
 		if err != nil || len(names) == 0 {
 			t.Fatalf("%s: no document (%v)", pattern, err)
