@@ -21,16 +21,17 @@ const (
 	// auditsAtOnce bounds the disks compared at a time.
 	// Each has one page of a disk and one of the namespace in memory, and one order waiting at a node.
 	auditsAtOnce = 16
-	// auditRest is how often it is looked whether an audit is due, auditRetry when one that failed is.
+	// auditRest is the interval at which the worker looks for audits that are due. auditRetry is the time until a failed
+	// one is due again.
 	auditRest  = 10 * time.Second
 	auditRetry = 10 * time.Minute
-	// awayAfter is how long after a manager's start a disk without a report counts as away: its node may be about to
-	// register.
+	// awayAfter is the time after a manager's start from which a disk without a report counts as away: before, its node
+	// may be about to register.
 	awayAfter = 2 * time.Minute
-	// orphanTime is how long the removal of one orphan is waited for.
+	// orphanTime bounds the wait for the removal of one orphan.
 	orphanTime = 10 * time.Second
-	// busyTime is how long the audit of a disk waits, in all and once it has seen the rest, for files that are being
-	// relocated or that the audit of another disk has, and busyMax how many pieces of such files it remembers.
+	// busyTime bounds the wait of one audit, in all and once it has seen the rest, for files that are being relocated or
+	// that the audit of another disk has, and busyMax how many pieces of such files it remembers.
 	busyTime = 10 * time.Second
 	busyMax  = 4096
 )
@@ -407,7 +408,7 @@ func (a *auditor) orphan(ctx context.Context, d hemera.Disk, f finding, t *tally
 	if err == nil && has(now, f.piece, d.ID) || err != nil && !errors.Is(err, errs.NotFound) {
 		return errs.Wrap(err, "maint.Audit", "disk "+d.ID.String())
 	}
-	// A piece of the content that the file has is no leftover of a write, so its age does not matter here.
+	// A piece of the content that the file has is not left by a write, so its age does not matter here.
 	current := err == nil && now.Gen == f.piece.Gen
 	if young && !current {
 		t.count(&t.young)

@@ -47,7 +47,7 @@ type balancedSpace struct {
 
 // forgetDomains forgets places that have been away for longer than long.
 func (s *balancedSpace) forgetDomains(now map[failureDomain]bool, at time.Time, long time.Duration) {
-	// A restart of a node is no reason to look at all files again.
+	// A restart of a node does not make all files worth another look.
 	for d, last := range s.spread {
 		switch {
 		case now[d]:

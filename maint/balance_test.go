@@ -33,7 +33,7 @@ func running(t *testing.T, m *miniature, o Options) (e *Engine, stop func()) {
 	}
 }
 
-// fourDisks is a space of four nodes with a disk of 100 GB each.
+// fourDisks returns a space of four nodes with a disk of 100 GB each.
 func fourDisks(t *testing.T) *miniature {
 	m := newMiniature(t)
 	m.rate = 1 << 30
@@ -74,7 +74,7 @@ func balanced(t *testing.T, m *miniature, most time.Duration) (jobs []hemera.Job
 	return jobs, took
 }
 
-// fillings are the shares of the disks that are used.
+// fillings returns the used share of each disk.
 func (m *miniature) fillings() (list []float64) {
 	for _, d := range m.View().Disks {
 		list = append(list, float64(d.Used)/float64(d.Capacity))
@@ -82,7 +82,7 @@ func (m *miniature) fillings() (list []float64) {
 	return list
 }
 
-// off is how far the fillings are from their mean at most; disks are equally large.
+// off returns the largest distance of a filling from their mean; disks are equally large.
 func off(fillings []float64) (most float64) {
 	mean := 0.0
 	for _, f := range fillings {

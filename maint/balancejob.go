@@ -7,7 +7,7 @@ import (
 	"hemera/words/hemera"
 )
 
-// balanceRound is how long moves are begun on one plan.
+// balanceRound is the time for which one plan begins moves.
 const balanceRound = 10 * time.Second
 
 // balanceJob shows a run to admins and keeps its figures. It is safe for concurrent use.

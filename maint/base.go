@@ -17,7 +17,7 @@ import (
 
 const (
 	pageFiles = 512 // files of one page of a list
-	// stallRest is how long a job that moved nothing rests.
+	// stallRest is the rest of a job that moved nothing.
 	stallRest = 5 * time.Second
 )
 

@@ -14,7 +14,8 @@ const (
 	// brokenMax bounds the broken pieces that are remembered.
 	// A piece beyond the bound is repaired as often as it is found, but `hemera status` does not count its file.
 	brokenMax = 1 << 16
-	// brokenRest is how often all of them are tried again. A disk that comes back has those tried at once that it may help.
+	// brokenRest is the interval at which all of them are tried again. A disk that comes back has those tried at once
+	// that it may help.
 	brokenRest = time.Hour
 )
 

@@ -19,7 +19,7 @@ const (
 	tagLost    = "lost" // too few pieces are left anywhere
 	tagOffline = "offline"
 	tagBusy    = "busy" // it cannot be judged: its file is being moved or repaired
-	// auditPage is how many pieces of a disk, or files of the namespace, one list has.
+	// auditPage is the number of pieces of a disk, or of files of the namespace, in one list.
 	auditPage   = 1000
 	problemsMax = 1000 // file ids named of each problem
 )
@@ -78,7 +78,7 @@ func compare(disk hemera.DiskID, w window) (found []finding) {
 			}
 			id := hemera.PieceID{File: e.ID, Gen: e.Gen, Index: p.Index}
 			s, ok := there[id]
-			// What is left in the map in the end is on the disk and in no file.
+			// The pieces left in the map in the end are on the disk and in no file.
 			delete(there, id)
 			switch {
 			case !ok:

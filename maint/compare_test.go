@@ -12,7 +12,7 @@ import (
 	"hemera/words/hemera"
 )
 
-// disagree is the oracle: whole lists, no windows.
+// disagree compares whole lists without windows: it is the oracle.
 func disagree(entries []hemera.Entry, stats []hemera.PieceStat) map[string]bool {
 	found := map[string]bool{}
 	for _, e := range entries {

@@ -108,7 +108,7 @@ func TestWhatIsBusyIsJudgedLater(t *testing.T) {
 	}
 }
 
-// node1 is the node of that number: it answers each order with the pieces that pieces returns for it.
+// node1 plays node 1: it answers each order with the pieces that pieces returns for it.
 func node1(ctx context.Context, e *Engine, pieces func(hemera.Order) []hemera.PieceStat) {
 	var results []hemera.OrderResult
 	for ctx.Err() == nil {
@@ -120,7 +120,7 @@ func node1(ctx context.Context, e *Engine, pieces func(hemera.Order) []hemera.Pi
 	}
 }
 
-// doubledFile has one file, on disk 1. Its other copy, on disk 3, is being removed, which ends when somebody has read it.
+// doubledFile has one file, on disk 1. Its other copy, on disk 3, is being removed, which ends when the test has read it.
 type doubledFile struct {
 	doomedFiles
 	moves int

@@ -12,7 +12,7 @@ import (
 const (
 	// convertTotal bounds the conversions under way: each keeps a node busy with a read and a write of a file.
 	convertTotal = 64
-	// treesAtOnce is how many requests are worked on at once; the others wait, the oldest goes first.
+	// treesAtOnce bounds the requests under way; the others wait, and the oldest goes first.
 	treesAtOnce = 4
 )
 
@@ -40,7 +40,7 @@ func (v *converter) jobOf(c hemera.Conversion) *convertJob {
 	j := v.jobs[c.ID]
 	if j == nil {
 		j = &convertJob{job: newJob("convert", 0, v.base.Now), saving: make(chan struct{}, 1), request: c}
-		// Nobody else has it yet, so its lock is not needed.
+		// No other goroutine has it yet, so its lock is not needed.
 		j.status.Path, j.status.To, j.status.Started = c.Path, c.Form.String(), c.Asked
 		j.status.FilesDone, j.status.BytesDone = c.Done, c.Bytes
 		if !c.Ended.IsZero() {

@@ -9,8 +9,8 @@ import (
 	"hemera/words/hemera"
 )
 
-// ExplainForm says which requests to convert the file, at the path, has before it, and what they wait for. What a request met at
-// other files is for admins.
+// ExplainForm lists the requests to convert that will reach the file at the path, and the reason why each waits. Only admins see the problems that a
+// request had with other files.
 func (ex *explainer) ExplainForm(ctx context.Context, who hemera.Identity, entry hemera.Entry, path string) (reasons []hemera.Reason) {
 	above, err := ex.base.begin(ctx, entry)
 	if err != nil {

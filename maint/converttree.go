@@ -104,7 +104,7 @@ func (v *converter) pass(ctx context.Context, j *convertJob) error {
 		visit: func(at string, e hemera.Entry) error {
 			err := v.base.Panics.Do("maint.Convert", about(e.ID), func() error { return p.visit(ctx, at, e) })
 			if err != nil && errs.KindOf(err) == errs.Internal {
-				p.count(e, at, 0, err) // the walk goes on behind it
+				p.count(e, at, 0, err) // the walk continues behind it
 				return nil
 			}
 			return err
@@ -160,7 +160,7 @@ func (p *convertPass) visit(ctx context.Context, at string, e hemera.Entry) erro
 			return err
 		}
 	}
-	// The slots are of all jobs, so that several requests are no more load than one.
+	// All jobs share the slots, so that several requests are not more load than one.
 	select {
 	case p.slots <- struct{}{}:
 	case <-ctx.Done():
@@ -234,7 +234,7 @@ func (p *convertPass) reason(at string, err error) string {
 	return path + ": " + errs.Reason(err, path)
 }
 
-// hopeless reports that there is no room for any file at present.
+// hopeless reports that no file finds room at present.
 func (p *convertPass) hopeless() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -12,7 +12,7 @@ import (
 const (
 	// convertRest is the longest rest between two steps.
 	convertRest = 5 * time.Second
-	// requestsKept is how many requests that ended are remembered, requestKept how long.
+	// requestsKept bounds the requests that ended and are remembered, requestKept the time for which one is.
 	requestsKept = 100
 	requestKept  = 7 * 24 * time.Hour
 )
@@ -81,7 +81,7 @@ func (v *converter) trim(ctx context.Context, requests []hemera.Conversion) erro
 	return nil
 }
 
-// stop ends a request. It fails with NotFound if there is none.
+// stop ends a request. It fails with NotFound if the request does not exist.
 func (v *converter) stop(ctx context.Context, id uint64) error {
 	for _, c := range v.requests() {
 		if c.ID == id {

@@ -14,7 +14,7 @@ import (
 )
 
 const (
-	// jobsKept is how many finished jobs are remembered, jobKept how long.
+	// jobsKept bounds the finished jobs that are remembered, jobKept the time for which one is.
 	jobsKept = 100
 	jobKept  = 24 * time.Hour
 )
@@ -109,7 +109,7 @@ func (v *drainer) withWork(ctx context.Context, tasks []task) ([]task, error) {
 // forgetDisk forgets a removed disk, and the pieces it was still to remove.
 func (v *drainer) forgetDisk(ctx context.Context, id hemera.DiskID) error {
 	for {
-		// The disk will not come back to remove them. What is forgotten here bounds the records of a removed disk.
+		// The disk will not come back to remove them. To forget them bounds the records of a removed disk.
 		pieces, err := v.base.Removals.Unlinked(ctx, id, removeBatch)
 		if err == nil && len(pieces) == 0 {
 			pieces, err = v.base.Removals.Held(ctx, id, removeBatch)

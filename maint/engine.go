@@ -90,7 +90,7 @@ func (e *Engine) loop(ctx context.Context, w Worker, wakeup <-chan struct{}) {
 	}
 }
 
-// pausedRest is how often a worker that is paused looks whether it may go on.
+// pausedRest is the interval at which a paused worker looks whether it may continue.
 const pausedRest = time.Second
 
 // step runs a step of a worker, unless it is paused. Orders of nodes that are away end in any case.
@@ -98,7 +98,7 @@ func (e *Engine) step(ctx context.Context, w Worker) (rest time.Duration, err er
 	if _, watches := w.(*watcher); !watches && e.Paused != nil && e.Paused() {
 		return pausedRest, nil
 	}
-	// What is to be done follows from the namespace and the view: the next step decides it again.
+	// The work follows from the namespace and the view: the next step decides it again.
 	err = e.Panics.Do("maint.Step", w.Name(), func() (err error) {
 		rest, err = w.Step(ctx)
 		return err

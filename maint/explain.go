@@ -12,7 +12,7 @@ import (
 	"hemera/words/hemera"
 )
 
-// explainFiles is how many files of a disk are looked at to say what holds its job up.
+// explainFiles bounds the files of a disk that an explanation reads to find what delays the disk's job.
 const explainFiles = 256
 
 // Hold is one reason why pieces of a disk are still there.

@@ -52,9 +52,9 @@ func (a *auditor) forgotten(ctx context.Context, d hemera.Disk, f finding, t *ta
 	return err
 }
 
-// strayed deals with an orphan of the content that its file has: where the piece that the file should have in its
-// place is gone, the orphan is that piece, moved. The namespace does not know when it lost changes in a way
-// that it cannot tell. Orphans of which that is not sure are kept. It reports whether that was all there is to do.
+// strayed deals with an orphan of the content that its file has: where the piece that the file should have in its place
+// is gone, the orphan is that piece, moved. The namespace does not know when it lost changes in a way that it cannot
+// tell. An orphan stays if that is not certain. It reports whether that was all there is to do.
 func (a *auditor) strayed(ctx context.Context, d hemera.Disk, f finding, now hemera.Entry, t *tally) (bool, error) {
 	drop, ok := inPlaceOf(now, f.piece, d.ID)
 	if !ok || now.Size != f.stat.FileSize || len(drop) == 0 { // repair makes what a file is short of
@@ -103,7 +103,7 @@ func (a *auditor) adopt(ctx context.Context, d hemera.Disk, f finding, now hemer
 	check := a.checker.verify(ctx, e.Cluster.View(), now, piece)
 	if !check.OK {
 		there, known := a.anyThere(ctx, now, drop)
-		// A bad piece is better than none, but only if it is certain that there is no other.
+		// A bad piece is better than a missing one, but only if it is certain that no other exists.
 		if check.Offline || there || !known {
 			e.Log.Warn("a piece is not taken for one that was moved here", "piece", f.piece.String(), "disk", d.ID, "why", check.Error)
 			return false, ctx.Err()

@@ -135,8 +135,7 @@ func (p *partial) end() int64 {
 	return p.bytes
 }
 
-// failed counts one piece that could not be made. What fails when the job has ended fails because of
-// that.
+// failed counts one piece that could not be made. A piece that fails after the job's end fails because of that end.
 func (j *job) failed(err error) { j.fails(errs.Reason(err, "")) }
 
 // fails does what failed does, with the reason in words.

@@ -92,7 +92,7 @@ func TestAJobShowsBytesWhileTheyMove(t *testing.T) {
 	}
 }
 
-// exchange is an Exchange of node 1.
+// exchange does an Exchange for node 1.
 func exchange(t *testing.T, q *orders.Dispatcher, results ...hemera.OrderResult) []hemera.Order {
 	t.Helper()
 	list, err := q.Exchange(t.Context(), 1, results)

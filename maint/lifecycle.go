@@ -20,7 +20,7 @@ const (
 	// lifecycleRetry is after how long a tree is looked through again in which files could not be converted or removed, if that
 	// is sooner than by its rules.
 	lifecycleRetry = 10 * time.Minute
-	// treesOfUser is how many directories of one user are scanned at once.
+	// treesOfUser bounds the directories of one user that are scanned at once.
 	treesOfUser = treesAtOnce / 2
 )
 
@@ -180,7 +180,7 @@ func (l *lifecycler) track(ctx context.Context, t hemera.RuleTree, need bool, ba
 func (l *lifecycler) start(ctx context.Context, due []*scan) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	// What cannot begin now is due in the next step as well.
+	// A file that cannot begin now is due in the next step as well.
 	var running []hemera.RuleTree
 	for _, s := range l.scans {
 		if _, ended := s.state(); ended.IsZero() {
@@ -239,7 +239,7 @@ func (l *lifecycler) run(ctx context.Context, s *scan, path string) {
 			at = strings.TrimSuffix(path, "/") + "/" + at
 			err := l.base.Panics.Do("maint.Lifecycle", at, func() error { return l.visit(ctx, s, &group, at, e) })
 			if err != nil && errs.KindOf(err) == errs.Internal {
-				s.count(e, false, err) // the walk goes on behind it
+				s.count(e, false, err) // the walk continues behind it
 				return nil
 			}
 			return err

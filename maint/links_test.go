@@ -200,7 +200,7 @@ func (l *links) report(ctx context.Context, e *Engine) {
 	}
 }
 
-// busiest is how many times the mean the node moved that moved most.
+// busiest returns the bytes of the node that moved most, as a multiple of the mean.
 func busiest(moved map[hemera.NodeID]float64, nodes int) float64 {
 	sum, most := 0.0, 0.0
 	for _, n := range moved {

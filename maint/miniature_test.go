@@ -63,10 +63,10 @@ func (m *miniature) file(l hemera.Layout, size int64, disks ...hemera.DiskID) he
 	return e.ID
 }
 
-// engine is one with the miniature around it.
+// engine makes an engine with the miniature around it.
 func (m *miniature) engine() *Engine { return New(m.options()) }
 
-// options are those of an engine with the miniature around it.
+// options returns the options of an engine with the miniature around it.
 func (m *miniature) options() Options {
 	return Options{Files: m, Removals: m, Findings: m, Cluster: m, Orders: orders.New(), Signer: anySigner{}}
 }
@@ -114,7 +114,7 @@ func (m *miniature) execute(o hemera.Order) (int64, error) {
 	return size, nil
 }
 
-// View is of this moment.
+// View returns the view of this moment.
 func (m *miniature) View() *hemera.View {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -15,11 +15,11 @@ import (
 )
 
 const (
-	// badPiecesMax bounds the bad pieces that wait to be repaired. What does not fit is found again, by the next
-	// read, scrub or audit.
-	// 64 Ki names are some megabytes: enough for a disk whose every file is bad to be repaired piece by piece.
+	// badPiecesMax bounds the bad pieces that wait to be repaired. A piece beyond the bound is found again, by the next
+	// read, scrub or audit. 64 Ki names are some megabytes: enough for a disk whose every file is bad to be repaired
+	// piece by piece.
 	badPiecesMax = 1 << 16
-	// repairsAtOnce is how many are repaired at a time. Each reads a whole piece.
+	// repairsAtOnce bounds the repairs under way. Each reads a whole piece.
 	repairsAtOnce = 8
 )
 
@@ -40,8 +40,8 @@ func newPieceRepairer(b *base, k *broken) *pieceRepairer {
 	return &pieceRepairer{base: b, broken: k, known: map[hemera.BadPiece]bool{}}
 }
 
-// repairSoon has pieces verified and repaired that a read, a scrub or an audit found bad. It does not wait. It leaves out a piece
-// that waits already, or for which there is no room, and reports whether all had room.
+// repairSoon queues pieces that a read, a scrub or an audit found bad, to be verified and repaired. It does not wait. It leaves out a piece that
+// waits already, or for which there is no room, and reports whether all had room.
 func (h *pieceRepairer) repairSoon(bad ...hemera.BadPiece) bool {
 	all := h.add(bad)
 	if len(bad) > 0 {
@@ -97,7 +97,7 @@ func (h *pieceRepairer) listJobs(context.Context) (list []hemera.JobStatus, err 
 	return list, nil
 }
 
-// status returns the work as a job; false when there is none.
+// status returns the work as a job, and false when the queue is empty.
 func (h *pieceRepairer) status() (hemera.JobStatus, bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -155,8 +155,8 @@ func (h *pieceRepairer) done(b hemera.BadPiece) {
 	}
 }
 
-// repair verifies one piece and makes it good, in its place or elsewhere. Nil when that is done, or when
-// the piece is no file's. A piece that is bad all the same is remembered as broken.
+// repair verifies one piece and makes it good, in its place or elsewhere. It returns nil when that is done, or when no
+// file has the piece. A piece that stays bad is remembered as broken.
 func (h *pieceRepairer) repair(ctx context.Context, b hemera.BadPiece) error {
 	e := h.base
 	from, held := h.sources(ctx, b)

@@ -87,13 +87,13 @@ func rebuilt(t *testing.T, nodes, disks, files int, form string, seed uint64) (s
 	return share, sent, received
 }
 
-// loss is what is lost with a node.
+// loss describes the pieces lost with a node.
 type loss struct {
 	form hemera.Layout
 	lost []hemera.DiskID
 }
 
-// losing is a miniature with files on drawn nodes and disks, whose last node has gone.
+// losing makes a miniature with files on drawn nodes and disks, whose last node has gone.
 func losing(t *testing.T, nodes, disks, files int, form string, size int64, seed uint64) (*miniature, loss) {
 	m := newMiniature(t)
 	for range nodes {

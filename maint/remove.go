@@ -10,14 +10,14 @@ import (
 )
 
 const (
-	// removeBatch is how many pieces one disk gets to remove at once.
+	// removeBatch bounds the pieces that one disk gets to remove at once.
 	removeBatch = 512
 	// removeRest is the longest rest between two steps.
 	removeRest = 5 * time.Second
 	// holdRest is the same while a disk holds pieces. Some may have to go for lack of room.
 	holdRest = time.Second
-	// removePause is how long a disk that removed none of a batch is left alone. Each failure is a line
-	// in its node's log, and success at other disks wakes the remover many times a second.
+	// removePause is the pause of a disk that removed none of a batch. Each failure is a line in its node's log, and
+	// success at other disks wakes the remover many times a second.
 	removePause = 30 * time.Second
 )
 
@@ -44,7 +44,7 @@ func (r *remover) Name() string { return "remove" }
 func (r *remover) Step(ctx context.Context) (time.Duration, error) {
 	view, rest := r.base.Cluster.View(), removeRest
 	for _, d := range view.Disks {
-		// What a read-only disk has to remove waits until it takes writes again.
+		// The removals of a read-only disk wait until it takes writes again.
 		if !d.Active || d.Config == hemera.ConfigOff || d.Health == hemera.HealthReadOnly || !r.ready(d.ID) {
 			continue
 		}
@@ -73,7 +73,7 @@ func (r *remover) Step(ctx context.Context) (time.Duration, error) {
 	return rest, nil
 }
 
-// batch removes pieces of one disk and forgets those that are gone. What fails stays on the list.
+// batch removes pieces of one disk and forgets those that are gone. A piece that fails stays on the list.
 func (r *remover) batch(ctx context.Context, d hemera.Disk, pieces []hemera.PieceID) int {
 	gone := make([]bool, len(pieces))
 	var wg sync.WaitGroup

@@ -15,7 +15,7 @@ const (
 	// many. Beyond that the oldest go before their time: nothing fails for lack of room because of them.
 	// Held pieces have at most a quarter of the bytes that are free, so new files find the rest.
 	heldShare = 4
-	// heldMax is how many pieces a disk holds. It bounds the records of them in the manager's store.
+	// heldMax bounds the pieces that a disk holds, and so their records in the manager's store.
 	heldMax = 100_000
 )
 
@@ -64,13 +64,13 @@ func portion(wanted, held, bytes int64) int64 {
 // wishLifetime is the time for which a wish for room stands. Clients ask again every 5 s.
 const wishLifetime = 30 * time.Second
 
-// room is what opens want of disks where held pieces are in the way.
+// room has the bytes that opens want to be free on disks where held pieces are in the way.
 type room struct {
 	mu     sync.Mutex // guards wishes; nothing is called under it
 	wishes map[hemera.DiskID]wish
 }
 
-// wish is how many bytes an open wants to be free on a disk, and until when.
+// wish is the number of bytes that an open wants to be free on a disk, and the end of that wish.
 type wish struct {
 	bytes int64
 	until time.Time

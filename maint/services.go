@@ -12,21 +12,21 @@ import (
 )
 
 const (
-	// LostAfter is how long a disk is out of reach before its pieces are made again elsewhere.
+	// LostAfter is the time for which a disk is out of reach before its pieces are made again elsewhere.
 	LostAfter = 5 * time.Minute
-	// balanceDelay is how long after the start nothing is balanced: disks that no node has reported yet are not in the mean, and
-	// would change it.
+	// balanceDelay is the time after the start in which nothing is balanced: disks that no node has reported yet are not
+	// in the mean, and would change it.
 	balanceDelay = time.Minute
-	// AuditInterval is how often each disk is compared with the namespace.
+	// AuditInterval is the interval at which each disk is compared with the namespace.
 	AuditInterval = 7 * 24 * time.Hour
-	// OrphanAge is how old a sealed piece that no file has must be, by its node's clock, to be removed:
-	// any write it may belong to is over by then. Since that clock may be wrong, the manager must also
-	// have known of it for suspectTime, in which a head asks for a commit or cancels the write.
+	// OrphanAge is the age, by its node's clock, from which a sealed piece that no file has is removed: any write it may
+	// belong to is over by then. Since that clock may be wrong, the manager must also have known of it for suspectTime,
+	// in which a head asks for a commit or cancels the write.
 	OrphanAge   = hemera.UnsealedLifetime
 	suspectTime = 2*hemera.PendingHold + time.Minute
 )
 
-// Files is what the engine asks of the namespace; namespace.Parts has it.
+// Files reads and changes files for the engine; namespace.Parts implements it.
 type Files interface {
 	move.Files
 	// DiskFiles and Incomplete are pages by id, after after; a page that is empty is the end.
@@ -35,7 +35,7 @@ type Files interface {
 	Incomplete(ctx context.Context, after hemera.FileID, limit int) ([]hemera.Entry, error)
 }
 
-// Findings is what the namespace has to say of what audits and reads find.
+// Findings judges for the namespace what audits and reads find.
 type Findings interface {
 	// NewerThanRestore reports whether the piece may be of a change that was lost when the namespace was restored.
 	NewerThanRestore(p hemera.PieceID, sealed time.Time) bool
@@ -58,21 +58,21 @@ type Removals interface {
 	DiskHeld(ctx context.Context, disk hemera.DiskID) (pieces, bytes int64, err error)
 }
 
-// Cluster is what the engine asks of the cluster; cluster.Cluster has it.
+// Cluster reads and changes the disks for the engine; cluster.Cluster implements it.
 type Cluster interface {
 	View() *hemera.View
 	// Removed lists disks taken out by an admin, ForgetDisk forgets one, SetEmpty ends a drain.
 	Removed() []hemera.DiskID
 	ForgetDisk(ctx context.Context, id hemera.DiskID) error
 	SetEmpty(ctx context.Context, id hemera.DiskID) error
-	// Survey is when a disk was audited and is to be; SetAudit makes that durable.
+	// Survey returns the times of a disk's last and next audit; SetAudit makes them durable.
 	Survey(id hemera.DiskID) hemera.DiskSurvey
 	SetAudit(ctx context.Context, id hemera.DiskID, s hemera.DiskSurvey) error
 	// Whole makes durable that a disk that came back as an older copy has all that the namespace has on it.
 	Whole(ctx context.Context, id hemera.DiskID) error
 }
 
-// Options is what an engine is made of; the first six are required.
+// Options has the parts and settings of an engine; the first six are required.
 type Options struct {
 	Files    Files
 	Removals Removals
@@ -84,16 +84,17 @@ type Options struct {
 	Writers func(hemera.DiskID) int
 	// LostAfter and OrphanAge replace the constants when above zero.
 	LostAfter, OrphanAge time.Duration
-	// BalanceDelay is how long after the start nothing is balanced, so that nodes can report their disks; zero is a minute.
+	// BalanceDelay is the time after the start in which nothing is balanced, so that nodes can report their disks; zero
+	// is a minute.
 	BalanceDelay time.Duration
 	Now          func() time.Time
 	Log          *slog.Logger
 	// Paused reports that nothing is to be repaired, drained, removed or audited for now: what the namespace has is not
 	// complete. May be nil.
 	Paused func() bool
-	// Conversions is what files are converted with; the zero value converts nothing.
+	// Conversions has the services that convert files; the zero value converts nothing.
 	Conversions Conversions
-	// Lifecycle is what the rules of directories are followed with; the zero value follows none.
+	// Lifecycle has the services that follow the rules of directories; the zero value follows none.
 	Lifecycle Lifecycle
 	// Panics contains panics of steps, jobs and the work on one file. May be nil.
 	Panics *contain.Panics
@@ -101,7 +102,7 @@ type Options struct {
 	Workers []Worker
 }
 
-// Conversions is what the engine converts files with. Without Grants and Requests it converts nothing.
+// Conversions has the services by which the engine converts files. Without Grants and Requests it converts nothing.
 type Conversions struct {
 	Grants   Granter            // permits each file
 	Requests Requests           // what is to be done
@@ -111,11 +112,12 @@ type Conversions struct {
 // Granter permits conversions; the manager is one.
 type Granter interface {
 	// GrantConversion permits a new content of a file, the same as it has with the generation, in the form. Conflict if
-	// the file changed, Locked while somebody writes it, OverQuota, NoSpace, NoReplicas, NotFound for the space.
+	// the file changed, Locked while a client writes it, OverQuota, NoSpace, NoReplicas, NotFound for the space.
 	GrantConversion(ctx context.Context, id hemera.FileID, gen hemera.Generation, form hemera.Form) (ConversionGrant, error)
 }
 
-// ConversionGrant is an order for the head of a conversion. End is called once, when nobody waits for it any more.
+// ConversionGrant is an order for the head of a conversion. The engine calls End once, when it has stopped waiting for
+// the result.
 type ConversionGrant struct {
 	Node  hemera.NodeID // the head of the write
 	Order hemera.Order  // with the permits in it
@@ -131,7 +133,8 @@ type Requests interface {
 	RemoveConversion(ctx context.Context, id uint64) error
 }
 
-// Lifecycle is what the engine follows the lifecycle rules of directories with. Without Trees it follows none.
+// Lifecycle has the services by which the engine follows the lifecycle rules of directories. Without Trees it follows
+// none.
 type Lifecycle struct {
 	Trees RuleTrees
 	// Attributes returns the sys.* attributes in force for a file, as own. Of a directory own are those for files of its owner,

@@ -10,15 +10,15 @@ import (
 )
 
 const (
-	// setbackFirst is how long a piece is left alone after the first try to make it that failed for want of good data.
-	// Each further failure doubles that, up to setbackMost: less than brokenRest, so that no try puts off the hourly one.
+	// setbackFirst is the pause after the first try to make a piece that failed for want of good data. Each further
+	// failure doubles that, up to setbackMost: less than brokenRest, so that no try puts off the hourly one.
 	setbackFirst = 10 * time.Second
 	setbackMost  = 50 * time.Minute
 	// setbacksMax bounds the pieces that are remembered. A piece beyond the bound is tried in each pass.
 	setbacksMax = 1 << 16
 )
 
-// setback is what is known of a piece that could not be made, because too little of its file is good. Its methods are pure.
+// setback describes the tries to make a piece that failed because too little of its file is good. Its methods are pure.
 type setback struct {
 	from  []hemera.Piece // that could be asked for their data then
 	tries int            // that failed
@@ -92,7 +92,7 @@ func (s *setbacks) add(id hemera.PieceID, from []hemera.Piece, err error, now ti
 	s.of[c][id.Index] = s.of[c][id.Index].after(from, err, now)
 }
 
-// trim forgets contents that were due and that nobody tried again: their files are gone, or whole. mu is held.
+// trim forgets contents that were due and were not tried again: their files are gone, or whole. mu is held.
 func (s *setbacks) trim(now time.Time) {
 	for c, pieces := range s.of {
 		var last time.Time

@@ -109,7 +109,7 @@ func TestALostFileIsNotReadAgainAndAgain(t *testing.T) {
 	})
 }
 
-// state is how many copies there were, and how many pieces a file has.
+// state returns the number of copies that were made, and the number of pieces of a file.
 func (m *miniature) state(file hemera.FileID) (copies, pieces int) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

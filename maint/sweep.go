@@ -12,7 +12,7 @@ import (
 )
 
 const (
-	// noSpaceMax is how many files in a row find no room before a pass ends.
+	// noSpaceMax is the number of files in a row that find no room, after which a pass ends.
 	noSpaceMax = 64
 )
 
@@ -92,7 +92,7 @@ func (p *sweep) all(ctx context.Context, list func(hemera.FileID) ([]hemera.Entr
 	return nil
 }
 
-// each looks at one file of a list. One whose look panics fails, and the pass goes on behind it.
+// each looks at one file of a list. A file whose look panics fails, and the pass continues behind it.
 func (p *sweep) each(e hemera.Entry, look func()) {
 	err := p.base.Panics.Do("maint.Look", about(e.ID), func() error { look(); return nil })
 	if err != nil {
@@ -124,7 +124,7 @@ func (p *sweep) fail(err error) {
 	}
 }
 
-// hopeless reports that there is no room for any file at present.
+// hopeless reports that no file finds room at present.
 func (p *sweep) hopeless() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -139,5 +139,6 @@ func (p *sweep) wait() (int, error) {
 	return p.moved, p.last
 }
 
-// idleSlots is how many slots of a sweep stay free for the most endangered files while others are begun besides.
+// idleSlots is the number of slots of a sweep that stay free for the most endangered files while others are begun
+// besides.
 const idleSlots = move.CopiesTotal * 3 / 4

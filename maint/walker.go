@@ -7,7 +7,8 @@ import (
 	"hemera/words/hemera"
 )
 
-// walkPage is how many entries of a directory are read at a time, and kept while the directories among them are walked.
+// walkPage bounds the entries of a directory that are read at a time, and kept while the directories among them are
+// walked.
 const walkPage = 128
 
 // walker visits the files below a directory in the order of names, with bounded memory, and can begin in the middle. A
@@ -85,13 +86,13 @@ func (w *walker) below(ctx context.Context, d walked, e hemera.Entry, cursor str
 	return w.directory(ctx, walked{dir: e, above: d.dir, path: strings.TrimSuffix(d.path, "/") + "/" + e.Name, at: d.at + e.Name + "/"}, cursor)
 }
 
-// child finds the entry with the name in a directory; a zero entry if there is none.
+// child finds the entry with the name in a directory. It returns a zero entry if the directory has no such name.
 func (w *walker) child(ctx context.Context, d walked, name string) (hemera.Entry, error) {
 	// A page begins behind a name. No name is between this text and the one that is looked for.
 	last := len(name) - 1
 	before := name[:last] + string([]byte{name[last] - 1}) + strings.Repeat("\xff", hemera.NameMax)
 	entries, _, err := w.tree.Page(ctx, hemera.SystemIdentity(), hemera.PageRequest{Dir: d.dir, Above: d.above, Path: d.path, After: before, Limit: 1})
-	// It may be gone since, or be a file now: then the walk goes on behind it.
+	// It may be gone since, or be a file now: then the walk continues behind it.
 	if err == nil && len(entries) == 1 && entries[0].Name == name {
 		return entries[0], nil
 	}

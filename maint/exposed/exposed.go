@@ -20,19 +20,20 @@ import (
 )
 
 const (
-	// share is how many times as long as it took a page of the walk is rested after, and pauseMax that rest at
-	// most: a walk of all files takes little of a processor, and does not stand still after one slow page.
+	// After a page the walk rests share times as long as the page took, and pauseMax at most: a walk of all files takes
+	// little of a processor, and does not stand still after one slow page.
 	share    = 50
 	pauseMax = 2 * time.Second
 	// restMin is the least time between two walks. After a long one it is as long as ten of them, restMax at most.
 	restMin, restMax = time.Minute, 6 * time.Hour
 	// groupsMax bounds the layouts that are told apart.
 	groupsMax = 50
-	// pageMax is how many entries of a directory are read at a time, and kept while the directories among them are walked.
+	// pageMax bounds the entries of a directory that are read at a time, and kept while the directories among them are
+	// walked.
 	pageMax = 128
 )
 
-// exposure is what the loss of one node, or of one zone, does to a file: the most pieces that one has whose loss is not
+// exposure describes the loss of one node, or of one zone, for a file: the most pieces that one has whose loss is not
 // survived. Zero: each loss is.
 type exposure struct{ node, zone int }
 
@@ -84,7 +85,7 @@ func exposureOf(v *hemera.View, e hemera.Entry) (x exposure) {
 	return x
 }
 
-// places is in how many nodes and zones the disks of a space are that take files.
+// places counts the nodes and the zones of the space's disks that take files.
 func places(v *hemera.View, space string) (int, int) {
 	// Lists and not maps: it is asked for each file that is exposed.
 	var nodes []hemera.NodeID
@@ -119,8 +120,8 @@ func Explain(v *hemera.View, e hemera.Entry) (reasons []hemera.Reason) {
 	return reasons
 }
 
-// ExplainNew says which loss new files do not survive, and whether there is one. None if nobody asked for it: by a layout
-// without parity, or with all disks in one place.
+// ExplainNew says which loss new files do not survive, and whether there is one. It returns false if the loss was not
+// asked for: by a layout without parity, or with all disks in one place.
 func ExplainNew(l hemera.SpaceLoss) (r hemera.Reason, exposed bool) {
 	what, most, have := "node", l.PerNode, l.Nodes
 	switch {
@@ -156,12 +157,12 @@ type Finder struct {
 	told bool                  // a walk has ended
 }
 
-// New is a finder in the tree, on the disks of each moment's view.
+// New returns a finder that walks the tree, and judges by the disks of the view at that moment.
 func New(tree Tree, view func() *hemera.View, now func() time.Time) *Finder {
 	return &Finder{tree: tree, view: view, now: now}
 }
 
-// Name is for logs.
+// Name returns the worker's name for logs.
 func (f *Finder) Name() string { return "exposed" }
 
 // Step walks all files, if that is due, and returns how long to rest.

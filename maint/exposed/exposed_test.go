@@ -37,7 +37,7 @@ func view() *hemera.View {
 	return v
 }
 
-// finder is one with a file that has pieces 0, 1, … on the disks; 0 is for a piece that is missing.
+// finder makes a finder with a file that has pieces 0, 1, … on the disks; 0 stands for a missing piece.
 func finder(l hemera.Layout, disks ...hemera.DiskID) (*Finder, *fakeTree) {
 	tree := &fakeTree{file: hemera.Entry{ID: 3, Kind: hemera.KindFile, Name: "f", Size: 20 << 20, Space: "default", Layout: l}}
 	for i, d := range disks {

@@ -16,6 +16,6 @@
 //
 // # Locks and blocking
 //
-// Limiter.mu guards memory only, and nothing is called while it is held. [Mover.Relocate] blocks until the copy's turn has come and
+// Limiter.mu guards memory only, and no function of another package runs while it is held. [Mover.Relocate] blocks until the copy's turn has come and
 // its node has made the piece. [Limiter.AwaitFile] waits for another's lock. All else returns at once.
 package move

@@ -29,7 +29,7 @@ type Options struct {
 
 // Files reads and records where the pieces of files are.
 type Files interface {
-	// Resolve returns the entry and its path now. It fails with NotFound if there is none.
+	// Resolve returns the entry and its path now. It fails with NotFound if the file does not exist.
 	Resolve(ctx context.Context, id hemera.FileID) (hemera.Entry, string, error)
 	// MovePieces records pieces in place of others, durably. It fails with Conflict if the file has another generation or not
 	// all of drop, if too few pieces would be left, or if a disk is still to remove the piece that it gets.

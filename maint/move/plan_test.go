@@ -182,7 +182,7 @@ func TestOneRelocationOfAFileAtATime(t *testing.T) {
 	}
 }
 
-// fleet is a view of so many nodes with one disk each.
+// fleet returns a view of the given number of nodes with one disk each.
 func fleet(n int) *hemera.View {
 	v := &hemera.View{}
 	for i := range n {

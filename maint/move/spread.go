@@ -6,7 +6,7 @@ import (
 	"hemera/words/hemera"
 )
 
-// SpreadOf returns how the file's pieces would lie on the disks. What may be lost is counted as if all pieces were there: a file that
+// SpreadOf returns how the file's pieces would lie on the disks. The pieces that may be lost are counted as if all pieces were there: a file that
 // lacks some gets them by repair.
 func SpreadOf(v *hemera.View, e hemera.Entry, disks []hemera.DiskID) balance.Spread {
 	return balance.SpreadOf(v, disks, max(0, layout.Spare(e.Layout, e.Size, ^layout.Set(0))))

@@ -24,9 +24,9 @@ import (
 const (
 	// ordersMax bounds the orders waiting or under way for one node.
 	ordersMax = 65536
-	// handout is how many orders one Exchange returns at most.
+	// handout bounds the orders that one Exchange returns.
 	handout = 256
-	// ExchangeWait is how long an Exchange waits for orders before it returns none.
+	// ExchangeWait bounds the wait of an Exchange for orders; then it returns an empty list.
 	ExchangeWait = 5 * time.Second
 )
 
@@ -57,7 +57,7 @@ type order struct {
 	watch func(bytes int64) // told how far a copy is; may be nil
 }
 
-// outcome is what a waiting caller gets.
+// outcome is the answer to a waiting caller.
 type outcome struct {
 	result hemera.OrderResult // zero if the node went offline
 	err    error              // also when the node says that the order failed
@@ -66,7 +66,7 @@ type outcome struct {
 // New returns a dispatcher without orders.
 func New() *Dispatcher { return &Dispatcher{limit: ordersMax, nodes: map[hemera.NodeID]*queue{}} }
 
-// node is the queue of a node, made when it is first needed. mu is held.
+// node returns the queue of a node, and makes it at the first call. mu is held.
 func (q *Dispatcher) node(id hemera.NodeID) *queue {
 	n := q.nodes[id]
 	if n == nil {
@@ -86,7 +86,8 @@ func (q *Dispatcher) Do(ctx context.Context, id hemera.NodeID, o hemera.Order) (
 	return q.Follow(ctx, id, o, nil)
 }
 
-// Follow is Do with somebody to tell how far a copy is, now and then, perhaps once more after the end.
+// Follow does what Do does, and calls a function now and then with the progress of the copy, perhaps once more after the
+// end.
 func (q *Dispatcher) Follow(ctx context.Context, id hemera.NodeID, o hemera.Order, watch func(bytes int64)) (hemera.OrderResult, error) {
 	q.mu.Lock()
 	n := q.node(id)
@@ -115,13 +116,13 @@ func (n *queue) signal() {
 	n.wake = make(chan struct{})
 }
 
-// withdraw drops an order that nobody waits for any more. If the node has it already, it gets an order to stop.
+// withdraw drops an order when its caller has stopped waiting. If the node has it already, it gets an order to stop.
 func (q *Dispatcher) withdraw(id hemera.NodeID, ord *order) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	n := q.node(id)
 	if n.sent[ord.ID] != nil {
-		// The node has it. One that does not know how to stop an order answers that, to nobody.
+		// The node has it. A node that cannot stop an order answers so, and the answer is dropped.
 		delete(n.sent, ord.ID)
 		q.lastID++
 		n.waiting = append(n.waiting, &order{Order: hemera.Order{ID: q.lastID, Kind: hemera.OrderCancel, Disk: ord.Disk, Cancels: ord.ID}})
@@ -218,8 +219,8 @@ func (q *Dispatcher) settle(id hemera.NodeID, results []hemera.OrderResult) (cal
 	return n.call
 }
 
-// Redeliver is called when a node registered again: it knows nothing of what it was handed, so all
-// unanswered orders wait again. Conversions end with Unavailable.
+// Redeliver queues all unanswered orders of a node again. The caller says so when a node registered again, since its
+// process has none of the orders that it got before. Conversions end with Unavailable.
 func (q *Dispatcher) Redeliver(id hemera.NodeID) {
 	q.mu.Lock()
 	defer q.mu.Unlock()

@@ -23,7 +23,7 @@ import (
 	"hemera/words/hemera"
 )
 
-// Prefix begins every key of this package; nobody else may write below it.
+// Prefix begins every key of this package; no other package writes below it.
 const Prefix = "!requests/"
 
 // conversionMax bounds the requests to convert that are remembered.
@@ -62,7 +62,7 @@ func Open(ctx context.Context, store kv.Reader, writer kv.Writer) (*Store, error
 	return s, nil
 }
 
-// empty is a store without a record.
+// empty returns a store without a record.
 func empty() *Store {
 	return &Store{
 		turn: make(chan struct{}, 1), conversions: map[uint64]hemera.Conversion{},
@@ -89,10 +89,10 @@ func (s *Store) load(key string, value []byte) error {
 // convertPrefix begins the keys of requests to convert.
 const convertPrefix = Prefix + "convert/"
 
-// conversionKey is the key of a request to convert. Keys are in the order of ids.
+// conversionKey returns the key of a request to convert. Keys are in the order of ids.
 func conversionKey(id uint64) string { return fmt.Sprintf("%s%016x", convertPrefix, id) }
 
-// Conversions are all requests to convert, by id.
+// Conversions returns all requests to convert, by id.
 func (s *Store) Conversions() []hemera.Conversion {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -130,7 +130,7 @@ func (s *Store) PutConversion(ctx context.Context, c hemera.Conversion) error {
 	return s.put(ctx, c)
 }
 
-// RemoveConversion forgets a request. One that is not there is no error.
+// RemoveConversion forgets a request. A request that does not exist is not an error.
 func (s *Store) RemoveConversion(ctx context.Context, id uint64) error {
 	if err := s.take(ctx); err != nil {
 		return err
@@ -141,7 +141,7 @@ func (s *Store) RemoveConversion(ctx context.Context, id uint64) error {
 
 // put makes a request durable. The caller has the turn.
 func (s *Store) put(ctx context.Context, c hemera.Conversion) error {
-	// A value, so that nobody changes what others have read.
+	// A value, so that a change does not reach callers that have read it.
 	return s.save(ctx, conversionKey(c.ID), c, func() { s.conversions[c.ID] = c })
 }
 

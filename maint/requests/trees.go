@@ -22,7 +22,7 @@ const (
 // treePrefix begins the keys of directories with rules.
 const treePrefix = Prefix + "rules/"
 
-// treeKey is the key of a directory with rules.
+// treeKey returns the key of a directory with rules.
 func treeKey(dir hemera.FileID) string { return fmt.Sprintf("%s%016x", treePrefix, uint64(dir)) }
 
 // loadTree takes the record of a directory with rules into memory.
@@ -63,7 +63,7 @@ type reservation struct {
 	by  hemera.Setter
 }
 
-// RuleTrees are all directories with rules, by id.
+// RuleTrees returns all directories with rules, by id.
 func (s *Store) RuleTrees() []hemera.RuleTree {
 	s.mu.Lock()
 	defer s.mu.Unlock()
