@@ -491,12 +491,12 @@ func TestJoinTokensAreDurable(t *testing.T) {
 	store := memkv.New()
 	ctx := t.Context()
 	id := [32]byte{1}
-	want := pki.TokenRecord{Expires: time.Unix(1e9, 0).UTC(), Once: true}
+	want := pki.TokenRecord{Expires: time.Unix(1e9, 0).UTC(), Uses: 3}
 	if err := open(t, store, nil).Tokens.PutToken(ctx, id, want); err != nil {
 		t.Fatal(err)
 	}
 	got, err := open(t, store, nil).Tokens.Token(ctx, id)
-	if err != nil || !got.Expires.Equal(want.Expires) || !got.Once {
+	if err != nil || !got.Expires.Equal(want.Expires) || got.Uses != 3 {
 		t.Errorf("got %v, %v", got, err)
 	}
 	if _, err := open(t, store, nil).Tokens.Token(ctx, [32]byte{2}); !errors.Is(err, errs.NotFound) {

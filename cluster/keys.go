@@ -51,8 +51,8 @@ func (c *Keys) newKey() keyRecord {
 	return k
 }
 
-// firstKeys puts what the keys need at the start into the change. Those of managers before 0.2 go: every node that
-// ever was has them.
+// firstKeys puts what the keys need at the start into the change. Those of
+// another version go: nodes may have them.
 func (c *Keys) firstKeys(ch *change) {
 	usable := false
 	for _, k := range c.state.keys {

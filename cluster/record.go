@@ -79,7 +79,7 @@ type attachRecord struct {
 type keyRecord struct {
 	hemera.Key
 	Made time.Time // by the manager's clock, which may have been wrong
-	// Version is 2 for keys that nodes have only their own parts of; older ones all nodes had.
+	// Version is 2 for keys that nodes have only their own parts of.
 	Version int
 	// Ends is when the key stops to verify, if an admin said so.
 	Ends time.Time

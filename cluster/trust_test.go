@@ -173,7 +173,7 @@ func TestKeysByCommand(t *testing.T) {
 	})
 }
 
-// Managers before 0.2 gave their keys to every node: none of them is used any more.
+// Keys of another version are not used: nodes may have them.
 func TestKeysThatNodesHadGo(t *testing.T) {
 	store := memkv.New()
 	c := open(t, store, nil)

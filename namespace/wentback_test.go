@@ -115,18 +115,6 @@ func TestRestoresOverlap(t *testing.T) {
 	wantKind(t, "again", n.Past.ForgetLost(t.Context()), errs.NotFound)
 }
 
-// TestBoundariesOfEarlierVersions end without the time of a merge.
-func TestBoundariesOfEarlierVersions(t *testing.T) {
-	b := namespace.Boundary{From: 5, To: 9, Taken: time.Unix(1, 0).UTC(), Restored: time.Unix(2, 0).UTC()}
-	raw := schema.EncodeBoundary(b)
-	const noTime = 10 // bytes of a time that is not set
-	for _, raw := range [][]byte{raw, raw[:len(raw)-noTime]} {
-		if got, err := schema.DecodeBoundary(schema.BoundaryKey(5), raw); err != nil || got != b {
-			t.Errorf("%+v, %v", got, err)
-		}
-	}
-}
-
 // TestARestoreBeginsBehindWhatWasReserved: what may be lost begins behind the largest number of the records, and new numbers above those that
 // were reserved before: a clock that is behind them is refused, however few of them were given out.
 func TestARestoreBeginsBehindWhatWasReserved(t *testing.T) {

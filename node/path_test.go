@@ -1,7 +1,6 @@
 package node
 
 import (
-	"fmt"
 	"os"
 	"path/filepath"
 	"testing"
@@ -74,27 +73,6 @@ func TestADiskThatIsMountedElsewhereUnderANodeThatRuns(t *testing.T) {
 		}
 		if s, ok := n.disks.find(before.ID); !ok || s.Status().Path != path {
 			t.Error("the disk cannot be found by its id")
-		}
-	})
-}
-
-// An earlier version noted the disk at both paths.
-func TestADiskThatIsNotedTwice(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		c := newControl()
-		path, copied := t.TempDir(), t.TempDir()
-		o := options(t, c, path)
-		before := session(t, o).Disks[0]
-		if err := os.CopyFS(copied, os.DirFS(path)); err != nil {
-			t.Fatal(err)
-		}
-		text := fmt.Sprintf(`{"id":5,"disks":[{"path":%q,"uuid":%q,"id":1},{"path":%q,"uuid":%q}]}`, path, before.UUID, copied, before.UUID)
-		if err := os.WriteFile(filepath.Join(o.StateDir, "node.json"), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		o.Disks = append(o.Disks, hemera.AttachDisk{Path: copied})
-		if s := session(t, o); len(s.Disks) != 1 || s.Disks[0].Path != path || s.Disks[0].Health != hemera.HealthOK {
-			t.Errorf("disks %+v", s.Disks)
 		}
 	})
 }

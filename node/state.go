@@ -6,7 +6,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 
 	"hemera/words/errs"
 	"hemera/words/hemera"
@@ -56,19 +55,7 @@ func openState(dir string) (*stateFile, error) {
 		e.Cause = err
 		return nil, e.WithRemedy("restore the file, or remove it and join again: the disks keep their identity")
 	}
-	s.Disks = onceEach(s.Disks)
 	return s, nil
-}
-
-// onceEach leaves the first of disks with one UUID: earlier versions noted a disk at each path it was found at.
-func onceEach(list []knownDisk) (once []knownDisk) {
-	for _, k := range list {
-		k.Path = filepath.Clean(k.Path)
-		if k.UUID == "" || !slices.ContainsFunc(once, func(o knownDisk) bool { return o.UUID == k.UUID }) {
-			once = append(once, k)
-		}
-	}
-	return once
 }
 
 // text is the state as it is saved. A path that was never opened as a disk is not worth remembering: it may be a slip of

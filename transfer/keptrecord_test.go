@@ -151,7 +151,7 @@ func TestRecordsThatCannotBeRead(t *testing.T) {
 		store := b.keepsRecords()
 		token, _ := b.grant(98, 1, 1)
 		b.keep(token, func(f hemera.File) error { return f.WritePages(content(1000), nil, 0) })
-		store.records["a"], store.records["b"], store.records["c"] = nil, []byte(`{"version":2}`), []byte(`{"version":1,"token":"nonsense"}`)
+		store.records["a"], store.records["b"], store.records["c"] = nil, []byte(`{"version":2}`), []byte(`{"version":2,"token":"nonsense"}`)
 		if n := b.restartHead(true); n != 1 {
 			t.Errorf("%d writes are back", n)
 		}
@@ -165,9 +165,9 @@ func TestRecordsThatCannotBeRead(t *testing.T) {
 
 // FuzzKeptRecord: no record brings the node down, and one that comes back can be listed and dropped.
 func FuzzKeptRecord(f *testing.F) {
-	f.Add([]byte(`{"version":1,"token":"token0","size":1000,"checksums":[{"Kind":1,"Value":"AAAAAA=="}],"pieces":[{"Index":0,"Disk":1}],"mtime":"2026-11-28T00:00:00Z"}`))
-	f.Add([]byte(`{"version":1,"token":"token0","size":-1,"pieces":[{"Index":9,"Disk":77}],"until":"9999-01-01T00:00:00Z"}`))
-	f.Add([]byte(`{"version":1}`))
+	f.Add([]byte(`{"version":2,"token":"token0","size":1000,"checksums":[{"Kind":1,"Value":"AAAAAA=="}],"pieces":[{"Index":0,"Disk":1}],"mtime":"2026-11-28T00:00:00Z"}`))
+	f.Add([]byte(`{"version":2,"token":"token0","size":-1,"pieces":[{"Index":9,"Disk":77}],"until":"9999-01-01T00:00:00Z"}`))
+	f.Add([]byte(`{"version":2}`))
 	f.Add([]byte(`[]`))
 	f.Fuzz(func(t *testing.T, raw []byte) {
 		b := newMemoryBench(t, 1)

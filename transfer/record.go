@@ -8,7 +8,7 @@ import (
 	"hemera/words/hemera"
 )
 
-// keptVersion is the version of the records; docs/formats/kept.md has the fields. Those of version 1 are read.
+// keptVersion is the version of the records; docs/formats/kept.md has the fields.
 const keptVersion = 2
 
 // keptRecord is a kept write: its pieces are sealed, so a commit takes nothing but what the manager is to be told. Or it is one that was

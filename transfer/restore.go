@@ -30,7 +30,7 @@ func (t *Pending) Restore(read func(token string) (hemera.Capability, error)) in
 	for _, name := range slices.Sorted(maps.Keys(records)) {
 		var r keptRecord
 		err := json.Unmarshal(records[name], &r)
-		if err == nil && r.Version != keptVersion && r.Version != 1 {
+		if err == nil && r.Version != keptVersion {
 			err = errs.New(errs.Unsupported, "transfer.Restore", name, "version "+strconv.Itoa(r.Version))
 		}
 		if err == nil {

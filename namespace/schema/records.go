@@ -274,10 +274,7 @@ func DecodeBoundary(k, raw []byte) (Boundary, error) {
 		return Boundary{}, ErrRecord
 	}
 	d := decoder{rest: raw[8:]}
-	b := Boundary{From: Uint64At(k, 3), To: Uint64At(raw, 0), Taken: d.time(), Restored: d.time()}
-	if len(d.rest) > 0 { // earlier versions end here
-		b.Merged = d.time()
-	}
+	b := Boundary{From: Uint64At(k, 3), To: Uint64At(raw, 0), Taken: d.time(), Restored: d.time(), Merged: d.time()}
 	return b, d.end()
 }
 

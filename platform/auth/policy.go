@@ -56,7 +56,7 @@ func (p *ManagerPolicy) Offer(peer Peer) ([]Mechanism, error) {
 func (p *ManagerPolicy) Anonymous(peer Peer) hemera.Identity { return nobody("", peer) }
 
 // copyApp is what nodes call themselves when they fetch the source of a third-party copy. They act for somebody
-// else and log in as nobody; nodes of earlier versions claimed to be their own user.
+// else and log in as nobody.
 const copyApp = "hemera-tpc"
 
 // trusts finds the network of an address.

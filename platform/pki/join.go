@@ -1,7 +1,6 @@
 package pki
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"crypto/sha256"
@@ -150,7 +149,7 @@ func (a *Authority) redeem(ctx context.Context, secret string, csr *x509.Certifi
 	if use, ok := record.used(key[:]); ok {
 		return use.Node, nil
 	}
-	if record.left() == 0 && !bytes.Equal(record.UsedBy, key[:]) {
+	if record.left() == 0 {
 		return refuse("the join token was for fewer nodes and has been used")
 	}
 	// An id that is reserved and then not recorded is lost, which costs nothing.

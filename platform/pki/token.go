@@ -122,15 +122,12 @@ func printable(s string) bool {
 type TokenRecord struct {
 	Made    time.Time // by the manager's clock, as is Expires
 	Expires time.Time
-	// Uses is how many nodes the token admits. Zero is a token of before 0.2: one if Once is set, else any number.
+	// Uses is how many nodes the token admits.
 	Uses int
 	// From are the networks that a node must come from; none: from everywhere.
 	From []netip.Prefix
 	// Used are the nodes it admitted.
 	Used []TokenUse
-	// Once and UsedBy are of tokens of before 0.2: for one node, and that node's public key (SHA-256).
-	Once   bool
-	UsedBy []byte
 }
 
 // TokenUse is one node that a token admitted. Key is its public key (SHA-256), so that the node may ask again when
@@ -146,15 +143,7 @@ type TokenUse struct {
 const UsesMax = 1000
 
 // left is how many more nodes the token admits.
-func (r *TokenRecord) left() int {
-	switch {
-	case r.Uses > 0: // since 0.2
-		return max(0, r.Uses-len(r.Used))
-	case r.Once && r.UsedBy != nil:
-		return 0
-	}
-	return max(0, UsesMax-len(r.Used))
-}
+func (r *TokenRecord) left() int { return max(0, r.Uses-len(r.Used)) }
 
 // admits reports whether a node at the address may use the token.
 func (r *TokenRecord) admits(from netip.Addr) bool {

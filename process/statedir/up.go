@@ -18,8 +18,7 @@ type UpShape struct {
 	Grace        time.Duration // repair.grace
 }
 
-// shapeFile has the shape, below the directory of hemera up: JSON with a version. Directories of early versions have
-// no such file.
+// shapeFile has the shape, below the directory of hemera up: JSON with a version.
 const (
 	shapeFile    = "up.json"
 	shapeVersion = 1

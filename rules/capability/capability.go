@@ -52,8 +52,6 @@ const (
 	// for their head as well.
 	version      = 2
 	versionWrite = 3
-	// versionShared is what managers before 0.2 signed, by one key that they gave to all their nodes.
-	versionShared = 1
 
 	macSize = 16 // bytes of each signature: HMAC-SHA256 cut to half, as RFC 2104 section 5 allows
 	// TokenMax bounds a token's characters: the longest path, and targets and base of the widest

@@ -130,12 +130,10 @@ type decoder struct {
 	buf  []byte
 	text string // ends with the bytes of buf
 	bad  bool   // a field was malformed
-
-	version byte
 }
 
 // newDecoder reads b. Texts that it returns are parts of one copy, so that a token costs one allocation for all of them.
-func newDecoder(b []byte) decoder { return decoder{buf: b, text: string(b), version: version} }
+func newDecoder(b []byte) decoder { return decoder{buf: b, text: string(b)} }
 
 // fail makes every further field zero.
 func (d *decoder) fail() { d.bad, d.buf = true, nil }
@@ -208,7 +206,7 @@ func (d *decoder) count(max int) int {
 	return int(n)
 }
 
-// capability reads what encoder.capability wrote. Tokens of version 1 end before SizeMax.
+// capability reads what encoder.capability wrote.
 func (d *decoder) capability() hemera.Capability {
 	f := d.byte()
 	c := hemera.Capability{
@@ -243,9 +241,6 @@ func (d *decoder) capability() hemera.Capability {
 	c.Trace = d.string()
 	c.Nonce = d.uint()
 	c.Epoch = d.uint()
-	if d.version == versionShared {
-		return c
-	}
 	c.SizeMax = d.int()
 	c.Head = hemera.NodeID(d.uint32())
 	if f&flagReplaces != 0 {

@@ -155,16 +155,11 @@ func (d *draft) write(m *master, c *hemera.Capability) {
 	d.text = encoding.AppendEncode(d.text[:0], d.body)
 }
 
-// Verify returns what a token of this manager permits; see [Verifier.Verify]. What nodes can sign is refused, and
-// so is what managers before 0.2 signed: their nodes could too.
+// Verify returns what a token of this manager permits; see [Verifier.Verify]. What nodes can sign is refused.
 func (k *Keyring) Verify(token string, now time.Time) (hemera.Capability, error) {
 	e, err := open(token)
 	if err != nil {
 		return hemera.Capability{}, err
-	}
-	// A node of before 0.2 holds the shared key and could have made this one.
-	if e.version == versionShared {
-		return hemera.Capability{}, outdated()
 	}
 	for _, m := range k.load() { // the id is a hint, the signature decides
 		if uint64(m.ID) == e.key && m.usable() && m.own.signed(e.digest(), e.manager()) {

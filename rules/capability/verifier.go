@@ -63,13 +63,6 @@ func (v *Verifier) Verify(token string, now time.Time) (hemera.Capability, error
 		if uint64(s.ID) != e.key || !s.usable() {
 			continue
 		}
-		if e.version == versionShared {
-			// A key that a manager before 0.2 gave; one made for this node alone signs nothing of that version.
-			if s.Node == 0 && s.signed(e.body, e.manager()) {
-				return e.read(now)
-			}
-			continue
-		}
 		if sum := e.of(s.Node); sum != nil && s.signed(e.digest(), sum) {
 			if v.bars(e.nodes) {
 				return hemera.Capability{}, errs.New(errs.Denied, op, "", "the capability is also for a node that was removed").
@@ -103,7 +96,7 @@ const op = "capability.Verify"
 
 // envelope is a decoded token whose signatures are not checked yet.
 type envelope struct {
-	version byte              // 3 of writes, 2 of reads, 1 of both before 0.2
+	version byte              // 3 of writes, 2 of reads
 	key     uint64            // the id of the secret that signed
 	nodes   []hemera.NodeID   // that have a signature, in the order of sums
 	few     [20]hemera.NodeID // nodes, as long as there are not more
@@ -124,8 +117,8 @@ func open(token string) (*envelope, error) {
 		return malformed("this is no capability")
 	}
 	e := &envelope{version: raw[0]}
-	if e.version < versionShared || e.version > versionWrite {
-		return malformed("the capability is of an unknown version")
+	if e.version < version || e.version > versionWrite {
+		return nil, errs.New(errs.Invalid, op, "", "the capability is of an unknown version").WithRemedy("open the file again at the manager")
 	}
 	rest := raw[1:]
 	number := func(most uint64) (n uint64) {
@@ -139,7 +132,7 @@ func open(token string) (*envelope, error) {
 	}
 	e.key = number(1<<32 - 1)
 	e.nodes = e.few[:0] // no allocation for the usual token
-	if e.version != versionShared && err == nil {
+	if err == nil {
 		if len(rest) == 0 {
 			return malformed("the capability is malformed")
 		}
@@ -166,7 +159,7 @@ func open(token string) (*envelope, error) {
 	return e, nil
 }
 
-// digest is what the signatures are over, but for those of version 1.
+// digest is what the signatures are over.
 func (e *envelope) digest() []byte {
 	sum := sha256.Sum256(e.body)
 	if e.version == versionWrite {
@@ -184,13 +177,12 @@ func (e *envelope) of(node hemera.NodeID) []byte {
 	return e.sums[i*macSize:][:macSize]
 }
 
-// manager is the last signature; that of version 1, which has only one.
+// manager is the last signature.
 func (e *envelope) manager() []byte { return e.sums[len(e.sums)-macSize:] }
 
 // decode reads the fields. It reports false if they are malformed.
 func (e *envelope) decode() (hemera.Capability, bool) {
 	d := newDecoder(e.fields)
-	d.version = e.version
 	c := d.capability()
 	return c, !d.bad && len(d.buf) == 0
 }
@@ -213,10 +205,4 @@ func (e *envelope) read(now time.Time) (hemera.Capability, error) {
 func unsigned() error {
 	return errs.New(errs.Denied, op, "", "the capability was not signed for this server, or with a key that is over").
 		WithRemedy("open the file again at the manager")
-}
-
-// outdated is the error of a token of before 0.2 at the manager.
-func outdated() error {
-	return errs.New(errs.Denied, op, "", "the capability was signed before the manager was upgraded, by a key that all nodes had").
-		WithRemedy("open the file again at the manager; a write that was under way is written again")
 }

@@ -24,10 +24,6 @@ type Pin struct {
 // pinsMax bounds the requests that may want one file: each is in its attribute. pinsOfUser bounds those of one user, so that others can ask.
 const pinsMax, pinsOfUser = 256, 32
 
-// unknownUser owns pins that an older version stored without a user: those of root, so only admins release
-// them.
-const unknownUser = 0
-
 // PinsOf lists the requests that want a file on disk.
 func PinsOf(e *hemera.Entry) (pins []Pin) {
 	for one := range strings.SplitSeq(string(e.Xattrs[hemera.AttrRecallPins]), ",") {
@@ -35,16 +31,6 @@ func PinsOf(e *hemera.Entry) (pins []Pin) {
 			n, _ := strconv.ParseUint(uid, 10, 32)
 			pins = append(pins, Pin{id, uint32(n)})
 		}
-	}
-	// Before there was the attribute, only ids of those that wait were stored, and the number of the others.
-	waiting := RequestsOf(e)
-	for _, id := range waiting {
-		if !slices.ContainsFunc(pins, func(p Pin) bool { return p.Request == id }) {
-			pins = append(pins, Pin{id, unknownUser})
-		}
-	}
-	for nameless := EvictCounter(e) - (len(pins) - len(waiting)); nameless > 0; nameless-- {
-		pins = append(pins, Pin{"", unknownUser})
 	}
 	return pins
 }

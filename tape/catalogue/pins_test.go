@@ -1,10 +1,7 @@
 package catalogue
 
 import (
-	"slices"
 	"testing"
-
-	"hemera/words/hemera"
 )
 
 // What a release takes: the oldest pin of the caller, the one of a request, and of others only for an admin.
@@ -27,21 +24,5 @@ func TestWhoseRequestARelease(t *testing.T) {
 		if got := c.by.takes(pins); got != c.want {
 			t.Errorf("%s: %d, want %d", c.name, got, c.want)
 		}
-	}
-}
-
-// Entries of before pins were stored have a number, and ids of those that wait: nothing of that is lost, and only admins release it.
-func TestPinsOfAnOlderEntry(t *testing.T) {
-	old := &hemera.Entry{Xattrs: map[string][]byte{hemera.AttrRecallIDs: []byte("a:1"), hemera.AttrEvictCounter: []byte("2")}}
-	want := []Pin{{"a:1", unknownUser}, {"", unknownUser}, {"", unknownUser}}
-	if got := PinsOf(old); !slices.Equal(got, want) {
-		t.Fatalf("%v", got)
-	}
-	if at := (Releaser{UID: 1000}).takes(PinsOf(old)); at >= 0 {
-		t.Errorf("a user releases %v", PinsOf(old)[at])
-	}
-	now := attributed(old, pinned(append(PinsOf(old), Pin{"b:2", 1000}), []string{"a:1"}))
-	if got := PinsOf(now); !slices.Equal(got, append(want, Pin{"b:2", 1000})) || EvictCounter(now) != 3 {
-		t.Errorf("%v, counter %d", got, EvictCounter(now))
 	}
 }

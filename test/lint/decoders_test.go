@@ -5,18 +5,17 @@ import "testing"
 // unfuzzed are the decoders that need no fuzz target, each with its reason.
 func unfuzzed() map[string]string {
 	return map[string]string{
-		"process/backup.attachment":              "it decodes into any and compares",
-		"process/config.parse":                   "flags and variables are of the user of the process; what a file has goes through FuzzParseFile",
-		"process/config.readFile":                "it reads the file for parseFile",
-		"client/copy.ParsePlace":                 "an argument of the user of the process",
-		"process/daemon.ParseEmulation":          "a setting of the admin of the process",
-		"cluster.Token":                          "it decodes three plain fields with encoding/json, and uses none as a place",
-		"words/adminapi.Unmarshal":               "FuzzCall reaches it through the server",
-		"measure/net.farCPU":                     "it decodes plain numbers with encoding/json",
-		"platform/kv/pebblekv/journal.parseName": "names of files in the directory of the store, as a number",
-		"tape/device/emulated.Open":              "the library stands in for hardware, in tests and trials",
-		"rules/policy.parseMode":                 "one strconv.ParseUint with a bound",
-		"tape/tier.readScans":                    "it decodes plain fields with encoding/json, and uses none as a place",
+		"process/backup.attachment":     "it decodes into any and compares",
+		"process/config.parse":          "flags and variables are of the user of the process; what a file has goes through FuzzParseFile",
+		"process/config.readFile":       "it reads the file for parseFile",
+		"client/copy.ParsePlace":        "an argument of the user of the process",
+		"process/daemon.ParseEmulation": "a setting of the admin of the process",
+		"cluster.Token":                 "it decodes three plain fields with encoding/json, and uses none as a place",
+		"words/adminapi.Unmarshal":      "FuzzCall reaches it through the server",
+		"measure/net.farCPU":            "it decodes plain numbers with encoding/json",
+		"tape/device/emulated.Open":     "the library stands in for hardware, in tests and trials",
+		"rules/policy.parseMode":        "one strconv.ParseUint with a bound",
+		"tape/tier.readScans":           "it decodes plain fields with encoding/json, and uses none as a place",
 	}
 }
 

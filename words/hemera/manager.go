@@ -174,8 +174,7 @@ type NodeWelcome struct {
 type Key struct {
 	ID     uint32
 	Secret []byte
-	// Node is whose key it is. Zero: the manager's own secret, or one that a manager before 0.2 shares with all
-	// its nodes.
+	// Node is whose key it is. Zero: the manager's own secret.
 	Node NodeID
 }
 

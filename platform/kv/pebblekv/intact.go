@@ -33,16 +33,13 @@ func intact(files vfs.FS, dir string) error {
 	if err != nil {
 		return err
 	}
-	// A table or a log, also of an earlier version, proves that something was stored here.
-	used := slices.ContainsFunc(names, func(name string) bool { return path.Ext(name) == tableSuffix })
-	for _, at := range []struct{ dir, suffix string }{{logDir, ".journal"}, {logDir, logSuffix}, {"log", ".log"}} {
-		logs, err := files.List(files.PathJoin(dir, at.dir))
-		if err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return err
-		}
-		used = used || slices.ContainsFunc(logs, func(name string) bool { return path.Ext(name) == at.suffix && name != stateName })
+	logs, err := files.List(files.PathJoin(dir, logDir))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
 	}
-	if !used {
+	// A table or a log proves that something was stored here.
+	if !slices.ContainsFunc(names, func(name string) bool { return path.Ext(name) == tableSuffix }) &&
+		!slices.ContainsFunc(logs, func(name string) bool { return path.Ext(name) == logSuffix }) {
 		return nil
 	}
 	for _, marker := range []string{manifestMarker, formatMarker} {
@@ -58,6 +55,22 @@ func intact(files vfs.FS, dir string) error {
 func isLog(name string) bool {
 	_, _, ok := wal.ParseLogFilename(name)
 	return ok
+}
+
+// formerLog refuses a store without a state file that has a log of an earlier version: what is in there would be lost.
+func formerLog(files vfs.FS, dir string) error {
+	for _, at := range []struct{ dir, suffix string }{{dir, ".log"}, {files.PathJoin(dir, "log"), ".log"}, {files.PathJoin(dir, logDir), ".journal"}} {
+		names, err := files.List(at.dir)
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+		i := slices.IndexFunc(names, func(name string) bool { return path.Ext(name) == at.suffix })
+		if i >= 0 {
+			return errs.New(errs.Unsupported, "kv.Open", files.PathJoin(at.dir, names[i]), "an earlier version wrote this log").
+				WithRemedy("make a backup with the version of hemera that wrote it, then `hemera ns restore FILE NEWDIR` with this one")
+		}
+	}
+	return nil
 }
 
 // withoutLog is the error of a store that has lists of tables and no state file: its log is lost, and in a store that is young

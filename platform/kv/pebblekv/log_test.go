@@ -11,7 +11,6 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
 
@@ -160,37 +159,6 @@ func TestNoRoomAhead(t *testing.T) {
 	}
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
-	}
-}
-
-// TestLogOfPebble: what another version left in Pebble's own log is there.
-func TestLogOfPebble(t *testing.T) {
-	fs := vfs.NewMem()
-	old, err := pebble.Open("db", &pebble.Options{FS: fs})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for key, value := range map[string][]byte{"\x00e": {0, 0, 0, 0, 0, 0, 0, 3}, "\x00s": {0, 0, 0, 0, 0, 0, 0, 7}, "a": []byte("v")} {
-		if err := old.Set([]byte(key), value, pebble.Sync); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if err := old.Close(); err != nil {
-		t.Fatal(err)
-	}
-	for range 2 {
-		s := open(t, "db", fs)
-		value, err := s.Get(t.Context(), []byte("a"))
-		if err != nil || string(value) != "v" {
-			t.Errorf("%q, %v", value, err)
-		}
-		w := acquire(t, s)
-		if last, err := w.LastSeq(t.Context()); err != nil || last != 7 || w.Epoch() < 4 {
-			t.Errorf("last is %d, epoch %d, %v", last, w.Epoch(), err)
-		}
-		if err := s.Close(); err != nil {
-			t.Fatal(err)
-		}
 	}
 }
 

@@ -42,7 +42,6 @@ import (
 	"log/slog"
 	"math"
 	"runtime"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -85,9 +84,6 @@ const (
 	keyEpoch = "\x00e" // epoch of the last writer
 	keySeq   = "\x00s" // number of the last batch; each batch writes it
 	userLo   = "\x01"
-	// Keys of the journal that versions before this one wrote.
-	keyJournal = "\x00l" // number of the newest file that is needed, 0 for none
-	keyMark    = "\x00m" // mark of its records
 )
 
 // stopped is more reads than can be under way: Close adds it to Store.reads, so one number says both how many reads there are
@@ -188,7 +184,7 @@ func (s *Store) openLogs(o Options) (*pebble.Lock, error) {
 		FS: s.fs, dir: s.fs.PathDir(s.fs.PathJoin(s.dir, "x")), logs: logs, step: min(zerosMax, int64(table)/zerosShare), state: state,
 		enqueued: &s.enqueued, onFailure: func(err error) { _ = s.kill(err) }, // later calls return it
 	}
-	if !state.stored.Load() {
+	if !state.stored {
 		if begun, err := s.begin(o, state); !begun || err != nil {
 			return nil, err
 		}
@@ -208,19 +204,10 @@ func (s *Store) openLogs(o Options) (*pebble.Lock, error) {
 	return lock, nil
 }
 
-// begin makes the state file of a new store; false for one that is opened without: of an earlier version, which had a journal
-// or Pebble's log beside the tables, or to be read alone. Corrupt for a store that has lost its log.
+// begin makes the state file of a new store; false for one that is opened to be read alone. Corrupt for a store that has lost
+// its log, Unsupported for one whose log an earlier version wrote.
 func (s *Store) begin(o Options, state *logState) (bool, error) {
-	old, err := s.journal().Exists()
-	if err == nil && !old {
-		var names []string
-		names, err = s.fs.List(s.dir)
-		old = slices.ContainsFunc(names, isLog)
-	}
-	if errors.Is(err, fs.ErrNotExist) {
-		err = nil
-	}
-	if err != nil || old {
+	if err := formerLog(s.fs, s.dir); err != nil {
 		return false, errs.Wrap(err, "pebblekv.Open", s.dir)
 	}
 	if err := withoutLog(s.fs, s.dir); err != nil {
@@ -239,12 +226,7 @@ func (s *Store) begin(o Options, state *logState) (bool, error) {
 // openPebble opens the engine. Pebble applies the logs of the process before, and writes them to tables.
 func (s *Store) openPebble(o Options, lock *pebble.Lock) error {
 	options := pebbleOptions(o)
-	options.FS, options.Lock = s.logs, lock
-	old, err := s.journal().Exists()
-	if err != nil {
-		return errs.Wrap(err, "pebblekv.Open", s.dir)
-	}
-	options.ReadOnly = o.ReadOnly && !old // what a journal has is put into memory tables, which are not flushed
+	options.FS, options.Lock, options.ReadOnly = s.logs, lock, o.ReadOnly
 	options.EnsureDefaults()
 	var compactions *compactionScheduler // nil: Pebble's own, which must not run where nothing is to be changed
 	if !o.PebbleScheduler || o.ReadOnly || o.uncompacted {
@@ -323,14 +305,10 @@ func openError(dir string, err error) error {
 		WithRemedy("check that no other process uses the directory and that its filesystem is healthy; if files of it are lost, put them back, or restore the latest backup with `hemera ns restore FILE NEWDIR`")
 }
 
-// recover finds out where the process before ended, applies what it left in a journal, and begins this one's log. The order
-// makes each step repeatable: old logs and journals are removed only after the state file does not need them. A read-only
-// store gets its numbers alone, and is dead from the beginning.
+// recover finds out where the process before ended, and begins this one's log. A read-only store gets its numbers alone, and
+// is dead from the beginning.
 func (s *Store) recover(o Options) error {
 	last, err := s.number(keySeq)
-	if err == nil {
-		last, err = s.takeJournal(last, o)
-	}
 	if err != nil {
 		return err
 	}
@@ -355,9 +333,6 @@ func (s *Store) recover(o Options) error {
 		return err
 	}
 	if err := s.logs.state.adopt(last); err != nil {
-		return err
-	}
-	if err := errors.Join(s.journal().Remove(), s.removeStrayLogs()); err != nil {
 		return err
 	}
 	s.logs.opened.Store(true)
@@ -561,23 +536,16 @@ func (s *Store) kill(cause error) error {
 
 // number returns the value of one of the engine's own keys, eight bytes, big endian, or 0 if there is none.
 func (s *Store) number(key string) (uint64, error) {
-	var raw [8]byte
-	err := s.own(key, raw[:])
-	return binary.BigEndian.Uint64(raw[:]), err
-}
-
-// own fills in the value of one of the engine's own keys. It does nothing if there is none.
-func (s *Store) own(key string, value []byte) error {
 	raw, closer, err := s.db.Get([]byte(key))
 	if errors.Is(err, pebble.ErrNotFound) {
-		return nil
+		return 0, nil
 	}
 	if err != nil {
-		return readError(err, "pebblekv.Open", key[1:])
+		return 0, readError(err, "pebblekv.Open", key[1:])
 	}
 	defer func() { _ = closer.Close() }()
-	if copy(value, raw) != len(raw) || len(raw) != len(value) {
-		return errs.New(errs.Corrupt, "pebblekv.Open", key[1:], "the engine's own key has the wrong length")
+	if len(raw) != 8 {
+		return 0, errs.New(errs.Corrupt, "pebblekv.Open", key[1:], "the engine's own key has the wrong length")
 	}
-	return nil
+	return binary.BigEndian.Uint64(raw), nil
 }

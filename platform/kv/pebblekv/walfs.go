@@ -4,7 +4,6 @@ import (
 	"errors"
 	"io"
 	"io/fs"
-	"slices"
 	"strings"
 	"sync/atomic"
 
@@ -87,15 +86,6 @@ func (l *logFS) logNumber(name string) (number uint64, ok bool) {
 	}
 	n, _, ok := wal.ParseLogFilename(l.PathBase(name))
 	return uint64(n), ok
-}
-
-// path returns where a log is: in logDir, or, in a copy of a store or one of an older version, where Pebble looks for it.
-func (l *logFS) path(name string, number uint64) string {
-	own := l.state.path(number)
-	if _, err := l.FS.Stat(own); errors.Is(err, fs.ErrNotExist) {
-		return name
-	}
-	return own
 }
 
 // Create implements [vfs.FS].
@@ -199,7 +189,7 @@ func (l *logFS) Remove(name string) error {
 	if err := l.state.drop(number); err != nil {
 		return err
 	}
-	return l.FS.Remove(l.path(name, number))
+	return l.FS.Remove(l.state.path(number))
 }
 
 // Open implements [vfs.FS]. It shows a damaged log as far as it can be read (Options.Damaged).
@@ -208,7 +198,7 @@ func (l *logFS) Open(name string, o ...vfs.OpenOption) (vfs.File, error) {
 	if !ok {
 		return l.FS.Open(name, o...)
 	}
-	file, err := l.FS.Open(l.path(name, number), o...)
+	file, err := l.FS.Open(l.state.path(number), o...)
 	if err == nil && l.extent != nil && number == l.extent.number {
 		return shortened{file, io.LimitReader(file, l.extent.size)}, nil
 	}
@@ -218,7 +208,7 @@ func (l *logFS) Open(name string, o ...vfs.OpenOption) (vfs.File, error) {
 // Stat implements [vfs.FS].
 func (l *logFS) Stat(name string) (vfs.FileInfo, error) {
 	if number, ok := l.logNumber(name); ok {
-		name = l.path(name, number)
+		name = l.state.path(number)
 	}
 	return l.FS.Stat(name)
 }
@@ -228,10 +218,6 @@ func (l *logFS) List(dir string) ([]string, error) {
 	names, err := l.FS.List(dir)
 	if err != nil || l.PathJoin(dir) != l.dir {
 		return names, err
-	}
-	if l.state.stored.Load() {
-		// Logs beside the tables are not of this store: an earlier version makes an empty one before it refuses to open.
-		names = slices.DeleteFunc(names, func(name string) bool { _, _, log := wal.ParseLogFilename(name); return log })
 	}
 	logs, err := l.FS.List(l.logs)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {

@@ -9,7 +9,6 @@ import (
 	"io/fs"
 	"slices"
 	"strings"
-	"sync/atomic"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
@@ -19,14 +18,10 @@ import (
 
 const (
 	// logDir has the files of the log, below the store's directory.
-	logDir = "journal"
-	// stateName is the name of the state file. It is the first file of a journal, as the versions before had: they read
-	// its first line, and refuse a format that they do not know.
-	stateName = "000000.journal"
+	logDir    = "journal"
+	stateName = "000000.journal" // of the state file
 	// stateFormat is the first line of the state file.
 	stateFormat = "hemlog4\n"
-	// stateFormer has no line with the number of a durable batch.
-	stateFormer = "hemlog3\n"
 	stateFamily = "hemlog" // begins the first line of all formats
 )
 
@@ -40,7 +35,7 @@ type logState struct {
 
 	// turn has one slot. It orders changes, which write to the disk; a mutex is not for that.
 	turn   chan struct{}
-	stored atomic.Bool // there is a state file; List asks without the turn, while Pebble removes logs of the process before
+	stored bool // there was a state file
 	// current is true once this process has its own state in the file. Until then needed is that of the process before, and
 	// begun are the logs of this one.
 	current bool
@@ -70,24 +65,19 @@ func readLogState(files vfs.FS, dir string) (*logState, error) {
 	if err = errors.Join(err, file.Close()); err != nil {
 		return nil, err
 	}
-	s.stored.Store(true)
+	s.stored = true
 	return s, s.parse(string(raw))
 }
 
 // parse reads the text of a state file.
 func (s *logState) parse(text string) error {
-	format := stateFormat
-	body, found := strings.CutPrefix(text, format)
-	if !found {
-		format = stateFormer
-		body, found = strings.CutPrefix(text, format)
-	}
+	body, found := strings.CutPrefix(text, stateFormat)
 	if !found && strings.HasPrefix(text, stateFamily) {
 		return errs.New(errs.Unsupported, "pebblekv.Open", s.file(), "the log has a format that this version does not know").
 			WithRemedy("use the version of hemera that wrote it")
 	}
 	lines, sum, complete := strings.Cut(body, "crc32c ")
-	if !found || !complete || sum != fmt.Sprintf("%08x\n", checksum.CRC32C([]byte(format+lines))) {
+	if !found || !complete || sum != fmt.Sprintf("%08x\n", checksum.CRC32C([]byte(stateFormat+lines))) {
 		return s.damaged()
 	}
 	for line := range strings.Lines(lines) {
@@ -149,7 +139,6 @@ func (s *logState) store() error {
 	if err := s.fs.Rename(temporary, s.file()); err != nil {
 		return err
 	}
-	s.stored.Store(true)
 	return syncDir(s.fs, s.dir)
 }
 
