@@ -27,18 +27,18 @@ type Store interface {
 	Remove(id hemera.PieceID) error
 	// Scan lists sealed pieces in order of id after the given one, at most limit.
 	Scan(after hemera.PieceID, limit int) ([]hemera.PieceStat, error)
-	// Expire removes pending pieces that nobody holds open and whose last write is older than the age.
+	// Expire removes pending pieces that are not open and whose last write is older than the age.
 	Expire(age time.Duration) (removed int, err error)
 	// RepairPages writes correct content over pages of a sealed piece whose stored checksum the new
 	// content matches; pages that do not match are refused with Corrupt.
 	RepairPages(id hemera.PieceID, p []byte, off int64) error
-	// Close frees what is open. Readers go on; Writers fail with Conflict. Closing again is no error.
+	// Close frees what is open. Readers stay usable; Writers fail with Conflict. A second Close is not an error.
 	Close() error
 }
 
-// Status is what a node reports of a disk.
+// Status is the report of a node on a disk.
 type Status struct {
-	// LastScrub is when all of the disk's data had been read and verified; zero: never.
+	// LastScrub is the time at which all of the disk's data had been read and verified; zero: never.
 	LastScrub time.Time
 	// Changes is a number that grows while the disk changes, every 10 minutes at most: an older copy of the disk has a lower one.
 	Changes uint64
@@ -52,10 +52,10 @@ type Status struct {
 	hemera.DiskStats
 }
 
-// CreateOptions is what the footer will say, and hints.
+// CreateOptions has the contents of the footer, and hints.
 type CreateOptions struct {
 	Path string // of the file, as it is now
-	// Owner is the file's owner and mode, as they are now; nil if nobody knows them.
+	// Owner has the file's owner and mode, as they are now; nil if they are not known.
 	Owner    *hemera.FileOwner
 	Layout   hemera.Layout
 	SizeHint int64 // preallocate, if above 0
@@ -77,7 +77,7 @@ type Writer interface {
 	NextData(off int64) (int64, error)
 	// Truncate cuts the data, or extends it with zeros, for which nothing is written.
 	Truncate(size int64) error
-	// Size is where the data ends now, in bytes. It answers from memory.
+	// Size returns the end of the data now, in bytes. It answers from memory.
 	Size() int64
 	// Sync makes what was written durable. The piece stays pending: after a crash a [Resumer] finds it, until it expires.
 	Sync() error
@@ -92,13 +92,13 @@ type Writer interface {
 // on a bad page it returns what came before it and a Corrupt error whose BadPage can be asked for.
 type Reader interface {
 	ReadPages(p []byte, sums []uint32, off int64) (int, error)
-	// NextData is where data may begin, at or after off: what lies between is zeros, for certain, and need
-	// not be read. It is off itself where that is not known, and the size at most. One call looks only so
-	// far; to ask again from there may get further.
+	// NextData returns the offset at or after off at which data may begin: the bytes before it are certainly zeros, and
+	// need not be read. It is off itself where that is not known, and the size at most. One call looks only so far; to
+	// ask again from there may get further.
 	NextData(off int64) (int64, error)
-	// Allocated is how many bytes the piece takes on the disk.
+	// Allocated returns the bytes that the piece takes on the disk.
 	Allocated() (int64, error)
-	// Stat is what the footer says. It answers from memory.
+	// Stat returns the contents of the footer. It answers from memory.
 	Stat() hemera.PieceStat
 	// Pages that were verified and are still in memory can be sent without a copy; all others are read by ReadPages.
 	zerocopy.Source
@@ -108,7 +108,7 @@ type Reader interface {
 	Close() error
 }
 
-// Options are what a disk may be told. Zero values are good.
+// Options are the settings of a disk. Zero values are good.
 type Options struct {
 	// Headroom is kept free, in bytes: below it the disk is full.
 	Headroom int64
@@ -116,13 +116,13 @@ type Options struct {
 	Now      func() time.Time
 	// Panics contains panics of the disk's own goroutines; it may be nil.
 	Panics *contain.Panics
-	// IdlePieces is how many pieces that nobody reads stay open, with what is known of them; 256 if 0.
+	// IdlePieces bounds the pieces without a reader that stay open, with their tables; 256 if 0.
 	IdlePieces int // each has a descriptor
-	// TableBlocks is how many blocks of page CRCs stay in memory, 4 KiB each for 4 MiB of data; 4096 if 0.
+	// TableBlocks bounds the blocks of page CRCs that stay in memory, 4 KiB each for 4 MiB of data; 4096 if 0.
 	TableBlocks int
 	// PendingBlocks is the same for each piece being written; 256 if 0.
 	PendingBlocks int
-	// VerifiedBytes is how much verified data may stay mapped for sendfile; 2 GiB if 0, none if negative.
+	// VerifiedBytes bounds the verified data that stays mapped for sendfile; 2 GiB if 0, nothing if negative.
 	VerifiedBytes int64
 }
 

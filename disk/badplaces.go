@@ -71,7 +71,7 @@ func (b *badPlaces) replaced(id hemera.PieceID) {
 	}
 }
 
-// placeOf is the place that a Corrupt error of a piece is about.
+// placeOf returns the place that a Corrupt error of a piece is about.
 func placeOf(err error, id hemera.PieceID) badPlace {
 	if off, ok := BadPage(err); ok {
 		return badPlace{id, off}

@@ -120,8 +120,8 @@ func BenchmarkOpen(b *testing.B) {
 	}
 }
 
-// BenchmarkVerified is what a node pays for checked bytes before it sends them: by ReadPages, by
-// Verified for the first time, and while they stay verified.
+// BenchmarkVerified measures the cost of checked bytes before a node sends them: by ReadPages, by Verified for the first
+// time, and while they stay verified.
 func BenchmarkVerified(b *testing.B) {
 	const size, step = 256 << 20, 1 << 20
 	d := newDisk(b, vfs.OS{}, b.TempDir(), Options{})

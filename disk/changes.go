@@ -6,11 +6,11 @@ import (
 )
 
 const (
-	// changesFirst is how long after an open the number of changes stays as it was found: the manager compares it with what it
-	// knows when the node registers, and an older copy of the disk must not have caught up by then.
+	// changesFirst is the time after an open in which the number of changes stays as it was found: the manager compares
+	// it with what it knows when the node registers, and an older copy of the disk must not have caught up by then.
 	changesFirst = time.Minute
-	// changesEvery is how often the number grows while the disk changes. It bounds how much older a copy may be and not be
-	// told from the disk. Each time costs one seal two syncs of a small file.
+	// changesEvery is the interval at which the number grows while the disk changes. A copy that is older by less cannot
+	// be told from the disk. Each time costs one seal two syncs of a small file.
 	changesEvery = 10 * time.Minute
 )
 

@@ -29,7 +29,7 @@ type Cloner interface {
 	Clone(base hemera.PieceID, size int64) error
 }
 
-// Clone is [Cloner] for any Writer; Unsupported, and nothing has changed, if it is none.
+// Clone calls [Cloner] of any Writer. It fails with Unsupported, and changes nothing, if the Writer is not a Cloner.
 func Clone(w Writer, base hemera.PieceID, size int64) error {
 	if c, ok := w.(Cloner); ok {
 		return c.Clone(base, size)
@@ -37,10 +37,11 @@ func Clone(w Writer, base hemera.PieceID, size int64) error {
 	return errs.New(errs.Unsupported, "disk.Clone", base.String(), "the disk cannot begin a piece as a copy")
 }
 
-// cloneStep is how much is copied at once where blocks are not shared, in bytes. Holes are looked for before each step.
+// cloneStep is the size of one step of a copy where blocks are not shared, in bytes. Holes are looked for before each
+// step.
 const cloneStep = 1 << 20
 
-// cloneMax is how much is copied at most where blocks are not shared, in bytes: package bounded gives a call 10 minutes.
+// cloneMax bounds a copy where blocks are not shared, in bytes: package bounded gives a call 10 minutes.
 const cloneMax = 32 << 30
 
 var _ Cloner = (*writer)(nil)

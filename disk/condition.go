@@ -10,14 +10,14 @@ import (
 )
 
 const (
-	// pictureAge is how old the picture of a disk's room and label may be when a piece is made.
+	// pictureAge bounds the age of the picture of a disk's room and label when a piece is made.
 	pictureAge = time.Second
-	// blindInterval is how often it is said that a disk cannot be looked at.
+	// blindInterval is the interval of log lines about a disk that cannot be looked at.
 	blindInterval = time.Minute
 )
 
-// condition is what is known of a disk from outside: its label, its room, its health. [health] decides; this type looks
-// at the disk, and counts faults against it.
+// condition has the state of a disk as seen from outside: its label, its room, its health. [health] decides; this type
+// looks at the disk, and counts faults against it.
 type condition struct {
 	tree  *tree
 	uuid  string // that the label must have
@@ -39,7 +39,7 @@ func (c *condition) init(t *tree, uuid string, o Options, g *gauge) {
 	g.rated = o.Now()
 }
 
-// verdict is the disk's health and why. It is called with mu held.
+// verdict returns the disk's health and the reason. mu is held.
 func (c *condition) verdict(now time.Time) (hemera.DiskHealth, string) {
 	return c.health.verdict(c.headroom, now)
 }
@@ -67,14 +67,14 @@ func (c *condition) setHeadroom(n int64) {
 	c.headroom = n
 }
 
-// reserved is how many bytes are to be left free.
+// reserved returns the bytes that are to stay free.
 func (c *condition) reserved() int64 {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.headroom
 }
 
-// free is how many bytes may still be written, by the last look.
+// free returns the bytes that may still be written, by the last look.
 func (c *condition) free() int64 {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -116,7 +116,7 @@ func (c *condition) look() {
 	}
 }
 
-// observation is what there is to see.
+// observation looks at the disk's label and room.
 func (c *condition) observation() (o observation, err error) {
 	uuid, err := ReadLabel(c.tree.fs, c.tree.path)
 	if err != nil {
@@ -152,8 +152,8 @@ func (c *condition) blind(why error) {
 	}
 }
 
-// admit refuses what the disk's health forbids, and a piece that would not leave the headroom. What it lets
-// in counts as taken until the next look: many that come between two looks share one picture of the room.
+// admit refuses what the disk's health forbids, and a piece that would not leave the headroom. An admitted piece counts
+// as taken until the next look: many that come between two looks share one picture of the room.
 func (c *condition) admit(op string, size int64) error {
 	now := c.clock()
 	if c.isStale(now) {
@@ -177,7 +177,7 @@ func (c *condition) admit(op string, size int64) error {
 	return nil
 }
 
-// status is the condition as the last look found it, and the load since the status before.
+// status returns the condition as the last look found it, and the load since the status before.
 func (c *condition) status() Status {
 	now := c.clock()
 	load := c.gauge.load(now)
@@ -185,8 +185,8 @@ func (c *condition) status() Status {
 	defer c.mu.Unlock()
 	health, why := c.verdict(now)
 	seen := c.health.seen
-	// Used is what others have on the filesystem too: to placement it makes no difference. Free is what the headroom
-	// leaves, as admit decides, and not below zero. Pieces are counted elsewhere; [Disk.Status] adds them.
+	// Used includes the bytes of others on the filesystem: for placement all used bytes are alike. Free is what the
+	// headroom leaves, as admit decides, and not below zero. Pieces are counted elsewhere; [Disk.Status] adds them.
 	return Status{
 		UUID: c.uuid, Path: c.tree.path, Health: health, Why: why,
 		DiskStats: hemera.DiskStats{

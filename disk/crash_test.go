@@ -118,7 +118,7 @@ func (r *crashRun) mark(id hemera.PieceID, kept bool) {
 	}
 }
 
-// work is what is interrupted. Errors end nothing: a server goes on with the next client.
+// work makes the changes that the crash interrupts. Errors end nothing: a server continues with the next client.
 func (r *crashRun) work(large bool) {
 	r.seal(pieceID(1), randomBytes(1, 9000), true)
 	r.seal(pieceID(2), randomBytes(2, 5000), false)

@@ -22,7 +22,7 @@ type Disk struct {
 	// ahead is set if sequential readers keep a window of their own in flight.
 	ahead bool
 
-	// What follows are the parts of a disk; each says itself what it guards, and with what.
+	// The parts of a disk follow; each says itself what it guards, and with what.
 	pending   dirSync
 	open      openPieces
 	tables    tableCache
@@ -43,7 +43,7 @@ type Disk struct {
 	closed  bool
 }
 
-// turn is the one in which the piece's files are made, moved and removed.
+// turn returns the turn in which the piece's files are made, moved and removed.
 func (d *Disk) turn(id hemera.PieceID) turn {
 	h := uint64(id.File)*31 + uint64(id.Gen)*7 + uint64(id.Index)
 	return d.turns[h%uint64(len(d.turns))]
@@ -51,7 +51,7 @@ func (d *Disk) turn(id hemera.PieceID) turn {
 
 var _ Store = (*Disk)(nil)
 
-// UUID is the disk's identity, from its label.
+// UUID returns the disk's identity, from its label.
 func (d *Disk) UUID() string { return d.uuid }
 
 // Status looks at the disk, as long as its device takes, and reports. Rates are averages since the report before.
@@ -71,7 +71,7 @@ func (d *Disk) SetHeadroom(n int64) {
 	d.condition.setHeadroom(n)
 }
 
-// SetIdlePieces changes how many pieces that nobody reads stay open.
+// SetIdlePieces changes the number of pieces without a reader that stay open.
 func (d *Disk) SetIdlePieces(n int) { d.open.resize(n) }
 
 // SetVerified changes how much verified data may stay mapped, in bytes.

@@ -119,7 +119,7 @@ func checkRead(t *testing.T, r interface {
 	}
 }
 
-// wholeCRC is the CRC32C of all data, from the CRCs of its pages.
+// wholeCRC returns the CRC32C of all data, from the CRCs of its pages.
 func wholeCRC(t *testing.T, s pageSource) uint32 {
 	t.Helper()
 	var whole checksum.Appender

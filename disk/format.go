@@ -23,25 +23,25 @@ const (
 	blockSize = 4 * (blockSums + 1)
 )
 
-// pages is how many pages the data has; the last may be short.
+// pages returns the number of pages of the data; the last may be short.
 func pages(size int64) int64 { return (size + hemera.PageSize - 1) / hemera.PageSize }
 
-// blocks is how many blocks the table has.
+// blocks returns the number of blocks of the table.
 func blocks(size int64) int64 { return (pages(size) + blockSums - 1) / blockSums }
 
-// tableOff is where the table begins: the last page is filled up, so that the table does not share one with data.
+// tableOff returns the offset of the table: the last page is filled up, so that the table does not share one with data.
 func tableOff(size int64) int64 { return pages(size) * hemera.PageSize }
 
-// footerOff is where the footer begins: behind four bytes for each page and for each block.
+// footerOff returns the offset of the footer: behind four bytes for each page and for each block.
 func footerOff(size int64) int64 { return tableOff(size) + 4*(pages(size)+blocks(size)) }
 
-// pageLen is how many bytes of data the page holds: all but the last are full. The CRC of a page is
-// that of these bytes, so that it can be sent as it is.
+// pageLen returns the bytes of data in the page: all but the last are full. The CRC of a page is that of these bytes, so
+// that it can be sent as it is.
 func pageLen(size, page int64) int {
 	return int(max(0, min(hemera.PageSize, size-page*hemera.PageSize)))
 }
 
-// blockLen is how many sums the table block holds.
+// blockLen returns the number of sums in the table block.
 func blockLen(size, block int64) int { return int(min(blockSums, pages(size)-block*blockSums)) }
 
 // appendBlock writes a table block of the sums, and their own CRC.
@@ -81,14 +81,14 @@ const (
 	headSize = 8 + 8 + 1 + 3 + 4 + 8 + 8 + 8 + 2 + 1
 	// trailerSize is length of the footer, version, two bytes that are zero, CRC32C of what comes before, magic.
 	trailerSize = 4 + 2 + 2 + 4 + 8
-	// sumsMax is how many checksums of the whole file a footer may have; one is a kind and at most 32 bytes.
+	// sumsMax bounds the checksums of the whole file in a footer; one is a kind and at most 32 bytes.
 	sumsMax = 16
 	// ownerSize is user, group and mode.
 	ownerSize = 4 + 4 + 2
 	footerMax = headSize + hemera.PathMax + sumsMax*(1+32) + ownerSize + trailerSize
 )
 
-// footerRoom is at least the length of the piece's footer, in bytes: checksums are counted at their longest.
+// footerRoom returns at least the length of the piece's footer, in bytes: it counts each checksum at its longest.
 func footerRoom(s hemera.PieceStat) int64 {
 	return int64(headSize + len(s.Path) + len(s.Checksums)*(1+32) + ownerSize + trailerSize)
 }
@@ -132,7 +132,7 @@ func appendFooter(b []byte, s hemera.PieceStat) ([]byte, error) {
 	return append(b, magicOf(s.Kept)...), nil
 }
 
-// magicOf is how the footer ends.
+// magicOf returns the last bytes of the footer.
 func magicOf(kept bool) string {
 	if kept {
 		return footerKept

@@ -11,7 +11,7 @@ import (
 const (
 	// rateInterval is the shortest time rates are taken over.
 	rateInterval = 500 * time.Millisecond
-	// memorySpeed is how short a call is that needed no device: it does not count as busy.
+	// memorySpeed bounds the time of a call that needed no device: it does not count as busy.
 	memorySpeed = 200 * time.Microsecond
 )
 
@@ -79,7 +79,7 @@ func (g *gauge) progress() uint64 { return uint64(g.moved.Load()) }
 // idle reports whether no call waits for the device.
 func (g *gauge) idle() bool { return g.inProgress.Load() == 0 }
 
-// load is the traffic now. Rates are averages since they were last taken, at least rateInterval ago.
+// load returns the traffic now. Rates are averages since they were last taken, at least rateInterval ago.
 func (g *gauge) load(now time.Time) hemera.DiskLoad {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -108,7 +108,7 @@ func (l *latency) add(t time.Duration) {
 	l.sum.Add(int64(t))
 }
 
-// now is what was counted. It is empty, and costs nothing to send, while nothing was.
+// now returns the counts. It is empty, and costs nothing to send, while nothing was counted.
 func (l *latency) now() hemera.Latency {
 	sum := time.Duration(l.sum.Load())
 	counts := make([]int64, len(l.counts))

@@ -9,17 +9,17 @@ import (
 )
 
 const (
-	// faultHalfLife is how fast errors are forgotten: a disk that stops making them is used again.
+	// faultHalfLife is the half-life of the count of errors: a disk that stops making them is used again.
 	faultHalfLife = 10 * time.Minute
-	// faultLimit is how many recent errors make a disk failing; it is ok again below faultForgiven.
+	// faultLimit is the number of recent errors that makes a disk failing; it is ok again below faultForgiven.
 	faultLimit    = 10.0
 	faultForgiven = 2.0
-	// refusalMemory is how long after the filesystem refused a write as read-only it is believed.
+	// refusalMemory is the time for which the disk counts as read-only after the filesystem refused a write as such.
 	refusalMemory = time.Minute
 )
 
-// health is what is known of a disk's condition. Its zero value is a disk nothing is known about.
-// It changes only by its step methods, which are pure.
+// health has the signs of a disk's condition. Its zero value is a disk without signs. It changes only by its step
+// methods, which are pure.
 type health struct {
 	faults  float64     // recent I/O and checksum errors, decaying
 	at      time.Time   // that faults were last decayed to
@@ -74,8 +74,8 @@ func (h health) look(o observation, now time.Time) health {
 	return h
 }
 
-// verdict is the disk's health, and why in words if it is not ok. The worst comes first: of a disk that is gone nothing
-// else is known, and one that fails must not be filled.
+// verdict returns the disk's health, and the reason in words if it is not ok. The worst comes first: of a disk that is
+// gone nothing else is known, and one that fails must not be filled.
 func (h health) verdict(headroom int64, now time.Time) (hemera.DiskHealth, string) {
 	switch {
 	case h.seen.Gone != "":

@@ -37,7 +37,7 @@ func appendZeroBlock(b []byte, n int) []byte {
 	return appendBlock(b, fillZeroPages(sums[:n]))
 }
 
-// zeroSum is the CRC of a page of zeros in a piece of the size.
+// zeroSum returns the CRC of a page of zeros in a piece of the size.
 func zeroSum(size, page int64) uint32 {
 	if n := pageLen(size, page); n < hemera.PageSize {
 		return checksum.CRC32C(zeros[:n])
@@ -45,11 +45,11 @@ func zeroSum(size, page int64) uint32 {
 	return checksum.ZeroPage
 }
 
-// NextData is the first offset at or after off from where there may be anything but zeros, as far as one look
-// tells; the piece's size at most. To ask again from there may get further.
+// NextData returns the first offset at or after off from where there may be anything but zeros, as far as one look tells;
+// the piece's size at most. To ask again from there may get further.
 func (r *reader) NextData(off int64) (int64, error) { return r.piece.nextData(off), nil }
 
-// Allocated is how many bytes the piece takes on the disk; its size where the filesystem does not tell.
+// Allocated returns the bytes that the piece takes on the disk; its size where the filesystem does not tell.
 func (r *reader) Allocated() (int64, error) {
 	s, ok := r.piece.file.(vfs.Sparse)
 	if !ok {
@@ -59,7 +59,7 @@ func (r *reader) Allocated() (int64, error) {
 	return n, r.piece.disk.failed(err, "disk.Allocated", r.piece.stat.ID)
 }
 
-// nextData is NextData. What cannot be read is taken for data, whose reader will say why.
+// nextData does the work of NextData. A range that cannot be read counts as data, whose reader will say why.
 func (p *piece) nextData(off int64) int64 {
 	s, ok := p.file.(vfs.Sparse)
 	if !ok || off < 0 || off >= p.stat.Size || off%hemera.PageSize != 0 {
@@ -105,7 +105,7 @@ func (p *piece) zerosUntil(first, end int64) int64 {
 	return end
 }
 
-// zeroBlocks is how many of the n whole blocks from the first on are those of zeros. It keeps nothing.
+// zeroBlocks counts those of the n whole blocks from the first on that are zeros. It keeps nothing.
 func (p *piece) zeroBlocks(first, n int64) int64 {
 	raw := make([]byte, n*blockSize)
 	if p.readAt(raw, tableOff(p.stat.Size)+first*blockSize) != nil {

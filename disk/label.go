@@ -22,9 +22,8 @@ const (
 	labelMax   = 4096       // how much of it is read, in bytes
 )
 
-// Format makes the directory at path a new disk and returns the UUID by which it will be known.
-// What else is there stays. Durable when it returns; Exists if path already is a disk. After any
-// other failure it can be tried again.
+// Format makes the directory at path a new disk and returns the UUID by which it will be known. Other files there stay.
+// Durable when it returns; Exists if path already is a disk. After any other failure it can be tried again.
 func Format(fsys vfs.FS, path string) (uuid string, err error) {
 	const op = "disk.Format"
 	label := path + "/" + labelName
@@ -53,26 +52,26 @@ func Format(fsys vfs.FS, path string) (uuid string, err error) {
 	return uuid, nil
 }
 
-// ReadLabel returns the UUID of the disk at path. NotFound if it is none: then nothing may be
-// written there, for a disk that is not mounted looks like this.
+// ReadLabel returns the UUID of the disk at path. It fails with NotFound if the directory is not a disk: then nothing may
+// be written there, for a disk that is not mounted looks like this.
 func ReadLabel(fsys vfs.FS, path string) (uuid string, err error) {
 	l, err := readLabel(fsys, path)
 	return l.uuid, err
 }
 
-// label is what the text says of the disk.
+// label has the fields of the text.
 type label struct {
 	uuid    string
 	changes uint64   // 0 without a line of it
 	others  []string // all other lines but the first: for people, or of later versions
 }
 
-// text is the label as it is stored.
+// text returns the label as it is stored.
 func (l label) text() string {
 	return fmt.Sprintf("%s\nuuid %s\n%s%d\n%s", labelFirst, l.uuid, changesKey, l.changes, strings.Join(l.others, "\n"))
 }
 
-// readLabel is [ReadLabel] for all of the label.
+// readLabel does what [ReadLabel] does, for all of the label.
 func readLabel(fsys vfs.FS, path string) (l label, err error) {
 	const op = "disk.ReadLabel"
 	f, err := fsys.Open(path+"/"+labelName, os.O_RDONLY)
@@ -133,7 +132,7 @@ func writeFile(fsys vfs.FS, name, text string) error {
 	return errors.Join(err, f.Sync(), f.Close())
 }
 
-// newUUID is a random (version 4) UUID of RFC 9562.
+// newUUID returns a random (version 4) UUID of RFC 9562.
 func newUUID() string {
 	var b [16]byte
 	_, _ = rand.Read(b[:])

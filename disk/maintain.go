@@ -12,8 +12,8 @@ import (
 	"hemera/words/hemera"
 )
 
-// scanFaults is how many pieces one Scan leaves out because the device cannot read their end. One that
-// fails more often says nothing of what is there.
+// scanFaults bounds the pieces that one Scan leaves out because the device cannot read their end. A Scan with more fails:
+// it would say nothing of what is there.
 const scanFaults = 8
 
 // Scan lists sealed pieces. Those whose footer or table of checksums is bad are left out: to the cluster
@@ -80,7 +80,7 @@ func (d *Disk) stat(op string, id hemera.PieceID) (stat hemera.PieceStat, ok boo
 // Expire removes pending pieces that no Writer has. They are of writes that a crash ended, or of a Close.
 func (d *Disk) Expire(age time.Duration) (removed int, err error) {
 	const op = "disk.Expire"
-	// What comes after the list is too young to expire.
+	// Pieces made after the list are too young to expire.
 	names, err := d.fs.ReadDir(d.pendingDir())
 	if err != nil {
 		return 0, d.failed(err, op, hemera.PieceID{})
@@ -101,8 +101,8 @@ func (d *Disk) Expire(age time.Duration) (removed int, err error) {
 	return removed, nil
 }
 
-// expire removes one file of the pending directory if it is old and nobody's. It looks again in the piece's turn, in which
-// no Writer can come.
+// expire removes one file of the pending directory if it is old and not open. It looks again in the piece's turn, in
+// which no Writer can come.
 func (d *Disk) expire(id hemera.PieceID, name string, side bool, age time.Duration) (bool, error) {
 	turn := d.turn(id)
 	turn.begin()
@@ -162,7 +162,7 @@ func (d *Disk) RepairPages(id hemera.PieceID, b []byte, off int64) error {
 	if err != nil {
 		return d.failed(err, op, id)
 	}
-	// What was written is read from the device and compared: a sector that cannot keep bytes stays bad.
+	// The written bytes are read from the device and compared: a sector that cannot keep bytes stays bad.
 	again := make([]byte, len(b))
 	p.forget(off, int64(len(b)))
 	if _, err := readPages(p, again, nil, off); err != nil && err != io.EOF {

@@ -36,25 +36,26 @@ type tree struct {
 	path string // of the disk's root
 }
 
-// pendingDir is where pieces are written: one directory, so that one sync makes the names of many durable.
+// pendingDir returns the directory in which pieces are written: only one, so that one sync makes the names of many
+// durable.
 func (t *tree) pendingDir() string { return t.path + "/" + pendingName }
 
-// pendingPath is the file of a piece that is being written.
+// pendingPath returns the path of a piece that is being written.
 func (t *tree) pendingPath(id hemera.PieceID) string {
 	return t.path + "/" + pendingName + "/" + id.String()
 }
 
-// sealedDir is the directory of a file's sealed pieces.
+// sealedDir returns the directory of a file's sealed pieces.
 func (t *tree) sealedDir(file hemera.FileID) string {
 	return t.path + "/" + strconv.FormatUint(uint64(file)/perDirectory, 16)
 }
 
-// sealedPath is the place of a sealed piece.
+// sealedPath returns the path of a sealed piece.
 func (t *tree) sealedPath(id hemera.PieceID) string {
 	return t.path + "/" + strconv.FormatUint(uint64(id.File)/perDirectory, 16) + "/" + id.String()
 }
 
-// pieceDirs are the directories of sealed pieces, by number, in order.
+// pieceDirs returns the directories of sealed pieces, by number, in order.
 func (t *tree) pieceDirs() ([]uint64, error) {
 	names, err := t.fs.ReadDir(t.path)
 	if err != nil {
@@ -79,7 +80,7 @@ func (t *tree) piecesIn(dir uint64) ([]hemera.PieceID, error) {
 	}
 	ids := make([]hemera.PieceID, 0, len(names))
 	for _, name := range names {
-		// What is not a piece, or is one of another directory, is not Hemera's, and stays.
+		// A file that is not a piece, or is one of another directory, is not Hemera's, and stays.
 		if id, err := hemera.ParsePieceID(name); err == nil && uint64(id.File)/perDirectory == dir {
 			ids = append(ids, id)
 		}
@@ -116,7 +117,7 @@ func parsePending(name string) (id hemera.PieceID, side, ok bool) {
 	return id, side, err == nil
 }
 
-// ignoreMissing is err, or nil if it says that something is not there.
+// ignoreMissing returns err, or nil if it says that something is not there.
 func ignoreMissing(err error) error {
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil

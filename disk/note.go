@@ -20,13 +20,13 @@ type Noter interface {
 	// Note replaces the note with another one, at most 4096 bytes and as long as the one before. The next process finds it; a power cut may
 	// bring back an earlier one, or a part of each. It is not synced, and waits for the device seldom.
 	Note(b []byte) error
-	// Noted is the note; nil where there is none.
+	// Noted returns the note; nil where the disk has no note.
 	Noted() ([]byte, error)
 }
 
 var _ Noter = (*Disk)(nil)
 
-// Note is [Noter] for any Store; Unsupported if it is none.
+// Note calls [Noter] of any Store. It fails with Unsupported if the Store is not a Noter.
 func Note(s Store, b []byte) error {
 	if n, ok := s.(Noter); ok {
 		return n.Note(b)
@@ -34,7 +34,7 @@ func Note(s Store, b []byte) error {
 	return errs.New(errs.Unsupported, "disk.Note", "", "the disk keeps no notes")
 }
 
-// Noted is [Noter] for any Store; nil if it is none.
+// Noted calls [Noter] of any Store. It returns nil if the Store is not a Noter.
 func Noted(s Store) ([]byte, error) {
 	if n, ok := s.(Noter); ok {
 		return n.Noted()

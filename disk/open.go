@@ -62,7 +62,7 @@ func (d *Disk) Create(id hemera.PieceID, o CreateOptions) (Writer, error) {
 
 // admit refuses what the disk cannot take.
 func (d *Disk) admit(op string, id hemera.PieceID, o CreateOptions) error {
-	// What the footer could not hold is refused now, and not at the seal.
+	// Contents that the footer cannot hold are refused now, and not at the seal.
 	if len(o.Path) > hemera.PathMax || o.SizeHint < 0 || o.SizeHint > hemera.FileSizeMax {
 		return errs.New(errs.Invalid, op, id.String(), "path too long, or size out of range")
 	}
@@ -90,8 +90,8 @@ func (d *Disk) begin(op string, id hemera.PieceID, o CreateOptions) (*writer, er
 	return w, nil
 }
 
-// refuseSealed is Exists if the piece is sealed. What has a sealed piece's name and no valid footer
-// (written without sync, before a crash) is removed.
+// refuseSealed fails with Exists if the piece is sealed. It removes a file that has a sealed piece's name and no valid
+// footer (written without sync, before a crash).
 func (d *Disk) refuseSealed(op string, id hemera.PieceID) error {
 	if _, err := d.fs.Stat(d.sealedPath(id)); errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -169,8 +169,7 @@ func (d *Disk) Remove(id hemera.PieceID) error {
 	return d.failed(err, op, id)
 }
 
-// Close closes what is open. Writers that are still there lose their pieces' files, which expire;
-// Readers go on.
+// Close closes what is open. Writers that are still there lose their pieces' files, which expire; Readers stay usable.
 func (d *Disk) Close() error {
 	d.mu.Lock()
 	if d.closed {

@@ -43,7 +43,7 @@ func loadPiece(d *Disk, name string) (*piece, error) {
 	return p, nil
 }
 
-// tails are where the ends of pieces are read to.
+// tails are the buffers for the ends of pieces.
 var tails = sync.Pool{New: func() any { return new([footerMax]byte) }}
 
 // parsePiece checks the footer of an open file. One read gets the longest footer, and with it the whole of a small
@@ -143,7 +143,7 @@ func (o *openPieces) take(id hemera.PieceID) (p *piece, forgets uint64) {
 	return p, o.forgets
 }
 
-// put adds a piece that was opened after take; if somebody else was faster, theirs is taken.
+// put adds a piece that was opened after take. If another caller was faster, put returns that caller's.
 func (o *openPieces) put(id hemera.PieceID, p *piece, forgets uint64) *piece {
 	if other, _ := o.take(id); other != nil { // side by side, without a lock: one of both is enough
 		p.close()
@@ -167,7 +167,7 @@ func (o *openPieces) giveBack(p *piece) (out *piece) {
 	p.refs--
 	switch {
 	case p.refs > 0: // others have it
-	case p.gone: // nobody will open it by its name
+	case p.gone: // it is not opened by its name any more
 		out = p
 		if o.byID[p.stat.ID] == p {
 			delete(o.byID, p.stat.ID)
@@ -230,7 +230,7 @@ func (o *openPieces) resize(idleMax int) {
 	}
 }
 
-// closeIdle closes what nobody reads and keeps nothing from now on.
+// closeIdle closes the pieces without a reader, and keeps none from now on.
 func (o *openPieces) closeIdle() {
 	o.mu.Lock()
 	o.ended = true

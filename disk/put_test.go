@@ -24,7 +24,7 @@ func putPiece(d *Disk, id hemera.PieceID, data []byte, sync bool) (hemera.PieceS
 	return d.Put(id, CreateOptions{Path: "/x"}, contentOf(data), hemera.SealInfo{FileSize: int64(len(data)), Sync: sync})
 }
 
-// fileOf is a piece's whole file.
+// fileOf returns a piece's whole file.
 func fileOf(t *testing.T, d *memoryDisk, id hemera.PieceID) []byte {
 	t.Helper()
 	f, err := d.memory.Open(d.sealedPath(id), os.O_RDONLY)

@@ -33,7 +33,7 @@ func (h *hookedFS) SyncDir(name string) error {
 	return h.FS.SyncDir(name)
 }
 
-// newHooked is an empty disk in memory with hooks.
+// newHooked makes an empty disk in memory with hooks.
 func newHooked(t *testing.T, o Options) (*Disk, *hookedFS) {
 	t.Helper()
 	h := &hookedFS{FS: vfs.NewMemory(64<<20, time.Now)}

@@ -26,8 +26,8 @@ type pageSource interface {
 	forget(off, n int64)
 }
 
-// readStep is how much is read before it is verified, in pages: a verified step is still in a
-// core's second-level cache.
+// readStep is the number of pages that are read before they are verified: a verified step is still in a core's
+// second-level cache.
 const readStep = 64
 
 // onePage is memory for reads of a part of a page.
@@ -135,7 +135,7 @@ func reread(s pageSource, p []byte, off int64, want []uint32) error {
 	return nil
 }
 
-// badPagesMax is how many bad pages Verify names.
+// badPagesMax bounds the bad pages that Verify names.
 const badPagesMax = 1000
 
 // reader is one open of a sealed piece.
@@ -215,7 +215,7 @@ func (c cachedPiece) pageSums(first int64, dst []uint32) error {
 	return c.piece.pageSums(first, dst)
 }
 
-// Stat is what the footer says.
+// Stat returns the contents of the footer.
 func (r *reader) Stat() hemera.PieceStat { return r.piece.stat }
 
 // Verified offers the file for sendfile; see pieceWindows for what makes that safe.
@@ -250,9 +250,9 @@ func (r *reader) SpliceBy(wait Waiter, pipe *zerocopy.Pipe, off, n int64) int64 
 // pages are none.
 func (r *reader) Verify() (bad []int64, err error) { return VerifyPages(r) }
 
-// VerifyPages is [Reader.Verify] in steps: it reads all of a piece, a little at a time, and leaves out what is known
-// to be zeros. A Reader whose calls have deadlines uses it, since a whole piece may take hours. Bad pages are at most
-// badPagesMax: a piece with more is not repaired page by page.
+// VerifyPages does what [Reader.Verify] does, in steps: it reads all of a piece, a little at a time, and leaves out what
+// is known to be zeros. A Reader whose calls have deadlines uses it, since a whole piece may take hours. Bad pages are at
+// most badPagesMax: a piece with more is not repaired page by page.
 func VerifyPages(r Reader) (bad []int64, err error) {
 	const op = "disk.Verify"
 	stat := r.Stat()
@@ -264,7 +264,7 @@ func VerifyPages(r Reader) (bad []int64, err error) {
 			off = next
 			continue
 		}
-		// What comes before a bad page is good; the read goes on behind it.
+		// The pages before a bad page are good; the read continues behind it.
 		n, err := r.ReadPages(buf, nil, off)
 		off += int64(n)
 		if errors.Is(err, errs.Corrupt) {

@@ -20,17 +20,17 @@ const (
 	aheadStart = 1 << 20  // window when a reader was found to be sequential
 	aheadMax   = 16 << 20 // the window doubles with every use up to this
 	aheadStep  = 512 << 10
-	// aheadSlack is how far from the expected offset a read may be: clients send several requests
-	// at once, and they may be served in any order.
+	// aheadSlack bounds the distance of a read from the expected offset: clients send several requests at once, and they
+	// may be served in any order.
 	aheadSlack = 16 << 20
-	// aheadAfter is how many bytes must have been read in order first.
+	// aheadAfter is the number of bytes that must have been read in order first.
 	aheadAfter = 512 << 10
 	// aheadKernel is a window of the kernel's own that is good enough: then asking twice only costs.
 	aheadKernel = 4 << 20
 )
 
-// kernelAhead is the kernel's read-ahead, in bytes, for the device that holds the file; 0 if that
-// cannot be found out.
+// kernelAhead returns the kernel's read-ahead, in bytes, for the device that holds the file; 0 if that cannot be found
+// out.
 func kernelAhead(fsys vfs.FS, name string) int64 {
 	f, err := fsys.Open(name, os.O_RDONLY)
 	if err != nil {
@@ -75,7 +75,7 @@ type readAhead struct {
 	dueFrom, dueTo int64
 }
 
-// note is called before n bytes are read at off. It answers from memory.
+// note records a read of n bytes at off, before it is made. It answers from memory.
 func (a *readAhead) note(p *piece, off, n int64) {
 	if p.hint == nil {
 		return
@@ -124,7 +124,7 @@ func (a *readAhead) sequential() bool {
 func (a *readAhead) step(off, n, size int64) (from, to int64) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if off > a.next+aheadSlack || off+aheadSlack < a.next { // it goes on elsewhere
+	if off > a.next+aheadSlack || off+aheadSlack < a.next { // it continues elsewhere
 		a.next, a.run, a.window, a.end = off+n, n, 0, 0
 		return 0, 0
 	}

@@ -81,15 +81,16 @@ func (r recovery) complete(id hemera.PieceID) (bool, error) {
 	if err != nil || len(bad) > 0 || p.stat.ID != id {
 		return false, r.skips(err, id)
 	}
-	// What was read may be in memory only: it counts as sealed once it is on the device, with its name.
+	// The bytes that were read may be in memory only: the piece counts as sealed once they are on the device, with its
+	// name.
 	if err := p.file.Sync(); err != nil {
 		return false, err
 	}
 	return true, d.fs.SyncDir(d.pendingDir())
 }
 
-// skips passes on an error unless it says nothing of the pending piece alone. What the device cannot read of
-// one must not keep the whole disk out of use.
+// skips passes on an error unless it says nothing of the pending piece alone. A piece that the device cannot read must
+// not keep the whole disk out of use.
 func (r recovery) skips(err error, id hemera.PieceID) error {
 	d := r.disk
 	switch errs.KindOf(err) {

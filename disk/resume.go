@@ -28,7 +28,7 @@ type Prover interface {
 	Leave() error
 }
 
-// Resume is [Resumer] for any Store; Unsupported if it is none.
+// Resume calls [Resumer] of any Store. It fails with Unsupported if the Store is not a Resumer.
 func Resume(s Store, id hemera.PieceID, o CreateOptions) (Writer, error) {
 	if r, ok := s.(Resumer); ok {
 		return r.Resume(id, o)
@@ -54,7 +54,7 @@ func Leave(w Writer) {
 
 const (
 	opProve = "disk.Prove"
-	// proveBlocks is how many blocks of checksums one step compares: some 64 MiB of data.
+	// proveBlocks is the number of blocks of checksums that one step compares: some 64 MiB of data.
 	proveBlocks = 16
 )
 
@@ -153,7 +153,8 @@ func (w *writer) Prove() (unproved int64, done bool, err error) {
 
 // proved ends the proof.
 func (w *writer) proved(st syncedState) error {
-	// What came behind the end after the sync is cut off, and so is what the seal of an earlier process may have written there.
+	// The bytes behind the end that came after the sync are cut off, as are those that the seal of an earlier process may
+	// have written there.
 	if err := w.file.Truncate(st.size); err != nil {
 		return w.fail(err, opProve)
 	}
@@ -210,7 +211,7 @@ func (w *writer) proveBlock(st syncedState, block int64) (unproved int64, err er
 	return unproved, nil
 }
 
-// readLeft reads data that a crash left. What is behind the end of the file was lost, and reads as zeros.
+// readLeft reads data that a crash left. Bytes behind the end of the file were lost, and read as zeros.
 func (w *writer) readLeft(p []byte, off int64) error {
 	start := w.disk.gauge.start()
 	n, err := w.file.ReadAt(p, off)

@@ -16,27 +16,27 @@ import (
 )
 
 const (
-	// ScrubInterval is how long after the end of one scrub of a disk the next begins.
+	// ScrubInterval is the time from the end of one scrub of a disk to the begin of the next.
 	ScrubInterval = 14 * 24 * time.Hour
-	// scrubSave is how often it is written down how far a scrub is.
+	// scrubSave is the interval at which the progress of a scrub is written down.
 	scrubSave = 10 * time.Minute
-	// scrubRest is how long a scrub waits before it looks again whether it may go on.
+	// scrubRest is the time after which a waiting scrub looks again whether it may continue.
 	scrubRest = time.Minute
-	// scrubYield is how long one step of a scrub gives way to other calls at most, so that it comes to its
-	// end on a disk that is never idle, and scrubLook how often it looks.
+	// scrubYield bounds the time for which one step of a scrub gives way to other calls, so that it comes to its end on a
+	// disk that is never idle, and scrubLook how often it looks.
 	scrubYield = time.Second
 	scrubLook  = 5 * time.Millisecond
 	// scrubName is the file that says how far the scrub is.
 	scrubName = ".hemera-scrub"
 )
 
-// ScrubOptions are what a scrub is told.
+// ScrubOptions are the settings of a scrub.
 type ScrubOptions struct {
-	// Rate is how many bytes a second it reads at most, and may change; a disk is not scrubbed while it is 0 or less.
+	// Rate bounds the bytes that it reads in a second, and may change; a disk is not scrubbed while it is 0 or less.
 	Rate func() int64
 	// Bad is told of pieces that are not good.
 	Bad func(hemera.PieceID)
-	// Panics contains panics of the verification of one piece; the scrub goes on behind it.
+	// Panics contains panics of the verification of one piece; the scrub continues behind it.
 	Panics *contain.Panics
 }
 
@@ -51,9 +51,9 @@ type scrubState struct {
 // scrubVersion is of the scrub's file; one of another version counts as missing.
 const scrubVersion = 1
 
-// Scrub reads all sealed pieces, verifies footers, tables and pages, and begins again [ScrubInterval] after
-// its end. It goes on where it stopped, also after restarts, gives way to other calls, and does
-// not keep what it reads in memory. It returns when ctx ends or the disk is closed.
+// Scrub reads all sealed pieces, verifies footers, tables and pages, and begins again [ScrubInterval] after its end. It
+// continues where it stopped, also after restarts, gives way to other calls, and does not keep what it reads in memory.
+// It returns when ctx ends or the disk is closed.
 func (d *Disk) Scrub(ctx context.Context, o ScrubOptions) {
 	s := &scrub{disk: d, o: o, state: loadScrub(&d.tree)}
 	if !s.state.Ended.IsZero() {
@@ -66,7 +66,7 @@ func (d *Disk) Scrub(ctx context.Context, o ScrubOptions) {
 			continue
 		}
 		s.state.Under = true
-		// A pass that fails goes on later, behind the piece it verified last.
+		// A pass that fails continues later, behind the piece it verified last.
 		if err := s.pass(ctx); err != nil {
 			if ctx.Err() == nil {
 				d.opt.Log.Warn("a scrub was interrupted", "disk", d.path, "error", err)
@@ -97,7 +97,7 @@ func (s *scrub) rest(ctx context.Context, t time.Duration) bool {
 	return !d.closed
 }
 
-// scrubTime is when all of the disk had been read the last time, in Unix nanoseconds; 0 or less: not known.
+// scrubTime is the time at which all of the disk had been read last, in Unix nanoseconds; 0 or less: not known.
 type scrubTime struct{ atomic.Int64 }
 
 func (s *scrubTime) time() time.Time {
@@ -238,7 +238,7 @@ func (s *scrub) verify(ctx context.Context, id hemera.PieceID) error {
 		if err := s.giveWay(ctx, step); err != nil {
 			return err
 		}
-		// The range is dropped from memory before, to read it from the device, and after, as nobody wants it there.
+		// The range is dropped from memory before, to read it from the device, and after, as it is of no use there.
 		p.forget(off, step)
 		n, err := readPages(p, s.buf[:step], nil, off)
 		p.forget(off, step)
@@ -250,8 +250,8 @@ func (s *scrub) verify(ctx context.Context, id hemera.PieceID) error {
 	return nil
 }
 
-// giveWay waits as long as n bytes take at the scrub's rate, and then for a moment at which nobody else
-// waits for the disk.
+// giveWay waits as long as n bytes take at the scrub's rate, and then for a moment at which no other call waits for the
+// disk.
 func (s *scrub) giveWay(ctx context.Context, n int64) error {
 	rate := s.o.Rate()
 	if rate <= 0 {

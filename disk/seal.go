@@ -12,7 +12,7 @@ import (
 	"hemera/words/hemera"
 )
 
-// tailBuffer is how much of the table is written at once.
+// tailBuffer is the size of one write of the table.
 const tailBuffer = 1 << 20
 
 // Seal writes checksums and footer, makes the piece durable if asked to, and moves it to its place.
@@ -83,7 +83,7 @@ func (w *writer) finish(op string, stat hemera.PieceStat, sync bool, err error) 
 	return stat, nil
 }
 
-// stat is what the footer says.
+// stat returns the contents of the footer.
 func (w *writer) stat(size int64, s hemera.SealInfo) hemera.PieceStat {
 	return hemera.PieceStat{
 		ID: w.id, Size: size, FileSize: s.FileSize, Layout: w.opt.Layout,
@@ -182,7 +182,7 @@ type Marker interface {
 
 var _ Marker = (*Disk)(nil)
 
-// Mark is [Marker] for any Store; Unsupported if it is none.
+// Mark calls [Marker] of any Store. It fails with Unsupported if the Store is not a Marker.
 func Mark(s Store, id hemera.PieceID, kept bool) error {
 	if m, ok := s.(Marker); ok {
 		return m.Mark(id, kept)
@@ -252,7 +252,7 @@ func Put(store Store, id hemera.PieceID, o CreateOptions, c Content, s hemera.Se
 	return w.Seal(s)
 }
 
-// wholePieces are where pieces are put together.
+// wholePieces are the buffers in which pieces are put together.
 var wholePieces = sync.Pool{New: func() any { return new([]byte) }}
 
 // keptPiece bounds the memory that waits for the next piece, in bytes.
@@ -270,7 +270,7 @@ func (d *Disk) Put(id hemera.PieceID, o CreateOptions, c Content, s hemera.SealI
 		return hemera.PieceStat{}, err
 	}
 	o.SizeHint = 0 // nothing to reserve: all of it is written now
-	// Nobody looks at the place before: the rename takes no name that is taken, and says so.
+	// The place is not looked at before: the rename fails if the name is taken.
 	stat, err := d.put(op, id, o, c, s)
 	if !errors.Is(err, fs.ErrExist) {
 		return stat, err
@@ -282,7 +282,7 @@ func (d *Disk) Put(id hemera.PieceID, o CreateOptions, c Content, s hemera.SealI
 	return d.put(op, id, o, c, s)
 }
 
-// put is one attempt; fs.ErrExist if something is in the piece's place.
+// put makes one attempt. It fails with fs.ErrExist if something is in the piece's place.
 func (d *Disk) put(op string, id hemera.PieceID, o CreateOptions, c Content, s hemera.SealInfo) (hemera.PieceStat, error) {
 	w, err := d.begin(op, id, o)
 	if err != nil {

@@ -89,7 +89,7 @@ func (c *sealedPieces) change(id hemera.PieceID, by int64) {
 	}
 }
 
-// now is how many pieces are sealed, as far as they are counted.
+// now returns the number of sealed pieces, as far as they are counted.
 func (c *sealedPieces) now() int64 {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -110,7 +110,7 @@ func (c *sealedPieces) move(id hemera.PieceID, replace bool) (replaced bool, err
 	return c.rename(id, replace)
 }
 
-// rename is one attempt of move; fs.ErrNotExist if there is no directory for the piece.
+// rename makes one attempt of move. It fails with fs.ErrNotExist if the piece's directory does not exist.
 func (c *sealedPieces) rename(id hemera.PieceID, replace bool) (replaced bool, err error) {
 	c.listing.beginShare()
 	defer c.listing.endShare()

@@ -19,7 +19,7 @@ type sumTable struct {
 	clock  uint64              // counts uses, to find the block that was not used for longest
 	side   sideFile            // the others
 	base   *baseTable          // what blocks begin as; nil: zeros
-	// changed are the blocks that were changed since the last sync; nil while nobody takes note of that.
+	// changed are the blocks that were changed since the last sync; nil while that is not recorded.
 	changed map[int64]struct{}
 }
 
@@ -75,7 +75,7 @@ func (t *sumTable) block(index int64) (*sumBlock, error) {
 	return b, nil
 }
 
-// change is block for one that changes.
+// change returns a block that is about to change.
 func (t *sumTable) change(index int64) (*sumBlock, error) {
 	if t.changed != nil {
 		t.changed[index] = struct{}{}
@@ -194,8 +194,8 @@ func (t *sumTable) truncate(size int64) error {
 	}
 	t.changed = nil    // blocks that were synced may be gone, and come back as zeros
 	end := pages(size) // the first page that is gone
-	// Blocks that keep no page go; the last one that stays is cleaned behind its last page, and that page, if it was
-	// cut, has a sum that nobody knows.
+	// Blocks that keep no page go; the last one that stays is cleaned behind its last page, and that page, if it was cut,
+	// has an unknown sum.
 	keep := (end + blockSums - 1) / blockSums
 	for i := range t.blocks {
 		if i >= keep {
@@ -203,7 +203,7 @@ func (t *sumTable) truncate(size int64) error {
 		}
 	}
 	t.side.drop(keep)
-	// What is cut off does not come back when the data grows again.
+	// Bytes that were cut off do not come back when the data grows again.
 	if t.base != nil {
 		t.base.blocks = min(t.base.blocks, keep)
 	}
@@ -293,8 +293,8 @@ func (b *baseTable) load(index int64, sums *[blockSums]uint32) error {
 	return b.piece.readBlock(index, sums[:n])
 }
 
-// nextInherited is where data may begin at or after off, which is in a block of the base: where the base says, but not
-// beyond the first block that was changed.
+// nextInherited returns the offset at or after off, which is in a block of the base, at which data may begin: where the
+// base says, but not beyond the first block that was changed.
 func (t *sumTable) nextInherited(off int64) int64 {
 	const reach = blockSums * hemera.PageSize // what one block of the table covers, in bytes
 	next := min(t.base.piece.nextData(off), t.size)

@@ -72,7 +72,7 @@ func (w *writer) saveSums() (next syncedState, err error) {
 		w.mark = w.disk.pending.mark()
 	}
 	next = syncedState{seq: s.state.seq + s.skips + 1, since: s.state.since, size: w.table.size}
-	if w.table.changed == nil { // nobody took note of what changed
+	if w.table.changed == nil { // the changes were not recorded
 		s.whole = true
 	}
 	save := func(block int64) error {

@@ -28,7 +28,7 @@ const (
 	syncedPlace  = 8192
 )
 
-// syncedState is what a header says.
+// syncedState has the fields of a header.
 type syncedState struct {
 	seq   uint64 // of the sync
 	since uint64 // blocks of syncs before it do not count
@@ -45,7 +45,7 @@ type syncedSums struct {
 	skips uint64 // numbers of syncs that a crash may have cut short
 }
 
-// headerPlace is where the header of a sync is, recordPlace where one of the two records of a block is.
+// headerPlace returns the offset of the header of a sync, recordPlace that of one of the two records of a block.
 func headerPlace(seq uint64) int64           { return int64(seq%2) * syncedPlace }
 func recordPlace(block int64, i int64) int64 { return (2 + 2*block + i) * syncedPlace }
 
@@ -84,7 +84,7 @@ func (s *syncedSums) close(remove bool) error {
 	return err
 }
 
-// header reads the header in a place; false if there is none.
+// header reads the header in a place. It returns false if the place has no valid header.
 func (s *syncedSums) header(place uint64) (st syncedState, ok bool, err error) {
 	var p [syncedHeader]byte
 	if _, err := s.file.ReadAt(p[:], headerPlace(place)); err != nil && err != io.EOF {
@@ -98,7 +98,7 @@ func (s *syncedSums) header(place uint64) (st syncedState, ok bool, err error) {
 	return st, st.seq%2 == place && st.since <= st.seq && st.size >= 0 && st.size <= hemera.FileSizeMax, nil
 }
 
-// newest returns what the newest header says; its number is 0 if there is none.
+// newest returns the fields of the newest header; its number is 0 if no header is valid.
 func (s *syncedSums) newest() (newest syncedState, err error) {
 	for place := range uint64(2) {
 		st, ok, err := s.header(place)
@@ -123,7 +123,7 @@ func (s *syncedSums) writeHeader(st syncedState) error {
 	return err
 }
 
-// blockSaved is one of the two records of a block; seq is 0 if there is none.
+// blockSaved is one of the two records of a block; seq is 0 if the record does not exist.
 type blockSaved struct {
 	seq  uint64
 	sums [blockSums]uint32
@@ -177,5 +177,5 @@ func (t *tree) removeSynced(id hemera.PieceID) error {
 	return nil
 }
 
-// noSums is for what has its checksums in the file of the piece.
+// noSums returns a store of sums for a piece whose file has its checksums.
 func noSums() error { return nil }

@@ -68,12 +68,12 @@ func (p *piece) block(index int64) (*tableBlock, error) {
 	return nil, badTable(index)
 }
 
-// badTable is the error of a table block whose own CRC does not match: none of its pages can be proved.
+// badTable returns the error of a table block whose own CRC does not match: none of its pages can be proved.
 func badTable(index int64) error {
 	return &PageError{Page: index * blockSums * hemera.PageSize, What: fmt.Sprintf("checksums of block %d", index)}
 }
 
-// checkedBlocks is how many blocks of a table are read at once that are not kept.
+// checkedBlocks is the number of blocks of a table in one read that does not keep them.
 const checkedBlocks = 64
 
 // checkTable reads the whole table and fails with a PageError if a block of it is bad. It keeps nothing.

@@ -37,14 +37,14 @@ import (
 // then is the time between the two: a page just seen mapped would have to be reclaimed and read again,
 // wrongly, in these microseconds.
 const (
-	// windowSize is what one entry of a directory of page tables maps: with large folios in the page
-	// cache a window needs no page table.
+	// windowSize is the size that one entry of a directory of page tables maps: with large folios in the page cache a
+	// window needs no page table.
 	windowSize  = 2 << 20
 	windowPages = windowSize / hemera.PageSize
-	// windowWorth is how many bytes must be asked of a window before all of it is verified: a few
-	// small reads are cheaper by ReadPages.
+	// windowWorth is the number of bytes that must be asked of a window before all of it is verified: a few small reads
+	// are cheaper by ReadPages.
 	windowWorth = windowSize / 4
-	// markEvery is how often the disk tells the kernel that pages are in use.
+	// markEvery is the interval at which the disk tells the kernel that pages are in use.
 	markEvery = 10 * time.Second
 )
 
@@ -251,7 +251,7 @@ func mark(pages []byte) bool {
 	return zerocopy.Faultless(func() { _ = unix.Madvise(pages, unix.MADV_POPULATE_READ) })
 }
 
-// length is how much of a window the piece has.
+// length returns the bytes of a window that the piece has.
 func (w *pieceWindows) length(v *window) int {
 	return int(min(windowSize, w.piece.stat.Size-v.index*windowSize))
 }
@@ -363,8 +363,8 @@ func (w *pieceWindows) matches(data []byte, start int64, want []uint32) (ok bool
 	return checksum.VerifyDistantPages(data, start, want) < 0
 }
 
-// unmap is called with v.mu held. The window stays in its piece's map, empty: a map entry for each
-// that was ever read is little, and goes with the piece.
+// unmap unmaps a window. v.mu is held. The window stays in its piece's map, empty: a map entry for each that was ever
+// read is little, and goes with the piece.
 func (c *windowCache) unmap(v *window) {
 	if v.data == nil {
 		return
@@ -463,5 +463,5 @@ func (w *pieceWindows) drop(off, n int64) {
 	}
 }
 
-// close is called when nobody uses the piece.
+// close ends the windows of a piece that has no user any more.
 func (w *pieceWindows) close() { w.drop(0, w.piece.stat.Size) }

@@ -14,8 +14,8 @@ import (
 	"hemera/words/hemera"
 )
 
-// writebackStep is how much is written before the disk asks the kernel to begin writing it to the device:
-// the sync at the seal then has little left to do, and memory does not fill with dirty pages.
+// writebackStep is the number of bytes after which the disk asks the kernel to begin writing them to the device: the sync
+// at the seal then has little left to do, and memory does not fill with dirty pages.
 const writebackStep = 8 << 20
 
 // writer is a pending piece. Data is written at its final offset; page CRCs stay in memory (and a
@@ -30,7 +30,8 @@ type writer struct {
 	side *sumSpill
 	// synced are the checksums that syncs made durable; io alone guards it.
 	synced syncedSums
-	// found is how far the proof of a piece is that an earlier process left; nil once it is through. io alone guards it.
+	// found is the progress of the proof of a piece that an earlier process left; nil once it is through. io alone guards
+	// it.
 	found *proving
 	// resumed says that an earlier process began the piece, leaves that the piece stays when the Writer ends.
 	resumed, leaves bool
@@ -81,7 +82,7 @@ func newWriter(d *Disk, id hemera.PieceID, o CreateOptions) (*writer, error) {
 	return w, nil
 }
 
-// writerOf is a Writer on an open pending file. It calls no device.
+// writerOf returns a Writer on an open pending file. It does not call the device.
 func writerOf(d *Disk, id hemera.PieceID, o CreateOptions, f vfs.File) *writer {
 	w := &writer{disk: d, id: id, opt: o, file: f, mark: d.pending.mark(), io: newSharedTurn(), syncing: newTurn(), tableTurn: newTurn()}
 	w.side = &sumSpill{fs: d.fs, path: d.pendingPath(id) + sumsSuffix}
@@ -166,7 +167,7 @@ func (w *writer) hasGrown(n int64) bool {
 	return true
 }
 
-// startWriteback is called after a write.
+// startWriteback begins the write-back that is due after a write.
 func (w *writer) startWriteback(off, n int64) {
 	if w.hint == nil {
 		return
@@ -176,7 +177,7 @@ func (w *writer) startWriteback(off, n int64) {
 	}
 }
 
-// writeback is the range that is to be written to the device now, if any.
+// writeback returns the range that is to be written to the device now, if any.
 func (w *writer) writeback(off, n int64) (from, to int64) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -197,7 +198,7 @@ func (w *writer) ReadPages(p []byte, sums []uint32, off int64) (int, error) {
 	if err := w.usable(op); err != nil {
 		return 0, err
 	}
-	// A page that does not match is a fault of the device, though nobody was promised these bytes yet.
+	// A page that does not match is a fault of the device, though no client was promised these bytes yet.
 	n, err := readPages((*pendingSource)(w), p, sums, off)
 	if err != nil && err != io.EOF {
 		return n, w.disk.failed(err, op, w.id)
@@ -297,7 +298,7 @@ func (w *writer) resize(size int64) error {
 	return err
 }
 
-// Size is the size of the data. It does not wait for the device.
+// Size returns the size of the data. It does not wait for the device.
 func (w *writer) Size() int64 { return w.size.Load() }
 
 // Abort removes the piece.
@@ -340,7 +341,7 @@ func (w *writer) close(last func() error) error {
 	return errors.Join(err, w.file.Close(), w.side.close(), w.synced.close(mine && !w.leaves))
 }
 
-// usable is why the Writer takes no calls any more. It is called with io had, alone or shared.
+// usable returns the reason for which the Writer refuses calls. The caller has io, alone or shared.
 func (w *writer) usable(op string) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -366,7 +367,7 @@ func (w *writer) fail(err error, op string) error {
 	return err
 }
 
-// NextData is as for readers. What was never written is known by whole blocks of the table.
+// NextData returns the same as for readers. Ranges that were never written are known by whole blocks of the table.
 func (w *writer) NextData(off int64) (int64, error) {
 	const op = "disk.Read"
 	w.io.begin()

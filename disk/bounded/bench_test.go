@@ -13,7 +13,7 @@ import (
 	"hemera/words/hemera"
 )
 
-// processor is the CPU time of this process, in nanoseconds.
+// processor returns the CPU time of this process, in nanoseconds.
 func processor() int64 {
 	var u unix.Rusage
 	_ = unix.Getrusage(unix.RUSAGE_SELF, &u)

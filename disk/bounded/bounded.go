@@ -56,28 +56,28 @@ import (
 )
 
 const (
-	// callLimit is how long a call may take; syncLimit is for one that makes something durable, and lookLimit for a
-	// look at label and room.
+	// callLimit bounds a call; syncLimit one that makes something durable, and lookLimit a look at label and room.
 	callLimit = 30 * time.Second
 	syncLimit = 2 * callLimit
 	lookLimit = 2 * time.Second
 	// longLimit bounds what takes many steps, whatever the steps do.
 	longLimit = 10 * time.Minute
-	// closeLimit is how long the end of a disk waits for it.
+	// closeLimit bounds the wait for the end of a disk.
 	closeLimit = 5 * time.Second
-	// scrubGrace is how long the end of a scrub waits for the call that it makes.
+	// scrubGrace bounds the wait at the end of a scrub for the call that it makes.
 	scrubGrace = time.Second
-	// silence is how long calls may wait without one returning before the disk is stalled.
+	// silence is the time in which calls wait and none returns, after which the disk is stalled.
 	silence = 30 * time.Second
-	// watchInterval is how often the watchdog looks at the calls in progress: deadlines are late by that much.
+	// watchInterval is the interval at which the watchdog looks at the calls in progress: deadlines are late by up to
+	// that.
 	watchInterval = 500 * time.Millisecond
-	// workersMax is how many calls are in progress at once: more than any device has in its queue.
+	// workersMax bounds the calls in progress: more than any device has in its queue.
 	workersMax = 256
-	// probesMax is how many calls are in progress at most on a disk that is stalled.
+	// probesMax bounds the calls in progress on a disk that is stalled.
 	probesMax = 16
 )
 
-// limitOf is the limit of a call that seals a piece.
+// limitOf returns the limit of a call that seals a piece.
 func limitOf(s hemera.SealInfo) time.Duration {
 	if s.Sync {
 		return syncLimit

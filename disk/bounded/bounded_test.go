@@ -122,7 +122,7 @@ type deadline struct {
 	call  func(b *bench, w disk.Writer, r disk.Reader) error
 }
 
-// deadlines are all calls that may hang.
+// deadlines returns all calls that may hang.
 func deadlines() []deadline {
 	return []deadline{
 		{"create", vfs.Fault{Ops: []vfs.Op{vfs.OpOpen}}, 30 * time.Second, func(b *bench, _ disk.Writer, _ disk.Reader) error {

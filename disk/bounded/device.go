@@ -29,7 +29,7 @@ const (
 	final
 )
 
-// kind is what all calls of one sort have in common.
+// kind has the common properties of all calls of one sort.
 type kind struct {
 	op    string
 	class class
@@ -41,8 +41,8 @@ type kind struct {
 type call struct {
 	kind
 	subject string
-	// run makes the call. late runs behind it, on the same worker, if the caller has been answered meanwhile: it
-	// undoes what nobody waits for any more. It may be nil.
+	// run makes the call. late runs behind it, on the same worker, if the caller has been answered meanwhile: it undoes a
+	// result that has no caller any more. It may be nil.
 	run, late func(*call)
 
 	// Arguments and results of the calls that are made often, so that those need no closure, and no memory.
@@ -53,7 +53,7 @@ type call struct {
 	off    int64
 	n      int
 	err    error
-	// panicked is why run did not return; nil if it did.
+	// panicked is the panic that ended run; nil if run returned.
 	panicked error
 
 	done chan struct{} // one place; sent to once, by the worker or the watchdog
@@ -82,7 +82,7 @@ type device struct {
 	idle     []*worker // the last one used is last: its stack is warm
 	queue    []*call   // waiting for a free worker, in order of arrival
 	closed   bool      // workers end when they have nothing to do
-	canceled bool      // nobody waits for a call any more
+	canceled bool      // no caller waits for a call any more
 
 	watchdog *time.Timer // nil before the first call
 	watching bool
@@ -211,7 +211,8 @@ func (d *device) end(w *worker, c *call) (next *call, more bool) {
 		d.mu.Lock()
 	}
 	late := c.stalled
-	// What a change left half done, or locked, is not touched by another: the disk counts as stalled until it is opened again.
+	// Another change does not touch what this one left half done, or locked: the disk counts as stalled until it is
+	// opened again.
 	broken := c.panicked != nil && c.class == change
 	switch {
 	case late && !broken:
@@ -272,8 +273,8 @@ func (d *device) count() (n uint64, waits bool) {
 	return n + d.returned, waits
 }
 
-// tick is the watchdog: it answers calls that have reached their limit. If no call was made since it looked last, it
-// dismisses the workers and rests until the next.
+// tick does the work of the watchdog: it answers calls that have reached their limit. If no call was made since it looked
+// last, it ends the workers and rests until the next.
 func (d *device) tick() {
 	now := time.Now()
 	d.mu.Lock()
@@ -362,7 +363,7 @@ func (d *device) isWaiting() bool {
 	return slices.ContainsFunc(d.workers, func(w *worker) bool { return w.call != nil && w.call.class < look })
 }
 
-// cancel answers all calls in progress, and refuses those that follow. Nobody waits for the device any more.
+// cancel answers all calls in progress, and refuses those that follow. No caller waits for the device any more.
 func (d *device) cancel() {
 	d.mu.Lock()
 	d.canceled = true

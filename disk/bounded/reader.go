@@ -109,7 +109,7 @@ func (r *reader) made(c *call) (int, error) {
 	return n, err
 }
 
-// ReadPages implements [disk.Reader]. What memory has is read on the caller's goroutine.
+// ReadPages implements [disk.Reader]. Pages in memory are read on the caller's goroutine.
 func (r *reader) ReadPages(p []byte, sums []uint32, off int64) (int, error) {
 	const op = "disk.Read"
 	if r.memory == nil {
@@ -130,8 +130,8 @@ func (r *reader) ReadPages(p []byte, sums []uint32, off int64) (int, error) {
 	return n + more, err
 }
 
-// Cached is ReadPages as far as memory has the pages: it does not wait for the device. Unless all, nothing that it put into
-// p or sums counts.
+// Cached does what ReadPages does, as far as memory has the pages: it does not wait for the device. It reports whether
+// memory had all; else the contents of p and sums mean nothing.
 func (r *reader) Cached(p []byte, sums []uint32, off int64) (n int, err error, all bool) {
 	if r.memory == nil || r.acquire("disk.Read") != nil {
 		return 0, nil, false

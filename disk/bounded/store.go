@@ -143,7 +143,8 @@ func (s *Store) Create(id hemera.PieceID, o disk.CreateOptions) (disk.Writer, er
 	return newWriter(s, id, o, *made), nil
 }
 
-// Resume implements [disk.Resumer]. A piece that is opened late has a Writer that nobody uses, until the process ends.
+// Resume implements [disk.Resumer]. A piece that is opened after its limit has a Writer without a user, until the process
+// ends.
 func (s *Store) Resume(id hemera.PieceID, o disk.CreateOptions) (disk.Writer, error) {
 	found := new(disk.Writer)
 	err := s.call(kind{"disk.Resume", use, callLimit}, id.String(), func() (err error) {
@@ -255,7 +256,7 @@ func (s *Store) Mark(id hemera.PieceID, kept bool) error {
 
 // Note implements [disk.Noter].
 func (s *Store) Note(b []byte) error {
-	own := slices.Clone(b) // the caller goes on while a call is stuck
+	own := slices.Clone(b) // the caller continues while a call is stuck
 	return s.call(kind{"disk.Note", change, callLimit}, "", func() error { return disk.Note(s.inner, own) }, nil)
 }
 
@@ -319,7 +320,7 @@ func (s *Store) Scrub(ctx context.Context, o disk.ScrubOptions) {
 // the end of a process, which waits for no device.
 func (s *Store) Cancel() { s.device.cancel() }
 
-// Close closes the store, and blocks for closeLimit at most. Readers go on, on workers that end with each call.
+// Close closes the store, and blocks for closeLimit at most. Readers stay usable, on workers that end with each call.
 func (s *Store) Close() error {
 	limit := closeLimit
 	if s.Stalled() {

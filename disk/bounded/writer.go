@@ -24,7 +24,7 @@ func newWriter(s *Store, id hemera.PieceID, o disk.CreateOptions, inner disk.Wri
 	return &writer{store: s, id: id, name: id.String(), options: o, inner: inner}
 }
 
-// failed is why the writer takes no calls any more; nil while it does.
+// failed returns the reason for which the writer refuses calls; nil while it takes them.
 func (w *writer) failed() error {
 	if err := w.stalled.Load(); err != nil {
 		return *err

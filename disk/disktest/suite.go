@@ -91,8 +91,8 @@ type suite struct {
 // Tests that need a second content of a piece use Replace, not a second generation.
 func id(n int) hemera.PieceID { return hemera.PieceID{File: hemera.FileID(n), Gen: 1} }
 
-// content is bytes that differ from piece to piece and from page to page.
-// A copy that lands on the wrong page or piece is then found.
+// content returns bytes that differ from piece to piece and from page to page. A copy that lands on the wrong page or
+// piece is then found.
 func content(n, size int) []byte {
 	p := make([]byte, size)
 	for i := range p {
