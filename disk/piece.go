@@ -79,7 +79,7 @@ func parsePiece(d *Disk, f vfs.File) (*piece, error) {
 	return p, nil
 }
 
-// close is called when nobody uses the piece.
+// close closes the file of a piece that has no user any more.
 func (p *piece) close() {
 	p.windows.close()
 	p.disk.tables.drop(p)

@@ -177,5 +177,5 @@ func (t *tree) removeSynced(id hemera.PieceID) error {
 	return nil
 }
 
-// noSums returns a store of sums for a piece whose file has its checksums.
+// noSums saves nothing: the file of the piece has the checksums.
 func noSums() error { return nil }

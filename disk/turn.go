@@ -20,7 +20,7 @@ func (t turn) end()   { <-t }
 // sharedTurn is a turn that many may have together, or one alone. One that waits to be alone comes before those that ask later.
 type sharedTurn struct{ places *semaphore.Weighted }
 
-// sharedMax is how many may have a sharedTurn together.
+// sharedMax bounds the callers that have a sharedTurn together.
 const sharedMax = 1 << 30
 
 func newSharedTurn() sharedTurn { return sharedTurn{semaphore.NewWeighted(sharedMax)} }
