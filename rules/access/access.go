@@ -1,8 +1,8 @@
-// Package access is the rule of who may do what: identity, owner and mode bits in, a decision and
-// the rule that made it out. It is pure; the caller finds the entries and acts on the answer.
+// Package access decides who may do what. Its input is an identity, an owner and mode bits; its output is a decision and
+// the rule that made it. It is pure: the caller finds the entries and acts on the answer.
 //
-// The rule is POSIX's (IEEE 1003.1, 4.7 File Access Permissions), with an admin role above it:
-// exactly one class (owner, group, other) applies, the first that fits, and only its bits count.
+// The rule is POSIX's (IEEE 1003.1, 4.7 File Access Permissions), with an admin role above it: exactly one class (owner,
+// group, other) applies, the first that fits, and only its bits count.
 package access
 
 import (
@@ -13,10 +13,10 @@ import (
 	"hemera/words/hemera"
 )
 
-// Action is what someone wants to do with one entry.
+// Action is an operation on one entry that needs permission.
 type Action uint8
 
-// The actions. Those ending in In are asked of a directory about a name in it.
+// The actions. Those that end in In apply to a directory and a name in it.
 const (
 	Read             Action = 1 + iota // read a file's content
 	Write                              // give a file new content
@@ -27,10 +27,10 @@ const (
 	ChangeAttributes                   // change mode or times
 )
 
-// actionNames are for errors, in the order of the actions.
+// actionNames has the words for errors, in the order of the actions.
 var actionNames = [...]string{"?", "read", "write", "list", "traverse", "create in", "delete in", "change attributes of"}
 
-// String is the action in words.
+// String returns the action in words.
 func (a Action) String() string {
 	if int(a) >= len(actionNames) {
 		return actionNames[0]
@@ -38,7 +38,7 @@ func (a Action) String() string {
 	return actionNames[a]
 }
 
-// needs are the mode bits (of one class) an action asks for. ChangeAttributes goes by ownership.
+// needs returns the mode bits (of one class) that an action requires. ChangeAttributes requires ownership instead.
 func (a Action) needs() uint32 {
 	switch a {
 	case Read, List:
@@ -56,22 +56,22 @@ func (a Action) needs() uint32 {
 // Sticky is the mode bit of a directory in which only owners may remove names.
 const Sticky = 0o1000
 
-// Object is what the rule needs to know of an entry.
+// Object has the fields of an entry on which access depends.
 type Object struct {
 	Mode     uint32
 	UID, GID uint32
 }
 
-// Of takes an entry's part in the rule.
+// Of returns the fields of e on which access depends.
 func Of(e hemera.Entry) Object { return Object{Mode: e.Mode, UID: e.UID, GID: e.GID} }
 
-// Decision is the answer, and the rule that gave it, in words a user understands.
+// Decision is the answer, and the rule that led to it, in words that a user understands.
 type Decision struct {
 	Allowed bool
 	Rule    string
 }
 
-// Decide says whether who may do the action on the object.
+// Decide decides whether the user may do the action on the object.
 func Decide(who hemera.Identity, o Object, a Action) Decision {
 	if who.Admin {
 		return Decision{true, "the admin role may do anything"}
@@ -95,8 +95,8 @@ func Decide(who hemera.Identity, o Object, a Action) Decision {
 	return Decision{false, rule}
 }
 
-// Rights are the bits (read 4, write 2, execute 1) that the object gives who. An admin reads and writes all, and
-// executes what anybody may.
+// Rights returns the permission bits (read 4, write 2, execute 1) that the user has on the object. An admin reads and
+// writes all, and executes what at least one class may execute.
 func Rights(who hemera.Identity, o Object) uint32 {
 	if who.Admin {
 		return 6 | (o.Mode|o.Mode>>3|o.Mode>>6)&1
@@ -105,8 +105,9 @@ func Rights(who hemera.Identity, o Object) uint32 {
 	return bits
 }
 
-// Attributes are those of the entry that who may see: the users' own need the right to read it, the system's
-// do not. The entry's own map is returned where nothing is left out; it is not to be changed.
+// Attributes returns the extended attributes of the entry that the user may see. Those of users (user.*) need the right
+// to read the entry, the system's do not. If nothing is left out, the result is the entry's own map: the caller must not
+// change it.
 func Attributes(who hemera.Identity, e *hemera.Entry) map[string][]byte {
 	if len(e.Xattrs) == 0 || Rights(who, Of(*e))&4 != 0 {
 		return e.Xattrs
@@ -120,8 +121,8 @@ func Attributes(who hemera.Identity, e *hemera.Entry) map[string][]byte {
 	return seen
 }
 
-// DecideRemove says whether who may take the victim's name out of the directory: DeleteIn, and in a
-// sticky directory the directory or the victim must be the caller's own.
+// DecideRemove decides whether the user may remove the victim's name from the directory. This needs DeleteIn; in a sticky
+// directory, the user must also own the directory or the victim.
 func DecideRemove(who hemera.Identity, dir, victim Object) Decision {
 	d := Decide(who, dir, DeleteIn)
 	if !d.Allowed || who.Admin || dir.Mode&Sticky == 0 || who.UID == dir.UID || who.UID == victim.UID {
@@ -131,8 +132,8 @@ func DecideRemove(who hemera.Identity, dir, victim Object) Decision {
 		dir.UID, victim.UID, who.UID)}
 }
 
-// DecideOwner says whether who may give the object to uid and gid; -1 leaves one as it is. Only the
-// admin role changes the user; an owner may choose among the groups it is in.
+// DecideOwner decides whether the user may give the object to uid and gid; -1 leaves one as it is. Only the admin role
+// changes the user; an owner may choose among the groups that it is in.
 func DecideOwner(who hemera.Identity, o Object, uid, gid int64) Decision {
 	switch {
 	case who.Admin:
@@ -147,7 +148,7 @@ func DecideOwner(who hemera.Identity, o Object, uid, gid int64) Decision {
 	return Decision{true, "an owner may choose among its groups"}
 }
 
-// class is which of a mode's bits count.
+// class names the bits of a mode that apply to a user.
 type class string
 
 const (
@@ -156,7 +157,7 @@ const (
 	other class = "other"
 )
 
-// rule is the rule that allowed something. It is asked at every step along a path: nothing is made.
+// rule returns the rule in words. Access asks for it at every step along a path, so it does not allocate.
 func (c class) rule() string {
 	switch c {
 	case owner:
@@ -167,8 +168,8 @@ func (c class) rule() string {
 	return "other bits of its mode"
 }
 
-// classOf returns the class that a user is in, and its three permission bits. POSIX uses the first class that fits: an owner
-// whom the owner's bits refuse gets nothing from the group's. This is the one home of the rule.
+// classOf returns the class of a user, and the three permission bits of that class. POSIX uses the first class that fits:
+// an owner whom the owner's bits refuse gets nothing from the group's bits.
 func classOf(who hemera.Identity, o Object) (class, uint32) {
 	switch {
 	case who.UID == o.UID:
@@ -179,12 +180,12 @@ func classOf(who hemera.Identity, o Object) (class, uint32) {
 	return other, o.Mode & 7
 }
 
-// inGroup reports whether a user has a group as the primary one or another.
+// inGroup reports whether a group is the user's primary group or one of the others.
 func inGroup(who hemera.Identity, gid uint32) bool {
 	return who.GID == gid || slices.Contains(who.Groups, gid)
 }
 
-// letters writes three permission bits as ls does.
+// letters formats three permission bits as ls does.
 func letters(bits uint32) string {
 	out := []byte("---")
 	for i, c := range []byte("rwx") {

@@ -42,7 +42,8 @@ func TestDecide(t *testing.T) {
 	}
 }
 
-// TestARefusalSaysAsWhomTheClientIsServed: root of another machine reads why it is nobody's bits that count.
+// TestARefusalSaysAsWhomTheClientIsServed: a refusal tells root of another machine that the bits of the user "nobody"
+// count.
 func TestARefusalSaysAsWhomTheClientIsServed(t *testing.T) {
 	who := hemera.Identity{Name: "nobody", UID: hemera.NobodyID, GID: hemera.NobodyID, Host: "10.99.0.6", Claimed: "root"}
 	if d := Decide(who, Object{Mode: 0o755}, CreateIn); !strings.HasSuffix(d.Rule, "; root of 10.99.0.6 is nobody here") {
@@ -90,7 +91,7 @@ func TestDecideOwner(t *testing.T) {
 	}
 }
 
-// TestMoreBitsNeverTakeAway: within one class, adding a bit allows at least what was allowed before.
+// TestMoreBitsNeverTakeAway: within one class, an added bit never removes a right.
 func TestMoreBitsNeverTakeAway(t *testing.T) {
 	who := hemera.Identity{UID: 3, GID: 3}
 	for mode := range uint32(8) {

@@ -7,25 +7,25 @@ import (
 	"strings"
 )
 
-// Sources is the rule of where third-party copies may read from. A node connects to a source from its own
-// address and its own machine, where it may reach what the asking user cannot: so it goes to the cluster's
-// own doors and to networks that an administrator named, and to nothing else.
+// Sources decides from where third-party copies may read. A node connects to a source from its own address and its own
+// machine, and may reach there what the user cannot reach. So it connects only to the doors of the cluster and to
+// networks that an admin named.
 type Sources struct {
-	// Allow are networks whose hosts may be sources. Loopback and link-local addresses are only
-	// in them if a network names nothing else: 127.0.0.0/8 does, 0.0.0.0/0 does not.
+	// Allow lists networks whose hosts may be sources. Loopback and link-local addresses are included only if a network
+	// has no others: 127.0.0.0/8 includes them, 0.0.0.0/0 does not.
 	Allow []netip.Prefix
-	// Never are addresses, host:port, that are no source although their network is allowed.
+	// Never lists addresses, host:port, that are refused even if their network is allowed.
 	Never []string
 }
 
 // Source is a server that a copy would read from.
 type Source struct {
-	Name string         // host:port as somebody named it
-	Addr netip.AddrPort // where that is
+	Name string         // host:port as the request names it
+	Addr netip.AddrPort // its address
 	From string         // host:port of the node's door that would connect
 }
 
-// Decide says whether a copy may read from the source. The doors are those of the cluster, host:port.
+// Decide decides whether a copy may read from the source. The doors are those of the cluster, as host:port.
 func (r Sources) Decide(s Source, doors []string) Decision {
 	addr := netip.AddrPortFrom(s.Addr.Addr().Unmap().WithZone(""), s.Addr.Port())
 	if !addr.IsValid() || addr.Port() == 0 {
@@ -54,8 +54,8 @@ func (r Sources) Decide(s Source, doors []string) Decision {
 	return Decision{false, ip.String() + " is in no network that copies may read from"}
 }
 
-// at reports whether a source is the address host:port. A loopback address is the connecting node's own
-// machine; so is every address that says "all of this machine's".
+// at reports whether a source has the address host:port. A loopback address is the connecting node's own machine, and so
+// is each unspecified address (0.0.0.0, ::).
 func (s Source) at(addr netip.AddrPort, known string) bool {
 	if strings.EqualFold(s.Name, known) {
 		return true
@@ -72,19 +72,19 @@ func (s Source) at(addr netip.AddrPort, known string) bool {
 	return err == nil && ip.Unmap().WithZone("") == addr.Addr()
 }
 
-// within reports whether a host is reached from its own machine alone, or by each of its addresses.
+// within reports whether the host is a loopback name or address, or an unspecified address.
 func within(host string) bool {
 	ip, err := netip.ParseAddr(host)
 	return strings.EqualFold(host, "localhost") || err == nil && (ip.IsLoopback() || ip.IsUnspecified())
 }
 
-// inner are addresses that mean something else on each machine or link, or no single machine.
+// inner reports whether the address means something else on each machine or link, or no single machine.
 func inner(ip netip.Addr) bool {
 	return ip.IsLoopback() || ip.IsLinkLocalUnicast() || ip.IsMulticast() || ip.IsUnspecified()
 }
 
-// innerBits is the length that a network has at least which names nothing but loopback, or link-local,
-// addresses. Multicast and unspecified ones are in none.
+// innerBits returns the smallest length of a prefix that has only loopback, or only link-local, addresses. For multicast
+// and unspecified addresses it returns more than any prefix has.
 func innerBits(ip netip.Addr) int {
 	switch {
 	case ip.IsLoopback() && ip.Is4():

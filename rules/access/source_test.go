@@ -39,7 +39,7 @@ func TestSourcesOfCopies(t *testing.T) {
 		{few, "x:1095", "[fd00::7]:1095", "10.1.0.5:1095", true},
 		// Loopback by name of its own network.
 		{rule, "127.9.0.1:1094", "127.9.0.1:1094", "10.1.0.5:1095", true},
-		// What is for admins is no source, whatever its network.
+		// Ports for admins are not sources, whatever their network.
 		{rule, "10.1.0.1:8094", "10.1.0.1:8094", "10.1.0.5:1095", false},
 		{rule, "127.9.0.1:8096", "127.9.0.1:8096", "10.1.0.5:1095", false},
 		{rule, "x:0", "10.1.0.3:0", "10.1.0.5:1095", false},

@@ -9,7 +9,7 @@ import (
 
 const tb = int64(1e12)
 
-// volumes are volumes of 10 TB, filled to percent.
+// volumes returns volumes of 10 TB that are filled to percent.
 func volumes(percent ...int64) (list []Volume) {
 	for i, p := range percent {
 		list = append(list, Volume{Disks: []hemera.DiskID{hemera.DiskID(i + 1)}, Capacity: 10 * tb, Used: p * tb / 10, Own: p * tb / 10, Gives: true, Takes: true})
@@ -161,7 +161,7 @@ func TestFoldersOfAFilesystemAreOneVolume(t *testing.T) {
 	}
 }
 
-// TestMovesUnderWayChangeNoSides: what is counted twice makes nobody give what it takes.
+// TestMovesUnderWayChangeNoSides: bytes that count twice do not make a volume give what it takes.
 func TestMovesUnderWayChangeNoSides(t *testing.T) {
 	v := &hemera.View{Nodes: []hemera.NodeInfo{{ID: 1, Addr: "a:1", Enabled: true}}}
 	for i := range 3 {

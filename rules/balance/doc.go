@@ -1,15 +1,15 @@
-// Package balance decides which disks of a space are too full and how much each gives or takes, and compares how well two
-// sets of disks spread a file over nodes and zones.
+// Package balance decides which disks of a space are too full and how many bytes each gives or takes, and compares how
+// well two sets of disks spread a file over nodes and zones.
 //
 // # Filling
 //
-// Disks that are folders of one filesystem are one [Volume]: what leaves one of them makes no room. [Step] compares each
+// Disks that are folders of one filesystem are one [Volume]: a move between them frees no room. [Step] compares each
 // volume with the mean of its space, the share of all their bytes that is used. If one is further from the mean than the
-// threshold, the space is balanced: volumes above the mean give, and those below it take, what they differ by. That goes on
-// until all are within half of the threshold, so that a space at the edge does not start and stop for ever, and what
-// clients write meanwhile starts nothing.
+// threshold, the space is balanced: volumes above the mean give, and those below it take, the difference. Moves continue
+// until all volumes are within half of the threshold. So a space at the edge of the threshold does not start and stop for
+// ever, and writes of clients do not start a new balancing at once.
 //
-// A volume gives no more than it has of pieces: data of others on the filesystem stays. A disk that cannot remove pieces
+// A volume gives at most the bytes of its pieces: other data on the filesystem stays. A disk that cannot remove pieces
 // gives none, and one that takes no new pieces takes none. How full the space is as a whole does not matter.
 //
 // # Spread

@@ -2,18 +2,18 @@ package balance
 
 import "hemera/words/hemera"
 
-// Spread is how the pieces of one file lie: less is better.
+// Spread counts the pieces of one file that share a node or a zone: less is better.
 type Spread struct {
-	// Nodes and Zones are the pieces beyond those that a node or a zone may have for its loss to be survived.
+	// Nodes and Zones count the pieces beyond the number that a node or a zone may have if its loss is to be survived.
 	Nodes, Zones int
-	// NodePairs and ZonePairs are the pairs of pieces that share a node, and those that share a zone.
+	// NodePairs and ZonePairs count the pairs of pieces that share a node, and those that share a zone.
 	NodePairs, ZonePairs int
 }
 
-// SpreadOf is the spread of a file that can lose spare pieces and has one on each of the disks. A disk that the view does
-// not have is alone.
+// SpreadOf returns the spread of a file that can lose spare pieces and has one on each of the disks. A disk that is not
+// in the view counts as alone.
 func SpreadOf(v *hemera.View, disks []hemera.DiskID, spare int) (s Spread) {
-	var few [32]hemera.Disk // without allocating: it is asked for each piece of a disk
+	var few [32]hemera.Disk // avoids an allocation: SpreadOf runs for each piece of a disk
 	known := few[:0]
 	for _, id := range disks {
 		if d, ok := v.Disk(id); ok {
@@ -21,7 +21,7 @@ func SpreadOf(v *hemera.View, disks []hemera.DiskID, spare int) (s Spread) {
 		}
 	}
 	for i, d := range known {
-		onNode, inZone := 0, 0 // before this one
+		onNode, inZone := 0, 0 // pieces before this one
 		for _, o := range known[:i] {
 			if o.Node == d.Node {
 				onNode++
@@ -32,7 +32,7 @@ func SpreadOf(v *hemera.View, disks []hemera.DiskID, spare int) (s Spread) {
 		}
 		s.NodePairs += onNode
 		s.ZonePairs += inZone
-		// Where nothing may be lost, no place is better than another.
+		// Without redundancy no place is better than another.
 		if spare > 0 && onNode >= spare {
 			s.Nodes++
 		}
@@ -43,7 +43,7 @@ func SpreadOf(v *hemera.View, disks []hemera.DiskID, spare int) (s Spread) {
 	return s
 }
 
-// Keeps reports whether s is in no way worse than old.
+// Keeps reports whether s is not worse than old in any respect.
 func (s Spread) Keeps(old Spread) bool {
 	return s.Nodes <= old.Nodes && s.Zones <= old.Zones && s.NodePairs <= old.NodePairs && s.ZonePairs <= old.ZonePairs
 }
@@ -59,5 +59,5 @@ func (s Spread) Gains(old Spread) bool {
 	return false
 }
 
-// Shares reports whether any two pieces share a node or a zone: without that no move can gain.
+// Shares reports whether any two pieces share a node or a zone. If not, no move can gain.
 func (s Spread) Shares() bool { return s.NodePairs+s.ZonePairs > 0 }

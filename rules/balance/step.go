@@ -4,23 +4,25 @@ import (
 	"math"
 )
 
-// Plan is what a space has to move.
+// Plan lists the bytes that the volumes of a space have to move.
 type Plan struct {
-	// Busy: there is something to move. It is handed to the next [Step].
+	// Busy reports whether there is something to move. The caller passes it to the next [Step].
 	Busy bool
-	// Above: a volume is further from the mean than the threshold. Without it, what is left is only to be safe from starting again.
+	// Above reports whether a volume is further from the mean than the threshold. If not, moves only continue until all
+	// volumes are within half of it.
 	Above bool
 	Mean  float64 // filling of the space
-	// Off is how far the volume that is furthest from the mean is from it, and Most which one that is; -1 without volumes.
+	// Most is the index of the volume that is furthest from the mean, -1 without volumes. Off is its distance from the
+	// mean.
 	Off  float64
 	Most int
-	// Gives and Takes are the bytes that each volume is to give or take, by its index; nil while not busy.
+	// Gives and Takes have the bytes that each volume is to give or take, by its index. They are nil while not Busy.
 	Gives, Takes []int64
 	Left         int64 // bytes that can be moved: the smaller of both sums
 }
 
-// Step plans the moves of a space. busy is whether the plan before was, and threshold the share by which a volume may
-// differ from the mean, above 0.
+// Step plans the moves of a space. busy is Plan.Busy of the plan before. threshold, above 0, is the share by which a
+// volume may differ from the mean.
 func Step(volumes []Volume, threshold float64, busy bool) Plan {
 	p := Plan{Most: -1}
 	var used, capacity float64
@@ -41,7 +43,7 @@ func Step(volumes []Volume, threshold float64, busy bool) Plan {
 		case surplus < 0 && v.Takes:
 			takes[i] = min(-surplus, v.Capacity-v.Used)
 		}
-		// Only what can be helped starts anything.
+		// A volume that can neither give nor take does not start balancing.
 		if gives[i]+takes[i] <= 0 {
 			continue
 		}
@@ -63,7 +65,7 @@ func Step(volumes []Volume, threshold float64, busy bool) Plan {
 	return p
 }
 
-// plus adds and stays at the greatest number where there is no greater one: capacities are what nodes say.
+// plus adds two numbers and stops at the largest int64. Nodes report the capacities, so the sum may overflow.
 func plus(a, b int64) int64 {
 	if a > math.MaxInt64-b {
 		return math.MaxInt64

@@ -7,14 +7,14 @@ type Volume struct {
 	Disks    []hemera.DiskID
 	Capacity int64 // bytes for users: used and free ones, without what is kept free
 	Used     int64 // bytes; it may be above Capacity
-	// Own is the bytes of pieces, which are all that can be moved.
+	// Own counts the bytes of pieces. Only these can be moved.
 	Own int64
-	// Gives: pieces can leave it. Takes: new pieces can go there.
+	// Gives: pieces can be moved away. Takes: new pieces can be placed here.
 	Gives, Takes bool
 	in, out      bool // moves to it and from it are under way
 }
 
-// Filling is the share of the volume that is used.
+// Filling returns the share of the volume that is used.
 func (v Volume) Filling() float64 {
 	if v.Capacity <= 0 {
 		return 0
@@ -22,17 +22,17 @@ func (v Volume) Filling() float64 {
 	return float64(v.Used) / float64(v.Capacity) // as hemera.Room.Filling, with what moves change
 }
 
-// Known is what the view does not have of a disk.
+// Known has the figures of a disk that are not in the view.
 type Known struct {
-	Own int64 // bytes of pieces by the namespace
-	// In and Out are bytes that moves bring and take away, as far as the report of the disk may not show it yet.
+	Own int64 // bytes of pieces according to the namespace
+	// In and Out are the bytes that moves bring and take away and that the disk's report may not include yet.
 	In, Out int64
-	// Leaving is bytes that go by themselves.
+	// Leaving counts the bytes that will be freed without a move.
 	Leaving int64
 }
 
-// Volumes lists the volumes of a space whose disks can be read and are in use, in the order of their first disks. A disk
-// that is drained or fails is left out: it is emptied by others.
+// Volumes lists the volumes of a space whose disks are readable and in use, in the order of their first disks. A disk
+// that is drained or fails is left out: drain and repair empty it.
 func Volumes(v *hemera.View, space string, known func(hemera.DiskID) Known) (list []Volume) {
 	type place struct {
 		host string
@@ -62,8 +62,8 @@ func Volumes(v *hemera.View, space string, known func(hemera.DiskID) Known) (lis
 	}
 	for i := range list {
 		w := &list[i]
-		// What is counted twice, under way and in the report, makes a volume that gives look emptier than it is, and one that
-		// takes fuller: neither must change sides by that.
+		// A move may count twice, as under way and in the report. Then a volume that gives looks emptier than it is, and
+		// one that takes looks fuller. Neither may change sides because of that.
 		w.Gives, w.Takes = w.Gives && !w.in, w.Takes && !w.out
 	}
 	return list

@@ -7,7 +7,7 @@ import (
 	"hemera/words/hemera"
 )
 
-// wide is a write of so many replicas, each at a node of its own.
+// wide returns a write of that many replicas, each at its own node.
 func wide(replicas int) hemera.Capability {
 	c := sample()
 	c.Base, c.Sums, c.Targets = nil, nil, nil

@@ -55,7 +55,7 @@ func unguarded(key hemera.Key, c hemera.Capability) string {
 	return string(d.text)
 }
 
-// at is the verifier of a node that the manager with these secrets has told its keys.
+// at returns the verifier of a node that has the keys of a manager with these secrets.
 func at(node hemera.NodeID, secrets ...hemera.Key) *Verifier {
 	return NewVerifier(NewKeyring(secrets...).NodeKeys(node)...)
 }
@@ -173,7 +173,7 @@ func TestEveryFlippedBitIsRefused(t *testing.T) {
 		forged[bit/8] ^= 1 << (bit % 8)
 		_, atManager := NewKeyring(keyA, keyB).Verify(encoding.EncodeToString(forged), when)
 		_, atNode := at(3, keyA, keyB).Verify(encoding.EncodeToString(forged), when)
-		// A bit of one signature is nobody's business but of who it is for.
+		// A wrong bit in one signature concerns only the server for which that signature is.
 		others := 8 * (len(raw) - 2*macSize)
 		if atNode == nil && bit < others || atManager == nil && (bit < others-8*macSize || bit >= others+8*macSize) {
 			t.Fatalf("bit %d: accepted: %v, %v", bit, atManager, atNode)
@@ -232,15 +232,15 @@ func TestKeyringConcurrently(t *testing.T) {
 	wg.Wait()
 }
 
-// A node's keys are good for what the manager signed for it. What the node signs with them, whatever it
-// takes itself for, no other node takes, and not the manager.
+// The keys of a node verify what the manager signed for it. No other node, and not the manager, accepts a signature made
+// with them.
 func TestNodesCannotForge(t *testing.T) {
 	c := sample()
 	rogue := NewKeyring(keyA).NodeKeys(3)[0]
 	asMaster := rogue
 	asMaster.Node = 0
 	forged := map[string]string{"as a manager with its own key": mint(asMaster, c)}
-	// The manager's own bytes with other fields, signed again for every place that there is by the only key it has.
+	// The manager's own bytes with other fields, signed again at every place with the only key that the node has.
 	raw, _ := encoding.DecodeString(mint(keyA, c))
 	e, err := open(mint(keyA, c))
 	if err != nil {
@@ -295,7 +295,7 @@ func TestATokenIsForItsNodes(t *testing.T) {
 	}
 }
 
-// What a removed node was shown opens nothing any more, and it cannot take its name off.
+// Tokens that clients showed to a removed node open nothing any more, and the node cannot remove its name from them.
 func TestWhatARemovedNodeWasShownIsBarred(t *testing.T) {
 	token := mint(keyA, sample())
 	v := at(9, keyA)
@@ -339,8 +339,8 @@ func TestTokensOfWideLayoutsFit(t *testing.T) {
 	}
 }
 
-// TestPeek: a client learns from its token what a server reads in it, without keys and after its expiry; and text that is no
-// token is refused.
+// TestPeek: a client can decode its token like a server, without keys and after its expiry; text that is not a token is
+// refused.
 func TestPeek(t *testing.T) {
 	good := mint(keyA, sample())
 	got, err := Peek(good)
@@ -356,8 +356,8 @@ func TestPeek(t *testing.T) {
 	}
 }
 
-// FuzzDecode feeds bodies that a holder of the key could sign: whatever is accepted must encode to
-// itself, and nothing may panic or allocate beyond the input.
+// FuzzDecode decodes bodies that a holder of the key could sign: an accepted body must encode to itself, and decoding
+// must not panic or allocate beyond the input.
 func FuzzDecode(f *testing.F) {
 	e, c := encoder{}, sample()
 	e.capability(&c)
@@ -384,7 +384,7 @@ func FuzzDecode(f *testing.F) {
 	})
 }
 
-// FuzzVerify feeds arbitrary text; nothing is a capability without the key.
+// FuzzVerify verifies arbitrary text; without the key nothing is a capability.
 func FuzzVerify(f *testing.F) {
 	f.Add(mint(keyB, sample()))
 	f.Add("")

@@ -21,7 +21,8 @@ const (
 	flagConvert              // the same content in another form
 )
 
-// encoder appends the fields of a capability: numbers as varints, texts behind their length in bytes. Signed numbers are zigzag.
+// encoder appends the fields of a capability. Numbers are varints, signed ones zigzag. Texts follow their length in
+// bytes.
 type encoder struct{ buf []byte }
 
 func (e *encoder) byte(b byte)     { e.buf = append(e.buf, b) }
@@ -29,7 +30,7 @@ func (e *encoder) uint(v uint64)   { e.buf = binary.AppendUvarint(e.buf, v) }
 func (e *encoder) int(v int64)     { e.buf = binary.AppendVarint(e.buf, v) }
 func (e *encoder) string(s string) { e.uint(uint64(len(s))); e.buf = append(e.buf, s...) }
 
-// capability writes all fields. Their order is the format; new ones go to the end.
+// capability appends all fields. Their order is the format; new ones are added at the end.
 func (e *encoder) capability(c *hemera.Capability) {
 	named := path.Base(c.Path) != c.Name // rare
 	e.flags([...]bool{c.Sync, c.Force, c.Base != nil, named, c.Who.Admin, c.OnTape, c.Replaces != 0, c.Convert})
@@ -52,30 +53,30 @@ func (e *encoder) capability(c *hemera.Capability) {
 	e.uint(uint64(c.Mode))
 	e.targets(c.Targets)
 	e.uint(uint64(c.BaseGen))
-	if c.Base != nil { // whether it is there is in the flags
+	if c.Base != nil { // the flags say whether it is present
 		e.uint(uint64(c.Base.Gen))
 		e.int(c.Base.Size)
 		e.targets(c.Base.Pieces)
 	}
 	e.sums(c.Sums)
 	e.identity(&c.Who)
-	e.int(c.Expires.Unix()) // seconds; the rest is dropped
+	e.int(c.Expires.Unix()) // in seconds, rounded down
 	e.string(c.Trace)
-	e.uint(c.Nonce) // makes two opens of one file two tokens
+	e.uint(c.Nonce) // so that two opens of one file have different tokens
 	e.uint(c.Epoch)
 	e.int(c.SizeMax)
 	e.uint(uint64(c.Head))
-	if c.Replaces != 0 { // whether it is there is in the flags, so that most tokens are as short as before
+	if c.Replaces != 0 { // the flags say whether it is present, so that most tokens stay short
 		e.uint(uint64(c.Replaces))
 	}
-	if c.Owner != nil { // whether it is there shows the end of the token: all flags are taken
+	if c.Owner != nil { // no flag is left: it is present if the token does not end here
 		e.uint(uint64(c.Owner.UID))
 		e.uint(uint64(c.Owner.GID))
 		e.uint(uint64(c.Owner.Mode))
 	}
 }
 
-// flags writes a bit for each, the first lowest.
+// flags appends a byte with a bit for each flag, the first one lowest.
 func (e *encoder) flags(on [8]bool) {
 	var f byte
 	for i, set := range on {
@@ -86,7 +87,7 @@ func (e *encoder) flags(on [8]bool) {
 	e.byte(f)
 }
 
-// layout writes kind and local parities, data pieces, pieces in all, and bytes of a block.
+// layout appends kind and local parities, data pieces, all pieces, and bytes of a block.
 func (e *encoder) layout(l hemera.Layout) {
 	e.byte(l.KindByte())
 	e.byte(l.Data)
@@ -94,7 +95,7 @@ func (e *encoder) layout(l hemera.Layout) {
 	e.uint(uint64(l.BlockSize))
 }
 
-// targets writes a list of disks with the nodes that serve them.
+// targets appends a list of disks with the nodes that serve them.
 func (e *encoder) targets(ts []hemera.Target) {
 	e.uint(uint64(len(ts)))
 	for _, t := range ts {
@@ -105,7 +106,7 @@ func (e *encoder) targets(ts []hemera.Target) {
 	}
 }
 
-// sums writes checksums; the kind gives the number of bytes.
+// sums appends checksums. The kind determines the number of bytes.
 func (e *encoder) sums(sums []hemera.Checksum) {
 	e.uint(uint64(len(sums)))
 	for _, s := range sums {
@@ -114,7 +115,8 @@ func (e *encoder) sums(sums []hemera.Checksum) {
 	}
 }
 
-// identity writes who opened the file. Groups are not in it: access was checked by the manager. Admin is a flag.
+// identity appends the user who opened the file. Groups are left out, because the manager has checked access. Admin is a
+// flag.
 func (e *encoder) identity(w *hemera.Identity) {
 	e.string(w.Name)
 	e.uint(uint64(w.UID))
@@ -124,8 +126,8 @@ func (e *encoder) identity(w *hemera.Identity) {
 	e.string(w.App)
 }
 
-// decoder reads what encoder wrote. After the first malformed field bad is set and every further
-// field reads as zero; no length is believed beyond the bytes there are.
+// decoder reads what encoder wrote. After the first malformed field bad is set, and all further fields read as zero. A
+// length is checked against the bytes that are left.
 type decoder struct {
 	buf  []byte
 	text string // ends with the bytes of buf
@@ -138,7 +140,7 @@ func newDecoder(b []byte) decoder { return decoder{buf: b, text: string(b)} }
 // fail makes every further field zero.
 func (d *decoder) fail() { d.bad, d.buf = true, nil }
 
-// take returns the next n bytes, which are part of the token.
+// take returns the next n bytes. They are part of the token, not a copy.
 func (d *decoder) take(n uint64) []byte {
 	if n > uint64(len(d.buf)) {
 		d.fail()
@@ -166,7 +168,7 @@ func (d *decoder) uint() uint64 {
 	return v
 }
 
-// uint32 reads a number that has to fit: ids, modes and sizes of blocks.
+// uint32 reads a number that has to fit into 32 bits: ids, modes and sizes of blocks.
 func (d *decoder) uint32() uint32 {
 	v := d.uint()
 	if v > 1<<32-1 {
@@ -186,7 +188,7 @@ func (d *decoder) int() int64 {
 	return v
 }
 
-// string is a part of text.
+// string returns a part of text.
 func (d *decoder) string() string {
 	b := d.take(d.uint())
 	end := len(d.text) - len(d.buf)
@@ -196,7 +198,7 @@ func (d *decoder) string() string {
 	return d.text[end-len(b) : end]
 }
 
-// count reads a list's length, which cannot be above max or the bytes left.
+// count reads the length of a list. It fails if that is above max or the bytes left.
 func (d *decoder) count(max int) int {
 	n := d.uint()
 	if n > uint64(max) || n > uint64(len(d.buf)) {
@@ -214,7 +216,7 @@ func (d *decoder) capability() hemera.Capability {
 		File: hemera.FileID(d.uint()), Gen: hemera.Generation(d.uint()), Parent: hemera.FileID(d.uint()),
 		Path: d.string(),
 	}
-	c.Name = path.Base(c.Path) // unless it follows
+	c.Name = path.Base(c.Path) // if no name follows
 	if f&flagName != 0 {
 		c.Name = d.string()
 	}
@@ -252,14 +254,14 @@ func (d *decoder) capability() hemera.Capability {
 	return c
 }
 
-// layout does not judge: whether the layout makes sense is the reader's to check.
+// layout does not check whether the layout makes sense; the caller does.
 func (d *decoder) layout() (l hemera.Layout) {
 	l.SetKindByte(d.byte())
 	l.Data, l.Pieces, l.BlockSize = d.byte(), d.byte(), d.uint32()
 	return l
 }
 
-// checksumKind fails on a kind that this program does not have, since its length is not known.
+// checksumKind fails for an unknown kind, since the length of its value is unknown.
 func (d *decoder) checksumKind() hemera.ChecksumKind {
 	k := hemera.ChecksumKind(d.byte())
 	if !k.Valid() {

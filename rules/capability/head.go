@@ -11,26 +11,26 @@ import (
 	"hemera/words/hemera"
 )
 
-// headSum is what the head of a write shows to the node whose key this is.
+// headSum returns the proof that the head of a write shows to the node with this key.
 func (s *signer) headSum(sum *digest) []byte {
 	return s.append(nil, append([]byte(asHead), sum[:]...))
 }
 
-// hidden hides what a head shows to a node, or finds it: it is its own inverse.
+// hidden masks the proof of a head for a node, or removes the mask: it is its own inverse.
 func hidden(head *signer, shown []byte, sum *digest, node hemera.NodeID) []byte {
 	mask := head.append(nil, append(binary.BigEndian.AppendUint32([]byte(forHead), uint32(node)), sum[:]...))
 	subtle.XORBytes(mask, mask, shown)
 	return mask
 }
 
-// withHeads is the digest that signatures are made of for a token whose own is sum, with the keys of a head.
+// withHeads returns the digest to sign for a token that carries keys of a head. sum is the digest of the token's body.
 func withHeads(sum *digest, heads []byte) digest {
 	return sha256.Sum256(append(sum[:], heads...))
 }
 
-// HeadProof returns what this node shows to another one, or to itself, as the head of the write that the token permits. The
-// token may have expired. Invalid for text that is no token, Denied if the token is for no write of which this node is the
-// head, or for no piece at the other.
+// HeadProof returns the proof that this node shows to another one, or to itself, as the head of the write that the token
+// permits. The token may have expired. It fails with Invalid if the text is not a token, and with Denied if the token
+// does not permit a write of which this node is the head, or no piece at the other node.
 func (v *Verifier) HeadProof(token string, node hemera.NodeID) (string, error) {
 	e, s, err := v.write(token)
 	if err != nil {
@@ -50,8 +50,9 @@ func (v *Verifier) HeadProof(token string, node hemera.NodeID) (string, error) {
 	}
 }
 
-// VerifyHead returns nil if the proof is what the head of the write that the token permits shows to this node. It fails like
-// HeadProof, and with Denied for another proof. Whether the token has expired, or is barred, is for [Verifier.Verify] to say.
+// VerifyHead returns nil if the proof is that of the head of the write that the token permits. It fails like HeadProof,
+// and with Denied for a wrong proof. It does not check whether the token has expired or is barred: [Verifier.Verify]
+// does.
 func (v *Verifier) VerifyHead(token, proof string) error {
 	e, s, err := v.write(token)
 	if err != nil {
@@ -65,7 +66,7 @@ func (v *Verifier) VerifyHead(token, proof string) error {
 	return nil
 }
 
-// write takes the token of a write apart that is signed for this node, and returns the key that it is signed with.
+// write decodes the token of a write that is signed for this node, and returns the key with which it is signed.
 func (v *Verifier) write(token string) (*envelope, *signer, error) {
 	e, err := open(token)
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 	"hemera/words/hemera"
 )
 
-// spread is a write with its head at node 3 and pieces at 3, 9 and 12.
+// spread returns a write with its head at node 3 and pieces at 3, 9 and 12.
 func spread() hemera.Capability {
 	c := sample()
 	c.Access, c.Base, c.Head = hemera.AccessCreate, nil, 3
@@ -17,7 +17,8 @@ func spread() hemera.Capability {
 	return c
 }
 
-// TestTheHeadProvesThatItIs: at each node of its write, by something of its own there, which holds for that write.
+// TestTheHeadProvesThatItIs: the head has a different proof for each node of its write, which is valid for that write
+// only.
 func TestTheHeadProvesThatItIs(t *testing.T) {
 	other := spread()
 	other.Nonce++
@@ -49,7 +50,7 @@ func TestTheHeadProvesThatItIs(t *testing.T) {
 	}
 }
 
-// TestNobodyElseIsTheHead: a client has the token, and nodes of other pieces have keys besides.
+// TestNobodyElseIsTheHead: a client has the token, and nodes of other pieces have keys as well, but they have no proof.
 func TestNobodyElseIsTheHead(t *testing.T) {
 	token := mint(keyA, spread())
 	for what, err := range map[string]error{
@@ -66,7 +67,7 @@ func TestNobodyElseIsTheHead(t *testing.T) {
 			t.Errorf("%s: %v", what, err)
 		}
 	}
-	// What the token hides for a node is of no use there as it is.
+	// The masked proof in the token is of no use to a node.
 	e, err := open(token)
 	if err != nil {
 		t.Fatal(err)
@@ -78,7 +79,7 @@ func TestNobodyElseIsTheHead(t *testing.T) {
 	}
 }
 
-// TestAWriteAtOneNode: its token has no key for another one.
+// TestAWriteAtOneNode: its token has no key for another node.
 func TestAWriteAtOneNode(t *testing.T) {
 	c := spread()
 	c.Targets = c.Targets[:1]

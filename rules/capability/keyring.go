@@ -13,17 +13,17 @@ import (
 	"hemera/words/hemera"
 )
 
-// KeysMax bounds a keyring; more are never in use at once.
+// KeysMax is the largest number of keys in a keyring. More are never in use at once.
 const KeysMax = 16
 
-// Keyring is the manager's: the secret with the highest id signs, all verify. The zero Keyring is
-// empty and signs nothing. It may be used and replaced concurrently.
+// Keyring has the secrets of the manager. The one with the highest id signs, all verify. The zero Keyring is empty and
+// signs nothing. It is safe for concurrent use, also while it is replaced.
 type Keyring struct {
 	masters atomic.Pointer[[]*master] // newest first, never changed in place
 	drafts  sync.Pool                 // of *draft
 }
 
-// draft is the memory that a token is made in.
+// draft is the memory for one new token.
 type draft struct {
 	nodes      []hemera.NodeID // the nodes that the token is for
 	body, text []byte          // the token before and after base64
@@ -36,7 +36,7 @@ func NewKeyring(keys ...hemera.Key) *Keyring {
 	return k
 }
 
-// Set replaces all secrets; beyond [KeysMax] the oldest are left out. What was made of secrets that stay is kept.
+// Set replaces all secrets. Beyond [KeysMax] the oldest are left out. Keys derived from secrets that stay are kept.
 func (k *Keyring) Set(keys []hemera.Key) {
 	before := k.load()
 	masters := make([]*master, 0, min(len(keys), KeysMax))
@@ -51,7 +51,7 @@ func (k *Keyring) Set(keys []hemera.Key) {
 	k.masters.Store(&masters)
 }
 
-// newestFirst are the keys by their ids, at most [KeysMax].
+// newestFirst returns the keys with the highest ids first, at most [KeysMax].
 func newestFirst(keys []hemera.Key) []hemera.Key {
 	sorted := slices.SortedStableFunc(slices.Values(keys), func(a, b hemera.Key) int { return cmp.Compare(b.ID, a.ID) })
 	return sorted[:min(len(sorted), KeysMax)]
@@ -65,7 +65,7 @@ func (k *Keyring) load() []*master {
 	return nil
 }
 
-// NodeKeys is what the node is told: its own keys, newest first.
+// NodeKeys returns the keys of the node, newest first. The manager sends them to it.
 func (k *Keyring) NodeKeys(id hemera.NodeID) []hemera.Key {
 	masters := k.load()
 	keys := make([]hemera.Key, len(masters))
@@ -75,12 +75,12 @@ func (k *Keyring) NodeKeys(id hemera.NodeID) []hemera.Key {
 	return keys
 }
 
-// Mint signs the capability with the newest secret, for the nodes that it names: its head, its targets and those of
-// its base. Expires is carried to the second, rounded down. Unavailable while there is no secret, TooLarge
-// beyond [TokenMax].
+// Mint signs the capability with the newest secret, for the nodes that it names: its head, its targets and those of its
+// base. The token has Expires to the second, rounded down. Mint fails with Unavailable while there is no secret, and with
+// TooLarge beyond [TokenMax].
 func (k *Keyring) Mint(c hemera.Capability) (string, error) { return k.MintFor(c) }
 
-// MintFor is Mint for some nodes besides.
+// MintFor works like Mint, and also signs for other nodes.
 func (k *Keyring) MintFor(c hemera.Capability, also ...hemera.NodeID) (string, error) {
 	masters := k.load()
 	if len(masters) == 0 || !masters[0].usable() {
@@ -124,8 +124,9 @@ func nodesOf(list []hemera.NodeID, c *hemera.Capability, also []hemera.NodeID) [
 	return list
 }
 
-// write makes the token of a capability: version, key id, nodes, fields, of a write the keys of its head, then one signature for
-// each node and the manager's. The signatures are over the SHA-256 of all before them, so that a long capability is hashed once.
+// write makes the token of a capability: version, key id, nodes, fields, for a write the keys of its head, then one
+// signature for each node and the manager's. The signatures cover the SHA-256 of all before them, so that a long
+// capability is hashed once.
 func (d *draft) write(m *master, c *hemera.Capability) {
 	e := encoder{buf: d.body[:0]}
 	writes := c.Access != hemera.AccessRead

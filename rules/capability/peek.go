@@ -5,11 +5,10 @@ import (
 	"hemera/words/hemera"
 )
 
-// Peek returns what a token says, without any key and whether it has expired or not. Invalid for text that is no token.
+// Peek decodes a token without a key, whether it has expired or not. It fails with Invalid if the text is not a token.
 //
-// Nothing is proved by it: anybody can write such a token. It is for the client that was given the token, which learns from it
-// where the pieces of its file are. A server must call Verify. What the capability says of layout, sizes and places is the
-// caller's to check.
+// Peek verifies nothing: any program can write such a token. A client uses it to learn where the pieces of its file are.
+// A server must call Verify. The caller checks layout, sizes and places.
 func Peek(token string) (hemera.Capability, error) {
 	e, err := open(token)
 	if err != nil {

@@ -12,8 +12,8 @@ import (
 	"hemera/words/hemera"
 )
 
-// Verifier is a node's: its own keys, and the nodes that are not trusted any more. The zero Verifier knows no key
-// and refuses everything. It may be used and changed concurrently.
+// Verifier has the keys of one node, and the nodes that lost their trust. The zero Verifier has no key and refuses
+// everything. It is safe for concurrent use, also while it is changed.
 type Verifier struct {
 	signers atomic.Pointer[[]*signer]       // newest first, never changed in place
 	barred  atomic.Pointer[[]hemera.NodeID] // never changed in place
@@ -43,17 +43,17 @@ func (v *Verifier) Set(keys []hemera.Key) {
 	v.signers.Store(&signers)
 }
 
-// Bar refuses from now on every token that is also for one of these nodes: they were removed, and may have
-// copies of what clients showed them. It replaces those of the last call.
+// Bar refuses from now on every token that is also for one of these nodes: they were removed, and may have copies of
+// tokens that clients showed them. The list replaces that of the call before.
 func (v *Verifier) Bar(nodes []hemera.NodeID) {
 	nodes = slices.Clone(nodes)
 	v.barred.Store(&nodes)
 }
 
-// Verify returns what the token permits. Text that is no token is Invalid. A token that the manager did not
-// sign for this node, or that expired before now, is Denied: opening the file again gives a fresh one.
-// A zero now accepts expired tokens: they still end the write that they began.
-// The capability's texts are parts of one copy of the token: clone what is to outlive the others.
+// Verify returns the capability of the token. It fails with Invalid if the text is not a token, and with Denied if the
+// manager did not sign it for this node, or if it expired before now: the client opens the file again for a new one. If
+// now is zero, Verify accepts expired tokens: they still end the write that they began. The capability's texts share one
+// copy of the token: clone a text that must outlive the others.
 func (v *Verifier) Verify(token string, now time.Time) (hemera.Capability, error) {
 	e, err := open(token)
 	if err != nil {
@@ -91,22 +91,22 @@ func (v *Verifier) bars(nodes []hemera.NodeID) bool {
 	return slices.ContainsFunc(nodes, func(id hemera.NodeID) bool { return slices.Contains(*p, id) })
 }
 
-// op is the operation of all errors here, since a user sees the same for both kinds of verifiers.
+// op is the operation of all errors here: users see the same for both kinds of verifiers.
 const op = "capability.Verify"
 
-// envelope is a decoded token whose signatures are not checked yet.
+// envelope is a decoded token with signatures that are not checked yet.
 type envelope struct {
 	version byte              // 3 of writes, 2 of reads
 	key     uint64            // the id of the secret that signed
-	nodes   []hemera.NodeID   // that have a signature, in the order of sums
-	few     [20]hemera.NodeID // nodes, as long as there are not more
-	body    []byte            // what is signed, with heads
+	nodes   []hemera.NodeID   // those with a signature, in the order of sums
+	few     [20]hemera.NodeID // memory for nodes if they fit
+	body    []byte            // the signed bytes, with heads
 	fields  []byte            // the end of body: the capability
-	heads   []byte            // of a write: for each node but the head what the head shows it, hidden
+	heads   []byte            // of a write: for each node but the head its proof, masked
 	sums    []byte            // a signature for each node, then the manager's
 }
 
-// open takes a token apart. Invalid.
+// open splits a token into its parts. It fails with Invalid if it is malformed.
 func open(token string) (*envelope, error) {
 	malformed := func(text string) (*envelope, error) { return nil, errs.New(errs.Invalid, op, "", text) }
 	if len(token) > TokenMax {
@@ -168,7 +168,7 @@ func (e *envelope) digest() []byte {
 	return sum[:]
 }
 
-// of is the signature for the node, nil if the token is not for it.
+// of returns the signature for the node, or nil if the token is not for it.
 func (e *envelope) of(node hemera.NodeID) []byte {
 	i := slices.Index(e.nodes, node)
 	if i < 0 || node == 0 {
@@ -187,13 +187,13 @@ func (e *envelope) decode() (hemera.Capability, bool) {
 	return c, !d.bad && len(d.buf) == 0
 }
 
-// read decodes what was found to be signed.
+// read decodes a token whose signature is verified.
 func (e *envelope) read(now time.Time) (hemera.Capability, error) {
 	c, ok := e.decode()
 	if !ok {
 		return hemera.Capability{}, errs.New(errs.Invalid, op, "", "the capability is signed but malformed")
 	}
-	// After the signature: an expired token that nobody signed is not worth a word about clocks.
+	// This follows the check of the signature: a forged token must not lead to an error about clocks.
 	if !now.IsZero() && now.After(c.Expires) {
 		return hemera.Capability{}, errs.New(errs.Denied, op, c.Path, "the capability has expired").
 			WithRemedy("open the file again; if this happens at once, compare the clocks of manager and node")
@@ -201,7 +201,8 @@ func (e *envelope) read(now time.Time) (hemera.Capability, error) {
 	return c, nil
 }
 
-// unsigned is one error for an unknown key, a bad signature and a token for other nodes: a forger learns nothing from it.
+// unsigned returns the same error for an unknown key, a bad signature and a token for other nodes, so that a forger
+// learns nothing from it.
 func unsigned() error {
 	return errs.New(errs.Denied, op, "", "the capability was not signed for this server, or with a key that is over").
 		WithRemedy("open the file again at the manager")

@@ -13,7 +13,7 @@ const (
 	adlerInit = 1 // a = 1, b = 0; a is the low half
 )
 
-// UpdateAdler32 continues the Adler-32 over p. The checksum of nothing is 1.
+// UpdateAdler32 continues the Adler-32 over p. The checksum of no bytes is 1.
 func UpdateAdler32(sum uint32, p []byte) uint32 {
 	a, b := uint64(sum&0xffff), uint64(sum>>16)
 	for len(p) >= adlerBlock {
@@ -31,7 +31,7 @@ func UpdateAdler32(sum uint32, p []byte) uint32 {
 	return uint32(b%adlerMod)<<16 | uint32(a%adlerMod)
 }
 
-// CombineAdler32 is the Adler-32 of A followed by B, which has lenB bytes.
+// CombineAdler32 returns the Adler-32 of A followed by B, which has lenB bytes.
 func CombineAdler32(a, b uint32, lenB int64) uint32 {
 	// All of B adds to the low half; the high half also gets A's low half once for each byte of B, which B's own has begun at 1.
 	low, n := uint64(a&0xffff), uint64(lenB%adlerMod)
@@ -45,14 +45,14 @@ func CombineAdler32(a, b uint32, lenB int64) uint32 {
 //	plain    = sum of p[i]
 //	weighted = sum of (n-i)*p[i]
 //
-// that is, what the bytes add to a, and to b if a had been zero. Both fit 32 bits while n is at
+// that is, the numbers that the bytes add to a, and to b if a had been zero. Both fit 32 bits while n is at
 // most adlerBlock*adlerBlocksMax: 255*n*(n+1)/2 < 1<<32.
 const (
 	adlerBlock     = 64
 	adlerBlocksMax = 86
 )
 
-// adlerBlocksGeneric is the kernel for machines without a better one.
+// adlerBlocksGeneric implements the kernel for machines without a faster one.
 func adlerBlocksGeneric(p []byte) (plain, weighted uint32) {
 	for len(p) >= 4 {
 		q := p[:4:4]
@@ -75,7 +75,7 @@ func (h *adlerHasher) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// Sum implements [Hasher]: the sum as it is printed, big-endian.
+// Sum implements [Hasher]. The value is big-endian, as it is printed.
 func (h *adlerHasher) Sum() hemera.Checksum {
 	c := hemera.Checksum{Kind: hemera.Adler32}
 	binary.BigEndian.PutUint32(c.Value[:], h.state)

@@ -6,7 +6,7 @@ import (
 	"golang.org/x/sys/cpu"
 )
 
-// adlerBlocks uses AVX2 where the processor has it.
+// adlerBlocks uses AVX2 if the processor has it.
 func adlerBlocks(p *byte, blocks int) (plain, weighted uint32) {
 	if cpu.X86.HasAVX2 {
 		return adlerBlocksAVX2(p, blocks)

@@ -4,7 +4,7 @@ package checksum
 
 import "unsafe"
 
-// adlerBlocks has no instructions to use.
+// adlerBlocks uses no special instructions.
 func adlerBlocks(p *byte, blocks int) (plain, weighted uint32) {
 	return adlerBlocksGeneric(unsafe.Slice(p, blocks*adlerBlock))
 }

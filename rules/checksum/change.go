@@ -10,20 +10,21 @@ import (
 	"github.com/minio/crc64nvme"
 )
 
-// Change takes checksums of a content to those of a content that differs in places, from the bytes there alone. It knows the
-// kinds that [SkipsZeros] is true of: they are linear, so each byte adds to them what follows from its value and its
-// distance from the end. It is not for concurrent use.
+// Change computes new checksums of a content from the old ones and the bytes that changed. It supports the kinds for
+// which [SkipsZeros] returns true: they are linear, so the effect of a byte follows from its value and its distance from
+// the end. It is not safe for concurrent use.
 //
-// Between its calls the content is what the calls before made of it. A caller that replaces bytes removes the old ones and
-// adds the new ones; one that cuts a content removes what is cut first.
+// Each call works on the content that the calls before left. A caller that replaces bytes removes the old ones and adds
+// the new ones; before it cuts a content, it removes the bytes to be cut.
 type Change struct {
 	size int64
 	sums []linear
 }
 
-// linear is one checksum, as what the bytes of a content of the size n add to it.
+// linear is one checksum, kept as the sum of the effects of all bytes.
 type linear interface {
-	// toggle turns zeros into the bytes p, and p into zeros if remove is set; after is how many bytes of the content follow.
+	// toggle turns zeros into the bytes p, or p into zeros if remove is set. after counts the bytes of the content that
+	// follow.
 	toggle(p []byte, after int64, remove bool)
 	// resize adds n zeros at the end, or cuts -n.
 	resize(n int64)
@@ -31,7 +32,8 @@ type linear interface {
 	sum(size int64) hemera.Checksum
 }
 
-// NewChange begins at a content of size bytes with the checksums. It returns nil if the kind of one of them is not linear.
+// NewChange returns a Change for a content of size bytes with the checksums. It returns nil if one of them has a kind
+// that is not linear.
 func NewChange(size int64, sums []hemera.Checksum) *Change {
 	c := &Change{size: size}
 	for _, s := range sums {
@@ -44,7 +46,7 @@ func NewChange(size int64, sums []hemera.Checksum) *Change {
 	return c
 }
 
-// newLinear returns what the bytes of a content of the size have added to the checksum.
+// newLinear returns the effect of the bytes of a content of that size, without the start value of the checksum.
 func newLinear(size int64, s hemera.Checksum) linear {
 	value := binary.BigEndian.Uint32(s.Value[:])
 	switch s.Kind {
@@ -58,7 +60,7 @@ func newLinear(size int64, s hemera.Checksum) linear {
 	case hemera.ZCRC32:
 		return newLinearCRC(crcEthernet, ^bits.ReverseBytes32(value), size)
 	case hemera.CRC32:
-		// The length follows the data in this one: it is taken off first.
+		// This kind appends the length to the data: remove it first.
 		n := cksumLength(size)
 		register := bits.Reverse32(^value) ^ bits.Reverse32(updateCksum(0, n))
 		return newLinearCRC(crcPosix, cutZeros(register, int64(len(n)), crcPosix.poly), size)
@@ -74,14 +76,14 @@ func (c *Change) Add(p []byte, off int64) { c.toggle(p, off, false) }
 // Remove turns the bytes p at off, which lie within the content, into zeros.
 func (c *Change) Remove(p []byte, off int64) { c.toggle(p, off, true) }
 
-// toggle is Add and Remove: each sum is told where the bytes are by how many follow.
+// toggle implements Add and Remove. Each sum gets the number of bytes that follow p.
 func (c *Change) toggle(p []byte, off int64, remove bool) {
 	for _, l := range c.sums {
 		l.toggle(p, c.size-off-int64(len(p)), remove)
 	}
 }
 
-// Resize gives the content another size. What is added at its end is zeros, and so must be what is cut.
+// Resize changes the size of the content. Bytes that it adds at the end are zeros; bytes that it cuts must be zeros.
 func (c *Change) Resize(size int64) {
 	for _, l := range c.sums {
 		l.resize(size - c.size)
@@ -89,7 +91,7 @@ func (c *Change) Resize(size int64) {
 	c.size = size
 }
 
-// Sums returns the checksums of the content as it is now, in the order of those that it began with.
+// Sums returns the current checksums of the content, in the order given to [NewChange].
 func (c *Change) Sums() []hemera.Checksum {
 	sums := make([]hemera.Checksum, len(c.sums))
 	for i, l := range c.sums {
@@ -98,13 +100,14 @@ func (c *Change) Sums() []hemera.Checksum {
 	return sums
 }
 
-// linearAdler is an Adler-32 without its beginning: a is the sum of all bytes, and b that of each byte times its distance
-// from the end.
+// linearAdler is an Adler-32 without its start value: a is the sum of all bytes, and b that of each byte times its
+// distance from the end.
 type linearAdler struct{ a, b uint64 }
 
 // toggle implements linear. All values stay below adlerMod, so products fit 64 bits.
 func (l *linearAdler) toggle(p []byte, after int64, remove bool) {
-	// From nothing, a is the sum of p and b that of the distances within it. The bytes behind p are added to each distance.
+	// From a start value of 0, a is the sum of p, and b that of each byte times its distance within p. The bytes behind p
+	// are added to each distance.
 	part := UpdateAdler32(0, p)
 	a, b := uint64(part&0xffff), uint64(part>>16)
 	b = (b + uint64(after)%adlerMod*a) % adlerMod
@@ -114,31 +117,31 @@ func (l *linearAdler) toggle(p []byte, after int64, remove bool) {
 	l.a, l.b = (l.a+a)%adlerMod, (l.b+b)%adlerMod
 }
 
-// resize moves all bytes further from the end, or closer: that adds a for each step to b. Zeros add nothing.
+// resize moves all bytes further from the end, or closer: each step adds a to b. Zeros add nothing.
 func (l *linearAdler) resize(n int64) {
 	steps := uint64((n%adlerMod + adlerMod) % adlerMod)
 	l.b = (l.b + steps*l.a) % adlerMod
 }
 
-// sum puts the beginning back: a begins at 1, which adds 1 to b with each byte.
+// sum adds the start value again: a begins at 1, which adds 1 to b with each byte.
 func (l *linearAdler) sum(size int64) hemera.Checksum {
 	a := (l.a + adlerInit) % adlerMod
 	b := (l.b + uint64(size)) % adlerMod
 	return sum32(hemera.Adler32, uint32(b)<<16|uint32(a))
 }
 
-// crcKind is one CRC. Registers and polynomials have the lowest power in the highest bit.
+// crcKind describes one CRC. Registers and polynomials have the lowest power in the highest bit.
 type crcKind[T uint32 | uint64] struct {
 	poly  T
 	begin T // register of an empty content
-	// raw is the register that bytes leave, from zero.
+	// raw returns the register after the bytes, from a register of zero.
 	raw func(p []byte) T
-	// make is the checksum of a content whose register is r.
+	// make returns the checksum of a content whose register is r.
 	make func(r T, size int64) hemera.Checksum
 }
 
-// The four CRCs of [hemera.ChecksumKind]. They differ in polynomial, in the order of bits, in what the register begins with,
-// and in what is printed of it.
+// The four CRCs of [hemera.ChecksumKind]. They differ in polynomial, order of bits, start value and the form that is
+// printed.
 var (
 	crcCastagnoli = &crcKind[uint32]{crcPoly, ^uint32(0),
 		func(p []byte) uint32 { return ^UpdateCRC32C(^uint32(0), p) },
@@ -160,23 +163,23 @@ var (
 		}}
 )
 
-// linearCRC is what the bytes of a content have added to the register of a CRC.
+// linearCRC is the effect of the bytes of a content on the register of a CRC.
 type linearCRC[T uint32 | uint64] struct {
 	kind  *crcKind[T]
 	added T
 }
 
-// newLinearCRC begins with the register of a content of the size.
+// newLinearCRC returns the effect of a content of that size whose register is given.
 func newLinearCRC[T uint32 | uint64](kind *crcKind[T], register T, size int64) linear {
 	return &linearCRC[T]{kind, register ^ addZeros(kind.begin, size, kind.poly)}
 }
 
-// toggle does not care which way: a bit that is added twice is gone.
+// toggle ignores remove: adding the same bits twice removes them.
 func (l *linearCRC[T]) toggle(p []byte, after int64, _ bool) {
 	l.added ^= addZeros(l.kind.raw(p), after, l.kind.poly)
 }
 
-// resize multiplies what was added by a power of x, or divides it: the bytes of a CRC are digits of one number.
+// resize multiplies the register by a power of x, or divides it: the bytes of a content are digits of one number.
 func (l *linearCRC[T]) resize(n int64) {
 	if n < 0 {
 		l.added = cutZeros(l.added, -n, l.kind.poly)
@@ -185,7 +188,7 @@ func (l *linearCRC[T]) resize(n int64) {
 	l.added = addZeros(l.added, n, l.kind.poly)
 }
 
-// sum puts back what the register of an empty content becomes behind size zero bytes.
+// sum adds again the start value, moved over size zero bytes.
 func (l *linearCRC[T]) sum(size int64) hemera.Checksum {
 	return l.kind.make(l.added^addZeros(l.kind.begin, size, l.kind.poly), size)
 }

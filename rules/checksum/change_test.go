@@ -7,7 +7,7 @@ import (
 	"hemera/words/hemera"
 )
 
-// linearKinds are the kinds that Change knows.
+// linearKinds returns the kinds that Change supports.
 func linearKinds() (kinds []hemera.ChecksumKind) {
 	for _, k := range hemera.ChecksumKinds() {
 		if SkipsZeros(k) {
@@ -17,7 +17,7 @@ func linearKinds() (kinds []hemera.ChecksumKind) {
 	return kinds
 }
 
-// sumsOf reads all of p: the twin of a Change.
+// sumsOf computes the checksums of all of p. It is the twin of a Change.
 func sumsOf(t *testing.T, p []byte) []hemera.Checksum {
 	t.Helper()
 	m, err := NewMulti(linearKinds()...)
@@ -28,7 +28,7 @@ func sumsOf(t *testing.T, p []byte) []hemera.Checksum {
 	return m.Sums()
 }
 
-// becomes takes base to now by the parts that differ, as an update does at its close.
+// becomes changes base to now at the parts that differ, as an update does at its close.
 func becomes(c *Change, base, now []byte, parts [][2]int) []hemera.Checksum {
 	for _, part := range parts {
 		if from, to := part[0], min(part[1], len(base)); from < to {

@@ -19,7 +19,7 @@ func randomBytes(seed uint64, n int) []byte {
 	return p
 }
 
-// Published values of "123456789" and of nothing.
+// Published values of "123456789" and of the empty text.
 func TestKnownValues(t *testing.T) {
 	for _, c := range []struct{ kind, empty, digits string }{
 		{"adler32", "00000001", "091e01de"},
@@ -60,7 +60,7 @@ func TestNewRefusesNone(t *testing.T) {
 	}
 }
 
-// All kinds, written in pieces of odd lengths, one by one and together, give what one write gives.
+// All kinds, written in pieces of odd lengths, separately and together, give the same sum as one write.
 func TestSplitWrites(t *testing.T) {
 	p := randomBytes(2, 300_001)
 	multi, err := NewMulti(append(hemera.ChecksumKinds(), hemera.ChecksumNone, hemera.MD5)...)
@@ -102,7 +102,7 @@ func TestAdler32EqualsStandardLibrary(t *testing.T) {
 			}
 		}
 	}
-	// The highest state there is, continued by the highest bytes.
+	// The highest possible state, continued by the highest bytes.
 	if got, want := UpdateAdler32(0xfff0fff0, ones), slowAdler(0xfff0fff0, ones); got != want {
 		t.Errorf("high state: %08x, want %08x", got, want)
 	}
@@ -246,7 +246,7 @@ func BenchmarkAppendPage(b *testing.B) {
 	}
 }
 
-// crc32 is what cksum prints, and agrees with the definition bit by bit.
+// crc32 equals the output of cksum, and the definition bit by bit.
 func TestCksum(t *testing.T) {
 	slow := func(p []byte) (sum uint32) {
 		for n := len(p); n > 0; n >>= 8 {

@@ -1,6 +1,6 @@
 package checksum
 
-// CombineCRC32C is the CRC32C of A followed by B, which has lenB bytes.
+// CombineCRC32C returns the CRC32C of A followed by B, which has lenB bytes.
 func CombineCRC32C(a, b uint32, lenB int64) uint32 {
 	return crcTimes(crcShift(lenB), a) ^ b
 }
@@ -18,7 +18,7 @@ func crcTimes(a, b uint32) uint32 {
 	return p
 }
 
-// crcShift is x to the power of 8n: what a CRC is multiplied by when n zero bytes follow.
+// crcShift returns x to the power of 8n: the factor for a CRC when n zero bytes follow.
 func crcShift(n int64) uint32 {
 	p := uint32(1 << 31)
 	for k := 0; n != 0; k, n = k+1, n>>1 {

@@ -11,8 +11,8 @@ import (
 // zcrcPoly is the polynomial of Ethernet, lowest power in the highest bit.
 const zcrcPoly = 0xedb88320
 
-// zcrcHasher is the CRC-32 of zlib, gzip and Ethernet, lowest byte first: that is how XRootD's clients and servers
-// print zcrc32 on the machines they run on.
+// zcrcHasher computes the CRC-32 of zlib, gzip and Ethernet, lowest byte first: XRootD's clients and servers print zcrc32
+// in this way on the machines that they run on.
 type zcrcHasher struct{ sum uint32 }
 
 // Write implements [Hasher].
@@ -27,14 +27,14 @@ func (h *zcrcHasher) Sum() hemera.Checksum { return sum32(hemera.ZCRC32, bits.Re
 // Reset implements [Hasher].
 func (h *zcrcHasher) Reset() { h.sum = 0 }
 
-// sum32 is a checksum of four bytes, big-endian.
+// sum32 returns a checksum of four bytes, big-endian.
 func sum32(kind hemera.ChecksumKind, value uint32) hemera.Checksum {
 	c := hemera.Checksum{Kind: kind}
 	binary.BigEndian.PutUint32(c.Value[:], value)
 	return c
 }
 
-// cksumHasher is the CRC of POSIX's cksum, which XRootD calls crc32: the polynomial of zlib's with the bits of a
+// cksumHasher computes the CRC of POSIX's cksum, which XRootD calls crc32: the polynomial of zlib's with the bits of a
 // byte in their own order, over the data and then its length, lowest byte first, without leading zeros.
 type cksumHasher struct {
 	sum    uint32
@@ -47,12 +47,12 @@ func (h *cksumHasher) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// Sum implements [Hasher]. Writing may go on, so the length is added to a copy.
+// Sum implements [Hasher]. The caller may write more afterwards, so the length is added to a copy.
 func (h *cksumHasher) Sum() hemera.Checksum {
 	return sum32(hemera.CRC32, ^updateCksum(h.sum, cksumLength(int64(h.length))))
 }
 
-// cksumLength is what cksum reads behind a content of n bytes.
+// cksumLength returns the bytes of the length that cksum appends to a content of n bytes.
 func cksumLength(n int64) (p []byte) {
 	for ; n > 0; n >>= 8 {
 		p = append(p, byte(n))
@@ -66,7 +66,7 @@ func (h *cksumHasher) Reset() { *h = cksumHasher{} }
 // cksumPoly is the polynomial of Ethernet and POSIX, highest bit first.
 const cksumPoly = 0x04c11db7
 
-// cksumTables[k] is what a byte adds that has k more behind it in a group of eight.
+// cksumTables[k][b] is the effect of byte b with k more bytes behind it in a group of eight.
 var cksumTables = func() (t [8][256]uint32) {
 	for i := range 256 {
 		sum := uint32(i) << 24
@@ -84,7 +84,8 @@ var cksumTables = func() (t [8][256]uint32) {
 	return t
 }()
 
-// updateCksum takes eight bytes at a time by eight tables (slicing-by-8), as this order of bits has no instruction.
+// updateCksum processes eight bytes at a time with eight tables (slicing-by-8), because processors have no instruction
+// for this order of bits.
 func updateCksum(sum uint32, p []byte) uint32 {
 	t := &cksumTables
 	for ; len(p) >= 8; p = p[8:] {

@@ -7,13 +7,13 @@ import (
 	"hemera/words/hemera"
 )
 
-// castagnoli is the table of package hash/crc32, which uses instructions where the processor has them.
+// castagnoli is the table of package hash/crc32, which uses special instructions if the processor has them.
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// CRC32C is the CRC32C (Castagnoli) of p.
+// CRC32C returns the CRC32C (Castagnoli) of p.
 func CRC32C(p []byte) uint32 { return UpdateCRC32C(0, p) }
 
-// UpdateCRC32C continues the CRC32C over p. The CRC32C of nothing is 0.
+// UpdateCRC32C continues the CRC32C over p. The CRC32C of no bytes is 0.
 func UpdateCRC32C(sum uint32, p []byte) uint32 {
 	if n := len(p) &^ (crcBlock - 1); n > 0 && crcFolds() {
 		sum = ^crcFold(^sum, &p[0], n, &crcConstants)
@@ -22,10 +22,10 @@ func UpdateCRC32C(sum uint32, p []byte) uint32 {
 	return crc32.Update(sum, castagnoli, p)
 }
 
-// crcGroup is how many pages are summed side by side.
+// crcGroup is the number of pages that are summed side by side.
 const crcGroup = 4
 
-// crcPages sums whole pages into sums, as many as come in groups; it returns how many that were.
+// crcPages computes the sums of whole pages, in groups of crcGroup. It returns the number of pages done.
 func crcPages(p []byte, sums []uint32) int {
 	groups := len(p) / (crcGroup * hemera.PageSize)
 	if groups == 0 || !crcFolds() {
@@ -41,21 +41,21 @@ func crcPages(p []byte, sums []uint32) int {
 // It folds (V. Gopal et al., Fast CRC Computation for Generic Polynomials Using PCLMULQDQ, Intel 2009):
 // 128 bits of the message, seen as a polynomial, may be replaced by anything that leaves the same
 // remainder, such as the sum of its two halves multiplied by powers of x modulo the CRC's polynomial,
-// which is added to the 128 bits that come so many bits later. Sixteen such pieces are carried along,
-// brought together at the end, and what is left is summed by the processor's CRC instruction.
+// which is added to the 128 bits that stand that many bits later. The loop carries sixteen such parts. At the end they
+// are combined, and the processor's CRC instruction sums the rest.
 const crcBlock = 256
 
-// foldBy moves 128 bits by a number of bytes: what the low and the high half are multiplied by.
+// foldBy has the factors of the low and the high half that move 128 bits by a number of bytes.
 type foldBy struct{ low, high uint64 }
 
-// crcFoldConstants is what crcFold multiplies by. Its assembly knows the order.
+// crcFoldConstants has the factors of crcFold. Its assembly depends on their order.
 type crcFoldConstants struct {
 	block foldBy    // by 256 bytes
 	parts [3]foldBy // by 192, 128 and 64
 	lanes [4]foldBy // by 48, 32 and 16, and nothing of the last, which stays
 }
 
-// crcConstants are the powers by which lanes are folded into each other; the distances are in bytes.
+// crcConstants has the powers by which lanes are folded into each other; the distances are in bytes.
 var crcConstants = crcFoldConstants{
 	block: newFoldBy(256),
 	parts: [3]foldBy{newFoldBy(192), newFoldBy(128), newFoldBy(64)},

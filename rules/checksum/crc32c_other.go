@@ -2,15 +2,15 @@
 
 package checksum
 
-// crcFolds is false: the standard library's is the best there is for this architecture.
+// crcFolds returns false: the standard library has the fastest code for this architecture.
 func crcFolds() bool { return false }
 
-// crcFold is not called where crcFolds is false.
+// crcFold panics: crcFolds is false here.
 func crcFold(state uint32, p *byte, n int, k *crcFoldConstants) uint32 {
 	panic("checksum: no folding on this architecture")
 }
 
-// crcFoldPages is not called where crcFolds is false.
+// crcFoldPages panics: crcFolds is false here.
 func crcFoldPages(p *byte, groups int, k *crcFoldConstants, sums *uint32) {
 	panic("checksum: no folding on this architecture")
 }

@@ -9,8 +9,8 @@ import (
 	"hemera/words/hemera"
 )
 
-// TestCRC32CIsTheStandardLibrarys compares with the standard library for every length up to some
-// blocks, at addresses of any alignment, continued from any sum.
+// TestCRC32CIsTheStandardLibrarys compares with the standard library for every length up to some blocks, at addresses of
+// any alignment, continued from any sum.
 func TestCRC32CIsTheStandardLibrarys(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	b := make([]byte, 5*crcBlock+64)
@@ -77,7 +77,7 @@ func BenchmarkCRC32C(b *testing.B) {
 	}
 }
 
-// Whole pages are summed in groups; whatever comes before, between and after them is not.
+// Whole pages are summed in groups. Bytes before, between and after the groups are summed one fragment at a time.
 func TestPageSumsEqualStandardLibrary(t *testing.T) {
 	data := randomBytes(6, 70*hemera.PageSize)
 	for n := 0; n < len(data); n += 1111 {

@@ -12,16 +12,17 @@ import (
 	"lukechampine.com/blake3"
 )
 
-// Hasher computes one checksum over the bytes written to it, in order. It is not for concurrent use.
+// Hasher computes one checksum over the bytes written to it, in order. It is not safe for concurrent use.
 type Hasher interface {
 	// Write never fails and takes all of p.
 	Write(p []byte) (int, error)
-	// Sum is the checksum of what was written since the start or the last Reset; writing may go on.
+	// Sum returns the checksum of the bytes written since the start or the last Reset. The caller may write more
+	// afterwards.
 	Sum() hemera.Checksum
 	Reset()
 }
 
-// New makes a Hasher of the kind. ChecksumNone has none: it and unknown kinds are errors.
+// New makes a Hasher of the kind. It fails for ChecksumNone and for unknown kinds.
 func New(kind hemera.ChecksumKind) (Hasher, error) {
 	var h hash.Hash
 	switch kind {
@@ -52,7 +53,7 @@ func New(kind hemera.ChecksumKind) (Hasher, error) {
 // NewAdler32 makes a Hasher of the kind Adler32.
 func NewAdler32() Hasher { return &adlerHasher{state: adlerInit} }
 
-// Of is the checksum of p alone.
+// Of returns the checksum of p.
 func Of(kind hemera.ChecksumKind, p []byte) (hemera.Checksum, error) {
 	h, err := New(kind)
 	if err != nil {
@@ -62,7 +63,7 @@ func Of(kind hemera.ChecksumKind, p []byte) (hemera.Checksum, error) {
 	return h.Sum(), nil
 }
 
-// stdHasher is any hash.Hash whose digest is in the order it is printed.
+// stdHasher is a hash.Hash whose digest has the order in which it is printed.
 type stdHasher struct {
 	hash.Hash
 	kind hemera.ChecksumKind

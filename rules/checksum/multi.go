@@ -2,11 +2,11 @@ package checksum
 
 import "hemera/words/hemera"
 
-// multiBlock is how much of a write goes through all hashers before the next bytes are touched: it
-// stays in a core's second-level cache, so that further hashers do not read memory again.
+// multiBlock is the number of bytes that go through all hashers before the next ones: they stay in a core's second-level
+// cache, so that further hashers do not read memory again.
 const multiBlock = 64 << 10
 
-// Multi computes several checksums in one pass. It is not for concurrent use.
+// Multi computes several checksums in one pass. It is not safe for concurrent use.
 type Multi struct {
 	hashers []Hasher
 }
@@ -43,7 +43,7 @@ func (m *Multi) Write(p []byte) (int, error) {
 	return n, nil
 }
 
-// Sums are the checksums, in the order the kinds were given.
+// Sums returns the checksums, in the order in which the kinds were given.
 func (m *Multi) Sums() []hemera.Checksum {
 	sums := make([]hemera.Checksum, 0, len(m.hashers))
 	for _, h := range m.hashers {
@@ -52,7 +52,7 @@ func (m *Multi) Sums() []hemera.Checksum {
 	return sums
 }
 
-// Reset starts all over.
+// Reset begins new checksums of all kinds.
 func (m *Multi) Reset() {
 	for _, h := range m.hashers {
 		h.Reset()

@@ -2,7 +2,7 @@ package checksum
 
 import "hemera/words/hemera"
 
-// Fragments is [hemera.PageFragments].
+// Fragments returns the number of page fragments of n bytes at off; see [hemera.PageFragments].
 func Fragments(off int64, n int) int { return hemera.PageFragments(off, int64(n)) }
 
 // PageSums puts the CRC32C of each page fragment of p, which is at file offset off, into sums and
@@ -23,7 +23,7 @@ func PageSums(p []byte, off int64, sums []uint32) int {
 	return i
 }
 
-// verifyStep is how many fragments VerifyPages sums before it compares.
+// verifyStep is the number of fragments that VerifyPages sums before it compares them.
 const verifyStep = 64
 
 // VerifyPages compares the page fragments of p with their CRC32Cs. It returns the index of the first
@@ -43,9 +43,9 @@ func VerifyPages(p []byte, off int64, sums []uint32) int {
 	return -1
 }
 
-// VerifyDistantPages is VerifyPages for bytes that are in no cache of this core, such as a mapped
-// file. Where the CRC is made by instructions that read three places of a page at once, which the
-// processor's own prefetching does not follow, each page is asked for while the one before is summed.
+// VerifyDistantPages does the same as VerifyPages for bytes that are not in a cache of this core, such as those of a mapped file.
+// Without crcFold, the CRC instructions read three places of a page at once, which the processor's own prefetching does
+// not follow. So each page is prefetched while the one before is summed.
 func VerifyDistantPages(p []byte, off int64, sums []uint32) int {
 	if crcFolds() {
 		return VerifyPages(p, off, sums)
@@ -65,18 +65,18 @@ func VerifyDistantPages(p []byte, off int64, sums []uint32) int {
 	return -1
 }
 
-// fragment is the length of the first page fragment of p at off.
+// fragment returns the length of the first page fragment of p at off.
 func fragment(p []byte, off int64) int { return hemera.PageFragment(off, len(p)) }
 
-// Appender combines CRC32Cs of consecutive parts into that of the whole, for many parts of one
-// length: the page CRCs of a file, 4 KiB each, give the file's CRC32C without reading it.
+// Appender combines CRC32Cs of consecutive parts into that of the whole. It is fast for many parts of one length: the
+// page CRCs of a file, 4 KiB each, give the file's CRC32C without reading it.
 type Appender struct {
 	sum   uint32
 	len   int64
 	shift uint32
 }
 
-// Append adds a part's CRC32C and length, not below zero.
+// Append adds the CRC32C and the length of a part. The length must not be negative.
 func (a *Appender) Append(sum uint32, n int64) {
 	if n == hemera.PageSize {
 		s := a.sum
@@ -89,8 +89,8 @@ func (a *Appender) Append(sum uint32, n int64) {
 	a.sum = crcTimes(a.sum, a.shift) ^ sum
 }
 
-// pageShift[i][b] is what byte i of a CRC, being b, becomes when a page of zeros follows: shifting is
-// linear, so that four look-ups do what crcTimes needs 32 steps for.
+// pageShift[i][b] is the value of a CRC whose byte i is b after a page of zeros. Shifting is linear, so four look-ups
+// replace the 32 steps of crcTimes.
 var pageShift = func() (t [4][256]uint32) {
 	shift := crcShift(hemera.PageSize)
 	for i := range t {
@@ -101,5 +101,5 @@ var pageShift = func() (t [4][256]uint32) {
 	return t
 }()
 
-// Sum is the CRC32C of all parts.
+// Sum returns the CRC32C of all parts.
 func (a *Appender) Sum() uint32 { return a.sum }

@@ -6,12 +6,12 @@ import (
 	"hemera/words/hemera"
 )
 
-// PartsMax bounds how many separate ranges a [Parts] keeps apart.
+// PartsMax is the largest number of separate ranges that a [Parts] keeps.
 const PartsMax = 64
 
-// Parts puts the CRC32C of a content together from parts that come in any order. What no part covers is zeros. It knows no
-// sum of a content whose bytes were written twice, and of one that is in more than [PartsMax] ranges at a time. The zero value
-// is an empty content. It is not safe for concurrent use.
+// Parts combines the CRC32Cs of parts of a content that arrive in any order. Bytes that no part covers are zeros. The sum
+// becomes unknown if bytes are written twice, or if there are more than [PartsMax] ranges at a time. The zero value is an
+// empty content. It is not safe for concurrent use.
 type Parts struct {
 	list    []part // in order; none touches the next
 	unknown bool
@@ -23,7 +23,8 @@ type part struct {
 	crc      Appender
 }
 
-// Add adds the n bytes at off, whose page fragments have these sums. It panics if sums has fewer than [Fragments] elements.
+// Add adds the n bytes at off, whose page fragments have these sums. It panics if sums has fewer than [Fragments]
+// elements.
 func (p *Parts) Add(off int64, n int, sums []uint32) {
 	if p.unknown || n <= 0 {
 		return
@@ -59,7 +60,7 @@ func (p *Parts) Add(off int64, n int, sums []uint32) {
 	}
 }
 
-// Cut cuts the content to size bytes. The sum stays known where no part is cut in two.
+// Cut cuts the content to size bytes. The sum becomes unknown if that cuts a part in two.
 func (p *Parts) Cut(size int64) {
 	if size <= 0 {
 		*p = Parts{}
@@ -75,10 +76,10 @@ func (p *Parts) Cut(size int64) {
 	}
 }
 
-// Forget says that the content has other bytes than its parts, until it is cut to nothing.
+// Forget marks the sum as unknown, until the content is cut to nothing.
 func (p *Parts) Forget() { *p = Parts{unknown: true} }
 
-// Sum is the CRC32C of the content, which has size bytes; false if it is not known.
+// Sum returns the CRC32C of the content, which has size bytes, or false if it is not known.
 func (p *Parts) Sum(size int64) (uint32, bool) {
 	var whole Appender
 	var done int64

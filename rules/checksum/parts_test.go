@@ -30,7 +30,7 @@ func TestPartsInAnyOrder(t *testing.T) {
 		}
 		var p Parts
 		var whole []byte
-		hole := r.IntN(2*len(ends)) - len(ends) // a part that never comes, in half of the cases
+		hole := r.IntN(2*len(ends)) - len(ends) // a part that is missing, in half of the cases
 		for _, i := range r.Perm(len(ends)) {
 			from := 0
 			if i > 0 {

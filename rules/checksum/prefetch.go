@@ -2,7 +2,7 @@
 
 package checksum
 
-// prefetchPage asks for the page at p to be brought near. It never faults.
+// prefetchPage tells the processor to load the page at p into its cache. It never faults.
 //
 //go:noescape
 func prefetchPage(p *byte)

@@ -2,5 +2,5 @@
 
 package checksum
 
-// prefetchPage does nothing: the processor has to find out by itself.
+// prefetchPage does nothing on this architecture.
 func prefetchPage(p *byte) {}

@@ -9,13 +9,13 @@ import (
 	"github.com/minio/crc64nvme"
 )
 
-// A hole is zeros that nobody wrote. What it does to a CRC or an Adler-32 follows from its length alone;
-// a digest such as md5 must see every byte.
+// A hole is a range of zeros that were never written. Its effect on a CRC or an Adler-32 follows from its length alone; a
+// digest such as md5 must see every byte.
 
 // ZeroPage is the CRC32C of a page of zeros.
 const ZeroPage = 0x98f94189
 
-// SkipsZeros reports whether zeros cost this kind nothing, however many they are.
+// SkipsZeros reports whether this kind processes any number of zeros at once.
 func SkipsZeros(kind hemera.ChecksumKind) bool {
 	switch kind {
 	case hemera.Adler32, hemera.CRC32C, hemera.CRC32, hemera.ZCRC32, hemera.CRC64NVME:
@@ -24,13 +24,14 @@ func SkipsZeros(kind hemera.ChecksumKind) bool {
 	return false
 }
 
-// ZerosCRC32C is the CRC32C of n zero bytes.
+// ZerosCRC32C returns the CRC32C of n zero bytes.
 func ZerosCRC32C(n int64) uint32 { return ^crcTimes(crcShift(n), ^uint32(0)) }
 
-// zeroWriter is a Hasher that takes zeros by their number.
+// zeroWriter is a Hasher that can write zeros by their number.
 type zeroWriter interface{ writeZeros(n int64) }
 
-// WriteZeros does what writing n zero bytes does. It costs nothing where [SkipsZeros].
+// WriteZeros has the effect of writing n zero bytes. It takes almost no time for kinds for which [SkipsZeros] returns
+// true.
 func (m *Multi) WriteZeros(n int64) {
 	for _, h := range m.hashers {
 		if z, ok := h.(zeroWriter); ok {
@@ -54,24 +55,25 @@ func (h *adlerHasher) writeZeros(n int64) {
 // writeZeros continues the sum as Write of n zero bytes would, in time that grows with the logarithm of n.
 func (h *crcHasher) writeZeros(n int64) { h.sum = ^crcTimes(crcShift(n), ^h.sum) }
 
-// writeZeros is as crcHasher.writeZeros.
+// writeZeros works like crcHasher.writeZeros.
 func (h *zcrcHasher) writeZeros(n int64) { h.sum = ^addZeros(^h.sum, n, zcrcPoly) }
 
-// writeZeros turns the register round: cksum keeps the lowest power in the lowest bit.
+// writeZeros reverses the register first: cksum keeps the lowest power in the lowest bit.
 func (h *cksumHasher) writeZeros(n int64) {
 	h.sum = bits.Reverse32(addZeros(bits.Reverse32(h.sum), n, bits.Reverse32(cksumPoly)))
 	h.length += uint64(n)
 }
 
-// addZeros is what the register of a CRC becomes after n zero bytes: it times x to the power of 8n, modulo
-// the polynomial. Both have the lowest power in the highest bit.
+// addZeros returns the register of a CRC after n zero bytes: the register times x to the power of 8n, modulo the
+// polynomial. Both have the lowest power in the highest bit.
 func addZeros[T uint32 | uint64](register T, n int64, poly T) T {
 	return timesPower(register, ^(^T(0)>>1)>>8, n, poly) // x^8
 }
 
-// cutZeros undoes addZeros: it returns the register before n zero bytes came.
+// cutZeros undoes addZeros: it returns the register before n zero bytes.
 func cutZeros[T uint32 | uint64](register T, n int64, poly T) T {
-	// Without its lowest power, which is 1, and divided by x, the polynomial is 1/x: times x it differs from 1 by itself.
+	// The polynomial without its lowest power, which is 1, and divided by x, is 1/x: times x, it is 1 modulo the
+	// polynomial.
 	power := poly<<1 | 1
 	for range 3 {
 		power = timesPower(power, power, 1, poly)
@@ -100,7 +102,7 @@ func timesPower[T uint32 | uint64](register, power T, n int64, poly T) T {
 	return register
 }
 
-// crc64Hasher is the CRC-64 of NVMe.
+// crc64Hasher computes the CRC-64 of NVMe.
 type crc64Hasher struct{ sum uint64 }
 
 // crc64Poly is the polynomial of NVMe, lowest bit first.
@@ -122,11 +124,11 @@ func (h *crc64Hasher) Sum() hemera.Checksum {
 // Reset implements [Hasher].
 func (h *crc64Hasher) Reset() { h.sum = 0 }
 
-// writeZeros is as crcHasher.writeZeros.
+// writeZeros works like crcHasher.writeZeros.
 func (h *crc64Hasher) writeZeros(n int64) { h.sum = ^addZeros(^h.sum, n, crc64Poly) }
 
-// MayBeZeros reports whether n bytes that begin at a page may be zeros, from the sums of their pages. It is a hint where to look for
-// a hole: other bytes can have the same sums.
+// MayBeZeros reports whether n bytes that begin at a page may be zeros, judged by the sums of their pages. It is only a
+// hint where a hole may be: other bytes can have the same sums.
 func MayBeZeros(sums []uint32, n int) bool {
 	for i, sum := range sums {
 		k := min(hemera.PageSize, n-i*hemera.PageSize)

@@ -6,7 +6,7 @@ import (
 	"hemera/words/hemera"
 )
 
-// Zeros by their number give what writing them gives, before, between and after other bytes.
+// Zeros by number give the same sum as zeros that are written, before, between and after other bytes.
 func TestZerosByNumber(t *testing.T) {
 	kinds := hemera.ChecksumKinds()
 	for _, n := range []int64{0, 1, 7, 4096, 65_535, 65_536, 300_001} {
@@ -39,7 +39,7 @@ func TestZeroPage(t *testing.T) {
 	}
 }
 
-// A petabyte of zeros in one step is one in many, for all kinds that need not see them.
+// A petabyte of zeros in one step gives the same sum as in many, for all kinds that skip zeros.
 func TestManyZeros(t *testing.T) {
 	for _, kind := range hemera.ChecksumKinds() {
 		if !SkipsZeros(kind) {
@@ -64,7 +64,7 @@ func TestManyZeros(t *testing.T) {
 	}
 }
 
-// Zeros of any length may be zeros; one other byte anywhere is noticed.
+// MayBeZeros reports true for zeros of any length, and false if one byte anywhere differs.
 func TestMayBeZeros(t *testing.T) {
 	for _, n := range []int{1, 4095, 4096, 4097, 12_288, 20_000} {
 		p, sums := make([]byte, n), make([]uint32, Fragments(0, n))

@@ -7,17 +7,17 @@ import (
 	"hemera/words/hemera"
 )
 
-// Codes of conditions. They are stable: alerts are written for them.
+// Codes of conditions. They never change: alerts refer to them.
 const (
 	FilesLost       = "files_lost"       // error: no piece is left, or none that is good
 	FilesUnreadable = "files_unreadable" // error: the pieces are on disks that are away
 	FilesIncomplete = "files_incomplete" // warning: fewer pieces than the layout has
 	FilesDegraded   = "files_degraded"   // warning: pieces are on disks that are away
-	FilesNodeLoss   = "files_node_loss"  // warning: files there are do not survive the loss of one of several nodes
-	FilesZoneLoss   = "files_zone_loss"  // information: nor that of one of several zones
-	PolicyUnmet     = "policy_unmet"     // warning: more pieces asked for than the space has disks
+	FilesNodeLoss   = "files_node_loss"  // warning: files do not survive the loss of one of several nodes
+	FilesZoneLoss   = "files_zone_loss"  // information: files do not survive the loss of one of several zones
+	PolicyUnmet     = "policy_unmet"     // warning: a policy wants more pieces than the space has disks
 
-	NoDisks      = "no_disks"         // error: a cluster without any
+	NoDisks      = "no_disks"         // error: a cluster without disks
 	DiskGone     = "disk_gone"        // warning: not mounted, or another disk is there
 	DiskFailing  = "disk_failing"     // warning: I/O or checksum errors beyond the limit
 	DiskReadOnly = "disk_readonly"    // warning: the filesystem refuses writes
@@ -26,7 +26,7 @@ const (
 	DiskNearFull = "disk_nearly_full" // warning: see nearlyFull
 	DiskOff      = "disk_off"         // warning: an admin switched it off
 	DiskErrors   = "disk_errors"      // warning: errors since its node started
-	PathUnusable = "path_unusable"    // warning: a node was given a path that is no disk
+	PathUnusable = "path_unusable"    // warning: a node has a path that is not a disk
 
 	AuditOld = "audit_old" // warning: see auditMax
 	ScrubOld = "scrub_old" // warning: see scrubMax
@@ -34,7 +34,7 @@ const (
 	NodeWaiting  = "node_waiting"  // warning: an admin is to admit it
 	NodeOffline  = "node_offline"  // warning: no heartbeat
 	NodeDisabled = "node_disabled" // warning: an admin switched it off
-	NodeStopping = "node_stopping" // information: it ends the writes it has
+	NodeStopping = "node_stopping" // information: it ends its writes
 	NodeKept     = "node_kept"     // information: it keeps writes whose clients did not come back
 	NodeVersion  = "node_version"  // warning: another version than the manager's
 	NodeClock    = "node_clock"    // warning: see clockSkewMax
@@ -51,21 +51,21 @@ const (
 	RemovalLag    = "removal_backlog" // warning: see removalsMax
 	QuotaExceeded = "quota_exceeded"  // warning: new files are refused there
 
-	PiecesBad    = "pieces_bad"    // warning: being repaired from other pieces
+	PiecesBad    = "pieces_bad"    // warning: they are being repaired from other pieces
 	LimitReached = "limit_reached" // warning: clients were refused
 	BackupOld    = "backup_old"    // warning: see backupMax
 	Rebuilding   = "rebuilding"    // error: ns rebuild has begun and is not finished
-	WentBack     = "went_back"     // warning, information once all disks were searched: a restored namespace does not know what was done since its backup
+	WentBack     = "went_back"     // warning, information once all disks were searched: a restored namespace lacks the changes since its backup
 
-	TapeAttention = "tape_attention" // warning: something of the tape tier needs a person
+	TapeAttention = "tape_attention" // warning: something in the tape tier needs a person
 )
 
-// rule looks at one kind of thing in a snapshot and adds what is wrong. It changes nothing.
+// rule checks one kind of thing in a snapshot and adds conditions for what is wrong. It changes nothing.
 type rule func(s *hemera.Snapshot, add func(hemera.Condition))
 
-// List is everything that is not as it should be: errors first, then warnings and information, each by code and subject.
+// List returns all conditions: errors first, then warnings and information, each by code and subject.
 func List(s hemera.Snapshot) []hemera.Condition {
-	if s.View == nil { // then there are no disks
+	if s.View == nil { // a cluster without disks
 		s.View = &hemera.View{}
 	}
 	list := []hemera.Condition{} // never nil: programs read it as JSON
@@ -84,7 +84,7 @@ func List(s hemera.Snapshot) []hemera.Condition {
 	return list
 }
 
-// codes is the order in which conditions of one severity are shown: what hurts users first.
+// codes is the order in which conditions of one severity are shown: the most urgent for users first.
 var codes = [...]string{
 	Rebuilding, FilesLost, FilesUnreadable, NoDisks, SpaceNoRoom, SpaceTooSmall, SpaceNodeLoss, FilesNodeLoss, PolicyUnmet, NodeOffline, NodeNetwork, DiskGone, DiskFailing, DiskErrors,
 	DiskReadOnly, DiskOlder, JobStalled, PiecesBad, FilesDegraded, FilesIncomplete, TapeAttention, LimitReached, SpaceNearFull, DiskFull, DiskNearFull, QuotaExceeded, NodeClock, NodeVersion,
@@ -92,8 +92,7 @@ var codes = [...]string{
 	SpaceZoneLoss, FilesZoneLoss, SpaceDiskLoss,
 }
 
-// order is the place of a code in codes; an unknown one comes last.
-// Codes are compared by place and not by text, so that an admin reads the most urgent first.
+// order returns the place of a code in codes. An unknown code comes last.
 func order(code string) int {
 	if i := slices.Index(codes[:], code); i >= 0 {
 		return i
@@ -101,7 +100,7 @@ func order(code string) int {
 	return len(codes)
 }
 
-// rank orders severities; the worst has the greatest number.
+// rank orders severities: the worst has the largest number.
 func rank(s hemera.Severity) int {
 	switch s {
 	case hemera.SeverityError:
@@ -114,9 +113,9 @@ func rank(s hemera.Severity) int {
 	return 0
 }
 
-// Worst returns the severity of a list, which is that of its worst condition; ok when there is nothing but information.
+// Worst returns the severity of a list, which is that of its worst condition. It is ok if there is only information.
 func Worst(list []hemera.Condition) hemera.Severity {
-	worst := hemera.SeverityOK // information does not count: it is what somebody wanted
+	worst := hemera.SeverityOK // information does not count: it describes what an admin wanted
 	for _, c := range list {
 		if c.Severity != hemera.SeverityInfo && rank(c.Severity) > rank(worst) {
 			worst = c.Severity

@@ -13,7 +13,7 @@ import (
 
 var now = time.Date(2026, time.March, 14, 15, 9, 26, 0, time.UTC)
 
-// well is a cluster with nothing wrong: two nodes, four disks, two copies.
+// well returns a cluster without problems: two nodes, four disks, two copies.
 func well() hemera.Snapshot {
 	v := &hemera.View{Spaces: []hemera.Space{{Name: "default", Policy: hemera.Policy{Layout: hemera.Replica(2)}}}}
 	for id := hemera.NodeID(1); id <= 2; id++ {
@@ -43,11 +43,11 @@ func TestAWellClusterHasNoConditions(t *testing.T) {
 	}
 }
 
-// ruleCase changes a well cluster and names what must follow.
+// ruleCase changes a well cluster and names the conditions that must follow.
 type ruleCase struct {
 	change func(s *hemera.Snapshot)
 	want   []string // severity code subject
-	text   string   // what the first text or remedy must say
+	text   string   // text that the first text or remedy must contain
 }
 
 // disk changes disk 2.
@@ -78,7 +78,7 @@ func checkRules(t *testing.T, cases map[string]ruleCase) {
 	}
 }
 
-// TestRulesOfLayouts is TestRules for what a space's layout asks of its disks.
+// TestRulesOfLayouts tests the rules for the number of disks that a space's layout needs.
 func TestRulesOfLayouts(t *testing.T) {
 	checkRules(t, map[string]ruleCase{
 		"too few disks for data": {func(s *hemera.Snapshot) {
@@ -118,7 +118,7 @@ func TestRulesOfLayouts(t *testing.T) {
 	})
 }
 
-// TestTapeThatNeedsAPerson: what `hemera tape status` lists is in the status, up to a number of lines.
+// TestTapeThatNeedsAPerson: the status has the problems that `hemera tape status` lists, up to a number of lines.
 func TestTapeThatNeedsAPerson(t *testing.T) {
 	needs := func(n int) func(*hemera.Snapshot) {
 		return func(s *hemera.Snapshot) {
@@ -144,7 +144,7 @@ func TestTapeThatNeedsAPerson(t *testing.T) {
 	}
 }
 
-// TestRoomOfSpaces names the largest piece that fits, where room is what is short.
+// TestRoomOfSpaces: the text names the largest piece that fits if room is short.
 func TestRoomOfSpaces(t *testing.T) {
 	checkRules(t, map[string]ruleCase{
 		"all full": {func(s *hemera.Snapshot) {
@@ -272,13 +272,13 @@ func TestRulesOfLooksAtWholeDisks(t *testing.T) {
 	})
 }
 
-// A path that no node can use has the node's own remedy, and a cluster without disks because of it is not told to add more.
 func TestRulesOfKeptWrites(t *testing.T) {
 	checkRules(t, map[string]ruleCase{
 		"kept": {func(s *hemera.Snapshot) { s.View.Nodes[0].Stats.Kept = 2 }, []string{"info node_kept node 1"}, "n1:1095 keeps 2 writes whose clients did not come back"},
 	})
 }
 
+// An unusable path has the node's own remedy. If a cluster has no disks because of it, the remedy is not to add more.
 func TestRulesOfPathsThatCannotBeUsed(t *testing.T) {
 	checkRules(t, map[string]ruleCase{
 		"unusable, with a remedy": {func(s *hemera.Snapshot) {
@@ -290,7 +290,7 @@ func TestRulesOfPathsThatCannotBeUsed(t *testing.T) {
 	})
 }
 
-// Thousands of limits that are used up are some conditions and one that counts the rest.
+// Thousands of limits that are used up give some conditions and one that counts the rest.
 func TestTheNumberOfConditionsIsBounded(t *testing.T) {
 	s := well()
 	for id := range uint32(5000) {
@@ -314,7 +314,7 @@ func TestCodesAreDocumented(t *testing.T) {
 	}
 }
 
-// A suspected network is a warning of its node, unless that does not answer at all.
+// A suspected network gives a warning for its node, unless the node does not answer at all.
 func TestNetworks(t *testing.T) {
 	checkRules(t, map[string]ruleCase{
 		"network": {func(s *hemera.Snapshot) {

@@ -14,22 +14,23 @@ import (
 const (
 	// nearlyFull is the share of a disk or space from which it counts as nearly full.
 	nearlyFull = 0.9
-	// clockSkewMax is how far a node's clock may be from the manager's. Times of files and logs are
-	// wrong by it; capabilities leave an hour of room.
+	// clockSkewMax is the largest difference between a node's clock and the manager's. It makes times of files and logs
+	// wrong; capabilities allow for an hour.
 	clockSkewMax = 5 * time.Second
-	// removalsMax is how many pieces may wait for their disks to remove them.
+	// removalsMax is the number of pieces that may wait for their disks to remove them.
 	removalsMax = 1_000_000
-	// auditMax and scrubMax are how long ago a disk may have been compared with the namespace (done every
-	// 7 days), and all of its data read.
+	// auditMax and scrubMax are the longest times since a disk was compared with the namespace (an audit, every 7 days),
+	// and since all of its data was read (a scrub).
 	auditMax = 21 * 24 * time.Hour
 	scrubMax = 90 * 24 * time.Hour
-	// quotasShown is how many quota nodes are named; the rest is one condition.
+	// quotasShown is the number of quota nodes that are named; one condition counts the rest.
 	quotasShown = 20
-	// backupMax is how old the last backup of a manager with files may be.
+	// backupMax is the largest age of the last backup of a manager with files.
 	backupMax = 7 * 24 * time.Hour
 )
 
-// files finds files that are lost, unreadable or incomplete, as the namespace lists them for the disks. Partial counts are lower bounds.
+// files finds files that are lost, unreadable or incomplete, as the namespace lists them for the disks. A partial count
+// is a lower bound.
 func files(s *hemera.Snapshot, add func(hemera.Condition)) {
 	f := s.Files
 	if f.Lost > 0 {
@@ -79,7 +80,7 @@ func files(s *hemera.Snapshot, add func(hemera.Condition)) {
 	}
 }
 
-// frail says how many files that lack pieces can lose no more; "" if there are none.
+// frail says how many of the files that lack pieces cannot lose another one, or "".
 func frail(f hemera.FileHealth) string {
 	if f.Frail == 0 {
 		return ""
@@ -87,10 +88,10 @@ func frail(f hemera.FileHealth) string {
 	return "; " + count(f.Frail, "file cannot", "files cannot") + " be read any more if one more piece is lost"
 }
 
-// tapesShown is how many things of the tape tier are named; the rest is one condition.
+// tapesShown is the number of problems of the tape tier that are named; one condition counts the rest.
 const tapesShown = 20
 
-// tape passes on what of the tape tier needs a person.
+// tape adds the problems of the tape tier that need a person.
 func tape(s *hemera.Snapshot, add func(hemera.Condition)) {
 	for i, a := range s.Tape {
 		if i == tapesShown {
@@ -102,8 +103,8 @@ func tape(s *hemera.Snapshot, add func(hemera.Condition)) {
 	}
 }
 
-// lost says how files were lost: their disks were removed, or pieces are there and bad.
-// Removed disks can be added again, bad pieces cannot be made good: so the text tells the two apart.
+// lost says how files were lost: their disks were removed, or their pieces are bad. A removed disk can be added again,
+// but a bad piece stays bad. So the text separates the two.
 func lost(s *hemera.Snapshot, f hemera.FileHealth) string {
 	const removed, ruined = " too few pieces on disks of the cluster", " too few pieces left that are not known to be bad"
 	all := atLeast(f.Partial) + count(f.Lost, "file has", "files have")
@@ -167,10 +168,11 @@ func nodes(s *hemera.Snapshot, add func(hemera.Condition)) {
 			})
 		}
 		if n.Status != hemera.NodeOnline {
-			continue // what it reported before it went away is no news
+			continue // its report from before is out of date
 		}
 		if n.Stopping {
-			// Wanted, and so no warning: an alert for each restart would teach people to look away.
+			// An admin stopped it, so this is not a warning: an alert at each restart would teach people to ignore
+			// alerts.
 			add(hemera.Condition{Code: NodeStopping, Severity: hemera.SeverityInfo, Subject: subject,
 				Text: n.Addr + " is stopping: its files can be read, it gets no new ones, and the writes it has may end", Remedy: "nothing; start it again when its work is done",
 			})
@@ -182,7 +184,7 @@ func nodes(s *hemera.Snapshot, add func(hemera.Condition)) {
 			})
 		}
 		reached(subject, n.Addr, n.Stats.Limits, add)
-		// During an upgrade this is expected; afterwards it is a node that was forgotten.
+		// During an upgrade this is expected; afterwards the node was forgotten.
 		if s.Version != "" && n.Version != "" && n.Version != s.Version {
 			add(hemera.Condition{Code: NodeVersion, Severity: hemera.SeverityWarning, Subject: subject,
 				Text: fmt.Sprintf("%s runs %s, the manager %s", n.Addr, n.Version, s.Version), Remedy: "upgrade it, or finish the upgrade under way",
@@ -194,7 +196,7 @@ func nodes(s *hemera.Snapshot, add func(hemera.Condition)) {
 				Remedy: "set the clocks by NTP on both machines; past an hour nodes refuse what the manager permits",
 			})
 		}
-		// Paths are not disks of the cluster yet, so no disk's condition can say it.
+		// These paths are not disks of the cluster yet, so no condition of a disk reports them.
 		for _, u := range n.Stats.Unusable {
 			add(hemera.Condition{Code: PathUnusable, Severity: hemera.SeverityWarning, Subject: subject,
 				Text: u.Text(n.Addr), Remedy: cmp.Or(u.Remedy, "put that right there, or take the path from the node's --disk list"),
@@ -203,7 +205,7 @@ func nodes(s *hemera.Snapshot, add func(hemera.Condition)) {
 	}
 }
 
-// networks finds nodes whose network is suspected. Those that are offline have a worse condition.
+// networks finds nodes whose network is suspected. Offline nodes have a worse condition.
 func networks(s *hemera.Snapshot, add func(hemera.Condition)) {
 	for _, n := range s.Network.Nodes {
 		node, _ := s.View.Node(n.Node)
@@ -223,7 +225,7 @@ func networks(s *hemera.Snapshot, add func(hemera.Condition)) {
 	}
 }
 
-// disks finds disks that are not well. Those of an offline node are left out: the node's condition says it.
+// disks finds disks with problems. It leaves out those of an offline node: the node's condition covers them.
 func disks(s *hemera.Snapshot, add func(hemera.Condition)) {
 	if len(s.View.Disks) == 0 {
 		remedy := "join a node (hemera token create) and add its disks (hemera fs add)"
@@ -236,7 +238,7 @@ func disks(s *hemera.Snapshot, add func(hemera.Condition)) {
 	for _, d := range s.View.Disks {
 		n, _ := s.View.Node(d.Node)
 		at := where(n, d)
-		// At most one condition for each disk by this way: its state. Errors so far come on top.
+		// At most one condition of a disk is about its state. One about its errors may be added.
 		say := func(code, text, remedy string) {
 			add(hemera.Condition{Code: code, Severity: hemera.SeverityWarning, Subject: "disk " + d.ID.String(), Text: text, Remedy: remedy})
 		}
@@ -255,7 +257,7 @@ func disks(s *hemera.Snapshot, add func(hemera.Condition)) {
 			continue
 		}
 		if n.Status != hemera.NodeOnline {
-			continue // the node says so for all of them
+			continue // the node has one condition for all of them
 		}
 		switch d.Health {
 		case hemera.HealthGone:
@@ -275,7 +277,7 @@ func disks(s *hemera.Snapshot, add func(hemera.Condition)) {
 			say(DiskOlder, at+" came back as an older copy of itself; it takes no new pieces, and what it should have is not counted on",
 				"put the newest copy there if there is one; else hemera fsck repair compares it with the namespace, and it is used again once it lacks nothing")
 		case hemera.HealthFull:
-			if d.Config == hemera.ConfigRW { // a full disk that takes no writes is in order
+			if d.Config == hemera.ConfigRW { // a full disk that takes no writes anyway is not a problem
 				say(DiskFull, at+" is full", "remove files, add disks, or move some away: hemera fs set "+id+" drain")
 			}
 		case hemera.HealthOK:
@@ -294,8 +296,9 @@ func disks(s *hemera.Snapshot, add func(hemera.Condition)) {
 	}
 }
 
-// surveys looks at when disks were looked at as a whole. A disk that was never audited counts from the
-// manager's start; one that was never read as a whole says nothing, as nobody knows since when it is there.
+// surveys checks when each disk was last audited and read as a whole. For a disk that was never audited, the time counts
+// from the manager's start. A disk that was never read as a whole has no condition, because it is not known since when it
+// is there.
 func surveys(s *hemera.Snapshot, add func(hemera.Condition)) {
 	for _, d := range s.View.Disks {
 		if !d.Readable() || d.Pieces == 0 {
@@ -336,10 +339,10 @@ func spaces(s *hemera.Snapshot, add func(hemera.Condition)) {
 			}
 		}
 		if len(all) == 0 {
-			continue // nobody can have files there, and no_disks says the rest
+			continue // it cannot have files, and no_disks covers the rest
 		}
 		subject, name := "space "+sp.Name, "space "+sp.Name
-		// Fewer disks than this, and no write could ever be acknowledged.
+		// With fewer disks than this, no write could be acknowledged.
 		need := max(int(sp.Policy.PiecesMin), sp.Policy.Layout.Enough(), 1)
 		if len(all) < need { // no disk of the space is missing
 			remedy = fmt.Sprintf("add disks, or ask for less: hemera space set %s %s", sp.Name, Smaller(sp.Policy.Layout, len(all)))
@@ -358,7 +361,7 @@ func spaces(s *hemera.Snapshot, add func(hemera.Condition)) {
 				Remedy: fmt.Sprintf("add disks, or ask for less: hemera space set %s %s", sp.Name, Smaller(sp.Policy.Layout, len(all))),
 			})
 		}
-		// Of the disks that take files: room on others is no help to a writer.
+		// Only disks that take files count: room on others is of no use to a writer.
 		room := s.View.Room(writable)
 		if used := room.Filling(); used >= nearlyFull {
 			add(hemera.Condition{Code: SpaceNearFull, Severity: hemera.SeverityWarning, Subject: subject,
@@ -369,8 +372,8 @@ func spaces(s *hemera.Snapshot, add func(hemera.Condition)) {
 	}
 }
 
-// Smaller is the setting of a layout for that many disks. Parities stay; if there are no more disks than parities, copies are
-// what is left.
+// Smaller returns the setting of a layout for that number of disks. Parities stay. If there are not more disks than
+// parities, only copies are possible.
 func Smaller(l hemera.Layout, disks int) string {
 	if l.Coded() && disks <= l.Parity() {
 		return fmt.Sprintf("policy.layout=replica:%d", disks)
@@ -378,13 +381,13 @@ func Smaller(l hemera.Layout, disks int) string {
 	return fmt.Sprintf("policy.nstripes=%d", disks)
 }
 
-// losses finds spaces whose new files do not survive what an admin expects them to. A layout without redundancy is what
-// somebody asked for, and so is one node or one zone; and zones are often fewer than it takes. So only the loss of one of
-// several nodes is a warning: parity is chosen for that.
+// losses finds spaces whose new files do not survive the losses that an admin expects them to survive. An admin chose a
+// layout without redundancy, one node or one zone, and there are often fewer zones than a layout needs. So only the loss
+// of one of several nodes is a warning: parity is chosen for that.
 func losses(s *hemera.Snapshot, add func(hemera.Condition)) {
 	for _, l := range s.Losses {
 		subject, parity := "space "+l.Space, l.Layout.Parity()
-		// most is how many pieces of a file one of them has, and need is how many of them it takes.
+		// most is the number of pieces of a file that one of them has, need the number of them that a file needs.
 		say := func(code string, severity hemera.Severity, what, many string, most, have int) {
 			need := (int(l.Layout.Pieces) + parity - 1) / parity
 			spread := fmt.Sprintf("put its disks on at least %d %s", need, many)
@@ -411,7 +414,8 @@ func losses(s *hemera.Snapshot, add func(hemera.Condition)) {
 	}
 }
 
-// exposed finds files with too many pieces in one node or zone. A space's own condition speaks for the files of its layout.
+// exposed finds files with too many pieces in one node or zone. Those with the layout of their space are covered by the
+// space's own condition.
 func exposed(s *hemera.Snapshot, add func(hemera.Condition)) {
 	for _, f := range s.Exposed {
 		said := exposedBySpace(s, f)
@@ -425,7 +429,7 @@ func exposed(s *hemera.Snapshot, add func(hemera.Condition)) {
 		if f.Node > 0 && !said.Node {
 			say(FilesNodeLoss, hemera.SeverityWarning, "node", f.Node, f.PerNode)
 		}
-		// A zone has the pieces of its nodes, so its loss is news only for files that survive each node's.
+		// A zone has the pieces of its nodes, so it only matters for files that survive the loss of each node.
 		if zone := f.Zone - f.Node; zone > 0 && !said.Zone {
 			say(FilesZoneLoss, hemera.SeverityInfo, "zone", zone, f.PerZone)
 		}
@@ -443,7 +447,7 @@ func exposedBySpace(s *hemera.Snapshot, f hemera.ExposedFiles) (said hemera.Spac
 	return said
 }
 
-// jobs finds drains and repairs that make no progress, but not for files that are lost anyway.
+// jobs finds drains and repairs that make no progress. It leaves out those with nothing but lost files.
 func jobs(s *hemera.Snapshot, add func(hemera.Condition)) {
 	for _, j := range s.Jobs {
 		if j.State != "stalled" || onlyLost(s, j) {
@@ -464,7 +468,7 @@ func jobs(s *hemera.Snapshot, add func(hemera.Condition)) {
 	}
 }
 
-// onlyLost reports whether a job has nothing left but files that are lost: they are a condition already.
+// onlyLost reports whether a job has only lost files left: they have their own condition.
 func onlyLost(s *hemera.Snapshot, j hemera.JobStatus) bool {
 	i := slices.IndexFunc(s.Files.Disks, func(d hemera.DiskLoss) bool { return d.Disk == j.Disk })
 	return i >= 0 && s.Files.Disks[i].Lost >= j.FilesLeft
@@ -485,12 +489,12 @@ func removals(s *hemera.Snapshot, add func(hemera.Condition)) {
 	}
 }
 
-// limits are the bounds of the manager's process; those of nodes are with the nodes.
+// limits finds bounds of the manager's process that were reached. The rule for nodes finds those of nodes.
 func limits(s *hemera.Snapshot, add func(hemera.Condition)) {
 	reached("manager", "the manager", s.Limits, add)
 }
 
-// reached makes one condition of the bounds of one process that refused somebody a short time ago.
+// reached adds one condition for the bounds of a process that refused a request a short time ago.
 func reached(subject, at string, list []hemera.LimitUse, add func(hemera.Condition)) {
 	var names []string
 	var refused int64
@@ -507,7 +511,7 @@ func reached(subject, at string, list []hemera.LimitUse, add func(hemera.Conditi
 	})
 }
 
-// rebuilding is an error, although an admin began it: clients wait until the admin ends it.
+// rebuilding adds an error, although an admin began the rebuild: clients wait until the admin ends it.
 func rebuilding(s *hemera.Snapshot, add func(hemera.Condition)) {
 	if s.Rebuilding.IsZero() {
 		return
@@ -517,7 +521,8 @@ func rebuilding(s *hemera.Snapshot, add func(hemera.Condition)) {
 		Remedy: "hemera ns rebuild when all nodes are there, then hemera ns rebuild finish"})
 }
 
-// wentBack is a warning until all disks were searched for what the namespace lost. While it is made again, [Rebuilding] says more.
+// wentBack adds a warning until all disks were searched for files that the namespace lost. During a rebuild, [Rebuilding]
+// says more.
 func wentBack(s *hemera.Snapshot, add func(hemera.Condition)) {
 	back := s.Namespace.WentBack
 	if back.Restored.IsZero() || !s.Rebuilding.IsZero() {
@@ -530,7 +535,8 @@ func wentBack(s *hemera.Snapshot, add func(hemera.Condition)) {
 	add(hemera.Condition{Code: WentBack, Severity: severity, Text: back.Text(), Remedy: back.Remedy()})
 }
 
-// backups counts from when the manager began to remember backups, if there was none.
+// backups finds a backup that is too old. Before the first backup, the time counts from when the manager began to record
+// backups.
 func backups(s *hemera.Snapshot, add func(hemera.Condition)) {
 	n, text := s.Namespace, ""
 	switch {

@@ -9,9 +9,9 @@ import (
 	"hemera/words/hemera"
 )
 
-// Words for conditions: texts that a person reads in a terminal and an alert alike, one line without an end.
+// Texts of conditions. They appear in terminals and in alerts: one line without a full stop.
 
-// namesMax is how many things a text names.
+// namesMax is the largest number of things that a text names.
 const namesMax = 5
 
 // count writes a number with its noun.
@@ -22,7 +22,7 @@ func count(n int64, one, many string) string {
 	return fmt.Sprintf("%d %s", n, many)
 }
 
-// atLeast marks a count that is still going up.
+// atLeast marks a count that is not complete yet.
 func atLeast(partial bool) string {
 	if partial {
 		return "at least "
@@ -41,7 +41,7 @@ func named(one, many string, ids []string) string {
 	return many + " " + strings.Join(ids, ", ")
 }
 
-// onOff chooses a word.
+// onOff returns on or off.
 func onOff(b bool, on, off string) string {
 	if b {
 		return on
@@ -49,7 +49,7 @@ func onOff(b bool, on, off string) string {
 	return off
 }
 
-// where is a disk as a person looks for it.
+// where returns the place of a disk as a person looks for it.
 func where(n hemera.NodeInfo, d hemera.Disk) string {
 	if n.Addr == "" {
 		return d.Path
@@ -57,7 +57,7 @@ func where(n hemera.NodeInfo, d hemera.Disk) string {
 	return d.Path + " on " + n.Addr
 }
 
-// why is the node's explanation of a disk's state, as the end of a sentence.
+// why returns the node's explanation of a disk's state, as the end of a sentence.
 func why(d hemera.Disk) string {
 	if d.Why == "" {
 		return ""
@@ -65,7 +65,8 @@ func why(d hemera.Disk) string {
 	return ": " + d.Why
 }
 
-// largest says how large a piece can be that each of n disks takes, as the end of a sentence; free are the bytes of all.
+// largest says which size a piece can have that each of n disks takes, as the end of a sentence; free has the free bytes
+// of all.
 func largest(free []int64, n int) string {
 	if n == 0 {
 		return "; no piece fits"
@@ -73,7 +74,7 @@ func largest(free []int64, n int) string {
 	return fmt.Sprintf("; the largest piece that fits on %s has %s", count(int64(n), "of its disks", "of its disks"), hemera.FormatSize(float64(hemera.Largest(free, n))))
 }
 
-// tight says how large a piece can be if disks of a space lack nothing but room, as the end of a sentence.
+// tight says which size a piece can have if disks of a space lack nothing but room, as the end of a sentence.
 func tight(all []hemera.Disk, free []int64) string {
 	full := func(d hemera.Disk) bool {
 		return d.Health == hemera.HealthFull && d.Config == hemera.ConfigRW || d.Writable() && d.Free <= 0
@@ -84,7 +85,7 @@ func tight(all []hemera.Disk, free []int64) string {
 	return largest(free, len(free))
 }
 
-// holding says what would be missing with the disk.
+// holding says how many pieces would be missing with the disk.
 func holding(d hemera.Disk) string {
 	if d.Pieces == 0 {
 		return ", with no piece that a file needs"
@@ -92,7 +93,7 @@ func holding(d hemera.Disk) string {
 	return ", with " + count(d.Pieces, "piece", "pieces")
 }
 
-// age is a duration as a person says it.
+// age formats a duration for people.
 func age(d time.Duration) string {
 	switch {
 	case d < time.Minute:

@@ -13,9 +13,9 @@ func (c *Code) Sums() []Set { return append([]Set(nil), c.sums...) }
 // SumsAgree reports whether the CRC32Cs of blocks are possible for blocks that add up to zero. sums has the CRC32C of one
 // block of each piece of a set of [Code.Sums]; the blocks have one length, and zeros is the CRC32C of as many zeros.
 //
-// A CRC of the exclusive or of blocks follows from the CRCs of the blocks. So this is what the CRC32C of the sum of all
-// blocks would show, had somebody read them. An error of one block that is at most 32 bits long is always found, others are
-// missed with a probability of 2^-32. An adversary can make errors that it misses: a CRC has no key.
+// A CRC of the exclusive or of blocks follows from the CRCs of the blocks. So the result is that of a comparison of the
+// sum of all blocks by its CRC32C, without reading them. An error of one block that is at most 32 bits long is always
+// found, others are missed with a probability of 2^-32. An attacker can make errors that it misses: a CRC has no key.
 //
 // A block that ends early, as the last of a file does, counts with the zeros that the layout implies.
 func SumsAgree(sums []uint32, zeros uint32) bool {
@@ -27,12 +27,12 @@ func SumsAgree(sums []uint32, zeros uint32) bool {
 	return total == 0
 }
 
-// Agrees reports whether sketches are those of pieces that agree with each other: whether some file has them. sketches has a
-// place for each piece, and those of have are compared; the blocks had one length. Pieces that are too few to say anything
-// about each other agree.
+// Agrees reports whether sketches are those of pieces that agree with each other, that is, whether a file can have them.
+// sketches has a place for each piece; those of have are compared. The blocks must have had one length. Agrees returns
+// true if there are too few pieces for a comparison.
 //
-// Of a code that recovers from each loss of two pieces, with all pieces there, a caller finds a single wrong piece: it is the
-// one without which the others agree.
+// If the code recovers from each loss of two pieces, and all pieces are present, a caller can find a single wrong piece:
+// without it, the others agree.
 //
 // Agrees fails with Invalid unless there is a sketch for each piece.
 func (c *Code) Agrees(sketches []Sketch, have Set) (bool, error) {

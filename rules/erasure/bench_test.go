@@ -16,7 +16,7 @@ var (
 	sizes    = []int{64 << 10, 256 << 10, 1 << 20}
 )
 
-// each runs a benchmark for all codes and sizes. bytes is how much a call counts for.
+// each runs a benchmark for all codes and sizes. bytes is the number of bytes that a call counts for.
 func each(b *testing.B, run func(b *testing.B, w twin, blocks [][]byte)) {
 	for _, w := range measured {
 		for _, size := range sizes {
@@ -33,8 +33,8 @@ func each(b *testing.B, run func(b *testing.B, w twin, blocks [][]byte)) {
 	}
 }
 
-// onOneCore measures calls of run. Each counts for so many bytes. It reports the rate in time of this thread's
-// processor beside that of the clock, as other work on the machine changes that one less.
+// onOneCore measures calls of run. Each call counts for that many bytes. It reports two rates: by the processor time of
+// this thread and by the clock. Other work on the machine changes the first one less.
 func onOneCore(b *testing.B, bytes int, run func() error) {
 	b.Helper()
 	runtime.LockOSThread()
@@ -68,7 +68,8 @@ func BenchmarkEncode(b *testing.B) {
 	})
 }
 
-// BenchmarkModule is the module by itself on one core: as many data and parity pieces, its own coefficients.
+// BenchmarkModule measures the module alone on one core: the same number of data and parity pieces, with its own
+// coefficients.
 func BenchmarkModule(b *testing.B) {
 	each(b, func(b *testing.B, w twin, blocks [][]byte) {
 		c, err := reedsolomon.New(w.data, w.local+w.global, reedsolomon.WithMaxGoroutines(1))
@@ -79,7 +80,7 @@ func BenchmarkModule(b *testing.B) {
 	})
 }
 
-// rebuilds counts bytes that are read, with the plan made before.
+// rebuilds counts bytes that are read. The plan is made before.
 func rebuilds(b *testing.B, want Set) {
 	each(b, func(b *testing.B, w twin, blocks [][]byte) {
 		p, err := w.code(b).Plan(want, Range(0, w.pieces()))
@@ -129,8 +130,8 @@ func BenchmarkReadable(b *testing.B) {
 	}
 }
 
-// What is asked for each row of a file must not make work for the collector. The module takes 896 bytes for each kernel,
-// where the processor has GFNI.
+// Operations on each row of a file must not make garbage. The module allocates 896 bytes for each kernel if the processor
+// has GFNI.
 func TestAllocations(t *testing.T) {
 	if effort.Raced { // it keeps functions from being inlined, so that they allocate
 		t.Skip("the race detector allocates")

@@ -10,7 +10,7 @@ import (
 type Code struct {
 	data, pieces int
 	rows         []row // of each piece: the unit matrix, then the parities
-	// sums are the sets of pieces whose blocks are zero when all are added: a parity with coefficients of one, and its data.
+	// sums has the sets of pieces whose blocks add up to zero: a parity with coefficients of one, and its data.
 	sums   []Set
 	parity *product // of the data blocks, in the order of the parity pieces
 }
@@ -46,7 +46,7 @@ func Local(data, local, global int) (*Code, error) {
 	var rows []row
 	from := 0
 	for g := range groups {
-		size := (data - from + local - g - 1) / (local - g) // of what is left, rounded up
+		size := (data - from + local - g - 1) / (local - g) // of the rest, rounded up
 		groups[g] = Range(from, from+size)
 		sums[g] = groups[g].With(data + g)
 		var ones row
@@ -59,7 +59,7 @@ func Local(data, local, global int) (*Code, error) {
 	return newCode("erasure.Local", data, append(rows, globals(groups, data, global)...), sums)
 }
 
-// newCode makes the code of these parities.
+// newCode makes the code with these parities.
 func newCode(op string, data int, parity []row, sums []Set) (*Code, error) {
 	c := &Code{data: data, pieces: data + len(parity), sums: sums}
 	for i := range data {
@@ -79,13 +79,13 @@ func newCode(op string, data int, parity []row, sums []Set) (*Code, error) {
 	return c, nil
 }
 
-// Data is the number of data pieces.
+// Data returns the number of data pieces.
 func (c *Code) Data() int { return c.data }
 
-// Pieces is the number of all pieces.
+// Pieces returns the number of all pieces.
 func (c *Code) Pieces() int { return c.pieces }
 
-// Affected returns the parity pieces that change with the data piece: those that need an [Code.Update] after a change.
+// Affected returns the parity pieces that depend on the data piece. They need an [Code.Update] when it changes.
 func (c *Code) Affected(index int) (parities Set) {
 	if index < 0 || index >= c.data {
 		return 0

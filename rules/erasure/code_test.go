@@ -13,11 +13,11 @@ import (
 	"hemera/words/errs"
 )
 
-// small are codes whose every loss is tried.
+// small has codes whose every loss is tried.
 var small = []twin{{1, 0, 1}, {1, 0, 3}, {2, 0, 1}, {2, 0, 2}, {3, 0, 2}, {4, 0, 2}, {5, 0, 3}, {2, 0, 6}, {1, 1, 1}, {2, 1, 1}, {2, 2, 1},
 	{4, 2, 1}, {4, 2, 2}, {5, 2, 2}, {6, 3, 1}, {6, 2, 3}, {4, 1, 2}, {3, 3, 3}}
 
-// large are codes as sites use them, and the edges of what is allowed.
+// large has codes as sites use them, and codes at the limits.
 var large = []twin{{8, 0, 3}, {10, 0, 2}, {10, 0, 4}, {12, 0, 4}, {17, 0, 3}, {20, 0, 4}, {31, 0, 1}, {1, 0, 31}, {16, 0, 16},
 	{6, 2, 2}, {8, 2, 2}, {10, 2, 2}, {12, 2, 2}, {12, 3, 2}, {14, 2, 2}, {16, 2, 2}, {16, 4, 2}, {20, 4, 2}, {24, 4, 2}, {28, 2, 2}, {29, 2, 1},
 	{12, 2, 1}, {10, 2, 3}, {10, 2, 4}, {12, 2, 3}, {16, 4, 4}, {16, 15, 1}, {30, 1, 1}}
@@ -170,8 +170,8 @@ func TestReadableIsExact(t *testing.T) {
 	}
 }
 
-// Every loss of global+1 pieces, of all codes of the tables, and with up to two global parities every loss that any code
-// with the same groups recovers from.
+// Every loss of global+1 pieces, of all codes of the tables. With up to two global parities also every loss from which
+// any code with the same groups recovers.
 func TestLossesThatAreRecovered(t *testing.T) {
 	for _, w := range slices.Concat(small, large) {
 		c := w.code(t)
@@ -208,7 +208,7 @@ func TestLossesThatAreRecovered(t *testing.T) {
 	}
 }
 
-// combinations is the number of sets of n out of total.
+// combinations returns the number of sets of n out of total.
 func combinations(total, n int) float64 {
 	product := 1.0
 	for i := range n {
@@ -217,7 +217,7 @@ func combinations(total, n int) float64 {
 	return product
 }
 
-// Each piece of small codes from each set of others: what Sources reads is enough, and nothing smaller is.
+// Each piece of small codes from each set of others: the set that Sources returns is enough, and no smaller one is.
 func TestSourcesAreTheFewest(t *testing.T) {
 	for _, w := range small {
 		c := w.code(t)
@@ -227,7 +227,7 @@ func TestSourcesAreTheFewest(t *testing.T) {
 		for s := range ranks {
 			ranks[s] = twinRank(w.rows(Set(s)))
 		}
-		exact := w.local < 2 || w.global <= 2 // else coefficients cancel now and then
+		exact := w.local < 2 || w.global <= 2 // otherwise coefficients sometimes cancel
 		sources := func(lost int, from Set) bool { return ranks[from] == ranks[from.With(lost)] }
 		for lost := range w.pieces() {
 			// fewest[s] is the size of the smallest subset of s that is enough.
@@ -291,7 +291,7 @@ func TestSourcesOfAGroup(t *testing.T) {
 	}
 }
 
-// Every loss of small codes: what can be rebuilt is, and is what it was.
+// Every loss of small codes: all pieces that can be rebuilt have their old content.
 func TestRebuildAfterEveryLoss(t *testing.T) {
 	for _, w := range small {
 		c := w.code(t)
@@ -353,7 +353,7 @@ func TestRebuildOfLargeCodes(t *testing.T) {
 	}
 }
 
-// A plan reads what it says and nothing else, and uses the memory that it gets.
+// A plan reads only the pieces that it names, and uses the memory that it gets.
 func TestPlanReadsOnlyItsPieces(t *testing.T) {
 	w := twin{12, 2, 2}
 	c := w.code(t)
@@ -423,13 +423,13 @@ func TestUpdateIsAnEncode(t *testing.T) {
 			for index := range w.data {
 				after := w.random(uint64(100+index), length)[0]
 				switch index % 3 {
-				case 1: // a block that was not there
+				case 1: // a block that is added
 					blocks[index] = make([]byte, length)
 					if err := c.Encode(blocks); err != nil {
 						t.Fatal(err)
 					}
 					check(t, c.Update(blocks[w.data:], index, nil, after))
-				case 2: // and one that goes
+				case 2: // a block that is removed
 					check(t, c.Update(blocks[w.data:], index, blocks[index], nil))
 					after = make([]byte, length)
 				default:
@@ -453,7 +453,8 @@ func TestUpdateIsAnEncode(t *testing.T) {
 	}
 }
 
-// Begin leaves nothing of what the blocks had, also where the code has no coefficient: local parities of other groups.
+// Begin overwrites the old content of blocks, also if the code has no coefficient for them, as for local parities of
+// other groups.
 func TestBeginIsAnEncodeOfOneBlock(t *testing.T) {
 	for _, w := range slices.Concat(small, large) {
 		c := w.code(t)
@@ -483,7 +484,7 @@ func check(t *testing.T, err error) {
 	}
 }
 
-// Each parity can be updated where it is.
+// Each parity can be updated at its own node.
 func TestUpdateOfOneParity(t *testing.T) {
 	w := twin{6, 2, 2}
 	c := w.code(t)
@@ -555,7 +556,7 @@ func TestBlocksThatDoNotFit(t *testing.T) {
 		}
 	}
 	blocks := b(4, 4, 4, 4)
-	check(t, c.Rebuild(blocks, SetOf(1))) // it is there
+	check(t, c.Rebuild(blocks, SetOf(1))) // the block is present
 }
 
 // A code is shared by all files of its kind.

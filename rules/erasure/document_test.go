@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestDocumentedCoefficients compares the tables of the format's page with the code: a program that was written by the page
-// alone must read the files.
+// TestDocumentedCoefficients compares the tables of the format's page with the code: a program written from the page
+// alone must be able to read the files.
 func TestDocumentedCoefficients(t *testing.T) {
 	text, err := os.ReadFile("../../docs/formats/coded.md")
 	if err != nil {
@@ -36,7 +36,8 @@ func TestDocumentedCoefficients(t *testing.T) {
 	}
 }
 
-// TestCoefficientsByTheirFormula computes them as the page says, without the tables of this package.
+// TestCoefficientsByTheirFormula computes the coefficients from the formulas of the page, without the tables of this
+// package.
 func TestCoefficientsByTheirFormula(t *testing.T) {
 	var power [255]int
 	log := map[int]int{}

@@ -7,8 +7,8 @@ import (
 	"hemera/words/errs"
 )
 
-// Encode computes the parity blocks from the data blocks. blocks has one block of each piece, all of the same length above
-// zero. The data blocks are not changed. It fails with Invalid if the blocks do not fit, and changes nothing then.
+// Encode computes the parity blocks from the data blocks. blocks has one block of each piece, all of the same length
+// above zero. It does not change the data blocks. If the blocks do not fit, it fails with Invalid and changes nothing.
 func (c *Code) Encode(blocks [][]byte) error {
 	const op = "erasure.Encode"
 	if err := c.check(op, blocks, Range(0, c.pieces)); err != nil {
@@ -17,12 +17,12 @@ func (c *Code) Encode(blocks [][]byte) error {
 	return errs.As(c.parity.apply(blocks), errs.Internal, op, "")
 }
 
-// Update changes parity blocks as a change of one data block demands: from before to after, of the data piece with the
-// index. It needs no other data block. A piece that changes in part takes those parts of the blocks only.
+// Update changes parity blocks after a change of one data block, from before to after, of the data piece with the index.
+// It needs no other data block. If only a part of a block changes, the caller passes that part of all blocks.
 //
-// parity has a block of each parity piece. Those that are nil or empty are skipped, so that a node can update its own
-// parity alone. An empty before or after counts as zeros: a file that grows had zeros there.
-// It fails with Invalid if the blocks do not fit, and changes nothing then.
+// parity has a block of each parity piece. Blocks that are nil or empty are skipped, so that a node can update only its
+// own parity. An empty before or after counts as zeros: a file that grows had zeros there. If the blocks do not fit,
+// Update fails with Invalid and changes nothing.
 func (c *Code) Update(parity [][]byte, index int, before, after []byte) error {
 	const op = "erasure.Update"
 	length := max(len(before), len(after))
@@ -46,11 +46,11 @@ func (c *Code) Update(parity [][]byte, index int, before, after []byte) error {
 	return nil
 }
 
-// Begin makes parity blocks those of a row with one data block, of the piece with the index, and zeros elsewhere. What they
-// had before does not matter: it saves the zeros that an [Code.Update] would have to begin with, and reading them.
+// Begin fills parity blocks for a row with one data block, of the piece with the index, and zeros elsewhere. It
+// overwrites the old content of the parity blocks: unlike [Code.Update], it needs no zeros to begin with.
 //
-// parity has a block of each parity piece. Those that are nil or empty are skipped.
-// It fails with Invalid if the blocks do not fit, and changes nothing then.
+// parity has a block of each parity piece. Blocks that are nil or empty are skipped. If the blocks do not fit, Begin
+// fails with Invalid and changes nothing.
 func (c *Code) Begin(parity [][]byte, index int, block []byte) error {
 	const op = "erasure.Begin"
 	if len(block) == 0 {
@@ -74,7 +74,7 @@ func (c *Code) Begin(parity [][]byte, index int, block []byte) error {
 	return nil
 }
 
-// checkChange returns Invalid unless parity has the blocks for a change of so many bytes of a data piece.
+// checkChange returns Invalid unless parity has the blocks for a change of length bytes of a data piece.
 func (c *Code) checkChange(op string, parity [][]byte, index, length int) error {
 	switch {
 	case index < 0 || index >= c.data:
@@ -90,7 +90,7 @@ func (c *Code) checkChange(op string, parity [][]byte, index, length int) error 
 	return nil
 }
 
-// difference is what was added to a block in the bytes from up to to. It uses the buffer if it has to compute it.
+// difference returns what a change added to a block between from and to. It uses the buffer if it has to compute it.
 func difference(buffer, before, after []byte, from, to int) []byte {
 	switch {
 	case len(before) == 0:

@@ -7,7 +7,7 @@ import (
 	"hemera/rules/erasure"
 )
 
-// A row of a file of four data and two parity pieces loses two pieces, and gets them back.
+// A row of a file of four data and two parity pieces loses two pieces, which are rebuilt.
 func ExampleReedSolomon() {
 	code, err := erasure.ReedSolomon(4, 2)
 	if err != nil {
@@ -25,8 +25,8 @@ func ExampleReedSolomon() {
 	// Output: pion kaon
 }
 
-// A lost piece of a locally repairable code needs its group only. A second loss in the group needs as many pieces as there
-// are data.
+// A lost piece of a locally repairable code needs its group only. After a second loss in the group, it needs as many
+// pieces as there are data pieces.
 func ExampleCode_Sources() {
 	code, err := erasure.Local(12, 2, 2)
 	if err != nil {
@@ -42,7 +42,7 @@ func ExampleCode_Sources() {
 	// {0 1 2 5 6 7 8 9 10 11 12 14} true
 }
 
-// All rows of a file are rebuilt with one plan, which says what to read.
+// One plan rebuilds all rows of a file. It names the pieces to read.
 func ExampleCode_Plan() {
 	code, err := erasure.ReedSolomon(2, 1)
 	if err != nil {

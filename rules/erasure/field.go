@@ -4,8 +4,8 @@ package erasure
 // 255 elements that are not zero.
 const fieldPoly = 0x1d
 
-// powers[n] is 2 to the power of n. It is twice as long as its period, so that a sum of two logarithms is an index.
-// logs is its inverse; logs[0] means nothing.
+// powers[n] is 2 to the power of n. It is twice as long as its period, so that a sum of two logarithms is an index. logs
+// is its inverse; logs[0] has no meaning.
 var powers, logs = func() (p [510]byte, l [256]int) {
 	x := byte(1)
 	for n := range 255 {

@@ -5,12 +5,12 @@ import "sync"
 // folding is the memory of one sketch.
 type folding struct {
 	views   [foldInputs + len(Sketch{})][]byte
-	results [2][]byte // of folds in turn: each reads the one before
+	results [2][]byte // results of folds in turn: each fold reads the one before
 	tail    []byte    // the last segment, filled with zeros
-	zeros   []byte    // segments behind the end; nothing writes to it
+	zeros   []byte    // segments behind the end; always zero
 }
 
-// foldings keeps the memory of sketches that were made.
+// foldings has memory of earlier sketches for new ones.
 var foldings = sync.Pool{New: func() any { return new(folding) }}
 
 // acquireFolding returns memory for a block of this length.
@@ -26,16 +26,16 @@ func acquireFolding(length int) *folding {
 	return m
 }
 
-// segmentSize is the length of each of foldInputs segments of a block.
+// segmentSize returns the length of each of the foldInputs segments of a block.
 func segmentSize(length int) int {
 	segment := (length + foldInputs - 1) / foldInputs
 	return (segment + foldUnit - 1) / foldUnit * foldUnit
 }
 
-// fold multiplies the segments of a block by the matrix of a product, and returns the result, which is valid until the fold
-// after the next. A block counts with zeros behind its end.
+// fold multiplies the segments of a block by the matrix of a product. The result is valid until the fold after the next.
+// The block counts as followed by zeros.
 func (m *folding) fold(p *product, block []byte, level int) ([]byte, error) {
-	defer clear(m.views[:]) // the block is the caller's
+	defer clear(m.views[:]) // do not keep the caller's block
 	segment := segmentSize(len(block))
 	for i := range foldInputs {
 		switch rest := len(block) - i*segment; {

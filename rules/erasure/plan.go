@@ -6,7 +6,8 @@ import (
 	"hemera/words/errs"
 )
 
-// Readable reports whether the whole file can be read from these pieces. That is exact: it is the rank of their rows.
+// Readable reports whether the whole file can be read from these pieces. The answer is exact: it computes the rank of
+// their rows.
 func (c *Code) Readable(have Set) bool {
 	have &= Range(0, c.pieces)
 	switch data := Range(0, c.data); {
@@ -20,14 +21,15 @@ func (c *Code) Readable(have Set) bool {
 	return b.rank == c.data
 }
 
-// Sources returns which of the pieces to read to rebuild the lost one, as few as possible: the others of its group if they
-// are all there, else at most as many as there are data pieces. ok is false if the pieces are not enough for it. No smaller
-// set is enough, but for a few where coefficients happen to cancel, with two and more groups and more than two global parities.
+// Sources returns a set of pieces to read to rebuild the lost one, as few as possible: the others of its group if they
+// are all present, else at most as many as there are data pieces. ok is false if the pieces are not enough. No smaller
+// set is enough, except in a few cases where coefficients happen to cancel, with two or more groups and more than two
+// global parities.
 //
-// Where there is a choice it takes the pieces with the lowest indices, which are data. A caller that prefers others asks
-// first with a smaller have. The lost piece counts as lost even if have contains it.
+// If several sets are possible, Sources chooses the pieces with the lowest indices, which are data. A caller that prefers
+// others first passes a smaller have. The lost piece counts as lost even if have contains it.
 //
-// A piece may have sources in a file that cannot be read: a group rebuilds its own whatever happened to others.
+// A piece may have sources even if the file cannot be read: a group rebuilds its own piece independently of the others.
 func (c *Code) Sources(lost int, have Set) (read Set, ok bool) {
 	if lost < 0 || lost >= c.pieces {
 		return 0, false
@@ -44,17 +46,17 @@ func (c *Code) Sources(lost int, have Set) (read Set, ok bool) {
 	return read, ok
 }
 
-// Plan is how some pieces follow from others. It is immutable, and safe for concurrent use. One plan serves all rows of a
-// file, and all files that lost the same pieces.
+// Plan describes how to compute some pieces from others. It is immutable and safe for concurrent use. One plan serves all
+// rows of a file, and all files that lost the same pieces.
 type Plan struct {
 	code       *Code
 	read, want Set
 	product    *product
 }
 
-// Plan returns how to rebuild the wanted pieces from those that are there. Wanted pieces count as lost.
-// It fails with NoReplicas if the pieces are not enough, and with Invalid if nothing is wanted or a piece is not one of
-// the code.
+// Plan returns a plan to rebuild the wanted pieces from the present ones. Wanted pieces count as lost. It fails with
+// NoReplicas if the pieces are not enough, and with Invalid if want is empty or names a piece that the code does not
+// have.
 func (c *Code) Plan(want, have Set) (*Plan, error) {
 	const op = "erasure.Plan"
 	all := Range(0, c.pieces)
@@ -62,7 +64,7 @@ func (c *Code) Plan(want, have Set) (*Plan, error) {
 		return nil, errs.New(errs.Invalid, op, want.String(), fmt.Sprintf("the file has %d pieces", c.pieces))
 	}
 	have = have & all &^ want
-	// What the pieces need one by one is enough for all of them, and seldom more than they need together.
+	// The union of the sources of each piece is enough for all of them, and seldom more than they need together.
 	var sources Set
 	for i := range want.All() {
 		read, ok := c.Sources(i, have)
@@ -100,9 +102,8 @@ func (p *Plan) Read() Set { return p.read }
 func (p *Plan) Want() Set { return p.want }
 
 // Rebuild computes the wanted blocks. blocks has a place for each piece of the code. Those of [Plan.Read] have one length
-// above zero, others are not looked at. A wanted block is put into the capacity of the slice in its place, whatever its
-// length was, or into new memory if that is too small. It fails with Invalid if the blocks do not fit, and changes
-// nothing then.
+// above zero; others are ignored. A wanted block is put into the capacity of the slice in its place, whatever its length
+// was, or into new memory if that is too small. If the blocks do not fit, Rebuild fails with Invalid and changes nothing.
 func (p *Plan) Rebuild(blocks [][]byte) error {
 	const op = "erasure.Rebuild"
 	if err := p.code.check(op, blocks, p.read); err != nil {
@@ -125,11 +126,11 @@ func (p *Plan) Rebuild(blocks [][]byte) error {
 	return errs.As(p.product.apply(views), errs.Internal, op, "")
 }
 
-// Rebuild computes the wanted blocks from those that are there: a block that is nil or empty is not there. Wanted blocks
-// that are there stay as they are. See [Plan.Rebuild] for where the new ones are put. A caller with more than one row to
+// Rebuild computes the wanted blocks from the present ones: a block that is nil or empty is not present. Wanted blocks
+// that are present stay as they are. [Plan.Rebuild] says where new blocks are put. A caller with more than one row to
 // rebuild makes a [Plan].
 //
-// It fails with NoReplicas if the blocks that are there are not enough, and with Invalid if they do not fit the code.
+// Rebuild fails with NoReplicas if the present blocks are not enough, and with Invalid if they do not fit the code.
 func (c *Code) Rebuild(blocks [][]byte, want Set) error {
 	if len(blocks) != c.pieces {
 		return c.check("erasure.Rebuild", blocks, 0)

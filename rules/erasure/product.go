@@ -7,36 +7,36 @@ import (
 )
 
 const (
-	// kernelMax is the largest number of inputs, and of outputs, for which the module has generated machine code. Above it
-	// uses slower code, and passes over the outputs several times.
+	// kernelMax is the largest number of inputs, and of outputs, for which the module has generated machine code. Above
+	// it the module uses slower code, and passes over the outputs several times.
 	kernelMax = 10
-	// tileSize is how many bytes of each block are multiplied at once if that takes several kernels. The intermediate
-	// results of a tile stay in the second cache of a core. DESIGN.md has the measurement.
+	// tileSize is the number of bytes of each block that are multiplied at once if that takes several kernels. The
+	// intermediate results of a tile stay in the second-level cache of a core. DESIGN.md has the measurement.
 	tileSize = 64 << 10
-	// deltaSize is how many bytes Update multiplies at once: what stays in the first cache.
+	// deltaSize is the number of bytes that Update multiplies at once: they stay in the first-level cache.
 	deltaSize = 8 << 10
 )
 
-// product is a multiplication by a fixed matrix: so many output blocks from so many input blocks. It is immutable.
+// product multiplies input blocks by a fixed matrix to get output blocks. It is immutable.
 //
-// A matrix with few columns and rows is one kernel. A larger one is cut into kernels of at most kernelMax inputs and outputs.
-// The first kernel of an output writes it, later ones write to a buffer that is then added. An output whose coefficients
-// in a kernel are all zero is left out, as the local parities of other groups are.
+// A matrix with few columns and rows is one kernel. A larger one is cut into kernels of at most kernelMax inputs and
+// outputs. The first kernel of an output writes it; later ones write to a buffer that is then added. A kernel leaves out
+// an output if all its coefficients in this kernel are zero, such as the local parities of other groups.
 type product struct {
 	inputs  int
 	kernels []kernel
-	added   int // the most outputs that one kernel adds
+	added   int // the largest number of outputs that one kernel adds
 }
 
 // kernel is one call of the module.
 type kernel struct {
 	from, to int   // the inputs
 	outputs  []int // counted from the first output; those to be added are the last
-	first    int   // how many of the outputs this kernel writes and does not add
+	first    int   // the number of outputs that this kernel writes and does not add
 	coder    reedsolomon.Encoder
 }
 
-// newProduct returns the multiplication by a matrix with so many columns. No row is all zeros.
+// newProduct returns the multiplication by a matrix with that many columns. No row may be all zeros.
 func newProduct(matrix [][]byte, columns int) (*product, error) {
 	p := &product{inputs: columns}
 	written := make([]bool, len(matrix))
@@ -68,8 +68,8 @@ func newProduct(matrix [][]byte, columns int) (*product, error) {
 	return p, nil
 }
 
-// newCoder makes the module's part of a kernel. It must not start goroutines, and it is never asked to reconstruct, so that
-// it needs no cache of inverted matrices.
+// newCoder makes the module's part of a kernel. It must not start goroutines. It never reconstructs, so it needs no cache
+// of inverted matrices.
 func newCoder(matrix [][]byte, k kernel) (reedsolomon.Encoder, error) {
 	rows := make([][]byte, len(k.outputs))
 	for i, r := range k.outputs {
@@ -97,7 +97,7 @@ func (p *product) apply(blocks [][]byte) error {
 	return nil
 }
 
-// apply does the kernel's part for the bytes from up to to.
+// apply runs the kernel on the bytes from up to to.
 func (k *kernel) apply(s *scratch, inputs, outputs [][]byte, from, to int) error {
 	views := s.views[:0]
 	for _, in := range inputs[k.from:k.to] {
@@ -130,10 +130,10 @@ type scratch struct {
 	buffer []byte
 }
 
-// scratches keeps the memory of calls that have ended.
+// scratches has memory of calls that have ended.
 var scratches = sync.Pool{New: func() any { return new(scratch) }}
 
-// acquireScratch returns memory with a buffer of at least size bytes. What is in it is undefined.
+// acquireScratch returns memory with a buffer of at least size bytes. Its content is undefined.
 func acquireScratch(size int) *scratch {
 	s := scratches.Get().(*scratch)
 	if len(s.buffer) < size {
@@ -142,7 +142,7 @@ func acquireScratch(size int) *scratch {
 	return s
 }
 
-// release makes the memory available again. It forgets the blocks of the caller, which may then be freed.
+// release makes the memory available again. It drops the references to the caller's blocks, which may then be freed.
 func (s *scratch) release() {
 	clear(s.views[:])
 	scratches.Put(s)

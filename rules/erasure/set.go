@@ -7,14 +7,14 @@ import (
 	"strings"
 )
 
-// PiecesMax is the largest number of pieces of a file: what a [Set] has bits for.
+// PiecesMax is the largest number of pieces of a file, and the number of bits of a [Set].
 const PiecesMax = 32
 
 // Set is a set of pieces of one file: bit i is the piece with index i. Union, intersection and difference are the operators
 // |, & and &^. The zero value is the empty set.
 type Set uint32
 
-// SetOf returns the set of the pieces with these indices. An index that no piece can have is left out.
+// SetOf returns the set of the pieces with these indices. An index that is out of range is left out.
 func SetOf(pieces ...int) (s Set) {
 	for _, i := range pieces {
 		s = s.With(i)
@@ -39,7 +39,7 @@ func (s Set) With(piece int) Set { return s | bit(piece) }
 // Without returns the set without the piece.
 func (s Set) Without(piece int) Set { return s &^ bit(piece) }
 
-// Len is the number of pieces in the set.
+// Len returns the number of pieces in the set.
 func (s Set) Len() int { return bits.OnesCount32(uint32(s)) }
 
 // All yields the pieces of the set in ascending order.
@@ -62,7 +62,7 @@ func (s Set) String() string {
 	return "{" + strings.TrimPrefix(b.String(), " ") + "}"
 }
 
-// bit is the set of one piece, or of none if the index is outside of the range.
+// bit returns the set of one piece, or the empty set if the index is out of range.
 func bit(piece int) Set {
 	if uint(piece) >= PiecesMax {
 		return 0

@@ -14,11 +14,13 @@ import (
 type Sketch [8]byte
 
 const (
-	// foldInputs is into how many segments a fold cuts its input. A fold leaves an eighth, as it has 8 outputs.
+	// foldInputs is the number of segments into which a fold cuts its input. The result of a fold has an eighth of its
+	// input, as it has 8 outputs.
 	foldInputs = 64
-	// foldUnit is what the length of a segment is a multiple of: what a kernel takes at once.
+	// foldUnit divides the length of a segment: a kernel processes that many bytes at once.
 	foldUnit = 64
-	// folds is how often a block can be folded: enough for foldRest bytes times 8 to the power of 8, which are 16 GiB.
+	// folds is the largest number of folds of a block: enough for foldRest bytes times 8 to the power of 8, which are 16
+	// GiB.
 	folds = 8
 	// foldRest is the length below which folding ends.
 	foldRest = 1 << 10
@@ -27,34 +29,34 @@ const (
 // Sketcher makes sketches under one key. It is immutable and safe for concurrent use. Making it costs some hundred
 // microseconds, so one serves many blocks.
 //
-// # What it computes
+// # Computation
 //
-// A fold cuts its input into 64 segments and multiplies them by a random matrix of 8 rows, which leaves 8 segments. It is
-// repeated with another matrix until at most 1 KiB is left. The sketch is the sum of those bytes, each times a random
-// vector. Everything random comes from the key, by AES-128 in counter mode.
+// A fold cuts its input into 64 segments and multiplies them by a random matrix of 8 rows, which gives 8 segments.
+// Further folds with other matrices follow until at most 1 KiB is left. The sketch is the sum of those bytes, each times
+// a random vector. Everything random comes from the key, by AES-128 in counter mode.
 //
-// # What it proves
+// # Proof
 //
-// Blocks that do not agree have a sum that is not zero. A random matrix of 8 rows makes zero of any column that is not zero
-// with a probability of 2^-64, a chance of 2^-8 for each row. So each fold loses the sum with at most that, and the
-// last step does too. A block of 64 KiB takes two folds and one of 1 MiB four, and each factor of 8 takes one more. The
-// sketches of 1 MiB miss a disagreement with a probability of at most 5·2^-64, below 2^-61, whatever the blocks are, if nobody
-// knew the key when they were written.
+// Blocks that do not agree have a sum that is not zero. A random matrix of 8 rows maps any column that is not zero to
+// zero with a probability of 2^-64: 2^-8 for each row. So each fold loses the sum with at most this probability, and so
+// does the last step. A block of 64 KiB takes two folds and one of 1 MiB four, and each factor of 8 takes one more. The
+// sketches of 1 MiB miss a disagreement with a probability of at most 5·2^-64, below 2^-61, for any blocks, if the key
+// was not known when they were written.
 //
 // A key is therefore drawn for one check and sent to the nodes that hold the pieces. It proves nothing about data that
-// was written after it became known.
+// was written after the key became known.
 //
-// # What it costs
+// # Cost
 //
 // Each fold has a fixed cost, so a block of 256 KiB and more is cheap and one of a page is not. Positions in a block are
-// independent for the codes, so a caller takes a long range of each piece for a block: several rows of the file.
-// Intermediate results take about a quarter of the block, in memory that sketches share.
+// independent for the codes, so a caller passes a long range of each piece as a block: several rows of the file.
+// Intermediate results take about a quarter of the block, in memory that sketches reuse.
 type Sketcher struct {
 	folds [folds]*product
-	last  [foldRest]uint64 // of each byte, the vector that it is multiplied by
+	last  [foldRest]uint64 // for each byte, its random vector
 }
 
-// NewSketcher returns a sketcher with this key. It fails only by a defect.
+// NewSketcher returns a sketcher with this key. An error is a defect of the program.
 func NewSketcher(key [16]byte) (*Sketcher, error) {
 	const op = "erasure.NewSketcher"
 	block, err := aes.NewCipher(key[:])
@@ -101,8 +103,8 @@ func (s *Sketcher) Sketch(block []byte) (Sketch, error) {
 	return sum, nil
 }
 
-// dot is the sum of the bytes, each times its vector. A byte is a sum of powers of two: those are collected first, and
-// multiplied at the end.
+// dot returns the sum of the bytes, each times its vector. A byte is a sum of powers of two: dot first adds the vectors
+// of each power, and multiplies at the end.
 func (s *Sketcher) dot(block []byte) (sum uint64) {
 	var a0, a1, a2, a3, a4, a5, a6, a7 uint64
 	last := s.last[:len(block)]

@@ -31,7 +31,7 @@ func sketch(tb testing.TB, s *Sketcher, block []byte) Sketch {
 	return sum
 }
 
-// twinSketch is the definition, a byte at a time.
+// twinSketch computes the definition, a byte at a time.
 func twinSketch(key byte, block []byte) (sum Sketch) {
 	c, err := aes.NewCipher(append([]byte{key}, make([]byte, 15)...))
 	if err != nil {
@@ -98,7 +98,7 @@ func TestSketchesCommuteWithCodes(t *testing.T) {
 			if ok, err := c.Agrees(sketches, all); !ok || err != nil {
 				t.Fatalf("%s of %d bytes does not agree: %v", w, length, err)
 			}
-			// One flipped bit of one piece, which is then found.
+			// One flipped bit of one piece is found.
 			bad := length % w.pieces()
 			blocks[bad][length/2] ^= 4
 			sketches[bad] = sketch(t, s, blocks[bad])
@@ -123,8 +123,8 @@ func TestSketchesCommuteWithCodes(t *testing.T) {
 	}
 }
 
-// The first byte of sketches alone would miss one disagreement in 256. That it does, and not more, shows that the
-// coefficients are random enough for the claim about all eight.
+// The first byte of sketches alone would miss one disagreement in 256. The test shows that it misses about that many. So
+// the coefficients are random enough for the claim about all eight bytes.
 func TestSketchMissesAsRarelyAsClaimed(t *testing.T) {
 	const keys = 2048
 	block := make([]byte, 6000)
@@ -140,7 +140,7 @@ func TestSketchMissesAsRarelyAsClaimed(t *testing.T) {
 		}
 	}
 	for r, n := range missed {
-		if n > 28 { // 8 are expected, and this is 7 standard deviations above
+		if n > 28 { // 8 are expected; this is 7 standard deviations above
 			t.Errorf("byte %d missed the difference with %d of %d keys", r, n, keys)
 		}
 	}
@@ -172,14 +172,14 @@ func TestSumsAgree(t *testing.T) {
 	}
 }
 
-// The CRC of a block says nothing about that of the block times a coefficient: with one of them given, the other can still
-// have any value. So no check of a parity by page checksums exists, of whatever form, unless its coefficients are one.
+// The CRC of a block determines nothing about that of the block times a coefficient: for any value of one, the other can
+// have any value. So page checksums cannot check a parity unless its coefficients are one.
 func TestProductsHaveAnyCRC(t *testing.T) {
 	const length = 64 // a longer block has more choices, not fewer
 	zeros := crc32.Checksum(make([]byte, length), castagnoli)
 	linear := func(block []byte) uint64 { return uint64(crc32.Checksum(block, castagnoli) ^ zeros) }
 	for v := range 256 {
-		// The pairs of both CRCs, as 64 bits, of blocks with one bit. What they span is what blocks can have.
+		// The pairs of both CRCs, as 64 bits, of blocks with one bit. The CRCs of all blocks are in their span.
 		var pivots [64]uint64
 		rank := 0
 		block := make([]byte, length)

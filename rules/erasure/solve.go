@@ -1,9 +1,9 @@
 package erasure
 
-// basis are pieces that were found to be independent, in a form in which it is easy to see whether another one follows
-// from them. It is Gaussian elimination, a row at a time.
+// basis is a set of independent pieces. It answers quickly whether another piece is a combination of them. It is Gaussian
+// elimination, a row at a time.
 //
-// A vector has two halves: what it is a sum of in data pieces, and which sum of pieces that were added it is.
+// A vector has two halves: its coefficients in data pieces, and its coefficients in the pieces that were added.
 type basis struct {
 	rank    int
 	pivots  [PiecesMax]int    // the column in which a vector has a one and all later ones a zero
@@ -12,8 +12,8 @@ type basis struct {
 
 type vector [2 * PiecesMax]byte
 
-// reduce subtracts vectors of the basis until no pivot is left. The first half is zero then if v follows from the basis;
-// the second half says how.
+// reduce subtracts vectors of the basis until no pivot is left. If v is a combination of the basis, the first half
+// becomes zero, and the second half has the coefficients.
 func (b *basis) reduce(v *vector) {
 	for n := range b.rank {
 		if f := v[b.pivots[n]]; f != 0 {
@@ -22,7 +22,7 @@ func (b *basis) reduce(v *vector) {
 	}
 }
 
-// add adds a piece unless it follows from those before.
+// add adds a piece unless it is a combination of those before.
 func (b *basis) add(piece int, r *row) {
 	var v vector
 	copy(v[:], r[:])
@@ -39,8 +39,8 @@ func (b *basis) add(piece int, r *row) {
 	}
 }
 
-// express returns the piece as a sum of pieces that were added: the coefficient of each, and which are not zero.
-// It returns ok false if the piece does not follow from them.
+// express writes the piece as a sum of pieces that were added. It returns the coefficient of each, and the set of those
+// that are not zero. ok is false if the piece is not a combination of them.
 func (b *basis) express(r *row) (coefficients row, of Set, ok bool) {
 	var v vector
 	copy(v[:], r[:])
@@ -57,8 +57,8 @@ func (b *basis) express(r *row) (coefficients row, of Set, ok bool) {
 	return coefficients, of, true
 }
 
-// span fills an empty basis with the pieces, the lowest index first, until the whole file follows from it. Data pieces
-// come first that way, and what is read of them is needed anyway.
+// span adds the pieces to an empty basis, the lowest index first, until they are enough for the whole file. So data
+// pieces come first, and their content is needed anyway.
 func (c *Code) span(b *basis, pieces Set) {
 	for i := range pieces.All() {
 		if i >= c.pieces || b.rank == c.data {

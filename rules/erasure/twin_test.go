@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// The twin is the arithmetic of the codes as a book has it, a byte at a time. It shares no table and no code with the package.
+// The twin computes the codes as in a textbook, a byte at a time. It shares no table and no code with the package.
 
 // twinMultiply multiplies bit by bit: the bits first, then the remainder.
 func twinMultiply(a, b byte) byte {
@@ -25,7 +25,7 @@ func twinMultiply(a, b byte) byte {
 	return byte(product)
 }
 
-// twinTimes looks up what twinMultiply found.
+// twinTimes looks up the result of twinMultiply.
 func twinTimes(a, b byte) byte { return twinTable()[a][b] }
 
 var twinTable = sync.OnceValue(func() *[256][256]byte {
@@ -38,7 +38,7 @@ var twinTable = sync.OnceValue(func() *[256][256]byte {
 	return &t
 })
 
-// twinInverse searches.
+// twinInverse finds the inverse by search.
 func twinInverse(a byte) byte {
 	for b := range 256 {
 		if twinTimes(a, byte(b)) == 1 {
@@ -69,7 +69,7 @@ func (t twin) String() string {
 
 func (t twin) pieces() int { return t.data + t.local + t.global }
 
-// code is the package's version of it.
+// code returns the package's code with the same parameters.
 func (t twin) code(tb testing.TB) *Code {
 	tb.Helper()
 	c, err := ReedSolomon(t.data, t.global)
@@ -82,7 +82,7 @@ func (t twin) code(tb testing.TB) *Code {
 	return c
 }
 
-// group is the group of a data piece, and its position in it.
+// group returns the group of a data piece, and its position in it.
 func (t twin) group(i int) (group, position int) {
 	for g := range t.local {
 		size := t.data / t.local
@@ -97,7 +97,7 @@ func (t twin) group(i int) (group, position int) {
 	panic("no data piece")
 }
 
-// matrix has a row for each piece.
+// matrix returns a row for each piece.
 func (t twin) matrix() (m [][]byte) {
 	for i := range t.data {
 		m = append(m, make([]byte, t.data))
@@ -143,7 +143,7 @@ func (t twin) encode(blocks [][]byte) {
 	}
 }
 
-// rank of rows, by elimination of a copy.
+// twinRank returns the rank of the rows, by elimination in a copy.
 func twinRank(rows [][]byte) (rank int) {
 	if len(rows) == 0 {
 		return 0
@@ -172,7 +172,7 @@ func twinRank(rows [][]byte) (rank int) {
 	return rank
 }
 
-// rows are those of the pieces in the set.
+// rows returns the rows of the pieces in the set.
 func (t twin) rows(of Set) (rows [][]byte) {
 	m := t.matrix()
 	for i := range of.All() {
@@ -181,8 +181,8 @@ func (t twin) rows(of Set) (rows [][]byte) {
 	return rows
 }
 
-// recoverable is whether any code with these groups could recover from the loss: a group's parity rebuilds one piece of
-// it, and each global parity that is left one more.
+// recoverable reports whether any code with these groups could recover from the loss: a group's parity rebuilds one piece
+// of the group, and each global parity that is left one more piece.
 func (t twin) recoverable(lost Set) bool {
 	need := 0
 	inGroup := make([]int, max(t.local, 1))

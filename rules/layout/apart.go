@@ -2,12 +2,13 @@ package layout
 
 import "hemera/words/hemera"
 
-// Apart lists the first n pieces of a layout so that neighbours in the list can be lost together: of a locally repairable
-// code they are of different groups in turn, and a group repairs one loss by itself. Put in this order on disks that are
-// listed node by node and zone by zone, a code with l local and up to two global parities survives the loss of a node or zone
-// with as many pieces as it has parities. Of other layouts the order is that of the pieces, as any are alike.
+// Apart lists the first n pieces of a layout so that neighbours in the list may be lost together. For a locally
+// repairable code, neighbours are of different groups, and a group repairs one loss by itself. If the pieces are put in
+// this order on disks that are listed node by node and zone by zone, a code with l local and up to two global parities
+// survives the loss of a node or zone with as many pieces as it has parities. For other layouts the list has the pieces
+// in their order, since all pieces are equal.
 //
-// Fewer pieces than the layout has lack the last ones, which are parities.
+// If n is smaller than the number of pieces, the last ones are left out. These are parities.
 func Apart(l hemera.Layout, n int) []uint8 {
 	order := make([]uint8, 0, n)
 	if l.Kind != hemera.LayoutLocal || !l.Coded() || l.Local == 0 {
@@ -31,7 +32,8 @@ func Apart(l hemera.Layout, n int) []uint8 {
 	return order
 }
 
-// groupOf is the group of a piece of a locally repairable code; that of global parities is behind the last.
+// groupOf returns the group of a piece of a locally repairable code. Global parities count as one more group, after the
+// last.
 func groupOf(l hemera.Layout, index uint8) uint8 {
 	switch {
 	case index >= l.Data+l.Local:

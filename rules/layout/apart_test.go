@@ -24,7 +24,7 @@ func TestApart(t *testing.T) {
 	}
 }
 
-// The promise of Apart: neighbours, as many as the code has parities, can be lost together.
+// Apart guarantees that as many neighbours as the code has parities can be lost together.
 func TestNeighboursCanBeLostTogether(t *testing.T) {
 	for _, l := range []hemera.Layout{
 		hemera.Local(12, 2, 2), hemera.Local(4, 2, 1), hemera.Local(6, 3, 2), hemera.Local(10, 2, 2), hemera.Local(16, 4, 2), hemera.Local(20, 5, 2), hemera.Local(24, 4, 1),

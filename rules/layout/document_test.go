@@ -43,8 +43,9 @@ func parsed(t *testing.T, name string) hemera.Layout {
 	return l
 }
 
-// survival is a layout's line: how many lost pieces are survived, whichever they are; bytes on disk; disks; how many
-// nodes it takes to lose one; pieces that the rebuilding of one data piece reads.
+// survival returns a layout's line of the table: the number of lost pieces that are survived, for any choice of them;
+// bytes on disk; disks; the number of nodes that are needed to survive the loss of one; the pieces read to rebuild one
+// data piece.
 func survival(t *testing.T, name string) string {
 	l := parsed(t, name)
 	lost := 0
@@ -70,7 +71,7 @@ func survival(t *testing.T, name string) string {
 	return fmt.Sprintf("| `%s` | %d | %.2f | %d | %s | %s |", name, lost, float64(l.Pieces)/float64(l.Data), l.Pieces, nodes, rebuild)
 }
 
-// everyLossIsSurvived goes through all losses of n pieces of a large file.
+// everyLossIsSurvived reports whether a large file survives every loss of n pieces.
 func everyLossIsSurvived(l hemera.Layout, n int) bool {
 	all := erasure.Range(0, int(l.Pieces))
 	for set := range 1 << l.Pieces {
@@ -81,7 +82,7 @@ func everyLossIsSurvived(l hemera.Layout, n int) bool {
 	return n <= int(l.Pieces)
 }
 
-// read is how many pieces hold the bytes of the whole file: what a healthy read opens.
+// read returns the number of pieces with the bytes of the whole file: a healthy read opens these.
 func read(l hemera.Layout, size int64) int {
 	pieces := Set(0)
 	for _, s := range Split(l, 0, int(size)) {
@@ -90,7 +91,7 @@ func read(l hemera.Layout, size int64) int {
 	return pieces.Len()
 }
 
-// amount writes a number of bytes as the page does.
+// amount formats a number of bytes as the page does.
 func amount(n int64) string {
 	switch {
 	case n%mib == 0:

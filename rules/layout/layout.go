@@ -1,5 +1,5 @@
-// Package layout is the geometry of files: which bytes of a file are in which of its pieces, and how large the
-// pieces are. It is the one place that knows the formulas; placement, quotas, accounting and data path ask it.
+// Package layout computes the geometry of files: which bytes of a file are in which of its pieces, and how large the
+// pieces are. No other package has these formulas; placement, quotas, accounting and the data path call this one.
 //
 // # Columns, blocks and rows
 //
@@ -7,24 +7,24 @@
 //
 // With k = 1 there is one column, the file itself, and every piece is a copy of it: plain and replica.
 //
-// With k > 1 the file is cut into blocks of BlockSize bytes, which go to the columns in turn. Pieces 0 to k-1
-// are the columns. The other pieces are parity: block r of each is computed from the k blocks of row r.
-// For k = 2, Pieces = 3 and a file of 5 blocks, the last of which is short:
+// With k > 1 the file is cut into blocks of BlockSize bytes, which go to the columns in turn. Pieces 0 to k-1 are the
+// columns. The other pieces are parity: block r of each is computed from the k blocks of row r. For k = 2, Pieces = 3 and
+// a file of 5 blocks, the last of which is short:
 //
 //	          piece 0    piece 1    piece 2 (parity)
 //	row 0     block 0    block 1    p0 of blocks 0 and 1
 //	row 1     block 2    block 3    p1 of blocks 2 and 3
 //	row 2     block 4½   -          p2 of block 4½ and zeros
 //
-// Zeros that fill the last row are implied by the size of the file and are not stored: a data piece ends with
-// the last byte of its column, and a parity piece is as long as the longest column, which is the first.
-// So no piece is longer than piece 0, and parity of a copy (k = 1) would be the copy itself.
+// Zeros that fill the last row are implied by the size of the file and are not stored: a data piece ends with the last
+// byte of its column, and a parity piece is as long as the longest column, which is the first. So no piece is longer than
+// piece 0, and parity of a copy (k = 1) would be the copy itself.
 //
-// BlockSize is a multiple of [hemera.PageSize] in every valid layout. Offsets in a file and in its pieces then
-// agree modulo the page size, so the page checksums of a request are those of the pieces.
+// BlockSize is a multiple of [hemera.PageSize] in every valid layout. Offsets in a file and in its pieces then agree
+// modulo the page size, so the page checksums of a request are those of the pieces.
 //
-// All functions are pure and total. A layout without Data counts as k = 1. A layout with k > 1 and without a
-// BlockSize is not valid; it counts as one of pages, so that a damaged record does no harm here.
+// All functions are pure and total. A layout without Data counts as k = 1. A layout with k > 1 and without a BlockSize is
+// not valid; it counts as one of pages, so that a damaged record causes no panic.
 package layout
 
 import (
@@ -37,13 +37,13 @@ import (
 // Set is a set of the pieces of one file, by their indexes.
 type Set = erasure.Set
 
-// Stored reports whether the piece with the index has bytes when the file has size bytes. Pieces without bytes are not
-// stored: a small file of a coded layout has fewer data pieces than its layout, and a file without bytes has none.
+// Stored reports whether the piece with the index has bytes if the file has size bytes. Pieces without bytes are not
+// stored: a small file of a coded layout has fewer data pieces than its layout, and an empty file has none.
 func Stored(l hemera.Layout, size int64, index uint8) bool {
 	return index < l.Pieces && PieceSize(l, size, index) > 0
 }
 
-// Empty are the pieces of a coded layout that a file of size bytes, above zero, is too small to have bytes for. They are neither
+// Empty returns the pieces of a coded layout that have no bytes in a file of size bytes, above zero. They are neither
 // stored nor missing.
 func Empty(l hemera.Layout, size int64) (pieces []uint8) {
 	for i := range l.Pieces {
@@ -54,7 +54,7 @@ func Empty(l hemera.Layout, size int64) (pieces []uint8) {
 	return pieces
 }
 
-// Count is how many pieces a file of size bytes has: those that are stored.
+// Count returns the number of stored pieces of a file of size bytes.
 func Count(l hemera.Layout, size int64) int {
 	if size <= 0 {
 		return 0
@@ -68,7 +68,7 @@ func Count(l hemera.Layout, size int64) int {
 	return n
 }
 
-// absent is how many data pieces have no bytes in a file of size bytes, above zero.
+// absent returns the number of data pieces that have no bytes in a file of size bytes, above zero.
 func absent(l hemera.Layout, size int64) int {
 	if !l.Coded() {
 		return 0
@@ -76,10 +76,10 @@ func absent(l hemera.Layout, size int64) int {
 	return int(max(int64(l.Data)-blocks(l, size), 0))
 }
 
-// blocks is how many blocks a file of size bytes has in all columns.
+// blocks returns the number of blocks of a file of size bytes in all columns.
 func blocks(l hemera.Layout, size int64) int64 { return (size + blockSize(l) - 1) / blockSize(l) }
 
-// Missing are the indexes that a file of size bytes should have pieces of, and has none.
+// Missing returns the indexes of the pieces that a file of size bytes should have and does not have.
 func Missing(l hemera.Layout, size int64, pieces []hemera.Piece) (indexes []uint8) {
 	for i := range l.Pieces {
 		if Stored(l, size, i) && !slices.ContainsFunc(pieces, func(p hemera.Piece) bool { return p.Index == i }) {
@@ -89,9 +89,9 @@ func Missing(l hemera.Layout, size int64, pieces []hemera.Piece) (indexes []uint
 	return indexes
 }
 
-// Needed is how many of the stored pieces of a file are enough to read it, and so the fewest that must exist: at least 1
-// while it has bytes. It is zero for a file without bytes. Of a locally repairable code not every choice of so many is
-// enough: [Readable] knows.
+// Needed returns the number of stored pieces that are enough to read a file. At least that many must exist: 1 or more for
+// a file with bytes, 0 for an empty one. For a locally repairable code not every choice of that many is enough: see
+// [Readable].
 func Needed(l hemera.Layout, size int64) int {
 	if size <= 0 {
 		return 0
@@ -109,7 +109,7 @@ func Readable(l hemera.Layout, size int64, indexes Set) bool {
 	case !l.Coded():
 		return have != 0
 	}
-	// Pieces without bytes are zeros, which everybody has.
+	// Pieces without bytes are zeros, which are always available.
 	for i := range l.Pieces {
 		if !Stored(l, size, i) {
 			have = have.With(int(i))
@@ -122,7 +122,7 @@ func Readable(l hemera.Layout, size int64, indexes Set) bool {
 	return err == nil && code.Readable(have)
 }
 
-// Indexes is the set of the pieces' indexes.
+// Indexes returns the set of the pieces' indexes.
 func Indexes(pieces []hemera.Piece) (s Set) {
 	for _, p := range pieces {
 		s = s.With(int(p.Index))
@@ -130,7 +130,7 @@ func Indexes(pieces []hemera.Piece) (s Set) {
 	return s
 }
 
-// TargetIndexes is the set of the indexes of the pieces at these places.
+// TargetIndexes returns the set of the indexes of the pieces at these targets.
 func TargetIndexes(at []hemera.Target) (s Set) {
 	for _, t := range at {
 		s = s.With(int(t.Index))
@@ -138,8 +138,8 @@ func TargetIndexes(at []hemera.Target) (s Set) {
 	return s
 }
 
-// Code is the code of a coded layout; nil for a layout without parity of its own: plain, replica, stripe. It fails for a
-// layout that is not valid. It costs some microseconds, so a file that is open keeps it.
+// Code returns the code of a coded layout, or nil for a layout without parity: plain, replica, stripe. It fails for a
+// layout that is not valid. It takes some microseconds, so an open file keeps the code.
 func Code(l hemera.Layout) (*erasure.Code, error) {
 	switch l.Kind {
 	case hemera.LayoutRS:
@@ -150,8 +150,8 @@ func Code(l hemera.Layout) (*erasure.Code, error) {
 	return nil, l.Validate()
 }
 
-// Required is how many pieces a commit of a file of size bytes takes, if its capability or policy asks for minimum of all
-// pieces: never fewer than the file can be read from. Pieces without bytes count as there.
+// Required returns the number of pieces that a commit of a file of size bytes needs, if its capability or policy asks for
+// minimum of all pieces: never fewer than it takes to read the file. Pieces without bytes count as present.
 func Required(l hemera.Layout, size int64, minimum uint8) int {
 	if size <= 0 {
 		return 0
@@ -159,11 +159,11 @@ func Required(l hemera.Layout, size int64, minimum uint8) int {
 	return max(int(minimum)-int(l.Pieces)+Count(l, size), Needed(l, size))
 }
 
-// Minimum is how many sealed pieces an acknowledged close takes. policy is the policy's number; zero leaves the
-// decision to this rule: all pieces while a spare disk exists, as it can replace one that fails in the middle of
-// the write. Otherwise one fewer than there are disks, so that a small cluster keeps taking files when a disk
-// breaks; repair makes the rest. It is never less than the file can be read from, whichever they are, nor more than all
-// pieces. eligible is how many disks could take a piece.
+// Minimum returns the number of sealed pieces that an acknowledged close needs. policy is the policy's number. If it is
+// zero, this rule decides: all pieces if a spare disk exists, as it can replace one that fails during the write.
+// Otherwise one fewer than there are disks, so that a small cluster can take files when a disk breaks; repair makes the
+// missing piece later. The result is never less than it takes to read the file, for any choice of pieces, and never more
+// than all pieces. eligible is the number of disks that could take a piece.
 func Minimum(l hemera.Layout, policy uint8, eligible int) uint8 {
 	pieces := int(l.Pieces)
 	least := int(policy)
@@ -173,7 +173,7 @@ func Minimum(l hemera.Layout, policy uint8, eligible int) uint8 {
 	return uint8(max(l.Enough(), min(pieces, least)))
 }
 
-// Column is the column whose bytes the piece with the index holds; ok is false for parity.
+// Column returns the column whose bytes the piece with the index has; ok is false for parity.
 func Column(l hemera.Layout, index uint8) (column uint8, ok bool) {
 	switch {
 	case l.Data <= 1:
@@ -184,23 +184,23 @@ func Column(l hemera.Layout, index uint8) (column uint8, ok bool) {
 	return 0, false
 }
 
-// PieceSize is how many bytes of data the piece with the index has when the file has size bytes.
+// PieceSize returns the number of data bytes of the piece with the index if the file has size bytes.
 func PieceSize(l hemera.Layout, size int64, index uint8) int64 {
 	if l.Data <= 1 || size <= 0 {
 		return max(size, 0)
 	}
 	column, data := Column(l, index)
 	if !data {
-		column = longest(l, index) // parity is as long as the longest column that it is made of
+		column = longest(l, index) // parity is as long as the longest column from which it is computed
 	}
 	block := blockSize(l)
 	row := block * int64(l.Data)
-	rest := size%row - int64(column)*block // of the last row, what this column and those after it have
+	rest := size%row - int64(column)*block // of the last row, the bytes of this column and those after it
 	return size/row*block + min(max(rest, 0), block)
 }
 
-// longest is the longest of the columns that a parity is made of, which is the first of them: column 0, or that of the
-// group of a local parity. The groups are those of [erasure.Local].
+// longest returns the longest of the columns from which a parity is computed. It is the first of them: column 0, or the
+// first of the group of a local parity. The groups are those of [erasure.Local].
 func longest(l hemera.Layout, index uint8) (column uint8) {
 	group := index - l.Data
 	if l.Kind != hemera.LayoutLocal || group >= l.Local {
@@ -209,11 +209,11 @@ func longest(l hemera.Layout, index uint8) (column uint8) {
 	return group*(l.Data/l.Local) + min(group, l.Data%l.Local)
 }
 
-// PieceMax is the size of the largest piece of a file: what a disk must have room for before it is known
-// which piece it takes.
+// PieceMax returns the size of the largest piece of a file. A disk must have that much room before it is known which
+// piece it gets.
 func PieceMax(l hemera.Layout, size int64) int64 { return PieceSize(l, size, 0) }
 
-// Physical is how many bytes all pieces of a file have together.
+// Physical returns the number of bytes of all pieces of a file together.
 func Physical(l hemera.Layout, size int64) int64 {
 	var sum int64
 	for i := range l.Pieces {
@@ -222,15 +222,15 @@ func Physical(l hemera.Layout, size int64) int64 {
 	return sum
 }
 
-// SizeWithin is the size of the largest file whose pieces have at most so many bytes together, at most
-// [hemera.FileSizeMax]. Small coded files take more for each byte than large ones: a row with one byte has a byte in each
-// parity too.
+// SizeWithin returns the size of the largest file whose pieces together have at most physical bytes, and at most
+// [hemera.FileSizeMax]. Small coded files use more bytes for each of their own than large ones: a row with one byte has
+// one byte in each parity too.
 func SizeWithin(l hemera.Layout, physical int64) int64 {
 	if physical <= 0 {
 		return 0
 	}
-	// Physical grows with the size, so the first size that is too large can be searched.
-	low, high := int64(0), min(physical, hemera.FileSizeMax) // no file takes less than its size
+	// Physical grows with the size, so a binary search finds the largest size that fits.
+	low, high := int64(0), min(physical, hemera.FileSizeMax) // a file has at least one physical byte for each of its own
 	for low < high {
 		middle := low + (high-low+1)/2
 		if Physical(l, middle) <= physical {
@@ -242,7 +242,7 @@ func SizeWithin(l hemera.Layout, physical int64) int64 {
 	return low
 }
 
-// Used is how many bytes those pieces of a file have together that exist.
+// Used returns the number of bytes of the existing pieces of a file together.
 func Used(l hemera.Layout, size int64, pieces []hemera.Piece) int64 {
 	if l.Data <= 1 {
 		return size * int64(len(pieces))
@@ -282,7 +282,7 @@ func Split(l hemera.Layout, off int64, n int) []Span {
 	return spans
 }
 
-// FileOffset is where the byte at off of a column is in the file: the inverse of [Split].
+// FileOffset returns the offset in the file of the byte at off of a column. It is the inverse of [Split].
 func FileOffset(l hemera.Layout, column uint8, off int64) int64 {
 	if l.Data <= 1 {
 		return off
@@ -291,7 +291,7 @@ func FileOffset(l hemera.Layout, column uint8, off int64) int64 {
 	return (off/block*int64(l.Data)+int64(column))*block + off%block
 }
 
-// blockSize is the unit in which bytes go to the columns of a layout with k > 1.
+// blockSize returns the unit in which bytes are distributed to the columns of a layout with k > 1.
 func blockSize(l hemera.Layout) int64 {
 	if l.BlockSize == 0 {
 		return hemera.PageSize

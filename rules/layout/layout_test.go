@@ -11,7 +11,7 @@ const (
 	mib = 1 << 20
 )
 
-// striped is a layout of k columns and m parity pieces.
+// striped returns a layout of k columns and m parity pieces.
 func striped(k, m uint8, block uint32) hemera.Layout {
 	l := hemera.Layout{Kind: hemera.LayoutRS, Data: k, Pieces: k + m, BlockSize: block}
 	if m == 0 {
@@ -129,7 +129,7 @@ func TestMinimum(t *testing.T) {
 		{hemera.Replica(3), 0, 9, 3}, {hemera.Plain(), 0, 1, 1}, {hemera.Plain(), 0, 0, 1},
 		{hemera.Replica(2), 1, 9, 1}, {hemera.Replica(2), 2, 1, 2}, {hemera.Replica(2), 3, 9, 2},
 		{striped(4, 2, mib), 0, 9, 6}, {striped(4, 2, mib), 0, 7, 6}, {striped(4, 2, mib), 0, 6, 5}, {striped(4, 2, mib), 0, 5, 4},
-		{striped(4, 2, mib), 0, 4, 4}, // all that is left to read it from
+		{striped(4, 2, mib), 0, 4, 4}, // no piece can be lost
 		{striped(4, 2, mib), 1, 9, 4}, {striped(4, 2, mib), 5, 6, 5}, {striped(4, 2, mib), 9, 9, 6},
 		{hemera.Local(4, 2, 1), 0, 9, 7}, {hemera.Local(4, 2, 1), 4, 9, 5}, // 4 pieces may be too few of a group
 	} {
@@ -192,7 +192,7 @@ func TestSizeWithin(t *testing.T) {
 	}
 }
 
-// FuzzSizeWithin holds the meaning: the size fits, and one byte more does not.
+// FuzzSizeWithin checks the definition: the size fits, and one byte more does not.
 func FuzzSizeWithin(f *testing.F) {
 	f.Add(uint8(4), uint8(2), int64(1000000))
 	f.Add(uint8(1), uint8(1), int64(7))
@@ -228,13 +228,13 @@ func TestReadable(t *testing.T) {
 		{striped(4, 2, mib), 9 * mib, []int{0, 1, 4}, false}, {striped(4, 2, mib), 9 * mib, []int{0, 1, 4, 5}, true},
 		{striped(4, 2, mib), 9, []int{4}, true}, {striped(4, 2, mib), 9, []int{0}, true}, {striped(4, 2, mib), 9, nil, false}, {striped(4, 2, mib), 9, []int{1, 2, 3}, false},
 		{striped(4, 0, mib), 9 * mib, []int{0, 1, 3}, false}, {striped(4, 0, mib), 9 * mib, []int{0, 1, 2, 3}, true}, {striped(4, 0, mib), 9, []int{0}, true},
-		{local, 9 * mib, []int{0, 1, 4, 2}, false},                  // the second group has lost two, and the first has one to spare
+		{local, 9 * mib, []int{0, 1, 4, 2}, false},                  // the second group has lost two pieces, and the first has one to spare
 		{local, 9 * mib, []int{0, 1, 2, 3}, true},                   // all data
 		{local, 9 * mib, []int{0, 4, 2, 6}, true},                   // 1 from its group, then 3 from the global parity
 		{local, 9 * mib, []int{0, 1, 4, 6}, false},                  // as many as data pieces, but not enough
-		{local, 9 * mib, []int{1, 4, 5, 2, 6}, true},                // each from its group
+		{local, 9 * mib, []int{1, 4, 5, 2, 6}, true},                // each piece from its group
 		{local, 2 * mib, []int{6, 4}, true},                         // 0 and 1 have bytes: two parities with different coefficients
-		{local, mib, []int{6}, true}, {local, mib, []int{5}, false}, // a parity of the other group says nothing
+		{local, mib, []int{6}, true}, {local, mib, []int{5}, false}, // a parity of the other group does not help
 	} {
 		var have Set
 		for _, i := range c.have {
@@ -247,9 +247,9 @@ func TestReadable(t *testing.T) {
 	}
 }
 
-// dealt is the slow twin: each byte of the file by itself, block after block to the columns in turn.
+// dealt is the slow twin: it deals each byte of the file separately, block after block, to the columns in turn.
 type dealt struct {
-	columns [][]int64 // of each column's bytes, where they are in the file
+	columns [][]int64 // of each byte of a column, its offset in the file
 }
 
 func deal(l hemera.Layout, size int64) dealt {
@@ -322,7 +322,7 @@ func FuzzGeometry(f *testing.F) {
 	})
 }
 
-// TestEmptyAndStoredPieces: of a coded file each piece is one or the other; other files have no empty ones.
+// TestEmptyAndStoredPieces: each piece of a coded file is either empty or stored; other files have no empty pieces.
 func TestEmptyAndStoredPieces(t *testing.T) {
 	for _, text := range []string{"rs:4+2", "lrc:12+2+2", "stripe:4", "replica:3", "plain"} {
 		l, err := hemera.ParseLayout(text, 0)

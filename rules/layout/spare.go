@@ -2,9 +2,9 @@ package layout
 
 import "hemera/words/hemera"
 
-// Spare is how many more pieces a file of size bytes can lose, whichever they are, and still be read, when it has those
-// with the indexes; below zero when it cannot be read. Of a locally repairable code it is what the code promises for any
-// loss: some losses of more pieces can be repaired, too.
+// Spare returns how many more pieces a file of size bytes with these pieces can lose, for any choice of them, and still
+// be read. It is negative if the file cannot be read. For a locally repairable code it is the number that the code
+// guarantees: some larger losses can be repaired too.
 func Spare(l hemera.Layout, size int64, have Set) int {
 	if !Readable(l, size, have) {
 		return -1

@@ -7,12 +7,12 @@ import (
 	"hemera/words/hemera"
 )
 
-// survives is the slow twin: the largest number of pieces that can be lost, whichever they are.
+// survives , the slow twin, returns the largest number of pieces that can be lost, for any choice of them.
 func survives(l hemera.Layout, size int64, have Set) int {
 	if !Readable(l, size, have) {
 		return -1
 	}
-	var real Set // without indexes that a coded file of the size has no piece of
+	var real Set // without indexes of pieces that a coded file of this size does not have
 	for i := range have.All() {
 		if !l.Coded() || Stored(l, size, uint8(i)) {
 			real = real.With(i)
@@ -35,7 +35,8 @@ func TestSpareIsWhatEveryLossLeavesReadable(t *testing.T) {
 		for _, size := range []int64{1, int64(l.BlockSize) + 1, 10 * (1 << 20)} {
 			for have := range Set(1) << l.Pieces {
 				got, want := Spare(l, size, have), survives(l, size, have)
-				// Of a locally repairable code Spare promises what holds for each loss, which may be less than this one has.
+				// For a locally repairable code Spare returns the number that the code guarantees for each loss. This
+				// file may survive more.
 				if got != want && (l.Kind != hemera.LayoutLocal || got > want || (got < 0) != (want < 0)) {
 					t.Fatalf("%s of %d bytes with %s: %d to spare, every loss of %d leaves it readable", l, size, have, got, want)
 				}

@@ -8,21 +8,21 @@ import (
 	"hemera/words/hemera"
 )
 
-// Rules are what the attributes in force say for the files of a directory. The zero value says nothing.
+// Rules has the rules that the attributes in force make for the files of a directory. The zero value has none.
 type Rules struct{ expire, convert said }
 
-// said is what one attribute says.
+// said has the rules of one attribute.
 type said struct {
 	attr    string   // the attribute that decides, "" if none is set
-	rules   []rule   // none if it says [Off]
-	ignored []string // parts of it that are not followed, and why
+	rules   []rule   // empty if the value is [Off]
+	ignored []string // parts of the value that are ignored, and why
 }
 
-// Of returns the rules that the attributes in force in a directory make: its own, and of others the nearest above. A value
-// that an earlier version let in, and that makes no sense, counts as [Off].
+// Of returns the rules of the attributes in force in a directory: its own, and the nearest ones above. A value that makes
+// no sense, which an earlier version accepted, counts as [Off].
 func Of(attrs map[string][]byte) Rules {
 	var r Rules
-	// An attribute that is set replaces EOS's, also if it says nothing.
+	// An attribute that is set replaces EOS's, even if it has no rules.
 	if own, set := attrs[AttrExpire]; set {
 		r.expire = read(AttrExpire, string(own))
 	} else if _, set := attrs[AttrMatch]; set {
@@ -36,9 +36,9 @@ func Of(attrs map[string][]byte) Rules {
 	return r
 }
 
-// read reads the value of an attribute of ours.
+// read reads the value of an attribute sys.lifecycle.*.
 func read(name, text string) said {
-	s := said{attr: name} // the attribute decides even if it cannot be read: nothing above it holds
+	s := said{attr: name} // the attribute decides even if its value is malformed: those above are not used
 	var err error
 	if s.rules, err = parse(name, text); err != nil {
 		s.ignored = append(s.ignored, strings.TrimSpace(text)+": "+plain(err).Error())
@@ -46,11 +46,11 @@ func read(name, text string) said {
 	return s
 }
 
-// Statement is what holds in a directory for one kind of rule, for people.
+// Statement describes the rules in force in a directory for one action, for people.
 type Statement struct {
 	Attr    string   // the attribute that decides, "" if none is set
-	Rules   []string // in the words of [AttrExpire] and [AttrConvert], in their order; none if the attribute says [Off]
-	Ignored []string // parts of the attribute that are not followed, and why
+	Rules   []string // in the syntax of [AttrExpire] and [AttrConvert], in their order; empty if the value is [Off]
+	Ignored []string // parts of the value that are ignored, and why
 }
 
 // Statements returns what the rules say about removal and about conversion.
@@ -58,17 +58,17 @@ func (r Rules) Statements() (expire, convert Statement) {
 	return r.expire.statement(), r.convert.statement()
 }
 
-// statement is said, for people.
+// statement returns s in a form for people.
 func (s said) statement() Statement {
 	st := Statement{Attr: s.attr, Ignored: s.ignored}
-	// Also of EOS's attributes: people see what they became.
+	// This includes rules of EOS's attributes: people see how they were read.
 	for _, one := range s.rules {
 		st.Rules = append(st.Rules, one.String())
 	}
 	return st
 }
 
-// all are the rules of both kinds.
+// all returns the rules for both actions.
 func (r Rules) all() []rule {
 	return append(r.expire.rules[:len(r.expire.rules):len(r.expire.rules)], r.convert.rules...)
 }
@@ -83,7 +83,8 @@ func Own(attrs map[string][]byte) bool {
 	return false
 }
 
-// Setter returns who is charged with the rules of a directory: the admins if they set one of them, else its owner.
+// Setter returns the identity that is charged for the actions of a directory's rules: the admins if they set one of the
+// rules, else the owner.
 func Setter(dir hemera.Entry) hemera.Setter {
 	for name, by := range dir.Setters {
 		if by.Admin && IsAttribute(name) {
@@ -93,10 +94,10 @@ func Setter(dir hemera.Entry) hemera.Setter {
 	return hemera.Setter{UID: dir.UID}
 }
 
-// Empty reports whether no file can be due.
+// Empty reports whether r has no rules.
 func (r Rules) Empty() bool { return len(r.all()) == 0 }
 
-// NeedAccess reports whether a rule asks when files were read.
+// NeedAccess reports whether a rule depends on the last access of files.
 func (r Rules) NeedAccess() bool {
 	for _, one := range r.all() {
 		if one.unused > 0 {
@@ -106,17 +107,17 @@ func (r Rules) NeedAccess() bool {
 	return false
 }
 
-// How often a tree is looked through: a tenth of the shortest time of its rules, within these bounds.
+// Bounds of the interval between two passes through a tree, which is a tenth of the shortest time in its rules.
 const (
 	intervalMin = time.Minute
 	intervalMax = 24 * time.Hour
-	// intervalAny is the same for rules without a time.
+	// intervalAny is the interval for rules without a time.
 	intervalAny = time.Hour
 )
 
-// Interval is how often the files are to be looked at.
+// Interval returns the time between two passes through the files.
 func (r Rules) Interval() time.Duration {
-	// What is longer makes no difference.
+	// Longer times make no difference.
 	shortest := 10 * intervalMax
 	for _, one := range r.all() {
 		if one.age+one.unused == 0 {
@@ -131,17 +132,17 @@ func (r Rules) Interval() time.Duration {
 	return min(max(shortest/10, intervalMin), intervalMax)
 }
 
-// Action is what is to be done with a file. The zero value is nothing.
+// Action says what to do with a file. The zero value is nothing.
 type Action struct {
 	Expire bool        // remove it
-	Form   hemera.Form // or store it so
+	Form   hemera.Form // or store it in this form
 }
 
 // None reports whether there is nothing to do.
 func (a Action) None() bool { return a == Action{} }
 
-// Decide returns what is to be done with a file now. Since is since when accesses are noted: before that nobody knows whether
-// the file was read, so it counts as used then.
+// Decide returns the action for a file now. Accesses are recorded from the time since on. Before that it is unknown
+// whether the file was read, so a file counts as used at that time.
 func (r Rules) Decide(e hemera.Entry, since, now time.Time) Action {
 	for _, one := range r.expire.rules {
 		if at, ok := one.due(e, since); ok && !at.After(now) {
@@ -153,7 +154,7 @@ func (r Rules) Decide(e hemera.Entry, since, now time.Time) Action {
 		if !ok || at.After(now) {
 			continue
 		}
-		// The first rule that is due decides, also for a file that has its form: else two rules would take turns.
+		// The first rule that is due decides, also for a file that has its form: otherwise two rules would alternate.
 		if _, otherwise := Wanted(e, one.form); otherwise {
 			return Action{Form: one.form}
 		}
@@ -162,13 +163,14 @@ func (r Rules) Decide(e hemera.Entry, since, now time.Time) Action {
 	return Action{}
 }
 
-// Next returns what is to be done with a file first, if it stays as it is, and when: that may be in the past. False if no
-// rule is for it.
+// Next returns the next action for a file, if it stays unchanged, and its time, which may be in the past. ok is false if
+// no rule applies.
 func (r Rules) Next(e hemera.Entry, since, now time.Time) (a Action, when time.Time, ok bool) {
 	if a = r.Decide(e, since, now); !a.None() {
 		return a, now, true
 	}
-	// Of several rules the one that holds first counts, though another may hold by then: it is a forecast.
+	// If several rules apply later, the one that applies first counts, though another may apply by then: the result is a
+	// forecast.
 	consider := func(one rule, does Action) {
 		if at, is := one.due(e, since); is && at.After(now) && (!ok || at.Before(when)) {
 			a, when, ok = does, at, true
@@ -185,18 +187,18 @@ func (r Rules) Next(e hemera.Entry, since, now time.Time) (a Action, when time.T
 	return a, when, ok
 }
 
-// due returns when the rule is for the file, if that stays as it is; false if never.
+// due returns the time from which the rule applies to the file, if the file stays unchanged; false if it never does.
 func (r *rule) due(e hemera.Entry, since time.Time) (time.Time, bool) {
 	if e.Size < r.min || r.max >= 0 && e.Size > r.max {
 		return time.Time{}, false
 	}
-	// The pattern was checked when it was set.
+	// The pattern was checked when the attribute was set.
 	if r.name != "" {
 		if ok, _ := gopath.Match(r.name, e.Name); !ok {
 			return time.Time{}, false
 		}
 	}
-	// A copy that kept the time of its source is as old as it is here.
+	// The age of a copy that kept the time of its source counts from when it was written here.
 	written := later(e.Mtime, e.Birth)
 	at := written.Add(r.age)
 	if r.unused > 0 {
@@ -205,7 +207,7 @@ func (r *rule) due(e hemera.Entry, since time.Time) (time.Time, bool) {
 	return at, true
 }
 
-// later is the later of two times.
+// later returns the later of two times.
 func later(a, b time.Time) time.Time {
 	if a.After(b) {
 		return a
@@ -213,7 +215,8 @@ func later(a, b time.Time) time.Time {
 	return b
 }
 
-// Accessed is until when the file may have been read, as far as it is noted: the end of the day. Zero if it is not.
+// Accessed returns the last time at which the file may have been read, as far as it is recorded: the end of the day. It
+// is zero if no access is recorded.
 func Accessed(e hemera.Entry) time.Time {
 	day, err := time.Parse(time.DateOnly, string(e.Xattrs[AttrAccess]))
 	if err != nil {
@@ -222,5 +225,5 @@ func Accessed(e hemera.Entry) time.Time {
 	return day.AddDate(0, 0, 1)
 }
 
-// Day is how an access at the time is noted.
+// Day formats the time of an access as it is recorded.
 func Day(at time.Time) string { return at.UTC().Format(time.DateOnly) }

@@ -11,16 +11,16 @@ import (
 	"hemera/words/hemera"
 )
 
-// The attributes of EOS that this package reads. Where an attribute of ours is set, EOS's for the same are not read.
+// The attributes of EOS that this package reads. If our attribute for the same action is set, EOS's is ignored.
 const (
 	// AttrMatch removes files: "*.tmp:3d,*:1mo:>1G".
 	AttrMatch = "sys.lru.expire.match"
-	// AttrConvertMatch converts files: "*.root:1mo:>1G". The form of each match stands in an attribute of its own, whose name is
-	// [conversionPrefix] and the match.
+	// AttrConvertMatch converts files: "*.root:1mo:>1G". The form of each match is in a separate attribute, named
+	// [conversionPrefix] followed by the match.
 	AttrConvertMatch = "sys.lru.convert.match"
-	// attrConvertSpace is the space that converted files go to; without it they stay in theirs.
+	// attrConvertSpace is the space of converted files. Without it they stay in theirs.
 	attrConvertSpace = "sys.lru.conversion.space"
-	// attrAccessTime has EOS keep the time of the last access, and makes all ages times without use.
+	// attrAccessTime makes EOS record the time of the last access. It turns all ages into times without use.
 	attrAccessTime   = "sys.force.atime"
 	conversionPrefix = "sys.conversion."
 	lruPrefix        = "sys.lru."
@@ -31,9 +31,9 @@ func isEOS(name string) bool {
 	return name == AttrMatch || name == AttrConvertMatch || name == attrConvertSpace || name == attrAccessTime || strings.HasPrefix(name, conversionPrefix)
 }
 
-// checkEOS is CheckAttribute for an attribute of EOS that is read.
+// checkEOS implements CheckAttribute for the attributes of EOS.
 func checkEOS(name, text string) (forms []hemera.Form, err error) {
-	// An empty value is as if the attribute were not set, as for attributes of ours.
+	// An empty value counts as not set, as for our attributes.
 	if strings.TrimSpace(text) == "" {
 		return nil, nil
 	}
@@ -44,7 +44,7 @@ func checkEOS(name, text string) (forms []hemera.Form, err error) {
 	case attrConvertSpace:
 		return []hemera.Form{{Space: text}}, nil
 	case attrAccessTime:
-		// How fine EOS's times of access are does not matter here: accesses are noted by the day.
+		// EOS's granularity of access times does not matter here: accesses are recorded by the day.
 		if _, err = parseSeconds(text); err != nil {
 			err = invalid(name, text, err)
 		}
@@ -56,10 +56,10 @@ func checkEOS(name, text string) (forms []hemera.Form, err error) {
 	return forms, err
 }
 
-// refuseEOS is the error about an attribute sys.lru.* that is not read: it would do nothing, and files would stay that
-// somebody expects to go.
+// refuseEOS returns the error for an attribute sys.lru.* that this package does not read. If it were accepted, it would
+// have no effect, and files would stay that a user expects to be removed.
 func refuseEOS(name, text string) error {
-	// For names that EOS does not know either.
+	// For all other names.
 	cause, remedy := "nothing reads this attribute, so it would do nothing", "known are "+AttrMatch+", "+AttrConvertMatch+" and "+attrConvertSpace
 	switch name {
 	case lruPrefix + "expire.empty":
@@ -72,7 +72,7 @@ func refuseEOS(name, text string) error {
 	return errs.New(errs.Invalid, "lifecycle.CheckAttribute", name+"="+text, cause).WithRemedy(remedy)
 }
 
-// examplesEOS shows what an attribute of EOS takes.
+// examplesEOS returns examples of a value of an attribute of EOS.
 func examplesEOS(name string) string {
 	switch name {
 	case AttrMatch:
@@ -85,11 +85,11 @@ func examplesEOS(name string) string {
 	return "give a layout id as EOS's `file info` shows it, such as 20640542 (raid6 with 6 stripes of 1M, adler), or use " + AttrConvert + "=layout=rs:4+2"
 }
 
-// expireMatch makes the rules of [AttrMatch].
+// expireMatch returns the rules of [AttrMatch].
 func expireMatch(attrs map[string][]byte) said {
 	s := said{attr: AttrMatch}
 	rules, err := parseMatches(AttrMatch, string(attrs[AttrMatch]))
-	// Half of a value is no rule: what follows the mistake may be what was meant to be kept.
+	// A malformed value makes no rules at all: the part after the mistake may name files to keep.
 	if err != nil {
 		s.ignored = append(s.ignored, string(attrs[AttrMatch])+": "+plain(err).Error())
 		return s
@@ -100,7 +100,7 @@ func expireMatch(attrs map[string][]byte) said {
 	return s
 }
 
-// convertMatch makes the rules of [AttrConvertMatch]. A match whose form is not set, or makes no sense, is ignored.
+// convertMatch returns the rules of [AttrConvertMatch]. It ignores a match whose form is not set or malformed.
 func convertMatch(attrs map[string][]byte) said {
 	s := said{attr: AttrConvertMatch}
 	rules, err := parseMatches(AttrConvertMatch, string(attrs[AttrConvertMatch]))
@@ -108,11 +108,11 @@ func convertMatch(attrs map[string][]byte) said {
 		s.ignored = append(s.ignored, string(attrs[AttrConvertMatch])+": "+plain(err).Error())
 		return s
 	}
-	// EOS goes through the matches in the order of their texts, so "*" comes before "*.root".
+	// EOS applies the matches in the order of their texts, so "*" comes before "*.root".
 	slices.SortStableFunc(rules, func(a, b rule) int { return strings.Compare(a.name, b.name) })
 	for _, r := range rules {
 		name := conversionPrefix + r.name
-		// One match that cannot be followed does not keep the others: conversions remove nothing.
+		// A match that is ignored does not disable the others: conversions remove nothing.
 		if len(attrs[name]) == 0 {
 			s.ignored = append(s.ignored, r.name+": "+name+" is not set, which has the layout")
 			continue
@@ -121,14 +121,15 @@ func convertMatch(attrs map[string][]byte) said {
 			s.ignored = append(s.ignored, name+": "+plain(err).Error())
 			continue
 		}
-		// EOS would take sys.forced.space otherwise. Rules hold for a whole tree, and a directory below may have another one.
+		// EOS would use sys.forced.space otherwise. Rules apply to a whole tree, and a directory below may have another
+		// value.
 		r.form.Space = string(attrs[attrConvertSpace])
 		s.rules = append(s.rules, r.byAccess(attrs))
 	}
 	return s
 }
 
-// byAccess is the rule with its age as a time without use, where EOS would keep the time of the last access.
+// byAccess returns the rule with its age as a time without use, if EOS would record the time of the last access.
 func (r rule) byAccess(attrs map[string][]byte) rule {
 	if len(attrs[attrAccessTime]) > 0 {
 		r.age, r.unused = 0, r.age
@@ -136,10 +137,10 @@ func (r rule) byAccess(attrs map[string][]byte) rule {
 	return r
 }
 
-// parseMatches reads the value of [AttrMatch] or [AttrConvertMatch]. The rules have no form. Invalid.
+// parseMatches reads the value of [AttrMatch] or [AttrConvertMatch]. The rules have no form. It fails with Invalid.
 func parseMatches(attr, text string) (rules []rule, err error) {
 	for part := range strings.SplitSeq(text, ",") {
-		// EOS passes over empty parts.
+		// EOS skips empty parts.
 		if strings.TrimSpace(part) == "" {
 			continue
 		}
@@ -169,8 +170,8 @@ func parseMatch(text string) (r rule, err error) {
 	if name == "" || age == "" {
 		return r, fmt.Errorf("%q has no name or no age", text)
 	}
-	// EOS's documentation has patterns with *, and some versions of EOS read them as regular expressions. What means one thing
-	// as a pattern and another as an expression could remove the wrong files.
+	// EOS's documentation has patterns with *, and some versions of EOS read them as regular expressions. A text that
+	// means one thing as a pattern and another as an expression could remove the wrong files.
 	if strings.ContainsAny(name, `?[]{}()|^$\+`) || strings.Contains(name, ".*") {
 		return r, fmt.Errorf("%q may be meant as a regular expression; a match has only * for any characters, and name= of %s and %s takes *, ? and [a-z]", name, AttrExpire, AttrConvert)
 	}
@@ -181,7 +182,7 @@ func parseMatch(text string) (r rule, err error) {
 	if r.age < ageMin {
 		return r, fmt.Errorf("%s is less than a minute", age)
 	}
-	// More than and less than, where our words say at least and at most. EOS reads units of either case.
+	// EOS's bounds are "more than" and "less than", ours "at least" and "at most". EOS accepts units in either case.
 	switch limit, err := parseSize(strings.ReplaceAll(strings.ToUpper(strings.TrimLeft(size, "<>")), "K", "k")); {
 	case size == "":
 	case err != nil || limit == 0 || size[0] != '<' && size[0] != '>' || strings.Count(size, "<")+strings.Count(size, ">") != 1:
@@ -198,11 +199,11 @@ func parseMatch(text string) (r rule, err error) {
 func parseSeconds(text string) (time.Duration, error) {
 	n, unit, ok := number(text)
 	day := 24 * time.Hour
-	// Larger units than ours have the same names, but for months and minutes.
+	// Larger units have the same names as ours, except months and minutes.
 	units := map[string]time.Duration{"": time.Second, "s": time.Second, "min": time.Minute, "h": time.Hour, "d": day, "w": 7 * day, "mo": 31 * day, "y": 365 * day}
 	size := units[strings.ToLower(unit)]
 	switch {
-	case strings.EqualFold(unit, "m"): // EOS takes it for mega, which nobody means
+	case strings.EqualFold(unit, "m"): // EOS reads it as mega, which is never meant
 		return 0, fmt.Errorf("%s is neither minutes (%dmin) nor months (%dmo)", text, n, n)
 	case !ok || n == 0 || size == 0 || n > int64(100*ageUnit("y")/size):
 		return 0, fmt.Errorf("%s is no time, written 3600, 30min, 12h, 30d, 4w, 6mo or 1y, up to 100y", text)
@@ -210,9 +211,9 @@ func parseSeconds(text string) (time.Duration, error) {
 	return time.Duration(n) * size, nil
 }
 
-// parseConversion reads a form: a layout id of EOS in hexadecimal, and behind a | how its pieces are placed. The id's fields
-// are, from the lowest bits: checksum (4 bits), layout (4), pieces less one (8), block size (4), checksum of blocks (4), pieces
-// in excess (4), parity pieces (3). Invalid.
+// parseConversion reads a form: a layout id of EOS in hexadecimal, optionally followed by | and the placement of its
+// pieces. The id's fields are, from the lowest bits: checksum (4 bits), layout (4), pieces less one (8), block size (4),
+// checksum of blocks (4), pieces in excess (4), parity pieces (3). It fails with Invalid.
 func parseConversion(attr, text string) (f hemera.Form, err error) {
 	fail := func(format string, args ...any) (hemera.Form, error) {
 		return hemera.Form{}, invalid(attr, text, fmt.Errorf(format, args...))
@@ -227,17 +228,17 @@ func parseConversion(attr, text string) (f hemera.Form, err error) {
 	case id>>24&0xf != 0:
 		return fail("the layout has pieces in excess, which no layout here has")
 	}
-	// By their numbers in EOS.
+	// The index is the number in EOS.
 	kinds := []string{"plain", "replica", "archive", "raiddp", "raid6", "qrain", "raid5"}
 	kind, pieces, parity := int(id>>4&0xf), int(id>>8&0xff)+1, int(id>>28)
 	switch {
 	case kind >= len(kinds):
 		return fail("layout %d is not known", kind)
-	// The layout is named for its parities, but the number of them counts where it is there.
+	// The name of the layout implies a number of parities, but an explicit number has precedence.
 	case kind >= 2 && parity > 0 && parity < pieces:
 		f.Layout = hemera.ReedSolomon(pieces-parity, parity)
 		err = f.Layout.Validate()
-	// ParseLayout takes any number with plain, as a space may have one for its other layouts.
+	// ParseLayout accepts any number with plain, as a space may have one for its other layouts.
 	case kind == 0 && pieces > 1:
 		err = fmt.Errorf("layout plain has one piece, not %d", pieces)
 	default:
@@ -246,7 +247,7 @@ func parseConversion(attr, text string) (f hemera.Form, err error) {
 	if err != nil {
 		return fail("%s with %d pieces: %w", kinds[kind], pieces, plain(err))
 	}
-	// Pages always have checksums, so that of blocks asks for nothing, and only coded layouts have blocks.
+	// Pages always have checksums, so the checksum of blocks has no effect. Only coded layouts have blocks.
 	if f.Layout.Coded() {
 		sizes := []uint32{4 << 10, 64 << 10, 128 << 10, 512 << 10, 1 << 20, 4 << 20, 16 << 20, 64 << 20}
 		block := id >> 16 & 0xf // an index of sizes
@@ -256,7 +257,7 @@ func parseConversion(attr, text string) (f hemera.Form, err error) {
 		f.BlockSize = sizes[block]
 		f.Layout = f.Layout.WithBlockSize(f.BlockSize)
 	}
-	// By their numbers in EOS. A checksum is added to those that a file has; none asks for nothing.
+	// The key is the number in EOS. A checksum is added to those of the file; none adds nothing.
 	sums := map[uint64]hemera.ChecksumKind{0: hemera.ChecksumNone, 1: hemera.ChecksumNone, 2: hemera.Adler32, 4: hemera.MD5, 6: hemera.CRC32C, 8: hemera.SHA256, 10: hemera.BLAKE3}
 	sum, known := sums[id&0xf]
 	if !known {

@@ -11,7 +11,7 @@ import (
 	"hemera/words/hemera"
 )
 
-// What EOS's attributes become, in our words.
+// EOS's attributes as rules in our syntax.
 func TestRulesOfEOS(t *testing.T) {
 	// raid6 with 6 stripes of 1M, adler, and crc32c of blocks; two copies with adler.
 	const raid6, copies = "20640542", "00650112"
@@ -47,7 +47,7 @@ func TestRulesOfEOS(t *testing.T) {
 		if !slices.Equal(expire.Rules, c.expire) || !slices.Equal(convert.Rules, c.convert) || len(expire.Ignored)+len(convert.Ignored) != c.ignored {
 			t.Errorf("%s:\n expire %+v\nconvert %+v", c.name, expire, convert)
 		}
-		// The words say the same when they are set as an attribute of ours.
+		// The rules are the same when they are set as an attribute of ours.
 		for name, rules := range map[string][]string{AttrExpire: expire.Rules, AttrConvert: convert.Rules} {
 			if again, err := parse(name, strings.Join(rules, "; ")); err != nil || len(again) != len(rules) {
 				t.Errorf("%s: %v: %v", c.name, rules, err)
@@ -82,7 +82,7 @@ func TestDecideAsEOSDoes(t *testing.T) {
 func TestConversionsOfEOS(t *testing.T) {
 	for _, c := range []struct{ id, want string }{
 		{"20640542", "layout=rs:4+2 blocksize=1M checksum=adler32"}, {"0x20640542", "layout=rs:4+2 blocksize=1M checksum=adler32"},
-		{"640542", "layout=rs:4+2 blocksize=1M checksum=adler32"}, // without the number of parities, as old versions made them
+		{"640542", "layout=rs:4+2 blocksize=1M checksum=adler32"}, // without the number of parities, as in old versions
 		{"00100001", "layout=plain"}, {"00650112", "layout=replica:2 checksum=adler32"}, {"00000218", "layout=replica:3 checksum=sha256"},
 		{"2066053a", "layout=rs:4+2 blocksize=16M checksum=blake3"}, {"30610b26", "layout=rs:9+3 blocksize=64k checksum=crc32c"},
 		{"40650d54", "layout=rs:10+4 blocksize=4M checksum=md5"}, {"10620362", "layout=rs:3+1 blocksize=128k checksum=adler32"},

@@ -9,31 +9,31 @@ import (
 	"hemera/words/hemera"
 )
 
-// Stored is how a file is, or would be, stored.
+// Stored describes how a file is, or would be, stored.
 type Stored struct {
 	Layout hemera.Layout
 	Space  string
-	// Checksums begin with the one that the file's policy names.
+	// Checksums begins with the one that the file's policy names.
 	Checksums []hemera.ChecksumKind
 }
 
-// Wanted returns how a file has to be stored to have the form, and whether it is stored otherwise now. Checksums are
-// added and never taken away: they prove that the content stayed the same.
+// Wanted returns how a file must be stored to have the form, and whether it is stored otherwise now. Checksums are added
+// and never removed: they prove that the content stayed the same.
 func Wanted(e hemera.Entry, f hemera.Form) (Stored, bool) {
 	s := Stored{Layout: e.Layout, Space: e.Space}
 	if f.Layout.Kind != 0 {
 		s.Layout = f.Layout
-		// The name of a layout says nothing of its blocks: a file that has blocks keeps their size.
+		// The name of a layout has no block size: a file with blocks keeps its block size.
 		if f.Layout.BlockSize == hemera.BlockSizeDefault {
 			s.Layout = f.Layout.WithBlockSize(e.Layout.BlockSize)
 		}
 	}
-	// Layouts without blocks pass over it.
+	// WithBlockSize has no effect on layouts without blocks.
 	s.Layout = s.Layout.WithBlockSize(f.BlockSize)
 	if f.Space != "" {
 		s.Space = f.Space
 	}
-	// In their order, which says which of them is the policy's.
+	// The order matters: the first one is the policy's.
 	for _, sum := range e.Checksums {
 		s.Checksums = append(s.Checksums, sum.Kind)
 	}
@@ -44,7 +44,7 @@ func Wanted(e hemera.Entry, f hemera.Form) (Stored, bool) {
 	return s, due
 }
 
-// CheckForm refuses a form that no file can have, or that asks for nothing: Invalid.
+// CheckForm returns Invalid for a form that no file can have, or that names nothing.
 func CheckForm(f hemera.Form) error {
 	invalid := func(text string) error {
 		return errs.New(errs.Invalid, "lifecycle.CheckForm", f.String(), text).WithRemedy("name a layout, a block size, a space or a checksum that files can have")
@@ -68,8 +68,8 @@ func CheckForm(f hemera.Form) error {
 	return nil
 }
 
-// SetForm sets one part of a form by its key: layout, blocksize, space or checksum. It returns false for another key.
-// Invalid for a value that makes no sense.
+// SetForm sets one part of a form by its key: layout, blocksize, space or checksum. It returns false for another key. It
+// fails with Invalid for a malformed value.
 func SetForm(f *hemera.Form, key, text string) (known bool, err error) {
 	switch key {
 	case "layout":

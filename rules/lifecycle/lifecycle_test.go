@@ -10,19 +10,19 @@ import (
 	"hemera/words/hemera"
 )
 
-// now is when all tests ask, and day a day.
+// now is the time in all tests, and day a day.
 var now = time.Date(2026, 11, 23, 12, 0, 0, 0, time.UTC)
 
 const day = 24 * time.Hour
 
-// file is one that was written so long ago, and is read never.
+// file returns a file that was written that long ago and never read.
 func file(name string, size int64, age time.Duration) hemera.Entry {
 	e := hemera.Entry{Name: name, Kind: hemera.KindFile, Size: size, Mtime: now.Add(-age), Birth: now.Add(-age), Layout: hemera.Replica(2), Space: "default"}
 	e.Checksums = []hemera.Checksum{{Kind: hemera.Adler32}, {Kind: hemera.CRC32C}}
 	return e
 }
 
-// rulesOf are the rules of a directory with pairs of attributes.
+// rulesOf returns the rules of a directory with pairs of attributes.
 func rulesOf(pairs ...string) Rules {
 	attrs := map[string][]byte{}
 	for i := 0; i < len(pairs); i += 2 {
@@ -83,7 +83,8 @@ func TestDecide(t *testing.T) {
 		if got := c.rules.Decide(c.file, c.since, now); got != c.want {
 			t.Errorf("%s: %+v, want %+v", c.name, got, c.want)
 		}
-		// The slow twin: what is due now is what Next says, and at the time that it says it is due, and not a moment before.
+		// The slow twin: if an action is due now, Next returns it. Otherwise it is due at the time that Next returns, and
+		// not a moment before.
 		a, when, ok := c.rules.Next(c.file, c.since, now)
 		switch {
 		case !c.want.None() && (a != c.want || when.After(now)):
@@ -168,7 +169,7 @@ func TestWanted(t *testing.T) {
 		if s.Layout != c.want || due != c.due {
 			t.Errorf("%s: %+v, %v", c.name, s, due)
 		}
-		// What was converted is as it shall be.
+		// A converted file has the wanted form.
 		c.e.Layout, c.e.Space, c.e.Checksums = s.Layout, s.Space, nil
 		for _, k := range s.Checksums {
 			c.e.Checksums = append(c.e.Checksums, hemera.Checksum{Kind: k})
@@ -191,7 +192,7 @@ func FuzzCheckAttribute(f *testing.F) {
 			if _, err := CheckAttribute(name, text); err != nil {
 				continue
 			}
-			// What is accepted never removes a file that was written a moment ago.
+			// An accepted rule never removes a file that was written a moment ago.
 			if r := rulesOf(name, text); r.Decide(file("f", 1, 0), now, now).Expire {
 				t.Errorf("%s=%q removes a new file", name, text)
 			}

@@ -7,7 +7,7 @@ import (
 	"hemera/words/hemera"
 )
 
-// The newest order about a file decides, and what ended decides too.
+// The newest order for a file decides, even if it has ended.
 func TestTheNewestOrderDecides(t *testing.T) {
 	at := func(n int) time.Time { return time.Unix(int64(1000+n), 0) }
 	ask := func(id uint64, root hemera.FileID, given, ended int) Order {
@@ -20,14 +20,14 @@ func TestTheNewestOrderDecides(t *testing.T) {
 	rule := func(dir hemera.FileID, given int) Order {
 		return Order{Root: dir, Given: at(given), Form: hemera.Form{Space: "there"}}
 	}
-	// The file 9 is in directory 3, in 2, in 1.
+	// File 9 is in directory 3, which is in 2, which is in 1.
 	const file, other = hemera.FileID(9), hemera.FileID(4)
 	above := []hemera.FileID{1, 2, 3}
 	for _, c := range []struct {
 		what    string
 		written int
 		orders  []Order
-		request uint64 // that decides; 0: rules
+		request uint64 // that decides; 0 for rules
 		none    bool
 	}{
 		{"nothing was asked for", 0, nil, 0, true},
@@ -57,7 +57,7 @@ func TestTheNewestOrderDecides(t *testing.T) {
 	}
 }
 
-// An order that is replaced in one part of a form keeps the others.
+// An order that is replaced in one part of a form keeps the other parts.
 func TestPartsThatAreLeftOfAnOrder(t *testing.T) {
 	const file = hemera.FileID(9)
 	whole := hemera.Form{Layout: hemera.ReedSolomon(4, 2), BlockSize: 1 << 20, Space: "archive", Checksum: hemera.SHA256}

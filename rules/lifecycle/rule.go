@@ -12,8 +12,8 @@ import (
 	"hemera/words/hemera"
 )
 
-// The attributes that this package reads: of directories, and AttrAccess of files, where the system writes the day of the
-// last access.
+// The attributes that this package reads. AttrExpire and AttrConvert are attributes of directories. AttrAccess is an
+// attribute of files, in which the system records the day of the last access.
 const (
 	AttrExpire  = "sys.lifecycle.expire"
 	AttrConvert = "sys.lifecycle.convert"
@@ -21,17 +21,17 @@ const (
 	prefix      = "sys.lifecycle."
 )
 
-// Off is the value that ends what directories above say.
+// Off is the value that cancels the rules of directories above.
 const Off = "off"
 
 const (
-	// ageMin is the shortest time of a rule: a shorter one could remove what is being written.
+	// ageMin is the shortest time in a rule: a shorter one could remove files that are being written.
 	ageMin = time.Minute
-	// rulesMax is how many rules an attribute may have.
+	// rulesMax is the largest number of rules in an attribute.
 	rulesMax = 64
 )
 
-// rule is what becomes of files that meet all of its conditions.
+// rule says what to do with files that meet all of its conditions.
 type rule struct {
 	form        hemera.Form   // of a conversion
 	age, unused time.Duration // 0: any
@@ -44,11 +44,11 @@ func IsAttribute(name string) bool {
 	return name == AttrExpire || name == AttrConvert || isEOS(name)
 }
 
-// CheckAttribute refuses a value of one of this package's attributes that says nothing, or something dangerous, and names of
-// sys.lifecycle.* that nothing reads. It accepts any other attribute, and an empty value. It returns the forms that the
-// value names: the caller knows whether their spaces exist, and have disks for their layouts. Invalid.
+// CheckAttribute returns Invalid for a value of one of this package's attributes that is malformed or dangerous, and for
+// names of sys.lifecycle.* that do not exist. It accepts any other attribute, and an empty value. It returns the forms
+// that the value names: the caller checks whether their spaces exist and have disks for their layouts.
 func CheckAttribute(name, text string) (forms []hemera.Form, err error) {
-	// The name alone decides: user.* and other sys.* attributes pass.
+	// Other attributes, such as user.*, pass.
 	switch {
 	case name == AttrAccess:
 		if _, err := time.Parse(time.DateOnly, text); err != nil {
@@ -93,12 +93,12 @@ func parse(name, text string) (rules []rule, err error) {
 	return rules, nil
 }
 
-// invalid is the error about a part of a value.
+// invalid returns the error for a part of a value.
 func invalid(name, part string, cause error) error {
 	return &errs.Error{Kind: errs.Invalid, Op: "lifecycle.Parse", Subject: name + "=" + strings.TrimSpace(part), Cause: cause, Remedy: examples(name)}
 }
 
-// examples shows what an attribute takes.
+// examples returns examples of a value of an attribute.
 func examples(name string) string {
 	switch {
 	case name == AttrConvert:
@@ -115,7 +115,7 @@ func parseRule(text string) (rule, error) {
 	seen := map[string]bool{}
 	for word := range strings.FieldsSeq(text) {
 		key, value, _ := strings.Cut(word, "=")
-		// Of two ages nobody knows which was meant.
+		// With two ages it would not be clear which one is meant.
 		if seen[key] {
 			return r, fmt.Errorf("%s is there twice", key)
 		}
@@ -134,7 +134,7 @@ func parseRule(text string) (rule, error) {
 	return r, nil
 }
 
-// plain is the innermost text of an error: where it came from is said around it.
+// plain returns the innermost text of an error, without its context.
 func plain(err error) error {
 	for {
 		inner := errors.Unwrap(err)
@@ -145,7 +145,7 @@ func plain(err error) error {
 	}
 }
 
-// set sets a condition by its key; false for another key.
+// set sets a condition by its key. It returns false for another key.
 func (r *rule) set(key, value string) (known bool, err error) {
 	switch key {
 	case "age":
@@ -164,14 +164,14 @@ func (r *rule) set(key, value string) (known bool, err error) {
 	return true, err
 }
 
-// check refuses a rule that cannot be meant.
+// check returns an error for a rule that makes no sense.
 func (r *rule) check(converts bool) error {
-	// Match looks at the whole pattern, whatever the name.
+	// Match checks the whole pattern, whatever the name.
 	if _, err := gopath.Match(r.name, ""); err != nil {
 		return fmt.Errorf("name=%s is no pattern; it takes *, ? and [a-z], as in a shell", r.name)
 	}
 	switch {
-	// Bounds of 0 are bounds: max=0 is for empty files.
+	// 0 is a valid bound: max=0 selects empty files.
 	case r.max >= 0 && r.max < r.min:
 		return fmt.Errorf("no file has at least %d and at most %d bytes", r.min, r.max)
 	case !converts && !r.form.Zero():
@@ -184,19 +184,20 @@ func (r *rule) check(converts bool) error {
 	return nil
 }
 
-// ageUnit is a unit of times, 0 for one that is not known. Months have 30 days and years 365: rules are about leases of time and not about calendars.
+// ageUnit returns a unit of time by its name, 0 if unknown. Months have 30 days and years 365: a rule has a
+// duration, not a date.
 func ageUnit(name string) time.Duration {
 	day := 24 * time.Hour
 	return map[string]time.Duration{"m": time.Minute, "min": time.Minute, "h": time.Hour, "d": day, "w": 7 * day, "mo": 30 * day, "y": 365 * day}[name]
 }
 
-// sizeUnit is a unit of sizes in bytes, 0 for one that is not known. A number alone is bytes.
+// sizeUnit returns a unit of size in bytes by its name, 0 if unknown. A number without a unit is in bytes.
 func sizeUnit(name string) int64 {
 	return map[string]int64{"": 1, "k": 1e3, "M": 1e6, "G": 1e9, "T": 1e12, "P": 1e15, "kB": 1e3, "MB": 1e6, "GB": 1e9, "TB": 1e12, "PB": 1e15,
 		"KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30, "TiB": 1 << 40, "PiB": 1 << 50}[name]
 }
 
-// number cuts a text into a whole number and its unit. A number has at most 18 digits.
+// number splits a text into a whole number and its unit. A number has at most 18 digits.
 func number(text string) (n int64, unit string, ok bool) {
 	// Digits alone: no sign, no fraction, no exponent.
 	end := 0
@@ -210,7 +211,7 @@ func number(text string) (n int64, unit string, ok bool) {
 // parseAge reads a duration.
 func parseAge(text string) (time.Duration, error) {
 	n, name, ok := number(text)
-	// A unit that is not known is 0, and so is its age.
+	// An unknown unit is 0, and so is its age.
 	unit := ageUnit(name)
 	age := time.Duration(n) * unit
 	if !ok || unit == 0 || age < ageMin || n > int64(100*ageUnit("y")/unit) {
@@ -219,10 +220,10 @@ func parseAge(text string) (time.Duration, error) {
 	return age, nil
 }
 
-// String is the rule in the words that [parseRule] reads.
+// String returns the rule in the syntax that [parseRule] reads.
 func (r rule) String() string {
 	var words []string
-	// The form first, as people write it.
+	// The form comes first, as people write it.
 	if !r.form.Zero() {
 		words = append(words, r.form.String())
 	}
@@ -244,7 +245,7 @@ func (r rule) String() string {
 	return strings.Join(words, " ")
 }
 
-// formatAge writes a duration in the largest unit that it is a multiple of. It was read in one, so there is one.
+// formatAge formats a duration in the largest unit that divides it. It was read in one, so there is one.
 func formatAge(t time.Duration) string {
 	for _, unit := range []string{"y", "mo", "w", "d", "h"} {
 		if t%ageUnit(unit) == 0 {
@@ -254,7 +255,7 @@ func formatAge(t time.Duration) string {
 	return strconv.FormatInt(int64(t/time.Minute), 10) + "m"
 }
 
-// formatSize writes a size in the largest unit that it is a multiple of.
+// formatSize formats a size in the largest unit that divides it.
 func formatSize(n int64) string {
 	for _, unit := range []string{"PiB", "P", "TiB", "T", "GiB", "G", "MiB", "M", "KiB", "k"} {
 		if n > 0 && n%sizeUnit(unit) == 0 {

@@ -6,23 +6,23 @@ import (
 	"time"
 )
 
-// Bounds are the sizes of one budget. Total is for everybody together, Share for one client; a Share of 0
-// is the Total. Reserve is on top of Total, and only [Account.TakeReserved] reaches it.
+// Bounds has the sizes of one budget. Total is for all clients together, Share for one client; a Share of 0 is the Total.
+// Reserve is in addition to Total, and only [Account.TakeReserved] uses it.
 type Bounds struct {
 	Total, Share, Reserve int64
 }
 
-// Verdict is the answer to who wants something.
+// Verdict is the answer to a request for a part of a budget.
 type Verdict uint8
 
 // The verdicts.
 const (
-	Fits      Verdict = iota // taken
-	ShareFull                // the client has its share; nothing was taken
-	TotalFull                // everything is in use; nothing was taken
+	Fits      Verdict = iota // the request was granted
+	ShareFull                // the client has used its share; nothing was taken
+	TotalFull                // the budget is used up; nothing was taken
 )
 
-// String is the verdict in words, for errors and logs.
+// String returns the verdict in words, for errors and logs.
 func (v Verdict) String() string {
 	switch v {
 	case Fits:
@@ -33,7 +33,7 @@ func (v Verdict) String() string {
 	return "all are in use"
 }
 
-// Usage is what a budget looked like at one moment. Refused counts since the budget was made.
+// Usage is a snapshot of a budget. Refused counts since the budget was made.
 type Usage struct {
 	Name                       string
 	Used, Total, Share         int64
@@ -42,8 +42,8 @@ type Usage struct {
 	LastRefused                time.Time // zero: never
 }
 
-// Budget bounds one kind of thing. Taking and giving back touch two counters and no lock; accounts are
-// opened and closed under one.
+// Budget bounds one kind of resource. Take and Give change two counters without a lock; accounts are opened and closed
+// under one.
 type Budget[K comparable] struct {
 	name         string
 	bounds       Bounds
@@ -56,7 +56,7 @@ type Budget[K comparable] struct {
 	accounts map[K]*Account[K]
 }
 
-// Account is one client's part of a budget.
+// Account has one client's use of a budget.
 type Account[K comparable] struct {
 	budget  *Budget[K]
 	key     K
@@ -73,10 +73,10 @@ func NewBudget[K comparable](name string, b Bounds) *Budget[K] {
 	return &Budget[K]{name: name, bounds: b, accounts: map[K]*Account[K]{}}
 }
 
-// Bounds are the budget's sizes.
+// Bounds returns the budget's sizes.
 func (b *Budget[K]) Bounds() Bounds { return b.bounds }
 
-// Usage is what is in use now.
+// Usage returns the current use.
 func (b *Budget[K]) Usage() Usage {
 	b.mu.Lock()
 	clients := len(b.accounts)
@@ -95,10 +95,10 @@ func (b *Budget[K]) refuse(why *atomic.Int64) {
 	b.lastRefused.Store(time.Now().UnixNano())
 }
 
-// Open is the account of a client, the same for all who ask for it until the last has closed it.
+// Open returns the account of a client. All callers share it until the last has closed it.
 func (b *Budget[K]) Open(key K) *Account[K] { return b.OpenShare(key, b.bounds.Share) }
 
-// OpenShare is Open with a share of its own, which holds for the account if nobody has it open.
+// OpenShare works like Open with another share. The share applies only if the account is not open yet.
 func (b *Budget[K]) OpenShare(key K, share int64) *Account[K] {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -111,7 +111,7 @@ func (b *Budget[K]) OpenShare(key K, share int64) *Account[K] {
 	return a
 }
 
-// Close ends one use of the account; everything taken for that use must have been given back.
+// Close ends one use of the account. The caller must have given back everything that it took for that use.
 func (a *Account[K]) Close() {
 	b := a.budget
 	b.mu.Lock()
@@ -121,10 +121,10 @@ func (a *Account[K]) Close() {
 	}
 }
 
-// Used is what the client has.
+// Used returns the amount that the client has taken.
 func (a *Account[K]) Used() int64 { return a.used.Load() }
 
-// Take takes n, or nothing.
+// Take takes n, or nothing. It does not block.
 func (a *Account[K]) Take(n int64) Verdict {
 	b := a.budget
 	if !within(&a.used, n, a.share) {
@@ -143,7 +143,7 @@ func (a *Account[K]) Take(n int64) Verdict {
 	return Fits
 }
 
-// TakeReserved is Take for those for whom the reserve is kept: no share bounds them.
+// TakeReserved works like Take for admins, who may also use the reserve. It ignores the client's share.
 func (a *Account[K]) TakeReserved(n int64) Verdict {
 	b := a.budget
 	if !within(&b.used, n, b.bounds.Total+b.bounds.Reserve) {
@@ -160,7 +160,7 @@ func (a *Account[K]) Give(n int64) {
 	a.budget.used.Add(-n)
 }
 
-// within adds n unless the sum would be above the bound.
+// within adds n to used and reports true, unless the sum would be above the bound.
 func within(used *atomic.Int64, n, bound int64) bool {
 	if used.Add(n) <= bound {
 		return true

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// slow is what a budget is, without atomics or accounts: a list of who has what.
+// slow is a budget without atomics or accounts: a list of the amounts of each client.
 type slow struct {
 	bounds Bounds
 	have   map[int]int64
@@ -38,7 +38,7 @@ func TestBudgetIsItsSlowTwin(t *testing.T) {
 		bounds := Bounds{Total: 1 + r.Int64N(40), Reserve: r.Int64N(6)}
 		bounds.Share = 1 + r.Int64N(bounds.Total)
 		b, twin := NewBudget[int]("x", bounds), &slow{bounds: bounds, have: map[int]int64{}}
-		held := map[int][]*Account[int]{} // one account for each taking, as connections have
+		held := map[int][]*Account[int]{} // one account for each Take, as connections have
 		taken := map[*Account[int]][]int64{}
 		var refusedShare, refusedTotal int64
 		for range 300 {
@@ -92,7 +92,7 @@ func TestBudgetIsItsSlowTwin(t *testing.T) {
 	}
 }
 
-// Many goroutines take and give back at the same time: the bounds hold at every moment, and nothing is lost.
+// Many goroutines take and give back at the same time: the bounds are never exceeded, and nothing is lost.
 func TestBudgetConcurrently(t *testing.T) {
 	b := NewBudget[int]("x", Bounds{Total: 5, Share: 3})
 	var all sync.WaitGroup
@@ -205,7 +205,7 @@ func TestConnections(t *testing.T) {
 	}
 }
 
-// Users of the unix socket have a share each: one cannot keep another out.
+// Each user of the unix socket has a share: one cannot keep another out.
 func TestUsersCountApart(t *testing.T) {
 	c := NewConnections(Bounds{Total: 16, Share: 2})
 	for uid := range uint32(3) {
@@ -220,7 +220,7 @@ func TestUsersCountApart(t *testing.T) {
 	}
 }
 
-// BenchmarkAccount is what a request costs that takes something, with many clients at once.
+// BenchmarkAccount measures one Take and Give with many clients at once.
 func BenchmarkAccount(b *testing.B) {
 	budget := NewBudget[int]("x", Bounds{Total: 1 << 40, Share: 1 << 39})
 	var clients atomic.Int64

@@ -5,29 +5,29 @@ import (
 	"sync"
 )
 
-// Parts of the files that a process may have open; see [ConnectionBounds].
+// Bounds of [ConnectionBounds].
 const (
-	connectionsMost = 65536 // connections in all, however many files there may be
+	connectionsMost = 65536 // connections in all, whatever the number of files
 	addressMost     = 512   // connections of one address of another machine
 	reserveMost     = 64
 )
 
-// ConnectionBounds are how many connections a process takes, of how many files it may have open. Half of
-// them are for connections, so that disks, the store and calls to others always have the other half.
-// One address of another machine, and one user at the unix socket, gets an eighth of the connections, at most
-// 512; all who come over loopback get half of them together. The reserve is for this machine's admins.
+// ConnectionBounds returns the numbers of connections that a process accepts, from the number of files that it may have
+// open. Connections use half of them, so that the other half is left for disks, the store and calls to other processes.
+// One address of another machine, and one user at the unix socket, may use an eighth of the connections, at most 512; all
+// clients over loopback may use half of them together. The reserve is for this machine's admins.
 func ConnectionBounds(files int64) Bounds {
 	total := max(16, min(files/2, connectionsMost))
 	return Bounds{Total: total, Share: min(max(total/8, 4), addressMost), Reserve: min(max(total/16, 4), reserveMost)}
 }
 
-// Class is a family of connections with a bound of its own, as a part of all: Of of 4.
+// Class is a group of connections with a bound of its own: Of quarters of all connections.
 type Class struct {
 	Name string
 	Of   int64
 }
 
-// Client is whom a connection counts for: an address, or a user where the kernel names one.
+// Client identifies the client that a connection counts for: an address, or a user if the kernel reports one.
 type Client struct {
 	addr  netip.Addr
 	local bool
@@ -35,14 +35,14 @@ type Client struct {
 	user  bool
 }
 
-// Address is a client by its address; local says that it is of this machine, all of whose users share it. An
-// address of IPv6 counts by its network of 64 bits, which is what one host is given.
+// Address returns the client of an address. local says that it is an address of this machine, which all its users share.
+// An IPv6 address counts by its network of 64 bits, because one host usually has a whole network.
 func Address(a netip.Addr, local bool) Client { return Client{addr: AddressKey(a), local: local} }
 
-// User is a user of this machine, whose share is that of another machine's address.
+// User returns the client for a user of this machine. Its share is that of another machine's address.
 func User(uid uint32) Client { return Client{uid: uid, user: true} }
 
-// Connections admits connections: all classes together are bounded, each class, and each [Client].
+// Connections admits connections. It bounds the connections of all classes together, of each class, and of each [Client].
 type Connections struct {
 	all     *Budget[Client]
 	local   int64
@@ -60,7 +60,7 @@ func NewConnections(b Bounds, classes ...Class) *Connections {
 	return c
 }
 
-// Usages are of all connections, and of each class.
+// Usages returns the usage of all connections, followed by that of each class.
 func (c *Connections) Usages() []Usage {
 	list := []Usage{c.all.Usage()}
 	for _, class := range c.classes {
@@ -69,7 +69,7 @@ func (c *Connections) Usages() []Usage {
 	return list
 }
 
-// Lease is one connection's place. It must be released once; further releases do nothing.
+// Lease is the place of one connection. It must be released once; further releases have no effect.
 type Lease struct {
 	of       *Connections
 	account  *Account[Client]
@@ -90,7 +90,7 @@ func (c *Connections) Admit(from Client) (*Lease, Verdict) {
 	return l, Fits
 }
 
-// AdmitReserved is Admit for an admin of this machine: only other admins can keep it out.
+// AdmitReserved works like Admit for an admin of this machine: only other admins can use up the reserve.
 func (c *Connections) AdmitReserved(from Client) (*Lease, Verdict) {
 	l := c.open(from)
 	l.reserved = true
@@ -101,7 +101,7 @@ func (c *Connections) AdmitReserved(from Client) (*Lease, Verdict) {
 	return l, Fits
 }
 
-// open makes the lease of a connection, which does not count yet. Users of this machine have their own share.
+// open makes the lease of a connection that does not count yet. Local clients have their own share.
 func (c *Connections) open(from Client) *Lease {
 	share := c.all.bounds.Share
 	if from.local {
@@ -110,8 +110,8 @@ func (c *Connections) open(from Client) *Lease {
 	return &Lease{of: c, account: c.all.OpenShare(from, share)}
 }
 
-// Enter counts the connection in its class, once. The lease stays good for another try when it does not fit.
-// One that was released does not fit.
+// Enter counts the connection in its class, once. If the class is full, the caller may try again with the same lease. A
+// lease that was released is refused.
 func (l *Lease) Enter(class int) Verdict {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -132,13 +132,13 @@ func (l *Lease) Enter(class int) Verdict {
 	return Fits
 }
 
-// EnterReserved is Enter for an admin of this machine.
+// EnterReserved works like Enter for an admin of this machine.
 func (l *Lease) EnterReserved(class int) Verdict {
 	l.reserved = true
 	return l.Enter(class)
 }
 
-// Release gives the place back. A nil lease has none.
+// Release gives the place back. It has no effect on a nil lease.
 func (l *Lease) Release() {
 	if l == nil {
 		return
@@ -157,7 +157,7 @@ func (l *Lease) Release() {
 	l.account.Close()
 }
 
-// AddressKey is by what an address counts: itself, or of IPv6 its network of 64 bits.
+// AddressKey returns the key by which an address counts: the address itself, or for IPv6 its network of 64 bits.
 func AddressKey(a netip.Addr) netip.Addr {
 	a = a.Unmap().WithZone("")
 	if !a.Is6() {

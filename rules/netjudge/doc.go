@@ -1,59 +1,64 @@
-// Package netjudge finds the nodes of a cluster that lose packets, from what all nodes count. It is pure: [Step] takes a
-// state, a matrix of counts and the time, and returns the next state and a verdict for each node.
+// Package netjudge finds the nodes of a cluster that lose packets, from the counters of all nodes. It is pure: [Step]
+// takes a state, a matrix of counts and the time, and returns the next state and a verdict for each node.
 //
 // # Problem
 //
-// A node that loses one packet in a hundred still answers everything, and every file that has a piece on it is slow. Its own
-// counters may be clean: a switch can drop what the node sent well. TCP sees it, at the sender of what was lost. One sender's
-// numbers do not say where: at its own port, at the receiver's, or between. The numbers of all pairs do.
+// A node that loses one packet in a hundred still answers all requests, but every file with a piece on it is slow. Its
+// own counters may be clean: a switch can drop packets that the node sent correctly. The TCP sender of the lost packets
+// sees the loss. The numbers of one sender do not show the place: its own port, the receiver's port, or a link between
+// them. The numbers of all pairs do.
 //
 // # Matrix
 //
-// Each [Node] reports for each peer how many segments it sent and how many of them were lost ([Path]). So each pair has two
-// directions, and each is counted at its sender. A row of the matrix is what a node sends, a column is what it receives:
+// Each [Node] reports for each peer how many segments it sent and how many of them were lost ([Path]). So each pair has
+// two directions, and each is counted at its sender. A row of the matrix has the segments that a node sends, a column
+// those that it receives:
 //
-//   - most of a row loses, and other pairs do not: the node loses what it sends (Out);
-//   - most of a column does: it loses what it receives (In);
+//   - most of a row loses, and other pairs do not: the node loses segments that it sends (Out);
+//   - most of a column loses: the node loses segments that it receives (In);
 //   - one cell only: the path between two nodes;
-//   - rows of several nodes, but not the cells between them: what they share, such as the uplink of a switch.
+//   - rows of several nodes, but not the cells between them: something that they share, such as the uplink of a switch.
 //
-// A row or column is judged without its worst cell, so that a bad path does not look like a bad node. The node that explains
-// the most losing paths is taken first, and its paths are left out when the next one is looked for. A node's receivers are
-// therefore not blamed for it. [Interface] counters and the state of links are judged besides: a link that is down, slower
-// than it was or than those of most nodes, or that counts damaged packets.
+// A row or column is judged without its worst cell, so that a bad path does not look like a bad node. The search first
+// takes the node that explains the most losing paths, and leaves out its paths in the search for the next one. So the
+// receivers of that node are not blamed for it. The counters of an [Interface] and the state of links are judged
+// separately: a link that is down, slower than before or than those of most nodes, or that counts damaged packets.
 //
-// What a node sends to clients ([Clients]) is compared with what others send to theirs: clients may be far away, and lose on
-// their own side. With fewer than two others to compare with, it is not judged as a path.
+// The segments that a node sends to clients ([Clients]) are compared with those that other nodes send to their clients:
+// clients may be far away, and lose packets on their own side. With fewer than two other nodes to compare with, this path
+// is not judged.
 //
-// # How much traffic is enough
+// # Amount of traffic
 //
-// Loss is a share, and a share of few packets says little. With r of n segments lost, the true share lies in
+// Loss is a share, and a share of few packets has little meaning. If r of n segments are lost, the true share lies in
 // Wilson's interval around r/n. A node is suspected if the lower end is above the limit, with zSuspect standard
-// deviations, and is well if the upper end is below it, with zWell. Losses come in bursts, as a queue that is full drops
-// several packets in a row; so burst losses count as one. The limit is lossMin, or relativeLimit times what is usual at the
-// other nodes, if that is more: in a cluster that is overloaded everywhere, nobody is suspected for it.
+// deviations, and is well if the upper end is below it, with zWell. Losses come in bursts, as a full queue drops several
+// packets in a row; so burst losses count as one. The limit is the larger of lossMin and relativeLimit times the usual
+// loss at the other nodes: if a cluster is overloaded everywhere, no node is suspected for it.
 //
-// [SegmentsToSuspect] computes the number: 4,000 segments (6 MB) show a loss of 0.5 %, and 400 one of 2 %. [SegmentsToClear] of them
-// without a loss, 16,000 (23 MB), show that there is none. With fewer nothing can be said, which is a verdict too.
+// [SegmentsToSuspect] computes the number: 4,000 segments (6 MB) show a loss of 0.5 %, and 400 one of 2 %.
+// [SegmentsToClear] segments without a loss, 16,000 (23 MB), show that there is none. With fewer segments the verdict is
+// [Unknown].
 //
 // # States
 //
-// Counts are kept with a memory of one minute, in which they fade. A node is well, suspected or unknown:
+// Counts fade with a time constant of one minute. A node is well, suspected or unknown:
 //
 //	any → suspected      suspectAfter steps in a row that find a cause; new reports must show it too
-//	suspected → well     wellAfter steps without a cause, in which enough traffic shows that it is well; a cause starts both again
-//	suspected → unknown  no cause for forgetAfter, and too little traffic to clear it: its lower weight may be why, so it ends
+//	suspected → well     wellAfter steps without a cause, with enough traffic to show that it is well; a cause starts both again
+//	suspected → unknown  no cause for forgetAfter, and too little traffic to clear it: perhaps because of its lower weight
 //
-// Steps without news from a node change nothing for it. The manager steps once a sample, every 10 s or so: 30 s to suspect, and
-// 100 s after the last losses have faded.
+// A step without a new report from a node does not change the node's standing. The manager runs a step for each sample,
+// every 10 s or so: 30 s to suspect, and 100 s after the last losses have faded.
 //
 // # Weight
 //
-// [Verdict.Weight] is in (0,1], and 1 for all but suspected nodes. TCP's rate falls with the root of the loss and with the
-// round trip, so the weight does. It does not reach 0: a node that gets nothing cannot show that it is well.
+// [Verdict.Weight] is in (0,1], and 1 for all nodes that are not suspected. TCP's rate falls with the root of the loss
+// and with the round trip, and so does the weight. It does not reach 0: a node without traffic cannot show that it is
+// well.
 //
 // # Cost and concurrency
 //
-// A step of 125 nodes that all talk takes 7 ms and 2.4 MB of garbage, one of 500 nodes 130 ms: it is made once a sample. A [State] is never changed after Step returned it;
-// calls may be concurrent.
+// A step of 125 nodes that all talk to each other takes 7 ms and makes 2.4 MB of garbage; one of 500 nodes takes 130 ms.
+// A [State] is never changed after Step returned it; calls may be concurrent.
 package netjudge

@@ -10,11 +10,11 @@ import (
 	"hemera/words/hemera"
 )
 
-// namesMax is how many nodes a sentence names.
+// namesMax is the largest number of nodes that a sentence names.
 const namesMax = 12
 
-// Explain says in a few plain sentences what a verdict rests on, for a person: the standing and the numbers. [Remedy] says
-// where to look. name gives the name of a node and of [Clients]; nil means their ids.
+// Explain explains a verdict to a person in a few plain sentences: the standing and the numbers. [Remedy] says where to
+// look. name returns the name of a node and of [Clients]; nil means their ids.
 func Explain(v Verdict, name func(hemera.NodeID) string) []string {
 	name = named(name)
 	e := v.Evidence
@@ -52,7 +52,7 @@ func Explain(v Verdict, name func(hemera.NodeID) string) []string {
 	return list
 }
 
-// named is the function that names nodes; the usual one for nil.
+// named returns the function that names nodes; the default one for nil.
 func named(name func(hemera.NodeID) string) func(hemera.NodeID) string {
 	if name != nil {
 		return name
@@ -65,7 +65,8 @@ func named(name func(hemera.NodeID) string) func(hemera.NodeID) string {
 	}
 }
 
-// Where says what is wrong with a suspected node, as the end of a sentence, and of others "". name is as in [Explain].
+// Where says what is wrong with a suspected node, as the end of a sentence. For others it returns "". name is as in
+// [Explain].
 func Where(v Verdict, name func(hemera.NodeID) string) string {
 	if v.Standing != Suspected {
 		return ""
@@ -93,7 +94,7 @@ func Where(v Verdict, name func(hemera.NodeID) string) string {
 	return fmt.Sprintf("packets that it %s are lost, whatever the other node is", verb(v.Direction))
 }
 
-// Remedy says what a person should look at first, as the errors' remedies do; "" if the node is not suspected.
+// Remedy says what a person should check first, like the remedies of errors; "" if the node is not suspected.
 func Remedy(v Verdict) string {
 	if v.Standing != Suspected {
 		return ""
@@ -117,18 +118,18 @@ func Remedy(v Verdict) string {
 	return "look at the counters of the switch's port for packets that it drops or cannot send, then at the cable and the interface"
 }
 
-// verb says a direction as what the node does.
+// verb returns a direction as a verb with the node as its subject.
 func verb(d Direction) string {
 	return [...]string{"exchanges", "sends", "receives", "sends and receives"}[d&(Out|In)]
 }
 
-// both tells the losses of both directions.
+// both describes the losses of both directions.
 func both(e Evidence) string {
 	return fmt.Sprintf("%s of %s segments sent were lost (%s), and %s of %s segments received (%s)",
 		whole(e.Out.Lost), whole(e.Out.Sent), percent(e.Out.Share()), whole(e.In.Lost), whole(e.In.Sent), percent(e.In.Share()))
 }
 
-// names lists nodes, the first of many.
+// names lists nodes. It cuts a long list.
 func names(ids []hemera.NodeID, name func(hemera.NodeID) string) string {
 	var b strings.Builder
 	for i, id := range ids[:min(len(ids), namesMax)] {
@@ -143,7 +144,7 @@ func names(ids []hemera.NodeID, name func(hemera.NodeID) string) string {
 	return b.String()
 }
 
-// percent shows a share with two digits that count.
+// percent formats a share with two significant digits.
 func percent(share float64) string {
 	p := 100 * share
 	if p > 0 && p < 0.001 {
@@ -160,10 +161,10 @@ func percent(share float64) string {
 	return text + " %"
 }
 
-// whole shows a count that has faded as a whole number.
+// whole formats a faded count as a whole number.
 func whole(x float64) string { return strconv.FormatFloat(math.Round(x), 'f', 0, 64) }
 
-// round shows a round trip without digits that do not count.
+// round formats a round trip without insignificant digits.
 func round(d time.Duration) string {
 	if d < 10*time.Millisecond {
 		return d.Round(10 * time.Microsecond).String()
@@ -171,7 +172,7 @@ func round(d time.Duration) string {
 	return d.Round(time.Millisecond).String()
 }
 
-// bits shows a speed.
+// bits formats a speed.
 func bits(perSecond int64) string {
 	if perSecond >= 1e9 {
 		return strconv.FormatFloat(float64(perSecond)/1e9, 'f', -1, 64) + " Gbit/s"

@@ -1,27 +1,29 @@
 package netjudge
 
 const (
-	// badMin is the share of packets that an interface may count as damaged or missed. Cables and optics that are good lose
-	// less than one in a hundred million; at one in ten thousand TCP notices on fast links.
+	// badMin is the share of packets that an interface may count as damaged or missed. Good cables and optics lose less
+	// than one in a hundred million; one in ten thousand slows down TCP on fast links.
 	badMin = 0.0001
-	// badPacketsMin is how many there must be.
+	// badPacketsMin is the least number of bad packets for a finding.
 	badPacketsMin = 8
-	// flaps is how many changes of the carrier within the memory are too many: it went and came back twice. Once is a switch
-	// that was started again.
+	// flaps is the number of changes of the carrier within the memory that is too high: the signal was lost, came back
+	// and was lost again. A switch that restarts makes fewer.
 	flaps = 3
-	// slowerThanBefore: a link with less than this part of its best speed has agreed on a lower one, or a bond has lost a member.
+	// slowerThanBefore is a part of a link's best speed. Below it the link has agreed on a lower speed, or a bond has
+	// lost a member.
 	slowerThanBefore = 0.6
-	// slowerThanOthers: a link with at most this part of the usual speed has fallen back a step of the standards (a tenth, or a
-	// quarter). Clusters have machines of two generations, at 0.4 of each other; see rareSpeed.
+	// slowerThanOthers is a part of the usual speed. A link with at most that has fallen back one step of the standards
+	// (a tenth, or a quarter). Clusters have machines of two generations, whose speeds differ by a factor of 0.4; see
+	// rareSpeed.
 	slowerThanOthers = 0.25
-	// rareSpeed is the share of nodes that may be so slow before it is taken for another kind of machine.
+	// rareSpeed is the largest share of nodes with such a speed. If more have it, it is another kind of machine.
 	rareSpeed = 0.25
-	// speedsMin is the least number of nodes with known speeds to compare with.
+	// speedsMin is the least number of nodes with known speeds for a comparison.
 	speedsMin = 3
 )
 
-// judgedLinks are the links of a node that count: physical ones and bonds. A node with virtual ones only, as in a container, is
-// judged by those.
+// judgedLinks returns the links of a node that are judged: physical ones and bonds. If a node has only virtual ones, as
+// in a container, those are judged.
 func (n *nodeState) judgedLinks() []*linkState {
 	var real, all []*linkState
 	for i := range n.links {
@@ -40,7 +42,8 @@ func (n *nodeState) judgedLinks() []*linkState {
 	return all
 }
 
-// speed is the greatest speed of a node's links that have a signal, without the members of bonds, whose bond has their sum.
+// speed returns the largest speed of a node's links that have a signal. It leaves out the members of bonds, because the
+// bond has their sum.
 func (n *nodeState) speed() (most int64) {
 	for _, l := range n.judgedLinks() {
 		if l.now.Carrier && !l.now.Member {
@@ -50,7 +53,8 @@ func (n *nodeState) speed() (most int64) {
 	return most
 }
 
-// usualSpeed is the median of the nodes' speeds, and a speed that is rare among them if it is at most a part of that.
+// usualSpeed returns the median of the nodes' speeds, and a function that reports whether a speed is rare and at most a
+// part of the median.
 func (t *table) usualSpeed() (usual float64, rare func(int64) bool) {
 	var list []float64
 	for i := range t.nodes {
@@ -73,7 +77,8 @@ func (t *table) usualSpeed() (usual float64, rare func(int64) bool) {
 	}
 }
 
-// findLinks judges the interfaces of every node. What it finds is told before what paths tell, as it names the place.
+// findLinks judges the interfaces of every node. Its findings have precedence over those of paths, because they name the
+// place.
 func (t *search) findLinks() {
 	_, rare := t.usualSpeed()
 	for i := range t.nodes {
@@ -92,7 +97,7 @@ func (t *search) findLinks() {
 		if best.cause == NoCause {
 			continue
 		}
-		// The numbers of the paths stay beside it.
+		// The evidence keeps the numbers of the paths.
 		f := &t.findings[i]
 		best.loss, best.direction = max(best.loss, f.loss), best.direction|f.direction
 		best.paths, best.losing, best.usual, best.limit, best.part = f.paths, f.losing, f.usual, f.limit, 1
@@ -100,15 +105,16 @@ func (t *search) findLinks() {
 	}
 }
 
-// judge finds what is wrong with one link. loses: the node loses on many of its paths, so dropped packets count too.
+// judge finds what is wrong with one link. loses says that the node loses on many of its paths: then dropped packets
+// count too.
 func (l *linkState) judge(loses bool) finding {
 	switch {
-	case !l.now.Carrier && (l.hadCarrier || l.now.Member): // a port that nothing was ever connected to is no fault
+	case !l.now.Carrier && (l.hadCarrier || l.now.Member): // a port that never had a signal is not a fault
 		return finding{cause: LinkDown, fresh: true}
 	case !l.now.Carrier:
 		return finding{}
 	case l.changes >= flaps:
-		return finding{cause: LinkDown, fresh: true} // the changes are several already
+		return finding{cause: LinkDown, fresh: true} // several changes are enough evidence
 	case l.now.HalfDuplex:
 		return finding{cause: LinkSlow, fresh: true}
 	case l.now.Speed > 0 && float64(l.now.Speed) < slowerThanBefore*float64(l.best):
@@ -125,12 +131,12 @@ func (l *linkState) judge(loses bool) finding {
 		}
 	}
 	if f.cause == NoCause && loses && l.dropped >= badPacketsMin && l.dropped > lossMin*(l.rx.Sent+l.tx.Sent) {
-		f.cause, f.fresh = BadPackets, true // the paths have the news
+		f.cause, f.fresh = BadPackets, true // the paths show that it is new
 	}
 	return f
 }
 
-// clean reports whether a node's links have counted enough packets to say that they are not damaged.
+// clean reports whether a node's links have counted enough packets to show that they are not damaged.
 func (n *nodeState) clean() bool {
 	for _, l := range n.judgedLinks() {
 		_, high := interval(l.rx.plus(l.tx), zWell)

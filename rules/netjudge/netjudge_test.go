@@ -12,7 +12,7 @@ import (
 	"hemera/words/hemera"
 )
 
-// The numbers that the package's documentation gives are those that the rules have.
+// The rules have the numbers that the package's documentation gives.
 func TestHowMuchIsEnough(t *testing.T) {
 	if n := SegmentsToClear(); n < 15_900 || n > 16_100 {
 		t.Errorf("%d segments clear a node", n)
@@ -27,7 +27,7 @@ func TestHowMuchIsEnough(t *testing.T) {
 	}
 }
 
-// Wilson's interval has the values of tables, holds the share, and shrinks with more observations.
+// Wilson's interval has the values of tables, contains the share, and shrinks with more observations.
 func TestInterval(t *testing.T) {
 	for _, c := range []struct{ n, r, low, high float64 }{
 		{10, 0, 0, 0.2775}, {10, 5, 0.2366, 0.7634}, {10, 10, 0.7225, 1}, {100, 1, 0.0018, 0.0545}, {0, 0, 0, 1}, {-1, 0, 0, 1}, {10, -1, 0, 1},
@@ -103,7 +103,7 @@ func TestLinks(t *testing.T) {
 	}
 }
 
-// One bad moment, even one with very many losses, is no fault.
+// One bad moment, even with very many losses, is not a fault.
 func TestOneBadMoment(t *testing.T) {
 	s := newCluster(20, 21)
 	s.run(6)
@@ -123,7 +123,7 @@ func TestOneBadMoment(t *testing.T) {
 	}
 }
 
-// A node that loses some of what it sends all the time, but does not report, is no reason to suspect its peers.
+// If a node always loses some of its segments but does not report, its peers are not suspected.
 func TestANodeWithoutReports(t *testing.T) {
 	s := newCluster(20, 22)
 	s.loss = func(a, b int) float64 {
@@ -144,7 +144,8 @@ func TestANodeWithoutReports(t *testing.T) {
 	}
 }
 
-// Nodes that send to clients only are compared by that. If all clients lose alike, as they are far away, it is no node's fault.
+// Nodes that send to clients only are compared by that. If all clients lose alike, as they are far away, no node is at
+// fault.
 func TestClientsOnly(t *testing.T) {
 	s := newCluster(12, 27)
 	s.segments = func(int, int) float64 { return 0 }
@@ -171,7 +172,8 @@ func TestClientsOnly(t *testing.T) {
 	}
 }
 
-// The only node with clients that lose, and the only one of a cluster, are not suspected for them: there is nothing to compare with.
+// The only node with clients that lose, and the only node of a cluster, are not suspected for them: there is nothing to
+// compare with.
 func TestClientsOfOneNode(t *testing.T) {
 	for _, nodes := range []int{1, 2, 12} {
 		s := newCluster(nodes, 28)
@@ -190,7 +192,8 @@ func TestClientsOfOneNode(t *testing.T) {
 	}
 }
 
-// The worst path of a node is the one that certainly loses most, in the direction that loses; a node without losses has none.
+// The worst path of a node is the one with the largest certain loss, in the direction that loses. A node without losses
+// has none.
 func TestWorst(t *testing.T) {
 	s := newCluster(6, 29)
 	s.loss = func(a, b int) float64 {
@@ -201,7 +204,7 @@ func TestWorst(t *testing.T) {
 	}
 	s.segments = func(a, b int) float64 {
 		if a == 3 && b == 4 {
-			return 3 // one loss in a few segments says little
+			return 3 // one loss in a few segments means little
 		}
 		return 3000
 	}
@@ -219,7 +222,7 @@ func TestWorst(t *testing.T) {
 	}
 }
 
-// Half of a node's paths lose, as one link of its bond is bad: it is the node, and not its peers.
+// Half of a node's paths lose because one link of its bond is bad: the node is at fault, and not its peers.
 func TestALinkOfABond(t *testing.T) {
 	s := newCluster(40, 23)
 	s.loss = func(a, b int) float64 {
@@ -235,7 +238,8 @@ func TestALinkOfABond(t *testing.T) {
 	}
 }
 
-// A node far away has a long round trip and is well; a suspected one gets less for a round trip that is much too long.
+// A node far away has a long round trip and is well. A suspected one gets less weight for a round trip that is much too
+// long.
 func TestRoundTrips(t *testing.T) {
 	weigh := map[time.Duration]float64{}
 	for _, rtt := range []time.Duration{200 * time.Microsecond, 8 * time.Millisecond} {
@@ -265,7 +269,7 @@ func TestRoundTrips(t *testing.T) {
 	}
 }
 
-// Step changes neither the state nor the matrix, and the same question has the same answer.
+// Step changes neither the state nor the matrix, and equal arguments give equal results.
 func TestStepIsPure(t *testing.T) {
 	build := func() (*cluster, Matrix) {
 		s := newCluster(9, 25)
@@ -295,7 +299,7 @@ func TestStepIsPure(t *testing.T) {
 	}
 }
 
-// A node that leaves the cluster is remembered for a while, and a state does not grow for ever.
+// A node that leaves the cluster is remembered for a while, and the state does not grow for ever.
 func TestAbsentNodesAreForgotten(t *testing.T) {
 	s := newCluster(9, 26)
 	s.run(3)
@@ -321,7 +325,7 @@ func (r *reader) byte() (b byte) {
 	return b
 }
 
-// number is a small one, a large one of any sign, or an extreme.
+// number returns a small number, a large one of either sign, or an extreme one.
 func (r *reader) number() int64 {
 	switch b := r.byte(); {
 	case b < 128:
@@ -339,7 +343,7 @@ func (r *reader) number() int64 {
 	return math.MinInt64
 }
 
-// FuzzStep: whatever nodes report, and whenever, nothing panics, each node has one verdict, and weights stay in (0,1].
+// FuzzStep: for any reports at any time, nothing panics, each node has one verdict, and weights stay in (0,1].
 func FuzzStep(f *testing.F) {
 	f.Add([]byte{3, 1, 2, 2, 100, 3, 100, 2, 2, 1, 100, 3, 90, 3, 0, 3, 3, 3})
 	f.Add([]byte("0123456789abcdefghijklmnopqrstuvwxyz"))
@@ -388,7 +392,7 @@ func FuzzStep(f *testing.F) {
 	})
 }
 
-// BenchmarkStep is a step of a cluster in which all nodes talk, with and without a fault.
+// BenchmarkStep measures a step of a cluster in which all nodes talk, with and without a fault.
 func BenchmarkStep(b *testing.B) {
 	for _, c := range []struct {
 		name  string

@@ -9,23 +9,23 @@ import (
 )
 
 const (
-	// shareMin is the least share of a node's paths that must lose before the node is blamed. It is below a half since of a
-	// bond of four links, or of four equal ways through a network, one may be bad.
+	// shareMin is the least share of a node's paths that must lose before the node is blamed. It is below a half since
+	// one link of a bond of four, or one of four equal paths through a network, may be bad.
 	shareMin = 0.2
-	// tellingLosses is how many losses must be expected of a path, or of several thin ones together, to count as a path: with
-	// four, one without a loss is one chance in fifty.
+	// tellingLosses is the number of losses that a path, or several thin ones together, must be expected to have to count
+	// as a path: with four, a path has no loss with a probability of one in fifty.
 	tellingLosses = 4
-	// sharedShare is the share of paths that must lose before a node can share its fault: of a node that loses on some paths only,
-	// good paths to other suspected nodes say nothing.
+	// sharedShare is the share of paths that must lose before a node can share its fault: if a node loses on some paths
+	// only, good paths to other suspected nodes prove nothing.
 	sharedShare = 0.6
-	// sharedRatio: a path that loses less than this part of what its sender loses elsewhere is well.
+	// sharedRatio: a path is well if it loses less than this part of what its sender loses elsewhere.
 	sharedRatio = 0.25
-	// clientsMin is how many other nodes must send to clients before a node is compared with them. Clients may be far away, and
-	// lose on their own side: a single node, or the only one with such clients, cannot be told from that.
+	// clientsMin is the number of other nodes that must send to clients before a node is compared with them. Clients may
+	// be far away, and lose packets on their own side. With fewer nodes, this cannot be excluded.
 	clientsMin = 2
 )
 
-// finding is what one step finds about one node.
+// finding is the result of one step for one node.
 type finding struct {
 	cause     Cause
 	direction Direction
@@ -34,22 +34,22 @@ type finding struct {
 	link      string
 	paths     int
 	losing    int
-	loss      float64 // the share by which the weight is made
+	loss      float64 // the share from which the weight is computed
 	sent      float64 // of OnePath: its segments
-	part      float64 // the part of the node's traffic in the direction that it concerns
+	part      float64 // the part of the node's traffic in the direction that is affected
 	usual     float64
 	limit     float64
 	fresh     bool // the newest reports show it as well
-	calm      bool // they would show it, and do not
+	calm      bool // the newest reports are enough to show it, and do not
 }
 
-// search looks for what is wrong in a table, and leaves its findings there.
+// search looks for faults in a table, and stores its findings there.
 type search struct {
 	*table
 	list []*edge // reused by lines
 }
 
-// run looks for everything: nodes that lose on many paths, then single paths, then links, which name the place of a loss.
+// run looks for all faults: nodes that lose on many paths, then single paths, then links, which name the place of a loss.
 func (t *search) run() {
 	t.notePorts(t.findPorts())
 	t.findPaths()
@@ -69,7 +69,7 @@ type suspect struct {
 	calm      bool
 }
 
-// lines are the edges of a node in one direction that nobody else explains. The list is good until the next call.
+// lines returns the edges of a node in one direction that no other fault explains. The list is valid until the next call.
 func (t *search) lines(node int, d Direction) []*edge {
 	from := t.out[node]
 	if d == In {
@@ -85,7 +85,7 @@ func (t *search) lines(node int, d Direction) []*edge {
 	return list
 }
 
-// edge is the edge from one node to another, or nil.
+// edge returns the edge from one node to another, or nil.
 func (t *table) edge(a, b int) *edge {
 	at, found := slices.BinarySearchFunc(t.out[a], b, func(i, b int) int { return cmp.Compare(t.edges[i].b, b) })
 	if !found {
@@ -94,7 +94,7 @@ func (t *table) edge(a, b int) *edge {
 	return &t.edges[t.out[a][at]]
 }
 
-// total adds up edges.
+// total returns the sums of edges.
 func total(list []*edge) (all, fresh Loss) {
 	for _, e := range list {
 		all, fresh = all.plus(e.loss), fresh.plus(e.fresh)
@@ -102,10 +102,11 @@ func total(list []*edge) (all, fresh Loss) {
 	return all, fresh
 }
 
-// findPorts takes the rows and columns that lose, the one that explains most first, and marks their edges as explained.
+// findPorts finds the rows and columns that lose, beginning with the one that explains most, and marks their edges as
+// explained.
 func (t *search) findPorts() []suspect {
 	var found []suspect
-	// Each turn explains a row or a column, so there are at most two for each node.
+	// Each round explains a row or a column, so there are at most two for each node.
 	for range 2 * len(t.nodes) {
 		best, rows := suspect{}, t.rows()
 		for n := range t.nodes {
@@ -131,9 +132,9 @@ func (t *search) findPorts() []suspect {
 func (t *search) judgeLines(node int, d Direction, rows []Loss) (suspect, bool) {
 	list := t.lines(node, d)
 	all, fresh := total(list)
-	// Without the worst path: a single one does not make a bad node.
+	// Leave out the worst path: a single one does not make a bad node.
 	rest := all.minus(worst(list).loss)
-	// The cheap test first: in a cluster that is well nothing else runs.
+	// The cheap test comes first: in a healthy cluster nothing else runs.
 	if !above(rest, lossMin, zSuspect) {
 		return suspect{}, false
 	}
@@ -152,10 +153,10 @@ func (t *search) judgeLines(node int, d Direction, rows []Loss) (suspect, bool) 
 	return s, spread(list, all.Share(), limit) >= shareMin
 }
 
-// calm reports whether new counts are enough to show a loss as it was before. Whether they do is another question.
+// calm reports whether new counts are enough to show a loss like the old one. It does not say whether they show it.
 func calm(fresh, all Loss) bool { return fresh.Sent*all.Share() >= tellingLosses }
 
-// worst is the path with the most losses, or one without traffic if there is none.
+// worst returns the path with the most losses, or one without traffic if no path lost.
 func worst(list []*edge) *edge {
 	at := &edge{}
 	for _, e := range list {
@@ -166,8 +167,8 @@ func worst(list []*edge) *edge {
 	return at
 }
 
-// spread is the share of paths that lose more than the limit. Thin paths are put together until they can tell; a share is
-// not taken of fewer than two.
+// spread returns the share of paths that lose more than the limit. Thin paths are combined until they are significant.
+// With fewer than two the share is 0.
 func spread(list []*edge, share, limit float64) float64 {
 	var sum Loss
 	var telling, losing int
@@ -188,7 +189,7 @@ func spread(list []*edge, share, limit float64) float64 {
 	return float64(losing) / float64(telling)
 }
 
-// rows are the losses of what each node sends, on paths that nobody explains.
+// rows returns the losses of each node's segments, on paths that no fault explains.
 func (t *search) rows() []Loss {
 	rows := make([]Loss, len(t.nodes))
 	for i := range t.edges {
@@ -199,7 +200,7 @@ func (t *search) rows() []Loss {
 	return rows
 }
 
-// usual is the median of the rows without some of their edges: what is usual elsewhere.
+// usual returns the median of the rows without some of their edges: the usual loss elsewhere.
 func usual(rows []Loss, without []*edge) float64 {
 	rows = slices.Clone(rows)
 	for _, e := range without {
@@ -207,7 +208,7 @@ func usual(rows []Loss, without []*edge) float64 {
 	}
 	var list []float64
 	for _, r := range rows {
-		// Of fewer segments one loss is more than the limit already.
+		// With fewer segments one loss is above the limit already.
 		if r.Sent >= 1/lossMin {
 			list = append(list, r.Share())
 		}
@@ -215,7 +216,7 @@ func usual(rows []Loss, without []*edge) float64 {
 	return median(list)
 }
 
-// findPaths takes the single edges that lose and that no node explains.
+// findPaths finds single edges that lose and that no node explains.
 func (t *search) findPaths() {
 	rows := t.rows()
 	for i := range t.edges {
@@ -227,7 +228,7 @@ func (t *search) findPaths() {
 			t.findClients(e)
 			continue
 		}
-		// Both directions of the pair are left out: of two nodes there is nothing else to compare with.
+		// Leave out both directions of the pair: with two nodes there is nothing else to compare with.
 		pair := []*edge{e}
 		if back := t.edge(e.b, e.a); back != nil && !back.explained {
 			pair = append(pair, back)
@@ -243,7 +244,7 @@ func (t *search) findPaths() {
 	}
 }
 
-// findClients judges what a node sends to clients, which is compared with what the other nodes send to theirs.
+// findClients judges the segments that a node sends to clients, compared with those that the other nodes send to theirs.
 func (t *search) findClients(e *edge) {
 	var others []float64
 	for _, at := range t.in[e.b] {
@@ -263,7 +264,7 @@ func (t *search) findClients(e *edge) {
 		fresh: e.fresh.Share() > limit, calm: calm(e.fresh, e.loss)})
 }
 
-// suspectPath notes a bad path at one of its ends. Of several paths the one that loses most is told.
+// suspectPath records a bad path at one of its ends. If there are several, the one that loses most stays.
 func (t *search) suspectPath(node, peer int, d Direction, f finding) {
 	old := &t.findings[node]
 	f.peer, f.direction = t.nodes[peer].id, d
@@ -279,7 +280,7 @@ func (t *search) suspectPath(node, peer int, d Direction, f finding) {
 	}
 }
 
-// notePorts makes findings of the rows and columns that lose.
+// notePorts records the rows and columns that lose as findings.
 func (t *search) notePorts(found []suspect) {
 	for _, s := range found {
 		f := &t.findings[s.node]
@@ -296,8 +297,8 @@ func (t *search) notePorts(found []suspect) {
 	}
 }
 
-// share joins the suspects of one direction that reach each other well: their own ports are then good, and what they have in
-// common is bad. If two of them lost at their own ports, the path between them would lose as well.
+// share joins the suspects of one direction that reach each other well: their own ports are then good, and something that
+// they have in common is bad. If two of them lost at their own ports, the path between them would lose as well.
 func (t *search) share(found []suspect) {
 	for i, x := range found {
 		for _, y := range found[i+1:] {
@@ -321,7 +322,7 @@ func (t *search) wellBetween(x, y suspect) bool {
 	return l.Sent*share >= tellingLosses && l.Share() < sharedRatio*share
 }
 
-// join notes that two nodes share a fault.
+// join records that two nodes share a fault.
 func (t *search) join(a, b int) {
 	for _, pair := range [][2]int{{a, b}, {b, a}} {
 		f, other := &t.findings[pair[0]], t.nodes[pair[1]].id
@@ -333,7 +334,7 @@ func (t *search) join(a, b int) {
 	}
 }
 
-// lossesOf are the losses of a node in both directions, without what other nodes explain.
+// lossesOf returns the losses of a node in both directions, without those that other nodes explain.
 func (t *table) lossesOf(node int) (out, in Loss) {
 	for _, i := range t.out[node] {
 		if e := &t.edges[i]; !e.explained || t.findings[node].direction&Out != 0 {
@@ -348,7 +349,7 @@ func (t *table) lossesOf(node int) (out, in Loss) {
 	return out, in
 }
 
-// disorder is the share of a node's segments that their receivers saw out of order.
+// disorder returns the share of a node's segments that their receivers saw out of order.
 func (t *table) disorder(node int) float64 {
 	var l Loss
 	for _, i := range t.out[node] {
@@ -357,7 +358,7 @@ func (t *table) disorder(node int) float64 {
 	return l.Share()
 }
 
-// slower is the factor by which a loss slows TCP down: its rate falls with the root of the loss.
+// slower returns the factor by which a loss reduces TCP's rate, which falls with the root of the loss.
 func slower(loss float64) float64 {
 	if !(loss > lossMin) {
 		return 1

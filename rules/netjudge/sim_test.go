@@ -14,7 +14,7 @@ var start = time.Date(2026, time.March, 14, 15, 9, 26, 0, time.UTC)
 
 const sampleEvery = 10 * time.Second
 
-// cluster is a simulated cluster: for each pair a number of segments a sample, and a share of them that is lost.
+// cluster is a simulated cluster: for each pair the number of segments in a sample, and the share of them that is lost.
 type cluster struct {
 	nodes    int
 	segments func(from, to int) float64 // the mean of a sample
@@ -33,10 +33,10 @@ func newCluster(nodes int, seed uint64) *cluster {
 	}
 }
 
-// quietLoss is what a cluster that is well loses, beside its bursts.
+// quietLoss is the loss of a healthy cluster, besides its bursts.
 const quietLoss = 0.00002
 
-// poisson draws how many of rare independent things happen.
+// poisson draws the number of rare independent events.
 func poisson(r *rand.Rand, mean float64) int64 {
 	if mean > 50 {
 		return max(0, int64(mean+math.Sqrt(mean)*r.NormFloat64()+0.5))
@@ -49,7 +49,7 @@ func poisson(r *rand.Rand, mean float64) int64 {
 	return n
 }
 
-// matrix makes the reports of one sample.
+// matrix returns the reports of one sample.
 func (c *cluster) matrix() Matrix {
 	nodes := make([]Node, c.nodes)
 	sent, lost := make([]int64, c.nodes*c.nodes), make([]int64, c.nodes*c.nodes)
@@ -88,7 +88,7 @@ func (c *cluster) matrix() Matrix {
 	return Matrix{nodes}
 }
 
-// run makes a number of steps.
+// run runs a number of steps.
 func (c *cluster) run(steps int) {
 	for range steps {
 		c.now = c.now.Add(sampleEvery)
@@ -96,7 +96,7 @@ func (c *cluster) run(steps int) {
 	}
 }
 
-// suspected are the verdicts of suspected nodes.
+// suspected returns the verdicts of suspected nodes.
 func (c *cluster) suspected() (list []Verdict) {
 	for _, v := range c.verdicts {
 		if v.Standing == Suspected {
@@ -195,7 +195,8 @@ func TestOneNodeOf125(t *testing.T) {
 	}
 }
 
-// The uplink of a switch loses what ten nodes send to, or receive from, all others. They are found, and that they share it.
+// The uplink of a switch loses the segments that ten nodes send to, or receive from, all others. They are found, and that
+// they share the fault.
 func TestTheUplinkOfASwitch(t *testing.T) {
 	behind := func(n int) bool { return n >= 20 && n < 30 }
 	for _, out := range []bool{true, false} {
@@ -219,7 +220,7 @@ func TestTheUplinkOfASwitch(t *testing.T) {
 	}
 }
 
-// Several nodes that lose at their own ports are several faults, and not one that they share.
+// Several nodes that lose at their own ports have several faults, and not a shared one.
 func TestSeveralPorts(t *testing.T) {
 	s := newCluster(125, 9)
 	s.loss = func(a, b int) float64 {
@@ -244,8 +245,8 @@ func TestSeveralPorts(t *testing.T) {
 	}
 }
 
-// A path alone is bad: both of its ends say so, and keep nearly all of their weight. In a cluster of two that is all that
-// can be said.
+// One path is bad: the verdicts of both ends name it, and both keep nearly all of their weight. In a cluster of two
+// nothing more can be said.
 func TestOneBadPath(t *testing.T) {
 	for _, nodes := range []int{2, 3, 12, 125} {
 		s := newCluster(nodes, 10)
@@ -268,7 +269,7 @@ func TestOneBadPath(t *testing.T) {
 	}
 }
 
-// A few packets say nothing, whatever happened to them.
+// A few packets prove nothing, even if all are lost.
 func TestIdleNodes(t *testing.T) {
 	s := newCluster(40, 11)
 	s.segments = func(int, int) float64 { return 0.3 } // heartbeats
@@ -283,7 +284,7 @@ func TestIdleNodes(t *testing.T) {
 	}
 }
 
-// A cluster that loses everywhere is overloaded, and no node of it is suspected.
+// A cluster that loses everywhere is overloaded, and none of its nodes is suspected.
 func TestAnOverloadedCluster(t *testing.T) {
 	for _, segments := range []float64{20, 500} {
 		s := newCluster(125, 12)
@@ -296,7 +297,7 @@ func TestAnOverloadedCluster(t *testing.T) {
 	}
 }
 
-// A suspected node that nothing is heard of gets its weight back after a time, so that it is tried again.
+// A suspected node without reports gets its weight back after a time, so that it is tried again.
 func TestASuspicionIsForgotten(t *testing.T) {
 	s := newCluster(12, 13)
 	s.loss = func(a, b int) float64 {
@@ -325,17 +326,17 @@ func TestASuspicionIsForgotten(t *testing.T) {
 	}
 }
 
-// Nodes that start again, reports that come twice or not at all, and clocks that jump make no false verdict.
+// Restarted nodes, reports that arrive twice or not at all, and clocks that jump cause no false verdict.
 func TestRestarts(t *testing.T) {
 	s := newCluster(30, 14)
 	s.change = func(n *Node) {
 		switch s.random.IntN(8) {
-		case 0: // began again: states and no counts
+		case 0: // it restarted: states and no counts
 			n.Paths = nil
 			n.Interfaces[0].Rx, n.Interfaces[0].Tx = Packets{}, Packets{}
 		case 1: // an old report once more
 			n.Taken = start
-		case 2: // counters went back, and a sampler that does not know it
+		case 2: // counters went back, and the sampler did not notice
 			for i := range n.Paths {
 				n.Paths[i].Sent, n.Paths[i].Lost = -n.Paths[i].Sent, -5
 			}

@@ -11,58 +11,60 @@ import (
 )
 
 const (
-	// memory is the time in which counts fade to 1/e. Two or three samples of 10 s weigh most, so a loss shows soon, and is
-	// forgotten within minutes: a loss of 10 % fades below the limit in five.
+	// memory is the time in which counts fade to 1/e. Two or three samples of 10 s have the largest weight, so a loss
+	// shows soon and is forgotten within minutes: a loss of 10 % fades below the limit in five.
 	memory = time.Minute
-	// suspectAfter and wellAfter are steps in a row. It takes more to trust a node again: a cable that moves in its socket is
+	// suspectAfter and wellAfter are numbers of steps in a row. It takes more to trust a node again: a loose cable may be
 	// well for minutes.
 	suspectAfter = 3
 	wellAfter    = 10
-	// forgetAfter is how long a suspicion lasts when nothing can be said any more, and how long an absent node is remembered.
+	// forgetAfter is the duration of a suspicion if there is too little traffic to judge, and the time for which an
+	// absent node is remembered.
 	forgetAfter = 30 * time.Minute
-	// bestAge is how long the best speed of a link is what it should have. After that an admin must have wanted the change.
+	// bestAge is the time for which a link is expected to have its best speed. After that an admin must have wanted the change.
 	bestAge = 24 * time.Hour
-	// countMax bounds a count of one report: no link sends more in a sample. It keeps sums finite, whatever a node reports.
+	// countMax bounds a count of one report: no link sends more in a sample. It keeps sums finite, whatever a node
+	// reports.
 	countMax = 1e12
 	// linksMax bounds the interfaces of a node that are judged.
 	linksMax = 64
 )
 
-// State is what is remembered between steps. The zero value is the beginning. It is never changed after Step returned it.
+// State is the memory between steps. The zero value is the beginning. It is never changed after Step returned it.
 type State struct {
 	stepped time.Time
 	nodes   []nodeState // by id
 	paths   []pathState // by sender, then receiver
 }
 
-// pathState is the faded counts of one direction of a pair.
+// pathState has the faded counts of one direction of a pair.
 type pathState struct {
 	from, to hemera.NodeID
 	loss     Loss
-	// received and disorder are the same direction as the receiver sees it.
+	// received and disorder describe the same direction as its receiver sees it.
 	received, disorder float64
 }
 
-// nodeState is the standing of a node and what leads to the next one.
+// nodeState has the standing of a node and the counts that lead to the next one.
 type nodeState struct {
 	id       hemera.NodeID
 	taken    time.Time // of the last report
-	seen     time.Time // when it last came
+	seen     time.Time // time of the step with the last report
 	links    []linkState
 	rtt      float64 // microseconds, the mean of the last report that had any
 	standing Standing
-	// The finding that makes or made the node suspected.
+	// The finding for which the node is or was suspected.
 	finding finding
 	since   time.Time
 	accused time.Time // when a step last found a cause
 	bad     int       // steps in a row that found a cause
-	good    int       // steps since one did, of a suspected node
-	// What a suspected node sent and received in those steps. It does not fade: a node with little traffic takes longer to be
-	// cleared, and is.
+	good    int       // steps since then, of a suspected node
+	// The losses of a suspected node in those steps. They do not fade, so that a node with little traffic is cleared too,
+	// only later.
 	clearOut, clearIn Loss
 }
 
-// linkState is the faded counts of an interface.
+// linkState has the faded counts of an interface.
 type linkState struct {
 	name       string
 	rx, tx     Loss // packets, and those with errors or missed
@@ -75,7 +77,7 @@ type linkState struct {
 	now        Interface // as last reported
 }
 
-// fade is the factor for counts that are dt older.
+// fade returns the factor for counts that are dt older.
 func fade(dt time.Duration) float64 {
 	if dt <= 0 {
 		return 1
@@ -83,27 +85,27 @@ func fade(dt time.Duration) float64 {
 	return math.Exp(-dt.Seconds() / memory.Seconds())
 }
 
-// count brings a reported number within what can be.
+// count brings a reported number into the possible range.
 func count(n int64) float64 { return float64(min(max(n, 0), countMax)) }
 
-// lossOf brings two reported numbers within what can be: no more was lost than sent.
+// lossOf brings two reported numbers into the possible range: not more lost than sent.
 func lossOf(sent, lost int64) Loss {
 	n := count(sent)
 	return Loss{n, min(n, count(lost))}
 }
 
-// faded is the loss after a time, with what was counted since.
+// faded returns the loss after a time, plus the new counts.
 func (l Loss) faded(by float64, more Loss) Loss {
 	return Loss{l.Sent*by + more.Sent, l.Lost*by + more.Lost}
 }
 
-// plus adds two losses.
+// plus returns the sum of two losses.
 func (l Loss) plus(m Loss) Loss { return Loss{l.Sent + m.Sent, l.Lost + m.Lost} }
 
-// minus removes a loss that is a part of l.
+// minus returns l without a loss that is a part of it.
 func (l Loss) minus(m Loss) Loss { return Loss{max(0, l.Sent-m.Sent), max(0, l.Lost-m.Lost)} }
 
-// edge is one direction of a pair in a step: its faded counts, and those that are new.
+// edge is one direction of a pair in a step: its faded counts, and the new ones.
 type edge struct {
 	pathState
 	fresh     Loss
@@ -111,18 +113,18 @@ type edge struct {
 	explained bool
 }
 
-// table is what a step works on: the nodes of the matrix by id, and the edges between them that have traffic.
+// table has the data of a step: the nodes of the matrix by id, and the edges between them that have traffic.
 type table struct {
 	now      time.Time
 	nodes    []nodeState
-	reports  []*Node // nil: nothing new of that node
+	reports  []*Node // nil for a node without a new report
 	edges    []edge
 	out, in  [][]int   // by node: its edges
 	findings []finding // by node
 	rtt      float64   // the usual one, in microseconds
 }
 
-// newTable copies what is remembered, lets it fade, and adds what is new.
+// newTable copies the old state, lets its counts fade, and adds the new ones.
 func newTable(s State, m Matrix, now time.Time) *table {
 	t := &table{now: now}
 	by := fade(now.Sub(s.stepped))
@@ -147,7 +149,7 @@ func newTable(s State, m Matrix, now time.Time) *table {
 	return t
 }
 
-// addNodes makes the list of nodes: those of the matrix, and absent ones that are not forgotten yet.
+// addNodes makes the list of nodes: those of the matrix, and absent ones that are still remembered.
 func (t *table) addNodes(s State, m Matrix) {
 	t.nodes = make([]nodeState, 0, len(m.Nodes)+1)
 	t.nodes = append(t.nodes, nodeState{id: Clients, seen: t.now})
@@ -173,9 +175,9 @@ func (t *table) addNodes(s State, m Matrix) {
 	}
 }
 
-// index is a node's place in the table, or -1.
+// index returns a node's place in the table, or -1.
 func (t *table) index(id hemera.NodeID) int {
-	// Not slices.BinarySearchFunc, which copies each node that it looks at: it was a third of the time of a step.
+	// Not slices.BinarySearchFunc, which copies each node that it compares: that took a third of the time of a step.
 	at := sort.Search(len(t.nodes), func(i int) bool { return t.nodes[i].id >= id })
 	if at == len(t.nodes) || t.nodes[at].id != id {
 		return -1
@@ -183,13 +185,13 @@ func (t *table) index(id hemera.NodeID) int {
 	return at
 }
 
-// addEdges joins the remembered paths with the reported ones. A path is counted by its sender; what its receiver reports is
-// kept beside it. Each sender's edges are collected in turn, so that only one row at a time has to be put in order.
+// addEdges joins the remembered paths with the reported ones. The sender of a path counts it; the receiver's report is
+// kept beside it. Each sender's edges are collected in turn, so that only one row at a time has to be sorted.
 func (t *table) addEdges(s State, by float64) {
 	size := len(t.nodes)
 	back := t.receivers()
 	t.edges = make([]edge, 0, len(s.paths)+len(s.paths)/8)
-	at := make([]int, size) // by receiver: the place of its edge in this row, and one more; 0: none yet
+	at := make([]int, size) // by receiver: the place of its edge in this row plus one; 0 until there is one
 	old := s.paths
 	for a := range t.nodes {
 		n := &t.nodes[a]
@@ -201,7 +203,7 @@ func (t *table) addEdges(s State, by float64) {
 			}
 			return &t.edges[at[b]-1]
 		}
-		for len(old) > 0 && old[0].from < n.id { // of a node that is forgotten
+		for len(old) > 0 && old[0].from < n.id { // paths of a forgotten node
 			old = old[1:]
 		}
 		for ; len(old) > 0 && old[0].from == n.id; old = old[1:] {
@@ -226,7 +228,7 @@ func (t *table) addEdges(s State, by float64) {
 		for i := range row {
 			at[row[i].b] = 0
 		}
-		// Less than one segment is left of an old path: it is forgotten, so that the state does not grow.
+		// Drop an old path with less than one segment left, so that the state does not grow.
 		row = slices.DeleteFunc(row, func(e edge) bool { return e.loss.Sent < 1 && e.received < 1 })
 		t.edges = t.edges[:begin+len(row)]
 		if inOrder := func(x, y edge) int { return cmp.Compare(x.b, y.b) }; !slices.IsSortedFunc(row, inOrder) {
@@ -236,7 +238,7 @@ func (t *table) addEdges(s State, by float64) {
 	t.link()
 }
 
-// receipt is what a node reports of the segments that it received from another one.
+// receipt is a node's report of the segments that it received from another one.
 type receipt struct {
 	by   int
 	path *Path
@@ -253,7 +255,7 @@ func (t *table) receivers() [][]receipt {
 			a := t.index(r.Paths[i].Peer)
 			if a >= 0 && a != b && r.Paths[i].Received > 0 {
 				if list[a] == nil {
-					list[a] = make([]receipt, 0, len(r.Paths)) // all nodes have about as many
+					list[a] = make([]receipt, 0, len(r.Paths)) // all nodes have about the same number
 				}
 				list[a] = append(list[a], receipt{b, &r.Paths[i]})
 			}
@@ -281,10 +283,10 @@ func (t *table) link() {
 	}
 }
 
-// receive takes a report into the state of its node; nil: there is none, and the counts only fade.
+// receive adds a report to the state of its node. Without a report (nil) the counts only fade.
 func (n *nodeState) receive(r *Node, by float64, now time.Time) {
 	links := make([]linkState, 0, len(n.links))
-	for _, l := range n.links { // a copy: the state before is not changed
+	for _, l := range n.links { // a copy, because the old state must not change
 		l.rx, l.tx = l.rx.faded(by, Loss{}), l.tx.faded(by, Loss{})
 		l.dropped, l.changes, l.fresh = l.dropped*by, l.changes*by, Loss{}
 		links = append(links, l)
@@ -307,8 +309,8 @@ func (n *nodeState) receive(r *Node, by float64, now time.Time) {
 	}
 }
 
-// receiveLinks replaces the interfaces by those of a report. One that is missing in it is forgotten: it may have been
-// removed on purpose, and a link without a signal is still listed.
+// receiveLinks replaces the interfaces by those of a report. An interface that is missing there is dropped: it may have
+// been removed on purpose, and a link without a signal is still listed.
 func (n *nodeState) receiveLinks(list []Interface, now time.Time) {
 	before := n.links
 	n.links = make([]linkState, 0, min(len(list), linksMax))
@@ -332,7 +334,7 @@ func (n *nodeState) receiveLinks(list []Interface, now time.Time) {
 	}
 }
 
-// usualRTT finds the median of the nodes' round trips.
+// usualRTT computes the median of the nodes' round trips.
 func (t *table) usualRTT() {
 	var list []float64
 	for _, n := range t.nodes {
@@ -343,7 +345,7 @@ func (t *table) usualRTT() {
 	t.rtt = median(list)
 }
 
-// state is what the next step begins with.
+// state returns the state for the next step.
 func (t *table) state() State {
 	paths := make([]pathState, len(t.edges))
 	for i := range t.edges {

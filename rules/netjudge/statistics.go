@@ -5,27 +5,28 @@ import (
 	"slices"
 )
 
-// The numbers of the tests. The package doc has the reasons for the first four.
+// Parameters of the statistical tests. The package doc has the reasons for the first four.
 const (
-	// lossMin is the least loss that is worth a suspicion. At 0.1 % and a round trip of 0.2 ms, TCP with segments of 1.4 KB
-	// gets about 250 MB/s on one connection, which is what a disk delivers. Below it the loss is no bottleneck.
+	// lossMin is the least loss that matters. At 0.1 % and a round trip of 0.2 ms, TCP with segments of 1.4 KB gets about
+	// 250 MB/s on one connection, which is the rate of a disk. A smaller loss is not a bottleneck.
 	lossMin = 0.001
-	// relativeLimit: a node must lose this many times what the others do.
+	// relativeLimit: a node must lose this many times the usual loss of the others.
 	relativeLimit = 4
-	// burst is how many losses count as one: segments lost from one queue at one moment are not independent.
+	// burst is the number of losses that count as one: segments lost from one queue at one moment are not independent.
 	burst = 4
-	// zSuspect is the number of standard deviations for nodes: one chance in 30,000 at the limit itself, and a usual loss is
-	// a tenth of the limit. zPath is for the thousands of single paths, which are as many tests: one in 3,500,000.
+	// zSuspect is the number of standard deviations for nodes: at the limit itself a false suspicion has a chance of 1 in
+	// 30,000, and the usual loss is a tenth of the limit. zPath is for the thousands of single paths, each of which is a
+	// test: 1 in 3,500,000.
 	zSuspect = 4.0
 	zPath    = 5.0
-	// zWell: 98 of 100 nodes that lose at the limit are not taken for well.
+	// zWell: of 100 nodes that lose at the limit, 98 are not taken for well.
 	zWell = 2.0
-	// lostMin is how many losses there must be at all: one bad moment is none.
+	// lostMin is the least number of losses: one bad moment is not enough.
 	lostMin = 8
 )
 
-// interval returns the two ends of Wilson's interval for a share that was r in n, at z standard deviations.
-// Unlike the usual one it is right for shares near 0 and for few observations.
+// interval returns the two ends of Wilson's interval for a share of r in n, at z standard deviations. Unlike the normal
+// approximation it is right for shares near 0 and for few observations.
 func interval(l Loss, z float64) (low, high float64) {
 	n, r := l.Sent, min(l.Lost, l.Sent)
 	if !(n > 0) || !(r >= 0) {
@@ -36,23 +37,23 @@ func interval(l Loss, z float64) (low, high float64) {
 	return max(0, (middle-half)/(1+zz/n)), min(1, (middle+half)/(1+zz/n))
 }
 
-// bunched is a loss as that many independent observations.
+// bunched returns a loss as the corresponding number of independent observations.
 func bunched(l Loss) Loss { return Loss{l.Sent / burst, l.Lost / burst} }
 
-// above reports whether the loss is certainly above the limit.
+// above reports whether the loss is above the limit with certainty z.
 func above(l Loss, limit, z float64) bool {
 	low, _ := interval(bunched(l), z)
 	return l.Lost >= lostMin && low > limit
 }
 
-// below reports whether the loss is certainly below the limit.
+// below reports whether the loss is below the limit with certainty zWell.
 func below(l Loss, limit float64) bool {
 	_, high := interval(bunched(l), zWell)
 	return high < limit
 }
 
-// SegmentsToSuspect is how many segments a node must have sent or received, at a loss in (0,1), to be suspected in a cluster
-// that loses nothing else. It is 0 for a loss that is never suspected.
+// SegmentsToSuspect returns the number of segments that a node must have sent or received, at a loss in (0,1), to be
+// suspected in a cluster without other losses. It is 0 for a loss that is never suspected.
 func SegmentsToSuspect(loss float64) int64 {
 	if !(loss > lossMin && loss <= 1) {
 		return 0
@@ -60,12 +61,12 @@ func SegmentsToSuspect(loss float64) int64 {
 	return least(func(n float64) bool { return above(Loss{n, n * loss}, lossMin, zSuspect) })
 }
 
-// SegmentsToClear is how many segments without a loss show that a node loses less than the limit.
+// SegmentsToClear returns the number of segments without a loss that show that a node loses less than the limit.
 func SegmentsToClear() int64 {
 	return least(func(n float64) bool { return below(Loss{n, 0}, lossMin) })
 }
 
-// least finds the least number with a property that all larger numbers have as well.
+// least returns the smallest number with a property that all larger numbers have as well.
 func least(enough func(n float64) bool) int64 {
 	high := int64(1)
 	for !enough(float64(high)) && high < 1<<50 {
@@ -82,7 +83,7 @@ func least(enough func(n float64) bool) int64 {
 	return high
 }
 
-// median returns the middle of a list that it sorts, the lower one of two; 0 of none.
+// median sorts the list and returns its middle element, the lower one of two; 0 for an empty list.
 func median(list []float64) float64 {
 	if len(list) == 0 {
 		return 0

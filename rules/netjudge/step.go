@@ -7,24 +7,24 @@ import (
 )
 
 const (
-	// weightMin is the least weight: a node that is to show that it is well needs some traffic, and one that every client is
-	// slow with may still hold the only copy.
+	// weightMin is the least weight: a node needs some traffic to show that it is well, and one that is slow for every
+	// client may still have the only copy.
 	weightMin = 0.05
-	// weightSuspected is the most that a suspected node gets if the fault is its own.
+	// weightSuspected is the largest weight of a suspected node if the fault is its own.
 	weightSuspected = 0.7
-	// weightDown is the weight of a node with a link that is down: another one carries all of its traffic.
+	// weightDown is the weight of a node with a link that is down: another link carries all of its traffic.
 	weightDown = 0.5
 	// weightSteps: weights are multiples of 1/20, so that views of the cluster do not change with every sample.
 	weightSteps = 20
-	// rttLong: a round trip of a suspected node counts if it is that many times the usual one. Shorter differences are those of
-	// racks and rooms. Below rttMin it is mostly the time that processes take to wake up.
+	// rttLong: the round trip of a suspected node counts if it is this many times the usual one. Smaller differences are
+	// those of racks and rooms. A round trip below rttMin is mostly the time that processes need to wake up.
 	rttLong = 4
 	rttMin  = time.Millisecond
 )
 
-// Step judges every node of the matrix, and those that left it a short time ago. It returns the state for the next step, and
-// the verdicts by id. It does not change its arguments. now never decides on its own what a node counted: it is the time of
-// the caller, and may jump.
+// Step judges every node of the matrix, and those that left it a short time ago. It returns the state for the next step,
+// and the verdicts by id. It does not change its arguments. now is the caller's time and may jump: it never decides alone
+// what a node counted.
 func Step(s State, m Matrix, now time.Time) (State, []Verdict) {
 	t := newTable(s, m, now)
 	(&search{table: t}).run()
@@ -38,7 +38,7 @@ func Step(s State, m Matrix, now time.Time) (State, []Verdict) {
 	return t.state(), verdicts
 }
 
-// decide moves a node's standing by one step.
+// decide changes a node's standing by one step.
 func (t *table) decide(i int) {
 	n, f := &t.nodes[i], t.findings[i]
 	if t.reports[i] != nil || t.heardOf(i) {
@@ -81,18 +81,19 @@ func (t *table) tally(i int) {
 	}
 }
 
-// heardOf reports whether others sent something to a node in this step: of a node that does not report, they do.
+// heardOf reports whether other nodes reported segments to this node in this step. This replaces the report of a node
+// that does not send one.
 func (t *table) heardOf(i int) bool {
 	return slices.ContainsFunc(t.in[i], func(at int) bool { return t.edges[at].fresh.Sent > 0 })
 }
 
-// isWell reports whether a suspected node has shown that it is well in what it was suspected of.
+// isWell reports whether a suspected node has shown that the fault is gone.
 func (t *table) isWell(i int) bool {
 	n := &t.nodes[i]
 	was := n.finding
 	switch {
 	case was.cause == LinkDown || was.cause == LinkSlow:
-		return true // a state, which is over
+		return true // a state that has ended
 	case was.cause == BadPackets && was.losing == 0:
 		return n.clean()
 	}
@@ -100,8 +101,8 @@ func (t *table) isWell(i int) bool {
 	return (was.direction&Out == 0 || below(n.clearOut, limit)) && (was.direction&In == 0 || below(n.clearIn, limit))
 }
 
-// freshOf are the new losses that speak for or against a suspected node: those of its bad path, or of all that no other node
-// explains.
+// freshOf returns the new losses that count for or against a suspected node: those of its bad path, or of all that no
+// other node explains.
 func (t *table) freshOf(i int) (out, in Loss) {
 	was := t.nodes[i].finding
 	add := func(list []int, to *Loss) {
@@ -121,7 +122,7 @@ func (t *table) freshOf(i int) (out, in Loss) {
 	return out, in
 }
 
-// lossBetween is the loss from one node to another.
+// lossBetween returns the loss from one node to another.
 func (t *table) lossBetween(a, b int) Loss {
 	if e := t.edge(a, b); e != nil {
 		return e.loss
@@ -135,10 +136,10 @@ func (t *table) hasEnough(i int) bool {
 	return max(out.Sent, in.Sent) >= enough
 }
 
-// enough is SegmentsToClear, as a number.
+// enough is the result of SegmentsToClear.
 var enough = float64(SegmentsToClear())
 
-// verdict is what a step says of a node.
+// verdict returns the verdict of a step for a node.
 func (t *table) verdict(i int) Verdict {
 	n := &t.nodes[i]
 	f := n.finding
@@ -155,7 +156,7 @@ func (t *table) verdict(i int) Verdict {
 		v.Peer = f.peer
 	}
 	if f.cause == Shared {
-		v.With = slices.Clone(f.with) // the state keeps its own
+		v.With = slices.Clone(f.with) // the state keeps its own list
 	}
 	v.Weight = weigh(f, v.Evidence)
 	return v
@@ -191,7 +192,7 @@ func (t *table) evidence(i int, f finding) Evidence {
 	return e
 }
 
-// weigh is the weight of a suspected node.
+// weigh returns the weight of a suspected node.
 func weigh(f finding, e Evidence) float64 {
 	w := slower(f.loss)
 	if long := max(rttLong*e.UsualRTT, rttMin); e.UsualRTT > 0 && e.RTT > long {
@@ -199,8 +200,8 @@ func weigh(f finding, e Evidence) float64 {
 	}
 	switch {
 	case f.cause == OnePath:
-		// The other paths are well. A node with a hundred of them keeps nearly all of its weight, and one that sends to its
-		// clients only loses what they feel.
+		// The other paths are well. A node with a hundred of them keeps nearly all of its weight. A node that sends to
+		// its clients only loses as much as they notice.
 		w = 1 - f.part*(1-w)
 	case f.cause == LinkDown:
 		w = min(w, weightDown)
@@ -211,7 +212,7 @@ func weigh(f finding, e Evidence) float64 {
 		w = min(w, weightSuspected)
 	}
 	w = math.Ceil(w*weightSteps-1e-9) / weightSteps
-	if !(w >= weightMin) { // also if it is no number
+	if !(w >= weightMin) { // also for NaN
 		return weightMin
 	}
 	return min(w, 1)

@@ -9,8 +9,8 @@ type PathLoss struct {
 	Loss      Loss
 }
 
-// Worst returns for each node the path that certainly loses most: the one with the highest lower end of its interval. Nodes
-// whose paths lost nothing are left out. It looks at each path once.
+// Worst returns for each node the path with the largest certain loss: the one with the highest lower end of its interval.
+// Nodes whose paths lost nothing are left out. It reads each path once.
 func (s State) Worst() map[hemera.NodeID]PathLoss {
 	worst, most := map[hemera.NodeID]PathLoss{}, map[hemera.NodeID]float64{}
 	for i := range s.paths {

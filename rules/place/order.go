@@ -10,9 +10,10 @@ import (
 	"hemera/words/hemera"
 )
 
-// Order lists the pieces that can be read now, best first: on the client's host, in its zone, on
-// disks that are not failing and nodes that are not about to stop, and among equals spread by the seed with less for loaded disks and for nodes
-// whose network is suspected. Such a node is no nearer than others in its zone. Pieces on tried nodes are left out.
+// Order lists the pieces that can be read now, best first: on the client's host, in its zone, on disks that are not
+// failing and nodes that are not about to stop. Equal pieces are spread by the seed, with less for loaded disks and for
+// nodes whose network is suspected. Such a node does not count as in the client's zone. Pieces on tried nodes are left
+// out.
 func Order(v *hemera.View, pieces []hemera.Piece, client string, tried []hemera.NodeID, seed uint64) []hemera.Target {
 	type option struct {
 		target hemera.Target
@@ -52,9 +53,9 @@ func Order(v *hemera.View, pieces []hemera.Piece, client string, tried []hemera.
 	return targets
 }
 
-// Lead moves the target to the front that should answer the reads of a file with several data pieces, of targets that are
-// in [Order]: the best one that holds a data piece and is not on a failing disk, as its node need not fetch what it holds. A
-// node on the client's own host stays first, whatever it holds: the bytes then cross the network once.
+// Lead moves to the front the target that should answer the reads of a file with several data pieces. It is the best
+// target, in [Order], that has a data piece and is not on a failing disk: its node need not fetch its own piece. A node
+// on the client's own host stays first, whatever it has: the bytes then cross the network once.
 func Lead(v *hemera.View, targets []hemera.Target, data uint8, client string) {
 	for i, t := range targets {
 		d := disk(v, t.Disk)
@@ -69,7 +70,7 @@ func Lead(v *hemera.View, targets []hemera.Target, data uint8, client string) {
 	}
 }
 
-// Unreadable says in words why each piece cannot be read now, for the error when Order is empty.
+// Unreadable explains why each piece cannot be read now, for the error when Order returns nothing.
 func Unreadable(v *hemera.View, pieces []hemera.Piece, tried []hemera.NodeID) string {
 	var out []string
 	for _, p := range pieces {
@@ -96,7 +97,8 @@ func Unreadable(v *hemera.View, pieces []hemera.Piece, tried []hemera.NodeID) st
 	return strings.Join(out, ", ")
 }
 
-// readWeight halves a disk's share for every two readers, and again with its load. It is in proportion to its node's weight.
+// readWeight halves a disk's share for every two readers, and reduces it with the disk's load. It is proportional to the
+// weight of the disk's node.
 func readWeight(d *hemera.Disk, n *hemera.NodeInfo) float64 {
 	return networkWeight(n) * idle(d.Load.Busy) / (1 + float64(max(d.Load.ReadOpens, 0))/2)
 }
@@ -112,8 +114,8 @@ func truth(a, b bool) int {
 	return 1
 }
 
-// distance is 0 on the client's host, 1 in its zone, 2 elsewhere. Within a host nothing crosses the network. A zone is near
-// only as far as its network is good.
+// distance returns 0 on the client's host, 1 in its zone, 2 elsewhere. Within a host nothing crosses the network. A zone
+// counts as near only if the node's network is good.
 func distance(n *hemera.NodeInfo, d *hemera.Disk, client, zone string, zoned bool) int {
 	switch {
 	case sameHost(n.Addr, client):
@@ -124,7 +126,7 @@ func distance(n *hemera.NodeInfo, d *hemera.Disk, client, zone string, zoned boo
 	return 2
 }
 
-// clientZone is the zone of a node on the client's host: others cannot be known.
+// clientZone returns the zone of the nodes on the client's host. The zone of any other client is not known.
 func clientZone(v *hemera.View, client string) (string, bool) {
 	if client == "" {
 		return "", false
@@ -137,7 +139,8 @@ func clientZone(v *hemera.View, client string) (string, bool) {
 	return "", false
 }
 
-// sameHost reports whether an address is of the client's host. It compares lengths first: order calls it for every node of the cluster.
+// sameHost reports whether an address is on the client's host. It compares lengths first, because Order calls it for
+// every node of the cluster.
 func sameHost(addr, client string) bool {
 	if client == "" || len(addr) <= len(client) || addr[len(client)] != ':' && addr[0] != '[' {
 		return false
@@ -146,7 +149,7 @@ func sameHost(addr, client string) bool {
 	return err == nil && strings.EqualFold(host, client)
 }
 
-// closest is the index of the first candidate nearest to the client; zero if all are equally far.
+// closest returns the index of the first candidate that is nearest to the client; zero if all are equally far.
 func closest(v *hemera.View, picked []candidate, client string) int {
 	zone, zoned := clientZone(v, client)
 	best, least := 0, 3

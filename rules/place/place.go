@@ -1,27 +1,27 @@
-// Package place chooses disks: for new pieces ([Choose]) and the best to read from ([Order]). It
-// decides on one immutable view and a seed, and is pure: the same question has the same answer.
+// Package place chooses disks: for new pieces ([Choose]) and the best to read from ([Order]). It is pure: the result
+// depends on one immutable view and a seed.
 //
-// Disks are ranked by weighted rendezvous hashing (each draws a number from the seed and its id,
-// biased by its weight), so that a change of one disk moves only what it must and many managers of
-// one view need not agree on a cursor. The rule of spreading comes before the rank:
+// Disks are ranked by weighted rendezvous hashing (each draws a number from the seed and its id, biased by its weight),
+// so that a change of one disk moves as little as possible, and several managers with one view need no common cursor. The
+// rule of spreading comes before the rank:
 //
 //   - A file never has two pieces on one disk.
-//   - No node and no zone has more pieces of it than the file can spare, if that is possible for all of them: then the loss of
-//     one is survived.
+//   - No node and no zone has more pieces of it than the file can spare, if that is possible for all of them: then the
+//     file survives the loss of one.
 //   - It uses as many nodes as there are, and then as many zones, as evenly as possible.
 //
-// Where a zone has few nodes, these rules differ: a file of 4+2 pieces in zones of 1, 1 and 10 nodes gets two pieces in each
+// If a zone has few nodes, these rules differ: a file of 4+2 pieces in zones of 1, 1 and 10 nodes gets two pieces in each
 // zone, and not four in the large one.
 //
 // # Cost
 //
-// Choose looks at each disk once and then at the candidates once for each piece. In a cluster with many more than [sample] disks
-// it looks at that many first, so that the cost of an open does not grow with the cluster; only if those do not
-// spread the pieces, or are too few, it looks at all.
+// Choose looks at each disk once and then at the candidates once for each piece. In a cluster with many more than
+// [sample] disks it first looks at that many, so that the cost of an open does not grow with the cluster. Only if those
+// are too few, or do not spread the pieces, it looks at all.
 //
 // # Concurrency
 //
-// A view is not changed after it was made. Functions may be called concurrently with one view.
+// A view never changes. Functions are safe for concurrent use with one view.
 package place
 
 import (
@@ -36,43 +36,44 @@ import (
 	"hemera/words/hemera"
 )
 
-// Request is what pieces are to be placed for.
+// Request describes the pieces to place.
 type Request struct {
 	Space string
-	Want  int   // how many pieces
-	Min   int   // fewer than this many is NoSpace; zero means one
-	Size  int64 // bytes each piece is expected to take
-	Spare int   // how many pieces of the file may be lost; zero: only the spread counts
-	// Client is the host the data comes from: of the chosen disks, one close to it comes first. Without a port; may be "".
+	Want  int   // number of pieces
+	Min   int   // fewer than this fail with NoSpace; zero means one
+	Size  int64 // expected bytes of each piece
+	Spare int   // number of pieces of the file that may be lost; zero: only the spread counts
+	// Client is the host of the client, without a port; may be "". Of the chosen disks, one close to it comes first.
 	Client string
-	// Have are disks that hold pieces of the file already: not chosen, and spread away from.
+	// Have lists disks with pieces of the file. They are not chosen, and new pieces are spread away from them.
 	Have []hemera.DiskID
-	// Leave are disks that the file leaves by this move, a drained one for example: not chosen, and not counted as failed.
+	// Leave lists disks that the file leaves by this move, for example a drained one. They are not chosen, and do not
+	// count as failed.
 	Leave []hemera.DiskID
-	// Exclude are disks and nodes not to choose.
+	// ExcludeDisks and ExcludeNodes list disks and nodes that are not chosen.
 	ExcludeDisks []hemera.DiskID
 	ExcludeNodes []hemera.NodeID
-	// Allow limits the choice to the disks that it is true of; nil allows all.
+	// Allow limits the choice to the disks for which it returns true; nil allows all.
 	Allow func(hemera.DiskID) bool
-	// Writers counts writes the caller knows to be under way on a disk; may be nil.
+	// Writers returns the number of writes under way on a disk that the caller knows of; may be nil.
 	Writers func(hemera.DiskID) int
-	Seed    uint64 // two seeds, two choices; the same seed and view, the same choice
+	Seed    uint64 // the same seed and view give the same choice
 }
 
-// Choice is where pieces go.
+// Choice has the chosen disks.
 type Choice struct {
 	// Targets have indexes from 0 in the order of preference; the first is the head.
 	Targets []hemera.Target
-	// Eligible is how many disks could have been chosen.
+	// Eligible is the number of disks that could have been chosen.
 	Eligible int
 }
 
-// sample is how many disks of a big cluster are looked at first, spread evenly over all of them.
+// sample is the number of disks of a big cluster that Choose looks at first, spread evenly over all of them.
 const sample = 512
 
-// Choose picks up to Want disks. When fewer than Min can be had, NoSpace says why each disk of the
-// space was refused. In a cluster with many more than [sample] disks, a part of them is enough if it
-// gives each piece a node of its own; Eligible then counts in that part.
+// Choose picks up to Want disks. If there are fewer than Min, it fails with NoSpace and says why each disk of the space
+// was refused. In a cluster with many more than [sample] disks, a part of them is enough if it gives each piece its own
+// node; Eligible then counts the disks of that part.
 func Choose(v *hemera.View, r Request) (Choice, error) {
 	if step := len(v.Disks) / sample; step > 1 {
 		found := candidates(nil, v, r, step)
@@ -88,13 +89,13 @@ func Choose(v *hemera.View, r Request) (Choice, error) {
 	return choice(v, spread(v, found, r), len(found), r.Client), nil
 }
 
-// apart reports whether no two pieces of the file share a node.
-// joins has counted each piece at those that were chosen after it.
+// apart reports whether no two pieces of the file share a node. Each piece counts at those that were chosen after it, see
+// joins.
 func apart(picked []candidate) bool {
 	return !slices.ContainsFunc(picked, func(c candidate) bool { return c.sameNode > 0 })
 }
 
-// choice makes targets of the chosen disks. One that is close to the client comes first and becomes the head.
+// choice returns targets for the chosen disks. One that is close to the client comes first and becomes the head.
 func choice(v *hemera.View, picked []candidate, eligible int, client string) Choice {
 	if i := closest(v, picked, client); i > 0 {
 		head := picked[i]
@@ -112,13 +113,13 @@ type candidate struct {
 	disk  *hemera.Disk
 	node  *hemera.NodeInfo
 	score float64 // of rendezvous hashing; the greatest comes first
-	// How many pieces of the file its node has, and its zone, those included that this call has chosen so far.
+	// Number of pieces of the file on its node, and in its zone, including those that this call has chosen so far.
 	sameNode, sameZone int
 }
 
-// compare is below zero when c is the better choice: its node can be lost with one more piece, then its zone; it has fewer
-// pieces on its node, then in its zone; then by rank. Nodes lie within zones, so taking a candidate that keeps within both
-// limits while there is one finds as many of them as possible: the limits are a laminar matroid.
+// compare returns a number below zero if c is the better choice: its node can be lost with one more piece, then its zone;
+// it has fewer pieces on its node, then in its zone; then by rank. Nodes lie within zones, so the limits are a laminar
+// matroid. Therefore the greedy choice of candidates within both limits finds as many of them as possible.
 func (c *candidate) compare(o *candidate, spare int) int {
 	switch {
 	case (c.sameNode < spare) != (o.sameNode < spare):
@@ -133,8 +134,7 @@ func (c *candidate) compare(o *candidate, spare int) int {
 	return cmp.Or(cmp.Compare(o.score, c.score), cmp.Compare(c.disk.ID, o.disk.ID))
 }
 
-// joins counts a piece put on a disk.
-// A disk without a zone is in the zone of all others without one.
+// joins counts a piece that was put on a disk. Disks without a zone count as one zone.
 func (c *candidate) joins(d *hemera.Disk) {
 	if c.disk.Node == d.Node {
 		c.sameNode++
@@ -144,9 +144,9 @@ func (c *candidate) joins(d *hemera.Disk) {
 	}
 }
 
-// candidates appends the disks that could be chosen, looking at one of each step.
+// candidates appends the disks that could be chosen. It looks at one disk of each step.
 func candidates(found []candidate, v *hemera.View, r Request, step int) []candidate {
-	// Room for all at once: growing would copy tens of thousands of candidates in a big cluster.
+	// Reserve memory for all at once: growing would copy tens of thousands of candidates in a big cluster.
 	found = slices.Grow(found, len(v.Disks)/step+1)
 	writers := r.Writers
 	if writers == nil {
@@ -160,8 +160,8 @@ func candidates(found []candidate, v *hemera.View, r Request, step int) []candid
 	return found
 }
 
-// eachDisk visits the disks of the request's space with their nodes, or of each step of all disks one, drawn by
-// the seed: at equal distances all may be of one zone, where nodes are numbered rack by rack. Disks of one
+// eachDisk visits the disks of the request's space with their nodes. If step is above 1 it visits one disk of each step,
+// drawn by the seed: at equal distances all could be of one zone, where nodes are numbered rack by rack. Disks of one
 // node tend to follow each other in the list.
 func eachDisk(v *hemera.View, r Request, step int, visit func(d *hemera.Disk, n *hemera.NodeInfo)) {
 	var n *hemera.NodeInfo
@@ -170,7 +170,7 @@ func eachDisk(v *hemera.View, r Request, step int, visit func(d *hemera.Disk, n 
 		draw = draw*6364136223846793005 + 1442695040888963407 // Knuth, MMIX: the high half is what counts
 		i := at + int(draw>>32*uint64(step)>>32)
 		if i >= len(v.Disks) {
-			break // the last step is cut short, and its disks are to be no likelier than others
+			break // the last step is shorter, and its disks must not be likelier than others
 		}
 		d := &v.Disks[i]
 		if d.Space != r.Space {
@@ -183,9 +183,9 @@ func eachDisk(v *hemera.View, r Request, step int, visit func(d *hemera.Disk, n 
 	}
 }
 
-// refusal says in words why a disk cannot take the piece, or "".
+// refusal explains why a disk cannot take the piece; "" if it can.
 func refusal(d *hemera.Disk, n *hemera.NodeInfo, r Request) string {
-	// The request's own reasons come first: they stay when the cluster is well again.
+	// The request's own reasons come first: they do not depend on the state of the cluster.
 	switch {
 	case slices.Contains(r.Have, d.ID):
 		return "already hold a piece of the file"
@@ -217,8 +217,8 @@ func refusal(d *hemera.Disk, n *hemera.NodeInfo, r Request) string {
 	return ""
 }
 
-// noSpace explains a refusal by the number of disks for each reason, so that an admin sees which one to change.
-// A disk that is refused for several reasons counts for the first one.
+// noSpace returns an error with the number of disks for each reason, so that an admin sees what to change. A disk that is
+// refused for several reasons counts for the first one.
 func noSpace(v *hemera.View, r Request, got int) error {
 	refused := map[string]int{}
 	total, smaller := 0, r
@@ -253,7 +253,7 @@ func noSpace(v *hemera.View, r Request, got int) error {
 }
 
 // spread takes the best candidates, see compare. If the loss of a zone cannot be survived anyway, zones only count after
-// nodes: more pieces on a node than there need be would then gain nothing. It reorders found.
+// nodes: more pieces than necessary on a node would then gain nothing. It reorders found.
 func spread(v *hemera.View, found []candidate, r Request) []candidate {
 	if enoughZones(found, r) {
 		picked := take(v, found, r, r.Spare)
@@ -267,8 +267,8 @@ func spread(v *hemera.View, found []candidate, r Request) []candidate {
 	return take(v, found, r, 0)
 }
 
-// enoughZones reports whether there are as many zones as it takes that none has more pieces than can be spared. It is false
-// without looking where all of them can, and where none can.
+// enoughZones reports whether there are enough zones that none must have more pieces than can be spared. It returns false
+// without counting if all pieces can be spared, or none.
 func enoughZones(found []candidate, r Request) bool {
 	pieces := min(r.Want, len(found)) + len(r.Have)
 	if r.Spare <= 0 || r.Spare >= pieces {
@@ -287,9 +287,9 @@ func enoughZones(found []candidate, r Request) bool {
 	return false
 }
 
-// take takes the best candidate until there are enough. It reorders found.
+// take takes the best candidates until there are enough. It reorders found.
 func take(v *hemera.View, found []candidate, r Request, spare int) []candidate {
-	// count tells the candidates that are left of a piece on d.
+	// count counts a piece on d at the candidates that are left.
 	count := func(d *hemera.Disk, left []candidate) {
 		for i := range left {
 			left[i].joins(d)
@@ -301,7 +301,7 @@ func take(v *hemera.View, found []candidate, r Request, spare int) []candidate {
 		}
 	}
 	want := min(r.Want, len(found))
-	// A selection sort of the first places: want is a few, found may be thousands.
+	// A selection sort of the first places: want is small, found may have thousands.
 	for at := range want {
 		best := at
 		for i := at + 1; i < len(found); i++ {
@@ -315,13 +315,13 @@ func take(v *hemera.View, found []candidate, r Request, spare int) []candidate {
 	return found[:want:want]
 }
 
-// streamSize is the size of pieces that are written for some seconds.
+// streamSize is the size from which writing a piece takes some seconds.
 const streamSize = 1 << 30
 
-// writeWeight is a disk's share of new pieces of a size: in proportion to its free space and to its node's weight, less when
-// busy, and much less for every write already under way, so that few large streams land on different disks: of four disks
-// the one that is written to takes one of 50 further streams. A piece of [streamSize] or more goes there only if there is
-// no other: two tape drives that write to one disk get half of their rate, for ten seconds a file.
+// writeWeight returns a disk's share of new pieces of a size. It is proportional to its free space and to its node's
+// weight, less if busy, and much less for every write under way, so that few large streams land on different disks: of
+// four disks, the one with a write gets one of 50 further streams. A piece of [streamSize] or more goes there only if
+// there is no other disk: two tape drives that write to one disk get half of their rate, for ten seconds a file.
 func writeWeight(d *hemera.Disk, n *hemera.NodeInfo, writers int, size int64) float64 {
 	w := float64(max(writers, 0) + 1)
 	w *= w // and squared once more below
@@ -332,7 +332,7 @@ func writeWeight(d *hemera.Disk, n *hemera.NodeInfo, writers int, size int64) fl
 	return weight
 }
 
-// networkWeight is a node's share of what it would get with a good network. What is not in (0,1] is 1.
+// networkWeight returns the weight of a node by the state of its network, in (0,1]. A value outside counts as 1.
 func networkWeight(n *hemera.NodeInfo) float64 {
 	if w := n.NetworkWeight; w > 0 && w < 1 {
 		return w
@@ -340,20 +340,18 @@ func networkWeight(n *hemera.NodeInfo) float64 {
 	return 1
 }
 
-// idle is 1 for an idle disk and 0.2 for a busy one: load reports are late, so no disk is left out.
-// busy is the share of the time that the device was busy, 0 to 1; values outside are cut.
+// idle returns 1 for an idle disk and 0.2 for a busy one: load reports are late, so no disk is excluded. busy is the
+// share of the time that the device was busy, 0 to 1; values outside are cut.
 func idle(busy float64) float64 { return 1 - 0.8*min(max(busy, 0), 1) }
 
-// rank is the weighted rendezvous score -w/ln(u), u uniform in (0,1): among disks, the chance to
-// have the highest is in proportion to w (Thaler and Ravishankar 1998; weights as in Schindelhauer
-// and Schomaker 2005).
+// rank returns the weighted rendezvous score -w/ln(u), u uniform in (0,1): the chance of a disk to have the highest is
+// proportional to w (Thaler and Ravishankar 1998; weights as in Schindelhauer and Schomaker 2005).
 func rank(seed uint64, id hemera.DiskID, weight float64) float64 {
 	u := (float64(mix(seed^mix(uint64(id)))>>11) + 0.5) / (1 << 53)
 	return -weight / math.Log(u)
 }
 
-// mix is the finalizer of SplitMix64.
-// It spreads neighbouring ids over all 64 bits; it is not for secrets.
+// mix computes the finalizer of SplitMix64. It spreads neighbouring ids over all 64 bits. It is not for secrets.
 func mix(x uint64) uint64 {
 	x += 0x9e3779b97f4a7c15
 	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
@@ -361,8 +359,8 @@ func mix(x uint64) uint64 {
 	return x ^ x>>31
 }
 
-// node finds a node in the ordered list; the zero NodeInfo if there is none. While none was removed they are
-// numbered from 1 without a gap.
+// node finds a node in the ordered list. For an unknown id it returns the zero NodeInfo. Nodes are numbered from 1 without
+// a gap until one is removed, so it tries that place first.
 func node(v *hemera.View, id hemera.NodeID) *hemera.NodeInfo {
 	if i := int(id) - 1; i >= 0 && i < len(v.Nodes) && v.Nodes[i].ID == id {
 		return &v.Nodes[i]
@@ -374,7 +372,7 @@ func node(v *hemera.View, id hemera.NodeID) *hemera.NodeInfo {
 	return &v.Nodes[i]
 }
 
-// disk finds a disk in the ordered list without copying it; nil if there is none.
+// disk finds a disk in the ordered list without copying it. For an unknown id it returns nil.
 func disk(v *hemera.View, id hemera.DiskID) *hemera.Disk {
 	i := sort.Search(len(v.Disks), func(i int) bool { return v.Disks[i].ID >= id })
 	if i == len(v.Disks) || v.Disks[i].ID != id {

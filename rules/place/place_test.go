@@ -13,7 +13,7 @@ import (
 	"hemera/words/hemera"
 )
 
-// view makes nodes with so many disks each; zone of node i is zones[i%len(zones)].
+// view makes nodes with that many disks each; the zone of node i is zones[i%len(zones)].
 func view(zones []string, disksPerNode ...int) *hemera.View {
 	v := &hemera.View{Spaces: []hemera.Space{{Name: "default"}}}
 	id := hemera.DiskID(1)
@@ -66,7 +66,7 @@ func TestRefusalsSayWhy(t *testing.T) {
 	}
 }
 
-// A disk that is drained has not failed: the refusal tells it from disks where a write went wrong.
+// A disk that is drained has not failed: the refusal separates it from disks with failed writes.
 func TestADrainedDiskHasNotFailed(t *testing.T) {
 	v := view(nil, 1, 1, 1)
 	v.Disks[0].Config = hemera.ConfigDrain
@@ -84,8 +84,8 @@ func TestADrainedDiskHasNotFailed(t *testing.T) {
 	}
 }
 
-// bestSpread is the oracle: over all subsets of the given size, the most nodes, then the most zones,
-// counting those of the pieces already there.
+// bestSpread returns, as the oracle, over all subsets of the given size, the largest number of nodes, then of zones, including
+// those of the existing pieces.
 func bestSpread(v *hemera.View, have []hemera.DiskID, want int) (nodes, zones int) {
 	var free []hemera.Disk
 	var base []hemera.Disk
@@ -163,7 +163,7 @@ func TestSpreadAgainstBruteForce(t *testing.T) {
 	}
 }
 
-// check holds what must be true of every choice.
+// check checks the properties of every choice.
 func check(t *testing.T, v *hemera.View, c Choice, have []hemera.DiskID, want int) {
 	t.Helper()
 	if len(c.Targets) != min(want, c.Eligible) {
@@ -180,7 +180,7 @@ func check(t *testing.T, v *hemera.View, c Choice, have []hemera.DiskID, want in
 	}
 }
 
-// counts is how many pieces the busiest node has, and the busiest zone.
+// counts returns the number of pieces of the busiest node, and of the busiest zone.
 func counts(v *hemera.View, disks []hemera.DiskID) (node, zone int) {
 	nodes, zones := map[hemera.NodeID]int{}, map[string]int{}
 	for _, id := range disks {
@@ -199,8 +199,8 @@ func chosen(c Choice) (ids []hemera.DiskID) {
 	return ids
 }
 
-// TestPiecesAreSpreadEvenly: with fewer nodes than pieces no node has more than its share, rounded up, and no zone, where
-// zones have as many nodes as each other, or one more.
+// TestPiecesAreSpreadEvenly: with fewer nodes than pieces, no node has more than its share, rounded up. The same is true
+// for zones, if the zones differ by at most one node.
 func TestPiecesAreSpreadEvenly(t *testing.T) {
 	all := []string{"a", "b", "c", "d", "e"}
 	for _, layout := range [][2]int{{2, 1}, {4, 2}, {8, 3}, {10, 4}, {12, 4}, {28, 4}} {
@@ -267,7 +267,7 @@ func TestFewNodesInAZone(t *testing.T) {
 	}
 }
 
-// TestSpareAgainstBruteForce: if any choice survives the loss of each node, and of each zone, the choice does.
+// TestSpareAgainstBruteForce: if some choice survives the loss of each node, and of each zone, the result does.
 func TestSpareAgainstBruteForce(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 6))
 	nodesOnly, both := 0, 0
@@ -411,7 +411,8 @@ func TestWritesUnderWayRepel(t *testing.T) {
 	}
 }
 
-// TestLargePiecesGoToDisksThatNothingIsWrittenTo: of small ones some join a write, of large ones none while there is another disk.
+// TestLargePiecesGoToDisksThatNothingIsWrittenTo: some small pieces join a write, but no large one while there is another
+// disk.
 func TestLargePiecesGoToDisksThatNothingIsWrittenTo(t *testing.T) {
 	v := view(nil, 4)
 	for i := range v.Disks {
@@ -516,7 +517,7 @@ func TestReadsAreShared(t *testing.T) {
 	}
 }
 
-// A node whose network is suspected gets its share of new pieces and of reads, and the rest of it goes to the others.
+// A node whose network is suspected gets its share of new pieces and of reads, and the other nodes get the rest.
 func TestSharesFollowTheNetwork(t *testing.T) {
 	const rounds = 20000
 	for _, c := range []struct{ weight, share float64 }{{0.25, 0.25 / 3.25}, {0.05, 0.05 / 3.05}, {1, 0.25}, {0, 0.25}, {-1, 0.25}, {7, 0.25}, {math.NaN(), 0.25}} {
@@ -542,7 +543,7 @@ func TestSharesFollowTheNetwork(t *testing.T) {
 	}
 }
 
-// The zone of a suspected node is not near; its own host is, as nothing crosses the network there.
+// A suspected node does not count as near in its zone. It does on its own host, as nothing crosses the network there.
 func TestASuspectedNodeIsNotNear(t *testing.T) {
 	v := view([]string{"a", "b"}, 1, 1, 1, 1)
 	v.Disks[0].Active = false // on the client's own host

@@ -7,7 +7,7 @@ import (
 	"hemera/words/hemera"
 )
 
-// thousands is a big cluster: 1000 nodes of 10 disks.
+// thousands returns a big cluster: 1000 nodes of 10 disks.
 func thousands() *hemera.View {
 	return view([]string{"a", "b", "c"}, slices.Repeat([]int{10}, 1000)...)
 }
@@ -33,11 +33,11 @@ func BenchmarkOrder(b *testing.B) {
 	}
 }
 
-// TestBigClusters holds that looking at a part of the disks keeps the rule of spreading and the
-// shares, and that a space of few disks is still found.
+// TestBigClusters: looking at a part of the disks keeps the rule of spreading and the shares, and a space of few disks is
+// still found.
 func TestBigClusters(t *testing.T) {
 	v := thousands()
-	for i := range 3 { // three disks of three nodes, and no other, are in the space
+	for i := range 3 { // only three disks of three nodes are in the space
 		v.Disks[3333*i].Space = "rare"
 	}
 	zones := map[string]int{}
@@ -75,13 +75,13 @@ func TestBigClusters(t *testing.T) {
 	for _, n := range first {
 		most = max(most, n)
 	}
-	// 2,000 throws on 10,000 alike disks hit 1,813 of them (1-e^-0.2), and none more than some times.
+	// 2,000 draws from 10,000 equal disks hit 1,813 of them (1-e^-0.2), and none more than a few times.
 	if len(first) < 1700 || most > 8 {
 		t.Errorf("%d disks of 10,000 were chosen, one %d times", len(first), most)
 	}
 }
 
-// TestTheLastDiskOfABigClusterIsLikeOthers: the number of disks is rarely a multiple of the steps.
+// TestTheLastDiskOfABigClusterIsLikeOthers: the number of disks is rarely a multiple of the step.
 func TestTheLastDiskOfABigClusterIsLikeOthers(t *testing.T) {
 	v := view(nil, slices.Repeat([]int{1}, 4*sample+1)...)
 	last := 0
@@ -99,8 +99,8 @@ func TestTheLastDiskOfABigClusterIsLikeOthers(t *testing.T) {
 	}
 }
 
-// TestBigClustersOfOnePattern holds that the part that is looked at does not follow the pattern in which
-// nodes were set up: racks in turn, ten disks each.
+// TestBigClustersOfOnePattern: the part that is looked at does not follow the pattern in which nodes were set up: racks
+// in turn, ten disks each.
 func TestBigClustersOfOnePattern(t *testing.T) {
 	for _, zones := range [][]string{{"a", "b"}, {"a", "b", "c"}} {
 		period := 10 * len(zones)

@@ -7,17 +7,17 @@ import (
 	"hemera/words/hemera"
 )
 
-// CheckAttribute refuses a value of one of this package's attributes, sys.* or user.*, that would make
-// every later write below the directory fail, and names of sys.forced.* that steer nothing. It accepts any other attribute.
-// It judges the attribute alone: a number of pieces that only some layouts can have is accepted. The caller checks whether a
-// space exists. Invalid.
+// CheckAttribute refuses a value of one of this package's attributes, sys.* or user.*, that would make every later write
+// below the directory fail. It also refuses unknown names of sys.forced.*. It accepts any other attribute. It judges the
+// attribute alone: a number of pieces that only some layouts can have is accepted. The caller checks whether a space
+// exists. It fails with Invalid.
 func CheckAttribute(name, text string) error {
 	attr := name
 	if rest, ok := strings.CutPrefix(name, "user.forced."); ok {
 		attr = "sys.forced." + rest
 	}
 	if text == "" {
-		return nil // says nothing, as if it were not set
+		return nil // empty counts as not set
 	}
 	v := value{text, name, forced}
 	var err error
@@ -26,7 +26,7 @@ func CheckAttribute(name, text string) error {
 	case AttrLayout:
 		_, err = Named(text, 0, hemera.Plain())
 	case AttrStripes:
-		_, err = v.pieces() // whether a layout can have that many is seen when both are known
+		_, err = v.pieces() // whether a layout can have that many is checked when both are known
 		return err
 	case AttrBlockSize:
 		_, err = hemera.ParseBlockSize(text)

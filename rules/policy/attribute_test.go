@@ -8,7 +8,7 @@ import (
 	"hemera/words/hemera"
 )
 
-// What CheckAttribute takes, Decide must take too, and what it refuses, Decide must refuse.
+// Decide accepts what CheckAttribute accepts, and refuses what it refuses.
 func TestCheckAttributeAgreesWithDecide(t *testing.T) {
 	for _, test := range []struct {
 		name, value string
@@ -23,7 +23,7 @@ func TestCheckAttributeAgreesWithDecide(t *testing.T) {
 		{AttrSpace, "anything", true}, {AttrStripes, "", true},
 		{"user.forced.nstripes", "3", true}, {"user.forced.nstripes", "99", false}, {"user.forced.checksum", "crc7", false},
 		{"user.campaign", "99", true}, {"sys.acl", "u:1:rw", true},
-		{"sys.forced.nstripe", "3", false}, {"user.forced.nstripe", "3", true}, // the first looks as if it steered
+		{"sys.forced.nstripe", "3", false}, {"user.forced.nstripe", "3", true}, // the first looks as if it had an effect
 	} {
 		err := CheckAttribute(test.name, test.value)
 		if (err == nil) != test.ok || err != nil && !errors.Is(err, errs.Invalid) {
@@ -37,7 +37,7 @@ func TestCheckAttributeAgreesWithDecide(t *testing.T) {
 	}
 }
 
-// A number that the space's own layout cannot have may be meant for another layout, which another attribute names.
+// A number that the space's own layout cannot have may be for another layout, which another attribute names.
 func TestAnAttributeIsJudgedAlone(t *testing.T) {
 	if err := CheckAttribute(AttrStripes, "2"); err != nil {
 		t.Error(err)

@@ -8,28 +8,29 @@ import (
 	"hemera/words/hemera"
 )
 
-// An attribute acts with the rights of the user or admin who set it. What an admin sets in a directory holds for everything
-// below. What any other user sets holds for entries of that user alone, and ends at the first directory below that belongs
-// to another: nobody steers what others own. So a directory's entry has, for each attribute that steers, who set it.
+// An attribute acts with the rights of the user or admin who set it. If an admin sets it in a directory, it applies to
+// everything below. If any other user sets it, it applies to entries of that user alone, and ends at the first directory
+// below with another owner: users cannot control the entries of others. So a directory's entry records for each attribute
+// with an effect who set it.
 
-// userVersions is the attribute with which the owner of a directory has versions kept in it; package recycle reads it.
+// userVersions is the attribute with which the owner of a directory keeps versions in it; package recycle reads it.
 const userVersions = "user.versioning"
 
-// Steers reports whether an attribute of a directory says what becomes of entries in it. Other attributes are notes
-// of users, which the system only keeps.
+// Steers reports whether an attribute of a directory has an effect on entries in it. The system only stores other
+// attributes.
 func Steers(name string) bool {
 	return strings.HasPrefix(name, "sys.") || strings.HasPrefix(name, "user.forced.") || name == userVersions
 }
 
-// Setting is the value of an attribute of one of several directories, that of an index.
+// Setting is the value of an attribute in one of several directories, given by its index.
 type Setting struct {
 	Dir   int
 	Value []byte
 	By    hemera.Setter
 }
 
-// setterOf returns who set an attribute of the directory. An earlier version did not note that: then it counts as set by
-// the directory's owner.
+// setterOf returns who set an attribute of the directory. An earlier version did not record that: then the directory's
+// owner counts.
 func setterOf(dir *hemera.Entry, name string) hemera.Setter {
 	if by, ok := dir.Setters[name]; ok {
 		return by
@@ -37,8 +38,8 @@ func setterOf(dir *hemera.Entry, name string) hemera.Setter {
 	return hemera.Setter{UID: dir.UID}
 }
 
-// Holding visits the values of an attribute that hold for entries of the owner in the last of dirs, from the nearest
-// directory up. Dirs are those from the root down.
+// Holding visits the values of an attribute that apply to entries of the owner in the last of dirs, from the nearest
+// directory up. dirs begin at the root.
 func Holding(dirs []*hemera.Entry, owner uint32, name string) iter.Seq[Setting] {
 	return func(yield func(Setting) bool) {
 		own := true // all directories from here down are the owner's
@@ -56,7 +57,7 @@ func Holding(dirs []*hemera.Entry, owner uint32, name string) iter.Seq[Setting] 
 	}
 }
 
-// Nearest returns the nearest value of an attribute that holds for entries of the owner in the last of dirs, and is not
+// Nearest returns the nearest value of an attribute that applies to entries of the owner in the last of dirs and is not
 // empty.
 func Nearest(dirs []*hemera.Entry, owner uint32, name string) (Setting, bool) {
 	for s := range Holding(dirs, owner, name) {
@@ -67,8 +68,9 @@ func Nearest(dirs []*hemera.Entry, owner uint32, name string) (Setting, bool) {
 	return Setting{}, false
 }
 
-// InForce returns the attributes that hold for entries of the owner in the last of dirs: the sys.* ones of all directories,
-// where the nearest wins, and the user.* ones of the last directory that steer. Nil maps, the usual case, are empty.
+// InForce returns the attributes that apply to entries of the owner in the last of dirs: the sys.* ones of all
+// directories, of which the nearest wins, and the user.* ones of the last directory that have an effect. Usually there
+// are none, and the maps are nil.
 func InForce(dirs []*hemera.Entry, owner uint32) Attributes {
 	var a Attributes
 	own := true
@@ -98,7 +100,7 @@ func InForce(dirs []*hemera.Entry, owner uint32) Attributes {
 	return a
 }
 
-// OfAdmins returns the sys.* attributes in the last of dirs that hold for entries of every owner.
+// OfAdmins returns the sys.* attributes in the last of dirs that apply to entries of every owner.
 func OfAdmins(dirs []*hemera.Entry) map[string][]byte {
 	var out map[string][]byte
 	for _, dir := range dirs {

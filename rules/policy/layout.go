@@ -8,8 +8,8 @@ import (
 	"hemera/words/hemera"
 )
 
-// How strong the sources of a setting are, in [value]: the directory's forced attributes, the client's wish, the
-// directory's defaults, and nobody, which leaves it to the space.
+// The strengths of the sources of a setting, in [value]: the directory's forced attributes, the client's wish, the
+// directory's defaults, and none, which leaves it to the space.
 const (
 	nobody = iota
 	directory
@@ -22,8 +22,8 @@ const (
 //   - A kind with its numbers, such as rs:4+2 or plain, decides alone. Only a number of a stronger source changes it.
 //   - A kind without numbers, such as raid6, takes the number of any source. Without one it keeps the space's, if the
 //     space has files of that kind, or has its usual number: see [usualPieces].
-//   - A number without a kind changes the space's layout. See [Resized].
-//   - The block size is that of the strongest source, or the space's. It means nothing for copies.
+//   - A number without a kind changes the space's layout, see [Resized].
+//   - The block size is that of the strongest source, or the space's. It has no effect on copies.
 func (s sources) layout(space hemera.Policy, wish hemera.Wish) (hemera.Layout, error) {
 	kind := s.first(AttrLayout, wish.Layout)
 	wished := ""
@@ -38,13 +38,13 @@ func (s sources) layout(space hemera.Policy, wish hemera.Wish) (hemera.Layout, e
 	l := space.Layout
 	if kind.text != "" {
 		if l, err = Named(kind.text, pieces, space.Layout); err != nil {
-			if _, alone := Named(kind.text, 0, space.Layout); alone == nil { // the number is what does not fit
+			if _, alone := Named(kind.text, 0, space.Layout); alone == nil { // the number does not fit
 				err = fmt.Errorf("with %s=%s: %w", count.from, count.text, err)
 			}
 			return space.Layout, kind.invalid(err)
 		}
 	}
-	// A kind without numbers has taken the number already.
+	// A kind without numbers has used the number already.
 	if pieces != 0 && count.strength > kind.strength {
 		if l, err = Resized(l, pieces); err != nil {
 			return space.Layout, count.invalid(err)
@@ -53,8 +53,8 @@ func (s sources) layout(space hemera.Policy, wish hemera.Wish) (hemera.Layout, e
 	return s.blocks(l, space, wish)
 }
 
-// blocks gives a layout its block size. A size that makes no sense is an error for copies, too: it is judged where it is
-// set, whatever layout it meets later.
+// blocks gives a layout its block size. A malformed size is an error for copies, too: it is checked when it is set, for
+// any layout.
 func (s sources) blocks(l hemera.Layout, space hemera.Policy, wish hemera.Wish) (hemera.Layout, error) {
 	size := space.BlockSize
 	if v := s.first(AttrBlockSize, wish.BlockSize); v.text != "" {
@@ -66,7 +66,7 @@ func (s sources) blocks(l hemera.Layout, space hemera.Policy, wish hemera.Wish) 
 	return l.WithBlockSize(size), nil
 }
 
-// pieces reads a number of pieces; 0 if nobody gives one.
+// pieces reads a number of pieces; 0 if the text is empty.
 func (v value) pieces() (int, error) {
 	if v.text == "" {
 		return 0, nil
@@ -78,23 +78,23 @@ func (v value) pieces() (int, error) {
 	return n, nil
 }
 
-// Named is the layout of a name, with its numbers or without. The name without takes pieces as the number of all pieces.
-// If that is 0 it keeps the layout of the space, if that is of this name, or has the usual number of the kind. The error says
-// what a name takes.
+// Named returns the layout of a name, with numbers or without. For a name without numbers, pieces is the number of all
+// pieces. If that is 0, Named keeps the layout of the space if it has this name, or uses the usual number of the kind.
+// The error says which forms a name has.
 func Named(name string, pieces int, space hemera.Layout) (hemera.Layout, error) {
 	if pieces > 0 {
 		return hemera.ParseLayout(name, pieces)
 	}
-	// raid5 of two pieces would be two copies, which nobody means who does not say two.
+	// raid5 of two pieces would be two copies, which would surprise users.
 	if l, err := hemera.ParseLayout(name, int(space.Pieces)); err == nil && l.WithBlockSize(space.BlockSize) == space && (l.Coded() || name == "replica") {
 		return space, nil
 	}
 	return hemera.ParseLayout(name, usualPieces(name))
 }
 
-// usualPieces is how many pieces a kind has that is asked for without a number, so that the order in which attributes
-// are set does not matter. The numbers are those of EOS's `attr set default=`. 0 for a kind that has no such number: rs and
-// lrc name theirs.
+// usualPieces returns the number of pieces of a kind that is named without a number, so that the order in which
+// attributes are set does not matter. The numbers are those of EOS's `attr set default=`. It returns 0 for a kind without
+// such a number: the names of rs and lrc include theirs.
 func usualPieces(kind string) int {
 	switch kind {
 	case "replica":
@@ -113,8 +113,9 @@ func usualPieces(kind string) int {
 	return 0
 }
 
-// Resized is the layout with another number of pieces: parities stay, so it survives what it survived before. Copies and
-// plain become that many copies, and plain stays plain with one. The error says what the layout takes.
+// Resized returns the layout with another number of pieces. The number of parities stays, so it survives the same losses.
+// Copies and plain become that many copies, and plain with one piece stays plain. The error says which numbers the layout
+// can have.
 func Resized(l hemera.Layout, pieces int) (hemera.Layout, error) {
 	parity := l.Parity()
 	out := hemera.Replica(pieces)
@@ -134,11 +135,11 @@ func Resized(l hemera.Layout, pieces int) (hemera.Layout, error) {
 	return out.WithBlockSize(l.BlockSize), out.Validate()
 }
 
-// MinimumOf is the least number of sealed pieces that a close of a file with this layout takes in a space with this
-// policy; 0 leaves it to the rule for all files. The policy's own number is for the policy's own layout. What it says of
-// others is how many pieces may be lost right after the close: as many as in the space's layout, as far as the other
-// layout has them to spare. A file with fewer pieces than the number could otherwise never be closed, and one with more
-// data pieces would have nothing to spare.
+// MinimumOf returns the least number of sealed pieces that a close of a file with this layout needs in a space with this
+// policy; 0 leaves it to the rule for all files. The policy's own number is for the policy's own layout. For others it
+// determines how many pieces may be lost right after the close: the same number as in the space's layout, as far as the
+// other layout can lose them. Otherwise a file with fewer pieces than the number could never be closed, and one with more
+// data pieces could lose none.
 func MinimumOf(space hemera.Policy, l hemera.Layout) uint8 {
 	if space.PiecesMin == 0 {
 		return 0
@@ -147,7 +148,7 @@ func MinimumOf(space hemera.Policy, l hemera.Layout) uint8 {
 	return uint8(l.Enough() + max(min(spare, l.Losses()), 0))
 }
 
-// remedy says where a value is changed that makes no sense.
+// remedy says where to change a value that makes no sense.
 func (v value) remedy() string {
 	key := strings.TrimPrefix(strings.TrimPrefix(v.from, "sys.forced."), "user.forced.")
 	switch {

@@ -6,8 +6,8 @@ import (
 	"hemera/words/hemera"
 )
 
-// TestLayoutsAreCombined is the table of docs/operations.md, and more: where a kind, a number and a block size come from
-// different places.
+// TestLayoutsAreCombined has the table of docs/operations.md, and more: a kind, a number and a block size from different
+// places.
 func TestLayoutsAreCombined(t *testing.T) {
 	for _, c := range []struct {
 		name  string
@@ -88,7 +88,7 @@ func TestBlockSizeOfTheSpace(t *testing.T) {
 	}
 }
 
-// The number of a space speaks of its own layout. For others it says how many pieces may be lost.
+// The number of a space is for its own layout. For others it determines how many pieces may be lost.
 func TestMinimumOfOtherLayouts(t *testing.T) {
 	for _, c := range []struct {
 		space string

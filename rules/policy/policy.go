@@ -1,11 +1,10 @@
-// Package policy decides how a new file is stored: which space, which layout, which checksum. It is
-// pure. From strong to weak: the directory's sys.forced.* attributes, what the client wishes (unless
-// sys.forced.nouserlayout forbids it), the directory's defaults (user.forced.*), the space's policy.
-// The attribute names and values are EOS's.
+// Package policy decides how a new file is stored: which space, which layout, which checksum. It is pure. From strong to
+// weak: the directory's sys.forced.* attributes, the client's wishes (unless sys.forced.nouserlayout forbids them), the
+// directory's defaults (user.forced.*), the space's policy. The attribute names and values are EOS's.
 //
-// The manager asks twice for each new file: [Space] says where it goes, and with that space's own policy [Decide] says
-// how it is stored. [Mode] gives its permission bits. [CheckAttribute] refuses values when they are set, so that a directory's
-// attributes make sense later; Decide checks them again.
+// The manager calls two functions for each new file: [Space] chooses the space, and [Decide] with that space's own policy
+// decides how to store it. [Mode] returns its permission bits. [CheckAttribute] refuses values when they are set, so that
+// a directory's attributes are valid later; Decide checks them again.
 package policy
 
 import (
@@ -26,16 +25,16 @@ const (
 	AttrNoUserLayout = "sys.forced.nouserlayout" // 1: clients may not choose
 )
 
-// Attributes are those that speak for a directory's new files. Neither map is changed.
+// Attributes are the ones that apply to a directory's new files. The functions change neither map.
 type Attributes struct {
-	Sys  map[string][]byte // the sys.* ones in force, inherited ones as well
-	User map[string][]byte // the directory's own; what else is in it does not count
-	// OwnLayout: a layout or a number of pieces among them was set by the owner, and not by an admin. OwnSpace: a space was.
+	Sys  map[string][]byte // the sys.* ones in force, including inherited ones
+	User map[string][]byte // the directory's own; other names in it are ignored
+	// OwnLayout: the owner, not an admin, set a layout or a number of pieces among them. OwnSpace: the owner set a space.
 	OwnLayout, OwnSpace bool
 }
 
-// Space names the space a new file goes to. The name is not checked against the cluster.
-// It fails with Invalid if nouserlayout has a value that makes no sense.
+// Space returns the name of the space for a new file. It does not check the name against the cluster. It fails with
+// Invalid if nouserlayout has a malformed value.
 func Space(attrs Attributes, wish hemera.Wish, who hemera.Identity) (string, error) {
 	wished, err := allowed(attrs, who)
 	if err != nil {
@@ -48,8 +47,8 @@ func Space(attrs Attributes, wish hemera.Wish, who hemera.Identity) (string, err
 	return hemera.DefaultSpace, nil
 }
 
-// Decide returns the policy for a new file in a space. A value that makes no sense is Invalid and
-// the error names the attribute or wish it came from.
+// Decide returns the policy for a new file in a space. It fails with Invalid for a malformed value; the error names the
+// attribute or wish that it came from.
 func Decide(attrs Attributes, space hemera.Space, wish hemera.Wish, who hemera.Identity) (hemera.Policy, error) {
 	p := space.Policy
 	p.Space = space.Name
@@ -77,31 +76,31 @@ func allowed(attrs Attributes, who hemera.Identity) (bool, error) {
 		return true, nil
 	case "1":
 		return who.Admin, nil
-	default: // a misspelt restriction must not pass for none
+	default: // a misspelt restriction must not count as none
 		return false, value{v, AttrNoUserLayout, forced}.invalid(fmt.Errorf("it takes 0 or 1"))
 	}
 }
 
-// value is a setting's text, where it came from, and how strong that source is.
+// value is a setting's text, its source, and the strength of that source.
 type value struct {
 	text, from string
 	strength   int
 }
 
-// invalid is the error of a value, which names where it came from: the user or the admin has to change it there.
+// invalid returns the error for a value. It names the source, because the user or the admin has to change it there.
 func (v value) invalid(err error) error {
 	return (&errs.Error{Kind: errs.Invalid, Op: "policy.Decide", Subject: v.from + "=" + v.text, Cause: err}).WithRemedy(v.remedy())
 }
 
-// sources are the places that a setting may come from: the directory's forced attributes, the client's wish, the directory's
-// defaults. The space's policy is what remains if none of them says anything.
+// sources are the places that a setting may come from: the directory's forced attributes, the client's wish, the
+// directory's defaults. If none of them has it, the space's policy applies.
 type sources struct {
 	attrs  Attributes
 	wished bool // the client's wishes count
 }
 
-// first returns the strongest of the forced attribute, the wish and the directory's default.
-// An empty value counts as none: an attribute that is set to nothing leaves the decision to the weaker sources.
+// first returns the strongest of the forced attribute, the wish and the directory's default. An empty value counts as
+// none: an attribute with an empty value leaves the decision to the weaker sources.
 func (s sources) first(attr, wish string) value {
 	if v := string(s.attrs.Sys[attr]); v != "" {
 		return value{v, attr, forced}
@@ -109,7 +108,7 @@ func (s sources) first(attr, wish string) value {
 	if wish != "" && s.wished {
 		return value{wish, "wish for " + strings.TrimPrefix(attr, "sys.forced."), client}
 	}
-	if len(s.attrs.User) == 0 { // of most directories
+	if len(s.attrs.User) == 0 { // the usual case
 		return value{}
 	}
 	attr = "user" + strings.TrimPrefix(attr, "sys")

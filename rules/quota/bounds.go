@@ -6,8 +6,8 @@ import (
 	"hemera/words/hemera"
 )
 
-// Bounds reports whether a limit is about the files of who. Limits of projects are for all users, and a default limit applies to
-// each user or group without a limit of its own.
+// Bounds reports whether a limit applies to the files of the user. Limits of projects apply to all users, and a default
+// limit to each user or group without a limit of its own.
 func Bounds(limit hemera.QuotaKey, who hemera.Identity) bool {
 	switch limit.Kind {
 	case hemera.QuotaUser:

@@ -1,5 +1,5 @@
-// Package quota decides whether a file may use more: limits and usage in, a decision out, with the limit
-// that refused. It is pure; the caller finds the standings and keeps the usage.
+// Package quota decides whether a file may use more space. It takes limits and usage, and returns a decision with the
+// limit that refused. It is pure: the caller finds the standings and keeps the usage.
 package quota
 
 import (
@@ -8,15 +8,14 @@ import (
 	"hemera/words/hemera"
 )
 
-// Account says whose usage is counted: a user's or a group's below one quota node, or all that is
-// below it.
+// Account names one counter of usage: of a user, of a group, or of all files, below one quota node.
 type Account struct {
 	Node hemera.FileID
 	Kind hemera.QuotaKind
 	ID   uint32 // uid or gid
 }
 
-// Standing is one account that a new file would count in, with its limits.
+// Standing is one account in which a new file would count, with its limits.
 type Standing struct {
 	Account
 	Path   string // of the node
@@ -24,14 +23,14 @@ type Standing struct {
 	Used   hemera.QuotaAmount
 }
 
-// Want is the usage that is wanted in addition to what is used. Open says that an unknown number of bytes may come
-// beyond Bytes and Physical: then each limit of bytes must have something left.
+// Want is the additional usage that a request needs. Open says that an unknown number of bytes may follow beyond Bytes
+// and Physical: then each limit of bytes must have something left.
 type Want struct {
 	hemera.QuotaAmount
 	Open bool
 }
 
-// Decision is the answer; a refusal says whose limit it is, why, and what can be done, in words.
+// Decision is the answer. A refusal says whose limit was reached, why, and what can be done, in words.
 type Decision struct {
 	Allowed bool
 	Whose   string
@@ -39,11 +38,11 @@ type Decision struct {
 	Remedy  string
 }
 
-// Cost is what content takes on disks: Pieces bytes for each Data bytes of content.
+// Cost is the ratio of bytes on disks to bytes of content: Pieces bytes for each Data bytes of content.
 type Cost struct{ Data, Pieces int64 }
 
-// content is the number of bytes of content that take so many bytes on disks, rounded down and up. Division comes first, as
-// limits may be any number.
+// content returns the number of bytes of content that use physical bytes on disks, rounded down and up. It divides first,
+// as limits may be any number.
 func (c Cost) content(physical int64) (down, up int64) {
 	data := max(c.Data, 1)
 	pieces := max(c.Pieces, data)
@@ -51,8 +50,8 @@ func (c Cost) content(physical int64) (down, up int64) {
 	return whole + rest/pieces, whole + (rest+pieces-1)/pieces
 }
 
-// Tightest is the limit that leaves the fewest bytes, in bytes of content: physical ones are converted by their cost, as of
-// large files. Used may be above the limit, which is 0 when nothing limits bytes.
+// Tightest returns the limit that leaves the fewest bytes, in bytes of content: physical ones are converted by the cost
+// of large files. Used may be above the limit. The limit is 0 if nothing limits bytes.
 func Tightest(standings []Standing, cost Cost) (limit, used int64) {
 	for _, s := range standings {
 		for _, d := range [...]struct {
@@ -76,8 +75,8 @@ func Tightest(standings []Standing, cost Cost) (limit, used int64) {
 	return limit, used
 }
 
-// Left is what the standings leave: bytes of content, and bytes on disks. It is never below zero; -1 where nothing limits
-// it.
+// Left returns what the standings leave: bytes of content, and bytes on disks. A result is never below zero, except -1 if
+// it is not limited.
 func Left(standings []Standing) (bytes, physical int64) {
 	bytes, physical = -1, -1
 	least := func(have, limit, used int64) int64 {
@@ -94,8 +93,8 @@ func Left(standings []Standing) (bytes, physical int64) {
 	return bytes, physical
 }
 
-// Decide refuses what would exceed a limit of any standing, and names the first. What takes nothing
-// more is allowed even above a limit: it may be what brings the usage down.
+// Decide refuses a want that would exceed a limit of any standing, and names the first. A want that needs nothing more is
+// allowed even above a limit: it may lower the usage.
 func Decide(standings []Standing, want Want) Decision {
 	for _, s := range standings {
 		for _, d := range [...]dimension{
@@ -111,7 +110,7 @@ func Decide(standings []Standing, want Want) Decision {
 	return Decision{Allowed: true}
 }
 
-// dimension is one of the three things that are limited.
+// dimension is one of the three quantities that are limited.
 type dimension struct {
 	what              string
 	limit, used, want int64

@@ -18,7 +18,7 @@ func TestDecide(t *testing.T) {
 		name         string
 		limits, used hemera.QuotaAmount
 		want         quota.Want
-		why          string // in the refusal, "": allowed
+		why          string // text in the refusal, "" if allowed
 	}{
 		{"no limit", amount(0, 0, 0), amount(9, 9, 9), quota.Want{QuotaAmount: amount(9, 9, 9), Open: true}, ""},
 		{"fits to the last", amount(10, 100, 200), amount(9, 60, 120), quota.Want{QuotaAmount: amount(1, 40, 80)}, ""},
@@ -96,7 +96,7 @@ func TestLeft(t *testing.T) {
 	}
 }
 
-// TestDecideIsNoMoreThanASum compares with the obvious rule where sizes are known and usage is sane.
+// TestDecideIsNoMoreThanASum compares Decide with the obvious rule if sizes are known and usage is not negative.
 func TestDecideIsNoMoreThanASum(t *testing.T) {
 	same := func(limit, used, want uint16) bool {
 		d := quota.Decide([]quota.Standing{{Limits: hemera.QuotaAmount{Bytes: int64(limit)}, Used: hemera.QuotaAmount{Bytes: int64(used)}}},

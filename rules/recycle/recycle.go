@@ -1,9 +1,9 @@
-// Package recycle reads the rules by which removed and replaced files are kept, and decides which of them have to go. It
-// is pure. Two attributes of directories hold for everything below them; the nearest wins:
+// Package recycle reads the rules by which removed and replaced files are kept, and decides which of them to remove. It
+// is pure. Two attributes of directories apply to everything below them; the nearest one wins:
 //
-//   - sys.recycle keeps what is removed or replaced in a recycle bin: [Parse] reads its value, a [Rule].
-//   - sys.versioning, or user.versioning of the file's own directory, keeps replaced contents beside the file as versions:
-//     [ParseVersions] reads the number of them. The names are EOS's: [VersionDir], [VersionName].
+//   - sys.recycle keeps removed and replaced files in a recycle bin: [Parse] reads its value, a [Rule].
+//   - sys.versioning, or user.versioning of the file's own directory, keeps replaced contents beside the file as
+//     versions: [ParseVersions] reads the number of them. The names are EOS's: [VersionDir], [VersionName].
 package recycle
 
 import (
@@ -19,10 +19,10 @@ import (
 // Attr is the attribute of a directory below which removed and replaced files go to a recycle bin.
 const Attr = "sys.recycle"
 
-// Off is the value of [Attr] that keeps a tree out of the bins of directories above it and of spaces.
+// Off is the value of [Attr] that exempts a tree from the bins of directories above it and of spaces.
 const Off = "off"
 
-// Rule says how much a bin keeps. A bound that is zero bounds nothing; the zero Rule keeps nothing at all.
+// Rule says how much a bin keeps. A bound of zero means no bound; the zero Rule keeps nothing.
 type Rule struct {
 	Keep  time.Duration // since the removal
 	Bytes int64         // on disks, all pieces counted
@@ -31,7 +31,7 @@ type Rule struct {
 // On reports whether the rule keeps anything.
 func (r Rule) On() bool { return r != Rule{} }
 
-// String returns the rule as [Parse] reads it.
+// String returns the rule in the syntax of [Parse].
 func (r Rule) String() string {
 	switch {
 	case !r.On():
@@ -55,10 +55,10 @@ func Parse(text string) (Rule, error) {
 	for part := range strings.SplitSeq(text, ",") {
 		n, unit, ok := number(strings.TrimSpace(part))
 		keep, size := times[unit], sizes[unit]
-		// The part, not the whole value: of 30d,10x the reader has to find the x.
+		// Name the part, not the whole value: in 30d,10x the reader has to find the x.
 		wrong := fmt.Sprintf("%q is neither a time such as 30d nor a size such as 10T", strings.TrimSpace(part))
 		switch {
-		// Bounds of int64 and of time.Duration come before the products below.
+		// Check the bounds of int64 and time.Duration before the products below.
 		case ok && (keep > 0 && r.Keep > 0 || size > 0 && r.Bytes > 0):
 			wrong = fmt.Sprintf("%q is a second time or size", strings.TrimSpace(part))
 		case ok && keep > 0 && n > int64(keepMax/keep):
@@ -78,23 +78,23 @@ func Parse(text string) (Rule, error) {
 	return r, nil
 }
 
-// keepMax bounds times: what is kept for ever needs no bound.
+// keepMax is the largest time: files that are to be kept for ever need no bound.
 const keepMax = 100 * 365 * 24 * time.Hour
 
-// times are the units of times.
+// times has the units of times.
 var times = map[string]time.Duration{"s": time.Second, "m": time.Minute, "h": time.Hour, "d": 24 * time.Hour, "w": 7 * 24 * time.Hour}
 
-// sizes are the units of sizes.
+// sizes has the units of sizes.
 var sizes = map[string]int64{"K": 1e3, "M": 1e6, "G": 1e9, "T": 1e12, "P": 1e15}
 
-// number reads a number above zero and the unit behind it.
+// number reads a number above zero and the unit that follows it.
 func number(text string) (n int64, unit string, ok bool) {
 	digits := strings.TrimRight(text, "smhdwKMGTP")
 	n, err := strconv.ParseInt(digits, 10, 64)
 	return n, text[len(digits):], err == nil && n > 0
 }
 
-// formatTime writes a time in the largest unit that it is a multiple of.
+// formatTime formats a time in the largest unit that divides it.
 func formatTime(d time.Duration) string {
 	for _, unit := range [...]string{"w", "d", "h", "m"} {
 		if d%times[unit] == 0 {
@@ -104,7 +104,7 @@ func formatTime(d time.Duration) string {
 	return strconv.FormatInt(int64(d/time.Second), 10) + "s"
 }
 
-// formatSize writes a size in the largest unit that it is a multiple of. Parse made it, so K is one.
+// formatSize formats a size in the largest unit that divides it. Parse made it, so K divides it.
 func formatSize(n int64) string {
 	for _, unit := range [...]string{"P", "T", "G", "M"} {
 		if n%sizes[unit] == 0 {
@@ -114,10 +114,10 @@ func formatSize(n int64) string {
 	return strconv.FormatInt(n/sizes["K"], 10) + "K"
 }
 
-// Expired reports whether what was removed at the time has been kept for long enough.
+// Expired reports whether a file that was removed at the time has been kept for long enough.
 func (r Rule) Expired(removed, now time.Time) bool { return r.Keep > 0 && now.Sub(removed) >= r.Keep }
 
-// Expires returns when it has been; the zero time if time does not matter.
+// Expires returns the time at which such a file expires; the zero time if the rule has no time.
 func (r Rule) Expires(removed time.Time) time.Time {
 	if r.Keep == 0 {
 		return time.Time{}
@@ -125,7 +125,7 @@ func (r Rule) Expires(removed time.Time) time.Time {
 	return removed.Add(r.Keep)
 }
 
-// Excess returns the number of bytes by which the bin is too large, where it has used bytes on disks.
+// Excess returns the number of bytes by which a bin with used bytes on disks is too large.
 func (r Rule) Excess(used int64) int64 {
 	if r.Bytes == 0 {
 		return 0
@@ -133,8 +133,8 @@ func (r Rule) Excess(used int64) int64 {
 	return max(0, used-r.Bytes)
 }
 
-// CheckAttribute refuses a value of one of this package's attributes that means nothing. It accepts any other attribute,
-// and an empty value, which is as if the attribute were not set. Invalid.
+// CheckAttribute returns Invalid for a malformed value of one of this package's attributes. It accepts any other
+// attribute, and an empty value, which counts as not set.
 func CheckAttribute(name, text string) error {
 	var err error
 	switch {
@@ -149,8 +149,8 @@ func CheckAttribute(name, text string) error {
 	return err
 }
 
-// invalid makes the error about a value. wrong says which part of it is wrong, and why: the caller adds the remedy, which has
-// the form and the range.
+// invalid returns the error for a value. wrong says which part of it is wrong, and why: the caller adds the remedy, which
+// has the form and the range.
 func invalid(name, text, wrong string) *errs.Error {
 	return errs.New(errs.Invalid, "recycle.Parse", name+"="+text, wrong)
 }

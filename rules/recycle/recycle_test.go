@@ -30,7 +30,7 @@ func TestParse(t *testing.T) {
 	}
 }
 
-// An error about a value names the part that is wrong, and the range.
+// An error for a value names the part that is wrong, and the range.
 func TestErrorsNameWhatIsWrong(t *testing.T) {
 	for value, want := range map[string][2]string{
 		Attr + "=1x":            {`"1x" is neither a time such as 30d nor a size`, "with a unit"},

@@ -9,20 +9,20 @@ import (
 	"hemera/words/hemera"
 )
 
-// The attributes that keep replaced contents as versions. The first holds for a whole tree, the second is the user's and
-// holds for the files of its directory.
+// The attributes that keep replaced contents as versions. The first applies to a whole tree. The second is the user's and
+// applies to the files of its directory.
 const (
 	AttrVersions = "sys.versioning"
 	UserVersions = "user.versioning"
 )
 
-// VersionsMax bounds the number of versions of a file, so that a change can touch all of them.
+// VersionsMax is the largest number of versions of a file, so that a change can touch all of them.
 const VersionsMax = 100
 
-// versionPrefix begins the names of directories of versions. It is EOS's.
+// versionPrefix begins the names of directories of versions, as in EOS.
 const versionPrefix = ".sys.v#."
 
-// ParseVersions reads the number of versions to keep, from 0 to [VersionsMax]. Invalid.
+// ParseVersions reads the number of versions to keep, from 0 to [VersionsMax]. It fails with Invalid.
 func ParseVersions(text string) (int, error) {
 	n, err := strconv.Atoi(text)
 	if err != nil || n < 0 || n > VersionsMax {
@@ -39,8 +39,8 @@ func VersionDir(name string) (string, bool) {
 	return dir, len(dir) <= hemera.NameMax
 }
 
-// FileOfVersions returns the name of the file whose versions a directory with the name holds; false if it is no such
-// name.
+// FileOfVersions returns the name of the file whose versions are in a directory with that name; false if the name does
+// not have this form.
 func FileOfVersions(dir string) (string, bool) {
 	name, ok := strings.CutPrefix(dir, versionPrefix)
 	return name, ok && name != ""
@@ -51,7 +51,7 @@ func VersionName(mtime time.Time, id hemera.FileID) string {
 	return fmt.Sprintf("%d.%08x", max(0, mtime.Unix()), uint64(id))
 }
 
-// VersionOf reads a name that [VersionName] made: when the version was modified, and its id.
+// VersionOf reads a name that [VersionName] made. It returns the time of the version's modification, and its id.
 func VersionOf(name string) (mtime time.Time, id hemera.FileID, ok bool) {
 	seconds, hex, _ := strings.Cut(name, ".")
 	at, err1 := strconv.ParseInt(seconds, 10, 64)

@@ -2,7 +2,7 @@ package wire
 
 import "fmt"
 
-// RequestID says what a request asks.
+// RequestID identifies a request.
 type RequestID uint16
 
 // The requests.
@@ -25,7 +25,7 @@ const (
 	ReqRmdir    RequestID = 3015 // remove an empty directory
 	ReqSync     RequestID = 3016 // make a handle's writes durable; runs a third-party copy
 	ReqStat     RequestID = 3017 // stat of a path, a handle or a space
-	ReqSet      RequestID = 3018 // the client says something of itself
+	ReqSet      RequestID = 3018 // the client describes itself
 	ReqWrite    RequestID = 3019 // write without checksums
 	ReqFattr    RequestID = 3020 // extended attributes
 	ReqPrepare  RequestID = 3021 // stage files from tape
@@ -53,7 +53,7 @@ var requestNames = [...]string{
 // Known reports whether the protocol has a request of this number.
 func (r RequestID) Known() bool { return r >= reqFirst && r <= reqLast }
 
-// String is the request's name without its prefix: "open".
+// String returns the request's name without its prefix: "open".
 func (r RequestID) String() string {
 	if !r.Known() {
 		return fmt.Sprintf("request(%d)", uint16(r))
@@ -61,7 +61,7 @@ func (r RequestID) String() string {
 	return requestNames[r-reqFirst]
 }
 
-// Status says what a response is.
+// Status is the kind of a response.
 type Status uint16
 
 // The statuses.
@@ -82,7 +82,7 @@ type Code uint32
 
 // The error codes.
 const (
-	ArgInvalid     Code = 3000 // an argument makes no sense
+	ArgInvalid     Code = 3000 // an argument is malformed
 	ArgMissing     Code = 3001 // an argument is needed
 	ArgTooLong     Code = 3002 // an argument is longer than the server takes
 	FileLocked     Code = 3003 // another writer holds the file
@@ -95,39 +95,38 @@ const (
 	NotAuthorized  Code = 3010 // not allowed
 	NotFound       Code = 3011 // no such entry
 	ServerError    Code = 3012 // the server failed
-	Unsupported    Code = 3013 // not built
+	Unsupported    Code = 3013 // not implemented
 	NoServer       Code = 3014 // no server can do it now
 	NotFile        Code = 3015 // it is not a file
 	IsDirectory    Code = 3016 // it is a directory
 	Cancelled      Code = 3017 // the request was cancelled
 	ItExists       Code = 3018 // the name is taken
 	ChkSumErr      Code = 3019 // bytes do not match their checksum
-	InProgress     Code = 3020 // it is being done already
+	InProgress     Code = 3020 // it is under way already
 	OverQuota      Code = 3021 // a quota is used up
 	SigVerErr      Code = 3022 // a request's signature is wrong
 	DecryptErr     Code = 3023 // a request cannot be decrypted
 	Overloaded     Code = 3024 // too many requests
 	FSReadOnly     Code = 3025 // the filesystem takes no writes
-	BadPayload     Code = 3026 // the payload makes no sense
+	BadPayload     Code = 3026 // the payload is malformed
 	AttrNotFound   Code = 3027 // no such extended attribute
 	TLSRequired    Code = 3028 // only over TLS
 	NoReplicas     Code = 3029 // no server with the file is left to try
 	AuthFailed     Code = 3030 // credentials were not accepted
 	Impossible     Code = 3031 // it can never be done
-	Conflict       Code = 3032 // it changed meanwhile
+	Conflict       Code = 3032 // it was changed at the same time
 	TooManyErrs    Code = 3033 // too many pages arrived damaged
 	ReqTimedOut    Code = 3034 // the request took too long
 	TimerExpired   Code = 3035 // a timer of the server's ran out
 )
 
-// Error is a failure as the protocol carries it: what a decoder found wrong with a message, and the
-// body of a kXR_error response.
+// Error is a failure as the protocol carries it: an error of a decoder, or the body of a kXR_error response.
 type Error struct {
 	Code Code
 	Text string
 }
 
-// Error is the text with the code.
+// Error returns the text with the code.
 func (e *Error) Error() string { return fmt.Sprintf("%s (%d)", e.Text, uint32(e.Code)) }
 
 func fail(code Code, format string, args ...any) error {

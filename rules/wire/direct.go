@@ -11,10 +11,11 @@ import (
 	"hemera/words/hemera"
 )
 
-// Requests of a direct write, whose client codes the content and sends each piece to its node: the argument of a kXR_query
-// of type kXR_Qopaquf on a handle. docs/protocol.md has the exchange.
+// Requests of a direct write, whose client codes the content and sends each piece to its node. Each is the argument of a
+// kXR_query of type kXR_Qopaquf on a handle. docs/protocol.md has the exchange.
 
-// EncodeAdopt is the request for the head to take sealed pieces: "hem.adopt&size=…&sync=…&sums=…&pieces=index:disk,…".
+// EncodeAdopt returns the request for the head to take sealed pieces:
+// "hem.adopt&size=…&sync=…&sums=…&pieces=index:disk,…".
 func EncodeAdopt(s hemera.SealInfo, pieces []hemera.Piece) string {
 	list := make([]string, len(pieces))
 	for i, p := range pieces {
@@ -23,7 +24,7 @@ func EncodeAdopt(s hemera.SealInfo, pieces []hemera.Piece) string {
 	return OpaqueAdopt + sealValues(s) + "&pieces=" + strings.Join(list, ",")
 }
 
-// ParseAdopt reads what [EncodeAdopt] wrote.
+// ParseAdopt decodes the result of [EncodeAdopt].
 func ParseAdopt(arg string) (s hemera.SealInfo, pieces []hemera.Piece, err error) {
 	values, err := valuesOf(arg, OpaqueAdopt)
 	if err != nil {
@@ -60,8 +61,8 @@ func parseDisk(text string) (hemera.DiskID, error) {
 	return hemera.DiskID(n), nil
 }
 
-// EncodeReplace is the request for other disks in the places of some, "hem.replace&disks=…,…", or for the same ones for longer,
-// "hem.replace&renew=1". The answer is the new token.
+// EncodeReplace returns the request for other disks instead of the failed ones, "hem.replace&disks=…,…". Without failed
+// ones it is the request to extend the token, "hem.replace&renew=1". The answer is the new token.
 func EncodeReplace(failed []hemera.DiskID) string {
 	if len(failed) == 0 {
 		return OpaqueReplace + "&renew=1"
@@ -73,7 +74,7 @@ func EncodeReplace(failed []hemera.DiskID) string {
 	return OpaqueReplace + "&disks=" + strings.Join(list, ",")
 }
 
-// ParseReplace reads what [EncodeReplace] wrote.
+// ParseReplace decodes the result of [EncodeReplace].
 func ParseReplace(arg string) (failed []hemera.DiskID, err error) {
 	values, err := valuesOf(arg, OpaqueReplace)
 	if err != nil {
@@ -96,13 +97,13 @@ func ParseReplace(arg string) (failed []hemera.DiskID, err error) {
 	return failed, nil
 }
 
-// EncodeProve is the request for the sums of a part of a piece: "hem.prove&size=…&sync=…&sums=…&key=hex&off=…&length=…". The
-// answer is what [EncodeProof] returns.
+// EncodeProve returns the request for the sums of a part of a piece:
+// "hem.prove&size=…&sync=…&sums=…&key=hex&off=…&length=…". The answer has the form of [EncodeProof].
 func EncodeProve(q hemera.ProofRequest) string {
 	return fmt.Sprintf("%s%s&key=%x&off=%d&length=%d", OpaqueProve, sealValues(q.Seal), q.Key[:], q.Off, q.Length)
 }
 
-// ParseProve reads what [EncodeProve] wrote.
+// ParseProve decodes the result of [EncodeProve].
 func ParseProve(arg string) (q hemera.ProofRequest, err error) {
 	values, err := valuesOf(arg, OpaqueProve)
 	if err != nil {
@@ -126,8 +127,8 @@ func ParseProve(arg string) (q hemera.ProofRequest, err error) {
 // proofSumsMax bounds the sums in one answer: a part has fewer.
 const proofSumsMax = 1 << 16
 
-// EncodeProof is the answer to a request for a proof, in base64: two counts of 4 bytes, the sums of the blocks (CRC32C, Adler-32, 4
-// bytes each), then the sketches of 8 bytes. Numbers are big-endian.
+// EncodeProof returns the answer to a request for a proof, in base64: two counts of 4 bytes, the sums of the blocks
+// (CRC32C, Adler-32, 4 bytes each), then the sketches of 8 bytes. Numbers are big-endian.
 func EncodeProof(p hemera.PieceProof) string {
 	b := make([]byte, 0, 8+8*len(p.Blocks)+8*len(p.Sketches))
 	b = binary.BigEndian.AppendUint32(b, uint32(len(p.Blocks)))
@@ -142,7 +143,7 @@ func EncodeProof(p hemera.PieceProof) string {
 	return base64.StdEncoding.EncodeToString(b)
 }
 
-// ParseProof reads what [EncodeProof] wrote.
+// ParseProof decodes the result of [EncodeProof].
 func ParseProof(text string) (p hemera.PieceProof, err error) {
 	b, err := base64.StdEncoding.DecodeString(text)
 	if err != nil || len(b) < 8 {

@@ -8,11 +8,11 @@ import (
 // dirlistLead begins every listing with stat lines; clients recognise one by exactly these bytes.
 const dirlistLead = ".\n0 0 0 0\n"
 
-// AppendDirlistLead encodes what comes before the entries of a listing with stat lines.
+// AppendDirlistLead encodes the lines before the entries of a listing with stat lines.
 func AppendDirlistLead(b []byte) []byte { return append(b, dirlistLead...) }
 
-// DirEntry is one entry of a listing. Stat is nil in a listing of names; Checksum is
-// "adler32:1a2b3c4d", "none", or "" when none was asked for.
+// DirEntry is one entry of a listing. Stat is nil in a listing of names. Checksum is "adler32:1a2b3c4d", "none", or "" if
+// the client did not ask for it.
 type DirEntry struct {
 	Name     string
 	Stat     *StatInfo
@@ -42,8 +42,7 @@ func EndDirlist(b []byte) []byte {
 	return b
 }
 
-// ParseDirlist decodes a whole listing, all its frames joined. It tells by the lead-in whether the
-// entries have stat lines.
+// ParseDirlist decodes a whole listing, all its frames joined. The first lines show whether the entries have stat lines.
 func ParseDirlist(body []byte) ([]DirEntry, error) {
 	body = bytes.TrimRight(body, "\x00\n")
 	text := string(body)

@@ -2,7 +2,7 @@ package wire
 
 import "bytes"
 
-// Fattr is kXR_fattr. The payload is described by [FattrArgs].
+// Fattr is kXR_fattr. Its payload is [FattrArgs].
 type Fattr struct {
 	Handle  Handle
 	Subcode uint8
@@ -10,7 +10,7 @@ type Fattr struct {
 	Options uint8
 }
 
-// ID is ReqFattr.
+// ID returns ReqFattr.
 func (Fattr) ID() RequestID { return ReqFattr }
 
 // Body encodes the fixed part.
@@ -118,7 +118,7 @@ func fattrValue(b []byte) (value, rest []byte, err error) {
 	return b[4 : 4+n], b[4+n:], nil
 }
 
-// FattrResult is the outcome for one name; a Code of zero is success.
+// FattrResult is the result for one name; a Code of zero is success.
 type FattrResult struct {
 	Code  Code
 	Name  string

@@ -1,9 +1,9 @@
 package wire
 
-// ProtocolVersion is what both ends announce.
+// ProtocolVersion is the version that both ends announce.
 const ProtocolVersion = 0x520
 
-// VersionPages is the first version whose clients know pgread, pgwrite and kXR_status.
+// VersionPages is the first version whose clients have pgread, pgwrite and kXR_status.
 const VersionPages = 0x511
 
 // Server flags in the answer to kXR_protocol. A server announces exactly one of IsServer and
@@ -35,7 +35,7 @@ const (
 	HandshakeServer  uint32 = 1
 )
 
-// Client flags of kXR_protocol, and what the client says comes next.
+// Client flags of kXR_protocol, and the client's announcement of its next request.
 const (
 	ClientSecReqs uint8 = 1 // wants to know what must be signed
 	ClientAbleTLS uint8 = 2 // can use TLS
@@ -47,7 +47,7 @@ const (
 	ExpectTPC     uint8 = 4 // a third-party copy follows
 )
 
-// What a client says of itself at login.
+// Abilities that a client announces at login.
 const (
 	AbilityRedirFlags uint8 = 0x80 // understands the flags of redirects
 

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// FuzzRequest decodes any header and payload as the request it claims to be: nothing may panic,
-// and a decoded fixed part must survive being encoded and decoded again.
+// FuzzRequest decodes any header and payload as a request of its kind: it must not panic, and a decoded fixed part must
+// be the same after encoding and decoding it again.
 func FuzzRequest(f *testing.F) {
 	for id := reqFirst; id <= reqLast; id++ {
 		f.Add(RequestHeader{ID: id, Body: [16]byte{3: 1, 5: 2}}.Append(nil), []byte("/a b/c?d=e\x00\x00\x00n\x00\x00\x00\x00\x01v"))
@@ -157,7 +157,7 @@ func FuzzResponse(f *testing.F) {
 	})
 }
 
-// FuzzPages takes page data apart and puts it together again.
+// FuzzPages splits page data and joins it again.
 func FuzzPages(f *testing.F) {
 	f.Add([]byte("1234data"), uint16(4090))
 	f.Fuzz(func(t *testing.T, b []byte, at uint16) {

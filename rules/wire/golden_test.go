@@ -18,8 +18,8 @@ func unhex(t *testing.T, s string) []byte {
 	return b
 }
 
-// TestRequestsGolden holds every request's fixed part against bytes written by hand from the
-// protocol's tables, and that decoding is the inverse of encoding.
+// TestRequestsGolden compares every request's fixed part with bytes written by hand from the protocol's tables, and
+// checks that decoding is the inverse of encoding.
 func TestRequestsGolden(t *testing.T) {
 	fh := Handle{1, 2, 3, 4}
 	sid := SessionID{0xa0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 0xff}
@@ -106,7 +106,7 @@ func TestResponsesGolden(t *testing.T) {
 	}
 }
 
-// crcSlow is CRC32C bit by bit, the twin of the table-driven one.
+// crcSlow computes the CRC32C bit by bit. It is the twin of the table-driven one.
 func crcSlow(p []byte) uint32 {
 	crc := ^uint32(0)
 	for _, b := range p {

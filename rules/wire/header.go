@@ -19,8 +19,8 @@ const (
 	ResponseHeaderSize = 8
 )
 
-// RequestHeader begins every request. Length is that of the payload and must be checked before use:
-// it is whatever the client wrote, also negative.
+// RequestHeader begins every request. Length is that of the payload. It must be checked before use: a client may send any
+// number, also a negative one.
 type RequestHeader struct {
 	Stream StreamID
 	ID     RequestID
@@ -28,7 +28,7 @@ type RequestHeader struct {
 	Length int32
 }
 
-// ParseRequestHeader reads the first 24 bytes of b, which must be there.
+// ParseRequestHeader reads the first 24 bytes of b. It panics if b is shorter.
 func ParseRequestHeader(b []byte) RequestHeader {
 	_ = b[RequestHeaderSize-1]
 	h := RequestHeader{Stream: StreamID(b[:2]), ID: RequestID(be.Uint16(b[2:]))}
@@ -63,7 +63,7 @@ type ResponseHeader struct {
 	Length int32
 }
 
-// ParseResponseHeader reads the first 8 bytes of b, which must be there.
+// ParseResponseHeader reads the first 8 bytes of b. It panics if b is shorter.
 func ParseResponseHeader(b []byte) ResponseHeader {
 	_ = b[ResponseHeaderSize-1]
 	return ResponseHeader{StreamID(b[:2]), Status(be.Uint16(b[2:])), int32(be.Uint32(b[4:]))}
@@ -82,7 +82,7 @@ func AppendResponse(b []byte, stream StreamID, status Status, body []byte) []byt
 	return append(b, body...)
 }
 
-// cString is the text before the first NUL.
+// cString returns the text before the first NUL.
 func cString(b []byte) string {
 	for i, c := range b {
 		if c == 0 {

@@ -9,67 +9,69 @@ import (
 	"hemera/words/hemera"
 )
 
-// Keys of Hemera's own in the opaque part of a URL (path?key=value&…). Other servers ignore them. They are a wire format
-// between versions: a key keeps its meaning, and a reader skips those that it does not know.
+// Hemera's own keys in the opaque part of a URL (path?key=value&…). Other servers ignore them. They are a wire format
+// between versions: a key never changes its meaning, and readers skip unknown keys.
 const (
 	OpaqueCapability = "hem.cap"   // the token of a hemera.Permit
-	OpaquePiece      = "hem.piece" // what EncodePieceOpen returns: the handle is this piece, not the file
-	OpaqueNode       = "hem.node"  // the node the redirect went to; comes back when a client retries
+	OpaquePiece      = "hem.piece" // result of EncodePieceOpen: the handle is this piece, not the file
+	OpaqueNode       = "hem.node"  // the node of the redirect; comes back when a client retries
 	OpaqueTrace      = "hem.trace"
 	// OpaqueWhere asks for the redirect of an open that the manager would serve itself.
 	OpaqueWhere = "hem.where"
-	// OpaqueAgain says that an open goes on with a read whose connection was lost.
+	// OpaqueAgain says that an open continues a read whose connection was lost.
 	OpaqueAgain = "hem.again"
-	// OpaqueNoPiece in the redirect of a read says when its node found no good piece, in seconds since 1970; it comes back with the open
-	// ([hemera.OpenRequest.NoPiece]).
+	// OpaqueNoPiece in the redirect of a read has the time at which its node found no good piece, in seconds since 1970.
+	// It comes back with the open ([hemera.OpenRequest.NoPiece]).
 	OpaqueNoPiece = "hem.nopiece"
-	// OpaqueSize in the target of a kXR_mv makes it a publication ([hemera.Names]) of a file of that
-	// size, with the checksum OpaqueSum (kind:hex), onto a name that is free if OpaqueNew is there.
+	// OpaqueSize in the target of a kXR_mv makes it a publication ([hemera.Names]) of a file of that size, with the
+	// checksum OpaqueSum (kind:hex). With OpaqueNew the target name must be free.
 	OpaqueSize = "hem.size"
 	OpaqueSum  = "hem.sum"
 	OpaqueNew  = "hem.new"
-	// ConfigPublish is the key by which clients ask (kXR_query, config) whether a server publishes, and
-	// shows no file before its close: it answers "1", and others give the key back.
+	// ConfigPublish is the key with which clients ask (kXR_query, config) whether a server publishes, and shows no file
+	// before its close. It answers "1"; other servers return the key.
 	ConfigPublish = "hem.publish"
-	// ConfigLink is the key by which clients ask a node for the speed of its network link and what it sends now, in bits
-	// per second: "10000000000 250000000". Zero is not known.
+	// ConfigLink is the key with which clients ask a node for the speed of its network link and its current sending rate,
+	// in bits per second: "10000000000 250000000". Zero means unknown.
 	ConfigLink = "hem.link"
-	// OpaqueMtime (nanoseconds since 1970) and OpaqueOwner (uid:gid, -1 leaves) in a kXR_chmod are set with
-	// the mode: for copies that keep what their source had.
+	// OpaqueMtime (nanoseconds since 1970) and OpaqueOwner (uid:gid, -1 leaves one as it is) in a kXR_chmod are set with
+	// the mode: for copies that keep the attributes of their source.
 	OpaqueMtime = "hem.mtime"
 	OpaqueOwner = "hem.owner"
-	// OpaqueHead is what the head of a write shows a node ([hemera.PieceOpen]). OpaqueTake says that it takes what a client offers.
+	// OpaqueHead has the proof that the head of a write shows to a node ([hemera.PieceOpen]). OpaqueTake says that the
+	// head takes a client's offer.
 	OpaqueHead = "hem.head"
 	OpaqueTake = "hem.take"
-	// OpaqueSeal, OpaqueOffer and OpaqueAbort begin the argument of a kXR_query of type kXR_Qopaquf on a piece
-	// handle: seal it with the values that follow, offer it with them to the head of the write, or abort it.
+	// OpaqueSeal, OpaqueOffer and OpaqueAbort begin the argument of a kXR_query of type kXR_Qopaquf on a piece handle.
+	// The query seals the piece with the values that follow, offers it with them to the head of the write, or aborts it.
 	OpaqueSeal  = "hem.seal"
 	OpaqueOffer = "hem.offer"
 	OpaqueAbort = "hem.abort"
-	// OpaqueClone begins one on the handle of a pending piece of an update, which begins as a copy then ([hemera.Cloner]):
-	// "hem.clone&size=N".
+	// OpaqueClone begins the argument of such a query on the handle of a pending piece of an update, which then begins as
+	// a copy ([hemera.Cloner]): "hem.clone&size=N".
 	OpaqueClone = "hem.clone"
-	// OpaqueProve begins one on a piece handle, from the head of a direct write: see EncodeProve. OpaqueAdopt and
-	// OpaqueReplace begin those of its client on the handle of the file: see EncodeAdopt and EncodeReplace.
+	// OpaqueProve begins the argument of such a query on a piece handle, from the head of a direct write: see
+	// EncodeProve. OpaqueAdopt and OpaqueReplace begin those of its client on the handle of the file: see EncodeAdopt and
+	// EncodeReplace.
 	OpaqueProve   = "hem.prove"
 	OpaqueAdopt   = "hem.adopt"
 	OpaqueReplace = "hem.replace"
-	// OpaqueData begins one on a handle that asks where data may begin ([hemera.Sparse]): "hem.data&off=N", answered
-	// by a number.
+	// OpaqueData begins the argument of such a query on a handle. It asks where data may begin ([hemera.Sparse]):
+	// "hem.data&off=N"; the answer is a number.
 	OpaqueData = "hem.data"
-	// OpaqueAllocated is one on a handle that asks how many bytes the file takes on its disk ([hemera.Sparse]),
-	// answered by a number.
+	// OpaqueAllocated is the argument of such a query on a handle. It asks for the bytes that the file uses on its disk
+	// ([hemera.Sparse]); the answer is a number.
 	OpaqueAllocated = "hem.allocated"
-	// OpaqueCall begins the argument of a kXR_query of type kXR_Qopaque that carries a call of the admin API:
-	// an HTTP request follows, and the answer is the HTTP response; see [hemera.Calls].
+	// OpaqueCall begins the argument of a kXR_query of type kXR_Qopaque that carries a call of the admin API: an HTTP
+	// request follows, and the answer is the HTTP response; see [hemera.Calls].
 	OpaqueCall = "hem.call\n"
 )
 
-// basePiece is added to the index of a piece of an update's base, where a piece is named in text.
+// basePiece is added to the index of a piece of an update's base in text forms.
 const basePiece = 0x80
 
-// EncodePieceOpen returns the piece's name as the value of [OpaquePiece]: its index, plus 128 for one of the base. Truncate
-// does not travel here: it is a flag of the open request.
+// EncodePieceOpen returns the piece's name as the value of [OpaquePiece]: its index, plus 128 for one of the base. It
+// leaves out Truncate, which is a flag of the open request.
 func EncodePieceOpen(o hemera.PieceOpen) string {
 	n := int(o.Index)
 	if o.Base {
@@ -78,7 +80,7 @@ func EncodePieceOpen(o hemera.PieceOpen) string {
 	return strconv.Itoa(n)
 }
 
-// ParsePieceOpen reads what [EncodePieceOpen] wrote.
+// ParsePieceOpen decodes the result of [EncodePieceOpen].
 func ParsePieceOpen(text string) (hemera.PieceOpen, error) {
 	n, err := strconv.ParseUint(text, 10, 8)
 	if err != nil {
@@ -87,10 +89,10 @@ func ParsePieceOpen(text string) (hemera.PieceOpen, error) {
 	return hemera.PieceOpen{Index: uint8(n % basePiece), Base: n >= basePiece}, nil
 }
 
-// AskData is the argument of a question for the data at or after an offset.
+// AskData returns the argument of a query for the data at or after an offset.
 func AskData(off int64) string { return OpaqueData + "&off=" + strconv.FormatInt(off, 10) }
 
-// ParseAskData reads what [AskData] wrote.
+// ParseAskData decodes the result of [AskData].
 func ParseAskData(arg string) (int64, error) {
 	text, _ := strings.CutPrefix(arg, OpaqueData+"&off=")
 	off, err := strconv.ParseInt(text, 10, 64)
@@ -100,10 +102,10 @@ func ParseAskData(arg string) (int64, error) {
 	return off, nil
 }
 
-// EncodeClone is the argument of a request that a piece begin as the first size bytes of the base's.
+// EncodeClone returns the argument of the request that a piece begin as the first size bytes of the base's.
 func EncodeClone(size int64) string { return OpaqueClone + "&size=" + strconv.FormatInt(size, 10) }
 
-// ParseClone reads what [EncodeClone] wrote.
+// ParseClone decodes the result of [EncodeClone].
 func ParseClone(arg string) (size int64, err error) {
 	text, _ := strings.CutPrefix(arg, OpaqueClone+"&size=")
 	size, err = strconv.ParseInt(text, 10, 64)
@@ -113,14 +115,15 @@ func ParseClone(arg string) (size int64, err error) {
 	return size, nil
 }
 
-// EncodeSealInfo is the argument of a seal request: "hem.seal&size=…&sync=…&sums=kind:hex,…&piece=kind:hex&kept=true". The piece's
-// checksum is there only if it is known, the last one only if it is true.
+// EncodeSealInfo returns the argument of a seal request:
+// "hem.seal&size=…&sync=…&sums=kind:hex,…&piece=kind:hex&kept=true". The piece's checksum is present only if it is known,
+// kept only if it is true.
 func EncodeSealInfo(s hemera.SealInfo) string { return OpaqueSeal + sealValues(s) }
 
-// EncodeOffer is the argument of an offer to the head of a write, with the values of a seal request.
+// EncodeOffer returns the argument of an offer to the head of a write, with the values of a seal request.
 func EncodeOffer(s hemera.SealInfo) string { return OpaqueOffer + sealValues(s) }
 
-// sealValues is the part of a request that says what a footer has: "&size=…&sync=…&sums=kind:hex,…".
+// sealValues returns the part of a request with the values of a footer: "&size=…&sync=…&sums=kind:hex,…".
 func sealValues(s hemera.SealInfo) string {
 	sums := make([]string, len(s.Checksums))
 	for i, c := range s.Checksums {
@@ -136,7 +139,7 @@ func sealValues(s hemera.SealInfo) string {
 	return text
 }
 
-// ParseSealInfo reads what [EncodeSealInfo] wrote.
+// ParseSealInfo decodes the result of [EncodeSealInfo].
 func ParseSealInfo(arg string) (hemera.SealInfo, error) {
 	values, err := valuesOf(arg, OpaqueSeal)
 	if err != nil {
@@ -145,7 +148,7 @@ func ParseSealInfo(arg string) (hemera.SealInfo, error) {
 	return parseSeal(values)
 }
 
-// ParseOffer reads what [EncodeOffer] wrote.
+// ParseOffer decodes the result of [EncodeOffer].
 func ParseOffer(arg string) (hemera.SealInfo, error) {
 	values, err := valuesOf(arg, OpaqueOffer)
 	if err != nil {
@@ -154,7 +157,7 @@ func ParseOffer(arg string) (hemera.SealInfo, error) {
 	return parseSeal(values)
 }
 
-// valuesOf reads the values of a request that begins with name.
+// valuesOf decodes the values of a request that begins with name.
 func valuesOf(arg, name string) (url.Values, error) {
 	rest, ok := strings.CutPrefix(arg, name+"&")
 	if !ok {
@@ -167,7 +170,7 @@ func valuesOf(arg, name string) (url.Values, error) {
 	return values, nil
 }
 
-// parseSeal reads what sealValues wrote.
+// parseSeal decodes the result of sealValues.
 func parseSeal(values url.Values) (s hemera.SealInfo, err error) {
 	if s.FileSize, err = strconv.ParseInt(values.Get("size"), 10, 64); err != nil || s.FileSize < 0 {
 		return hemera.SealInfo{}, fmt.Errorf("seal request: size %q is no size", values.Get("size"))

@@ -5,14 +5,14 @@ import (
 	"strings"
 )
 
-// Stat is kXR_stat: of the payload's path, or of the handle when there is no payload.
+// Stat is kXR_stat: of the payload's path, or of the handle if there is no payload.
 type Stat struct {
 	Options uint8
 	Wants   uint32
 	Handle  Handle
 }
 
-// ID is ReqStat.
+// ID returns ReqStat.
 func (Stat) ID() RequestID { return ReqStat }
 
 // Body encodes the fixed part.
@@ -29,10 +29,10 @@ func DecodeStat(p [16]byte) Stat { return Stat{p[0], be.Uint32(p[8:]), Handle(p[
 // Statx is kXR_statx; its payload is paths separated by newlines.
 type Statx struct{}
 
-// ID is ReqStatx.
+// ID returns ReqStatx.
 func (Statx) ID() RequestID { return ReqStatx }
 
-// Body is zero.
+// Body returns zeros.
 func (Statx) Body() [16]byte { return [16]byte{} }
 
 // Dirlist is kXR_dirlist of the payload's path.
@@ -40,7 +40,7 @@ type Dirlist struct {
 	Options uint8
 }
 
-// ID is ReqDirlist.
+// ID returns ReqDirlist.
 func (Dirlist) ID() RequestID { return ReqDirlist }
 
 // Body encodes the fixed part.
@@ -58,7 +58,7 @@ type Mkdir struct {
 	Mode    uint16
 }
 
-// ID is ReqMkdir.
+// ID returns ReqMkdir.
 func (Mkdir) ID() RequestID { return ReqMkdir }
 
 // Body encodes the fixed part.
@@ -76,7 +76,7 @@ type Chmod struct {
 	Mode uint16
 }
 
-// ID is ReqChmod.
+// ID returns ReqChmod.
 func (Chmod) ID() RequestID { return ReqChmod }
 
 // Body encodes the fixed part.
@@ -91,19 +91,19 @@ func DecodeChmod(p [16]byte) Chmod { return Chmod{be.Uint16(p[14:])} }
 // Rm is kXR_rm of the payload's path.
 type Rm struct{}
 
-// ID is ReqRm.
+// ID returns ReqRm.
 func (Rm) ID() RequestID { return ReqRm }
 
-// Body is zero.
+// Body returns zeros.
 func (Rm) Body() [16]byte { return [16]byte{} }
 
 // Rmdir is kXR_rmdir of the payload's path.
 type Rmdir struct{}
 
-// ID is ReqRmdir.
+// ID returns ReqRmdir.
 func (Rmdir) ID() RequestID { return ReqRmdir }
 
-// Body is zero.
+// Body returns zeros.
 func (Rmdir) Body() [16]byte { return [16]byte{} }
 
 // Mv is kXR_mv; its payload is both paths with a blank between, the first FromLength bytes long.
@@ -111,7 +111,7 @@ type Mv struct {
 	FromLength int16
 }
 
-// ID is ReqMv.
+// ID returns ReqMv.
 func (Mv) ID() RequestID { return ReqMv }
 
 // Body encodes the fixed part.
@@ -123,7 +123,7 @@ func (r Mv) Body() (p [16]byte) {
 // DecodeMv reads the fixed part.
 func DecodeMv(p [16]byte) Mv { return Mv{int16(be.Uint16(p[14:]))} }
 
-// Split separates the payload. A FromLength of zero, from old clients, means the first blank.
+// Split separates the payload. If FromLength is zero, as from old clients, it splits at the first blank.
 func (r Mv) Split(payload []byte) (from, to []byte, err error) {
 	n := int(r.FromLength)
 	if n == 0 {
@@ -139,13 +139,13 @@ func (r Mv) Split(payload []byte) (from, to []byte, err error) {
 	return from, to, nil
 }
 
-// Truncate is kXR_truncate of the payload's path, or of the handle when there is no payload.
+// Truncate is kXR_truncate of the payload's path, or of the handle if there is no payload.
 type Truncate struct {
 	Handle Handle
 	Size   int64
 }
 
-// ID is ReqTruncate.
+// ID returns ReqTruncate.
 func (Truncate) ID() RequestID { return ReqTruncate }
 
 // Body encodes the fixed part.
@@ -163,7 +163,7 @@ type Locate struct {
 	Options uint16
 }
 
-// ID is ReqLocate.
+// ID returns ReqLocate.
 func (Locate) ID() RequestID { return ReqLocate }
 
 // Body encodes the fixed part.

@@ -48,7 +48,7 @@ func TestPaths(t *testing.T) {
 	}
 }
 
-// Leaving out one of the two slashes of a URL is what people do first, so the error shows both.
+// Leaving out one of the two slashes of a URL is a common mistake, so the error shows both.
 func TestPathWithoutSlash(t *testing.T) {
 	if _, err := CleanPath("exp/f"); err == nil || !strings.Contains(err.Error(), "root://HOST//exp/f") {
 		t.Errorf("%v", err)

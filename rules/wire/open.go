@@ -8,7 +8,7 @@ type Open struct {
 	Template Handle
 }
 
-// ID is ReqOpen.
+// ID returns ReqOpen.
 func (Open) ID() RequestID { return ReqOpen }
 
 // Body encodes the fixed part.
@@ -67,7 +67,7 @@ type Close struct {
 	Handle Handle
 }
 
-// ID is ReqClose.
+// ID returns ReqClose.
 func (Close) ID() RequestID { return ReqClose }
 
 // Body encodes the fixed part.
@@ -84,7 +84,7 @@ type Sync struct {
 	Handle Handle
 }
 
-// ID is ReqSync.
+// ID returns ReqSync.
 func (Sync) ID() RequestID { return ReqSync }
 
 // Body encodes the fixed part.

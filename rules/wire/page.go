@@ -8,20 +8,20 @@ import (
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// CRC32C is the checksum of pages and status frames: Castagnoli's polynomial.
+// CRC32C returns the checksum of pages and status frames, with Castagnoli's polynomial.
 func CRC32C(p []byte) uint32 { return crc32.Checksum(p, castagnoli) }
 
-// FragmentLen is [hemera.PageFragment].
+// FragmentLen returns the length of the first page fragment of n bytes at off; see [hemera.PageFragment].
 func FragmentLen(off int64, n int) int { return hemera.PageFragment(off, n) }
 
-// Fragments is [hemera.PageFragments].
+// Fragments returns the number of page fragments of n bytes at off; see [hemera.PageFragments].
 func Fragments(off, n int64) int { return hemera.PageFragments(off, n) }
 
-// PagesLen is the length on the wire of n bytes at a file offset: the data and 4 bytes a fragment.
+// PagesLen returns the length on the wire of n bytes at a file offset: the data and 4 bytes for each fragment.
 func PagesLen(off, n int64) int64 { return n + 4*int64(Fragments(off, n)) }
 
-// PagesDataLen is the inverse of PagesLen: how many bytes of data a payload of wire bytes holds.
-// A payload that ends inside a checksum, or right after one, is malformed.
+// PagesDataLen inverts PagesLen: it returns the number of data bytes in a payload of wireLen bytes. A payload
+// that ends inside a checksum, or right after one, is malformed.
 func PagesDataLen(off, wireLen int64) (int64, error) {
 	if wireLen == 0 {
 		return 0, nil
@@ -55,8 +55,8 @@ func AppendPages(b, p []byte, sums []uint32, off int64) []byte {
 	return b
 }
 
-// PageVec appends to vec what [AppendPages] encodes, without a copy of p: each page fragment of p stands behind its checksum. room
-// is memory for the checksums, four bytes each, and like p it belongs to vec from then on.
+// PageVec appends to vec what [AppendPages] encodes, without a copy of p: each page fragment of p follows its checksum.
+// room is memory for the checksums, four bytes each. From then on vec refers to room and p.
 func PageVec(vec [][]byte, room, p []byte, sums []uint32, off int64) [][]byte {
 	for i := 0; len(p) > 0; i++ {
 		n := FragmentLen(off, len(p))
@@ -78,8 +78,8 @@ func SumPages(sums []uint32, p []byte, off int64) []uint32 {
 	return sums[:i]
 }
 
-// CutPages takes the checksums out of page data in place: the data moves to the front of b and the
-// checksums into sums, which must have room. It returns both, cut to length.
+// CutPages removes the checksums from page data in place: the data moves to the front of b and the checksums into sums,
+// which must have room. It returns both, cut to length.
 func CutPages(b []byte, sums []uint32, off int64) ([]byte, []uint32, error) {
 	n := 0
 	count := 0
@@ -104,10 +104,10 @@ type StatusFrame struct {
 	Request    RequestID // ReqPgread or ReqPgwrite
 	Partial    bool      // more frames follow
 	DataLength int32
-	Offset     int64 // in the file, of the data; of a pgwrite its own
+	Offset     int64 // in the file: of the data; for pgwrite that of the request
 }
 
-// StatusBodySize is the length of the body that the response header counts; the data is not in it.
+// StatusBodySize is the length of the body that the response header counts. The data is not included.
 const StatusBodySize = 24
 
 // Append encodes the response header and the body.
@@ -165,7 +165,7 @@ func (e PageErrors) Append(b []byte) []byte {
 	return b
 }
 
-// ParsePageErrors decodes the list and checks its CRC. No data is no errors.
+// ParsePageErrors decodes the list and checks its CRC. An empty body means no errors.
 func ParsePageErrors(b []byte) (PageErrors, error) {
 	if len(b) == 0 {
 		return PageErrors{}, nil

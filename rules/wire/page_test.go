@@ -7,7 +7,7 @@ import (
 	"hemera/words/hemera"
 )
 
-// slowPages is the twin of the page helpers: it walks byte by byte.
+// slowPages does the same as the page helpers: it processes byte by byte.
 func slowPages(p []byte, off int64) (wire []byte, fragments int) {
 	for start := 0; start < len(p); {
 		end := start + 1

@@ -17,9 +17,9 @@ func SplitPath(payload []byte) (path string, opaque Opaque) {
 	return p, Opaque(o)
 }
 
-// CleanPath makes a client's path absolute and clean ("/a/b"): doubled slashes and "." go. One slash stays at the end of a
-// path that ended in one, or in ".": it says that the path is of a directory, see [hemera.Names]. Refused are relative
-// paths, "..", control characters and what is too long.
+// CleanPath returns a client's path as an absolute and clean one ("/a/b"), without doubled slashes and ".". A path that
+// ended in a slash or in "." keeps one slash at the end: it must be a directory, see [hemera.Names]. It refuses relative
+// paths, "..", control characters and paths that are too long.
 func CleanPath(p string) (string, error) {
 	switch {
 	case p == "":
@@ -74,8 +74,7 @@ func isClean(p string) (clean bool, err error) {
 	return clean, nil
 }
 
-// Opaque is what follows the '?' of a path: key=value pairs between '&'. Values travel as they are,
-// without percent encoding.
+// Opaque is the part of a path after the '?': key=value pairs between '&'. Values are not percent-encoded.
 type Opaque string
 
 // All yields the pairs in order; a key without '=' has an empty value.
@@ -92,8 +91,8 @@ func (o Opaque) All() iter.Seq2[string, string] {
 	}
 }
 
-// nextPair cuts at the first separator. It searches for single bytes, which is much faster than any
-// other way: a capability is long, and its part of the path is looked through often.
+// nextPair cuts at the first separator. It searches for single bytes, which is the fastest way: a capability is long, and
+// the opaque part of a path is searched often.
 func nextPair(s string) (pair, rest string) {
 	pair, rest, _ = strings.Cut(s, "&")
 	if i := strings.IndexByte(pair, '?'); i >= 0 {
@@ -102,7 +101,7 @@ func nextPair(s string) (pair, rest string) {
 	return pair, rest
 }
 
-// Get returns the first value of the key, and whether the key is there.
+// Get returns the first value of the key, and whether the key is present.
 func (o Opaque) Get(key string) (string, bool) {
 	for rest := string(o); rest != ""; {
 		var pair string
@@ -114,19 +113,19 @@ func (o Opaque) Get(key string) (string, bool) {
 	return "", false
 }
 
-// Value is Get for those to whom absent and empty are the same.
+// Value works like Get for callers that need not distinguish absent and empty.
 func (o Opaque) Value(key string) string {
 	v, _ := o.Get(key)
 	return v
 }
 
-// Has reports whether the key is there.
+// Has reports whether the key is present.
 func (o Opaque) Has(key string) bool {
 	_, ok := o.Get(key)
 	return ok
 }
 
-// With returns o with the pair added at its end; other values of the key are taken out.
+// With returns o with the pair added at its end; other values of the key are removed.
 func (o Opaque) With(key, value string) Opaque {
 	out := string(o.Without(key))
 	if out != "" {
@@ -149,7 +148,7 @@ func (o Opaque) Without(key string) Opaque {
 	return Opaque(strings.Join(pairs, "&"))
 }
 
-// Join is path?opaque, or path alone when o is empty.
+// Join returns path?opaque, or path alone if o is empty.
 func (o Opaque) Join(path string) string {
 	if o == "" {
 		return path

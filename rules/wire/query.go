@@ -2,13 +2,13 @@ package wire
 
 import "strings"
 
-// Query is kXR_query; the payload is the argument. Some kinds are about an open file.
+// Query is kXR_query; the payload is the argument. Some kinds concern an open file.
 type Query struct {
 	Kind   uint16
 	Handle Handle
 }
 
-// ID is ReqQuery.
+// ID returns ReqQuery.
 func (Query) ID() RequestID { return ReqQuery }
 
 // Body encodes the fixed part.
@@ -21,7 +21,7 @@ func (r Query) Body() (p [16]byte) {
 // DecodeQuery reads the fixed part.
 func DecodeQuery(p [16]byte) Query { return Query{be.Uint16(p[:]), Handle(p[4:8])} }
 
-// Text is a text payload or answer: what comes before the first NUL.
+// Text returns a text payload or answer: the part before the first NUL.
 func Text(b []byte) string { return cString(b) }
 
 // ParseChecksumReply decodes the answer to QueryChecksum: "adler32 1a2b3c4d".
@@ -41,7 +41,7 @@ type Prepare struct {
 	OptionX  uint16
 }
 
-// ID is ReqPrepare.
+// ID returns ReqPrepare.
 func (Prepare) ID() RequestID { return ReqPrepare }
 
 // Body encodes the fixed part.

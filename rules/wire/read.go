@@ -7,7 +7,7 @@ type Read struct {
 	Length int32
 }
 
-// ID is ReqRead.
+// ID returns ReqRead.
 func (Read) ID() RequestID { return ReqRead }
 
 // Body encodes the fixed part.
@@ -23,8 +23,7 @@ func DecodeRead(p [16]byte) Read {
 	return Read{Handle(p[:4]), int64(be.Uint64(p[4:])), int32(be.Uint32(p[12:]))}
 }
 
-// ReadArgs decodes the payload of kXR_read: the path on which the answer shall go. Read-ahead
-// hints are checked and dropped.
+// ReadArgs decodes the payload of kXR_read: the path of the answer. It checks and drops read-ahead hints.
 func ReadArgs(payload []byte) (path uint8, err error) {
 	switch n := len(payload); {
 	case n == 0:
@@ -45,7 +44,7 @@ type Pgread struct {
 	Length int32
 }
 
-// ID is ReqPgread.
+// ID returns ReqPgread.
 func (Pgread) ID() RequestID { return ReqPgread }
 
 // Body encodes the fixed part.
@@ -72,7 +71,7 @@ type Readv struct {
 	Path uint8
 }
 
-// ID is ReqReadv.
+// ID returns ReqReadv.
 func (Readv) ID() RequestID { return ReqReadv }
 
 // Body encodes the fixed part.
@@ -101,13 +100,13 @@ func (s Segment) Append(b []byte) []byte {
 	return be.AppendUint64(b, uint64(s.Offset))
 }
 
-// ParseSegment reads the first 16 bytes of b, which must be there.
+// ParseSegment reads the first 16 bytes of b. It panics if b is shorter.
 func ParseSegment(b []byte) Segment {
 	_ = b[SegmentSize-1]
 	return Segment{Handle(b[:4]), int32(be.Uint32(b[4:])), int64(be.Uint64(b[8:]))}
 }
 
-// CheckSegments judges the payload of readv or writev before it is read element by element.
+// CheckSegments checks the payload of readv or writev before it is read element by element.
 func CheckSegments(payload []byte) (n int, err error) {
 	n = len(payload) / SegmentSize
 	switch {

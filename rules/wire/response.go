@@ -20,7 +20,7 @@ func ParseError(b []byte) *Error {
 // Redirect sends the client elsewhere. Opaque is merged into the request's path, but clients do so
 // only for open, stat, mkdir, mv, chmod, rm, rmdir and truncate.
 type Redirect struct {
-	// Port is negative when Host is a whole URL; its complement are then flags, for clients with
+	// Port is negative if Host is a whole URL. The complement of its bits are then flags, for clients with
 	// AbilityRedirFlags: FlagRecoverWrts, FlagCollapseRdr.
 	Port   int32
 	Host   string
@@ -50,8 +50,8 @@ func ParseRedirect(b []byte) (Redirect, error) {
 	return r, nil
 }
 
-// Wait asks the client to send the request again after some seconds; as the body of WaitResp it
-// says for how long the answer may take.
+// Wait asks the client to send the request again after some seconds. As the body of WaitResp it says how long the answer
+// may take.
 type Wait struct {
 	Seconds int32
 	Text    string

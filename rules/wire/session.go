@@ -3,7 +3,7 @@ package wire
 // HandshakeSize is the length of the first message of a client.
 const HandshakeSize = 20
 
-// AppendHandshake encodes what a client sends first.
+// AppendHandshake encodes the first message of a client.
 func AppendHandshake(b []byte) []byte {
 	for _, v := range []uint32{0, 0, 0, 4, 2012} {
 		b = be.AppendUint32(b, v)
@@ -36,14 +36,14 @@ func ParseHandshakeReply(b []byte) (HandshakeReply, error) {
 	return HandshakeReply{be.Uint32(b), be.Uint32(b[4:])}, nil
 }
 
-// Protocol is kXR_protocol: what the client can do and wants next.
+// Protocol is kXR_protocol: the abilities of the client, and its next request.
 type Protocol struct {
 	Version uint32
 	Flags   uint8
 	Expect  uint8
 }
 
-// ID is ReqProtocol.
+// ID returns ReqProtocol.
 func (Protocol) ID() RequestID { return ReqProtocol }
 
 // Body encodes the fixed part.
@@ -56,7 +56,7 @@ func (r Protocol) Body() (p [16]byte) {
 // DecodeProtocol reads the fixed part.
 func DecodeProtocol(p [16]byte) Protocol { return Protocol{be.Uint32(p[:]), p[4], p[5] & 0x0f} }
 
-// ProtocolReply is the answer without optional blocks: level 0, nothing needs signing.
+// ProtocolReply is the answer without optional blocks: level 0, no request needs a signature.
 type ProtocolReply struct {
 	Version uint32
 	Flags   uint32
@@ -67,7 +67,7 @@ func (r ProtocolReply) Append(b []byte) []byte {
 	return be.AppendUint32(be.AppendUint32(b, r.Version), r.Flags)
 }
 
-// ParseProtocolReply decodes the body; optional blocks are left aside.
+// ParseProtocolReply decodes the body. It ignores optional blocks.
 func ParseProtocolReply(b []byte) (ProtocolReply, error) {
 	if len(b) < 8 {
 		return ProtocolReply{}, fail(InvalidRequest, "protocol answer has %d bytes, needs 8", len(b))
@@ -75,16 +75,16 @@ func ParseProtocolReply(b []byte) (ProtocolReply, error) {
 	return ProtocolReply{be.Uint32(b), be.Uint32(b[4:])}, nil
 }
 
-// Login is kXR_login. Its payload is the client's environment as cgi, with a token perhaps.
+// Login is kXR_login. Its payload is the client's environment as cgi, possibly with a token.
 type Login struct {
 	PID          uint32
-	User         string // at most 8 bytes travel
+	User         string // at most 8 bytes are sent
 	Ability2     uint8
 	Ability      uint8
 	Capabilities uint8
 }
 
-// ID is ReqLogin.
+// ID returns ReqLogin.
 func (Login) ID() RequestID { return ReqLogin }
 
 // Body encodes the fixed part.
@@ -100,8 +100,8 @@ func DecodeLogin(p [16]byte) Login {
 	return Login{be.Uint32(p[:]), cString(p[4:12]), p[12], p[13], p[14]}
 }
 
-// LoginReply names the session; Security lists the mechanisms the client may use ("&P=unix"), or
-// is empty when it needs none.
+// LoginReply names the session. Security lists the mechanisms that the client may use ("&P=unix"); it is empty if the
+// client needs none.
 type LoginReply struct {
 	Session  SessionID
 	Security string
@@ -129,7 +129,7 @@ type Auth struct {
 	Type string // at most 4 bytes
 }
 
-// ID is ReqAuth.
+// ID returns ReqAuth.
 func (Auth) ID() RequestID { return ReqAuth }
 
 // Body encodes the fixed part.
@@ -141,12 +141,12 @@ func (r Auth) Body() (p [16]byte) {
 // DecodeAuth reads the fixed part.
 func DecodeAuth(p [16]byte) Auth { return Auth{cString(p[12:])} }
 
-// Bind is kXR_bind: this connection shall carry answers of the session.
+// Bind is kXR_bind: this connection will carry answers of the session.
 type Bind struct {
 	Session SessionID
 }
 
-// ID is ReqBind.
+// ID returns ReqBind.
 func (Bind) ID() RequestID { return ReqBind }
 
 // Body encodes the fixed part.
@@ -160,7 +160,7 @@ type Endsess struct {
 	Session SessionID
 }
 
-// ID is ReqEndsess.
+// ID returns ReqEndsess.
 func (Endsess) ID() RequestID { return ReqEndsess }
 
 // Body encodes the fixed part.
@@ -172,18 +172,18 @@ func DecodeEndsess(p [16]byte) Endsess { return Endsess{p} }
 // Ping is kXR_ping.
 type Ping struct{}
 
-// ID is ReqPing.
+// ID returns ReqPing.
 func (Ping) ID() RequestID { return ReqPing }
 
-// Body is zero.
+// Body returns zeros.
 func (Ping) Body() [16]byte { return [16]byte{} }
 
-// Set is kXR_set; its payload says what ("appid xrdcp").
+// Set is kXR_set; its payload says what to set ("appid xrdcp").
 type Set struct {
 	Modifier uint8
 }
 
-// ID is ReqSet.
+// ID returns ReqSet.
 func (Set) ID() RequestID { return ReqSet }
 
 // Body encodes the fixed part.
@@ -204,7 +204,7 @@ type Sigver struct {
 	Crypto   uint8
 }
 
-// ID is ReqSigver.
+// ID returns ReqSigver.
 func (Sigver) ID() RequestID { return ReqSigver }
 
 // Body encodes the fixed part.

@@ -15,7 +15,7 @@ type StatInfo struct {
 	Owner, Group        string
 }
 
-// Append encodes the line, without an end: "id size flags mtime ctime atime 0644 owner group".
+// Append encodes the line without a newline: "id size flags mtime ctime atime 0644 owner group".
 func (s StatInfo) Append(b []byte) []byte {
 	b = strconv.AppendUint(b, s.ID, 10)
 	b = append(b, ' ')

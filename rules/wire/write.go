@@ -7,7 +7,7 @@ type Write struct {
 	Path   uint8
 }
 
-// ID is ReqWrite.
+// ID returns ReqWrite.
 func (Write) ID() RequestID { return ReqWrite }
 
 // Body encodes the fixed part.
@@ -29,7 +29,7 @@ type Pgwrite struct {
 	Flags  uint8
 }
 
-// ID is ReqPgwrite.
+// ID returns ReqPgwrite.
 func (Pgwrite) ID() RequestID { return ReqPgwrite }
 
 // Body encodes the fixed part.
@@ -51,7 +51,7 @@ type Writev struct {
 	Options uint8
 }
 
-// ID is ReqWritev.
+// ID returns ReqWritev.
 func (Writev) ID() RequestID { return ReqWritev }
 
 // Body encodes the fixed part.
@@ -70,7 +70,7 @@ type Chkpoint struct {
 	Operation uint8
 }
 
-// ID is ReqChkpoint.
+// ID returns ReqChkpoint.
 func (Chkpoint) ID() RequestID { return ReqChkpoint }
 
 // Body encodes the fixed part.
@@ -106,7 +106,7 @@ type Clone struct {
 	Handle Handle
 }
 
-// ID is ReqClone.
+// ID returns ReqClone.
 func (Clone) ID() RequestID { return ReqClone }
 
 // Body encodes the fixed part.
