@@ -69,7 +69,7 @@ func Nearest(dirs []*hemera.Entry, owner uint32, name string) (Setting, bool) {
 }
 
 // InForce returns the attributes that apply to entries of the owner in the last of dirs: the sys.* ones of all
-// directories, of which the nearest wins, and the user.* ones of the last directory that have an effect. Usually there
+// directories, where the nearest wins, and the user.* ones of the last directory that have an effect. Usually there
 // are none, and the maps are nil.
 func InForce(dirs []*hemera.Entry, owner uint32) Attributes {
 	var a Attributes
