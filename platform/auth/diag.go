@@ -10,11 +10,11 @@ import (
 	"hemera/words/errs"
 )
 
-// diag is the SOCK_DIAG netlink family (linux/inet_diag.h, sock_diag(7)): a request names one
-// connection by its addresses and ports and the answer carries the owner.
+// diag finds owners with SOCK_DIAG netlink messages (linux/inet_diag.h, sock_diag(7)): a request names one connection by
+// its addresses and ports, and the answer has the owner.
 type diag struct{}
 
-// The numbers of linux/inet_diag.h that package unix does not have, and the sizes of its structs.
+// Numbers of linux/inet_diag.h that package unix lacks, and the sizes of its structs.
 const (
 	sockDiagByFamily = 20
 	diagRequestSize  = 56 // struct inet_diag_req_v2
@@ -29,7 +29,7 @@ func (diag) Owner(client, server netip.AddrPort) (uint32, error) {
 		return 0, errs.As(err, errs.Unsupported, "auth.FindOwner", "")
 	}
 	defer unix.Close(fd)
-	// The kernel answers within the send; the timeout is for kernels that do not.
+	// The kernel answers during the send. The timeout is for kernels that do not.
 	timeout := unix.Timeval{Sec: 1}
 	if err := unix.SetsockoptTimeval(fd, unix.SOL_SOCKET, unix.SO_RCVTIMEO, &timeout); err != nil {
 		return 0, errs.As(err, errs.Unsupported, "auth.FindOwner", "")
@@ -48,8 +48,8 @@ func (diag) Owner(client, server netip.AddrPort) (uint32, error) {
 	return diagAnswer(answer[:n], client, server)
 }
 
-// diagRequest is a netlink header and an inet_diag_req_v2. Netlink is in the machine's byte order,
-// addresses and ports in the network's.
+// diagRequest returns a netlink header and an inet_diag_req_v2. Netlink uses the machine's byte order, addresses and
+// ports the network's.
 func diagRequest(client, server netip.AddrPort) []byte {
 	b := make([]byte, 0, unix.NLMSG_HDRLEN+diagRequestSize)
 	order := binary.NativeEndian
@@ -80,7 +80,7 @@ func appendSocketID(b []byte, client, server netip.AddrPort) []byte {
 	return binary.NativeEndian.AppendUint32(b, 0)
 }
 
-// diagAnswer checks that the answer is about the connection that was asked for, and takes the uid.
+// diagAnswer returns the uid in an answer, after checking that the answer is about this connection.
 func diagAnswer(b []byte, client, server netip.AddrPort) (uint32, error) {
 	order := binary.NativeEndian
 	if len(b) < unix.NLMSG_HDRLEN+4 {
@@ -96,7 +96,7 @@ func diagAnswer(b []byte, client, server netip.AddrPort) (uint32, error) {
 	if kind != sockDiagByFamily || len(body) < diagAnswerSize {
 		return 0, errs.New(errs.Unsupported, "auth.FindOwner", "", fmt.Sprintf("answer of type %d with %d bytes", kind, len(body)))
 	}
-	// Only ports can be compared as they are: a socket of the other family has mapped addresses.
+	// Only the ports are compared: a socket of the other family has mapped addresses.
 	if binary.BigEndian.Uint16(body[4:]) != client.Port() || binary.BigEndian.Uint16(body[6:]) != server.Port() {
 		return 0, errs.New(errs.NotFound, "auth.FindOwner", "", "the kernel answered about a listening socket")
 	}
@@ -106,8 +106,8 @@ func diagAnswer(b []byte, client, server netip.AddrPort) (uint32, error) {
 	return order.Uint32(body[64:]), nil
 }
 
-// closing is the answer about a socket that its process has closed: the kernel then says uid 0,
-// which is no proof of root.
+// closing returns the error for a socket that its process has closed. The kernel then reports uid 0, which does not prove
+// that the client is root.
 func closing(op string) error {
 	return errs.New(errs.NotFound, op, "", "the client has closed its connection already")
 }

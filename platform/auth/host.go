@@ -7,9 +7,9 @@ import (
 	"hemera/words/hemera"
 )
 
-// Host is the XRootD mechanism "host": there are no credentials, the client is known by where it
-// is. Its clients are nobody; access rules may name their address. No DNS is asked: a name that
-// the owner of the address chooses proves nothing.
+// Host is the XRootD mechanism "host": it has no credentials and identifies the client by its address. Its clients are
+// served as the user nobody; access rules may name their address. It does not use DNS: the owner of an address chooses
+// its name, so the name proves nothing.
 type Host struct{}
 
 // Name implements [Mechanism].
@@ -23,8 +23,8 @@ func (Host) Begin(peer Peer) Exchange { return hostExchange{peer} }
 
 type hostExchange struct{ peer Peer }
 
-// Step implements [Exchange]. Nothing may follow the mechanism's name, so that no other mechanism's
-// damaged credentials pass as these.
+// Step implements [Exchange]. It accepts nothing after the mechanism's name, so that damaged credentials of another
+// mechanism are refused.
 func (x hostExchange) Step(credentials []byte) (*hemera.Identity, []byte, error) {
 	if name := bytes.TrimSuffix(credentials, []byte{0}); string(name) != "host" {
 		return nil, nil, errs.New(errs.Invalid, "auth.CheckHost", x.peer.Remote.String(), "credentials are not just the mechanism's name")

@@ -6,21 +6,22 @@ import (
 	"strings"
 )
 
-// Mapping is whom the users of a trusted network are served as.
+// Mapping says as which users the users of a trusted network are served.
 type Mapping string
 
 // The mappings.
 const (
-	// MapSquash serves users as whom they say they are, but uid 0 and the server's own user as nobody.
+	// MapSquash serves users as the ones that they claim to be, except uid 0 and the server's own user, which become
+	// nobody.
 	MapSquash Mapping = "squash"
-	// MapOwn serves all users as whom they say they are, root too, who owns what root owns.
+	// MapOwn serves all users as the ones that they claim to be, including root, who owns root's files.
 	MapOwn Mapping = "own"
-	// MapNobody serves everybody as nobody.
+	// MapNobody serves all users as the user nobody.
 	MapNobody Mapping = "nobody"
 )
 
-// Network is a network whose hosts may connect, and how they are believed. As text it is
-// 10.1.0.0/16, which means squash, or 10.1.0.0/16=own.
+// Network is a network whose hosts may connect, and the mapping of their users. Its text form is 10.1.0.0/16, which means
+// squash, or 10.1.0.0/16=own.
 type Network struct {
 	netip.Prefix
 	Map Mapping
@@ -41,7 +42,7 @@ func ParseNetwork(text string) (n Network, err error) {
 	return n, err
 }
 
-// String is the text form; the usual mapping is left out.
+// String returns the text form; the default mapping is left out.
 func (n Network) String() string {
 	if n.Map == MapSquash || n.Map == "" {
 		return n.Prefix.String()

@@ -2,7 +2,7 @@ package auth
 
 import "testing"
 
-// FuzzParseNetwork: a network is written as it is read.
+// FuzzParseNetwork: the text form of a parsed network parses to the same network.
 func FuzzParseNetwork(f *testing.F) {
 	f.Add("10.1.0.0/24=own")
 	f.Add("0100007F:0016")

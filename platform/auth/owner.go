@@ -8,23 +8,23 @@ import (
 	"hemera/words/hemera"
 )
 
-// IsAdmin reports whether a user, by its uid in the kernel, is an admin: root, and the user that the server runs as. That is
-// never nobody, which is how the kernel shows everybody who has no number in the server's user namespace.
+// IsAdmin reports whether a user is an admin, by its uid in the kernel: root, or the user that runs the server. The user
+// nobody is never an admin: the kernel reports it for all users without a number in the server's user namespace.
 func IsAdmin(uid uint32) bool { return isAdmin(uid, uint32(os.Geteuid())) }
 
 func isAdmin(uid, server uint32) bool {
 	return uid == 0 || uid == server && uid != hemera.NobodyID
 }
 
-// Owners finds which user owns a TCP socket of this machine.
+// Owners finds the user that owns a TCP socket of this machine.
 type Owners interface {
-	// Owner is the uid behind the socket whose own address is client and whose other end is server.
-	// NotFound when there is no such socket here; Unsupported when this way of asking is closed.
+	// Owner returns the uid of the socket with client as its own address and server as its peer. It fails with NotFound
+	// if there is no such socket here, and with Unsupported if this way of asking is not available.
 	Owner(client, server netip.AddrPort) (uint32, error)
 }
 
-// KernelOwners asks the kernel: over netlink (inet_diag, one exact lookup), and where that is not
-// compiled in or not allowed, by reading /proc/net/tcp.
+// KernelOwners asks the kernel: over netlink (inet_diag, one exact lookup), or by reading /proc/net/tcp if netlink is not
+// compiled in or not allowed.
 type KernelOwners struct{ ways []Owners }
 
 // NewKernelOwners returns the two ways, better first.

@@ -8,29 +8,29 @@ import (
 	"hemera/words/hemera"
 )
 
-// ManagerPolicy is the policy of a manager's door: processes of this machine prove who they are by
-// unix (the kernel knows) or are nobody by host; hosts of trusted networks are believed, but about root only where
-// the network's mapping says so; all others are refused until stronger mechanisms are configured.
+// ManagerPolicy is the policy of a manager's door. Processes of this machine authenticate with unix, which the kernel
+// confirms, or are served as the user nobody with host. The names that hosts of trusted networks send are accepted,
+// within the network's mapping. All others are refused until stronger mechanisms are configured.
 //
-// A proxy on this machine that forwards foreign connections makes their clients processes of this
-// machine, with the proxy's user.
+// A proxy on this machine that forwards foreign connections makes their clients processes of this machine, with the
+// proxy's user.
 type ManagerPolicy struct {
-	// trusted are the networks whose hosts may connect. The first that holds an address counts.
+	// trusted has the networks whose hosts may connect. The first that contains an address counts.
 	trusted atomic.Pointer[[]Network]
 	Owners  Owners
 	Users   Users
-	// Setting is how the list of trusted networks is called, for remedies.
+	// Setting is the name of the list of trusted networks, for remedies.
 	Setting string
 }
 
-// NewManagerPolicy is the policy with this machine's users and sockets.
+// NewManagerPolicy returns the policy with this machine's users and sockets.
 func NewManagerPolicy(trusted []Network) *ManagerPolicy {
 	p := &ManagerPolicy{Owners: NewKernelOwners(), Users: SystemUsers{}, Setting: "auth.trusted_networks"}
 	p.SetTrusted(trusted)
 	return p
 }
 
-// SetTrusted sets the trusted networks for connections to come. Sessions that are logged in stay.
+// SetTrusted sets the trusted networks for new connections. Sessions that are logged in stay.
 func (p *ManagerPolicy) SetTrusted(networks []Network) { p.trusted.Store(&networks) }
 
 // Offer implements [Policy].
@@ -52,14 +52,14 @@ func (p *ManagerPolicy) Offer(peer Peer) ([]Mechanism, error) {
 		WithRemedy("ask the admin of this server to add your network to " + p.Setting + ", for example " + example(host) + ", if every host in it may be believed")
 }
 
-// Anonymous implements [Policy]; this policy authenticates everyone it serves.
+// Anonymous implements [Policy]. This policy authenticates all peers that it serves.
 func (p *ManagerPolicy) Anonymous(peer Peer) hemera.Identity { return nobody("", peer) }
 
 // copyApp is what nodes call themselves when they fetch the source of a third-party copy. They act for somebody
 // else and log in as nobody.
 const copyApp = "hemera-tpc"
 
-// trusts finds the network of an address.
+// trusts returns the mapping of the trusted network that has the address.
 func (p *ManagerPolicy) trusts(a netip.Addr) (Mapping, bool) {
 	for _, network := range *p.trusted.Load() {
 		if network.Contains(a.Unmap().WithZone("")) {
@@ -69,7 +69,7 @@ func (p *ManagerPolicy) trusts(a netip.Addr) (Mapping, bool) {
 	return "", false
 }
 
-// example is the network of the size people usually mean around an address.
+// example returns the network around an address, with the size that people usually want.
 func example(a netip.Addr) string {
 	bits := 24
 	if a.Is6() {
@@ -82,16 +82,15 @@ func example(a netip.Addr) string {
 	return network.String()
 }
 
-// local reports whether the client is on this machine: it came over loopback, or from the very
-// address it came to, which nobody else can have. A client in another network namespace has
-// another address.
+// local reports whether the client is on this machine: it connected over loopback, or from the address to which it
+// connected, which no other machine can have. A client in another network namespace has another address.
 func (p Peer) local() bool {
 	remote := p.Remote.Addr().Unmap()
 	return remote.IsLoopback() || remote.IsValid() && remote == p.Local.Addr().Unmap()
 }
 
-// NodePolicy is the policy of a storage node's door: everyone may connect without a name, because
-// nothing opens there but by a capability that the manager signed for one file and one use.
+// NodePolicy is the policy of a storage node's door: all peers may connect without a name, because an open needs a
+// capability that the manager signed for one file and one use.
 type NodePolicy struct{}
 
 // Offer implements [Policy].

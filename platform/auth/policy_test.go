@@ -46,7 +46,7 @@ func (ownerless) Owner(netip.AddrPort, netip.AddrPort) (uint32, error) { return 
 
 func serverUser(uid uint32) Users { return fakeUsers{"server": uid} }
 
-// TestMappingsOfNetworks: the first network that holds the address counts, and copies never have a name.
+// TestMappingsOfNetworks: the first network that contains the address counts, and copies never have a name.
 func TestMappingsOfNetworks(t *testing.T) {
 	var networks []Network
 	for _, text := range []string{"10.1.7.0/24=own", "10.1.0.0/16=squash", "10.2.0.0/16=nobody", "10.3.0.0/16"} {
@@ -216,8 +216,8 @@ func TestHostTakesNoCredentials(t *testing.T) {
 	}
 }
 
-// TestKernelOwners asks both ways about real connections: they must agree with who we are, deny
-// what does not exist, and not take a closed socket's uid 0 for root.
+// TestKernelOwners asks both ways about real connections: the answers must be this process's user, NotFound for a missing
+// connection, and not root for the uid 0 of a closed socket.
 func TestKernelOwners(t *testing.T) {
 	ways := map[string]Owners{"netlink": diag{}, "proc": procNet{"/proc/net"}, "both": NewKernelOwners()}
 	for _, at := range []string{"127.0.0.1:0", "[::1]:0", "[::]:0"} {
@@ -266,8 +266,7 @@ func TestKernelOwners(t *testing.T) {
 	}
 }
 
-// TestKernelOwnersOfAnotherUser makes a socket as another user (sockets belong to the thread's
-// fsuid), which takes root.
+// TestKernelOwnersOfAnotherUser makes a socket as another user (sockets belong to the thread's fsuid). It needs root.
 func TestKernelOwnersOfAnotherUser(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("needs root")
@@ -375,7 +374,7 @@ func FuzzParseUnix(f *testing.F) {
 	})
 }
 
-// TestAdmins: who has no number in the server's user namespace is shown as nobody, which a server may run as.
+// TestAdmins: a user without a number in the server's user namespace appears as nobody, and a server may run as nobody.
 func TestAdmins(t *testing.T) {
 	for _, c := range []struct {
 		uid, server uint32

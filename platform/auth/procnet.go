@@ -16,8 +16,8 @@ import (
 	"hemera/words/errs"
 )
 
-// procNet reads the tables tcp and tcp6 below a directory (proc(5)). It costs time proportional to
-// the machine's connections, so it is the second choice.
+// procNet reads the tables tcp and tcp6 below a directory (proc(5)). It takes time proportional to the number of
+// connections of the machine, so it is the second choice.
 type procNet struct{ dir string }
 
 // Owner implements [Owners].
@@ -71,8 +71,8 @@ func ownerInTable(r io.Reader, client, server netip.AddrPort) (uint32, error) {
 	return 0, errNotListed
 }
 
-// parseProcAddr reads "0100007F:1F90": each 32-bit word of the address as the machine's integer, and
-// the port. IPv4 addresses mapped into IPv6 are returned as IPv4.
+// parseProcAddr reads "0100007F:1F90": each 32-bit word of the address as an integer of the machine, and the port. IPv4
+// addresses mapped into IPv6 are returned as IPv4.
 func parseProcAddr(s string) (netip.AddrPort, error) {
 	digits, portDigits, _ := strings.Cut(s, ":")
 	raw, err := hex.DecodeString(digits)

@@ -14,11 +14,10 @@ import (
 // payloadMax bounds the credentials of one step; names are far shorter.
 const payloadMax = 1024
 
-// Unix is the XRootD mechanism "unix": the client says its user and group name. Alone that is worth
-// nothing, so it is believed in two cases only: the client is a process on this machine, and the
-// kernel says that the user owns its socket; or Trusted is set, because the administrator has
-// said that the network's hosts speak the truth. Trusted peers never become Admin, and without Own neither uid 0 nor
-// the server's own user: those are nobody.
+// Unix is the XRootD mechanism "unix": the client sends its user and group name. A name alone proves nothing, so it is
+// accepted in two cases only: the client is a process on this machine, and the kernel confirms that the user owns its
+// socket; or Trusted is set, because the admin vouches for the network's hosts. Trusted peers never become Admin. Without
+// Own, uid 0 and the server's own user become nobody.
 type Unix struct {
 	Owners  Owners // finds who owns a local client's socket; required unless Trusted
 	Users   Users
@@ -40,8 +39,8 @@ type unixExchange struct {
 	peer Peer
 }
 
-// Step implements [Exchange]; one step is all there is. The group the client names is not used: the
-// account's groups are looked up.
+// Step implements [Exchange]; it is the only step. The group that the client names is ignored: the account's groups are
+// looked up.
 func (x unixExchange) Step(credentials []byte) (*hemera.Identity, []byte, error) {
 	user, _, err := ParseUnix(credentials)
 	if err != nil {
@@ -70,8 +69,8 @@ func (x unixExchange) Step(credentials []byte) (*hemera.Identity, []byte, error)
 	}
 	real := x.unix.Users.FindUID(owner)
 	if !account.Known && !real.Known {
-		// Neither is in /etc/passwd (accounts from a directory service): the claim cannot be
-		// checked, but the number is certain.
+		// Neither is in /etc/passwd (accounts from a directory service): the name cannot be checked, but the number is
+		// certain.
 		who.Name, who.UID = strconv.FormatUint(uint64(owner), 10), owner
 		return &who, nil, nil
 	}
@@ -80,8 +79,8 @@ func (x unixExchange) Step(credentials []byte) (*hemera.Identity, []byte, error)
 		WithRemedy("log in under your own name: root://NAME@host sets the name a client gives")
 }
 
-// ParseUnix reads the credentials "unix\0user group\0"; the group and the last zero byte may be
-// missing. Invalid names what is wrong.
+// ParseUnix reads the credentials "unix\0user group\0"; the group and the last zero byte may be missing. It fails with
+// Invalid and says what is wrong.
 func ParseUnix(credentials []byte) (user, group string, err error) {
 	invalid := func(text string) (string, string, error) {
 		return "", "", errs.New(errs.Invalid, "auth.CheckUnix", "", text)

@@ -8,8 +8,8 @@ import (
 	"hemera/words/hemera"
 )
 
-// Account is what the machine knows of a user. Known is false for names and numbers it has never
-// heard of; such clients are served as nobody under the name they gave.
+// Account has the machine's data of a user. Known is false for unknown names and numbers; such clients are served as the
+// user nobody under the name that they sent.
 type Account struct {
 	Known    bool
 	Name     string
@@ -17,7 +17,7 @@ type Account struct {
 	Groups   []uint32
 }
 
-// identity is the account as a door's clients are seen.
+// identity returns the account as the identity of a door's client.
 func (a Account) identity(protocol string, peer Peer) hemera.Identity {
 	return hemera.Identity{
 		Name: a.Name, UID: a.UID, GID: a.GID, Groups: a.Groups,
@@ -32,14 +32,14 @@ func (a Account) describe(uid uint32) string {
 	return fmt.Sprintf("uid %d", uid)
 }
 
-// Users maps names to accounts. The calls are made once a login and must not block for long.
+// Users maps names to accounts. Doors call it once for each login; it must not block for long.
 type Users interface {
 	Find(name string) Account
 	FindUID(uid uint32) Account
 }
 
-// SystemUsers are the machine's: /etc/passwd and /etc/group, read at each login. Directory services
-// behind NSS are not asked, since that takes the C library.
+// SystemUsers reads the machine's users from /etc/passwd and /etc/group, at each login. It does not ask directory
+// services behind NSS, since that needs the C library.
 type SystemUsers struct{}
 
 // Find implements [Users].
@@ -73,7 +73,7 @@ func account(u *user.User) Account {
 	a := Account{Known: true, Name: u.Username, UID: uint32(uid), GID: uint32(gid)}
 	ids, err := u.GroupIds()
 	if err != nil {
-		return a // membership is a bonus: without it the primary group is all
+		return a // groups are optional: the primary group remains
 	}
 	for _, id := range ids {
 		if g, err := strconv.ParseUint(id, 10, 32); err == nil {

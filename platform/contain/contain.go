@@ -1,8 +1,8 @@
-// Package contain keeps a panic in one unit of work from ending the process, in which others have work too.
+// Package contain keeps a panic in one unit of work from ending the process, which has other work too.
 //
-// A boundary stands around a unit that can fail alone: a request, an order, a call to a disk, a step of a tape drive. What the panic left
-// half done is the unit's: the caller fails it, and does not use its state again. Where a lock may be left held, the owner of the lock
-// is the unit.
+// A boundary surrounds a unit that can fail alone: a request, an order, a call to a disk, a step of a tape drive. The
+// panic may leave the state of the unit half changed: the caller fails the unit and does not use its state again. If the
+// panic may leave a lock held, the unit is the owner of the lock.
 package contain
 
 import (
@@ -15,14 +15,14 @@ import (
 	"hemera/words/errs"
 )
 
-// Panics counts and logs the panics that the boundaries of one part of a process contained. It may be used concurrently. A nil
-// *Panics contains as well, and neither counts nor logs.
+// Panics counts and logs the panics that the boundaries of one part of a process contained. It is safe for concurrent
+// use. A nil *Panics contains panics too, without counting and logging.
 type Panics struct {
 	log   *slog.Logger
 	count atomic.Int64
 }
 
-// New returns a counter without panics. The log gets each of them with its stack; nil logs nothing.
+// New returns a counter without panics. It logs each panic with its stack; nil logs nothing.
 func New(log *slog.Logger) *Panics {
 	if log == nil {
 		log = slog.New(slog.DiscardHandler)
@@ -30,7 +30,7 @@ func New(log *slog.Logger) *Panics {
 	return &Panics{log: log}
 }
 
-// Count is the number of panics so far.
+// Count returns the number of panics so far.
 func (p *Panics) Count() int64 {
 	if p == nil {
 		return 0
@@ -38,8 +38,8 @@ func (p *Panics) Count() int64 {
 	return p.count.Load()
 }
 
-// Do does one unit of work and returns its error. A panic in it, on the same goroutine, becomes an error of kind Internal about the
-// subject. The unit may be half done then.
+// Do runs one unit of work and returns its error. A panic in it, on the same goroutine, becomes an error of kind Internal
+// about the subject. The unit may then be half done.
 func (p *Panics) Do(op, subject string, work func() error) (err error) {
 	defer func() {
 		if v := recover(); v != nil {
@@ -49,16 +49,17 @@ func (p *Panics) Do(op, subject string, work func() error) (err error) {
 	return work()
 }
 
-// Note counts and logs a panic that a boundary of another package recovered, in the deferred call that did, and returns its error.
+// Note counts and logs a panic that a boundary of another package recovered, and returns its error. The deferred function
+// that recovered it must call Note.
 func (p *Panics) Note(op, subject string, v any) error { return p.contained(op, subject, v) }
 
-// Func returns work with a boundary around it, as a goroutine of a group takes it.
+// Func returns work with a boundary around it, for the goroutine of a group.
 func (p *Panics) Func(op, subject string, work func() error) func() error {
 	return func() error { return p.Do(op, subject, work) }
 }
 
-// Go starts work in a goroutine with a boundary around it. A group counts it; nil: nobody waits for it. What others wait for, work ends
-// in deferred calls.
+// Go runs work in a goroutine with a boundary around it. The group counts it; with a nil group, no caller waits for it.
+// If other goroutines wait for a result of work, work must deliver it in deferred calls.
 func (p *Panics) Go(group *sync.WaitGroup, op, subject string, work func()) {
 	contained := func() { p.Run(op, subject, work) }
 	if group == nil {
@@ -68,12 +69,12 @@ func (p *Panics) Go(group *sync.WaitGroup, op, subject string, work func()) {
 	group.Go(contained)
 }
 
-// Run is Do for work without an error. It reports whether work returned.
+// Run does the same as Do for work without an error. It reports whether work returned.
 func (p *Panics) Run(op, subject string, work func()) bool {
 	return p.Do(op, subject, func() error { work(); return nil }) == nil
 }
 
-// contained notes a panic, and is called while its stack is still there.
+// contained records a panic. It must be called while the stack of the panic still exists.
 func (p *Panics) contained(op, subject string, v any) error {
 	if p != nil {
 		p.count.Add(1)

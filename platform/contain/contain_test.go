@@ -12,7 +12,7 @@ import (
 	"hemera/words/errs"
 )
 
-// TestAPanicIsAnErrorOfItsUnit, is counted, and is logged with its stack.
+// TestAPanicIsAnErrorOfItsUnit: the panic becomes an error, is counted, and is logged with its stack.
 func TestAPanicIsAnErrorOfItsUnit(t *testing.T) {
 	var log bytes.Buffer
 	p := New(slog.New(slog.NewTextHandler(&log, nil)))

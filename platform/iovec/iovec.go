@@ -1,7 +1,7 @@
 // Package iovec has lists of memory for system calls that read or write several places at once (readv(2), sendmsg(2)).
 //
-// File data and the checksums of its pages alternate in the protocol, and stand apart in memory. With a list they go between a
-// socket and their places without a copy.
+// In the protocol, file data and the checksums of its pages alternate; in memory they are separate. A list moves them
+// between a socket and their places without a copy.
 package iovec
 
 import (
@@ -11,17 +11,17 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// callMax is how many slices one system call takes, the kernel's bound (UIO_MAXIOV).
+// callMax is the number of slices that one system call accepts, the kernel's bound (UIO_MAXIOV).
 const callMax = 1024
 
-// List is what is left of some slices that are read or written one after the other. The zero value is empty. It is for one
-// goroutine at a time, and keeps the memory alive until [List.Clear].
+// List has the rest of some slices that are read or written one after the other. The zero value is empty. It is not safe
+// for concurrent use. It keeps the memory alive until [List.Clear].
 type List struct {
-	all  []unix.Iovec // its memory is used again
+	all  []unix.Iovec // reused memory
 	left []unix.Iovec // of all
 }
 
-// Set makes the list that of the slices. Empty ones are left out.
+// Set replaces the list by the slices. Empty ones are left out.
 func (l *List) Set(slices ...[]byte) {
 	l.all = l.all[:0]
 	for _, p := range slices {
@@ -34,17 +34,18 @@ func (l *List) Set(slices ...[]byte) {
 	l.left = l.all
 }
 
-// Clear empties the list, which keeps no memory alive then.
+// Clear empties the list, so that it keeps no memory alive.
 func (l *List) Clear() {
 	clear(l.all)
 	l.left = nil
 }
 
-// Done reports whether nothing is left.
+// Done reports whether the list is empty.
 func (l *List) Done() bool { return len(l.left) == 0 }
 
-// Send writes to a socket as much as it takes (sendmsg), and goes on behind it with the next call. Something must be left. It waits
-// as the descriptor does, and Go's scheduler knows of it. MSG_NOSIGNAL turns SIGPIPE into EPIPE. It fails with the errno of the call.
+// Send writes to a socket as much as it accepts (sendmsg); the next call continues after that. The list must not be
+// empty. It blocks as the descriptor does, and Go's scheduler knows. MSG_NOSIGNAL turns SIGPIPE into EPIPE. It fails with
+// the errno of the call.
 func (l *List) Send(fd int) error {
 	message := unix.Msghdr{Iov: &l.left[0]}
 	message.SetIovlen(min(len(l.left), callMax))
@@ -52,9 +53,9 @@ func (l *List) Send(fd int) error {
 	return l.moved(n, e)
 }
 
-// Receive reads what a socket has (readv), and goes on behind it with the next call. Something must be left, 128 KiB at most: the
-// call keeps its processor, so a garbage collection that is to begin waits for it. The descriptor must not block. It fails with the
-// errno of the call, and with io.ErrUnexpectedEOF at the end of the stream.
+// Receive reads the bytes that a socket has (readv); the next call continues after that. The list must have 1 byte to 128
+// KiB left: during the call a garbage collection cannot begin, because the call keeps its processor. The descriptor must
+// be non-blocking. It fails with the errno of the call, and with io.ErrUnexpectedEOF at the end of the stream.
 func (l *List) Receive(fd int) error {
 	n, _, e := unix.RawSyscall(unix.SYS_READV, uintptr(fd), uintptr(unsafe.Pointer(&l.left[0])), uintptr(min(len(l.left), callMax)))
 	if e == 0 && n == 0 {
@@ -63,7 +64,7 @@ func (l *List) Receive(fd int) error {
 	return l.moved(n, e)
 }
 
-// moved takes note of the result of a system call: bytes from the begin of what is left, or an error.
+// moved handles the result of a system call: the number of bytes that it moved, or an error.
 func (l *List) moved(n uintptr, e unix.Errno) error {
 	if e != 0 {
 		return e
@@ -72,7 +73,7 @@ func (l *List) moved(n uintptr, e unix.Errno) error {
 	return nil
 }
 
-// drop takes n bytes from the begin of what is left, which has as many.
+// drop removes the first n bytes, which the list must have.
 func (l *List) drop(n int) {
 	for n > 0 {
 		first := &l.left[0]

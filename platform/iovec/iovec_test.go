@@ -10,7 +10,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// TestSlicesGoThroughASocket: whatever their lengths, and however much of them one call takes, what is received is what was sent.
+// TestSlicesGoThroughASocket: for any lengths, and however much one call moves, the receiver gets the bytes that were
+// sent.
 func TestSlicesGoThroughASocket(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	for range 30 {
@@ -56,7 +57,7 @@ func TestSlicesGoThroughASocket(t *testing.T) {
 	}
 }
 
-// TestWhatWasSentIsKeptNoLonger: a list that is cleared refers to no memory, and its own is used again.
+// TestWhatWasSentIsKeptNoLonger: a cleared list refers to no memory, and its own memory is reused.
 func TestWhatWasSentIsKeptNoLonger(t *testing.T) {
 	var l List
 	l.Set([]byte("abc"), nil, []byte("d"))

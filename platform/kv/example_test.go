@@ -8,7 +8,7 @@ import (
 	"hemera/platform/kv/memkv"
 )
 
-// A writer is acquired, a batch enqueued and waited for; readers need no writer.
+// A writer is acquired, a batch is enqueued and becomes durable. Readers need no writer.
 func Example() {
 	ctx := context.Background()
 	store := memkv.New()

@@ -1,62 +1,63 @@
-// Package kv is the ordered, durable key-value store under the namespace, behind one narrow
-// interface so that Pebble, PostgreSQL and TiKV can stand behind it. There is one writer at a time,
-// fenced by its epoch; reads need no isolation because the writer owns the caches and the locks.
+// Package kv defines the ordered, durable key-value store of the namespace. Its interface is narrow, so that Pebble,
+// PostgreSQL or TiKV can implement it. There is one writer at a time, fenced by its epoch. Reads need no isolation
+// because the writer owns the caches and the locks.
 package kv
 
 import "context"
 
-// Store is an engine. Keys are up to 1 KiB, values up to 1 MiB. Slices handed in may be reused when
-// the call returns; slices handed out are the caller's.
+// Store is an engine. Keys have up to 1 KiB, values up to 1 MiB. The caller may reuse argument slices when a call
+// returns; returned slices belong to the caller.
 type Store interface {
 	Reader
-	// Acquire makes the caller the one writer: it bumps and persists the epoch, and every older
-	// Writer fails with Fenced from then on.
+	// Acquire makes the caller the only writer: it increases and persists the epoch. From then on every older Writer
+	// fails with Fenced.
 	Acquire(ctx context.Context, owner string) (Writer, error)
-	// Snapshot is a reader that stays on the picture of now: all that was enqueued before the call,
-	// nothing enqueued after it. It holds up nobody, but keeps what was overwritten since from being
-	// given back, and the store from closing: close it soon. Unavailable.
+	// Snapshot returns a reader of the store at this moment: with all batches enqueued before the call and none enqueued
+	// after it. It blocks no other call, but prevents the engine from freeing values that were overwritten since, and the
+	// store from closing: close it soon. It fails with Unavailable if the store is closed.
 	Snapshot(ctx context.Context) (Snapshot, error)
-	// Backup writes a consistent copy to an empty directory while the store is in use.
-	// Unsupported where the engine has its own means.
+	// Backup writes a consistent copy to an empty directory while the store is in use. It fails with Unsupported if the
+	// engine has its own backup.
 	Backup(ctx context.Context, dir string) error
-	// Stats counts what the engine holds.
+	// Stats returns the engine's counters.
 	Stats() Stats
 	Close() error
 }
 
-// Reader reads what is durable, or enqueued by this process.
+// Reader reads batches that are durable, or that this process enqueued.
 type Reader interface {
-	// Get fails with errs.NotFound.
+	// Get fails with errs.NotFound if there is no such key.
 	Get(ctx context.Context, key []byte) ([]byte, error)
-	// GetMany answers in the order of keys, nil for the missing.
+	// GetMany returns the values in the order of keys, nil for missing ones.
 	GetMany(ctx context.Context, keys [][]byte) ([][]byte, error)
-	// Scan calls visit for lo <= key < hi in order until visit returns false. Key and value are
-	// valid during the call only. A nil hi means to the end.
+	// Scan calls visit for lo <= key < hi in order until visit returns false. Key and value are valid during the call
+	// only. A nil hi means no upper bound.
 	Scan(ctx context.Context, lo, hi []byte, visit func(key, value []byte) bool) error
 }
 
-// Snapshot is one picture of a store.
+// Snapshot is the state of a store at one moment.
 type Snapshot interface {
 	Reader
-	// Close ends it. Reads that are under way must have ended.
+	// Close releases it. All its reads must have returned before.
 	Close() error
 }
 
 // Writer commits batches.
 type Writer interface {
 	Epoch() uint64
-	// Enqueue orders the batch after all batches enqueued before and makes it readable at once. It does not wait for the device, but
-	// blocks while the engine is behind with its tables. The batch and its slices are the caller's again when it returns. Fenced.
+	// Enqueue orders the batch after all batches enqueued before and makes it readable at once. It does not wait for the
+	// device, but blocks while the engine is behind with its tables. When it returns, the caller may reuse the batch and
+	// its slices. It fails with Fenced.
 	Enqueue(b *Batch) (Ticket, error)
-	// LastSeq is the sequence number of the last durable batch, from the engine.
+	// LastSeq returns the sequence number of the last durable batch, from the engine.
 	LastSeq(ctx context.Context) (uint64, error)
 }
 
 // Ticket is a batch on its way to stable storage.
 type Ticket interface {
 	Seq() uint64
-	// Wait returns nil once the batch and all before it are durable. Any error means the writer is
-	// dead: the outcome of this and later batches is unknown until the store is acquired again.
+	// Wait returns nil once the batch and all before it are durable. After any error the writer is unusable: the outcome
+	// of this and later batches is unknown until the store is acquired again.
 	Wait(ctx context.Context) error
 }
 
@@ -69,16 +70,16 @@ type Op struct {
 	Delete     bool
 }
 
-// Put appends a put. The slices must not be changed before the batch was enqueued.
+// Put appends a put. The caller must not change the slices before the batch is enqueued.
 func (b *Batch) Put(key, value []byte) { b.Ops = append(b.Ops, Op{Key: key, Value: value}) }
 
-// Delete appends a deletion; deleting a missing key is no error.
+// Delete appends a deletion. It is not an error if the key is missing.
 func (b *Batch) Delete(key []byte) { b.Ops = append(b.Ops, Op{Key: key, Delete: true}) }
 
-// Stats is what the engine says of itself.
+// Stats has the engine's counters.
 type Stats struct {
 	Bytes int64 // on disk
 	Syncs int64 // since it was opened
-	// Memory that holds blocks of it and what waits to be written, and its bound.
+	// CacheBytes is the memory for cached blocks and for data that waits to be written, CacheMax its bound.
 	CacheBytes, CacheMax int64
 }

@@ -6,7 +6,7 @@ import (
 	"hemera/words/errs"
 )
 
-// Limits every engine holds and [Check] asserts.
+// Limits of all engines, which [Check] enforces.
 const (
 	KeyMax      = 1 << 10
 	ValueMax    = 1 << 20
@@ -15,8 +15,8 @@ const (
 	EngineSpace = 0x00 // keys that begin with this byte are the engine's own
 )
 
-// Check names the limit a batch breaks, if any: Invalid for a key that is empty or the engine's,
-// TooLarge for the rest. Engines call it before they change anything.
+// Check returns an error if a batch exceeds a limit: Invalid for a key that is empty or the engine's, TooLarge for the
+// rest. Engines call it before they change anything.
 func Check(b *Batch) error {
 	if len(b.Ops) > BatchOps {
 		return errs.New(errs.TooLarge, "kv.Enqueue", "", fmt.Sprintf("a batch has at most %d operations, not %d", BatchOps, len(b.Ops)))
@@ -34,7 +34,7 @@ func Check(b *Batch) error {
 	return nil
 }
 
-// CheckPair is [Check] for one pair.
+// CheckPair does the same as [Check] for one pair.
 func CheckPair(key, value []byte) error {
 	switch {
 	case len(key) == 0 || key[0] == EngineSpace:

@@ -10,18 +10,18 @@ import (
 )
 
 const (
-	// firstInherited is the first descriptor that sd_listen_fds(3) hands down (SD_LISTEN_FDS_START): 0 to 2 are the standard streams.
+	// firstInherited is the first descriptor of sd_listen_fds(3) (SD_LISTEN_FDS_START): 0 to 2 are the standard streams.
 	firstInherited = 3
-	// inheritedMax bounds how many descriptors are looked at, whatever LISTEN_FDS says.
+	// inheritedMax bounds the number of descriptors that are checked, whatever LISTEN_FDS says.
 	inheritedMax = 64
 )
 
-// inherited returns the listening socket for the address that the process was started with, or nil if there is none. The
-// supervisor of the process (systemd and others: sd_listen_fds) holds it open. So clients wait in its queue while the
-// process restarts, and are not refused: a stock client that is refused waits two minutes.
+// inherited returns the listening socket that the process was started with for the address, or nil. The supervisor of the
+// process (systemd and others: sd_listen_fds) holds it open. So clients wait in its queue while the process restarts, and
+// are not refused: after a refusal a stock client waits two minutes.
 //
 // The two variables stay set: a process listens on several addresses and looks for each. LISTEN_PID keeps its children
-// from taking the descriptors for theirs.
+// from using the descriptors.
 func (o Options) inherited(addr string) net.Listener {
 	if os.Getenv("LISTEN_PID") != strconv.Itoa(os.Getpid()) {
 		return nil
@@ -35,7 +35,7 @@ func (o Options) inherited(addr string) net.Listener {
 			if listensOn(l.Addr(), addr) {
 				return l
 			}
-			_ = l.Close() // the copy alone: another Listen may want the descriptor
+			_ = l.Close() // only the copy: another Listen may want the descriptor
 		}
 	}
 	return nil
@@ -49,7 +49,7 @@ func (o Options) fromDescriptor(fd int) net.Listener {
 		return nil
 	}
 	f := os.NewFile(uintptr(copied), "inherited")
-	defer f.Close() // FileListener makes a copy of its own
+	defer f.Close() // FileListener makes its own copy
 	l, err := net.FileListener(f)
 	if err != nil {
 		return nil
@@ -66,8 +66,8 @@ func (o Options) fromDescriptor(fd int) net.Listener {
 	return l
 }
 
-// listensOn reports whether a listener is the one for an address as [Listen] takes it. All unspecified addresses count as
-// one, and so do an IPv4 address and its form in IPv6. A host name matches nothing: to resolve it could block.
+// listensOn reports whether a listener has the address that was passed to [Listen]. All unspecified addresses count as
+// one, and so do an IPv4 address and its form in IPv6. A host name matches nothing: resolving it could block.
 func listensOn(at net.Addr, addr string) bool {
 	host, port, err := net.SplitHostPort(addr)
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// TestInheritedSocket: a client that connects while the process is away waits for the one that is started.
+// TestInheritedSocket: a client that connects while no process runs waits for the next one.
 func TestInheritedSocket(t *testing.T) {
 	if addr := os.Getenv("HEMERA_TEST_INHERIT"); addr != "" {
 		greetOne(t, addr)
@@ -57,7 +57,7 @@ func TestInheritedSocket(t *testing.T) {
 	if got, err := io.ReadAll(client); err != nil || string(got) != "hello" {
 		t.Errorf("read %q, %v", got, err)
 	}
-	// It is for who it names only.
+	// Only the process that LISTEN_PID names uses the sockets.
 	t.Setenv("LISTEN_PID", "1")
 	t.Setenv("LISTEN_FDS", "1")
 	if l := DefaultOptions().inherited(held.Addr().String()); l != nil {
@@ -65,7 +65,7 @@ func TestInheritedSocket(t *testing.T) {
 	}
 }
 
-// greetOne is the process that is started: the address is in use, but by the socket it was given.
+// greetOne runs in the new process: the address is in use, but by the socket that it inherited.
 func greetOne(t *testing.T, addr string) {
 	l, err := Listen(t.Context(), addr, DefaultOptions())
 	if err != nil {

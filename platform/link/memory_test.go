@@ -9,15 +9,15 @@ import (
 	"hemera/words/errs"
 )
 
-// Memory is a network inside the process, for tests: addresses are plain "host:port" text, and
-// connections are net.Pipe's (synchronous, with deadlines). The zero value is ready to use.
+// Memory is a network inside the process, for tests: addresses are plain "host:port" text, and connections are those of
+// net.Pipe (synchronous, with deadlines). The zero value is ready to use.
 type Memory struct {
 	mu        sync.Mutex // guards all below
 	listeners map[string]*memoryListener
 	lastPort  int
 }
 
-// Listen takes the address; port 0 chooses a free one. Exists when it is in use.
+// Listen claims the address; port 0 chooses a free one. It fails with Exists if the address is in use.
 func (m *Memory) Listen(addr string) (net.Listener, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -40,8 +40,8 @@ func (m *Memory) Listen(addr string) (net.Listener, error) {
 	return l, nil
 }
 
-// Dial connects to a listener. Unavailable when nobody listens; waits to be accepted as long as ctx
-// lasts.
+// Dial connects to a listener. It fails with Unavailable if there is no listener. It blocks until the listener accepts or
+// ctx ends.
 func (m *Memory) Dial(ctx context.Context, addr string) (net.Conn, error) {
 	m.mu.Lock()
 	l := m.listeners[addr]

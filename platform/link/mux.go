@@ -13,7 +13,7 @@ import (
 	"hemera/words/errs"
 )
 
-// Class is a family of protocols that the first byte of a connection tells apart. Its values index Mux.doors and the
+// Class is a family of protocols that the first byte of a connection identifies. Its values index Mux.doors and the
 // classes of [ConnectionClasses].
 type Class int
 
@@ -23,10 +23,10 @@ const (
 	HTTP                 // a method begins with a letter
 	TLS                  // a handshake record has type 22
 	classes              // the number of classes
-	Unknown Class = -1   // nothing that is served here
+	Unknown Class = -1   // a protocol without a door here
 )
 
-// String is the class's name in logs.
+// String returns the class's name in logs.
 func (c Class) String() string {
 	if c < 0 || c >= classes {
 		return "unknown"
@@ -34,9 +34,9 @@ func (c Class) String() string {
 	return [classes]string{"xrootd", "http", "tls"}[c]
 }
 
-// Classify tells the class from a connection's first byte. The values cannot meet: XRootD's handshake begins with twelve
-// zero bytes, an HTTP method is a token of letters (RFC 9110, section 9.1), and a TLS client speaks first with a handshake
-// record (RFC 8446, section 5.1).
+// Classify returns the class of a connection by its first byte. The values cannot collide: XRootD's handshake begins with
+// twelve zero bytes, an HTTP method is a token of letters (RFC 9110, section 9.1), and a TLS client begins with a
+// handshake record (RFC 8446, section 5.1).
 func Classify(first byte) Class {
 	switch {
 	case first == 0:
@@ -49,24 +49,24 @@ func Classify(first byte) Class {
 	return Unknown
 }
 
-// MuxOptions bound what unidentified clients may cost.
+// MuxOptions bounds the resources that unidentified clients use.
 type MuxOptions struct {
-	// FirstByte is how long a client may stay silent after it connected; 0 or less: 10 s.
+	// FirstByte is the time for which a client may stay silent after it connected; 0 or less means 10 s.
 	FirstByte time.Duration
-	// Pending is how many connections may wait to be identified, or to be accepted by their door; 0 or less: 1024.
-	// When one more comes the oldest is closed, so that silent clients cannot lock others out.
+	// Pending is the number of connections that may wait to be identified, or to be accepted by their door; 0 or less
+	// means 1024. If there is one more, the oldest is closed, so that silent clients cannot lock others out.
 	Pending int
-	// Connections bounds the connections of all classes, also those that doors have accepted; its classes are
-	// numbered as here ([ConnectionClasses]). Ports of one process share it. Nil bounds nothing.
+	// Connections bounds the connections of all classes, including those that doors have accepted; its classes are
+	// numbered as here ([ConnectionClasses]). All ports of a process share it. Nil means no bound.
 	Connections *limits.Connections
-	// Admin reports whether the process at the other end, on this machine, is an admin's: then the connection may
-	// be one of the reserve. At a unix socket its address is a [Process]. The mux calls it only if there is no room
-	// otherwise, with no lock held, so it may block. Nil knows no admins.
+	// Admin reports whether the process at the other end, on this machine, belongs to an admin: then the connection may
+	// use the reserve. At a unix socket its address is a [Process]. The mux calls Admin only if there is no other place,
+	// and holds no lock, so it may block. Nil means that there are no admins.
 	Admin func(remote, local net.Addr) bool
-	// Relieve closes some connections that can be spared, and reports whether there were any. The mux calls it if there
-	// is no room, with no lock held, from several goroutines at a time. Nil has none.
+	// Relieve closes some connections that can be spared, and reports whether there were any. The mux calls it if no
+	// place is free, without a lock, from several goroutines at a time. May be nil.
 	Relieve func() bool
-	// Log takes refusals of the limits and failures of accept as warnings, and what a single client causes as debug
+	// Log gets refusals of the limits and failures of accept as warnings, and problems with a single client as debug
 	// messages: a client must not fill the log. Nil discards all.
 	Log *slog.Logger
 }
@@ -77,12 +77,12 @@ func ConnectionClasses() []limits.Class {
 	return []limits.Class{XRootD: {Name: "xrootd", Of: 3}, HTTP: {Name: "http", Of: 1}, TLS: {Name: "control", Of: 1}}
 }
 
-// Mux hands the connections of one listener to one listener a class. It only looks at the first byte (MSG_PEEK): doors
-// get the *net.TCPConn itself, with nothing read, so that sendfile works. With bounds ([MuxOptions]) a door gets a
+// Mux distributes the connections of one listener to one listener for each class. It does not consume the first byte
+// (MSG_PEEK): doors get the *net.TCPConn itself, so that sendfile works. With bounds ([MuxOptions]) a door gets a
 // connection that releases its place when it is closed; poll.Loop.Adopt unwraps it. A connection that is not a socket is
 // wrapped in one that replays the byte.
 //
-// All methods may be called at any time and from any goroutine, except Listener, which comes before Serve.
+// All methods are safe for concurrent use at any time, except Listener, which must be called before Serve.
 type Mux struct {
 	base    net.Listener
 	options MuxOptions
@@ -109,8 +109,9 @@ func NewMux(base net.Listener, o MuxOptions) *Mux {
 	return &Mux{base: base, options: o, done: make(chan struct{}), pending: list.New()}
 }
 
-// Listener returns the listener of one class, the same one each time. Call it before Serve, which reads the table of doors
-// without a lock. The mux closes connections of a class without a listener. Closing the listener stops its class alone.
+// Listener returns the listener of one class, the same one each time. It must be called before Serve, which reads the
+// table of doors without a lock. The mux closes connections of a class without a listener. Closing the listener stops its
+// class only.
 func (m *Mux) Listener(c Class) net.Listener {
 	if m.doors[c] == nil {
 		m.doors[c] = &door{mux: m, ready: make(chan offered), done: make(chan struct{})}
@@ -118,9 +119,9 @@ func (m *Mux) Listener(c Class) net.Listener {
 	return m.doors[c]
 }
 
-// Serve blocks: it accepts until Close, and then returns nil, or until the base listener fails for good, and then returns
-// that failure. All listeners are closed when it returns. Running out of file descriptors or memory is not for good: Serve
-// tries again after 5 ms, and after twice the pause each time, up to 1 s.
+// Serve accepts connections. It blocks until Close and then returns nil, or until the base listener fails permanently and
+// then returns that error. All listeners are closed when it returns. A lack of file descriptors or memory is temporary:
+// Serve tries again after 5 ms, and doubles the pause each time, up to 1 s.
 func (m *Mux) Serve() error {
 	defer m.Close()
 	pause := time.Duration(0)
@@ -149,7 +150,7 @@ func (m *Mux) Serve() error {
 	}
 }
 
-// passing reports failures of accept that end by themselves: missing resources, and a client that is gone before it was
+// passing reports whether an accept failed for a temporary reason: missing resources, or a client that left before it was
 // accepted (accept(2)).
 func passing(err error) bool {
 	for _, e := range []syscall.Errno{syscall.EMFILE, syscall.ENFILE, syscall.ENOBUFS, syscall.ENOMEM, syscall.ECONNABORTED} {
@@ -160,8 +161,8 @@ func passing(err error) bool {
 	return false
 }
 
-// arrival is a connection that no door has accepted yet. Exactly one of drop and claim ends it: the one that finds place
-// set and clears it, under Mux.mu. That one owns the connection and its lease.
+// arrival is a connection that no door has accepted yet. Either drop or claim ends it: the first that finds place set
+// clears it, under Mux.mu, and then owns the connection and its lease.
 type arrival struct {
 	conn  net.Conn
 	lease *limits.Lease // nil without bounds, and before there is a place; set under Mux.mu or before the goroutine starts
@@ -199,8 +200,9 @@ func (m *Mux) admit(conn net.Conn) {
 }
 
 // identify finds the connection's door and waits until the door has accepted the connection. It returns false if that
-// cannot be; the caller then drops the connection. Each arrival has a goroutine of its own for it. It blocks up to
-// FirstByte on the client, and on the door without a bound: a door that is too slow loses its oldest to Pending.
+// fails; the caller then drops the connection. Each arrival has its own goroutine for it. It blocks up to FirstByte on
+// the client, and without a bound on the door: if a door is too slow, its oldest connections are closed by the Pending
+// bound.
 func (m *Mux) identify(a *arrival) bool {
 	if !m.hasPlace(a) {
 		return false
@@ -226,8 +228,8 @@ func (m *Mux) identify(a *arrival) bool {
 	return m.doors[class].offer(a, &counted{Conn: ready, lease: a.lease})
 }
 
-// claim ends the mux's part. It returns true if the connection is the caller's from now on, and false if the mux has
-// closed it meanwhile.
+// claim ends the mux's ownership. It returns true if the connection belongs to the caller from now on, and false if the
+// mux has closed it meanwhile.
 func (m *Mux) claim(a *arrival) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -240,7 +242,7 @@ func (m *Mux) claim(a *arrival) bool {
 }
 
 // drop closes the connection and releases its lease, unless a door has accepted it or it was dropped before. The caller
-// holds mu. Closing a socket that nobody has written to does not block.
+// holds mu. Closing a socket without unsent data does not block.
 func (m *Mux) drop(a *arrival) {
 	if a.place == nil {
 		return
@@ -253,7 +255,7 @@ func (m *Mux) drop(a *arrival) {
 }
 
 // Close closes the base listener, all doors' listeners and every pending connection, and waits for the mux's goroutines.
-// Accepted connections live on. Only the first call returns an error of the base listener; every call waits.
+// Accepted connections stay open. Only the first call returns an error of the base listener; every call waits.
 func (m *Mux) Close() error {
 	m.mu.Lock()
 	first := !m.closed
@@ -274,7 +276,7 @@ func (m *Mux) Close() error {
 // door is one class's listener.
 type door struct {
 	mux   *Mux
-	ready chan offered // unbuffered: what nobody accepts stays pending, and counts
+	ready chan offered // unbuffered: connections that are not accepted stay pending, and count
 	once  sync.Once    // guards the close of done
 	done  chan struct{}
 }
@@ -282,7 +284,7 @@ type door struct {
 // offered is a connection on its way to a door. The mux may still close it before the door has claimed it.
 type offered struct {
 	arrival *arrival
-	conn    net.Conn // what the door gets: arrival.conn, or a wrapper of it
+	conn    net.Conn // the connection for the door: arrival.conn, or a wrapper of it
 }
 
 // offer blocks until the door has received the connection, and returns true. It returns false if the mux dropped the
@@ -314,13 +316,13 @@ func (d *door) Accept() (net.Conn, error) {
 	}
 }
 
-// ended returns the error of an accept after the end of the door or the mux, as package net forms it: http.Server and
+// ended returns the error of an accept after the end of the door or the mux, in the form of package net: http.Server and
 // others look for net.ErrClosed.
 func (d *door) ended() error {
 	return &net.OpError{Op: "accept", Net: "tcp", Addr: d.Addr(), Err: net.ErrClosed}
 }
 
-// Close implements net.Listener. It ends the class; the mux goes on and closes what comes for the class.
+// Close implements net.Listener. It ends the class; the mux continues and closes new connections of the class.
 func (d *door) Close() error {
 	d.once.Do(func() { close(d.done) })
 	return nil

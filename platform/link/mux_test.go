@@ -196,8 +196,8 @@ func TestOneDoorClosedLeavesTheOthers(t *testing.T) {
 	c.Close()
 }
 
-// FuzzMuxFirstBytes: whatever a client says first, the door it reaches reads exactly that, and what
-// reaches no door is closed.
+// FuzzMuxFirstBytes: a door reads exactly the bytes that the client sent, and a connection that reaches no door is
+// closed.
 func FuzzMuxFirstBytes(f *testing.F) {
 	for _, s := range []string{"\x00\x00\x00\x00", "GET / HTTP/1.1\r\n", "\x16\x03\x01\x02", "\x80", ""} {
 		f.Add([]byte(s))

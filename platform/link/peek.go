@@ -8,8 +8,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// peek blocks until the first byte of a connection is there, up to its read deadline, and leaves the byte there. It returns
-// the connection to use from now on: the same one for a socket, a replaying one for anything else, as a test's pipe.
+// peek blocks until the first byte of a connection arrives, up to its read deadline, and does not consume it. It returns
+// the connection to use from now on: the same one for a socket, a replaying one for others, such as pipes in tests.
 func peek(conn net.Conn) (net.Conn, byte, error) {
 	if s, ok := conn.(syscall.Conn); ok {
 		first, err := peekSocket(s)
@@ -22,8 +22,8 @@ func peek(conn net.Conn) (net.Conn, byte, error) {
 	return &replayed{Conn: conn, first: b[:]}, b[0], nil
 }
 
-// peekSocket is peek for a socket. It waits in Go's poller, without a thread. It returns io.EOF if the client closed its
-// side without a byte.
+// peekSocket does the same as peek for a socket. It waits in Go's poller, without a thread. It returns io.EOF if the
+// client closed its side without a byte.
 func peekSocket(s syscall.Conn) (byte, error) {
 	raw, err := s.SyscallConn()
 	if err != nil {
@@ -51,14 +51,13 @@ func peekSocket(s syscall.Conn) (byte, error) {
 	return b[0], nil
 }
 
-// replayed is a connection whose first byte was read already. Like any net.Conn it has one reader
-// at a time.
+// replayed is a connection whose first byte was read already. Like any net.Conn it has one reader at a time.
 type replayed struct {
 	net.Conn
-	first []byte // what is still to be replayed
+	first []byte // bytes that Read returns first
 }
 
-// Read implements net.Conn. It returns the replayed byte alone, and never waits for more while it has it.
+// Read implements net.Conn. It returns the replayed byte alone, without waiting for more.
 func (r *replayed) Read(p []byte) (int, error) {
 	if len(r.first) == 0 || len(p) == 0 {
 		return r.Conn.Read(p)

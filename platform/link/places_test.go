@@ -10,7 +10,7 @@ import (
 	"hemera/rules/limits"
 )
 
-// bounded serves all classes with room for so many connections; what doors accept is kept open.
+// bounded serves all classes within the bounds; doors keep the connections that they accept open.
 func bounded(t *testing.T, b limits.Bounds, o MuxOptions) (net.Listener, *limits.Connections, map[Class]chan net.Conn) {
 	t.Helper()
 	return boundedAt(t, listenTCP(t), b, o)
@@ -45,8 +45,8 @@ func say(t *testing.T, c net.Conn, hello string) {
 	}
 }
 
-// However many connections there are of whatever kind, an admin of this machine gets in, and what is closed
-// makes room again.
+// However many connections of any kind there are, an admin of this machine can connect, and a closed connection frees its
+// place.
 func TestMuxKeepsRoomForAdmins(t *testing.T) {
 	var admin atomic.Bool
 	base, connections, accepted := bounded(t, limits.Bounds{Total: 16, Share: 4, Reserve: 2},
@@ -79,7 +79,7 @@ func TestMuxKeepsRoomForAdmins(t *testing.T) {
 	}
 }
 
-// A loop's sockets give their places back like any other connection.
+// Sockets of a loop release their places like any other connection.
 func TestAdoptedConnectionsGiveTheirPlaceBack(t *testing.T) {
 	loop, err := poll.NewLoop()
 	if err != nil {
@@ -110,7 +110,7 @@ func TestAdoptedConnectionsGiveTheirPlaceBack(t *testing.T) {
 	}
 }
 
-// The mux closes silent connections before it refuses one that speaks, and asks doors to spare one after that.
+// The mux closes silent connections before it refuses one that speaks. After that it asks doors to spare one.
 func TestMuxMakesRoom(t *testing.T) {
 	spared := make(chan net.Conn, 16)
 	base, _, accepted := bounded(t, limits.Bounds{Total: 8, Share: 8}, MuxOptions{Relieve: func() bool {

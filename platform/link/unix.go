@@ -15,17 +15,18 @@ import (
 	"hemera/words/errs"
 )
 
-// socketPathMax is the longest path of a unix socket: the kernel has 108 bytes for it, with the zero at its end.
+// socketPathMax is the longest path of a unix socket: the kernel has 108 bytes for it, including the zero at its end.
 const socketPathMax = 107
 
-// probeTime is how long a process that has a socket may take to accept a connection. The kernel answers for it while its
+// probeTime is the time that a process with a socket has to accept a connection. The kernel answers for it while its
 // queue has room.
 const probeTime = time.Second
 
-// Process is the address of a client of a unix socket: the process that connected, as the kernel named it then
-// (SO_PEERCRED). A user of another user namespace has the number of this one; a user without a number here is nobody, 65534.
+// Process is the address of a client of a unix socket: the process that connected, as the kernel reported it then
+// (SO_PEERCRED). A user of another user namespace has the number in this one; a user without a number here is nobody,
+// 65534.
 type Process struct {
-	PID int32  // may be another process's by now; for messages alone
+	PID int32  // by now perhaps of another process; for messages only
 	UID uint32 // effective user when it connected
 }
 
@@ -35,7 +36,7 @@ func (Process) Network() string { return "unix" }
 // String implements net.Addr.
 func (p Process) String() string { return fmt.Sprintf("uid %d, process %d", p.UID, p.PID) }
 
-// CheckSocketPath fails with Invalid for a path that no unix socket can have. It looks at the length alone.
+// CheckSocketPath fails with Invalid for a path that is too long for a unix socket. It does not look at the filesystem.
 func CheckSocketPath(path string) error {
 	if len(path) <= socketPathMax {
 		return nil
@@ -44,10 +45,10 @@ func CheckSocketPath(path string) error {
 		WithRemedy("name a shorter path, for example below /run")
 }
 
-// ListenUnix makes a unix socket that every user of the machine may connect to, if the directories above it let the user
-// pass. It replaces a socket that an earlier process left at the path. The addresses of clients are [Process]. Closing the
-// listener removes the file. ListenUnix fails with Exists if another process answers there, or if the path has something
-// else than a socket, and with Invalid for a path that is too long.
+// ListenUnix makes a unix socket to which every user of the machine may connect, if the directories above allow it. It
+// replaces a socket that an earlier process left at the path. The addresses of clients are [Process]. Closing the
+// listener removes the file. It fails with Exists if another process answers there, or if the path is not a socket, and
+// with Invalid if the path is too long.
 func ListenUnix(path string) (net.Listener, error) {
 	fail := func(err error, remedy string) error {
 		kind := errs.KindOf(err)
@@ -66,7 +67,7 @@ func ListenUnix(path string) (net.Listener, error) {
 	if err != nil {
 		return nil, fail(err, "name a path in a directory that this process may write; it is not made")
 	}
-	l.SetUnlinkOnClose(false) // it may be another's by then; unixListener.Close compares
+	l.SetUnlinkOnClose(false) // the file may belong to another process by then; unixListener.Close compares
 	made, err := os.Lstat(path)
 	if err == nil {
 		err = letAllConnect(path)
@@ -78,8 +79,8 @@ func ListenUnix(path string) (net.Listener, error) {
 	return &unixListener{UnixListener: l, path: path, made: made}, nil
 }
 
-// removeStale removes a socket at which nobody answers. Connecting is the only sure test: a file says nothing about its
-// process. Any answer but ECONNREFUSED counts as a living process, also EAGAIN of a full queue. Two processes that start
+// removeStale removes a socket on which no process listens. Connecting is the only sure test: the file does not show its
+// process. Any result but ECONNREFUSED counts as a living process, also EAGAIN of a full queue. Two processes that start
 // at the same moment can both pass; then one of them fails, or loses the path to the other.
 func removeStale(path string) error {
 	taken := func(text, remedy string) error {
@@ -104,9 +105,9 @@ func removeStale(path string) error {
 	return errs.Wrap(os.Remove(path), "link.ListenUnix", path)
 }
 
-// letAllConnect undoes what the process's umask removed from the mode of the socket: connecting needs write permission
-// (unix(7)). The umask itself belongs to the whole process, so it is not changed. os.Root does not follow a link that
-// somebody put in the place of the file to a file outside of the directory.
+// letAllConnect sets the mode of the socket, from which the process's umask removed bits: connecting needs write
+// permission (unix(7)). It does not change the umask, which belongs to the whole process. os.Root does not follow a link
+// that replaced the file to a file outside of the directory.
 func letAllConnect(path string) error {
 	dir, err := os.OpenRoot(filepath.Dir(path))
 	if err != nil {
@@ -120,11 +121,11 @@ func letAllConnect(path string) error {
 type unixListener struct {
 	*net.UnixListener
 	path string
-	made os.FileInfo // of the socket file, to recognize it at the end
+	made os.FileInfo // of the socket file, to recognize it in Close
 	once sync.Once   // the file is removed once
 }
 
-// Accept implements net.Listener. It skips clients that the kernel does not name.
+// Accept implements net.Listener. It skips clients for which the kernel reports no process.
 func (l *unixListener) Accept() (net.Conn, error) {
 	for {
 		conn, err := l.AcceptUnix()
@@ -135,7 +136,7 @@ func (l *unixListener) Accept() (net.Conn, error) {
 		if err == nil {
 			return &unixConn{conn, who}, nil
 		}
-		_ = conn.Close() // nobody, so nothing can be asked
+		_ = conn.Close() // without credentials, no request could be authorized
 	}
 }
 
@@ -150,7 +151,7 @@ func (l *unixListener) Close() error {
 	return l.UnixListener.Close()
 }
 
-// unixConn is a connection that knows who is at its other end.
+// unixConn is a connection with the process at its other end.
 type unixConn struct {
 	*net.UnixConn
 	who Process
@@ -159,8 +160,8 @@ type unixConn struct {
 // RemoteAddr implements net.Conn.
 func (c *unixConn) RemoteAddr() net.Addr { return c.who }
 
-// processAt asks the kernel for the process that connected. The answer dates from its connect(2), so it cannot be forged by a
-// process that gets the descriptor later.
+// processAt asks the kernel for the process that connected. The answer dates from its connect(2), so a process that gets
+// the descriptor later cannot change it.
 func processAt(conn *net.UnixConn) (who Process, err error) {
 	raw, err := conn.SyscallConn()
 	if err != nil {

@@ -34,7 +34,7 @@ func dialUnix(t *testing.T, path string) net.Conn {
 	return c
 }
 
-// Every user may connect, whatever umask a server gave itself, and is who the kernel says.
+// Every user may connect, whatever the server's umask, and is identified by the kernel.
 func TestUnixSocketKnowsItsClients(t *testing.T) {
 	defer syscall.Umask(syscall.Umask(0o077))
 	path := filepath.Join(t.TempDir(), "s")
@@ -53,7 +53,7 @@ func TestUnixSocketKnowsItsClients(t *testing.T) {
 	}
 }
 
-// What a killed process left is replaced; what somebody uses, or is no socket, is not touched.
+// A socket that a killed process left is replaced. A socket in use, and a file that is not a socket, stay.
 func TestUnixSocketReplacesOnlyWhatIsStale(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "s")
@@ -89,7 +89,7 @@ func TestUnixSocketReplacesOnlyWhatIsStale(t *testing.T) {
 	}
 }
 
-// A listener that ends late leaves its successor's file alone.
+// A listener that is closed late does not remove its successor's file.
 func TestUnixSocketRemovesOnlyItsOwn(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "s")
@@ -111,7 +111,7 @@ func TestUnixSocketPathIsBounded(t *testing.T) {
 	}
 }
 
-// Each user has a share of the connections, and an admin gets in when there are no more.
+// Each user has a share of the connections, and an admin can connect if there are no more.
 func TestMuxCountsUsersOfASocket(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "s")
 	self := Process{PID: int32(os.Getpid()), UID: uint32(os.Geteuid())}

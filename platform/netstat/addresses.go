@@ -5,8 +5,8 @@ import (
 	"net/netip"
 )
 
-// Addresses returns the addresses that this machine has: those by which others know it. Loopback and link-local ones are left
-// out, as every machine has them. Without the right to ask, there are none.
+// Addresses returns the addresses of this machine by which other machines reach it. Loopback and link-local ones are left
+// out, as every machine has them. If the process may not list them, the result is empty.
 func Addresses() []netip.Addr {
 	list, err := net.InterfaceAddrs()
 	if err != nil {

@@ -10,41 +10,42 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Peer is what the connections to one address did in an interval. Segments are packets with data, as TCP counts them.
+// Peer sums the connections to one address during an interval. Segments are packets with data, as TCP counts them.
 type Peer struct {
 	Addr        netip.Addr
-	Connections int // that are open
+	Connections int // open ones
 	Interval    time.Duration
 
-	BytesSent          int64 // with those sent again; 0 on kernels before 4.19
-	BytesRetransmitted int64 // as above
+	BytesSent          int64 // including those sent again; 0 on kernels before 4.19
+	BytesRetransmitted int64 // 0 on kernels before 4.19
 	BytesAcked         int64
 	BytesReceived      int64
-	SegmentsSent       int64 // with those sent again
+	SegmentsSent       int64 // including those sent again
 	SegmentsReceived   int64
 	Retransmits        int64 // segments
-	// Spurious are retransmits that the peer had no need of, as it says (DSACK): packets were late and not lost.
+	// Spurious counts retransmits that the peer did not need, as it reports (DSACK): packets were late and not lost.
 	Spurious int64
-	// OutOfOrder are segments from the peer that came before an earlier one: after a loss on the way here, all that come
-	// until it is repaired. So it shows that something was lost, and not how much.
+	// OutOfOrder counts segments from the peer that arrived before an earlier one: after a loss on the way here, all
+	// segments that arrive until it is repaired. So it shows that something was lost, but not how much.
 	OutOfOrder int64
-	Timeouts   int64 // how often a sender heard nothing at all and waited for its timer; kernels from 6.7 count them
+	Timeouts   int64 // number of times that a sender got no answer and its timer expired; kernels from 6.7 count them
 
-	// RTT is the smoothed round trip, the mean over the segments sent; 0 if none was. RTTMin is the least that any of the
-	// connections saw in its recent past, and 0 if none was measured.
+	// RTT is the smoothed round trip, the mean over the segments sent; 0 without any. RTTMin is the smallest one that any
+	// of the connections saw in its recent past, and 0 if none was measured.
 	RTT, RTTMin time.Duration
-	// DeliveryRate is the sum, over connections that sent, of the rate at which data last reached the peer, in bytes per
-	// second. A sender without enough data gets no higher rate than it sends.
+	// DeliveryRate is the sum, over connections that sent, of the latest rate at which data reached the peer, in bytes
+	// per second. If a sender lacks data, the rate is not higher than its sending rate.
 	DeliveryRate int64
-	// Busy is how long connections had data under way. In ReceiverLimited of it they waited for room at the peer, in
-	// SenderLimited for a larger buffer here. The rest of it is the network's, or the application's. Sums over connections.
+	// Busy is the time for which connections had data under way. In ReceiverLimited of it they waited for room at the
+	// peer, in SenderLimited for a larger buffer here. The rest is due to the network, or to the application. All are
+	// sums over connections.
 	Busy, ReceiverLimited, SenderLimited time.Duration
 }
 
-// Lost is how many segments were lost on their way to the peer, as far as TCP knows.
+// Lost returns the number of segments that were lost on their way to the peer, as far as TCP knows.
 func (p Peer) Lost() int64 { return max(0, p.Retransmits-p.Spurious) }
 
-// tcpCounters are the counters of a connection. Those with 32 bits may wrap, and are subtracted in 32 bits.
+// tcpCounters has the counters of a connection. Those with 32 bits may wrap, and are subtracted in 32 bits.
 type tcpCounters struct {
 	sent, retransmitted, acked, received uint64 // bytes
 	busy, receiver, sender               uint64 // microseconds
@@ -52,29 +53,31 @@ type tcpCounters struct {
 	spurious, outOfOrder, timeouts       uint32
 }
 
-// connection is what is remembered of the socket that had a descriptor.
+// connection is the remembered state of the socket under one descriptor.
 type connection struct {
-	cookie   uint64 // the kernel's number of the socket, never used twice; 0: nothing is remembered
+	cookie   uint64 // the kernel's number of the socket, never reused; 0: no socket is remembered
 	peer     netip.Addr
 	counters tcpCounters
-	tcp      bool // false: another kind of socket, which is not asked again
+	tcp      bool // false for other sockets, which are not asked again
 }
 
-// connectionRates makes counts of the counters of connections. It is indexed by descriptor: those are small and dense.
+// connectionRates turns the counters of connections into counts for an interval. It is indexed by descriptor: those are
+// small and dense.
 type connectionRates struct {
 	byDescriptor []connection
-	begun        bool // there was a call before, at the time taken
+	begun        bool // true after the first call, which was at the time taken
 	taken        time.Time
 	info         unix.TCPInfo // reused: a descriptor costs no allocation
 }
 
-// sums is a peer that is being added up.
+// sums adds up one peer.
 type sums struct {
 	Peer
 	rtt float64 // smoothed round trips in microseconds, times segments
 }
 
-// sample adds the peers of all connections to a sample and returns how many connections and peers were left out.
+// sample adds the peers of all connections to a sample and returns the number of connections and peers that were left
+// out.
 func (r *connectionRates) sample(descriptors func(func(int) bool), s *Sample) (unseen int) {
 	peers := map[netip.Addr]*sums{}
 	for fd := range descriptors {
@@ -109,19 +112,19 @@ func (r *connectionRates) sample(descriptors func(func(int) bool), s *Sample) (u
 	return unseen
 }
 
-// add looks at one descriptor and adds what it did to its peer. What is no TCP connection is skipped.
+// add adds the connection under a descriptor to its peer. It skips other descriptors.
 func (r *connectionRates) add(fd int, peers map[netip.Addr]*sums) {
 	if fd >= len(r.byDescriptor) {
 		if cookieOf(fd) == 0 {
 			return
 		}
-		// A quarter more than is needed, so that a growing process does not copy for each descriptor.
+		// Grow by an extra quarter, so that a growing process does not copy for each descriptor.
 		r.byDescriptor = append(r.byDescriptor, make([]connection, fd+1+fd/4-len(r.byDescriptor))...)
 	}
 	c := &r.byDescriptor[fd]
 	cookie := cookieOf(fd)
 	if cookie == 0 {
-		*c = connection{} // a file, or not open
+		*c = connection{} // a file, or closed
 		return
 	}
 	fresh := c.cookie != cookie
@@ -137,7 +140,7 @@ func (r *connectionRates) add(fd int, peers map[netip.Addr]*sums) {
 	}
 	if !carriesData(r.info.State) {
 		if fresh {
-			c.cookie = 0 // it may be connected when it is looked at again
+			c.cookie = 0 // it may be connected at the next look
 		}
 		return
 	}
@@ -154,16 +157,16 @@ func (r *connectionRates) add(fd int, peers map[netip.Addr]*sums) {
 		peers[c.peer] = p
 	}
 	p.Connections++
-	// At the first call of all, a connection may be years old. Later a new one began after the call before.
+	// At the first call a connection may be years old. At later calls, a new one began after the call before.
 	if !fresh || r.begun {
 		p.add(c.counters, after, &r.info)
 	}
 	c.counters = after
 }
 
-// add adds what happened between two looks at a connection.
+// add adds the growth between two looks at a connection.
 func (p *sums) add(before, after tcpCounters, info *unix.TCPInfo) {
-	// A descriptor may change hands between the calls that ask for its cookie and for its counters.
+	// A descriptor may be closed and reused between the calls for its cookie and for its counters.
 	if after.acked < before.acked || after.received < before.received {
 		return
 	}
@@ -185,14 +188,14 @@ func (p *sums) add(before, after tcpCounters, info *unix.TCPInfo) {
 		p.rtt += float64(info.Rtt) * float64(segments)
 		p.DeliveryRate += int64(min(info.Delivery_rate, 1<<50))
 	}
-	// The kernel says all ones until it has measured.
+	// The kernel reports all ones until it has measured.
 	least := time.Duration(info.Min_rtt) * time.Microsecond
 	if info.Min_rtt != 0 && info.Min_rtt != ^uint32(0) && (p.RTTMin == 0 || least < p.RTTMin) {
 		p.RTTMin = least
 	}
 }
 
-// countersOf takes the counters out of a TCP_INFO.
+// countersOf returns the counters in a TCP_INFO.
 func countersOf(i *unix.TCPInfo) tcpCounters {
 	return tcpCounters{
 		sent: i.Bytes_sent, retransmitted: i.Bytes_retrans, acked: i.Bytes_acked, received: i.Bytes_received,
@@ -202,8 +205,8 @@ func countersOf(i *unix.TCPInfo) tcpCounters {
 	}
 }
 
-// carriesData reports whether a state of TCP (linux/tcp_states.h) is one of a connection: from established on, until both
-// ends have closed. The counters of a listening socket mean something else.
+// carriesData reports whether a state of TCP (linux/tcp_states.h) is that of a connection: from established until both
+// ends have closed. The counters of a listening socket have another meaning.
 func carriesData(state uint8) bool {
 	const established, finWait1, finWait2, closeWait, lastAck, closing = 1, 4, 5, 8, 9, 11
 	switch state {
@@ -213,8 +216,8 @@ func carriesData(state uint8) bool {
 	return false
 }
 
-// cookieOf returns the number that the kernel gave to a socket, or 0 for what is no socket. The kernel takes no lock for it,
-// so the call is made without telling Go's scheduler: that is half of its cost.
+// cookieOf returns the number that the kernel gave to a socket, or 0 if the descriptor is not a socket. The kernel takes
+// no lock for it, so the call is made without telling Go's scheduler, which halves its cost.
 func cookieOf(fd int) (cookie uint64) {
 	size := uint32(unsafe.Sizeof(cookie))
 	_, _, failed := unix.RawSyscall6(unix.SYS_GETSOCKOPT, uintptr(fd), unix.SOL_SOCKET, unix.SO_COOKIE,
@@ -225,8 +228,8 @@ func cookieOf(fd int) (cookie uint64) {
 	return cookie
 }
 
-// readTCP asks for the TCP_INFO of a descriptor. What an older kernel does not have is zero. It may wait while another thread
-// holds the socket: the runtime gives the processor to another goroutine then.
+// readTCP reads the TCP_INFO of a descriptor. Fields that an older kernel lacks are zero. It may block while another
+// thread holds the socket: the runtime then gives the processor to another goroutine.
 func readTCP(fd int, info *unix.TCPInfo) error {
 	*info = unix.TCPInfo{}
 	size := uint32(unix.SizeofTCPInfo)

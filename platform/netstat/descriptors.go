@@ -9,14 +9,14 @@ import (
 	"hemera/words/errs"
 )
 
-// descriptorScan lists the descriptors of this process. Nobody has to register a socket, and none is forgotten.
+// descriptorScan lists the descriptors of this process, so that sockets need not be registered.
 type descriptorScan struct {
 	buffer []byte
 	err    error // of the last run of all
 }
 
-// all yields every number below the size of the process's table of descriptors. The numbers are dense, and asking one that is
-// not open costs less than a list of those that are: DESIGN.md has the measurement. A failure is left in err.
+// all yields every number below the size of the process's table of descriptors. The numbers are dense, and asking about a
+// closed one costs less than a list of the open ones: DESIGN.md has the measurement. It stores a failure in err.
 func (s *descriptorScan) all(yield func(int) bool) {
 	size, err := s.tableSize()
 	if s.err = err; err != nil {
@@ -29,7 +29,8 @@ func (s *descriptorScan) all(yield func(int) bool) {
 	}
 }
 
-// tableSize reads the size of the table of descriptors, FDSize of /proc/self/status: at least the greatest number and one more.
+// tableSize reads the size of the table of descriptors, FDSize of /proc/self/status. It is larger than the largest
+// descriptor.
 func (s *descriptorScan) tableSize() (int, error) {
 	if s.buffer == nil {
 		s.buffer = make([]byte, 4<<10) // FDSize is in the first ten lines

@@ -7,49 +7,50 @@ import (
 )
 
 const (
-	// modeAge is how long a speed is believed without asking again. A change of the carrier asks at once. Drivers may
-	// ask their hardware, under a lock that all changes of interfaces share, so not every sample does.
+	// modeAge is the time for which a speed is used without asking again. A change of the carrier asks at once. Drivers
+	// may ask their hardware, under a lock that all changes of interfaces share, so not every sample asks.
 	modeAge = time.Minute
-	// plausibleMax is more than any interface carries, in bytes per second: 16 Tbit/s. A driver that counts wrong once
-	// must not look like traffic.
+	// plausibleMax is more than any interface carries, in bytes per second: 16 Tbit/s. One wrong count of a driver must
+	// not look like traffic.
 	plausibleMax = 2e12
 )
 
-// Traffic is what an interface counted in one direction during an interval. Missed and CRC are of the receiving side only.
+// Traffic has an interface's counts in one direction during an interval. Missed and CRC are of the receiving side only.
 type Traffic struct {
 	Bytes, Packets int64
-	// Errors are all packets that the interface calls bad: those of the kinds below, and others that drivers have.
+	// Errors counts all packets that the interface calls bad: the kinds below, and other kinds of drivers.
 	Errors int64
-	// Dropped are good packets that found no memory, or that nobody on this machine wanted. A few are usual: packets
-	// of protocols that the machine does not speak.
+	// Dropped counts good packets for which there was no memory, or no receiver on this machine. A few are normal:
+	// packets of protocols that the machine does not speak.
 	Dropped int64
-	// Missed did not fit into the ring of the hardware: the machine was too slow to fetch them.
+	// Missed counts packets that did not fit into the ring of the hardware: the machine was too slow to fetch them.
 	Missed int64
-	FIFO   int64 // a buffer of the hardware ran over, or empty while it sent
+	FIFO   int64 // a buffer of the hardware ran over, or was empty during a transmission
 	CRC    int64 // bits changed on the way: a cable, a connector, an optic
 }
 
-// Interface is the state of an interface, and what it counted during an interval.
+// Interface is the state of an interface, and its counts during an interval.
 type Interface struct {
 	Name  string
 	Index int
-	// Kind is the kernel's word for a virtual interface, such as bond, vlan, bridge or veth. Hardware has none.
+	// Kind is the kernel's word for a virtual interface, such as bond, vlan, bridge or veth. It is empty for hardware.
 	Kind string
-	// Master is the index of the bond or bridge that the interface is a part of, or 0.
+	// Master is the index of the bond or bridge that the interface belongs to, or 0.
 	Master int
 	// Up: an admin switched it on. Carrier: there is a signal.
 	Up, Carrier bool
 	Speed       int64 // bits per second; 0: unknown
 	HalfDuplex  bool
-	// Interval is what the counts are of. It is 0, and there are none, where they would be wrong: see the package doc.
+	// Interval is the time that the counts cover. It is 0, and there are no counts, if they would be wrong: see the
+	// package doc.
 	Interval   time.Duration
 	Rx, Tx     Traffic
 	Collisions int64
-	// CarrierChanges is how often the signal came or went. A link that went and came back counts two.
+	// CarrierChanges counts changes of the signal: a loss of it and its return are two.
 	CarrierChanges int64
 }
 
-// PerSecond makes a rate of a count; 0 without an interval.
+// PerSecond returns the rate of a count; 0 without an interval.
 func PerSecond(count int64, interval time.Duration) float64 {
 	if interval <= 0 {
 		return 0
@@ -57,7 +58,7 @@ func PerSecond(count int64, interval time.Duration) float64 {
 	return float64(count) / interval.Seconds()
 }
 
-// known is what is remembered of an interface.
+// known is the remembered state of an interface.
 type known struct {
 	link  link
 	taken time.Time
@@ -65,16 +66,16 @@ type known struct {
 	asked time.Time // when mode was
 }
 
-// interfaceRates makes counts of counters. It remembers the interfaces of the last call only.
+// interfaceRates turns counters into counts for an interval. It remembers the interfaces of the last call only.
 type interfaceRates struct{ known map[int]known }
 
-// step returns the interfaces with what they counted since the call before.
+// step returns the interfaces with their counts since the call before.
 func (r *interfaceRates) step(links []link, now time.Time, mode func(name string) linkMode) []Interface {
 	next := make(map[int]known, len(links))
 	list := make([]Interface, 0, len(links))
 	for _, l := range links {
 		before, ok := r.known[l.index]
-		ok = ok && before.link.name == l.name // numbers are used again, also by renamed interfaces
+		ok = ok && before.link.name == l.name // numbers are reused, also by renamed interfaces
 		k := known{link: l, taken: now, mode: before.mode, asked: before.asked}
 		if !ok || before.link.carrierChanges != l.carrierChanges || now.Sub(before.asked) >= modeAge {
 			k.mode, k.asked = mode(l.name), now
@@ -94,7 +95,7 @@ func (r *interfaceRates) step(links []link, now time.Time, mode func(name string
 	return list
 }
 
-// count fills in what happened between two looks, or nothing if the counters began again.
+// count fills in the difference between two looks, or nothing if the counters began again.
 func (i *Interface) count(before, after known) {
 	interval := after.taken.Sub(before.taken)
 	rx, good := subtract(before.link.counters.rx, after.link.counters.rx, interval)
@@ -107,7 +108,7 @@ func (i *Interface) count(before, after known) {
 	i.CarrierChanges = int64(after.link.carrierChanges - before.link.carrierChanges) // 32 bits, which may wrap
 }
 
-// subtract makes counts of the counters of one direction. ok is false if they began again or cannot be true.
+// subtract returns the difference of the counters of one direction. ok is false if they began again or are implausible.
 func subtract(before, after [trafficFields]uint64, interval time.Duration) (t Traffic, ok bool) {
 	const bytes, packets = 0, 1
 	if after[bytes] < before[bytes] || after[packets] < before[packets] {
@@ -123,7 +124,7 @@ func subtract(before, after [trafficFields]uint64, interval time.Duration) (t Tr
 	return Traffic{Bytes: d[0], Packets: d[1], Errors: d[2], Dropped: d[3], Missed: d[4], FIFO: d[5], CRC: d[6]}, true
 }
 
-// grown is the growth of a counter; a counter that fell began again and says nothing.
+// grown returns the growth of a counter, or 0 for a counter that fell, because it began again.
 func grown(before, after uint64) int64 {
 	if after < before || after-before > 1<<62 {
 		return 0

@@ -11,11 +11,11 @@ import (
 	"hemera/words/errs"
 )
 
-// netlinkTimeout bounds the wait for an answer. The kernel answers while it takes the request, so this is for a kernel that
-// does not.
+// netlinkTimeout bounds the wait for an answer. The kernel answers during the send, so it protects only against kernels
+// that do not.
 const netlinkTimeout = 250 * time.Millisecond
 
-// answersMax bounds how many packets of an answer are read: with 32 KiB each, far more than interfacesMax links take.
+// answersMax bounds the packets of an answer: with 32 KiB each, far more than interfacesMax links need.
 const answersMax = 64
 
 // link is one interface as the kernel describes it, with its counters since it appeared.
@@ -29,22 +29,22 @@ type link struct {
 	countersAreIncluded bool
 }
 
-// linkCounters are the counters of struct rtnl_link_stats64 (linux/if_link.h) that a sample uses.
+// linkCounters has the counters of struct rtnl_link_stats64 (linux/if_link.h) that a sample uses.
 type linkCounters struct {
 	rx, tx     [trafficFields]uint64 // in the order of Traffic's fields
 	collisions uint64
 }
 
-// trafficFields is how many counters each direction has; statOffsets says where they are in rtnl_link_stats64, as
-// numbers of 64-bit words. A field that a direction does not have is at -1.
+// trafficFields is the number of counters of each direction. rxOffsets and txOffsets have their places in
+// rtnl_link_stats64, in 64-bit words. A field that a direction lacks is at -1.
 const trafficFields = 7
 
 var (
 	rxOffsets = [trafficFields]int{2, 0, 4, 6, 15, 14, 12} // bytes, packets, errors, dropped, missed, fifo, crc
-	txOffsets = [trafficFields]int{3, 1, 5, 7, -1, 18, -1} // and the same of what was sent
+	txOffsets = [trafficFields]int{3, 1, 5, 7, -1, 18, -1} // the same for sent packets
 )
 
-// collisionsOffset is the word of the collisions, which have no direction.
+// collisionsOffset is the word with the collisions, which have no direction.
 const collisionsOffset = 9
 
 // openRouteSocket makes a socket for requests about links.
@@ -61,21 +61,21 @@ func openRouteSocket() (int, error) {
 	return fd, nil
 }
 
-// readLinks asks for all links and returns those that are not loopback.
+// readLinks reads all links and returns those that are not loopback.
 func readLinks(fd int) ([]link, error) {
 	const request = unix.SizeofNlMsghdr + unix.SizeofIfInfomsg
 	var ask [request]byte
 	binary.NativeEndian.PutUint32(ask[0:], request)
 	binary.NativeEndian.PutUint16(ask[4:], unix.RTM_GETLINK)
 	binary.NativeEndian.PutUint16(ask[6:], unix.NLM_F_REQUEST|unix.NLM_F_DUMP)
-	// An answer that came too late for an earlier request has another number, and is skipped.
+	// A late answer to an earlier request has another number, and is skipped.
 	sequence := uint32(time.Now().UnixNano())
 	binary.NativeEndian.PutUint32(ask[8:], sequence)
 	if err := unix.Sendto(fd, ask[:], 0, &unix.SockaddrNetlink{Family: unix.AF_NETLINK}); err != nil {
 		return nil, err
 	}
 	var links []link
-	answer := make([]byte, 32<<10) // what the kernel fills at most, so that nothing is cut
+	answer := make([]byte, 32<<10) // the kernel's maximum, so that nothing is cut
 	for range answersMax {
 		n, _, err := unix.Recvfrom(fd, answer, 0)
 		if errors.Is(err, unix.EINTR) {
@@ -92,7 +92,7 @@ func readLinks(fd int) ([]link, error) {
 	return nil, errs.New(errs.Internal, "netstat.Links", "", "the answer of the kernel has no end")
 }
 
-// parseLinks adds the links of one packet. done: the answer is complete.
+// parseLinks adds the links of one packet. done means that the answer is complete.
 func parseLinks(packet []byte, sequence uint32, links *[]link) (done bool, err error) {
 	for len(packet) >= unix.SizeofNlMsghdr {
 		size := int(binary.NativeEndian.Uint32(packet))
@@ -131,7 +131,7 @@ func parseLink(body []byte) (l link, ok bool) {
 	l.index = int(int32(binary.NativeEndian.Uint32(body[4:])))
 	l.loopback = flags&unix.IFF_LOOPBACK != 0
 	l.up = flags&unix.IFF_UP != 0
-	l.carrier = flags&unix.IFF_LOWER_UP != 0 // the attribute, which not every kernel has, says the same
+	l.carrier = flags&unix.IFF_LOWER_UP != 0 // the attribute, which some kernels lack, says the same
 	for kind, value := range attributes(body[unix.SizeofIfInfomsg:]) {
 		switch kind {
 		case unix.IFLA_IFNAME:
@@ -155,7 +155,7 @@ func parseLink(body []byte) (l link, ok bool) {
 	return l, l.name != ""
 }
 
-// parseCounters reads a struct rtnl_link_stats64. An older kernel's is shorter: what it lacks is zero.
+// parseCounters reads a struct rtnl_link_stats64. An older kernel's is shorter: the missing fields are zero.
 func parseCounters(value []byte) (c linkCounters) {
 	word := func(i int) uint64 {
 		if i < 0 || len(value) < 8*i+8 {
@@ -170,7 +170,7 @@ func parseCounters(value []byte) (c linkCounters) {
 	return c
 }
 
-// attributes yields the netlink attributes of b: kind and value. It ends at the first one that is cut.
+// attributes yields the netlink attributes of b: kind and value. It ends at the first truncated one.
 func attributes(b []byte) iter.Seq2[uint16, []byte] {
 	return func(yield func(uint16, []byte) bool) {
 		for len(b) >= unix.SizeofNlAttr {
@@ -183,13 +183,13 @@ func attributes(b []byte) iter.Seq2[uint16, []byte] {
 	}
 }
 
-// attributeKinds are the bits of an attribute's kind; the two above them are flags (NLA_TYPE_MASK).
+// attributeKinds has the bits of an attribute's kind; the two above them are flags (NLA_TYPE_MASK).
 const attributeKinds = 0x3fff
 
-// align4 is where the next message or attribute begins.
+// align4 returns the offset of the next message or attribute.
 func align4(n int) int { return (n + 3) &^ 3 }
 
-// number32 reads an attribute of 32 bits; one of another size is zero.
+// number32 reads an attribute of 32 bits; one of another size gives zero.
 func number32(b []byte) uint32 {
 	if len(b) != 4 {
 		return 0

@@ -7,14 +7,15 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// linkMode is what two ends of a cable have agreed on. The zero value means that the driver does not say.
+// linkMode is the mode that the two ends of a cable have agreed on. The zero value means that the driver does not report
+// it.
 type linkMode struct {
 	speed      int64 // bits per second
 	halfDuplex bool
 }
 
-// ethtoolCommand is struct ethtool_cmd (linux/ethtool.h). It is the older of two ways to ask, which every driver still answers,
-// in one call of a fixed size.
+// ethtoolCommand is struct ethtool_cmd (linux/ethtool.h). It is the older of two interfaces. Every driver still supports
+// it, and it needs one call of a fixed size.
 type ethtoolCommand struct {
 	command, supported, advertised uint32
 	speed                          uint16 // the lower half, in Mbit/s
@@ -33,7 +34,8 @@ type interfaceRequest struct {
 	_    [16]byte // the rest of the union
 }
 
-// readMode asks the driver of an interface. A failure means unknown: virtual interfaces have no speed, and some containers forbid it.
+// readMode asks the driver of an interface. A failure means unknown: virtual interfaces have no speed, and some
+// containers forbid the call.
 func readMode(control int, name string) linkMode {
 	command := ethtoolCommand{command: unix.ETHTOOL_GSET}
 	request := interfaceRequest{data: unsafe.Pointer(&command)}
@@ -44,7 +46,7 @@ func readMode(control int, name string) linkMode {
 		return linkMode{}
 	}
 	speed := int64(command.speedHigh)<<16 | int64(command.speed)
-	// Drivers say all ones for unknown, in 16 or in 32 bits.
+	// Drivers report all ones for unknown, in 16 or in 32 bits.
 	if speed == 0xffff || speed == 0xffffffff {
 		return linkMode{}
 	}

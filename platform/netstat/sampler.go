@@ -11,33 +11,33 @@ import (
 	"hemera/words/errs"
 )
 
-// The bounds of a sample. What is beyond them is left out and counted in [Sample.Unseen].
+// The bounds of a sample. [Sample.Unseen] counts what is left out.
 const (
-	connectionsMax = 65_536 // descriptors, and so the greatest number of one
+	connectionsMax = 65_536 // descriptors, and so their largest number
 	peersMax       = 4096   // those with the most segments are kept
 	interfacesMax  = 256
 )
 
-// Sample is what a machine's network did since the sample before it.
+// Sample has the events in a machine's network since the sample before.
 type Sample struct {
 	Taken      time.Time
 	Interfaces []Interface // all but loopback, by name
 	Peers      []Peer      // by address
-	// Unseen is how many connections, peers and interfaces were left out because a bound was reached.
+	// Unseen counts the connections, peers and interfaces that were left out because a bound was reached.
 	Unseen int
 }
 
-// Options say what a sampler looks at. The zero value is the usual choice.
+// Options selects the sources of a sampler. The zero value is the usual choice.
 type Options struct {
-	// Descriptors lists the sockets to look at; others may be among them. Nil means every descriptor of the process.
-	// A descriptor may be closed, and its number used again, while the sample is made.
+	// Descriptors lists the sockets to read; it may contain other descriptors. Nil means every descriptor of the process.
+	// A descriptor may be closed, and its number reused, while the sample is made.
 	Descriptors iter.Seq[int]
 }
 
-// Sampler makes samples of this machine. One goroutine at a time may use it.
+// Sampler makes samples of this machine. It is not safe for concurrent use.
 type Sampler struct {
-	netlink int // a socket for requests about links; -1: could not be made
-	control int // a socket for ioctl; -1: could not be made
+	netlink int // a socket for requests about links; -1 without one
+	control int // a socket for ioctl; -1 without one
 	opening error
 
 	interfaces  interfaceRates
@@ -48,8 +48,8 @@ type Sampler struct {
 	now         func() time.Time
 }
 
-// New makes a sampler for the network namespace of the calling thread. It does not fail: what the machine forbids is told by
-// the first Sample. The first sample has states and no counts.
+// New makes a sampler for the network namespace of the calling thread. It does not fail: the first Sample reports what
+// the machine forbids. The first sample has states and no counts.
 func New(o Options) *Sampler {
 	s := &Sampler{told: map[string]bool{}, descriptors: o.Descriptors, now: time.Now, netlink: -1, control: -1}
 	s.opening = s.open()
@@ -59,14 +59,15 @@ func New(o Options) *Sampler {
 	return s
 }
 
-// open makes the two sockets that links and speeds are asked through. A socket stays in the namespace that it was made in.
+// open makes the two sockets for requests about links and speeds. A socket stays in the namespace in which it was made.
 func (s *Sampler) open() error {
 	fd, err := openRouteSocket()
 	if err != nil {
 		return err
 	}
 	s.netlink = fd
-	// Any socket can carry an ioctl about interfaces; it is never bound. Without it speeds are unknown and links are not.
+	// Any socket can carry an ioctl about interfaces; it is never bound. Without it speeds are unknown, but links are
+	// known.
 	s.control, err = unix.Socket(unix.AF_INET, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
 		s.control = -1
@@ -74,8 +75,8 @@ func (s *Sampler) open() error {
 	return nil
 }
 
-// Sample looks at the machine and returns what changed since the call before. The error names the sources that failed for
-// the first time since they last worked; the sample has everything else and is always usable.
+// Sample returns the changes since the call before. The error names the sources that failed for the first time since they
+// last worked; the sample has everything else and is always usable.
 func (s *Sampler) Sample() (Sample, error) {
 	sample := Sample{Taken: s.now()}
 	trouble := s.sampleInterfaces(&sample)
@@ -91,7 +92,7 @@ func (s *Sampler) sampleInterfaces(sample *Sample) error {
 		links, err = readLinks(s.netlink)
 	}
 	if err != nil {
-		// Without a list nothing is forgotten: after one refused request the next interval is only longer.
+		// The old state stays: after one refused request the next interval is only longer.
 		return s.once("interfaces", err)
 	}
 	if len(links) > interfacesMax {
@@ -102,7 +103,7 @@ func (s *Sampler) sampleInterfaces(sample *Sample) error {
 	return s.once("interfaces", nil)
 }
 
-// speedOf asks for the speed of a link.
+// speedOf returns the speed of a link.
 func (s *Sampler) speedOf(name string) linkMode {
 	if s.control < 0 {
 		return linkMode{}
@@ -110,8 +111,8 @@ func (s *Sampler) speedOf(name string) linkMode {
 	return readMode(s.control, name)
 }
 
-// once returns an error the first time that a source fails, and nil until the source has worked again. A container that forbids
-// something would otherwise fill the log.
+// once returns an error the first time that a source fails, and nil until the source has worked again. Otherwise a
+// container that forbids a source would fill the log.
 func (s *Sampler) once(source string, err error) error {
 	if err == nil {
 		delete(s.told, source)
@@ -135,6 +136,6 @@ func (s *Sampler) Close() {
 	s.opening = errs.New(errs.BadHandle, "netstat.Sample", "", "the sampler is closed")
 }
 
-// peerKey is the address that connections are summed by: without a port, as the peer's is a different one for each
-// connection that it opened, and without the form that IPv4 has on an IPv6 socket.
+// peerKey returns the address by which connections are summed: without a port, as the peer's differs for each connection
+// that it opened, and without the form that IPv4 has on an IPv6 socket.
 func peerKey(a netip.Addr) netip.Addr { return a.Unmap().WithZone("") }

@@ -20,54 +20,54 @@ import (
 	"hemera/words/hemera"
 )
 
-// Lifetimes of certificates. They are renewed when two thirds are over, so a node may be switched
-// off for the last third, four months, before it has to join again.
+// Lifetimes of certificates. They are renewed when two thirds are over. So a node may be switched off for the last third,
+// four months, before it has to join again.
 const (
 	authorityLifetime = 20 * 365 * 24 * time.Hour // not renewed
 	nodeLifetime      = 365 * 24 * time.Hour      // renewed after eight months
 	managerLifetime   = 90 * 24 * time.Hour       // of a key that exists in memory only
 )
 
-// Authority is the certificate authority of one cluster, in the manager. It lives in one file of the
-// manager's state directory, "authority.pem" (0600: certificate and key). A process with that file is
-// the manager. Safe for concurrent use.
+// Authority is the certificate authority of one cluster, in the manager. It is stored in one file of the manager's state
+// directory, "authority.pem" (0600: certificate and key). A process with that file is the manager. It is safe for
+// concurrent use.
 type Authority struct {
 	options AuthorityOptions  // complete
 	root    *x509.Certificate // the CA's
 	key     *ecdsa.PrivateKey // of root
 
-	tokens chan struct{} // room for one: its holder reads and changes records of tokens, which is I/O
+	tokens chan struct{} // a lock with one slot for reading and changing records of tokens, which is I/O
 
 	mu       sync.Mutex                   // guards all below
 	manager  *tls.Certificate             // made at first use
 	verified map[[32]byte]nodeCertificate // by the SHA-256 of the certificate
 }
 
-// AuthorityOptions are the parts an authority works with.
+// AuthorityOptions has the parts that an authority uses.
 type AuthorityOptions struct {
-	Tokens TokenStore // where join tokens are remembered
-	// NewNode reserves the id of a node that is being admitted. Required to admit nodes.
+	Tokens TokenStore // the store of join tokens
+	// NewNode reserves the id of a node that is being admitted. It is required to admit nodes.
 	NewNode func(ctx context.Context) (hemera.NodeID, error)
-	Record  AuthorityRecord  // nil: whatever file there is counts
+	Record  AuthorityRecord  // nil: any file counts
 	Now     func() time.Time // nil is time.Now
 }
 
-// AuthorityFile is the authority's file in a manager's state directory: secret, and to be kept.
+// AuthorityFile is the name of the authority's file in a manager's state directory. It is secret and must be kept.
 const AuthorityFile = "authority.pem"
 
-// AuthorityRecord is where a cluster remembers which authority it has, apart from the authority's file:
-// a file that is lost, or another cluster's, is noticed before nodes are locked out.
+// AuthorityRecord records which authority a cluster has, separately from the authority's file: a file that is lost, or
+// that is another cluster's, is noticed before nodes are locked out.
 type AuthorityRecord interface {
-	// Authority is the fingerprint of the cluster's authority, nil if none was recorded. begun says that
-	// nodes were admitted, so that there was an authority in any case.
+	// Authority returns the fingerprint of the cluster's authority, nil if none was recorded. begun says that nodes were
+	// admitted, so that there was an authority in any case.
 	Authority() (fingerprint []byte, begun bool)
 	// SetAuthority records the fingerprint durably.
 	SetAuthority(ctx context.Context, fingerprint []byte) error
 }
 
-// OpenAuthority loads the authority of a state directory, or makes it at the first start. It is never
-// replaced, since all nodes would be locked out: Corrupt when the file is damaged, NotFound when the
-// cluster had one and the file is missing, Conflict when it is not the one the cluster had.
+// OpenAuthority loads the authority of a state directory, or makes it at the first start. It never replaces one, since
+// that would lock out all nodes. It fails with Corrupt if the file is damaged, with NotFound if the cluster had one and
+// the file is missing, and with Conflict if it is another one than the cluster had.
 func OpenAuthority(ctx context.Context, dir string, o AuthorityOptions) (*Authority, error) {
 	var known []byte
 	var begun bool
@@ -96,14 +96,14 @@ func OpenAuthority(ctx context.Context, dir string, o AuthorityOptions) (*Author
 	return a, o.Record.SetAuthority(ctx, fingerprint[:])
 }
 
-// unusable is the error of a file without which the nodes are locked out.
+// unusable returns the error for a file without which the nodes are locked out.
 func unusable(kind errs.Kind, dir, text string, cause error) error {
 	return &errs.Error{Kind: kind, Op: "pki.OpenAuthority", Subject: filepath.Join(dir, AuthorityFile), Text: text, Cause: cause,
 		Remedy: "put back " + AuthorityFile + " of the newest backup, which `hemera ns restore FILE EMPTYDIR` unpacks; without one, move away what is there, " +
 			"begin a new authority with `hemera ns rekey " + dir + "` and let every node join again"}
 }
 
-// loadAuthority reads the file. Corrupt if it is not a CA certificate with its key.
+// loadAuthority reads the file. It fails with Corrupt if the file is not a CA certificate with its key.
 func loadAuthority(path string, o AuthorityOptions) (*Authority, error) {
 	data, err := readSecret(path)
 	if err != nil {
@@ -116,7 +116,7 @@ func loadAuthority(path string, o AuthorityOptions) (*Authority, error) {
 	return newAuthority(bundle, o), nil
 }
 
-// newAuthority is an authority with what a file held.
+// newAuthority returns an authority with the content of a file.
 func newAuthority(b bundle, o AuthorityOptions) *Authority {
 	if o.Now == nil {
 		o.Now = time.Now
@@ -124,11 +124,11 @@ func newAuthority(b bundle, o AuthorityOptions) *Authority {
 	return &Authority{options: o, root: b.chain[0], key: b.key, tokens: make(chan struct{}, 1), verified: map[[32]byte]nodeCertificate{}}
 }
 
-// NewAuthority makes an authority in a state directory, and leaves recording it to the caller: the first
-// one of a cluster, or one that takes the place of one that is lost. Exists while the file is there.
+// NewAuthority makes an authority in a state directory: the first one of a cluster, or one that replaces a lost one. The
+// caller records it. It fails with Exists if the file exists.
 func NewAuthority(dir string, o AuthorityOptions) (*Authority, error) {
 	path := filepath.Join(dir, AuthorityFile)
-	// Also a dangling link counts: something was meant to be there.
+	// A dangling link counts too: something was meant to be there.
 	if _, err := os.Lstat(path); !errors.Is(err, fs.ErrNotExist) {
 		if err != nil {
 			return nil, errs.Wrap(err, "pki.NewAuthority", path)
@@ -152,16 +152,17 @@ func NewAuthority(dir string, o AuthorityOptions) (*Authority, error) {
 	return newAuthority(b, o), b.save(path)
 }
 
-// File is what the authority's file holds: a secret. A backup takes it from here, whatever has become
-// of the file.
+// File returns the content of the authority's file, which is secret. A backup takes it from here, even if the file has
+// been changed or lost.
 func (a *Authority) File() ([]byte, error) {
 	return bundle{chain: []*x509.Certificate{a.root}, key: a.key}.encode()
 }
 
-// Fingerprint is the SHA-256 of the authority's certificate, by which nodes know it.
+// Fingerprint returns the SHA-256 of the authority's certificate, by which nodes recognize it.
 func (a *Authority) Fingerprint() [32]byte { return sha256.Sum256(a.root.Raw) }
 
-// Renew signs the next certificate of a node whose present one the caller has verified. Invalid.
+// Renew signs the next certificate of a node. The caller has verified its current one. It fails with Invalid for a bad
+// request.
 func (a *Authority) Renew(_ context.Context, node hemera.NodeID, request []byte) ([]byte, error) {
 	csr, err := parseRequest(request)
 	if err != nil {
@@ -170,8 +171,8 @@ func (a *Authority) Renew(_ context.Context, node hemera.NodeID, request []byte)
 	return a.issue(node, csr)
 }
 
-// issue signs a certificate for the key of a request that was checked.
-// It takes the key from the request and nothing else: name, uses and lifetime are the authority's.
+// issue signs a certificate for the key of a checked request. It takes only the key from the request: the authority
+// chooses name, uses and lifetime.
 func (a *Authority) issue(node hemera.NodeID, csr *x509.CertificateRequest) ([]byte, error) {
 	if node == 0 {
 		return nil, errs.New(errs.Internal, "pki.Issue", "0", "zero is no node")

@@ -14,8 +14,8 @@ import (
 	"hemera/words/errs"
 )
 
-// bundle is what one PEM file holds: certificates, leaf first, their leaf's key, and where the
-// manager is. One file, so that one rename replaces all of it.
+// bundle is the content of one PEM file: certificates, leaf first, their leaf's key, and the addresses of the manager.
+// One rename replaces all of it.
 type bundle struct {
 	chain []*x509.Certificate
 	key   *ecdsa.PrivateKey
@@ -48,8 +48,7 @@ func (b bundle) encode() ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// readSecret reads a bundle's file. One that others may read, since somebody copied it, is theirs no more
-// from then on, as far as that is ours to say.
+// readSecret reads a bundle's file. If others may read the file, for example after a copy, it removes that permission.
 func readSecret(path string) ([]byte, error) {
 	data, err := os.ReadFile(path)
 	if err != nil {
@@ -61,7 +60,7 @@ func readSecret(path string) ([]byte, error) {
 	return data, nil
 }
 
-// parseBundle reads a file or an issuer's answer; if there is a key it is the leaf's.
+// parseBundle reads a file or an issuer's answer. If there is a key, it must be the leaf's.
 func parseBundle(data []byte) (bundle, error) {
 	var b bundle
 	if len(data) > bundleMax { // it may have come from the network
@@ -93,7 +92,7 @@ func parseBundle(data []byte) (bundle, error) {
 	if len(b.chain) == 0 {
 		return bundle{}, errors.New("no certificate in it")
 	}
-	// Two files that were mixed up would be noticed by the other end only, as a handshake that fails.
+	// Otherwise mixed-up files would only be noticed by the other end, as a failed handshake.
 	if b.key != nil && !b.key.PublicKey.Equal(b.chain[0].PublicKey) {
 		return bundle{}, errors.New("the key is not the certificate's")
 	}
@@ -109,8 +108,8 @@ func (b bundle) save(path string) error {
 	return errs.Wrap(replace(path, data), "pki.Save", path)
 }
 
-// replace writes a file beside the old one, syncs it, renames it and syncs the directory: after a power cut there is the old
-// file or the new one.
+// replace writes a file beside the old one, syncs it, renames it and syncs the directory: after a power cut the old file
+// exists or the new one.
 func replace(path string, data []byte) error {
 	dir := filepath.Dir(path)
 	if err := os.MkdirAll(dir, 0o700); err != nil {
@@ -120,7 +119,7 @@ func replace(path string, data []byte) error {
 	if err != nil {
 		return err
 	}
-	defer os.Remove(f.Name()) // nothing is left to remove after the rename
+	defer os.Remove(f.Name()) // after the rename there is nothing to remove
 	_, err = f.Write(data)
 	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
 		return err

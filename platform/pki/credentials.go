@@ -20,28 +20,28 @@ import (
 	"hemera/words/hemera"
 )
 
-// Credentials are a node's certificate and key, in one file of its state directory, "node.pem"
-// (0600), with the manager's addresses. Safe for concurrent use.
+// Credentials has a node's certificate and key, stored in one file of its state directory, "node.pem" (0600), with the
+// manager's addresses. It is safe for concurrent use.
 type Credentials struct {
 	path    string                 // of node.pem
 	current atomic.Pointer[bundle] // chain: the node's certificate, then the authority's
 }
 
-// Joiner is the manager's control port as a client with a token sees it; *rpc.Client is one, dialled
-// with the token's addresses and TLS configuration.
+// Joiner is the manager's control port for a client with a token; *rpc.Client implements it, dialled with the token's
+// addresses and TLS configuration.
 type Joiner interface {
 	Join(ctx context.Context, secret string, request []byte) (chain []byte, err error)
 }
 
-// Renewer is the manager's control port as a node sees it; *rpc.Client is one.
+// Renewer is the manager's control port for a node; *rpc.Client implements it.
 type Renewer interface {
 	Renew(ctx context.Context, request []byte) (chain []byte, err error)
-	// Reconnect makes later calls show the newest certificate; connections that were made before
-	// would be refused when the old one expires.
+	// Reconnect makes later calls present the newest certificate. Connections that were made before would be refused when
+	// the old one expires.
 	Reconnect()
 }
 
-// LoadCredentials reads what Enrol stored. NotFound when the node has not joined yet.
+// LoadCredentials reads the credentials that Enrol stored. It fails with NotFound if the node has not joined yet.
 func LoadCredentials(dir string) (*Credentials, error) {
 	path := filepath.Join(dir, "node.pem")
 	data, err := readSecret(path)
@@ -52,7 +52,7 @@ func LoadCredentials(dir string) (*Credentials, error) {
 	if err != nil {
 		return nil, errs.Wrap(err, "pki.LoadCredentials", path)
 	}
-	// Everything that later calls rely on is checked here, so that they cannot fail.
+	// Check everything on which later calls rely, so that they cannot fail.
 	b, err := parseBundle(data)
 	if err == nil {
 		_, err = nodeIn(b.chain[0])
@@ -66,15 +66,15 @@ func LoadCredentials(dir string) (*Credentials, error) {
 	return c, nil
 }
 
-// Enrol joins a cluster: it makes a key, which never leaves this machine, has the manager sign its
-// certificate, and stores both in dir. It replaces what was stored there only when all went well.
+// Enrol joins a cluster: it makes a key, which never leaves this machine, gets a certificate for it from the manager, and
+// stores both in dir. It replaces earlier credentials only if everything succeeded.
 func Enrol(ctx context.Context, dir string, t Token, manager Joiner) (*Credentials, error) {
 	key, request, err := newRequest()
 	if err != nil {
 		return nil, err
 	}
 	answer, err := manager.Join(ctx, t.Secret(), request)
-	// The token may have been used up by a call whose answer was lost: the same request gets it again.
+	// The token may have been used up by a call whose answer was lost: the same request then gets the answer again.
 	for range joinTries - 1 {
 		if err == nil || !errs.Undecided(err) || ctx.Err() != nil {
 			break
@@ -89,7 +89,7 @@ func Enrol(ctx context.Context, dir string, t Token, manager Joiner) (*Credentia
 	if err != nil {
 		return nil, err
 	}
-	b.addrs = t.Addrs // the manager may have more names later; see Learn
+	b.addrs = t.Addrs // the manager may get more names later; see Learn
 	if err := b.save(c.path); err != nil {
 		return nil, err
 	}
@@ -97,10 +97,10 @@ func Enrol(ctx context.Context, dir string, t Token, manager Joiner) (*Credentia
 	return c, nil
 }
 
-// joinTries is how often a node asks to be admitted when no answer comes.
+// joinTries is the number of times that a node asks for admission if it gets no answer.
 const joinTries = 3
 
-// newRequest makes a key and the request for its certificate. Nothing but the key counts in it.
+// newRequest makes a key and the request for its certificate. Only the key in the request matters.
 func newRequest() (*ecdsa.PrivateKey, []byte, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
@@ -110,8 +110,7 @@ func newRequest() (*ecdsa.PrivateKey, []byte, error) {
 	return key, request, errs.As(err, errs.Internal, "pki.NewRequest", "")
 }
 
-// accept checks an issuer's answer: the certificate is for our key, a node's, and of the authority
-// we know.
+// accept checks an issuer's answer: the certificate is for our key, for a node, and signed by the known authority.
 func accept(answer []byte, key *ecdsa.PrivateKey, known func(root *x509.Certificate) bool) (bundle, error) {
 	b, err := parseBundle(answer)
 	switch {
@@ -132,23 +131,23 @@ func accept(answer []byte, key *ecdsa.PrivateKey, known func(root *x509.Certific
 	return bundle{chain: b.chain, key: key}, nil
 }
 
-// Node is the id the certificate names.
+// Node returns the id in the certificate.
 func (c *Credentials) Node() hemera.NodeID {
-	id, _ := nodeIn(c.current.Load().chain[0]) // was checked before it was stored
+	id, _ := nodeIn(c.current.Load().chain[0]) // checked before it was stored
 	return id
 }
 
-// Addrs are the manager's control addresses.
+// Addrs returns the manager's control addresses.
 func (c *Credentials) Addrs() []string { return c.current.Load().addrs }
 
-// Expired reports whether the manager refuses the certificate by now, as far as our clock knows.
+// Expired reports whether the certificate has expired, by this machine's clock, so that the manager refuses it.
 func (c *Credentials) Expired(now time.Time) bool {
 	return now.After(c.current.Load().chain[0].NotAfter)
 }
 
-// Learn takes the manager's addresses from a token of the same authority, before those that are known, and
-// stores them: a manager that has moved is found again. It changes nothing when all are known; Conflict for
-// a token of another authority.
+// Learn adds the manager's addresses from a token of the same authority before the known ones, and stores them, so that
+// the node finds a manager that has moved. It changes nothing if all are known. It fails with Conflict for a token of
+// another authority.
 func (c *Credentials) Learn(t Token) error {
 	old := c.current.Load()
 	if sha256.Sum256(old.chain[1].Raw) != t.Fingerprint {
@@ -156,7 +155,7 @@ func (c *Credentials) Learn(t Token) error {
 			WithRemedy("to leave the former for it, remove " + c.path + " and start the node again; else take --join away")
 	}
 	unknown := func(addr string) bool { return !slices.Contains(old.addrs, addr) }
-	if !slices.ContainsFunc(t.Addrs, unknown) { // the token of the first start, most often
+	if !slices.ContainsFunc(t.Addrs, unknown) { // usually the token of the first start
 		return nil
 	}
 	b := *old
@@ -173,8 +172,7 @@ func (c *Credentials) Learn(t Token) error {
 	return nil
 }
 
-// TLS is the node's side of mutual TLS with the manager. Connections made after a renewal use the
-// new certificate.
+// TLS returns the node's side of mutual TLS with the manager. Connections made after a renewal use the new certificate.
 func (c *Credentials) TLS() *tls.Config {
 	config := clientTLS(func([]*x509.Certificate) (*x509.Certificate, error) { return c.current.Load().chain[1], nil })
 	config.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) {
@@ -205,15 +203,15 @@ func (c *Credentials) Renew(ctx context.Context, manager Renewer) error {
 		return err
 	}
 	c.current.Store(&b)
-	manager.Reconnect() // or calls would go on showing the old certificate
+	manager.Reconnect() // otherwise calls would continue to present the old certificate
 	return nil
 }
 
-// Keep renews before the certificate expires, until ctx ends. A failed renewal is tried again every
-// hour; there is a third of the certificate's life for it.
+// Keep renews the certificate before it expires, until ctx ends. It repeats a failed renewal every hour; there is a third
+// of the certificate's life for it.
 func (c *Credentials) Keep(ctx context.Context, manager Renewer, log *slog.Logger) {
 	for {
-		// By this machine's clock. A clock that is behind renews late, and has a third of the lifetime for it.
+		// This machine's clock decides. If it is slow, the renewal is late, and there is a third of the lifetime for it.
 		wait := time.Until(renewAt(c.current.Load().chain[0]))
 		if wait <= 0 {
 			err := c.Renew(ctx, manager)
@@ -222,9 +220,9 @@ func (c *Credentials) Keep(ctx context.Context, manager Renewer, log *slog.Logge
 			} else {
 				log.Warn("cannot renew the node's certificate, trying again", "error", err, "expires", c.current.Load().chain[0].NotAfter)
 			}
-			wait = time.Hour // also after a success: a clock far ahead must not renew in a loop
+			wait = time.Hour // also after a success: a clock far ahead must not cause a loop of renewals
 		}
-		// Long timers stand still while a machine sleeps: look at the clock once a day at least.
+		// Long timers stop while a machine sleeps: check the clock at least once a day.
 		select {
 		case <-ctx.Done():
 			return

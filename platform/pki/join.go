@@ -16,15 +16,15 @@ import (
 	"hemera/words/hemera"
 )
 
-// TokenOptions say what a join token shall allow.
+// TokenOptions describes what a join token allows.
 type TokenOptions struct {
-	Addrs    []string // where nodes find the manager's control port
+	Addrs    []string // the manager's control port, for nodes
 	Lifetime time.Duration
-	Uses     int            // how many nodes it admits, at most [UsesMax]; zero is one
-	From     []netip.Prefix // where they must come from; none: everywhere
+	Uses     int            // number of nodes that it admits, at most [UsesMax]; zero means one
+	From     []netip.Prefix // networks from which they must connect; empty: any
 }
 
-// CreateToken makes a join token and stores what is needed to recognise it. Invalid for bad
+// CreateToken makes a join token and stores its record. It returns the text of the token. It fails with Invalid for bad
 // addresses or numbers, or a lifetime that is not positive.
 func (a *Authority) CreateToken(ctx context.Context, o TokenOptions) (string, error) {
 	if o.Lifetime <= 0 {
@@ -34,7 +34,7 @@ func (a *Authority) CreateToken(ctx context.Context, o TokenOptions) (string, er
 	if o.Uses < 0 || o.Uses > UsesMax {
 		return "", errs.New(errs.Invalid, "pki.CreateToken", fmt.Sprint(o.Uses), fmt.Sprintf("a token is for 1 to %d nodes", UsesMax))
 	}
-	// The secret is in the text only; the manager keeps its hash.
+	// Only the text has the secret; the manager keeps its hash.
 	t, err := newToken(o.Addrs, a.Fingerprint())
 	if err != nil {
 		return "", err
@@ -73,12 +73,13 @@ func (a *Authority) Tokens(ctx context.Context) ([]hemera.TokenInfo, error) {
 	return list, nil
 }
 
-// shortID is how people name a token: it is made of the secret's hash, and tells nothing of the secret.
+// shortID returns the id by which people name a token. It is a part of the secret's hash, and does not reveal the secret.
 func shortID(id [32]byte) string { return hex.EncodeToString(id[:6]) }
 
-// RemoveToken revokes the token with the id that [Authority.Tokens] shows. Nodes that it admitted stay. NotFound.
+// RemoveToken revokes the token with the id that [Authority.Tokens] shows. Nodes that it admitted stay. It fails with
+// NotFound.
 func (a *Authority) RemoveToken(ctx context.Context, short string) error {
-	end, err := a.beginTokens(ctx) // no node is being admitted with it
+	end, err := a.beginTokens(ctx) // so that no node is being admitted with it
 	if err != nil {
 		return errs.Wrap(err, "pki.RemoveToken", short)
 	}
@@ -95,9 +96,9 @@ func (a *Authority) RemoveToken(ctx context.Context, short string) error {
 	return errs.New(errs.NotFound, "pki.RemoveToken", short, "no such token").WithRemedy("see `hemera token ls`")
 }
 
-// Join admits the node that shows a token's secret from an address: it reserves a node id and signs a certificate
-// for it. A node that lost the answer asks again, with the same key, and gets the same id. Unauthenticated:
-// unknown, expired or used token, or one for another address; Invalid: a bad request.
+// Join admits the node that sends a token's secret from an address: it reserves a node id and signs a certificate for it.
+// A node that lost the answer asks again, with the same key, and gets the same id. It fails with Unauthenticated for an
+// unknown, expired or used token, or one for another address, and with Invalid for a bad request.
 func (a *Authority) Join(ctx context.Context, secret string, request []byte, from netip.Addr) ([]byte, error) {
 	// The request is checked first, so that a bad one does not use up the token.
 	csr, err := parseRequest(request)
@@ -111,7 +112,8 @@ func (a *Authority) Join(ctx context.Context, secret string, request []byte, fro
 	return a.issue(id, csr)
 }
 
-// beginTokens waits for the turn to change records of tokens, and returns what ends it.
+// beginTokens acquires the right to change records of tokens. It blocks until that is free or ctx ends. The caller calls
+// end to release it.
 func (a *Authority) beginTokens(ctx context.Context) (end func(), err error) {
 	select {
 	case a.tokens <- struct{}{}:
@@ -121,13 +123,13 @@ func (a *Authority) beginTokens(ctx context.Context) (end func(), err error) {
 	}
 }
 
-// redeem is the id of the node that the token admits.
+// redeem returns the id of the node that the token admits.
 func (a *Authority) redeem(ctx context.Context, secret string, csr *x509.CertificateRequest, from netip.Addr) (hemera.NodeID, error) {
 	refuse := func(text string) (hemera.NodeID, error) {
 		return 0, errs.New(errs.Unauthenticated, "pki.Join", "", text).
 			WithRemedy("create a new token at the manager: hemera token create")
 	}
-	end, err := a.beginTokens(ctx) // a record is read and marked in one step
+	end, err := a.beginTokens(ctx) // reading and marking a record is one step
 	if err != nil {
 		return 0, errs.Wrap(err, "pki.Join", "")
 	}
@@ -144,7 +146,7 @@ func (a *Authority) redeem(ctx context.Context, secret string, csr *x509.Certifi
 	case !record.admits(from):
 		return refuse("the join token is not for a node at " + from.Unmap().String())
 	}
-	// The key names the node: the same one again is a node that did not get the answer.
+	// The key identifies the node: if it appears again, the node did not get the answer.
 	key := sha256.Sum256(csr.RawSubjectPublicKeyInfo)
 	if use, ok := record.used(key[:]); ok {
 		return use.Node, nil
@@ -152,7 +154,7 @@ func (a *Authority) redeem(ctx context.Context, secret string, csr *x509.Certifi
 	if record.left() == 0 {
 		return refuse("the join token was for fewer nodes and has been used")
 	}
-	// An id that is reserved and then not recorded is lost, which costs nothing.
+	// An id that is reserved and then not recorded is lost, which does no harm.
 	node, err := a.options.NewNode(ctx)
 	if err != nil {
 		return 0, errs.Wrap(err, "pki.Join", "")

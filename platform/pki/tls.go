@@ -13,9 +13,8 @@ import (
 	"hemera/words/hemera"
 )
 
-// ServerTLS is the configuration of the manager's control port. Clients may come without a
-// certificate, or with a bad one, and get a readable answer: what they may do is decided by
-// [Authority.Node], which every handler of theirs must call.
+// ServerTLS returns the configuration of the manager's control port. Clients may connect without a certificate, or with a
+// bad one, and get a readable answer. [Authority.Node] decides what they may do; every handler for nodes must call it.
 func (a *Authority) ServerTLS() *tls.Config {
 	return &tls.Config{
 		MinVersion:     tls.VersionTLS13,
@@ -24,13 +23,13 @@ func (a *Authority) ServerTLS() *tls.Config {
 	}
 }
 
-// managerCertificate makes the manager's certificate at first use and whenever two thirds of its
-// life are over. Its key exists in memory only.
+// managerCertificate returns the manager's certificate. It makes it at first use and whenever two thirds of its life are
+// over. Its key exists in memory only.
 func (a *Authority) managerCertificate() (*tls.Certificate, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	now := a.options.Now()
-	// Making one takes a key and a signature, which is quick enough to do under the lock.
+	// Making a certificate takes a key and a signature, which is fast enough under the lock.
 	if a.manager != nil && now.Before(renewAt(a.manager.Leaf)) {
 		return a.manager, nil
 	}
@@ -46,7 +45,7 @@ func (a *Authority) managerCertificate() (*tls.Certificate, error) {
 	return a.manager, nil
 }
 
-// renewAt is when two thirds of a certificate's life, counted from its issue, are over.
+// renewAt returns the time at which two thirds of a certificate's life, counted from its issue, are over.
 func renewAt(leaf *x509.Certificate) time.Time {
 	issued := leaf.NotBefore.Add(backdate) // NotBefore is a day early
 	return issued.Add(leaf.NotAfter.Sub(issued) / 3 * 2)
@@ -58,17 +57,18 @@ type nodeCertificate struct {
 	leaf *x509.Certificate
 }
 
-// verifiedMax bounds the memory of checked certificates; a cluster has one or two a node.
+// verifiedMax bounds the number of remembered certificates; a cluster has one or two for each node.
 const verifiedMax = 8192
 
-// Node says whose certificate the client of a connection showed; TLS has made sure that it has the
-// key. Unauthenticated: none, another cluster's, expired, or no node's.
+// Node returns the node of the certificate that the client of a connection presented; TLS has verified that it has the
+// key. It fails with Unauthenticated if there is no certificate, or if it is another cluster's, has expired, or is not a
+// node's.
 func (a *Authority) Node(state tls.ConnectionState) (hemera.NodeID, error) {
 	if len(state.PeerCertificates) == 0 {
 		return 0, errs.New(errs.Unauthenticated, "pki.Node", "", "the client showed no certificate").
 			WithRemedy("join the node with a token: hemera node --join TOKEN")
 	}
-	// TLS has proved possession of the key only; who signed, and for what, is checked here.
+	// TLS has only verified that the client has the key; the signature and its purpose are checked here.
 	leaf, now := state.PeerCertificates[0], a.options.Now()
 	id := sha256.Sum256(leaf.Raw)
 	a.mu.Lock()
@@ -93,8 +93,8 @@ func (a *Authority) Node(state tls.ConnectionState) (hemera.NodeID, error) {
 	return node, nil
 }
 
-// TLS is the configuration for a client that has nothing but the token: the server must show the CA
-// the token names, and a manager's certificate signed by it.
+// TLS returns the configuration for a client that has only the token: the server must present the CA that the token
+// names, and a manager's certificate signed by it.
 func (t Token) TLS() *tls.Config {
 	return clientTLS(func(chain []*x509.Certificate) (*x509.Certificate, error) {
 		// The fingerprint came with the token, so this certificate needs no further proof.
@@ -108,7 +108,7 @@ func (t Token) TLS() *tls.Config {
 	})
 }
 
-// clientTLS verifies the manager by one root, and by our clock rules instead of package tls's.
+// clientTLS verifies the manager with one root, and with the clock rules of verifyChain instead of package tls's.
 func clientTLS(root func(chain []*x509.Certificate) (*x509.Certificate, error)) *tls.Config {
 	return &tls.Config{
 		MinVersion:         tls.VersionTLS13, // both ends are ours

@@ -20,10 +20,9 @@ import (
 	"hemera/words/hemera"
 )
 
-// Token is a join token: all a new node needs to find its manager, to be sure it is the right one,
-// and to be let in. Its text is "hemera-join:" and base64url (no padding) of one version byte, 1;
-// the SHA-256 of the manager's CA certificate (DER); 32 random bytes, the secret; and the manager's
-// control addresses, "host:port" joined by commas.
+// Token is a join token. With it a new node finds its manager, verifies that it is the right one, and is admitted. Its
+// text is "hemera-join:" and base64url (no padding) of one version byte, 1; the SHA-256 of the manager's CA certificate
+// (DER); 32 random bytes, the secret; and the manager's control addresses, "host:port" joined by commas.
 type Token struct {
 	Addrs       []string // of the manager's control port, host:port
 	Fingerprint [32]byte // SHA-256 of the CA certificate, DER
@@ -46,7 +45,7 @@ func newToken(addrs []string, fingerprint [32]byte) (Token, error) {
 	return t, checkAddrs(addrs)
 }
 
-// Text is the token as people copy it. It contains the secret.
+// Text returns the token as people copy it. It contains the secret.
 func (t Token) Text() string {
 	b := append([]byte{tokenVersion}, t.Fingerprint[:]...)
 	b = append(b, t.secret[:]...)
@@ -54,17 +53,17 @@ func (t Token) Text() string {
 	return tokenPrefix + base64.RawURLEncoding.EncodeToString(b)
 }
 
-// String hides the secret, so that a token that is printed or logged gives nothing away.
+// String hides the secret, so that a token can be printed and logged.
 func (t Token) String() string { return tokenPrefix + "…@" + strings.Join(t.Addrs, ",") }
 
 // GoString hides the secret from %#v.
 func (t Token) GoString() string { return t.String() }
 
-// Secret is what the manager asks for, as text.
+// Secret returns the secret that the manager checks, as text.
 func (t Token) Secret() string { return base64.RawURLEncoding.EncodeToString(t.secret[:]) }
 
-// ParseToken reads what [Token.Text] wrote. Invalid; the error never contains the text, which may
-// be a damaged secret.
+// ParseToken reads the result of [Token.Text]. It fails with Invalid; the error never contains the text, which may be a
+// damaged secret.
 func ParseToken(text string) (Token, error) {
 	invalid := func(what string) (Token, error) {
 		return Token{}, errs.New(errs.Invalid, "pki.ParseToken", "", "join token: "+what).
@@ -99,7 +98,7 @@ func ParseToken(text string) (Token, error) {
 	return t, nil
 }
 
-// checkAddrs refuses what could not be read back from a token's text.
+// checkAddrs returns Invalid for addresses that could not be read back from a token's text.
 func checkAddrs(addrs []string) error {
 	if len(addrs) == 0 || len(addrs) > addrsMax {
 		return errs.New(errs.Invalid, "pki.CheckAddrs", "", fmt.Sprintf("%d manager addresses; 1 to %d are possible", len(addrs), addrsMax))
@@ -118,28 +117,28 @@ func printable(s string) bool {
 	return utf8.ValidString(s) && !strings.ContainsFunc(s, func(r rune) bool { return r <= ' ' || r == 0x7f })
 }
 
-// TokenRecord is what the manager keeps of a token.
+// TokenRecord is the manager's record of a token.
 type TokenRecord struct {
 	Made    time.Time // by the manager's clock, as is Expires
 	Expires time.Time
 	// Uses is how many nodes the token admits.
 	Uses int
-	// From are the networks that a node must come from; none: from everywhere.
+	// From has the networks from which a node must connect; empty means any.
 	From []netip.Prefix
-	// Used are the nodes it admitted.
+	// Used lists the nodes that it admitted.
 	Used []TokenUse
 }
 
-// TokenUse is one node that a token admitted. Key is its public key (SHA-256), so that the node may ask again when
-// it lost the answer, and nobody else.
+// TokenUse is one node that a token admitted. Key is its public key (SHA-256), so that only this node may ask again if it
+// lost the answer.
 type TokenUse struct {
 	Key  []byte
 	Node hemera.NodeID
-	From string // the address it came from
+	From string // the address from which it connected
 	At   time.Time
 }
 
-// UsesMax bounds the nodes that one token admits.
+// UsesMax is the largest number of nodes that one token admits.
 const UsesMax = 1000
 
 // left is how many more nodes the token admits.
@@ -150,7 +149,7 @@ func (r *TokenRecord) admits(from netip.Addr) bool {
 	return len(r.From) == 0 || slices.ContainsFunc(r.From, func(p netip.Prefix) bool { return p.Contains(from.Unmap()) })
 }
 
-// used finds what was made for the key.
+// used returns the earlier use with the key.
 func (r *TokenRecord) used(key []byte) (TokenUse, bool) {
 	i := slices.IndexFunc(r.Used, func(u TokenUse) bool { return bytes.Equal(u.Key, key) })
 	if i < 0 {
@@ -159,20 +158,20 @@ func (r *TokenRecord) used(key []byte) (TokenUse, bool) {
 	return r.Used[i], true
 }
 
-// TokenStore keeps the records of tokens under the SHA-256 of their secrets; from the store nobody
-// can make a token. Expired records may be dropped.
+// TokenStore keeps the records of tokens under the SHA-256 of their secrets. The store is not enough to make a token. It
+// may drop expired records.
 type TokenStore interface {
 	// PutToken stores the record durably, replacing one with the same id.
 	PutToken(ctx context.Context, id [32]byte, r TokenRecord) error
-	// Token returns the record. NotFound.
+	// Token returns the record. It fails with NotFound.
 	Token(ctx context.Context, id [32]byte) (TokenRecord, error)
 	// Tokens returns all records.
 	Tokens(ctx context.Context) (map[[32]byte]TokenRecord, error)
-	// RemoveToken forgets a record durably. One that is not there is no error.
+	// RemoveToken removes a record durably. It is not an error if there is no such record.
 	RemoveToken(ctx context.Context, id [32]byte) error
 }
 
-// MemoryTokens is a TokenStore that forgets when the process ends. The zero value is ready to use.
+// MemoryTokens is a TokenStore in memory, which is lost when the process ends. The zero value is ready to use.
 type MemoryTokens struct {
 	mu      sync.Mutex
 	records map[[32]byte]TokenRecord
@@ -182,7 +181,7 @@ type MemoryTokens struct {
 func (m *MemoryTokens) PutToken(_ context.Context, id [32]byte, r TokenRecord) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.records == nil { // the zero value is ready
+	if m.records == nil {
 		m.records = map[[32]byte]TokenRecord{}
 	}
 	m.records[id] = r
@@ -215,5 +214,5 @@ func (m *MemoryTokens) RemoveToken(_ context.Context, id [32]byte) error {
 	return nil
 }
 
-// tokenID is the store's key for a secret's text.
+// tokenID returns the store's key for a secret's text.
 func tokenID(secret string) [32]byte { return sha256.Sum256([]byte(secret)) }

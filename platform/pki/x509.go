@@ -19,15 +19,15 @@ import (
 	"hemera/words/hemera"
 )
 
-// ManagerName is the DNS name in the manager's certificate. Nobody looks it up: whatever address a
-// node dials, it is the manager that it wants to find there.
+// ManagerName is the DNS name in the manager's certificate. It is never looked up: a node wants to find the manager at
+// whatever address it dials.
 const ManagerName = "manager.hemera.internal"
 
-// backdate is how far a new certificate's validity reaches back. Verification does not need it (see
-// verifyChain), but other programs' may.
+// backdate is the time by which a new certificate's validity begins earlier. Hemera's verification does not need it (see
+// verifyChain), but that of other programs may.
 const backdate = 24 * time.Hour
 
-// authorityTemplate is a CA that signs leaves only: no authority below it is valid.
+// authorityTemplate returns a CA that signs leaves only: authorities below it are not valid.
 func authorityTemplate(now time.Time) *x509.Certificate {
 	return &x509.Certificate{
 		SerialNumber:          serial(),
@@ -41,7 +41,7 @@ func authorityTemplate(now time.Time) *x509.Certificate {
 	}
 }
 
-// managerTemplate is for servers only.
+// managerTemplate returns a certificate for servers only.
 func managerTemplate(now time.Time) *x509.Certificate {
 	return &x509.Certificate{
 		SerialNumber: serial(),
@@ -55,7 +55,7 @@ func managerTemplate(now time.Time) *x509.Certificate {
 	}
 }
 
-// nodeTemplate is for clients only, so that no node can pass for the manager.
+// nodeTemplate returns a certificate for clients only, so that a node cannot act as the manager.
 func nodeTemplate(id hemera.NodeID, now time.Time) *x509.Certificate {
 	return &x509.Certificate{
 		SerialNumber: serial(),
@@ -68,7 +68,7 @@ func nodeTemplate(id hemera.NodeID, now time.Time) *x509.Certificate {
 	}
 }
 
-// serial is 127 random bits, as RFC 5280 §4.1.2.2 allows 159.
+// serial returns 127 random bits, as RFC 5280 §4.1.2.2 allows 159.
 func serial() *big.Int {
 	var b [16]byte
 	_, _ = rand.Read(b[:]) // never fails (package crypto/rand)
@@ -76,7 +76,7 @@ func serial() *big.Int {
 	return new(big.Int).SetBytes(b[:])
 }
 
-// sign makes a certificate and parses it again: what is used is what others will read.
+// sign makes a certificate and parses it again, so that it is used as others will read it.
 func sign(template, parent *x509.Certificate, public crypto.PublicKey, key crypto.Signer) (*x509.Certificate, error) {
 	der, err := x509.CreateCertificate(rand.Reader, template, parent, public, key)
 	if err != nil {
@@ -86,8 +86,8 @@ func sign(template, parent *x509.Certificate, public crypto.PublicKey, key crypt
 	return cert, errs.As(err, errs.Internal, "pki.Sign", template.Subject.CommonName)
 }
 
-// parseRequest checks that the sender of the request has the key. Nothing else in it counts: names
-// and uses are the authority's decision. Only key types of bounded cost are taken.
+// parseRequest checks that the sender of the request has the key. It ignores the rest: the authority decides names and
+// uses. It accepts only key types of bounded cost.
 func parseRequest(der []byte) (*x509.CertificateRequest, error) {
 	csr, err := x509.ParseCertificateRequest(der)
 	if err != nil {
@@ -105,9 +105,9 @@ func parseRequest(der []byte) (*x509.CertificateRequest, error) {
 	return csr, errs.As(csr.CheckSignature(), errs.Invalid, "pki.ParseRequest", "certificate request")
 }
 
-// verifyChain checks that root signed the leaf for the use. Clocks of machines without a battery
-// start years behind: a certificate that is not valid yet is taken, since only the authority can
-// have made it. One that has expired by our clock is not.
+// verifyChain checks that root signed the leaf for the use. Clocks of machines without a battery start years behind: a
+// certificate that is not valid yet is accepted, since only the authority can have made it. One that has expired by our
+// clock is refused.
 func verifyChain(leaf, root *x509.Certificate, use x509.ExtKeyUsage, now time.Time) error {
 	for _, c := range []*x509.Certificate{root, leaf} {
 		if now.Before(c.NotBefore) {

@@ -7,13 +7,13 @@ import (
 	"time"
 )
 
-// gate is one direction of a socket: whether it may have become ready since the last try, and what waits for that. One
-// goroutine at a time waits or parks. Pollers, Close and SetDeadline signal it, from any goroutine.
+// gate is the state of one direction of a socket: whether it may have become ready since the last try, and who waits for
+// that. One goroutine at a time waits or parks. Pollers, Close and SetDeadline signal it, from any goroutine.
 type gate struct {
 	state    atomic.Uint32 // one of the states below
 	deadline atomic.Int64  // in Unix nanoseconds; 0 for none
-	wake     chan struct{} // has one slot: only the one that moved the state from waiting sends, so it never blocks
-	timer    *time.Timer   // the waiter's; made once, nil before the first deadline
+	wake     chan struct{} // has one slot: only the goroutine that moved the state from waiting sends, so the send never blocks
+	timer    *time.Timer   // the waiter's; nil before the first deadline, then reused
 }
 
 // States of a gate.
@@ -21,11 +21,11 @@ const (
 	quiet   = iota // nothing since the last try
 	ready          // try again
 	waiting        // a goroutine waits on wake
-	parked         // nobody waits: the next signal's caller has to go on
+	parked         // no goroutine waits: the caller of the next signal has to continue
 )
 
-// signal records that something changed, and wakes a waiter. It returns the state before. After parked the caller owns the
-// connection and has to resume it: the swap gives that to one caller alone. signal does not block.
+// signal records a change, and wakes a waiter. It returns the state before. If that was parked, the caller owns the
+// connection and has to resume it; the swap gives this state to one caller only. signal does not block.
 func (g *gate) signal() uint32 {
 	old := g.state.Swap(ready)
 	if old == waiting {
@@ -34,15 +34,15 @@ func (g *gate) signal() uint32 {
 	return old
 }
 
-// take clears ready, and reports whether it was set. It must come before the next try, so that an event during the try is
-// not lost.
+// take clears ready, and reports whether it was set. The caller must call it before the next try, so that an event during
+// the try is not lost.
 func (g *gate) take() bool { return g.state.CompareAndSwap(ready, quiet) }
 
-// forever is the time that is left without a deadline.
+// forever is the result of left without a deadline.
 const forever = time.Duration(math.MaxInt64)
 
-// left returns the time until the deadline, and whether the deadline is still to come. It goes by the wall clock: when that
-// is set back, a deadline may come later by as much.
+// left returns the time until the deadline, and whether the deadline is in the future. It uses the wall clock: if that is
+// set back, a deadline may be late by as much.
 func (g *gate) left() (time.Duration, bool) {
 	at := g.deadline.Load()
 	if at == 0 {
@@ -52,8 +52,8 @@ func (g *gate) left() (time.Duration, bool) {
 	return left, left > 0
 }
 
-// wait blocks until the gate is signalled, or fails with os.ErrDeadlineExceeded once the deadline has passed. A signal from
-// before the call counts. It may return without a cause, after SetDeadline; the caller tries again.
+// wait blocks until the gate is signalled, or fails with os.ErrDeadlineExceeded once the deadline has passed. A signal
+// from before the call counts. It may return without a signal, after SetDeadline; the caller tries again.
 func (g *gate) wait() error {
 	var late <-chan time.Time
 	left, ok := g.left()
@@ -85,7 +85,7 @@ func (g *gate) wait() error {
 	return nil
 }
 
-// setDeadline sets the deadline; the zero time removes it. It wakes a waiter, so that it looks at the new deadline.
+// setDeadline sets the deadline; the zero time removes it. It wakes a waiter, which then uses the new deadline.
 func (g *gate) setDeadline(t time.Time) {
 	at := int64(0)
 	if !t.IsZero() {

@@ -7,14 +7,15 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// lingerTime is how long a transfer keeps a thread in the kernel while it waits for its client. Most transfers wait often
-// and shortly, and to wake a thread where it sleeps costs least. It is also how late a deadline may be noticed.
+// lingerTime is the time for which a transfer keeps a thread in the kernel while it waits for its client. Most transfers
+// wait often and shortly, and waking a thread where it sleeps is cheapest. A deadline may be noticed late by the same
+// time.
 const lingerTime = 10 * time.Millisecond
 
 // transfer calls step, which sends or receives and may wait for lingerTime in the kernel. If step then returns EAGAIN,
-// transfer waits without a thread for the event, and returns EAGAIN: the caller tries again. If too many transfers linger
-// already, step does not wait at all. The loop gets the event only during the second wait, as it would wake pollers for
-// each packet otherwise.
+// transfer waits for the event without a thread, and returns EAGAIN: the caller tries again. If too many transfers linger
+// already, step does not wait at all. The loop gets the event only during the second wait: otherwise each packet would
+// wake pollers.
 func (s *Socket) transfer(g *gate, event uint32, step func() error) error {
 	s.setInterest(event, false)
 	if !s.use() {
@@ -39,7 +40,7 @@ func (s *Socket) transfer(g *gate, event uint32, step func() error) error {
 }
 
 // setBlocking sets whether calls that send and receive may wait. Reader and writer share the mode of the descriptor. If
-// they change it at the same time, one of both waits or does not wait for lingerTime, and is right either way.
+// they change it at the same time, one of them waits or does not wait for lingerTime; both are correct.
 func (s *Socket) setBlocking(on bool) error {
 	if s.blocking.Load() == on {
 		return nil
@@ -48,10 +49,10 @@ func (s *Socket) setBlocking(on bool) error {
 	return unix.SetNonblock(s.fd, !on)
 }
 
-// Linger waits for up to lingerTime for the next request of a client, on this thread, and reads what came. It returns
-// ErrAgain, mostly at once, if that is not worth a thread: then the owner parks the connection.
+// Linger waits for up to lingerTime for the next request of a client, on this thread, and reads it. It returns ErrAgain,
+// usually at once, if that is not worth a thread: then the owner parks the connection.
 //
-// A client that sends one request at a time is served faster so. Its requests wake the thread that served the last one, on
+// This serves a client that sends one request at a time faster. Its requests wake the thread that served the last one, on
 // the same core and with warm caches, and need no epoll_wait. It is not worth a thread if the client was slower than
 // lingerTime the last time, or if half of the threads that may linger do: the other half is for transfers.
 func (s *Socket) Linger(p []byte) (int, error) {
@@ -64,7 +65,7 @@ func (s *Socket) Linger(p []byte) (int, error) {
 		return 0, ErrAgain
 	}
 	s.ReleasePoller()
-	s.setInterest(unix.EPOLLIN, false) // Park asks for it again
+	s.setInterest(unix.EPOLLIN, false) // Park registers for it again
 	if !s.use() {
 		return 0, net.ErrClosed
 	}

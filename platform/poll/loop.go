@@ -12,14 +12,14 @@ import (
 	"hemera/words/errs"
 )
 
-// Loop waits for the input of many connections with about as many threads as there are processors. What a connection does
-// with its input runs on the thread that received the event. The package doc has the rules of pollers.
+// Loop waits for the input of many connections with about as many threads as there are processors. The handler of a
+// connection runs on the thread that received the event. The package doc has the rules of pollers.
 //
-// A Loop is safe for concurrent use. It has no limit of its own: a connection costs its file descriptor and some hundred
-// bytes. There are as many pollers as connections that are being served slowly, and those on duty.
+// A Loop is safe for concurrent use. It has no limit of its own: a connection takes its file descriptor and some hundred
+// bytes. There is a poller for each connection that is being served slowly, and those on duty.
 type Loop struct {
 	epoll, stop int   // descriptors; stop is an eventfd that is never read, so once written it wakes all pollers
-	want        int32 // how many pollers should be on duty; fixed
+	want        int32 // number of pollers that should be on duty; fixed
 
 	waiting atomic.Int32 // pollers in epoll_wait
 	onDuty  atomic.Int32 // pollers that wait, or are expected back soon
@@ -27,33 +27,33 @@ type Loop struct {
 	watch   *time.Timer  // runs checkPollers
 
 	lingering atomic.Int32 // calls that wait in the kernel for one client, on a thread each
-	lingerers int32        // how many may: 16 for each wanted poller; fixed
+	lingerers int32        // bound of lingering: 16 for each wanted poller; fixed
 
 	running sync.WaitGroup // the pollers, idle ones too
 	sockets table          // of all descriptors in epoll
 
 	mu      sync.Mutex           // guards pollers, idle and closed
 	pollers map[*poller]struct{} // those on duty or away
-	idle    []*poller            // those that are not wanted, the last to become idle last; not in pollers
+	idle    []*poller            // unneeded ones, the last to become idle last; not in pollers
 	idleMax int                  // the constant, or a test's
 	closed  bool
 }
 
-// idleMax is how many pollers that are not wanted are kept. A new goroutine grows its stack while it serves its first
-// request, which costs a quarter of that request. Hundreds of pollers that waited for the same commit come back together.
-// An idle one costs 2 to 16 KiB of stack; the garbage collector shrinks stacks that are not used.
+// idleMax is the largest number of idle pollers. A new goroutine grows its stack while it serves its first request, which
+// costs a quarter of that request. Hundreds of pollers that waited for the same commit come back together. An idle one
+// takes 2 to 16 KiB of stack; the garbage collector shrinks unused stacks.
 const idleMax = 1024
 
 // poller is one goroutine that waits for events.
 type poller struct {
 	again   chan struct{} // has one slot; receives when the poller is wanted again, closed with the loop
-	turns   atomic.Uint64 // grows by one at the begin and at the end of each event: odd while it serves a connection
-	away    atomic.Bool   // not on duty: the poller was released, or the watchdog missed it
+	turns   atomic.Uint64 // grows by one at the beginning and at the end of each event: odd while it serves a connection
+	away    atomic.Bool   // not on duty: the poller was released, or the watchdog replaced it
 	watched uint64        // turns when the watchdog last looked; guarded by Loop.mu
 }
 
-// watchEvery is how often the watchdog looks at the pollers while none of them waits. It misses a poller at its second look
-// at the same event, so a slow request that was not announced delays others by 1 to 2 ms.
+// watchEvery is the time between two looks of the watchdog at the pollers while none of them waits. It replaces a poller
+// at its second look at the same event, so a slow request without ReleasePoller delays others by 1 to 2 ms.
 const watchEvery = time.Millisecond
 
 // NewLoop starts a loop with a poller for every second one of Go's processors (GOMAXPROCS), and at least one. A poller in
@@ -79,8 +79,9 @@ func NewLoop() (*Loop, error) {
 	return l, nil
 }
 
-// Close ends the pollers. It blocks until they have served what they are serving, without a bound. A caller that must end
-// in time calls it on another goroutine. Adopted connections must have been closed before. A second call returns at once.
+// Close ends the pollers. It blocks, without a bound, until they have finished what they are serving. A caller that must
+// end in time calls it on another goroutine. Adopted connections must have been closed before. A second call returns at
+// once.
 func (l *Loop) Close() {
 	l.mu.Lock()
 	first := !l.closed
@@ -100,16 +101,17 @@ func (l *Loop) Close() {
 	_ = unix.Close(l.stop)
 }
 
-// Wrapped is a connection around another one. Its owner counts it until it is closed, as the limits of package link do.
+// Wrapped is a connection around another one, for example one that counts in the limits of package link until it is
+// closed.
 type Wrapped interface {
 	net.Conn
-	// Unwrap returns the connection within. The caller calls release once, when that one is closed.
+	// Unwrap returns the inner connection. The caller calls release once, when that one is closed.
 	Unwrap() (within net.Conn, release func())
 }
 
-// Adopt moves a TCP connection from Go's poller into this loop, and returns the [Socket] that takes its place. The caller
+// Adopt moves a TCP connection from Go's poller into this loop, and returns the [Socket] that replaces it. The caller
 // must not use the given connection any more. A [Wrapped] TCP connection is unwrapped. Adopt returns any other connection
-// as it is. If Adopt fails the connection is closed.
+// as it is. If Adopt fails, the connection is closed.
 func (l *Loop) Adopt(conn net.Conn) (net.Conn, error) {
 	raw, closed := conn, func() {}
 	if c, ok := conn.(Wrapped); ok {
@@ -120,7 +122,7 @@ func (l *Loop) Adopt(conn net.Conn) (net.Conn, error) {
 		return conn, nil
 	}
 	s, err := newSocket(l, tcp, closed)
-	_ = tcp.Close() // the socket has a descriptor of its own; this one leaves Go's poller
+	_ = tcp.Close() // the socket has its own descriptor; this one leaves Go's poller
 	if err != nil {
 		closed()
 		return nil, errs.Wrap(err, "poll.Adopt", tcp.RemoteAddr().String())
@@ -128,7 +130,7 @@ func (l *Loop) Adopt(conn net.Conn) (net.Conn, error) {
 	return s, nil
 }
 
-// watchFor registers a socket. The table has it first, because the first event may come before EpollCtl returns.
+// watchFor registers a socket. It adds it to the table first, because the first event may arrive before EpollCtl returns.
 func (l *Loop) watchFor(s *Socket) error {
 	l.sockets.set(s.fd, s)
 	err := unix.EpollCtl(l.epoll, unix.EPOLL_CTL_ADD, s.fd, interest(s.fd, s.interest))
@@ -144,8 +146,8 @@ func (l *Loop) change(fd int, events uint32) error {
 	return unix.EpollCtl(l.epoll, unix.EPOLL_CTL_MOD, fd, interest(fd, events))
 }
 
-// interest returns a set of events in the kernel's form. It asks for edges (EPOLLET), so an event wakes one poller, once.
-// EPOLLRDHUP, the end of the stream, comes with reading alone: nobody could act on it otherwise.
+// interest returns a set of events in the kernel's form. It selects edges (EPOLLET), so an event wakes one poller, once.
+// EPOLLRDHUP, the end of the stream, is included only with reading, because only a reader can act on it.
 func interest(fd int, events uint32) *unix.EpollEvent {
 	if events&unix.EPOLLIN != 0 {
 		events |= unix.EPOLLRDHUP
@@ -153,7 +155,7 @@ func interest(fd int, events uint32) *unix.EpollEvent {
 	return &unix.EpollEvent{Events: events | 1<<31, Fd: int32(fd)} // EPOLLET
 }
 
-// fillUp starts pollers until enough are on duty. It counts before it starts, so callers at the same time do not start too
+// fillUp starts pollers until enough are on duty. It counts before it starts, so concurrent callers do not start too
 // many.
 func (l *Loop) fillUp() {
 	for n := l.onDuty.Load(); n < l.want; n = l.onDuty.Load() {
@@ -163,8 +165,8 @@ func (l *Loop) fillUp() {
 	}
 }
 
-// start puts a poller on duty: the one that became idle last, whose stack is most likely still large, or a new one. A
-// closed loop starts none.
+// start puts a poller on duty: the one that became idle last, whose stack is most likely still large, or a new one. It
+// does nothing if the loop is closed.
 func (l *Loop) start() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -175,7 +177,7 @@ func (l *Loop) start() {
 		p := l.idle[last]
 		l.idle = l.idle[:last]
 		l.pollers[p] = struct{}{}
-		p.again <- struct{}{} // its slot is free: the poller was taken off the list once
+		p.again <- struct{}{} // its slot is free: the poller was removed from the list once
 		return
 	}
 	p := &poller{again: make(chan struct{}, 1)}
@@ -186,7 +188,7 @@ func (l *Loop) start() {
 // run waits for events and serves them, until the loop is closed or has enough idle pollers.
 func (l *Loop) run(p *poller) {
 	defer l.retire(p)
-	var events [1]unix.EpollEvent // one: a second event would wait behind the first, and another poller may be free
+	var events [1]unix.EpollEvent // only one: a second event would wait behind the first, while another poller may be free
 	for {
 		l.waiting.Add(1)
 		n, err := unix.EpollWait(l.epoll, events[:], -1)
@@ -201,7 +203,7 @@ func (l *Loop) run(p *poller) {
 		}
 		s := l.sockets.get(int(events[0].Fd))
 		if s == nil {
-			continue // closed since; a new socket under the same descriptor finds nothing to do
+			continue // closed meanwhile; a new socket under the same descriptor finds nothing to do
 		}
 		p.turns.Add(1)
 		woke := s.event(events[0].Events, p)
@@ -231,8 +233,8 @@ func (l *Loop) keep(p *poller) bool {
 	return false
 }
 
-// park blocks until the poller is wanted again, and returns true: it is on duty then, as start counted it. It returns false
-// if the goroutine has to end, because enough others are idle or the loop is closed.
+// park blocks until the poller is wanted again, and returns true: then it is on duty, as start counted it. It returns
+// false if the goroutine has to end, because enough others are idle or the loop is closed.
 func (l *Loop) park(p *poller) bool {
 	l.mu.Lock()
 	room := len(l.idle) < l.idleMax && !l.closed
@@ -256,8 +258,9 @@ func (l *Loop) retire(p *poller) {
 	delete(l.pollers, p)
 }
 
-// release takes a poller off duty that is about to do something slow. Only the first call during an event does something.
-// If another poller waits, nothing more is needed: the last one that waits starts replacements when an event takes it away.
+// release takes a poller off duty that is about to do something slow. Only the first call during an event has an effect.
+// If another poller waits, nothing more is needed: the last one that waits starts replacements when an event arrives for
+// it.
 func (l *Loop) release(p *poller) {
 	if p.away.CompareAndSwap(false, true) {
 		l.onDuty.Add(-1)
@@ -267,8 +270,8 @@ func (l *Loop) release(p *poller) {
 	}
 }
 
-// ensureWaiter replaces pollers that are off duty, and starts the watchdog for the others. The poller that was the last one
-// in epoll_wait calls it before it serves its event.
+// ensureWaiter replaces pollers that are off duty, and starts the watchdog for the others. The poller that was the last
+// one in epoll_wait calls it before it serves its event.
 func (l *Loop) ensureWaiter() {
 	if l.onDuty.Load() < l.want {
 		l.fillUp()
@@ -278,12 +281,12 @@ func (l *Loop) ensureWaiter() {
 	}
 }
 
-// checkPollers is the watchdog: it takes pollers off duty that have been serving the same event since it last looked, and
-// replaces them. It runs on the timer's goroutine, and ends as soon as a poller waits: an idle server has no timer.
+// checkPollers is the watchdog's function. It takes pollers off duty that have been serving the same event since its last
+// look, and replaces them. It runs on the timer's goroutine, and stops once a poller waits: an idle server has no timer.
 func (l *Loop) checkPollers() {
 	if l.waiting.Load() > 0 {
 		l.watched.Store(false)
-		// The last may have left between the two, and have counted on this watch.
+		// The last waiting poller may have left between the two, relying on this watch.
 		if l.waiting.Load() > 0 || !l.watched.CompareAndSwap(false, true) {
 			return
 		}
@@ -304,14 +307,14 @@ func (l *Loop) checkPollers() {
 	}
 }
 
-// table finds the socket of a file descriptor. Descriptors are small and dense (POSIX: the lowest free number), so it is a
+// table maps file descriptors to sockets. Descriptors are small and dense (POSIX: the lowest free number), so it is a
 // list and not a map.
 type table struct {
 	mu   sync.Mutex                               // held while it changes
 	list atomic.Pointer[[]atomic.Pointer[Socket]] // by descriptor; nil before the first socket
 }
 
-// get returns the socket of a descriptor, or nil. It takes no lock: each event calls it.
+// get returns the socket of a descriptor, or nil. It takes no lock, because each event calls it.
 func (t *table) get(fd int) *Socket {
 	if list := t.list.Load(); list != nil && fd < len(*list) {
 		return (*list)[fd].Load()
@@ -319,7 +322,7 @@ func (t *table) get(fd int) *Socket {
 	return nil
 }
 
-// set stores the socket of a descriptor; nil removes it. The list only grows, to twice what is asked for.
+// set stores the socket of a descriptor; nil removes it. The list only grows, to twice the needed length.
 func (t *table) set(fd int, s *Socket) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

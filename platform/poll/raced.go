@@ -4,8 +4,8 @@ package poll
 
 import "syscall"
 
-// The race detector learns from package syscall that what was received happened after it was sent;
-// package net goes that way. Reading and writing nothing has no other effect.
+// The race detector learns from package syscall that a receive happened after its send, as for package net. Reading and
+// writing zero bytes has no other effect.
 
 // sent is called before each transfer to a socket.
 func sent(fd int) { _, _ = syscall.Write(fd, nil) }

@@ -14,39 +14,39 @@ import (
 	"hemera/platform/iovec"
 )
 
-// ErrAgain is what [Socket.TryRead] returns when no byte is there and the connection has not ended.
+// ErrAgain is the error of [Socket.TryRead] if no byte is available and the connection has not ended.
 var ErrAgain = errors.New("nothing to read yet")
 
-// Socket is a TCP connection that belongs to a [Loop]. As a [net.Conn] it behaves like package net's,
-// but for these: one goroutine reads at a time, and one writes. Between two requests its owner can leave it
-// to the loop ([Socket.Park]), and no goroutine exists for it.
+// Socket is a TCP connection that belongs to a [Loop]. It is a [net.Conn] like package net's, with two differences: only
+// one goroutine at a time may read, and one may write. Between two requests its owner can leave it to the loop
+// ([Socket.Park]), so that it needs no goroutine.
 type Socket struct {
 	loop          *Loop
-	fd            int // of its own; valid between use and done
+	fd            int // not shared; valid between use and done
 	local, remote net.Addr
 	closed        func() // called once, by Close
 
 	in, out gate
-	hungUp  atomic.Bool  // the peer ended its side, or the connection failed: read until the end
-	users   atomic.Int64 // calls that use fd; once closed, math.MinInt64 plus that
+	hungUp  atomic.Bool  // the peer closed its side, or the connection failed: read until the end
+	users   atomic.Int64 // number of calls that use fd; once closed, math.MinInt64 is added
 
-	blocking atomic.Bool // the descriptor's mode, O_NONBLOCK off; the reader and the writer share it
+	blocking atomic.Bool // mode of the descriptor: O_NONBLOCK is off; shared by the reader and the writer
 	mu       sync.Mutex  // held while interest changes
 	interest uint32      // the events that the loop gets: EPOLLIN, EPOLLOUT
 
-	list iovec.List // the writer's: what Writev has still to write, empty between calls
+	list iovec.List // the writer's: the rest that Writev has to write, empty between calls
 
-	poller atomic.Pointer[poller] // the one whose goroutine serves the connection; nil on any other goroutine
+	poller atomic.Pointer[poller] // the poller whose goroutine serves the connection; nil on any other goroutine
 
-	// The reader's; resume has them while the connection is parked.
-	drained  bool      // the last read emptied the socket, so the next needs an event first
-	goOn     func()    // what continues a parked connection
+	// These belong to the reader; resume uses them while the connection is parked.
+	drained  bool      // the last read emptied the socket, so the next one needs an event first
+	goOn     func()    // continues a parked connection
 	parkedAt time.Time // when the owner last called Park
 	prompt   bool      // the client's last request came within lingerTime
 }
 
-// newSocket makes a socket of its own descriptor for a TCP connection, which the caller closes. Go's poller keeps the old
-// descriptor until then.
+// newSocket makes a socket with its own descriptor for a TCP connection, which the caller closes. Until then Go's poller
+// keeps the old descriptor.
 func newSocket(l *Loop, tcp *net.TCPConn, closed func()) (*Socket, error) {
 	raw, err := tcp.SyscallConn()
 	if err != nil {
@@ -69,7 +69,8 @@ func newSocket(l *Loop, tcp *net.TCPConn, closed func()) (*Socket, error) {
 	return s, nil
 }
 
-// setUp bounds how long one call in the kernel waits (SO_SNDTIMEO, SO_RCVTIMEO: socket(7)), and registers the socket.
+// setUp bounds the time that one call waits in the kernel (SO_SNDTIMEO, SO_RCVTIMEO: socket(7)), and registers the
+// socket.
 func (s *Socket) setUp() error {
 	linger := unix.NsecToTimeval(lingerTime.Nanoseconds())
 	for _, option := range []int{unix.SO_SNDTIMEO, unix.SO_RCVTIMEO} {
@@ -80,8 +81,8 @@ func (s *Socket) setUp() error {
 	return s.loop.watchFor(s)
 }
 
-// event takes what the kernel reports. The poller p calls it. If the connection is parked, event serves it and returns when
-// that is done. It reports whether it woke a goroutine.
+// event handles an event from the kernel; the poller p calls it. If the connection is parked, event serves it and returns
+// when that is done. It reports whether it woke a goroutine.
 func (s *Socket) event(events uint32, p *poller) (woke bool) {
 	if events&(unix.EPOLLHUP|unix.EPOLLRDHUP|unix.EPOLLERR) != 0 {
 		s.hungUp.Store(true)
@@ -102,8 +103,8 @@ func (s *Socket) event(events uint32, p *poller) (woke bool) {
 	return woke
 }
 
-// resume continues a parked connection on the caller's goroutine, which owns it by then: p's, or none of the loop's if p is
-// nil.
+// resume continues a parked connection on the caller's goroutine, which owns the connection then. p is the goroutine's
+// poller, or nil.
 func (s *Socket) resume(p *poller) {
 	s.in.take()
 	s.drained = false
@@ -112,9 +113,9 @@ func (s *Socket) resume(p *poller) {
 	s.goOn()
 }
 
-// Park leaves the connection to the loop until something can be read, or the connection ended; goOn
-// is then called on one of the loop's goroutines. It reports false, and does nothing, when that
-// is so already. After true the caller must not touch the connection any more.
+// Park leaves the connection to the loop until it is readable or has ended; then the loop calls goOn on one of its
+// goroutines. If that is so already, Park does nothing and returns false. After true the caller must not touch the
+// connection any more.
 func (s *Socket) Park(goOn func()) bool {
 	s.goOn, s.parkedAt = goOn, time.Now()
 	p := s.poller.Swap(nil) // before the state: another poller may resume the connection at once
@@ -128,31 +129,31 @@ func (s *Socket) Park(goOn func()) bool {
 	return false
 }
 
-// Wake has a parked connection go on, on a goroutine of its own, as if something could be read. If it is not
-// parked its next Park reports false.
+// Wake resumes a parked connection, on a new goroutine, as if it were readable. If it is not parked, its next Park
+// returns false.
 func (s *Socket) Wake() {
 	if s.in.signal() == parked {
 		go s.resume(nil)
 	}
 }
 
-// ReleasePoller tells that the goroutine serving the connection is about to do something that may take
-// longer than a few microseconds, so that the loop has another take its place.
+// ReleasePoller tells the loop that the goroutine that serves the connection is about to do something that may take
+// longer than a few microseconds, so that the loop lets another one take its place.
 func (s *Socket) ReleasePoller() {
 	if p := s.poller.Load(); p != nil {
 		s.loop.release(p)
 	}
 }
 
-// Released reports whether another goroutine takes the place of the one serving the connection, or has no need
-// to: it is not one of the loop's.
+// Released reports whether another goroutine has taken the place of the one that serves the connection, or need not,
+// because it does not belong to the loop.
 func (s *Socket) Released() bool {
 	p := s.poller.Load()
 	return p == nil || p.away.Load()
 }
 
-// TryRead reads what is there, or returns ErrAgain. It never blocks. After a read that left the buffer partly empty, it
-// knows that the socket is empty, and makes no system call until the next event.
+// TryRead reads the available bytes, or returns ErrAgain. It never blocks. After a read that left the buffer partly
+// empty, it knows that the socket is empty, and makes no system call until the next event.
 func (s *Socket) TryRead(p []byte) (int, error) {
 	if s.drained {
 		if !s.in.take() {
@@ -170,12 +171,12 @@ func (s *Socket) TryRead(p []byte) (int, error) {
 		return 0, ErrAgain
 	}
 	if err == nil {
-		s.drained = n < len(p) && !s.hungUp.Load() // after a hang-up no event comes any more: read until the end
+		s.drained = n < len(p) && !s.hungUp.Load() // no event follows a hang-up: read until the end
 	}
 	return s.took(n, len(p), err)
 }
 
-// took returns the outcome of a read in the form of net.Conn: no byte is the end of the stream.
+// took returns the result of a read in the form of net.Conn: zero bytes mean the end of the stream.
 func (s *Socket) took(n, wanted int, err error) (int, error) {
 	switch {
 	case err != nil:
@@ -186,7 +187,7 @@ func (s *Socket) took(n, wanted int, err error) (int, error) {
 	return n, nil
 }
 
-// Read implements net.Conn. It waits for some bytes.
+// Read implements net.Conn. It blocks until it has some bytes.
 func (s *Socket) Read(p []byte) (int, error) { return s.read(p, 0) }
 
 // ReadFull waits for all bytes of p, as [io.ReadFull] does, with fewer calls.

@@ -15,7 +15,7 @@ const (
 	// burst is the number of losses that count as one: segments lost from one queue at one moment are not independent.
 	burst = 4
 	// zSuspect is the number of standard deviations for nodes: at the limit itself a false suspicion has a chance of 1 in
-	// 30,000, and the usual loss is a tenth of the limit. zPath is for the thousands of single paths, each of which is a
+	// 30,000, and the usual loss is a tenth of the limit. zPath is for the thousands of single paths, each of them a
 	// test: 1 in 3,500,000.
 	zSuspect = 4.0
 	zPath    = 5.0

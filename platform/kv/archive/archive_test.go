@@ -50,7 +50,7 @@ func store(t *testing.T, pairs map[string]string) kv.Store {
 	return s
 }
 
-// contents is everything that an archive holds.
+// contents has everything in an archive.
 type contents struct {
 	head  archive.Header
 	files map[string]string
@@ -80,7 +80,7 @@ func write(t *testing.T, s kv.Reader) ([]byte, archive.Totals) {
 func TestWhatWasWrittenIsRead(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	large := map[string]string{"m": string(make([]byte, kv.ValueMax-10))}
-	for i := range 2000 { // several frames, some of noise
+	for i := range 2000 { // several frames, some of random bytes
 		b := make([]byte, r.IntN(1500))
 		for j := range b {
 			b[j] = byte(r.IntN(256 >> (i % 8)))
@@ -107,7 +107,7 @@ func TestWhatWasWrittenIsRead(t *testing.T) {
 	}
 }
 
-// TestEveryFlippedByteAndEveryCutIsRefused: nothing but the archive itself is taken for it.
+// TestEveryFlippedByteAndEveryCutIsRefused: only the archive itself is accepted.
 func TestEveryFlippedByteAndEveryCutIsRefused(t *testing.T) {
 	pairs := map[string]string{}
 	for i := range 40 {
@@ -135,8 +135,7 @@ func TestEveryFlippedByteAndEveryCutIsRefused(t *testing.T) {
 	}
 }
 
-// TestFramesAreNotForgotten: frames are good by themselves, and still none can be left out or change
-// places.
+// TestFramesAreNotForgotten: frames are valid by themselves, but none can be left out or moved.
 func TestFramesAreNotForgotten(t *testing.T) {
 	s := memkv.New()
 	w, _ := s.Acquire(t.Context(), "test")
@@ -213,8 +212,8 @@ func (f *failing) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// TestUnderWritersIsOneMoment: batches that write one number under many keys are in an archive wholly
-// or not, and those before a batch that is in it are in it.
+// TestUnderWritersIsOneMoment: each batch writes one number under many keys. An archive has a batch completely or not at
+// all, and with it all batches before.
 func TestUnderWritersIsOneMoment(t *testing.T) {
 	s, err := pebblekv.Open("db", pebblekv.Options{FS: vfs.NewMem(), MemTableBytes: 256 << 10})
 	if err != nil {
@@ -273,7 +272,7 @@ func TestUnderWritersIsOneMoment(t *testing.T) {
 	}
 }
 
-// FuzzRead: whatever comes, reading ends, and what is taken is what Write makes.
+// FuzzRead: reading any input ends, and only archives that Write could have made are accepted.
 func FuzzRead(f *testing.F) {
 	s := memkv.New()
 	w, _ := s.Acquire(context.Background(), "test")

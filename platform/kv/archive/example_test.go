@@ -10,7 +10,7 @@ import (
 	"hemera/platform/kv/memkv"
 )
 
-// A store is written to a stream and read back. What the visitor saw counts when Read has returned nil.
+// A store is written to a stream and read back. The content is valid once Read has returned nil.
 func Example() {
 	ctx := context.Background()
 	store := memkv.New()

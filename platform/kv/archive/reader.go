@@ -16,14 +16,15 @@ import (
 	"hemera/words/errs"
 )
 
-// Read reads an archive, hands what is in it to visit, and returns what was in it once all of it was
-// proven: nil means that not a byte is missing, changed or too many. It holds one frame in memory.
+// Read reads an archive and passes its content to visit. It returns the totals. A nil error means that no byte is
+// missing, changed or added. It holds one frame in memory.
 //
-// Read fails with Corrupt when something is wrong, and with Unsupported for a format of another version. Errors of in other
-// than its end, and errors of visit, are returned as they are. The totals of a failed call are what was read so far.
+// Read fails with Corrupt if the archive is damaged, and with Unsupported if its format has another version. Errors of in
+// other than its end, and errors of visit, are returned as they are. After an error the totals count the content read so
+// far.
 func Read(in io.Reader, visit Visitor) (Totals, error) {
-	// Frames are decoded one at a time, so one goroutine is enough. The bound keeps a small frame from
-	// decompressing into all of memory.
+	// Frames are decoded one at a time, so one goroutine is enough. The memory bound stops a small frame that would
+	// decompress into all of memory.
 	decoder, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(frameMax))
 	if err != nil {
 		return Totals{}, errs.Wrap(err, "archive.Read", "")
@@ -47,7 +48,7 @@ func Read(in io.Reader, visit Visitor) (Totals, error) {
 	}
 }
 
-// reader is an archive that is being read.
+// reader reads one archive.
 type reader struct {
 	in     io.Reader // not buffered: it is read in whole frames
 	visit  Visitor
@@ -56,12 +57,12 @@ type reader struct {
 	zstd   *zstd.Decoder
 	frame  []byte // reused
 	plain  []byte // reused
-	// last is the key before, a copy: frames are reused. The first key must be greater than the empty one.
-	last   []byte // key
+	// last is a copy of the key before, because frames are reused. The first key must be greater than the empty one.
+	last   []byte
 	totals Totals
 }
 
-// fill reads all of b; what ends before is cut off.
+// fill reads all of b. It fails with Corrupt if the archive ends before.
 func (r *reader) fill(b []byte) error {
 	_, err := io.ReadFull(r.in, b)
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
@@ -70,7 +71,7 @@ func (r *reader) fill(b []byte) error {
 	return err
 }
 
-// begin reads what must come first: the magic and the header.
+// begin reads the beginning: the magic and the header.
 func (r *reader) begin() error {
 	got := make([]byte, len(magic))
 	if err := r.fill(got); err != nil {
@@ -85,7 +86,7 @@ func (r *reader) begin() error {
 		return errs.New(errs.Corrupt, "archive.Read", "", "this is no backup of hemera").
 			WithRemedy("name a file that `hemera ns backup` made")
 	}
-	// The magic counts in the sum, so that an archive cannot pass for one of another version.
+	// The sum includes the magic, so that an archive cannot be taken for one of another version.
 	r.sum.Write(got)
 	kind, content, err := r.next()
 	if err != nil {
@@ -103,14 +104,13 @@ func (r *reader) begin() error {
 
 // next reads one frame and checks it; the content is valid until the next call.
 func (r *reader) next() (kind byte, content []byte, err error) {
-	// The head is read first. Its lengths are not believed before they are within bounds: a damaged one must not make the
-	// reader ask for gigabytes.
+	// A damaged length must not make the reader allocate gigabytes.
 	r.frame = append(r.frame[:0], make([]byte, frameHead)...)
 	if err := r.fill(r.frame); err != nil {
 		return 0, nil, err
 	}
 	stored, plain := binary.BigEndian.Uint32(r.frame[2:]), binary.BigEndian.Uint32(r.frame[6:])
-	// The lengths are checked before memory is made for them: the CRC is not known yet.
+	// The lengths are checked before memory is allocated for them: the CRC is not known yet.
 	if stored > frameMax || plain > frameMax {
 		return 0, nil, damaged("a frame is longer than frames are")
 	}
@@ -121,8 +121,8 @@ func (r *reader) next() (kind byte, content []byte, err error) {
 	if frameCRC(r.frame) != binary.BigEndian.Uint32(r.frame[crcAt:]) {
 		return 0, nil, damaged("a frame does not match its checksum")
 	}
-	// The end's frame holds the sum of what stands before it, so it must be known without that frame.
-	r.before = r.sum.Sum(r.before[:0]) // what the end's frame says, if this is it
+	// The end's frame has the sum of all bytes before it, so compute it without this frame.
+	r.before = r.sum.Sum(r.before[:0]) // compared with the end's frame, if this is it
 	r.sum.Write(r.frame)
 	content = r.frame[frameHead:]
 	switch r.frame[1] {
@@ -135,14 +135,14 @@ func (r *reader) next() (kind byte, content []byte, err error) {
 	default:
 		return 0, nil, damaged("a frame has an unknown codec")
 	}
-	// The frame's CRC does not cover what comes out of the decoder.
+	// The frame's CRC does not cover the output of the decoder.
 	if len(content) != int(plain) {
 		return 0, nil, damaged("a frame has another length than it says")
 	}
 	return r.frame[0], content, nil
 }
 
-// take hands the content of a frame to the visitor.
+// take passes the content of a frame to the visitor.
 func (r *reader) take(kind byte, content []byte) error {
 	switch kind {
 	case kindAttachment:
@@ -153,13 +153,13 @@ func (r *reader) take(kind byte, content []byte) error {
 	return damaged("a frame is of an unknown kind")
 }
 
-// attachment takes a frame with the length of a name (varint), the name and the content.
+// attachment decodes a frame with the length of a name (varint), the name and the content.
 func (r *reader) attachment(content []byte) error {
 	n, used := binary.Uvarint(content)
 	if used <= 0 || n > uint64(len(content)-used) {
 		return damaged("an attachment has no name")
 	}
-	// They are counted before they are visited: a visitor never sees more than AttachmentsMax.
+	// Count before the visit: a visitor never sees more than AttachmentsMax.
 	if r.totals.Attachments++; r.totals.Attachments > AttachmentsMax {
 		return damaged("there are too many attachments")
 	}
@@ -170,7 +170,7 @@ func (r *reader) attachment(content []byte) error {
 	return r.visit.Attachment(string(content[:n]), content[n:])
 }
 
-// pairs takes a frame of pairs. Keys must grow, over all frames: a frame that was sent twice, or out of its place, is
+// pairs decodes a frame of pairs. Keys must ascend over all frames: a frame that appears twice, or out of its place, is
 // damage.
 func (r *reader) pairs(content []byte) error {
 	for len(content) > 0 {
@@ -185,10 +185,10 @@ func (r *reader) pairs(content []byte) error {
 			return damaged("a pair is cut off")
 		}
 		content = content[used:]
-		// The capacities end with the slices: a visitor that appends does not write into the next pair.
+		// The capacities end with the slices, so that a visitor that appends does not overwrite the next pair.
 		key, value := content[:k:k], content[k:k+v:k+v]
 		content = content[k+v:]
-		// Order also excludes duplicates.
+		// The order also excludes duplicates.
 		if bytes.Compare(key, r.last) <= 0 {
 			return damaged("keys are not in order")
 		}
@@ -205,8 +205,8 @@ func (r *reader) pairs(content []byte) error {
 	return nil
 }
 
-// end compares what was read with what was written, and wants nothing to follow.
-// A byte after the end means two files in one, or a longer file written over in part.
+// end compares the totals read with the totals written, and fails if anything follows: a byte after the end means two
+// joined files, or a longer file overwritten in part.
 func (r *reader) end(content []byte) error {
 	var wrote Totals
 	if json.Unmarshal(content, &wrote) != nil {

@@ -17,17 +17,16 @@ import (
 	"hemera/words/errs"
 )
 
-// Attachment is a small file that goes with the store, such as a key that its pairs are signed with.
-// Attachment is handed back by [Read] as it is. The archive gives its name no meaning.
+// Attachment is a small file that is stored with the pairs, such as a key that signs them. [Read] returns it as it is.
+// The archive gives its name no meaning.
 type Attachment struct {
 	Name    string
 	Content []byte
 }
 
-// Write writes the archive of a store's picture. It holds one frame in memory and goes as fast as out
-// takes it; nobody waits for it. out is written to in whole frames. After an error the archive has no
-// end, and readers refuse it. Errors of out are returned as they are.
-// The picture must be a snapshot: the keys of a store in use could change between frames.
+// Write writes the archive of a snapshot. It blocks until out has taken everything, and holds one frame in memory;
+// nothing else waits for it. It writes whole frames. After an error the archive has no end, and readers refuse it. Errors
+// of out are returned as they are. from must be a snapshot: the keys of a store in use could change between frames.
 func Write(ctx context.Context, out io.Writer, from kv.Reader, head Header, with ...Attachment) (Totals, error) {
 	w, err := newWriter(out)
 	if err != nil {
@@ -36,7 +35,7 @@ func Write(ctx context.Context, out io.Writer, from kv.Reader, head Header, with
 	if err := w.describe(head, with); err != nil {
 		return w.totals, err
 	}
-	// An error of out or of the encoder ends the scan, which itself succeeds then.
+	// An error of out or of the encoder ends the scan without an error of its own.
 	var failed error
 	err = from.Scan(ctx, nil, nil, func(key, value []byte) bool {
 		failed = w.pair(key, value)
@@ -51,10 +50,10 @@ func Write(ctx context.Context, out io.Writer, from kv.Reader, head Header, with
 	return w.totals, w.end()
 }
 
-// writer is an archive that is being written.
+// writer writes one archive.
 type writer struct {
 	out    io.Writer
-	sum    hash.Hash // of all that was sent
+	sum    hash.Hash // of all bytes sent
 	zstd   *zstd.Encoder
 	pairs  []byte // of the frame being filled
 	frame  []byte // reused
@@ -67,16 +66,15 @@ func newWriter(out io.Writer) (*writer, error) {
 	if err != nil {
 		return nil, errs.Wrap(err, "archive.Write", "")
 	}
-	// Room for one more pair of usual size keeps the buffer from growing when it passes the aim.
+	// Capacity for one more pair of usual size keeps the buffer from growing when it passes the aim.
 	return &writer{out: out, sum: sha256.New(), zstd: encoder, pairs: make([]byte, 0, frameAim+64<<10)}, nil
 }
 
-// describe writes what comes before the pairs: magic, header and attachments. TooLarge beyond the limits of attachments.
+// describe writes magic, header and attachments. It fails with TooLarge beyond the limits of attachments.
 func (w *writer) describe(head Header, with []Attachment) error {
 	if len(with) > AttachmentsMax {
 		return errs.New(errs.TooLarge, "archive.Write", "", fmt.Sprintf("an archive has at most %d attachments", AttachmentsMax))
 	}
-	// A hash never fails to write.
 	w.sum.Write([]byte(magic))
 	if _, err := io.WriteString(w.out, magic); err != nil {
 		return err
@@ -101,7 +99,7 @@ func (w *writer) describe(head Header, with []Attachment) error {
 	return nil
 }
 
-// pair adds a pair to the frame being filled, as lengths (varints), key and value, and sends the frame when it is full.
+// pair adds a pair to the current frame, as lengths (varints), key and value, and sends the frame if it is full.
 func (w *writer) pair(key, value []byte) error {
 	w.pairs = binary.AppendUvarint(w.pairs, uint64(len(key)))
 	w.pairs = binary.AppendUvarint(w.pairs, uint64(len(value)))
@@ -115,7 +113,7 @@ func (w *writer) pair(key, value []byte) error {
 	return w.flush()
 }
 
-// flush sends the frame being filled, if there is anything in it.
+// flush sends the current frame if it has any pairs.
 func (w *writer) flush() error {
 	if len(w.pairs) == 0 {
 		return nil
@@ -125,12 +123,11 @@ func (w *writer) flush() error {
 	return err
 }
 
-// end sends the totals. The sum in them covers all bytes before their own frame.
+// end sends the totals. Their sum covers all bytes before this frame.
 func (w *writer) end() error {
 	if err := w.flush(); err != nil {
 		return err
 	}
-	// The sum excludes the frame that carries it.
 	w.totals.SHA256 = hex.EncodeToString(w.sum.Sum(nil))
 	text, err := json.Marshal(w.totals)
 	if err != nil {
@@ -139,13 +136,12 @@ func (w *writer) end() error {
 	return w.send(kindEnd, text)
 }
 
-// send writes one frame, compressed when that makes it smaller.
+// send writes one frame, compressed if that makes it smaller.
 func (w *writer) send(kind byte, content []byte) error {
-	// EncodeAll appends, so the head's place is kept free in front.
+	// EncodeAll appends, so leave room for the head.
 	w.frame = append(w.frame[:0], make([]byte, frameHead)...)
 	w.frame = w.zstd.EncodeAll(content, w.frame)
-	codec := byte(codecZstd) // unless the content does not become smaller
-	// Content that does not shrink, such as random keys, costs no decompression later.
+	codec := byte(codecZstd)
 	if len(w.frame)-frameHead >= len(content) {
 		codec, w.frame = codecPlain, append(w.frame[:frameHead], content...)
 	}
@@ -158,7 +154,7 @@ func (w *writer) send(kind byte, content []byte) error {
 	return err
 }
 
-// frameCRC is of all of a frame but the CRC itself.
+// frameCRC returns the CRC of a whole frame except the CRC itself.
 func frameCRC(frame []byte) uint32 {
 	return crc32.Update(crc32.Checksum(frame[:crcAt], castagnoli), castagnoli, frame[frameHead:])
 }

@@ -7,17 +7,17 @@ import (
 	"hemera/platform/kv"
 )
 
-// Gate is a store whose batches become durable only when the test says so: Wait of a ticket blocks
-// while the gate is shut, and fails with the error it was broken with.
+// Gate is a store whose batches become durable only when the test says so: Wait of a ticket blocks while the gate is
+// shut, and fails with the error passed to Open.
 //
-// A batch is readable as soon as it is enqueued, also while the gate is shut: that is the contract of [kv.Writer], and
-// the window between readable and durable is what tests with a Gate are about.
+// A batch is readable as soon as it is enqueued, also while the gate is shut: that is the contract of [kv.Writer]. Tests
+// use a Gate for the time between readable and durable.
 type Gate struct {
 	kv.Store
 	mu sync.Mutex
-	// open is replaced at each Shut. A ticket takes the channel of the moment at which its Wait begins.
+	// open is replaced at each Shut. A ticket waits for the channel of the moment at which its Wait begins.
 	open chan struct{} // closed while the gate is open
-	err  error         // what tickets fail with, nil for success; under mu
+	err  error         // the error of tickets, nil for success; under mu
 }
 
 // NewGate wraps a store with an open gate.
@@ -27,16 +27,15 @@ func NewGate(s kv.Store) *Gate {
 	return g
 }
 
-// Shut holds back every Wait that begins from now on, also of batches enqueued before.
-// The gate must be open: of two channels the first would never be closed.
+// Shut blocks every Wait that begins from now on, also of batches enqueued before. The gate must be open: otherwise the
+// old channel would never be closed.
 func (g *Gate) Shut() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.open = make(chan struct{})
 }
 
-// Open lets all tickets through; with an error they fail with it.
-// It may be called once for each Shut: a channel is closed once.
+// Open lets all tickets through; with an error they fail with it. It must follow a Shut, once.
 func (g *Gate) Open(err error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -44,14 +43,14 @@ func (g *Gate) Open(err error) {
 	close(g.open)
 }
 
-// Acquire implements kv.Store.
-// Acquire wraps the engine's writer. A gateWriter around a nil writer is harmless: the caller looks at the error first.
+// Acquire implements kv.Store. It wraps the engine's writer; callers check the error before they use it.
 func (g *Gate) Acquire(ctx context.Context, owner string) (kv.Writer, error) {
 	w, err := g.Store.Acquire(ctx, owner)
 	return gateWriter{w, g}, err
 }
 
-// gateWriter is the engine's writer with gated tickets. It does not implement kv.Loader, so a load does not pass the gate.
+// gateWriter is the engine's writer with gated tickets. It does not implement kv.Loader, so a load does not wait for the
+// gate.
 type gateWriter struct {
 	kv.Writer
 	g *Gate
@@ -82,7 +81,7 @@ func (t gateTicket) Wait(ctx context.Context) error {
 	case <-ctx.Done():
 		return ctx.Err()
 	}
-	// The error is that of the latest Open, not of the one that opened this channel: a store that broke stays broken.
+	// The error is that of the latest Open, not of the one that opened this channel: a broken store stays broken.
 	t.g.mu.Lock()
 	err := t.g.err
 	t.g.mu.Unlock()

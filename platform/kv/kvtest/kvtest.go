@@ -1,8 +1,8 @@
-// Package kvtest is the proof that a kv engine keeps its contract. The tests of every engine call [Run]: those of memkv,
+// Package kvtest tests that a kv engine keeps its contract. The tests of every engine call [Run]: those of memkv,
 // pebblekv and the simulator's store. [Gate] wraps an engine so that a test decides when batches become durable.
 //
-// The suite holds an engine to what package kv promises and to nothing more: it crashes no engine and looks into none.
-// What is durable after a crash is tested with the engine.
+// The suite tests only the contract of package kv: it crashes no engine and looks into none. The tests of each engine
+// cover durability after a crash.
 package kvtest
 
 import (
@@ -18,9 +18,8 @@ import (
 	"hemera/words/errs"
 )
 
-// Run proves the engine that open makes. Each call of open returns a new, empty store, which Run
-// closes.
-// A part that closes the store itself relies on a second Close succeeding.
+// Run tests the engine that open makes. Each call of open returns a new, empty store, which Run closes. A part that
+// closes the store itself relies on a second Close succeeding.
 func Run(t *testing.T, open func(t *testing.T) kv.Store) {
 	for _, c := range []struct {
 		name string
@@ -59,8 +58,7 @@ func acquire(t *testing.T, s kv.Store) kv.Writer {
 	return w
 }
 
-// commit enqueues "key=value" puts and "-key" deletes and waits.
-// It returns the batch's sequence number.
+// commit enqueues "key=value" puts and "-key" deletes and waits. It returns the batch's sequence number.
 func commit(t *testing.T, w kv.Writer, ops ...string) uint64 {
 	t.Helper()
 	b := new(kv.Batch)
@@ -95,12 +93,12 @@ func expect(t *testing.T, s kv.Reader, lo, hi []byte, want string) {
 	}
 }
 
-// putGet: values are found, also empty ones, and deleted or missing keys are NotFound. GetMany keeps the order of its keys and
-// tells an empty value from none.
+// putGet: values are found, also empty ones, and deleted or missing keys are NotFound. GetMany keeps the order of its
+// keys and distinguishes an empty value from a missing one.
 func putGet(t *testing.T, s kv.Store) {
 	w := acquire(t, s)
 	commit(t, w, "a=1", "b=", "c=3") // an empty value is a value
-	commit(t, w, "-c", "-never")     // deleting what never was is no error
+	commit(t, w, "-c", "-never")     // deleting a missing key is not an error
 	if v, err := s.Get(t.Context(), []byte("a")); err != nil || string(v) != "1" {
 		t.Errorf("get a: %q, %v", v, err)
 	}
@@ -116,18 +114,18 @@ func putGet(t *testing.T, s kv.Store) {
 	}
 }
 
-// batchOrder: a batch is readable when Enqueue returns, before anybody waits, and within a batch the last operation on a key
+// batchOrder: a batch is readable when Enqueue returns, before any Wait. Within a batch the last operation on a key
 // counts.
 func batchOrder(t *testing.T, s kv.Store) {
-	w := acquire(t, s) // one batch with all cases
+	w := acquire(t, s)
 	b := new(kv.Batch)
 	b.Put([]byte("a"), []byte("1"))
 	b.Delete([]byte("a")) // in the middle: the put that follows must win
 	b.Put([]byte("a"), []byte("2"))
 	b.Put([]byte("b"), []byte("1"))
-	b.Delete([]byte("b")) // last: nothing of b must stay
+	b.Delete([]byte("b")) // last: b must not exist
 	ticket, err := w.Enqueue(b)
-	if err != nil { // limits are not what is tested here
+	if err != nil {
 		t.Fatal(err)
 	}
 	// Before Wait: enqueued is readable.
@@ -147,14 +145,14 @@ func scan(t *testing.T, s kv.Store) {
 	expect(t, s, nil, nil, "a=1 b=2 bb=22 c=3 \xff\xff=z")
 	expect(t, s, []byte("b"), []byte("c"), "b=2 bb=22")        // c itself is excluded
 	expect(t, s, []byte("b\x00"), nil, "bb=22 c=3 \xff\xff=z") // the smallest key after b
-	// An empty and an inverted range hold nothing. Neither is an error.
+	// An empty and an inverted range have no keys, and are not errors.
 	expect(t, s, []byte("c"), []byte("c"), "") // empty range
 	expect(t, s, []byte("d"), []byte("b"), "") // inverted range
 	n := 0
 	if err := s.Scan(t.Context(), nil, nil, func(_, _ []byte) bool { n++; return n < 2 }); err != nil || n != 2 {
 		t.Errorf("stopped scan: %d visits, %v", n, err)
 	}
-	// A context that is over ends the scan also if the engine has all pairs at hand.
+	// A context that has ended ends the scan even if the engine has all pairs at hand.
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if err := s.Scan(ctx, nil, nil, func(_, _ []byte) bool { return true }); !errors.Is(err, context.Canceled) {
@@ -170,7 +168,7 @@ func snapshots(t *testing.T, s kv.Store) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	commit(t, w, "a=changed", "-b", "d=4")   // changes each kind of pair: overwritten, deleted, new
+	commit(t, w, "a=changed", "-b", "d=4")   // changes of each kind: overwritten, deleted, new
 	expect(t, view, nil, nil, "a=1 b=2 c=3") // as before the changes
 	values, err := view.GetMany(t.Context(), [][]byte{[]byte("b"), []byte("d"), []byte("a")})
 	if err != nil || string(values[0]) != "2" || values[1] != nil || string(values[2]) != "1" {
@@ -179,14 +177,14 @@ func snapshots(t *testing.T, s kv.Store) {
 	if _, err := view.Get(t.Context(), []byte("d")); !errors.Is(err, errs.NotFound) {
 		t.Errorf("snapshot has what came later: %v", err)
 	}
-	expect(t, s, nil, nil, "a=changed c=3 d=4") // the store itself has all changes
+	expect(t, s, nil, nil, "a=changed c=3 d=4")
 	if err := view.Close(); err != nil {
 		t.Error(err)
 	}
-	expect(t, s, nil, nil, "a=changed c=3 d=4") // the end of the snapshot changes nothing
+	expect(t, s, nil, nil, "a=changed c=3 d=4") // closing the snapshot changes nothing
 }
 
-// reuse: an engine copies what it is given, and hands out copies. Neither side can change what the other has.
+// reuse: an engine copies its arguments, and returns copies.
 func reuse(t *testing.T, s kv.Store) {
 	w := acquire(t, s)
 	key, value := []byte("k"), []byte("v")
@@ -197,7 +195,7 @@ func reuse(t *testing.T, s kv.Store) {
 		t.Fatal(err)
 	}
 	// Before Wait: an engine that writes later must have copied by now.
-	key[0], value[0] = 'x', 'x' // ours again since Enqueue returned
+	key[0], value[0] = 'x', 'x' // the caller may change them after Enqueue
 	if err := ticket.Wait(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -206,11 +204,12 @@ func reuse(t *testing.T, s kv.Store) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	out[0] = 'x'                  // ours as well: it must not be the engine's copy
+	out[0] = 'x'                  // the caller's own: it must not be the engine's copy
 	expect(t, s, nil, nil, "k=v") // the engine's value is unharmed
 }
 
-// limits: batches beyond the limits, and keys that are empty or the engine's own, are refused as a whole. The writer goes on.
+// limits: batches beyond the limits, and keys that are empty or the engine's own, are refused as a whole. The writer
+// stays usable.
 func limits(t *testing.T, s kv.Store) {
 	w := acquire(t, s)
 	big := new(kv.Batch)
@@ -222,11 +221,11 @@ func limits(t *testing.T, s kv.Store) {
 		kind errs.Kind
 	}{
 		"operations": {big, errs.TooLarge},
-		// Zeros: keys that begin with a zero byte belong to the engine, which is found first.
+		// Zeros: keys that begin with a zero byte belong to the engine, which is checked first.
 		"key":      {&kv.Batch{Ops: []kv.Op{{Key: make([]byte, kv.KeyMax+1)}}}, errs.Invalid},
 		"long key": {&kv.Batch{Ops: []kv.Op{{Key: bytes.Repeat([]byte("k"), kv.KeyMax+1)}}}, errs.TooLarge},
 		"value":    {&kv.Batch{Ops: []kv.Op{{Key: []byte("k"), Value: make([]byte, kv.ValueMax+1)}}}, errs.TooLarge},
-		// A value of the greatest size leaves no room for its key within a batch.
+		// A value of the largest size leaves no room for its key within a batch.
 		"bytes":     {&kv.Batch{Ops: []kv.Op{{Key: []byte("k"), Value: make([]byte, kv.ValueMax)}}}, errs.TooLarge},
 		"empty key": {&kv.Batch{Ops: []kv.Op{{Value: []byte("v")}}}, errs.Invalid},
 	} {
@@ -234,7 +233,7 @@ func limits(t *testing.T, s kv.Store) {
 			t.Errorf("%s: got %v, want %v", name, err, c.kind)
 		}
 	}
-	expect(t, s, nil, nil, "")  // no part of a refused batch shows
+	expect(t, s, nil, nil, "")  // no part of a refused batch is stored
 	commit(t, w, "still=works") // the writer is not broken by it
 }
 
@@ -247,15 +246,15 @@ func fence(t *testing.T, s kv.Store) {
 		t.Errorf("epochs %d, then %d", old.Epoch(), young.Epoch())
 	}
 	b := new(kv.Batch)
-	b.Put([]byte("a"), []byte("stale"))                         // must never be seen
-	if _, err := old.Enqueue(b); !errors.Is(err, errs.Fenced) { // it learns that it is fenced by its next call
+	b.Put([]byte("a"), []byte("stale"))                         // must never be readable
+	if _, err := old.Enqueue(b); !errors.Is(err, errs.Fenced) { // the next call fails
 		t.Errorf("the older writer: %v", err)
 	}
 	commit(t, young, "b=2")
 	expect(t, s, nil, nil, "a=1 b=2") // one value of each writer, none stale
 }
 
-// sequence: numbers grow by one with each batch, over writers too, and LastSeq is that of the last durable batch.
+// sequence: numbers grow by one with each batch, across writers, and LastSeq returns that of the last durable batch.
 func sequence(t *testing.T, s kv.Store) {
 	w := acquire(t, s)
 	for want := uint64(1); want <= 3; want++ {
@@ -272,13 +271,12 @@ func sequence(t *testing.T, s kv.Store) {
 	}
 }
 
-// concurrent has many writers race for one key and keeps, in the same batch, one key per writer.
-// The batch with the largest sequence number must have written the key's final value.
+// concurrent runs many writers that race for one key. Each batch also writes a key of its own writer. The batch with the
+// largest sequence number must have written the final value of the shared key.
 func concurrent(t *testing.T, s kv.Store) {
 	const writers, rounds = 8, 50 // enough for batches of several writers to share one commit
 	w := acquire(t, s)
 	var wg sync.WaitGroup
-	// mu guards value, which all writers fill.
 	var mu sync.Mutex
 	value := make(map[uint64]string) // by sequence number
 	for g := range writers {
@@ -313,7 +311,7 @@ func concurrent(t *testing.T, s kv.Store) {
 	}
 }
 
-// closedStore: calls on a closed store are Unavailable, and the Close that Run calls again is no error.
+// closedStore: calls on a closed store are Unavailable, and a second Close succeeds.
 func closedStore(t *testing.T, s kv.Store) {
 	w := acquire(t, s) // Run closes it once more
 	if err := s.Close(); err != nil {
@@ -336,6 +334,6 @@ func closedStore(t *testing.T, s kv.Store) {
 	if _, err := s.Snapshot(t.Context()); !errors.Is(err, errs.Unavailable) {
 		t.Errorf("snapshot: %v", err)
 	}
-	// Stats has no error to return; it must only survive.
+	// Stats has no error to return; it must not panic.
 	_ = s.Stats()
 }

@@ -24,8 +24,7 @@ func begin(t *testing.T, w kv.Writer) kv.Load {
 	return l
 }
 
-// fill gives a load one run of keys, each with its own name and the same value.
-// One goroutine fills one run; several may fill runs of the same load at once.
+// fill adds one run of keys to a load, all with the same value. Several goroutines may fill runs of one load at once.
 func fill(l kv.Load, value string, keys ...string) error {
 	r, err := l.Run()
 	if err != nil {
@@ -37,13 +36,13 @@ func fill(l kv.Load, value string, keys ...string) error {
 		if err := r.Put(b[:len(k)], b[len(k):]); err != nil {
 			return errors.Join(err, r.Close())
 		}
-		clear(b) // the caller may reuse what it gave
+		clear(b) // the caller may reuse its slices
 	}
 	return r.Close()
 }
 
-// load: a load is invisible before its commit and complete after it, snapshots do not see it, and batches go on in between. Then
-// eight runs are filled at the same time.
+// load: a load is invisible before its commit and complete after it, snapshots do not see it, and batches are possible in
+// between. Then eight runs are filled at the same time.
 func load(t *testing.T, s kv.Store) {
 	w := acquire(t, s)
 	commit(t, w, "a=old", "c=old", "m=old", "z=old")
@@ -52,12 +51,12 @@ func load(t *testing.T, s kv.Store) {
 		t.Fatal(err)
 	}
 	l := begin(t, w)
-	// Out of order, overlapping none. The third run is empty.
+	// Not in order, and without overlaps. The third run is empty.
 	if err := errors.Join(fill(l, "new", "x", "y"), fill(l, "new", "b", "c", "d"), fill(l, "")); err != nil {
 		t.Fatal(err)
 	}
 	expect(t, s, nil, nil, "a=old c=old m=old z=old")
-	// The load's b is newer by its commit, whatever came in between; m is not in the load.
+	// The load's b is newer by its commit, whatever was written in between; m is not in the load.
 	seq := commit(t, w, "b=between", "m=between")
 	if err := l.Commit(t.Context()); err != nil {
 		t.Fatal(err)
@@ -72,7 +71,7 @@ func load(t *testing.T, s kv.Store) {
 	}
 	expect(t, s, nil, nil, "a=old b=new c=newest d=new m=between y=new z=old")
 
-	// Eight runs at once, each in a goroutine of its own, as callers fill them.
+	// Eight runs at once, each in its own goroutine.
 	big := begin(t, w)
 	var wg sync.WaitGroup
 	for g := range 8 {
@@ -102,7 +101,7 @@ func load(t *testing.T, s kv.Store) {
 	}
 }
 
-// loadRefused: a load that was aborted, fenced, out of order or with runs that interleave changes nothing.
+// loadRefused: a load that is aborted, fenced, out of order or has runs that interleave changes nothing.
 func loadRefused(t *testing.T, s kv.Store) {
 	w := acquire(t, s)
 	commit(t, w, "a=1")
@@ -131,7 +130,7 @@ func loadRefused(t *testing.T, s kv.Store) {
 	if err := mixed.Abort(); err != nil {
 		t.Error(err)
 	}
-	// The commit decides, not the moment at which the load began.
+	// The commit decides, not the beginning of the load.
 	old := begin(t, w)
 	if err := fill(old, "2", "a"); err != nil {
 		t.Fatal(err)

@@ -10,7 +10,7 @@ import (
 	"hemera/words/errs"
 )
 
-// bulk is a load: what its runs collected. The store has nothing of it before Commit.
+// bulk is a load: the pairs of its runs. The store has nothing of it before Commit.
 type bulk struct {
 	w    *writer
 	mu   sync.Mutex // guards runs and done; taken before the store's
@@ -18,7 +18,7 @@ type bulk struct {
 	done bool       // committed or aborted
 }
 
-// run is pairs in order of keys. It belongs to one goroutine until it is closed.
+// run has pairs in order of keys. It belongs to one goroutine until it is closed.
 type run struct{ pairs []pair }
 
 var _ kv.Loader = (*writer)(nil)
@@ -47,21 +47,18 @@ func (r *run) Put(key, value []byte) error {
 	if err := kv.CheckPair(key, value); err != nil {
 		return err
 	}
-	// The check is here and not at the commit, so that the caller learns which key is wrong.
 	if n := len(r.pairs); n > 0 && bytes.Compare(r.pairs[n-1].key, key) >= 0 {
 		return errs.New(errs.Invalid, "kv.Load", "", "a run's keys must grow")
 	}
-	// Both are copies: the caller reuses its buffers for the next pair.
 	r.pairs = append(r.pairs, pair{bytes.Clone(key), bytes.Clone(value)})
 	return nil
 }
 
-// Close implements kv.Run.
-// Close releases nothing: the pairs belong to the load.
+// Close implements kv.Run. It releases nothing: the pairs belong to the load.
 func (r *run) Close() error { return nil }
 
-// Commit implements kv.Load. It puts the runs in order of their first keys, and refuses runs of which one begins before
-// the other ends. A second call changes nothing.
+// Commit implements kv.Load. It sorts the runs by their first keys, and refuses runs that interleave. A second call
+// changes nothing.
 func (b *bulk) Commit(context.Context) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -91,7 +88,6 @@ func (b *bulk) Commit(context.Context) error {
 }
 
 // Abort implements kv.Load.
-// Abort may follow Commit, where it does nothing: callers defer it.
 func (b *bulk) Abort() error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -99,7 +95,7 @@ func (b *bulk) Abort() error {
 	return nil
 }
 
-// merge puts sorted pairs among those of the store, in one pass over both. A key of the store gets its new value. The
+// merge merges sorted pairs into those of the store, in one pass over both. An existing key gets its new value. The
 // caller holds mu.
 func (s *Store) merge(more []pair) {
 	out := make([]pair, 0, len(s.pairs)+len(more))
@@ -107,7 +103,7 @@ func (s *Store) merge(more []pair) {
 	for _, p := range more {
 		i, found := slices.BinarySearchFunc(rest, p.key, func(o pair, key []byte) int { return bytes.Compare(o.key, key) })
 		out = append(append(out, rest[:i]...), p)
-		// Keys of more grow, so the next search begins where this one ended.
+		// Keys of more ascend, so the next search begins where this one ended.
 		rest = rest[i:]
 		s.bytes += int64(len(p.key) + len(p.value))
 		if found {

@@ -1,10 +1,10 @@
-// Package memkv is the kv engine that keeps everything in memory, in one sorted slice. Tests use it, and clusters that may
-// forget. What it holds is as durable as the process, so a ticket is done when it is made.
+// Package memkv is the kv engine that keeps everything in memory, in one sorted slice. Tests use it, and clusters that
+// may lose their data. A ticket is done at once: nothing is more durable than the process.
 //
-// A get costs a binary search. A put of a new key moves half of the slice, so millions of keys belong into another engine.
+// A get costs a binary search. A put of a new key moves half of the slice on average, so it is not for millions of keys.
 //
-// One lock guards a store. No call blocks on anything else, and visitors of a scan run without it: they see the pairs as
-// they were when the scan began, and may call the store.
+// One lock guards a store. Calls block on nothing else. Visitors of a scan run without it: they see the pairs as they
+// were when the scan began, and may call the store.
 package memkv
 
 import (
@@ -46,7 +46,6 @@ func (s *Store) Get(_ context.Context, key []byte) ([]byte, error) {
 	if !ok {
 		return nil, errs.NotFound
 	}
-	// The copy is the caller's: it may change it.
 	return bytes.Clone(s.pairs[i].value), nil
 }
 
@@ -60,15 +59,16 @@ func (s *Store) GetMany(_ context.Context, keys [][]byte) ([][]byte, error) {
 	out := make([][]byte, len(keys))
 	for n, key := range keys {
 		if i, ok := s.find(key); ok {
-			// An empty value must differ from a missing one, which is nil; bytes.Clone of an empty slice could not promise that.
+			// An empty value must differ from a missing one, which is nil; bytes.Clone of an empty slice could return
+			// nil.
 			out[n] = append([]byte{}, s.pairs[i].value...)
 		}
 	}
 	return out, nil
 }
 
-// Scan implements kv.Reader over the pairs as they were when it was called.
-// It holds no lock while it visits. The slices it hands out are the stored ones, valid during the call by contract.
+// Scan implements kv.Reader over the pairs as they were when it was called. It holds no lock while it visits. It passes
+// the stored slices to visit.
 func (s *Store) Scan(ctx context.Context, lo, hi []byte, visit func(key, value []byte) bool) error {
 	s.mu.RLock()
 	if s.closed {
@@ -77,13 +77,12 @@ func (s *Store) Scan(ctx context.Context, lo, hi []byte, visit func(key, value [
 	}
 	from, _ := s.find(lo)
 	to := len(s.pairs)
-	// Without hi the scan goes to the end.
 	if hi != nil {
 		to, _ = s.find(hi)
 	}
 	var picture []pair
 	if from < to {
-		// If hi is below lo the range is empty, not an error.
+		// If hi is below lo the range is empty; this is not an error.
 		picture = slices.Clone(s.pairs[from:to])
 	}
 	s.mu.RUnlock()
@@ -98,22 +97,20 @@ func (s *Store) Scan(ctx context.Context, lo, hi []byte, visit func(key, value [
 	return nil
 }
 
-// Acquire implements kv.Store.
-// The owner's name is of use to engines that several processes share; this one ignores it.
+// Acquire implements kv.Store. The owner's name is for engines that several processes share; this one ignores it.
 func (s *Store) Acquire(context.Context, string) (kv.Writer, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.closed {
 		return nil, closed("kv.Acquire")
 	}
-	// The older writer is fenced from here on; it learns so at its next call.
+	// The older writer is fenced from here on; its next call fails.
 	s.epoch++
 	return &writer{s: s, epoch: s.epoch}, nil
 }
 
-// Snapshot implements kv.Store by a copy. What is copied are references: stored values are replaced,
-// never changed.
-// The snapshot is a Store that has no writer. Its Close frees the copy and leaves the original alone.
+// Snapshot implements kv.Store. It copies references: stored values are replaced, never changed. Close frees the copy and
+// leaves the original as it is.
 func (s *Store) Snapshot(context.Context) (kv.Snapshot, error) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
@@ -128,15 +125,14 @@ func (s *Store) Backup(context.Context, string) error {
 	return errs.New(errs.Unsupported, "kv.Backup", "", "the memory engine has nothing on disk")
 }
 
-// Stats implements kv.Store.
-// The other fields stay zero: there are no syncs and no cache.
+// Stats implements kv.Store. The other fields stay zero: there are no syncs and no cache.
 func (s *Store) Stats() kv.Stats {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	return kv.Stats{Bytes: s.bytes}
 }
 
-// Close implements kv.Store; what was stored is gone.
+// Close implements kv.Store. The content is lost.
 func (s *Store) Close() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -144,7 +140,7 @@ func (s *Store) Close() error {
 	return nil
 }
 
-// find returns the index of a key, or where it would be. The caller holds mu.
+// find returns the index of a key, or the index at which to insert it. The caller holds mu.
 func (s *Store) find(key []byte) (int, bool) {
 	return slices.BinarySearchFunc(s.pairs, key, func(p pair, key []byte) int { return bytes.Compare(p.key, key) })
 }
@@ -166,21 +162,21 @@ func (s *Store) apply(op kv.Op) {
 	}
 }
 
-// closed is the error of every call on a closed store.
+// closed returns the error of every call on a closed store.
 func closed(op string) error { return errs.New(errs.Unavailable, op, "", "the store is closed") }
 
-// writer is the right to change a store, until a later writer is made.
+// writer has the right to change a store, until a later writer is made.
 type writer struct {
 	s     *Store
-	epoch uint64 // when it differs from the store's, the writer is fenced
+	epoch uint64 // if it differs from the store's, the writer is fenced
 }
 
 // Epoch implements kv.Writer.
 func (w *writer) Epoch() uint64 { return w.epoch }
 
-// Enqueue implements kv.Writer. The batch is applied at return, as a whole: [kv.Check] has refused what cannot be.
+// Enqueue implements kv.Writer. It applies the whole batch before it returns.
 func (w *writer) Enqueue(b *kv.Batch) (kv.Ticket, error) {
-	// Limits are checked before the first change, so that a refused batch leaves no trace.
+	// Check the limits before the first change, so that a refused batch changes nothing.
 	if err := kv.Check(b); err != nil {
 		return nil, err
 	}

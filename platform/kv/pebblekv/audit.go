@@ -13,23 +13,23 @@ import (
 	"hemera/words/errs"
 )
 
-// audit looks at the logs of the process before, before Pebble does: Pebble takes the end of what it can read for the end
-// of the log, applies what is there and removes the files. Corrupt, if a log is missing, or if it can be proved that
-// batches are missing that were durable. Nothing is changed.
+// audit checks the logs of the process before, before Pebble opens them: Pebble takes the last readable record for the
+// end of the log, applies the batches up to there and removes the files. It finds Corrupt if a log is missing, or if
+// batches are missing that were provably durable. It changes nothing.
 //
-// The proof is the state file, or a token behind the end of what can be read. A crash may tear all that was written since the last sync, in
-// any way, but no token in there says that another batch of there was durable.
+// The proof is the state file, or a token behind the readable part. A crash may tear all bytes that were written since
+// the last sync, in any way, but no token in them says that another batch in them was durable.
 type audit struct {
 	fs    *logFS
 	state *logState // of the process before
 
-	read    uint64 // number of the last batch that can be read
-	durable uint64 // number of the last batch that a token says was durable
+	read    uint64 // number of the last readable batch
+	durable uint64 // number of the last batch that was durable according to a token
 }
 
-// run checks all logs that are needed, oldest first. With an error of kind Corrupt it also returns how far they can be read.
-// Only the newest may have an end that a crash tore: Pebble ends a log before it begins the next, and the state file names
-// a log before it has a batch.
+// run checks all logs that are needed, oldest first. With an error of kind Corrupt it also returns how far they can be
+// read. Only the newest may have an end that a crash tore: Pebble ends a log before it begins the next, and the state
+// file names a log before it has a batch.
 func (a *audit) run() (*logExtent, error) {
 	var before logExtent
 	for i, log := range a.state.needed {
@@ -46,7 +46,7 @@ func (a *audit) run() (*logExtent, error) {
 		if err != nil {
 			return nil, err
 		}
-		// All tokens of the file count for what was durable, also those that Pebble cannot reach behind damage.
+		// All tokens of the file count, also those behind damage, which Pebble cannot reach.
 		tokens(raw, a.state.mark, func(t token) { a.durable = max(a.durable, t.durable) })
 		size, clean, err := a.batches(log.number)
 		if err != nil {
@@ -64,8 +64,8 @@ func (a *audit) run() (*logExtent, error) {
 	return nil, nil
 }
 
-// batches reads the batches of a log up to the first that cannot be read. size is the bytes up to there, and clean is
-// true if Pebble ended the log there.
+// batches reads the batches of a log up to the first unreadable one. size is the number of bytes up to there, and clean
+// is true if Pebble ended the log there.
 func (a *audit) batches(number uint64) (size int64, clean bool, err error) {
 	var logs wal.FileAccumulator
 	if _, err := logs.MaybeAccumulate(a.fs, a.fs.PathJoin(a.fs.dir, fmt.Sprintf("%06d.log", number))); err != nil {
@@ -103,7 +103,7 @@ func (a *audit) content(number uint64) ([]byte, error) {
 	return raw, errors.Join(err, file.Close())
 }
 
-// damage is the error of logs that can be read up to an extent.
+// damage returns the error for logs that are readable up to an extent.
 func (a *audit) damage(extent logExtent) (*logExtent, error) {
 	known := "later ones were written"
 	if a.durable > a.read {
@@ -114,7 +114,7 @@ func (a *audit) damage(extent logExtent) (*logExtent, error) {
 		WithRemedy("save what is before them with `hemera ns backup --state DIR --damaged FILE`, or take the latest backup; then `hemera ns restore FILE NEWDIR`")
 }
 
-// missing is the error of a log that is needed and does not exist.
+// missing returns the error for a log that is needed and does not exist.
 func (a *audit) missing(number uint64) error {
 	return errs.New(errs.Corrupt, "pebblekv.Open", a.state.path(number), "this file of the log is missing: changes that were acknowledged are in it").
 		WithRemedy("put the file back; without it, save what is before it with `hemera ns backup --state DIR --damaged FILE`, or take the latest backup; then `hemera ns restore FILE NEWDIR`")

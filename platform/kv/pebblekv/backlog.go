@@ -7,18 +7,19 @@ import (
 )
 
 const (
-	// memTablesMax is how many memory tables of full size there may be: one that is filled and one that is written. It
-	// bounds memory. Pebble begins with small ones, and keeps several of those before it flushes any, so their bytes count.
+	// memTablesMax is the number of memory tables of full size: one that is filled and one that is written. It bounds
+	// memory. Pebble begins with small ones, and keeps several of those before it flushes any, so the bound applies to
+	// their bytes.
 	memTablesMax = 2
-	// l0Max is how many tables of the first level may lie over each other before writers wait for a compaction. A reader has
-	// to look at each.
+	// l0Max is the number of overlapping tables in the first level above which writers wait for a compaction. A reader
+	// has to look at each.
 	l0Max = 24
-	// compactionRetryFactor is how many times as long as flushes compactions may fail while a writer waits for one. Pebble
-	// leaves the tables of a failed one alone for half a minute.
+	// compactionRetryFactor says how many times as long as flushes compactions may fail while a writer waits for one.
+	// Pebble does not touch the tables of a failed one for half a minute.
 	compactionRetryFactor = 4
 )
 
-// compactionEnded takes how a compaction ended. Pebble calls it with its mutex held, so it must not call Pebble.
+// compactionEnded records how a compaction ended. Pebble calls it with its mutex held, so it must not call Pebble.
 func (f *flusher) compactionEnded(info pebble.CompactionInfo) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -32,13 +33,13 @@ func (f *flusher) compactionEnded(info pebble.CompactionInfo) {
 }
 
 // wait blocks until Pebble has room for another memory table and another table in the first level. It fails once flushes
-// or compactions have failed for too long. As long as they succeed it waits without a bound. Store.admit
-// calls it once for each log, so its cost is of no account.
+// or compactions have failed for too long. While they succeed it waits without a bound. Store.admit calls it once for
+// each log, so it need not be fast.
 func (f *flusher) wait() error {
 	began := time.Now()
 	for {
 		f.mu.Lock()
-		ended := f.ended // taken before the look at the metrics: no end is missed
+		ended := f.ended // taken before the metrics, so that no end is missed
 		f.mu.Unlock()
 		m := f.db.Metrics()
 		switch {
@@ -56,7 +57,7 @@ func (f *flusher) wait() error {
 	}
 }
 
-// waitForFlush blocks until something has ended.
+// waitForFlush blocks until a flush or compaction has ended. It fails if writing has failed for good.
 func (f *flusher) waitForFlush(ended <-chan struct{}) error {
 	select {
 	case <-ended:
@@ -66,15 +67,15 @@ func (f *flusher) waitForFlush(ended <-chan struct{}) error {
 	}
 }
 
-// waitForCompaction blocks until something has ended. It fails once compactions have failed for too long of the time since
-// began.
+// waitForCompaction blocks until a flush or compaction has ended. It fails once compactions have failed for too long
+// since began.
 func (f *flusher) waitForCompaction(ended <-chan struct{}, began time.Time) error {
 	f.mu.Lock()
 	failing, lastErr := f.compactionFailing, f.lastCompactionErr
 	f.mu.Unlock()
 	var late <-chan time.Time
 	if !failing.IsZero() {
-		if failing.Before(began) { // only the time that this writer has waited counts
+		if failing.Before(began) { // only the time for which this writer has waited counts
 			failing = began
 		}
 		timer := time.NewTimer(time.Until(failing.Add(compactionRetryFactor * f.retryTime)))

@@ -16,7 +16,7 @@ import (
 	"hemera/words/errs"
 )
 
-// noCompactions is a disk that has no room for what compactions write while it is full.
+// noCompactions is a disk that, while full, has no room for the output of compactions.
 type noCompactions struct {
 	vfs.FS
 	full *atomic.Bool
@@ -44,8 +44,8 @@ func commit(t *testing.T, w kv.Writer, from, to int) (int, error) {
 	return to, nil
 }
 
-// TestCompactionsFail: when compactions fail for too long, writing ends with an error before it would wait for them
-// for ever; what was acknowledged is there, and a disk with room again is used again.
+// TestCompactionsFail: if compactions fail for too long, writing ends with an error instead of blocking for ever.
+// Acknowledged batches stay, and writing works again once the disk has room.
 func TestCompactionsFail(t *testing.T) {
 	var full atomic.Bool
 	full.Store(true)
@@ -93,7 +93,8 @@ func TestCompactionsFail(t *testing.T) {
 	}
 }
 
-// TestCompactionsHope: of compactions that fail only the time counts in which somebody waits and none succeeded.
+// TestCompactionsHope: of the time in which compactions fail, only the part counts in which a writer waits and none
+// succeeds.
 func TestCompactionsHope(t *testing.T) {
 	const patience = time.Hour
 	tables := newFlusher(patience)
@@ -123,7 +124,8 @@ func TestCompactionsHope(t *testing.T) {
 
 func info(err error) pebble.CompactionInfo { return pebble.CompactionInfo{Err: err} }
 
-// TestYoungMemTables: Pebble begins with small memory tables and does not flush them one by one. Nobody waits for that.
+// TestYoungMemTables: Pebble begins with small memory tables and does not flush them one by one. No writer waits for
+// that.
 func TestYoungMemTables(t *testing.T) {
 	s, err := Open("db", Options{PebbleScheduler: *PebbleScheduler, FS: vfs.NewMem(), MemTableBytes: 16 << 20})
 	if err != nil {

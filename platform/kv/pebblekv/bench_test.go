@@ -14,8 +14,8 @@ import (
 	"hemera/platform/kv/pebblekv"
 )
 
-// BenchmarkCommit is one durable batch as large as that of a mkdir, with some writers that wait for theirs each.
-// TMPDIR says on which filesystem.
+// BenchmarkCommit measures one durable batch of the size of a mkdir, with several writers that each wait for their own.
+// TMPDIR chooses the filesystem.
 func BenchmarkCommit(b *testing.B) {
 	for _, writers := range []int{1, 16, 1000} {
 		b.Run(fmt.Sprint(writers), func(b *testing.B) { commits(b, writers) })
@@ -62,7 +62,7 @@ func commits(b *testing.B, writers int) {
 	}
 }
 
-// spent is the processor time of the process so far.
+// spent returns the processor time of the process so far.
 func spent(b *testing.B) time.Duration {
 	var u unix.Rusage
 	if err := unix.Getrusage(unix.RUSAGE_SELF, &u); err != nil {
@@ -71,7 +71,7 @@ func spent(b *testing.B) time.Duration {
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
-// change has as many keys and bytes as what one mkdir in a deep directory writes.
+// change returns a batch with as many keys and bytes as one mkdir in a deep directory.
 func change(i int64) *kv.Batch {
 	b := new(kv.Batch)
 	for k := range 8 {

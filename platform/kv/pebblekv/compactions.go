@@ -7,13 +7,13 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 )
 
-// compactionScheduler lets as many compactions run at a time as Pebble wishes, but none before the store is open: Pebble's
-// Open waits for those that it has begun, which after a crash takes seconds for nothing that a start needs. After a failed
-// one it lets none begin for retryPause, because Pebble tries again at once. Otherwise it does what Pebble's own scheduler
-// does. Options.PebbleScheduler does without it.
+// compactionScheduler allows as many compactions at a time as Pebble wants, but none before the store is open: Pebble's
+// Open waits for those that it has begun. After a crash that takes seconds and is not needed for a start. After a failed
+// compaction it allows none for retryPause, because Pebble tries again at once. Otherwise it acts like Pebble's own
+// scheduler. Options.PebbleScheduler disables it.
 type compactionScheduler struct {
-	db   pebble.DBForCompaction // set by Register; not used before begin
-	kick chan struct{}          // has one slot: grant looks again
+	db   pebble.DBForCompaction // set by Register, before begin
+	kick chan struct{}          // has one slot: grant checks again
 	end  chan struct{}          // closed by Unregister
 	idle sync.WaitGroup         // the goroutine of grant
 
@@ -23,12 +23,12 @@ type compactionScheduler struct {
 	pausedUntil time.Time  // none begins before
 }
 
-// scheduleInterval is how often grant looks for waiting compactions, besides whenever one ends. Nothing tells it when a pause
-// ends, or when begin was called.
+// scheduleInterval is the time between two checks of grant for waiting compactions. It also checks when one ends. No
+// event tells it the end of a pause, or a call of begin.
 const scheduleInterval = 100 * time.Millisecond
 
-// retryPause is how long after a failure the next compaction begins. Each try costs I/O
-// and a message, and Pebble itself would try again at once.
+// retryPause is the time between a failure and the next compaction. Each try costs I/O and a message, and Pebble itself
+// would try again at once.
 const retryPause = 5 * time.Second
 
 var (
@@ -62,13 +62,13 @@ func (c *compactionScheduler) Unregister() {
 	c.idle.Wait()
 }
 
-// TrySchedule implements pebble.CompactionScheduler. Pebble calls it when it has a compaction that it wants to begin.
+// TrySchedule implements pebble.CompactionScheduler. Pebble calls it to begin a compaction.
 func (c *compactionScheduler) TrySchedule() (bool, pebble.CompactionGrantHandle) {
 	return c.acquire(), c
 }
 
-// UpdateGetAllowedWithoutPermission implements pebble.CompactionScheduler. It does not block: a kick that is there already
-// does for this one too.
+// UpdateGetAllowedWithoutPermission implements pebble.CompactionScheduler. It does not block: if a kick is already
+// pending, it is enough.
 func (c *compactionScheduler) UpdateGetAllowedWithoutPermission() {
 	select {
 	case c.kick <- struct{}{}:
@@ -76,14 +76,14 @@ func (c *compactionScheduler) UpdateGetAllowedWithoutPermission() {
 	}
 }
 
-// pause has no compaction begin for retryPause. Those under way go on.
+// pause prevents new compactions for retryPause. Those under way continue.
 func (c *compactionScheduler) pause() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.pausedUntil = time.Now().Add(retryPause)
 }
 
-// acquire counts one more compaction, and reports whether it may begin. The caller releases it when it has ended.
+// acquire counts one more compaction and returns true if it may begin. The caller releases it when it has ended.
 func (c *compactionScheduler) acquire() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -101,8 +101,8 @@ func (c *compactionScheduler) release() {
 	c.running--
 }
 
-// grant is the scheduler's goroutine: it begins what was refused before and can run now. It holds no lock while it calls
-// Pebble, which takes its own mutex in these calls.
+// grant runs on the scheduler's goroutine: it begins compactions that were refused before and can run now. It holds no
+// lock while it calls Pebble, which takes its own mutex in these calls.
 func (c *compactionScheduler) grant() {
 	ticker := time.NewTicker(scheduleInterval)
 	defer ticker.Stop()
@@ -131,7 +131,7 @@ func (c *compactionScheduler) MeasureCPU(pebble.CompactionGoroutineKind) {}
 // CumulativeStats implements pebble.CompactionGrantHandle.
 func (c *compactionScheduler) CumulativeStats(pebble.CompactionGrantHandleStats) {}
 
-// Done implements pebble.CompactionGrantHandle. Pebble calls it when a compaction has ended, well or not.
+// Done implements pebble.CompactionGrantHandle. Pebble calls it when a compaction has ended, successful or not.
 func (c *compactionScheduler) Done() {
 	c.release()
 	c.UpdateGetAllowedWithoutPermission()

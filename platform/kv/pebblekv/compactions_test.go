@@ -49,7 +49,7 @@ func (b *backlog) finish() {
 	h.Done()
 }
 
-// TestCompactionsWaitForTheStart: none begins before the store is open, then all do, two at a time.
+// TestCompactionsWaitForTheStart: no compaction begins before the store is open, then all do, two at a time.
 func TestCompactionsWaitForTheStart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := &backlog{waiting: 3}
@@ -84,7 +84,7 @@ func TestCompactionsWaitForTheStart(t *testing.T) {
 	})
 }
 
-// TestCompactionsRest: after a failure none begins for a while, and then they do.
+// TestCompactionsRest: after a failure no compaction begins for a while, and then they do.
 func TestCompactionsRest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := &backlog{}

@@ -36,7 +36,7 @@ func acquire(t *testing.T, s *pebblekv.Store) kv.Writer {
 	return w
 }
 
-// pair writes one number under two keys, so that half a batch shows.
+// pair returns a batch with one number under two keys, so that a half batch is noticed.
 func pair(i int) *kv.Batch {
 	b := new(kv.Batch)
 	b.Put(fmt.Appendf(nil, "a%06d", i), bytes.Repeat([]byte{'v'}, 100))
@@ -44,8 +44,8 @@ func pair(i int) *kv.Batch {
 	return b
 }
 
-// TestPowerCut: what survives is a prefix of the batches, whole, that holds every durable one, and
-// LastSeq and the epoch say so.
+// TestPowerCut: a prefix of whole batches survives, which includes every durable one, and LastSeq and the epoch agree
+// with it.
 func TestPowerCut(t *testing.T) {
 	const count = 2000
 	for seed := range uint64(8) {
@@ -96,7 +96,7 @@ func TestPowerCut(t *testing.T) {
 	}
 }
 
-// TestFailedSyncKillsTheWriter: after a sync of the log fails nothing is acknowledged any more.
+// TestFailedSyncKillsTheWriter: after a failed sync of the log nothing is acknowledged any more.
 func TestFailedSyncKillsTheWriter(t *testing.T) {
 	var broken atomic.Bool
 	fs := errorfs.Wrap(vfs.NewMem(), errorfs.InjectorFunc(func(op errorfs.Op) error {
@@ -134,7 +134,7 @@ func TestFailedSyncKillsTheWriter(t *testing.T) {
 }
 
 func TestOneProcessADirectory(t *testing.T) {
-	for _, fs := range []vfs.FS{nil, vfs.NewMem()} { // the second one answers what another process gets
+	for _, fs := range []vfs.FS{nil, vfs.NewMem()} { // the second one answers like that of another process
 		dir := filepath.Join(t.TempDir(), "db")
 		s := open(t, dir, fs)
 		_, err := pebblekv.Open(dir, pebblekv.Options{PebbleScheduler: *pebblekv.PebbleScheduler, FS: fs})

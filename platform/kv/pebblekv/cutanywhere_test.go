@@ -13,8 +13,8 @@ import (
 	"hemera/platform/kv/pebblekv"
 )
 
-// TestLogsCutAnywhere cuts the power before steps of the disk while logs become full and are used again, a
-// second time after the start that follows: what survives is a prefix that holds what was durable.
+// TestLogsCutAnywhere cuts the power before steps of the disk while logs become full and are reused, a second time after
+// the following start. A prefix with all durable batches survives.
 func TestLogsCutAnywhere(t *testing.T) {
 	for seed := range uint64(3) {
 		r := rand.New(rand.NewPCG(seed, 7))
@@ -31,13 +31,13 @@ func TestLogsCutAnywhere(t *testing.T) {
 	}
 }
 
-// image is what a cut left, and how many batches were durable before it.
+// image is the state of the disk after a cut, and the number of batches that were durable before.
 type image struct {
 	fs      *vfs.MemFS
 	durable int
 }
 
-// cuts writes batches behind the first ones and returns some images of the disk on the way.
+// cuts writes batches after the first ones and returns some images of the disk on the way.
 func cuts(t *testing.T, fs *vfs.MemFS, first int, r *rand.Rand) []image {
 	t.Helper()
 	const count, most = 1400, 8
@@ -86,7 +86,7 @@ func cuts(t *testing.T, fs *vfs.MemFS, first int, r *rand.Rand) []image {
 	return images
 }
 
-// verify opens an image and returns how many batches it has.
+// verify opens an image and returns its number of batches.
 func verify(t *testing.T, cut image) int {
 	t.Helper()
 	s, err := pebblekv.Open("db", pebblekv.Options{PebbleScheduler: *pebblekv.PebbleScheduler, FS: cut.fs, MemTableBytes: 32 << 10})

@@ -17,8 +17,8 @@ import (
 	"hemera/words/errs"
 )
 
-// lots writes batches in lots, and returns how many there are in all. A lot is durable before the next begins. The content
-// of a batch follows from its number and r.
+// lots writes batches in lots, and returns the total number of batches. A lot is durable before the next begins. The
+// content of a batch follows from its number and r.
 func lots(t *testing.T, w kv.Writer, from int, sizes []int, r *rand.Rand) int {
 	t.Helper()
 	for _, size := range sizes {
@@ -40,7 +40,7 @@ func lots(t *testing.T, w kv.Writer, from int, sizes []int, r *rand.Rand) int {
 	return from
 }
 
-// reopened is how many batches a store has: a first part of all, whole. An error is that of its opening.
+// reopened returns the number of batches in a store: a prefix of all. An error is that of its opening.
 func reopened(t *testing.T, fs vfs.FS, count int) (int, error) {
 	t.Helper()
 	s, err := pebblekv.Open("db", pebblekv.Options{PebbleScheduler: *pebblekv.PebbleScheduler, FS: fs, MemTableBytes: 64 << 10})
@@ -64,7 +64,7 @@ func reopened(t *testing.T, fs vfs.FS, count int) (int, error) {
 	return int(last), nil
 }
 
-// flipped is an image with one byte of a file changed.
+// flipped returns an image with one byte of a file changed.
 func flipped(t *testing.T, left *vfs.MemFS, name string, content []byte, at int) *vfs.MemFS {
 	t.Helper()
 	fs := left.CrashClone(vfs.CrashCloneCfg{})
@@ -74,8 +74,8 @@ func flipped(t *testing.T, left *vfs.MemFS, name string, content []byte, at int)
 	return fs
 }
 
-// TestDamagedLog changes a byte of a log: whatever is lost by it is noticed, unless it is of the
-// last lot, which a crash could have torn.
+// TestDamagedLog changes a byte of a log. A loss of batches is noticed, except in the last lot, which a crash could have
+// torn.
 func TestDamagedLog(t *testing.T) {
 	fs := vfs.NewCrashableMem()
 	s := open(t, "db", fs)
@@ -97,13 +97,13 @@ func TestDamagedLog(t *testing.T) {
 	}
 }
 
-// TestClosedStoreNeedsNoLog: whatever becomes of the log of a store that was closed, all is there.
+// TestClosedStoreNeedsNoLog: any damage to the log of a store that was closed loses nothing.
 func TestClosedStoreNeedsNoLog(t *testing.T) {
 	fs := vfs.NewCrashableMem()
 	s := open(t, "db", fs)
 	w := acquire(t, s)
 	count := lots(t, w, 0, []int{3, 1, 40, 2, 7}, rand.New(rand.NewPCG(1, 1)))
-	if _, err := w.Enqueue(pair(count)); err != nil { // nobody waits for it
+	if _, err := w.Enqueue(pair(count)); err != nil { // without Wait
 		t.Fatal(err)
 	}
 	if err := s.Close(); err != nil {
@@ -118,8 +118,8 @@ func TestClosedStoreNeedsNoLog(t *testing.T) {
 	}
 }
 
-// TestDamageBetweenLots changes bytes and blocks anywhere in the logs of a store that became full and were used
-// again, of batches that were written in lots.
+// TestDamageBetweenLots changes bytes and blocks anywhere in logs that became full and were reused, with batches that
+// were written in lots.
 func TestDamageBetweenLots(t *testing.T) {
 	noticed := 0
 	for seed := range uint64(3) {
@@ -164,7 +164,7 @@ func TestDamageBetweenLots(t *testing.T) {
 }
 
 // TestTornLots cuts the power before large lots are synced. Any of their blocks may survive. Such an end is not taken for
-// damage, and everything durable is there.
+// damage, and all durable batches exist.
 func TestTornLots(t *testing.T) {
 	for seed := range uint64(8) {
 		r := rand.New(rand.NewPCG(seed, 4))
@@ -185,7 +185,7 @@ func TestTornLots(t *testing.T) {
 	}
 }
 
-// tornLot writes lots behind what an image has, and cuts the power before a sync.
+// tornLot writes lots to an image, and cuts the power before a sync.
 func tornLot(t *testing.T, from image, sizes []int, r *rand.Rand) (left image, durable, all int) {
 	t.Helper()
 	var acked atomic.Int64

@@ -11,21 +11,21 @@ import (
 	"hemera/words/errs"
 )
 
-// flushRetryTime is how long Pebble may fail to write its memory tables before the store ends all writing. A disk may be
-// full for a moment, until a compaction has ended.
+// flushRetryTime is the time for which Pebble may fail to write its memory tables before the store ends all writing. A
+// disk may be full for a moment, until a compaction has ended.
 const flushRetryTime = 30 * time.Second
 
-// flusher has Pebble write its memory tables to tables, and bounds how far Pebble is behind with that and with
-// compactions. If a flush fails Pebble tries again for ever, as fast as it can, and tells no waiter. The flusher
-// ends the wait with an error once it has failed for too long.
+// flusher makes Pebble write its memory tables to tables, and bounds Pebble's backlog of flushes and compactions. If a
+// flush fails, Pebble tries again for ever, as fast as it can, and does not tell waiting callers. The flusher ends the
+// wait with an error once flushes have failed for too long.
 type flusher struct {
-	db        *pebble.DB    // set when it is open
+	db        *pebble.DB    // set when the database is open
 	retryTime time.Duration // flushRetryTime, or a test's
 	memTable  uint64        // bytes of a memory table of full size
-	flushed   func()        // called, on a goroutine of its own, after each flush
+	flushed   func()        // called, in its own goroutine, after each flush
 	opened    atomic.Bool   // Pebble's Open has returned
 
-	mu                sync.Mutex    // guards these, and is held over no call of Pebble's
+	mu                sync.Mutex    // guards these; not held during calls of Pebble
 	lastFlushErr      error         // of the last flush; also set by one that had nothing to write
 	flushFailing      time.Time     // since when flushes fail; zero if the last one succeeded
 	lastCompactionErr error         // of the last compaction
@@ -35,14 +35,14 @@ type flusher struct {
 	ended             chan struct{} // closed, and replaced, when a flush or a compaction ends
 }
 
-// newFlusher returns a flusher without a database: watch connects it to one that is to be opened.
+// newFlusher returns a flusher without a database; watch connects it to one.
 func newFlusher(retryTime time.Duration) *flusher {
 	return &flusher{retryTime: retryTime, flushed: func() {}, broken: make(chan struct{}), ended: make(chan struct{})}
 }
 
-// watch has Pebble report the ends of flushes and compactions to f, and failures to the scheduler of compactions, if that is
-// ours and not nil. Pebble's
-// own answer to a damaged block is to end the process; here a reader of the block gets an error.
+// watch makes Pebble report the ends of flushes and compactions to f, and failures to the compaction scheduler c, which
+// may be nil. Pebble's default reaction to a damaged block is to end the process; here a reader of the block gets an
+// error.
 func (f *flusher) watch(l *pebble.EventListener, c *compactionScheduler, log pebble.Logger) {
 	l.FlushEnd = f.flushEnded
 	l.CompactionEnd = f.compactionEnded
@@ -50,7 +50,7 @@ func (f *flusher) watch(l *pebble.EventListener, c *compactionScheduler, log peb
 	l.BackgroundError = func(err error) {
 		flush, news := f.failed(err)
 		if flush && !f.opened.Load() && f.usable() != nil {
-			select {} // nobody waits for this Open any more, and its files may be another's
+			select {} // the caller of this Open has left, and another store may own its files
 		}
 		if !flush && c != nil {
 			c.pause()
@@ -62,7 +62,7 @@ func (f *flusher) watch(l *pebble.EventListener, c *compactionScheduler, log peb
 	l.DataCorruption = func(info pebble.DataCorruptionInfo) { log.Errorf("%s", info) }
 }
 
-// flushEnded takes how a flush ended. Pebble calls it with its mutex held, so it must not call Pebble.
+// flushEnded records how a flush ended. Pebble calls it with its mutex held, so it must not call Pebble.
 func (f *flusher) flushEnded(info pebble.FlushInfo) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -74,14 +74,14 @@ func (f *flusher) flushEnded(info pebble.FlushInfo) {
 	f.wake()
 }
 
-// wake has the goroutines look again that wait for an end. The caller holds mu.
+// wake wakes the goroutines that wait for an end. The caller holds mu.
 func (f *flusher) wake() {
 	close(f.ended)
 	f.ended = make(chan struct{})
 }
 
-// failed takes an error that Pebble reports from the background: of a compaction, or, right after its end, of a flush. It
-// reports whether it was a flush, and whether that is worth a message.
+// failed records an error that Pebble reports from the background: of a compaction, or, right after its end, of a flush.
+// It reports whether it was a flush, and whether it is worth a message.
 func (f *flusher) failed(err error) (flush, news bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -109,8 +109,8 @@ func (f *flusher) fail(what string, cause error) error {
 	return f.failure
 }
 
-// flush has all batches written to tables. It blocks until they are durable there, or until flushes have failed for too
-// long. Pebble's own Flush would wait for ever.
+// flush writes all batches to tables. It blocks until they are durable there, or until flushes have failed for too long.
+// Pebble's own Flush would block for ever.
 func (f *flusher) flush() error {
 	flushed, err := f.db.AsyncFlush()
 	if err != nil {
@@ -124,7 +124,7 @@ func (f *flusher) flush() error {
 	}
 }
 
-// usable returns why nothing will be written any more, if so.
+// usable returns the error that ended all writing, or nil.
 func (f *flusher) usable() error {
 	select {
 	case <-f.broken:

@@ -21,13 +21,13 @@ import (
 
 func batch(i int) *kv.Batch {
 	b := new(kv.Batch)
-	value := make([]byte, 4<<10) // such as do not compress
+	value := make([]byte, 4<<10) // content that does not compress
 	_, _ = rand.NewChaCha8([32]byte{byte(i)}).Read(value)
 	b.Put(fmt.Appendf(nil, "k%06d", i), value)
 	return b
 }
 
-// fullDisk refuses whatever is written to tables while it is full.
+// fullDisk returns a disk that refuses writes to tables while it is full.
 func fullDisk(disk vfs.FS, full *atomic.Bool, tried chan struct{}) vfs.FS {
 	return errorfs.Wrap(disk, errorfs.InjectorFunc(func(op errorfs.Op) error {
 		if !full.Load() || filepath.Ext(op.Path) != ".sst" || op.Kind.ReadOrWrite() != errorfs.OpIsWrite {
@@ -41,8 +41,8 @@ func fullDisk(disk vfs.FS, full *atomic.Bool, tried chan struct{}) vfs.FS {
 	}))
 }
 
-// TestTablesFail: when Pebble cannot write its tables for too long, those that wait get an error, and so do later calls.
-// Nothing waits for ever, and what was acknowledged is there when the disk works again.
+// TestTablesFail: if Pebble cannot write its tables for too long, waiting calls get an error, and so do later ones. No
+// call blocks for ever, and acknowledged batches exist when the disk works again.
 func TestTablesFail(t *testing.T) {
 	var full atomic.Bool
 	tried := make(chan struct{}, 1)
@@ -93,7 +93,7 @@ func TestTablesFail(t *testing.T) {
 		t.Errorf("a start on the full disk: %v", err)
 	}
 	full.Store(false)
-	if *PebbleScheduler { // a compaction of the abandoned start may write on
+	if *PebbleScheduler { // a compaction of the abandoned start may continue to write
 		if _, err := Open("db", o); !errors.Is(err, errs.Unavailable) {
 			t.Errorf("a start after the failed one: %v", err)
 		}
@@ -112,7 +112,7 @@ func TestTablesFail(t *testing.T) {
 	}
 }
 
-// TestTablesFailForAMoment: a disk that has room again before the patience ends harms nobody.
+// TestTablesFailForAMoment: a disk that has room again in time causes no error.
 func TestTablesFailForAMoment(t *testing.T) {
 	var full atomic.Bool
 	tried := make(chan struct{}, 1)
@@ -141,7 +141,7 @@ func TestTablesFailForAMoment(t *testing.T) {
 	}
 }
 
-// TestUnwaitedFailure: a log that failed while nobody waited ends the writing as well.
+// TestUnwaitedFailure: a log that fails without a waiting caller ends the writing as well.
 func TestUnwaitedFailure(t *testing.T) {
 	failed := make(chan struct{})
 	var broken atomic.Bool
@@ -177,7 +177,7 @@ func TestUnwaitedFailure(t *testing.T) {
 	}
 }
 
-// TestDamagedTable: a damaged block is an error for who reads it, and for nobody else.
+// TestDamagedTable: a damaged block is an error for reads of this block only.
 func TestDamagedTable(t *testing.T) {
 	fs := vfs.NewMem()
 	s, err := Open("db", Options{PebbleScheduler: *PebbleScheduler, FS: fs})

@@ -14,8 +14,8 @@ import (
 	"hemera/words/errs"
 )
 
-// Names of Pebble's files. A marker is an empty file whose name says which manifest, the list of all tables,
-// or which format is the store's.
+// Names of Pebble's files. A marker is an empty file. Its name says which manifest (the list of all tables) or which
+// format the store has.
 const (
 	manifestMarker = "marker.manifest."
 	formatMarker   = "marker.format-version."
@@ -23,8 +23,8 @@ const (
 	tableSuffix    = ".sst"
 )
 
-// intact refuses a directory that has parts of a store and lacks a marker: Pebble would make a new, empty store
-// there and remove the tables. A store that a crash cut short at its making has no table and no log yet.
+// intact refuses a directory that has parts of a store but lacks a marker: Pebble would make a new, empty store there and
+// remove the tables. If a crash interrupts the creation of a store, it has no table and no log yet.
 func intact(files vfs.FS, dir string) error {
 	names, err := files.List(dir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -51,7 +51,7 @@ func intact(files vfs.FS, dir string) error {
 	return nil
 }
 
-// isLog reports whether a name is that of a log as Pebble calls it.
+// isLog reports whether a name has the form of Pebble's logs.
 func isLog(name string) bool {
 	_, _, ok := wal.ParseLogFilename(name)
 	return ok
@@ -89,16 +89,16 @@ func withoutLog(files vfs.FS, dir string) error {
 		WithRemedy("put the directory back; without it, take the latest backup, or save what is in tables with `hemera ns backup --state DIR --damaged FILE`, then `hemera ns restore FILE NEWDIR`")
 }
 
-// assumedMarkers is a filesystem that shows a store's directory as if its markers were there: the newest manifest counts.
-// It is for reading alone, and for a store whose user has asked for what is left of it.
+// assumedMarkers is a filesystem that shows a store's directory as if its markers existed: the newest manifest counts. It
+// is only for reading a store whose user has asked for the rest of it.
 type assumedMarkers struct {
 	vfs.FS
 	dir    string // of the store
-	format uint64 // Pebble's format that a missing marker is taken for
+	format uint64 // the format to assume if its marker is missing
 }
 
-// List implements [vfs.FS]. It adds the markers that are missing. Numbers in names have at least six digits, so a longer name
-// has a larger number.
+// List implements [vfs.FS]. It adds the markers that are missing. Numbers in names have at least six digits, so a longer
+// name has a larger number.
 func (f assumedMarkers) List(dir string) ([]string, error) {
 	names, err := f.FS.List(dir)
 	if err != nil || dir != f.dir {

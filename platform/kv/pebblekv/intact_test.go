@@ -12,8 +12,8 @@ import (
 	"hemera/words/errs"
 )
 
-// TestEachFileLost takes one file after the other away from a store, closed or killed: the store opens with all it
-// had, or it refuses. A refusal changes nothing: with the file back all is there.
+// TestEachFileLost removes one file after the other from a store, closed or killed: the store opens completely, or it
+// refuses. A refusal changes nothing: with the file back the store is complete.
 func TestEachFileLost(t *testing.T) {
 	fs := vfs.NewCrashableMem()
 	s := open(t, "db", fs)
@@ -58,7 +58,7 @@ func TestEachFileLost(t *testing.T) {
 	}
 }
 
-// wholeWithoutMarker reads a store that lacks a marker: all of it is there.
+// wholeWithoutMarker reads a store that lacks a marker and checks that it is complete.
 func wholeWithoutMarker(t *testing.T, fs vfs.FS, count int) {
 	t.Helper()
 	told := false

@@ -11,8 +11,7 @@ import (
 	"hemera/platform/kv"
 )
 
-// TestLargeBatchesAfterACrash: batches that have no room in a memory table are what they were when a start takes
-// them from the log.
+// TestLargeBatchesAfterACrash: batches larger than a memory table are unchanged when a start takes them from the log.
 func TestLargeBatchesAfterACrash(t *testing.T) {
 	const count = 20
 	value := func(i int) []byte {

@@ -16,15 +16,15 @@ import (
 	"hemera/words/errs"
 )
 
-// tableBytes is how large a table of a load becomes, compressed: few of them make the engine's list
-// of tables short, and one's filter and index are still small beside any cache.
+// tableBytes is the size of a table of a load, compressed. Large tables keep the engine's list of tables short, and the
+// filter and index of one are still small compared to any cache.
 const tableBytes = 64 << 20
 
-// loadDir is where a load's tables are until the engine has them: beside the store, so that they
-// can be linked. The next Open removes what an interrupted load left.
+// loadDir returns the directory of a load's tables before the engine has them: beside the store, so that they can be
+// linked. The next Open removes the remains of an interrupted load.
 func loadDir(dir string) string { return dir + ".load" }
 
-// bulk is one load: tables in the engine's own format, which it takes over all at once.
+// bulk is one load: tables in the engine's own format, which the engine ingests all at once.
 type bulk struct {
 	w   *writer
 	dir string // of the tables: see loadDir
@@ -40,8 +40,8 @@ type span struct{ first, last []byte }
 
 var _ kv.Loader = (*writer)(nil)
 
-// Load implements kv.Loader. One load at a time: a second one fails with Conflict. It fails with Fenced if the writer is not
-// the newest.
+// Load implements kv.Loader. One load at a time: a second one fails with Conflict. It fails with Fenced if the writer is
+// not the newest.
 func (w *writer) Load(context.Context) (kv.Load, error) {
 	s := w.s
 	s.mu.Lock()
@@ -64,8 +64,8 @@ func (w *writer) Load(context.Context) (kv.Load, error) {
 func (b *bulk) Run() (kv.Run, error) { return &run{b: b}, nil }
 
 // Commit implements kv.Load by Pebble's ingestion: one change of the list of tables, durable at return. All runs must be
-// closed. Batches wait meanwhile, for a flush and the change of the list; the tables themselves are linked, not copied. If
-// Pebble refuses the tables the store is as before, and the caller aborts the load. A failed flush ends all writing.
+// closed. Batches wait during a flush and the change of the list; the tables themselves are linked, not copied. If Pebble
+// refuses the tables, the store is unchanged, and the caller aborts the load. A failed flush ends all writing.
 func (b *bulk) Commit(ctx context.Context) error {
 	s := b.w.s
 	s.mu.Lock()
@@ -79,8 +79,8 @@ func (b *bulk) Commit(ctx context.Context) error {
 	if err != nil || len(tables) == 0 {
 		return err
 	}
-	// The log may lag behind, the list of tables does not: what was enqueued before comes first. Besides,
-	// an empty memory table lets all tables of the load go to the last level at once.
+	// Batches enqueued before must be durable first, because the list of tables may get ahead of the log. Besides, with
+	// an empty memory table all tables of the load go to the last level at once.
 	if err := catchFatal(s.flusher.flush); err != nil {
 		return s.kill(err)
 	}
@@ -94,7 +94,7 @@ func (b *bulk) Commit(ctx context.Context) error {
 	return b.end()
 }
 
-// inOrder refuses tables that interleave: the engine would have no place for both.
+// inOrder returns Invalid if tables interleave: the engine has no place for both.
 func inOrder(spans []span) error {
 	slices.SortFunc(spans, func(a, b span) int { return bytes.Compare(a.first, b.first) })
 	for i := 1; i < len(spans); i++ {
@@ -112,7 +112,7 @@ func (b *bulk) Abort() error {
 	return b.end()
 }
 
-// end removes what the engine did not take. The caller holds the store's mu.
+// end removes the tables that the engine did not ingest. The caller holds the store's mu.
 func (b *bulk) end() error {
 	if b.ended {
 		return nil
@@ -121,7 +121,7 @@ func (b *bulk) end() error {
 	return errs.Wrap(b.w.s.fs.RemoveAll(b.dir), "kv.Load", b.dir)
 }
 
-// create begins the next table. Its bytes are synced as it grows, so its end does not wait for all of them.
+// create begins the next table. Its bytes are synced as it grows, so that closing it is fast.
 func (b *bulk) create() (*sstable.Writer, error) {
 	b.mu.Lock()
 	name := path.Join(b.dir, fmt.Sprintf("%06d.sst", len(b.tables)))
@@ -136,15 +136,15 @@ func (b *bulk) create() (*sstable.Writer, error) {
 	return sstable.NewWriter(objstorageprovider.NewFileWritable(file), s.table), nil
 }
 
-// run is one run of a load: tables that follow each other. One goroutine uses it; several runs are written at a time.
+// run is one run of a load: a sequence of tables. One goroutine uses it; several runs are written at a time.
 type run struct {
 	b     *bulk
 	table *sstable.Writer // nil before the first key, and between two tables
 	first []byte          // key in the table
-	last  []byte          // key of the run, also across tables: keys must grow
+	last  []byte          // key of the run, also across tables: keys must ascend
 }
 
-// Put implements kv.Run. It begins a new table once the present one is as large as tableBytes.
+// Put implements kv.Run. It begins a new table once the current one has tableBytes.
 func (r *run) Put(key, value []byte) error {
 	if err := kv.CheckPair(key, value); err != nil {
 		return err
@@ -169,7 +169,7 @@ func (r *run) Put(key, value []byte) error {
 	return readError(err, "kv.Load", r.b.dir)
 }
 
-// Close implements kv.Run; the table is on stable storage when it returns.
+// Close implements kv.Run. The table is durable when it returns.
 func (r *run) Close() error {
 	if r.table == nil {
 		return nil

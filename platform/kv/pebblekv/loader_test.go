@@ -17,8 +17,8 @@ import (
 	"hemera/words/errs"
 )
 
-// TestPowerCutInALoad: whenever the power is cut, all pairs of a load are there or none, with all
-// batches before it, and what an unfinished one wrote is gone when the store is open again.
+// TestPowerCutInALoad: after a power cut at any moment, a load has all its pairs or none, all batches before it exist,
+// and the files of an unfinished load are removed at the next open.
 func TestPowerCutInALoad(t *testing.T) {
 	const count = 500
 	for seed := range uint64(24) {
@@ -29,7 +29,7 @@ func TestPowerCutInALoad(t *testing.T) {
 		}
 		s := open(t, "db", fs)
 		w := acquire(t, s)
-		if _, err := w.Enqueue(pair(1)); err != nil { // nobody waits for it
+		if _, err := w.Enqueue(pair(1)); err != nil { // without Wait
 			t.Fatal(err)
 		}
 		l, err := w.(kv.Loader).Load(t.Context())
@@ -89,8 +89,8 @@ func fill(l kv.Load, prefix string, count int) error {
 	return run.Close()
 }
 
-// TestLoadWithoutManifest: a list of tables that cannot be written ends the writing with an error, and neither the
-// process nor its end hangs; of the load all is there afterwards or nothing.
+// TestLoadWithoutManifest: if a list of tables cannot be written, writing ends with an error, and neither the process nor
+// its end hangs. The load has all its pairs afterwards or none.
 func TestLoadWithoutManifest(t *testing.T) {
 	var linked atomic.Bool
 	mem := vfs.NewCrashableMem()
@@ -133,7 +133,7 @@ func TestLoadWithoutManifest(t *testing.T) {
 	}
 }
 
-// TestLoadOnAFullDisk: a run says what is wrong with the disk, and its load leaves nothing.
+// TestLoadOnAFullDisk: a run returns the error of the disk, and its load leaves nothing.
 func TestLoadOnAFullDisk(t *testing.T) {
 	var full atomic.Bool
 	fs := vfs.NewMem()

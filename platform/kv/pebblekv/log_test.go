@@ -18,7 +18,7 @@ import (
 	"hemera/platform/kv/pebblekv"
 )
 
-// logs says how large the logs of a store are.
+// logs returns the sizes of a store's logs.
 func logs(t *testing.T, fs vfs.FS) map[string]int64 {
 	t.Helper()
 	names, err := fs.List("db/journal")
@@ -39,8 +39,8 @@ func logs(t *testing.T, fs vfs.FS) map[string]int64 {
 	return sizes
 }
 
-// TestLogsAreOverwritten: few of many durable batches make a log's file grow, whether it is a new one or
-// one that had another log, and nothing but zeros is behind its end.
+// TestLogsAreOverwritten: few of many durable batches make a log's file grow, whether the file is new or reused, and only
+// zeros follow the log's end.
 func TestLogsAreOverwritten(t *testing.T) {
 	const count = 4000
 	fs := vfs.NewMem()
@@ -86,7 +86,7 @@ func TestLogsAreOverwritten(t *testing.T) {
 	}
 }
 
-// TestAheadIsZeros looks at the file of a log that has one batch.
+// TestAheadIsZeros checks the file of a log that has one batch.
 func TestAheadIsZeros(t *testing.T) {
 	fs := vfs.NewMem()
 	s := open(t, "db", fs)
@@ -110,7 +110,7 @@ func TestAheadIsZeros(t *testing.T) {
 		end := bytes.Index(raw, []byte("b000001"))
 		_ = file.Close()
 		if end < 0 {
-			continue // of a log that was begun and has no batch
+			continue // a log that was begun and has no batch
 		}
 		found++
 		if !bytes.Equal(raw[end+512:], make([]byte, len(raw)-end-512)) {
@@ -125,7 +125,7 @@ func TestAheadIsZeros(t *testing.T) {
 	}
 }
 
-// TestNoRoomAhead: a disk that has room for the log alone is used as long as it has.
+// TestNoRoomAhead: a disk with room for the log but not for zeros works until it is full.
 func TestNoRoomAhead(t *testing.T) {
 	var refused atomic.Int64
 	mem := vfs.NewMem()
@@ -187,7 +187,7 @@ func TestNobodyWaits(t *testing.T) {
 	}
 }
 
-// enqueue writes pairs, durable.
+// enqueue writes durable pairs.
 func enqueue(t *testing.T, w kv.Writer, from, to int) {
 	t.Helper()
 	for i := from; i < to; i++ {
@@ -225,7 +225,7 @@ func put(t *testing.T, fs vfs.FS, name string, content []byte) {
 	t.Helper()
 	file, err := fs.Create(name, vfs.WriteCategoryUnspecified)
 	if err == nil {
-		_, err = file.Write(bytes.Clone(content)) // which may be changed
+		_, err = file.Write(bytes.Clone(content)) // a caller may change the clone
 		err = errors.Join(err, file.Sync(), file.Close())
 	}
 	if err != nil {

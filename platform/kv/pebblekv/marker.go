@@ -7,13 +7,13 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// orderedMarkers is a filesystem that keeps Pebble's marker files in order with the files they name. Pebble
-// makes a file, a marker that names it, removes the marker before it, and then syncs the directory
-// once. POSIX lets a power cut keep any of these without the others: a marker whose file is not there,
-// or no marker at all. So the directory is synced before each step that relies on one before it.
+// orderedMarkers is a filesystem that orders Pebble's marker files after the files that they name. Pebble makes a file
+// and a marker that names it, removes the old marker, and then syncs the directory once. In POSIX any of these changes
+// may survive a power cut without the others: a marker without its file, or no marker at all. So this filesystem syncs
+// the directory before each step that relies on an earlier one.
 type orderedMarkers struct{ vfs.FS }
 
-// Create implements [vfs.FS]. The name of the file that a new marker points to is durable before the marker exists.
+// Create implements [vfs.FS]. The name of the file is durable before a marker that names it exists.
 func (m orderedMarkers) Create(name string, c vfs.DiskWriteCategory) (vfs.File, error) {
 	if err := m.syncNames(name); err != nil {
 		return nil, err
@@ -21,7 +21,7 @@ func (m orderedMarkers) Create(name string, c vfs.DiskWriteCategory) (vfs.File, 
 	return m.FS.Create(name, c)
 }
 
-// Remove implements [vfs.FS]. The marker that takes the place of an old one is durable before the old one goes.
+// Remove implements [vfs.FS]. The new marker is durable before the old one is removed.
 func (m orderedMarkers) Remove(name string) error {
 	if err := m.syncNames(name); err != nil {
 		return err
@@ -32,7 +32,7 @@ func (m orderedMarkers) Remove(name string) error {
 // Unwrap implements [vfs.FS].
 func (m orderedMarkers) Unwrap() vfs.FS { return m.FS }
 
-// syncNames makes durable which files are in the marker's directory. Other names are left alone.
+// syncNames syncs the directory of a marker. It does nothing for other names.
 func (m orderedMarkers) syncNames(name string) error {
 	if !strings.HasPrefix(m.PathBase(name), "marker.") {
 		return nil

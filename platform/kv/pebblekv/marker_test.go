@@ -11,8 +11,8 @@ import (
 	"hemera/platform/kv/pebblekv"
 )
 
-// TestStartsCutAnywhere cuts the power before each step of several starts, whatever of the unsynced
-// part of a directory survives: the store opens, and has what was durable.
+// TestStartsCutAnywhere cuts the power before each step of several starts, where any part of a directory's unsynced
+// changes survives: the store opens, and has all durable batches.
 func TestStartsCutAnywhere(t *testing.T) {
 	for seed := range uint64(5) {
 		r := rand.New(rand.NewPCG(seed, 0))

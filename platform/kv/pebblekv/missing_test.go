@@ -14,8 +14,8 @@ import (
 	"hemera/words/errs"
 )
 
-// TestMissingLog takes files of the log away from a store that was killed: it opens with all that was acknowledged,
-// or refuses and names a file that is missing. The newest file is always missed.
+// TestMissingLog removes files of the log from a store that was killed: it opens with all acknowledged batches, or
+// refuses and names a file that is missing. It always needs the newest file.
 func TestMissingLog(t *testing.T) {
 	superfluous := 0
 	for seed := range uint64(8) {
@@ -69,7 +69,7 @@ func TestMissingLog(t *testing.T) {
 	}
 }
 
-// apart is a list for each name.
+// apart returns a list for each name.
 func apart(names []string) (lists [][]string) {
 	for _, name := range names {
 		lists = append(lists, []string{name})
@@ -99,7 +99,8 @@ func TestCopyNeedsNoLog(t *testing.T) {
 	}
 }
 
-// TestWithoutJournal takes the whole log away from a store, in its first life, when nothing is in tables, and in its second.
+// TestWithoutJournal removes the whole log from a store: in its first life, when no batch is in tables, and in its
+// second.
 func TestWithoutJournal(t *testing.T) {
 	fs := vfs.NewCrashableMem()
 	for life := range 2 {
@@ -116,14 +117,15 @@ func TestWithoutJournal(t *testing.T) {
 		if _, err := reopened(t, left, 5*life+5); !errors.Is(err, errs.Corrupt) || errs.RemedyOf(err) == "" || !strings.Contains(err.Error(), "journal") {
 			t.Errorf("life %d: %v", life, err)
 		}
-		// Not a file of the store is made or removed: the log can be put back.
+		// No file of the store is made or removed, so the log can be put back.
 		if after := slices.Sorted(slices.Values(filesBelow(t, left, "db"))); !slices.Equal(before, after) {
 			t.Errorf("life %d: %v, then %v", life, before, after)
 		}
 	}
 }
 
-// TestCutLog cuts the newest log anywhere, once the last change was noted: the store opens with all batches, or it refuses.
+// TestCutLog cuts the newest log anywhere, after the last change was noted: the store opens with all batches, or it
+// refuses.
 func TestCutLog(t *testing.T) {
 	fs := vfs.NewCrashableMem()
 	s := open(t, "db", fs)

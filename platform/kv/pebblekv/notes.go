@@ -6,23 +6,23 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 )
 
-// noteAfter is how long after its last batch the log says that this batch is durable. Without a note, damage to the last
-// batches looks like the end that a crash tore. A busy store needs no notes in its log: each batch says it of those before.
-// The state file says it of both, as a log that was cut off has no more tokens.
+// noteAfter is the time after the last batch at which the log notes that this batch is durable. Without a note, damage to
+// the last batches looks like the torn end of a crash. A busy store needs no notes in its log: each batch notes the ones
+// before. The state file notes it for both cases, as a log that was cut off lacks its last tokens.
 const noteAfter = time.Second
 
-// notes writes a token behind the last batch when there was none for a while. Its fields are guarded by the store's mu.
+// notes writes a token behind the last batch if there was none for a while. The store's mu guards its fields.
 type notes struct {
 	after time.Duration
 	timer *time.Timer // nil before the first batch
 	armed bool        // the timer runs
-	seen  uint64      // number of the last batch when it was set
+	seen  uint64      // number of the last batch when the timer was set
 	ended bool        // the store is closed
 }
 
-// wrote sets the timer for the batch that was just enqueued. The timer is not set again for each batch, as that would cost
-// each some time: when it fires and finds newer batches, it is set once more. So a note comes after one to two periods. The
-// caller holds the store's mu.
+// wrote sets the timer for the batch that was just enqueued. It does not set the timer again for each batch, as that
+// would take time: if the timer fires and there are newer batches, it is set once more. So a note follows after one to
+// two periods. The caller holds the store's mu.
 func (n *notes) wrote(s *Store) {
 	if n.armed || n.ended {
 		return
@@ -43,9 +43,10 @@ func (n *notes) stop() {
 	}
 }
 
-// write puts a note into the log, unless a batch came since the timer was set: then it sets the timer again. The timer
-// calls it, so it blocks on the sync of the last batch without holding up anybody. It counts as a read under way, so that
-// Close waits for it. It ignores an error of the note: the log reports its failures itself (logFS.report).
+// write appends a note to the log. If there were batches since the timer was set, it sets the timer again instead. It
+// runs in the timer's goroutine, so blocking on the sync of the last batch delays no other work. It counts as a read
+// under way, so that Close waits for it. It ignores an error of the note: the log reports its failures itself
+// (logFS.report).
 func (n *notes) write(s *Store) {
 	if s.beginRead("pebblekv.note") != nil {
 		return

@@ -14,8 +14,8 @@ import (
 	"hemera/words/errs"
 )
 
-// TestOpenOnAFailingDisk: whatever write of the log fails while a store is opened that is new, was closed or
-// crashed, the opening says so, and what was durable is there on a disk that is whole again.
+// TestOpenOnAFailingDisk: if any write of the log fails while a store is opened (new, closed or crashed), Open returns
+// the error, and durable batches exist once the disk works again.
 func TestOpenOnAFailingDisk(t *testing.T) {
 	closed := vfs.NewCrashableMem()
 	s := open(t, "db", closed)

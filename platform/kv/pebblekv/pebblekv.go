@@ -3,30 +3,30 @@
 //
 // # Batches
 //
-// A batch goes to Pebble's log and memory table in one step, with its number under a key of the engine's own. So whatever
-// part of all batches survives a crash is a first part, and knows its length. Batches that wait at the same time share one
-// write and one sync of Pebble's log. A batch is readable at once, and durable when a [kv.Ticket] of it, or of a later one,
-// has been waited for.
+// A batch goes to Pebble's log and memory table in one step, with its number under one of the engine's own keys. So a
+// prefix of all batches survives a crash, and it has its length. Batches that wait at the same time share one write and
+// one sync of Pebble's log. A batch is readable at once, and durable when Wait of its [kv.Ticket], or of a later one, has
+// returned nil.
 //
 // # Invariants
 //
 //   - Batches are numbered without gaps, and Pebble has them in that order (Store.mu).
 //   - Only the writer with the last epoch enqueues. The epoch is in a table before its writer exists.
-//   - A batch whose ticket returned nil is there after a crash, or Open fails with Corrupt. See token and audit.
+//   - A batch whose ticket returned nil exists after a crash, or Open fails with Corrupt. See token and audit.
 //   - After the first error of the log, or of tables for too long, nothing is acknowledged and the log stays as it is:
 //     Store.dead says why, until the store is opened again.
-//   - Open changes nothing before it has found the logs whole.
+//   - Open changes nothing before it has found the logs complete.
 //
 // # States
 //
-// A store is open, dead (writing has ended; reads go on) or closed. It never leaves dead or closed.
+// A store is open, dead (writing has ended; reads are possible) or closed. It never leaves dead or closed.
 //
 // # Goroutines and what blocks
 //
 // Pebble has its own goroutines: one that writes and syncs the log, those of flushes and compactions, one that removes
-// files. The engine adds the scheduler of compactions, a timer for notes, and a short one after each flush. Enqueue blocks
-// while Pebble is behind with its tables, and while a log is begun, every 32 MiB. Wait blocks on the sync. Reads block on
-// the disk alone. Close waits for reads, snapshots and the last batch.
+// files. The engine adds the scheduler of compactions, a timer for notes, and a short one after each flush. Enqueue
+// blocks while Pebble is behind with its tables, and while a log is begun, every 32 MiB. Wait blocks on the sync. Reads
+// block on the disk alone. Close waits for reads, snapshots and the last batch.
 //
 // # Locks
 //
@@ -56,22 +56,24 @@ import (
 	"hemera/words/errs"
 )
 
-// Options tune the engine. The zero value is a good start for one machine.
+// Options has the engine's settings. The zero value is suitable for one machine.
 type Options struct {
 	CacheBytes    int64 // of uncompressed blocks; 0: 64 MiB
-	MemTableBytes int   // buffered writes before a flush, twice over; 0: 32 MiB
-	// Epoch is the least that the next writer's epoch is above: a store that takes the place of a lost
-	// one goes on beyond its epochs.
+	MemTableBytes int   // buffered bytes before a flush, twice; 0: 32 MiB
+	// Epoch is a lower bound: the next writer's epoch is larger. A store that replaces a lost one must continue beyond
+	// its epochs.
 	Epoch uint64
-	// ReadOnly opens a store to be read alone: Acquire fails with ReadOnly, and the log stays as it is.
+	// ReadOnly opens a store for reading only: Acquire fails with ReadOnly, and the log is not changed.
 	ReadOnly bool
-	// Damaged lets a read-only store be opened whose log or list of tables is damaged or lost, as far as it goes. Open
-	// calls it with each damage it finds. Nil, or a store that is not read-only: Open fails with Corrupt.
+	// Damaged allows a read-only store to be opened although its log or list of tables is damaged or lost; it then has
+	// what could be read. Open calls it with each damage it finds. If it is nil, or the store is not read-only, Open
+	// fails with Corrupt.
 	Damaged func(error)
 	FS      vfs.FS       // nil: the operating system's
-	Logger  *slog.Logger // takes Pebble's messages; nil: none
-	// PebbleScheduler leaves it to Pebble's own scheduler when compactions run. Open takes longer then, compactions that fail
-	// are repeated without a pause, and an Open that fails may leave the directory locked, or end the process (DESIGN.md).
+	Logger  *slog.Logger // gets Pebble's messages; nil: none
+	// PebbleScheduler lets Pebble's own scheduler decide when compactions run. Then Open takes longer, failed compactions
+	// are repeated without a pause, and an Open that fails may leave the directory locked, or end the process
+	// (DESIGN.md).
 	PebbleScheduler bool
 
 	flushRetryTime time.Duration // see the constant, which 0 stands for
@@ -79,35 +81,35 @@ type Options struct {
 	uncompacted    bool          // for tests: no compaction begins
 }
 
-// Keys of the engine, outside of what users of kv may write.
+// The engine's own keys, which users of kv cannot write.
 const (
 	keyEpoch = "\x00e" // epoch of the last writer
 	keySeq   = "\x00s" // number of the last batch; each batch writes it
 	userLo   = "\x01"
 )
 
-// stopped is more reads than can be under way: Close adds it to Store.reads, so one number says both how many reads there are
-// and whether there may be more.
+// stopped is larger than the possible number of reads under way. Close adds it to Store.reads, so that one number has
+// both the count and whether new reads are refused.
 const stopped = 1 << 40
 
-// Store is the engine over one open directory, which it holds locked.
+// Store is the engine over one open directory, which it keeps locked.
 type Store struct {
 	db  *pebble.DB // set by Open, closed by Close
 	fs  vfs.FS     // orders marker files; the log has logs for its files
 	dir string
-	// cacheMax is the memory for blocks and memory tables.
+	// cacheMax bounds the memory for blocks and memory tables.
 	cacheMax int64
 	table    sstable.WriterOptions // of the tables of loads: those of the last level
 
 	logs    *logFS
 	flusher *flusher
-	dead    atomic.Pointer[errs.Error] // why writing has ended; nil while it has not
+	dead    atomic.Pointer[errs.Error] // the error that ended writing, or nil
 
 	enqueued atomic.Uint64 // number of the last batch that Pebble has
-	durable  atomic.Uint64 // number of the last batch that somebody waited for
+	durable  atomic.Uint64 // number of the last batch that is known to be durable
 
-	// mu orders batches: a number and its place in Pebble's log are one step. It is held over Pebble's Apply, which orders
-	// batches in the same way, and every 32 MiB begins a log within that.
+	// mu orders batches: a number and its place in Pebble's log are one step. It is held during Pebble's Apply, which
+	// orders batches in the same way, and begins a new log every 32 MiB.
 	mu     sync.Mutex
 	epoch  uint64  // of the last writer; in a table before the writer exists
 	newest *ticket // of the last batch; nil before the first
@@ -116,17 +118,17 @@ type Store struct {
 	// loading says that a load is under way.
 	loading bool
 
-	// reads is the number of reads under way, and more by stopped when there may be no more: Pebble
-	// forbids reads after its end, so Close waits. quiet is closed by the last of them.
+	// reads counts the reads under way, plus stopped if new ones are refused: Pebble forbids reads after its Close, so
+	// Store.Close waits for them. The last read closes quiet.
 	reads atomic.Int64
 	quiet chan struct{}
 }
 
 var _ kv.Store = (*Store)(nil)
 
-// Open opens the store in a directory, or makes one. It fails with Unavailable if another process has the store, with Corrupt,
-// and changes nothing, if a part of it is lost or damaged, and with Unsupported if a later version wrote it. It blocks while
-// Pebble writes what was in the logs to tables, and fails if that has failed for flushRetryTime.
+// Open opens the store in a directory, or makes one. It fails with Unavailable if another process has the store, with
+// Corrupt, and without changes, if a part of it is lost or damaged, and with Unsupported if a later version wrote it. It
+// blocks while Pebble writes the content of the logs to tables, and fails if that has failed for flushRetryTime.
 func Open(dir string, o Options) (*Store, error) {
 	if o.FS == nil {
 		o.FS = vfs.Default
@@ -140,12 +142,12 @@ func Open(dir string, o Options) (*Store, error) {
 		return nil, errs.Wrap(err, "pebblekv.Open", dir)
 	}
 	s := &Store{fs: o.FS, dir: dir, quiet: make(chan struct{})}
-	lock, err := s.openLogs(o) // of the directory, so that nobody writes between the check and Pebble's Open
+	lock, err := s.openLogs(o) // locks the directory, so that no other process writes between the check and Pebble's Open
 	if err != nil {
 		return nil, err
 	}
 	err = s.openPebble(o, lock)
-	if lock != nil { // Pebble has it too
+	if lock != nil { // Pebble has its own reference
 		err = errors.Join(err, lock.Close())
 	}
 	if err != nil {
@@ -157,7 +159,8 @@ func Open(dir string, o Options) (*Store, error) {
 	return s, nil
 }
 
-// tolerate returns what is wrong with a store, or, if it is opened in spite of damage, tells the caller of Open.
+// tolerate returns the error wrong, unless the store is opened in spite of damage: then it passes the error to
+// Options.Damaged.
 func tolerate(o Options, dir string, wrong error) (Options, error) {
 	if wrong == nil || !errors.Is(wrong, errs.Corrupt) || !o.ReadOnly || o.Damaged == nil {
 		return o, wrong
@@ -168,7 +171,7 @@ func tolerate(o Options, dir string, wrong error) (Options, error) {
 }
 
 // openLogs prepares the filesystem of Pebble's log, and checks the logs of the process before. It returns the lock of a
-// directory that it has checked.
+// checked directory.
 func (s *Store) openLogs(o Options) (*pebble.Lock, error) {
 	logs := s.fs.PathJoin(s.dir, logDir)
 	state, err := readLogState(s.fs, logs)
@@ -182,7 +185,7 @@ func (s *Store) openLogs(o Options) (*pebble.Lock, error) {
 	table := pebbleOptions(o).MemTableSize
 	s.logs = &logFS{
 		FS: s.fs, dir: s.fs.PathDir(s.fs.PathJoin(s.dir, "x")), logs: logs, step: min(zerosMax, int64(table)/zerosShare), state: state,
-		enqueued: &s.enqueued, onFailure: func(err error) { _ = s.kill(err) }, // later calls return it
+		enqueued: &s.enqueued, onFailure: func(err error) { _ = s.kill(err) }, // later calls return the error
 	}
 	if !state.stored {
 		if begun, err := s.begin(o, state); !begun || err != nil {
@@ -223,12 +226,12 @@ func (s *Store) begin(o Options, state *logState) (bool, error) {
 	return true, errs.Wrap(state.begin(), "pebblekv.Open", s.dir)
 }
 
-// openPebble opens the engine. Pebble applies the logs of the process before, and writes them to tables.
+// openPebble opens the engine. Pebble applies the logs of the process before, and writes their batches to tables.
 func (s *Store) openPebble(o Options, lock *pebble.Lock) error {
 	options := pebbleOptions(o)
 	options.FS, options.Lock, options.ReadOnly = s.logs, lock, o.ReadOnly
 	options.EnsureDefaults()
-	var compactions *compactionScheduler // nil: Pebble's own, which must not run where nothing is to be changed
+	var compactions *compactionScheduler // nil for Pebble's own, which must not run if nothing may be changed
 	if !o.PebbleScheduler || o.ReadOnly || o.uncompacted {
 		compactions = newCompactionScheduler()
 		options.Experimental.CompactionScheduler = compactions
@@ -249,9 +252,9 @@ func (s *Store) openPebble(o Options, lock *pebble.Lock) error {
 	return nil
 }
 
-// openInTime opens the engine. Pebble's Open writes what was in the logs to tables, and tries for ever if that fails. It is
-// abandoned once the flusher finds that it has failed for too long: its goroutines never run again (see flusher.watch). A
-// compaction that runs already writes on, so then the directory stays locked.
+// openInTime opens the engine. Pebble's Open writes the content of the logs to tables, and tries for ever if that fails.
+// openInTime abandons it once the flusher finds that it has failed for too long: its goroutines never run again (see
+// flusher.watch). A compaction that runs already continues to write, so then the directory stays locked.
 func (s *Store) openInTime(options *pebble.Options, compacts bool) error {
 	opened := make(chan error, 1)
 	go func() {
@@ -274,8 +277,8 @@ func (s *Store) openInTime(options *pebble.Options, compacts bool) error {
 	}
 }
 
-// flushed removes logs from the state file whose batches are in tables now. It runs on a goroutine of its own after each
-// flush. Pebble removes or reuses the files later, and asks logState again before that.
+// flushed removes logs from the state file whose batches are in tables now. It runs in its own goroutine after each
+// flush. Pebble removes or reuses the files later, and calls logState again before that.
 func (s *Store) flushed() {
 	if !s.logs.opened.Load() || s.beginRead("pebblekv.Flush") != nil {
 		return
@@ -284,13 +287,13 @@ func (s *Store) flushed() {
 	if s.logs.failed.Load() {
 		return
 	}
-	// In this order: a log that is begun meanwhile may be in the count, never in the number.
+	// In this order: a log that is begun between the two may be in the count, but not in the number.
 	counted := s.logs.counted.Load()
 	files := int(s.db.Metrics().WAL.Files)
 	_ = s.logs.report(s.logs.state.keep(files, counted))
 }
 
-// openError is the error of a directory that Pebble cannot open.
+// openError returns the error for a directory that Pebble cannot open.
 func openError(dir string, err error) error {
 	kind := errs.KindOf(err)
 	switch {
@@ -339,8 +342,8 @@ func (s *Store) recover(o Options) error {
 	return nil
 }
 
-// pebbleOptions are the settings of the tree. Blocks are large, because the namespace is read through a cache of records;
-// the manager's memory policy sets the sizes of cache and memory tables (process/daemon).
+// pebbleOptions returns the settings of the tree. Blocks are large, because the namespace is read through a cache of
+// records; the manager's memory policy sets the sizes of cache and memory tables (process/daemon).
 func pebbleOptions(o Options) *pebble.Options {
 	if o.CacheBytes == 0 {
 		o.CacheBytes = 64 << 20
@@ -350,12 +353,12 @@ func pebbleOptions(o Options) *pebble.Options {
 	}
 	p := &pebble.Options{
 		FS: o.FS,
-		// Pebble takes its memory tables out of the cache: without room for them there is none.
+		// Pebble takes the memory for its memory tables from the cache, so add it.
 		CacheSize:                   o.CacheBytes + 2*int64(o.MemTableBytes),
 		MemTableSize:                uint64(o.MemTableBytes),
-		MemTableStopWritesThreshold: math.MaxInt32, // writers wait in admit, which returns when it is in vain
+		MemTableStopWritesThreshold: math.MaxInt32, // writers wait in admit instead, which returns an error if waiting is in vain
 		L0CompactionThreshold:       2,
-		L0StopWritesThreshold:       math.MaxInt32, // the same
+		L0StopWritesThreshold:       math.MaxInt32, // see above
 		LBaseMaxBytes:               64 << 20,
 		MaxOpenFiles:                1000,
 		BytesPerSync:                1 << 20,
@@ -368,14 +371,14 @@ func pebbleOptions(o Options) *pebble.Options {
 		p.Levels[i].IndexBlockSize = 64 << 10
 		p.Levels[i].FilterPolicy = bloom.FilterPolicy(10)
 	}
-	// Of the last level Pebble does not read filters: nearly all lookups that come so far find something.
+	// Pebble does not read filters of the last level: nearly all lookups that reach it find their key.
 	p.Levels[len(p.Levels)-1].FilterPolicy = pebble.NoFilterPolicy
-	// Zstandard where nearly all data is, the cheap codec above.
+	// Zstandard for the levels with nearly all data, the cheap codec above.
 	p.ApplyCompressionSettings(func() pebble.DBCompressionSettings { return pebble.DBCompressionGood })
 	return p
 }
 
-// Acquire implements kv.Store. The epoch is durable when it returns, and in a table: the log may be torn.
+// Acquire implements kv.Store. When it returns, the epoch is durable in a table, because a crash may tear the log.
 func (s *Store) Acquire(_ context.Context, owner string) (kv.Writer, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -397,16 +400,16 @@ func (s *Store) Acquire(_ context.Context, owner string) (kv.Writer, error) {
 	return &writer{s: s, epoch: s.epoch, owner: owner}, nil
 }
 
-// Epoch returns the epoch of the last writer, of this process or of one before. It may wait for a batch that is being applied.
+// Epoch returns the epoch of the last writer, of this process or of one before. It blocks while a batch is being applied.
 func (s *Store) Epoch() uint64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.epoch
 }
 
-// Backup implements kv.Store by a checkpoint: files are linked where the filesystem can, and copied otherwise. It fails with
-// NotEmpty if the directory has something in it. Writers go on meanwhile. The copy has at least all batches that were durable
-// at the call. After an error an incomplete copy may be left.
+// Backup implements kv.Store by a checkpoint: files are linked if the filesystem can, and copied otherwise. It fails with
+// NotEmpty if the directory has entries. Writers continue meanwhile. The copy has at least all batches that were durable
+// at the call. After an error an incomplete copy may remain.
 func (s *Store) Backup(_ context.Context, dir string) error {
 	if err := s.beginRead("pebblekv.Backup"); err != nil {
 		return err
@@ -415,7 +418,7 @@ func (s *Store) Backup(_ context.Context, dir string) error {
 	if names, err := s.fs.List(dir); err == nil && len(names) > 0 {
 		return errs.New(errs.NotEmpty, "pebblekv.Backup", dir, "the directory for a backup must be empty")
 	} else if err == nil {
-		// Pebble makes the directory itself and refuses one that exists.
+		// Pebble makes the directory itself and refuses an existing one.
 		if err := s.fs.Remove(dir); err != nil {
 			return errs.Wrap(err, "pebblekv.Backup", dir)
 		}
@@ -429,8 +432,8 @@ func (s *Store) Backup(_ context.Context, dir string) error {
 	return errs.Wrap(s.withoutLogs(dir), "pebblekv.Backup", dir)
 }
 
-// withoutLogs removes the logs from a copy of the store, whose tables have all that the copy is of. Its state file says that
-// no log is needed, or the copy would look like a store that has lost its logs.
+// withoutLogs removes the logs from a copy of the store, because its tables have all batches. It writes a state file that
+// says that no log is needed: otherwise the copy would look like a store that has lost its logs.
 func (s *Store) withoutLogs(dir string) error {
 	names, err := s.fs.List(dir)
 	if err != nil {
@@ -451,7 +454,7 @@ func (s *Store) withoutLogs(dir string) error {
 	return errors.Join(state.none(), syncDir(s.fs, dir))
 }
 
-// Stats implements kv.Store. It takes Pebble's mutexes for a moment. A closed store has none: all is zero.
+// Stats implements kv.Store. It takes Pebble's mutexes for a moment. For a closed store it returns zeros.
 func (s *Store) Stats() kv.Stats {
 	if s.beginRead("pebblekv.Stats") != nil {
 		return kv.Stats{}
@@ -464,9 +467,9 @@ func (s *Store) Stats() kv.Stats {
 	}
 }
 
-// Close implements kv.Store. It blocks until reads and snapshots have ended and what was enqueued is in tables, so that the
-// next start needs nothing of the log. If writing to tables fails the log still has it, and Close reports only Pebble's error.
-// A second call returns nil at once, also while the first is under way.
+// Close implements kv.Store. It blocks until reads and snapshots have ended and all enqueued batches are in tables, so
+// that the next start needs no log. If writing to tables fails, the log still has the batches, and Close returns only
+// Pebble's error. A second call returns nil at once, also while the first is under way.
 func (s *Store) Close() error {
 	s.mu.Lock()
 	if s.closed {
@@ -480,7 +483,7 @@ func (s *Store) Close() error {
 	if newest != nil {
 		newest.settle()
 	}
-	s.reads.Add(stopped + 1) // one more, so that endRead is the last if there is no other
+	s.reads.Add(stopped + 1) // one more, so that endRead below is the last if there is no other
 	s.endRead()
 	<-s.quiet
 	if s.dead.Load() == nil && s.flusher.flush() == nil && s.dead.Load() == nil {
@@ -489,8 +492,8 @@ func (s *Store) Close() error {
 	return errs.Wrap(s.db.Close(), "pebblekv.Close", "")
 }
 
-// beginRead counts a read; endRead ends it. It fails with Unavailable once the store is closed. Pebble panics on a read after
-// its Close, so all reads are counted.
+// beginRead counts a read; endRead ends it. It fails with Unavailable once the store is closed. Pebble panics on a read
+// after its Close, so all reads are counted.
 func (s *Store) beginRead(op string) error {
 	for {
 		now := s.reads.Load()
@@ -503,14 +506,14 @@ func (s *Store) beginRead(op string) error {
 	}
 }
 
-// endRead ends a read. The last one lets a waiting Close go on.
+// endRead ends a read. The last one wakes a waiting Close.
 func (s *Store) endRead() {
 	if s.reads.Add(-1) == stopped {
 		close(s.quiet)
 	}
 }
 
-// usable says whether writes may still be tried. The caller holds mu.
+// usable returns an error if writes are not possible any more. The caller holds mu.
 func (s *Store) usable(op string) error {
 	if s.closed {
 		return errs.New(errs.Unavailable, op, "", "the store is closed")
@@ -524,9 +527,9 @@ func (s *Store) usable(op string) error {
 	return nil
 }
 
-// kill ends all writing, and returns the error of all later writes: the first cause stays. After a failed write or sync nobody
-// knows what is on the disk, and a second sync may report success for pages that the kernel has dropped. Reads go on. It
-// takes no lock, so the log may call it from inside of Pebble.
+// kill ends all writing, and returns the error of all later writes: the first cause stays. After a failed write or sync
+// the content of the disk is unknown, and a second sync may report success for pages that the kernel has dropped. Reads
+// stay possible. It takes no lock, so the log may call it from inside of Pebble.
 func (s *Store) kill(cause error) error {
 	e := &errs.Error{Kind: errs.Unavailable, Op: "pebblekv.Commit", Cause: cause,
 		Remedy: "check the disk under the manager's store, then restart the manager"}
@@ -534,7 +537,7 @@ func (s *Store) kill(cause error) error {
 	return s.dead.Load()
 }
 
-// number returns the value of one of the engine's own keys, eight bytes, big endian, or 0 if there is none.
+// number returns the value of one of the engine's own keys, eight bytes, big endian, or 0 without one.
 func (s *Store) number(key string) (uint64, error) {
 	raw, closer, err := s.db.Get([]byte(key))
 	if errors.Is(err, pebble.ErrNotFound) {

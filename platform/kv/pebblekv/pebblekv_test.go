@@ -25,11 +25,11 @@ func TestConformance(t *testing.T) {
 	})
 }
 
-// failingDisks are the tests in which an Open fails. With Pebble's own scheduler that can end the process (DESIGN.md).
+// failingDisks matches the tests in which an Open fails. With Pebble's own scheduler that can end the process
+// (DESIGN.md).
 const failingDisks = "Fail|FullDisk|WithoutManifest|DamagedTable|CompactionsHope|EachFileLost"
 
-// TestWithPebbleScheduler runs the tests of the package once more, with compactions that Pebble schedules itself: a store
-// that is opened so keeps the same promises.
+// TestWithPebbleScheduler runs the tests of the package once more, with Pebble's own scheduler: the contract is the same.
 func TestWithPebbleScheduler(t *testing.T) {
 	if *pebblekv.PebbleScheduler {
 		return

@@ -10,7 +10,7 @@ import (
 	"hemera/words/errs"
 )
 
-// Get implements kv.Reader. It sees batches as soon as they are enqueued, durable or not. It blocks on the disk alone.
+// Get implements kv.Reader. It sees batches as soon as they are enqueued, durable or not. It blocks only on the disk.
 func (s *Store) Get(_ context.Context, key []byte) ([]byte, error) {
 	if err := s.beginRead("kv.Get"); err != nil {
 		return nil, err
@@ -19,8 +19,8 @@ func (s *Store) Get(_ context.Context, key []byte) ([]byte, error) {
 	return get(s.db, key)
 }
 
-// get returns a copy of a value: Pebble's bytes are in its cache, and valid only until the closer is closed. NotFound is
-// returned as it is, without a subject: lookups of what is missing are frequent.
+// get returns a copy of a value: Pebble's bytes are in its cache, and valid only until the closer is closed. It returns
+// NotFound without a subject, because lookups of missing keys are frequent.
 func get(r pebble.Reader, key []byte) ([]byte, error) {
 	raw, closer, err := r.Get(key)
 	if errors.Is(err, pebble.ErrNotFound) {
@@ -42,7 +42,7 @@ func (s *Store) GetMany(_ context.Context, keys [][]byte) ([][]byte, error) {
 	return getMany(s.db, keys)
 }
 
-// getMany looks the keys up one after the other. A caller that gives sorted keys finds neighbours in the same block.
+// getMany looks up the keys one after the other. Sorted keys find neighbours in the same block.
 func getMany(r pebble.Reader, keys [][]byte) ([][]byte, error) {
 	out := make([][]byte, len(keys))
 	for i, key := range keys {
@@ -58,7 +58,7 @@ func getMany(r pebble.Reader, keys [][]byte) ([][]byte, error) {
 	return out, nil
 }
 
-// Scan implements kv.Reader over one consistent picture, which lasts as long as the scan. visit may call the store.
+// Scan implements kv.Reader over one consistent snapshot, which lasts as long as the scan. visit may call the store.
 func (s *Store) Scan(ctx context.Context, lo, hi []byte, visit func(key, value []byte) bool) error {
 	if err := s.beginRead("kv.Scan"); err != nil {
 		return err
@@ -67,7 +67,7 @@ func (s *Store) Scan(ctx context.Context, lo, hi []byte, visit func(key, value [
 	return scan(ctx, s.db, lo, hi, visit)
 }
 
-// scan skips the engine's own keys: they are below userLo. It looks at ctx before each key, so a long scan can be
+// scan skips the engine's own keys: they are below userLo. It checks ctx before each key, so a long scan can be
 // cancelled.
 func scan(ctx context.Context, r pebble.Reader, lo, hi []byte, visit func(key, value []byte) bool) error {
 	if string(lo) < userLo {
@@ -77,7 +77,7 @@ func scan(ctx context.Context, r pebble.Reader, lo, hi []byte, visit func(key, v
 	if err != nil {
 		return readError(err, "kv.Scan", "")
 	}
-	defer func() { _ = it.Close() }() // its errors are those of it.Error
+	defer func() { _ = it.Close() }() // it.Error has its errors
 	for ok := it.First(); ok; ok = it.Next() {
 		if err := ctx.Err(); err != nil {
 			return errs.Wrap(err, "kv.Scan", "")
@@ -96,11 +96,12 @@ func scan(ctx context.Context, r pebble.Reader, lo, hi []byte, visit func(key, v
 	return nil
 }
 
-// tableRemedy is for a table that is damaged or gone: the log has only what came after it, so no part of the store can go on.
+// tableRemedy is for a damaged or lost table: the log has only later batches, so the rest of the store is not usable
+// alone.
 const tableRemedy = "put the file back if there is a copy; else restore the latest backup with `hemera ns restore FILE NEWDIR`, and run `hemera ns rebuild --merge`; " +
 	"without a backup see `hemera ns rebuild prepare --help`"
 
-// readError is the error of a read of tables. The text of a damaged one is for people who do not know the engine.
+// readError returns the error of a read of tables. For a damaged table its text is for people who do not know the engine.
 func readError(err error, op, subject string) error {
 	if !pebble.IsCorruptionError(err) {
 		return errs.As(err, readKind(err), op, subject)
@@ -111,8 +112,8 @@ func readError(err error, op, subject string) error {
 	return e
 }
 
-// readKind tells a corrupt store from a failing device. Pebble marks its errors in a way that errors.Is
-// does not see.
+// readKind returns the kind of an error: a corrupt store or a failing device. errors.Is does not find Pebble's marks of
+// its errors.
 func readKind(err error) errs.Kind {
 	if pebble.IsCorruptionError(err) {
 		return errs.Corrupt

@@ -9,24 +9,24 @@ import (
 	"hemera/words/errs"
 )
 
-// snapshot counts as one read under way, so that Close of the store waits for its end.
+// snapshot counts as one read under way, so that Close of the store waits until it is closed.
 type snapshot struct {
 	s    *Store
 	view *pebble.Snapshot
 }
 
-// Snapshot implements kv.Store. Compactions keep what it sees.
+// Snapshot implements kv.Store. Compactions keep its versions of values.
 func (s *Store) Snapshot(context.Context) (kv.Snapshot, error) {
 	if err := s.beginRead("kv.Snapshot"); err != nil {
 		return nil, err
 	}
-	// Batches are applied under mu: none is seen in part, and none that was enqueued is missing.
+	// Batches are applied under mu, so the snapshot has all enqueued batches and no part of another one.
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return &snapshot{s, s.db.NewSnapshot()}, nil
 }
 
-// Get implements kv.Reader. A snapshot's reads are not counted one by one: the snapshot is.
+// Get implements kv.Reader. The reads of a snapshot are not counted: the snapshot is.
 func (p *snapshot) Get(_ context.Context, key []byte) ([]byte, error) { return get(p.view, key) }
 
 // GetMany implements kv.Reader.
@@ -39,7 +39,7 @@ func (p *snapshot) Scan(ctx context.Context, lo, hi []byte, visit func(key, valu
 	return scan(ctx, p.view, lo, hi, visit)
 }
 
-// Close implements kv.Snapshot. Call it once: it ends the count of the snapshot.
+// Close implements kv.Snapshot. It must be called once: it ends the count of the snapshot.
 func (p *snapshot) Close() error {
 	defer p.s.endRead()
 	return errs.Wrap(p.view.Close(), "kv.Snapshot", "")

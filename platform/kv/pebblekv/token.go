@@ -10,20 +10,20 @@ import (
 // markBytes is the size of a mark: 64 random bits, so that no bytes of users or of other processes equal it by chance.
 const markBytes = 8
 
-// mark is random for each process that writes a store. It is in each token, so a token can be found behind damage of any
-// length, and none that a user put into a value is taken for one.
+// mark is random for each process that writes a store. Each token has it. So a token can be found behind damage of any
+// length, and bytes that a user put into a value are not taken for one.
 type mark [markBytes]byte
 
-// token is in each batch of the log, as data that Pebble keeps in the log alone. It says how far the store was durable
-// before the batch was written. Pebble's own record of that (FormatWALSyncChunks) is not enough: its reader does not look
-// at the 32 KiB block that the damage is in, and version 2.1.7 counts only a part of what it has synced.
+// token is in each batch of the log, as data that Pebble keeps in the log alone. It says up to which batch the store was
+// durable before this batch was written. Pebble's own record of that (FormatWALSyncChunks) is not enough: its reader
+// skips the damaged 32 KiB block, and version 2.1.7 counts only a part of the bytes that it has synced.
 type token struct {
 	number  uint64 // of the batch; in a note, that of the last batch
-	durable uint64 // number of the last batch that somebody waited for, before this one was written
+	durable uint64 // number of the last batch known to be durable before this one was written
 }
 
-// tokenBytes is the size of a token: number, durable, mark and a checksum of the three. The checksum keeps half of a token,
-// in a block that was torn, from counting.
+// tokenBytes is the size of a token: number, durable, mark and a checksum of the three. Because of the checksum, half of
+// a token in a torn block does not count.
 const tokenBytes = 8 + 8 + markBytes + 4
 
 // encode returns the bytes of a token. Numbers are big endian.
@@ -35,8 +35,8 @@ func (t token) encode(m mark) []byte {
 	return binary.BigEndian.AppendUint32(b, checksum.CRC32C(b))
 }
 
-// tokens calls visit with each token of a mark in some bytes. A token that Pebble split over two chunks is not found; one
-// batch in a thousand has it so.
+// tokens calls visit with each token of a mark in some bytes. It does not find a token that Pebble split over two chunks,
+// as in one of a thousand batches.
 func tokens(raw []byte, m mark, visit func(token)) {
 	const before = 8 + 8 // bytes of a token ahead of its mark
 	for at := 0; ; at++ {

@@ -12,60 +12,61 @@ import (
 )
 
 const (
-	// zerosMax is how far zeros are written ahead of the log, in bytes: room for some hundred changes. Half of it may
-	// never be used; the file is small all the same.
+	// zerosMax is the number of zeros that are written ahead of the log, in bytes: room for some hundred changes. Half of
+	// it may remain unused; the file is small all the same.
 	zerosMax = 256 << 10
-	// zerosShare bounds them to a part of the memory table, which is about the size of one log.
+	// zerosShare limits the zeros to a part of the memory table, which is about the size of one log.
 	zerosShare = 16
 	// zerosWrite is the size of one write of zeros. The kernel keeps a write in folios as large as the write, and each
-	// sync of one page looks through its whole folio.
+	// sync of one page scans its whole folio.
 	zerosWrite = 64 << 10
 )
 
-// logSuffix ends the name of a log's file in logDir. Pebble's own suffix is ".log"; clean-up jobs and lists of what a
-// backup leaves out match that.
+// logSuffix ends the name of a log's file in logDir. It is not Pebble's ".log", because clean-up jobs and exclude lists
+// of backups match that.
 const logSuffix = ".wal"
 
-// logFS is the filesystem that Pebble writes its log to. It changes three things.
+// logFS is the filesystem for Pebble's log. It changes three things.
 //
-// It has the files of the log in a directory of their own, under the suffix logSuffix.
+// It keeps the files of the log in a separate directory, with the suffix logSuffix.
 //
-// It writes zeros ahead of the log. A sync of a file that grew writes its inode too, or commits the filesystem's journal;
-// a sync of a block that was written before writes that block. Pebble uses old files again, but not before the first
-// memory table is full, and preallocated blocks do not help: the first write to one changes the inode. So a log that has
-// outgrown its file gets zeros behind its end in the same sync, and the next some hundred syncs write data alone. Pebble's
+// It writes zeros ahead of the log. A sync of a file that grew also writes its inode, or commits the filesystem's
+// journal; a sync of a block that was written before writes only that block. Pebble reuses old files, but not before the
+// first memory table is full. Preallocated blocks do not help: the first write to one changes the inode. So if a log has
+// outgrown its file, the same sync writes zeros behind its end, and the next some hundred syncs write data only. Pebble's
 // reader takes zeros for the end of a log.
 //
-// It keeps errors of the log from Pebble once the store is open, and reports them to onFailure instead. Pebble panics on
+// Once the store is open, it hides errors of the log from Pebble, and reports them to onFailure instead. Pebble panics on
 // such an error with its mutexes held. Here the store ends all writing before the call returns, so no batch is
-// acknowledged that the log does not have. After a failure nothing of the log is written, renamed or removed any more: the
-// next start finds it as the failure left it.
+// acknowledged that the log lacks. After a failure no file of the log is written, renamed or removed any more: the next
+// start finds them as the failure left them.
 type logFS struct {
 	vfs.FS
 	dir       string // of the store
 	logs      string // directory of the log's files
-	step      int64  // bytes of zeros ahead; 0: none
+	step      int64  // number of zeros ahead; 0: none
 	state     *logState
 	enqueued  *atomic.Uint64 // number of the last batch that Pebble has
 	onFailure func(error)
 
-	opened  atomic.Bool // errors are reported from now on, not returned
+	opened  atomic.Bool // from now on errors are reported, not returned
 	failed  atomic.Bool
-	rotated atomic.Bool   // a log was begun since Store.admit last looked
-	counted atomic.Uint64 // number of the newest log that Pebble counts; it begins a log before it counts it
+	rotated atomic.Bool   // a log was begun since the last check of Store.admit
+	counted atomic.Uint64 // number of the newest log that Pebble counts; Pebble begins a log before it counts it
 	syncs   atomic.Int64
-	extent  *logExtent // how far logs are shown; nil: all of them
+	extent  *logExtent // up to where logs are shown; nil: completely
 	lock    io.Closer  // the lock of the directory, once Pebble has it
 }
 
-// Lock implements [vfs.FS]. It remembers the lock for unlock.
+// Lock implements [vfs.FS]. It keeps the lock for unlock.
 func (l *logFS) Lock(name string) (io.Closer, error) {
 	lock, err := l.FS.Lock(name)
 	l.lock = lock
 	return lock, err
 }
 
-// unlock releases the directory that an abandoned Pebble has locked (Store.openInTime), so that the process can open it again.
+// unlock releases the lock that an abandoned Pebble has on the directory (Store.openInTime), so that the process can open
+// it again.
 func (l *logFS) unlock() error {
 	if l.lock == nil {
 		return nil
@@ -73,13 +74,13 @@ func (l *logFS) unlock() error {
 	return l.lock.Close()
 }
 
-// logExtent is the end of what can be read of a damaged log.
+// logExtent is the end of the readable part of a damaged log.
 type logExtent struct {
 	number uint64 // of the last log that is shown
 	size   int64  // bytes of it
 }
 
-// logNumber returns the number of a log that Pebble names.
+// logNumber returns the number of a log with one of Pebble's names.
 func (l *logFS) logNumber(name string) (number uint64, ok bool) {
 	if !strings.HasSuffix(name, ".log") || l.PathDir(name) != l.dir {
 		return 0, false
@@ -97,7 +98,7 @@ func (l *logFS) Create(name string, c vfs.DiskWriteCategory) (vfs.File, error) {
 	return l.begin(number, func() (vfs.File, error) { return l.FS.Create(l.state.path(number), c) })
 }
 
-// ReuseForWrite implements [vfs.FS]. Pebble only uses logs again.
+// ReuseForWrite implements [vfs.FS]. Pebble only reuses logs.
 func (l *logFS) ReuseForWrite(from, to string, c vfs.DiskWriteCategory) (vfs.File, error) {
 	old, ok := l.logNumber(from)
 	number, also := l.logNumber(to)
@@ -115,7 +116,7 @@ func (l *logFS) ReuseForWrite(from, to string, c vfs.DiskWriteCategory) (vfs.Fil
 	})
 }
 
-// begin makes the file of a new log, and its name durable, before Pebble can write to it.
+// begin makes the file of a new log, and makes its name durable before Pebble can write to it.
 func (l *logFS) begin(number uint64, open func() (vfs.File, error)) (vfs.File, error) {
 	l.rotated.Store(true)
 	if l.failed.Load() {
@@ -147,7 +148,7 @@ func (l *logFS) begin(number uint64, open func() (vfs.File, error)) (vfs.File, e
 	return &logFile{File: file, fs: l, step: l.step, filled: size}, nil
 }
 
-// makeDir makes the directory of the logs, and its name durable, while the store is opened.
+// makeDir makes the directory of the logs, and makes its name durable, while the store is being opened.
 func (l *logFS) makeDir() error {
 	if l.opened.Load() {
 		return nil
@@ -161,12 +162,12 @@ func (l *logFS) makeDir() error {
 	return syncDir(l.FS, l.dir)
 }
 
-// nowhere returns a file in memory for what is written to a log that has failed. Nobody reads it; the next batches fail
+// nowhere returns a file in memory for writes to a log that has failed. Its content is never read; the next batches fail
 // before they are enqueued.
 func nowhere() (vfs.File, error) { return vfs.NewMem().Create("log", vfs.WriteCategoryUnspecified) }
 
-// report takes the outcome of a call. Once the store is open an error ends all writing, and report returns nil. onFailure
-// ends first, so a ticket that sees success of its sync finds the store dead.
+// report handles the result of a call. Once the store is open an error ends all writing, and report returns nil. It calls
+// onFailure before it returns, so a ticket that sees success of its sync finds the store dead.
 func (l *logFS) report(err error) error {
 	if err == nil || !l.opened.Load() {
 		return err
@@ -176,8 +177,8 @@ func (l *logFS) report(err error) error {
 	return nil
 }
 
-// Remove implements [vfs.FS]. The state file does not need the log any more before its file goes. After a failure the log
-// stays, and Pebble takes it for removed.
+// Remove implements [vfs.FS]. It removes the log from the state file before it removes the file. After a failure the log
+// stays, and Remove reports success.
 func (l *logFS) Remove(name string) error {
 	number, ok := l.logNumber(name)
 	if !ok {
@@ -192,7 +193,7 @@ func (l *logFS) Remove(name string) error {
 	return l.FS.Remove(l.state.path(number))
 }
 
-// Open implements [vfs.FS]. It shows a damaged log as far as it can be read (Options.Damaged).
+// Open implements [vfs.FS]. It shows the readable part of a damaged log (Options.Damaged).
 func (l *logFS) Open(name string, o ...vfs.OpenOption) (vfs.File, error) {
 	number, ok := l.logNumber(name)
 	if !ok {
@@ -213,7 +214,7 @@ func (l *logFS) Stat(name string) (vfs.FileInfo, error) {
 	return l.FS.Stat(name)
 }
 
-// List implements [vfs.FS]. It shows the logs under the names that Pebble gives them.
+// List implements [vfs.FS]. It shows the logs under Pebble's names.
 func (l *logFS) List(dir string) ([]string, error) {
 	names, err := l.FS.List(dir)
 	if err != nil || l.PathJoin(dir) != l.dir {
@@ -236,13 +237,13 @@ func (l *logFS) List(dir string) ([]string, error) {
 // Unwrap implements [vfs.FS].
 func (l *logFS) Unwrap() vfs.FS { return l.FS }
 
-// logFile is a log that is being written from its beginning. Pebble calls it from one goroutine at a time.
+// logFile is a log that is being written from its beginning. Pebble uses it from one goroutine at a time.
 type logFile struct {
 	vfs.File
 	fs     *logFS
-	step   int64 // bytes of zeros ahead; 0 after there was no room for them
+	step   int64 // number of zeros ahead; 0 after there was no room for them
 	end    int64 // of the log in the file
-	filled int64 // of the file: what is before was written once
+	filled int64 // of the file: the bytes before were written at least once
 }
 
 // Write implements [vfs.File]. After a failure it writes nothing and reports success: see logFS.
@@ -260,8 +261,8 @@ func (f *logFile) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// SyncData implements [vfs.File]. If the log has outgrown its file, zeros go with the same sync, up to a multiple of step
-// that is beyond its end.
+// SyncData implements [vfs.File]. If the log has outgrown its file, the same sync writes zeros, up to the next multiple
+// of step beyond its end.
 func (f *logFile) SyncData() error {
 	if f.fs.failed.Load() {
 		return nil
@@ -273,10 +274,10 @@ func (f *logFile) SyncData() error {
 	return f.fs.report(f.File.SyncData())
 }
 
-// Sync implements [vfs.File]. fdatasync also writes the size of a file that grew, which is all that a log needs.
+// Sync implements [vfs.File]. fdatasync also writes the size of a file that grew; a log needs no more.
 func (f *logFile) Sync() error { return f.SyncData() }
 
-// SyncTo implements [vfs.File]. It promises no durability of its own unless it returns true.
+// SyncTo implements [vfs.File]. The bytes are durable only if it returns true.
 func (f *logFile) SyncTo(length int64) (bool, error) {
 	if f.fs.failed.Load() {
 		return true, nil
@@ -288,7 +289,8 @@ func (f *logFile) SyncTo(length int64) (bool, error) {
 // Close implements [vfs.File].
 func (f *logFile) Close() error { return f.fs.report(f.File.Close()) }
 
-// fill writes zeros from the end of the log on. A disk without room for them may still have room for the log.
+// fill writes zeros from the end of the log on. It ignores errors: a disk without room for zeros may still have room for
+// the log.
 func (f *logFile) fill(to int64) {
 	zeros := make([]byte, min(to-f.end, zerosWrite))
 	f.filled = f.end

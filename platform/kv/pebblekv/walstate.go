@@ -25,15 +25,15 @@ const (
 	stateFamily = "hemlog" // begins the first line of all formats
 )
 
-// logState is what is known about Pebble's log besides the log: which of its files must exist, and the mark of the tokens
-// in it. It is in a small file that is replaced, durably, when a log is begun, before one is removed, and with each note.
+// logState records facts about Pebble's log outside of it: which of its files must exist, and the mark of their tokens.
+// It is in a small file that is replaced, durably, when a log is begun, before one is removed, and with each note.
 //
-// Pebble begins a log every memory table (32 MiB), so this costs some syncs in ten thousands.
+// Pebble begins a log for every memory table (32 MiB), so this adds a few syncs to ten thousands.
 type logState struct {
 	fs  vfs.FS
 	dir string // of the log's files
 
-	// turn has one slot. It orders changes, which write to the disk; a mutex is not for that.
+	// turn has one slot. It orders changes, which write to the disk; a mutex guards memory only.
 	turn   chan struct{}
 	stored bool // there was a state file
 	// current is true once this process has its own state in the file. Until then needed is that of the process before, and
@@ -48,10 +48,10 @@ type logState struct {
 // neededLog is a log that must exist.
 type neededLog struct {
 	number uint64
-	after  uint64 // number of a batch that is in an older log or in tables; later ones may be here
+	after  uint64 // number of a batch that is in an older log or in tables; this log may have later ones
 }
 
-// readLogState returns the state of the logs in a directory. Corrupt, if the file is damaged.
+// readLogState returns the state of the logs in a directory. It fails with Corrupt if the file is damaged.
 func readLogState(files vfs.FS, dir string) (*logState, error) {
 	s := &logState{fs: files, dir: dir, turn: make(chan struct{}, 1)}
 	file, err := files.Open(s.file())
@@ -98,8 +98,8 @@ func (s *logState) parse(text string) error {
 	return nil
 }
 
-// damaged is the error of a state file that cannot be read. Nothing can be concluded from such a file: a log that is not named
-// may still be needed.
+// damaged returns the error for an unreadable state file. Such a file proves nothing: a log that it does not name may
+// still be needed.
 func (s *logState) damaged() error {
 	return errs.New(errs.Corrupt, "pebblekv.Open", s.file(), "this file is damaged: it says which logs the store needs").
 		WithRemedy("put the file back; without it, save what is there with `hemera ns backup --state DIR --damaged FILE`, then `hemera ns restore FILE NEWDIR`")
@@ -113,8 +113,8 @@ func (s *logState) path(number uint64) string {
 	return s.fs.PathJoin(s.dir, fmt.Sprintf("%06d", number)+logSuffix)
 }
 
-// store replaces the file: after a crash there is the old one or the new one, complete. It costs two syncs and a rename. The
-// caller has the turn.
+// store replaces the file: after a crash there is the old one or the new one, complete. It takes two syncs and a rename.
+// The caller has the turn.
 func (s *logState) store() error {
 	var text strings.Builder
 	text.WriteString(stateFormat)
@@ -142,14 +142,14 @@ func (s *logState) store() error {
 	return syncDir(s.fs, s.dir)
 }
 
-// change has the turn while f runs. It may wait for the disk, as f of another caller writes to it.
+// change runs f with the turn. It may block on the disk, because another caller's f may be writing.
 func (s *logState) change(f func() error) error {
 	s.turn <- struct{}{}
 	defer func() { <-s.turn }()
 	return f()
 }
 
-// add records a log that begins behind a batch. It is durable at return.
+// add records a log that begins after a batch. It is durable at return.
 func (s *logState) add(number, after uint64) error {
 	return s.change(func() error {
 		if !s.current {
@@ -174,8 +174,9 @@ func (s *logState) drop(number uint64) error {
 	})
 }
 
-// keep records that of the logs up to a number only the newest are needed, so many as Pebble still had later. Logs that were begun
-// after that number was seen stay: the count may be without them. It is durable at return. It does nothing if no more are recorded.
+// keep records that only the newest of the logs up to a number are needed: as many as Pebble had later. Logs that were
+// begun after that number was read stay, because the count may not include them. It does nothing if no more are recorded.
+// It is durable at return.
 func (s *logState) keep(newest int, upTo uint64) error {
 	return s.change(func() error {
 		counted := 0
@@ -190,8 +191,8 @@ func (s *logState) keep(newest int, upTo uint64) error {
 	})
 }
 
-// adopt makes the state that of this process: it needs the newest of the logs that it has begun, which goes on behind a
-// batch, and no other. A new mark tells its tokens from those before.
+// adopt makes the state that of this process: it needs the newest of the logs that it has begun, which continues after a
+// batch, and no other. A new mark distinguishes its tokens from earlier ones.
 func (s *logState) adopt(after uint64) error {
 	return s.change(func() error {
 		_, _ = rand.Read(s.mark[:]) // never fails
@@ -204,7 +205,7 @@ func (s *logState) adopt(after uint64) error {
 	})
 }
 
-// note records that a batch is durable: a log that ends before it was cut. It is durable at return.
+// note records that a batch is durable. If the log ends before it, the log was cut. It is durable at return.
 func (s *logState) note(batch uint64) error {
 	return s.change(func() error {
 		if !s.current || batch <= s.durable {
@@ -215,20 +216,20 @@ func (s *logState) note(batch uint64) error {
 	})
 }
 
-// begin makes the state file of a new store, before the store has anything else: a store without the file has lost its log.
+// begin makes the state file of a new store, before any other file: a store without it has lost its log.
 func (s *logState) begin() error {
 	return s.change(func() error {
 		if err := s.fs.MkdirAll(s.dir, 0o755); err != nil {
 			return err
 		}
-		// Pebble syncs the directories that it makes itself, and finds these made.
+		// Pebble syncs only the directories that it makes itself.
 		store := s.fs.PathDir(s.dir)
 		return errors.Join(s.store(), syncDir(s.fs, store), syncDir(s.fs, s.fs.PathDir(store)))
 	})
 }
 
-// behind is the error of a store whose last batch is one before the last that the state file has as durable: its tables are
-// those of an earlier time.
+// behind returns an error if the last batch of the store is older than the last durable one in the state file: then its
+// tables are from an earlier time.
 func (s *logState) behind(last uint64) error {
 	if last >= s.durable {
 		return nil

@@ -13,8 +13,7 @@ import (
 	"hemera/words/errs"
 )
 
-// writer is one acquisition of the store. It has no state of its own that changes: a later acquisition fences it by the
-// store's epoch.
+// writer is one acquisition of the store. It is immutable: a later acquisition fences it by the store's epoch.
 type writer struct {
 	s     *Store
 	epoch uint64
@@ -24,8 +23,8 @@ type writer struct {
 // Epoch implements kv.Writer.
 func (w *writer) Epoch() uint64 { return w.epoch }
 
-// Enqueue gives the batch to Pebble, which puts it into its log's buffer and its memory table. It is readable at return,
-// and durable when somebody has waited for the ticket. Enqueue blocks while Pebble is behind with its tables.
+// Enqueue passes the batch to Pebble, which puts it into its log's buffer and its memory table. The batch is readable at
+// return, and durable when Wait of the ticket returns nil. Enqueue blocks while Pebble is behind with its tables.
 func (w *writer) Enqueue(b *kv.Batch) (kv.Ticket, error) {
 	if err := kv.Check(b); err != nil {
 		return nil, err
@@ -34,7 +33,7 @@ func (w *writer) Enqueue(b *kv.Batch) (kv.Ticket, error) {
 	if err := s.admit(); err != nil {
 		return nil, err
 	}
-	// The batch is encoded before the mutex is taken: only its place in the order needs that.
+	// The batch is encoded before the mutex is taken, which is needed for its order only.
 	batch := s.db.NewBatch()
 	if err := fill(batch, b); err != nil {
 		return nil, errs.Wrap(err, "pebblekv.Enqueue", "")
@@ -46,7 +45,7 @@ func (w *writer) Enqueue(b *kv.Batch) (kv.Ticket, error) {
 	}
 	t := &ticket{s: s, seq: s.enqueued.Load() + 1, batch: batch, done: make(chan struct{})}
 	if err := catchFatal(t.apply); err != nil {
-		return nil, s.kill(err) // its part of the log is unknown, so a later batch could not follow it
+		return nil, s.kill(err) // its part of the log is unknown, so no later batch can follow it
 	}
 	s.enqueued.Store(t.seq)
 	s.newest = t
@@ -54,10 +53,10 @@ func (w *writer) Enqueue(b *kv.Batch) (kv.Ticket, error) {
 	return t, nil
 }
 
-// admit blocks until Pebble may have one more batch. Pebble itself would have a writer wait for ever for tables that cannot
-// be written. Only after a log was begun is there anything to wait for.
+// admit blocks until Pebble may get one more batch. Pebble itself would block a writer for ever if tables cannot be
+// written. There is nothing to wait for unless a log was begun.
 func (s *Store) admit() error {
-	// The load alone keeps the cache line shared among writers; the swap has one of them look.
+	// The load alone keeps the cache line shared among writers; after the swap only one of them checks.
 	if !s.logs.rotated.Load() || !s.logs.rotated.Swap(false) {
 		return nil
 	}
@@ -87,7 +86,7 @@ func fill(to *pebble.Batch, b *kv.Batch) error {
 	return nil
 }
 
-// current says whether the writer is the store's one writer still. The caller holds mu.
+// current returns an error unless the writer is still the store's only writer. The caller holds mu.
 func (w *writer) current(op string) error {
 	if err := w.s.usable(op); err != nil {
 		return err
@@ -99,21 +98,21 @@ func (w *writer) current(op string) error {
 	return nil
 }
 
-// LastSeq implements kv.Writer: of the batches of this process, the last that somebody waited for.
+// LastSeq implements kv.Writer. It returns the last batch of this process that is known to be durable.
 func (w *writer) LastSeq(context.Context) (uint64, error) { return w.s.durable.Load(), nil }
 
-// ticket is one batch. The goroutine that waits for it waits for Pebble's sync itself, so an answer is two changes of
-// goroutine away from its batch: to the writer of Pebble's log, and back.
+// ticket is one batch. The goroutine that calls Wait waits for Pebble's sync itself, so an answer takes two switches of
+// goroutines: to the writer of Pebble's log, and back.
 type ticket struct {
 	s       *Store
 	seq     uint64
-	batch   *pebble.Batch // of the goroutine that has claimed the ticket
+	batch   *pebble.Batch // owned by the goroutine that has claimed the ticket
 	claimed atomic.Bool
-	done    chan struct{} // closed when the outcome is known
-	err     error         // the outcome; set before done is closed
+	done    chan struct{} // closed when the result is known
+	err     error         // the result; set before done is closed
 }
 
-// apply gives the batch to Pebble, with its number and a token. The caller holds the store's mu.
+// apply passes the batch to Pebble, with its number and a token. The caller holds the store's mu.
 func (t *ticket) apply() error {
 	if err := t.batch.Set([]byte(keySeq), binary.BigEndian.AppendUint64(nil, t.seq), nil); err != nil {
 		return err
@@ -124,8 +123,8 @@ func (t *ticket) apply() error {
 	return t.s.db.ApplyNoSyncWait(t.batch, pebble.Sync)
 }
 
-// settle returns when the batch and all before it are durable, or the log has failed. After a failure each later batch
-// fails too, whatever Pebble says about it.
+// settle blocks until the batch and all before it are durable, or the log has failed. After a failure each later batch
+// fails too, whatever Pebble reports.
 func (t *ticket) settle() {
 	if !t.claimed.CompareAndSwap(false, true) {
 		<-t.done
@@ -146,7 +145,8 @@ func (t *ticket) settle() {
 	close(t.done)
 }
 
-// raise sets a number that only grows. Goroutines whose batches are durable at the same time may come in any order.
+// raise sets a number unless it is larger already. Goroutines whose batches become durable at the same time may call it
+// in any order.
 func raise(number *atomic.Uint64, to uint64) {
 	for now := number.Load(); now < to; now = number.Load() {
 		if number.CompareAndSwap(now, to) {
@@ -159,7 +159,7 @@ func raise(number *atomic.Uint64, to uint64) {
 func (t *ticket) Seq() uint64 { return t.seq }
 
 // Wait implements kv.Ticket. If ctx cannot end, it settles the batch itself, which saves a goroutine: a commit within one
-// process has no timeout. Otherwise a goroutine settles the batch, and goes on with that after ctx has ended.
+// process has no timeout. Otherwise another goroutine settles the batch, also after ctx has ended.
 func (t *ticket) Wait(ctx context.Context) error {
 	if ctx.Done() == nil {
 		t.settle()
@@ -176,8 +176,8 @@ func (t *ticket) Wait(ctx context.Context) error {
 	}
 }
 
-// catchFatal runs a write to Pebble, which calls Fatalf when it cannot go on. Pebble's logger must not return from that, so
-// ours panics, and catchFatal returns the panic as an error: Unavailable. Other panics go on.
+// catchFatal runs a write to Pebble, which calls Fatalf if it cannot continue. Pebble's logger must not return from that,
+// so ours panics, and catchFatal returns the panic as an error: Unavailable. Other panics pass.
 func catchFatal(write func() error) (err error) {
 	defer func() {
 		switch r := recover().(type) {
@@ -191,11 +191,11 @@ func catchFatal(write func() error) (err error) {
 	return write()
 }
 
-// fatal is what Pebble said before it stopped. In a goroutine of Pebble's own (a manifest that cannot be written) it ends
-// the process, as Pebble asks of its logger.
+// fatal is the message of Pebble before it stopped. In one of Pebble's own goroutines (a manifest that cannot be written)
+// it ends the process, as Pebble requires of its logger.
 type fatal string
 
-// logger gives Pebble's messages to ours. Its information is about each flush and compaction, so it is for debugging.
+// logger passes Pebble's messages to slog. Information about each flush and compaction is on the debug level.
 type logger struct{ log *slog.Logger }
 
 // Infof implements pebble.Logger.
