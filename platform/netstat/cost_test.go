@@ -22,7 +22,7 @@ func connect(b *testing.B, pairs int) {
 	}
 }
 
-// used is the processor time of this process so far: on a busy machine it says more than the clock.
+// used returns the processor time of this process so far: on a busy machine it is more meaningful than the clock.
 func used(b *testing.B) float64 {
 	b.Helper()
 	var u unix.Rusage
@@ -32,7 +32,7 @@ func used(b *testing.B) float64 {
 	return float64(u.Utime.Nano() + u.Stime.Nano())
 }
 
-// BenchmarkSample is one sample of a process with that number of connections, after the first.
+// BenchmarkSample measures one sample of a process with that number of connections, after the first.
 func BenchmarkSample(b *testing.B) {
 	for _, connections := range []int{100, 10_000} {
 		b.Run(fmt.Sprint(connections), func(b *testing.B) {
@@ -52,8 +52,8 @@ func BenchmarkSample(b *testing.B) {
 	}
 }
 
-// BenchmarkDiag is the other way to ask, which DESIGN.md rejects: a dump of the connections of the whole machine by
-// inet_diag, without finding out which are of this process.
+// BenchmarkDiag measures the other way to ask, which DESIGN.md rejects: a dump of the connections of the whole machine by
+// inet_diag, without finding out which belong to this process.
 func BenchmarkDiag(b *testing.B) {
 	for _, connections := range []int{100, 10_000} {
 		b.Run(fmt.Sprint(connections), func(b *testing.B) {
@@ -102,7 +102,7 @@ func dumpConnections(b *testing.B, fd int) (found int) {
 			case unix.NLMSG_ERROR:
 				b.Skip("inet_diag is not there")
 			}
-			for kind, value := range attributes(packet[unix.SizeofNlMsghdr+72 : size]) { // behind struct inet_diag_msg
+			for kind, value := range attributes(packet[unix.SizeofNlMsghdr+72 : size]) { // after struct inet_diag_msg
 				if kind == 2 && len(value) > 200 { // INET_DIAG_INFO
 					found++
 				}

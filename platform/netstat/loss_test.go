@@ -18,7 +18,7 @@ import (
 // hosts is the number of machines on the switch of the test.
 const hosts = 4
 
-// talkers are the hosts of a LAN, which all send to each other.
+// talkers has the hosts of a LAN, which all send to each other.
 type talkers struct {
 	*lan.LAN
 	t        *testing.T
@@ -27,8 +27,8 @@ type talkers struct {
 	sockets  [hosts][]int
 }
 
-// TestALosingHostIsFound: real packets are dropped on their way to or from one host, by a filter at its cable. Real samplers of
-// all hosts feed the judge, and it finds the host and the direction; when the filter is gone it is well again.
+// TestALosingHostIsFound drops real packets on their way to or from one host, by a filter at its cable. Real samplers of
+// all hosts feed netjudge, which finds the host and the direction. When the filter is removed, the host is well again.
 func TestALosingHostIsFound(t *testing.T) {
 	if os.Getenv("HEMERA_NETWORKS") == "" {
 		t.Skip("it takes half a minute of a machine that does little else: scripts/test.sh loss")
@@ -40,7 +40,7 @@ func TestALosingHostIsFound(t *testing.T) {
 	now := time.Date(2026, time.March, 14, 15, 9, 26, 0, time.UTC)
 	step := func() []netjudge.Verdict {
 		time.Sleep(200 * time.Millisecond)
-		now = now.Add(10 * time.Second) // samples are taken faster than a manager would, so that counts fade within the test
+		now = now.Add(10 * time.Second) // the clock runs faster than for a manager, so that counts fade within the test
 		state, verdicts = netjudge.Step(state, l.matrix(), now)
 		return slices.DeleteFunc(slices.Clone(verdicts), func(v netjudge.Verdict) bool { return v.Standing != netjudge.Suspected })
 	}
@@ -91,7 +91,7 @@ func TestALosingHostIsFound(t *testing.T) {
 	}
 }
 
-// matrix takes a sample at each host and makes the matrix of them: addresses become nodes.
+// matrix takes a sample at each host and returns their matrix, with nodes instead of addresses.
 func (l *talkers) matrix() (m netjudge.Matrix) {
 	for h, s := range l.samplers {
 		sample, err := s.Sample()
@@ -118,7 +118,7 @@ func (l *talkers) matrix() (m netjudge.Matrix) {
 	return m
 }
 
-// connect makes a sampler at each host, and a connection between each two on which both send all the time.
+// connect makes a sampler at each host, and a connection between each two, on which both send all the time.
 func (l *talkers) connect() {
 	var listeners [hosts]net.Listener
 	for h := range hosts {
@@ -153,8 +153,8 @@ func (l *talkers) connect() {
 	}
 }
 
-// serve registers one end of a connection. It sends 24 KiB a hundred times a second, which no queue of the way drops, and reads
-// what comes.
+// serve registers one end of a connection. It sends 24 KiB a hundred times a second, which no queue on the way drops, and
+// reads all input.
 func (l *talkers) serve(host int, c net.Conn) {
 	raw, err := c.(*net.TCPConn).SyscallConn()
 	if err != nil {

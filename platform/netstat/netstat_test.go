@@ -31,7 +31,8 @@ func pair(tb testing.TB, l net.Listener) (client, server *net.TCPConn) {
 	return c.(*net.TCPConn), s.(*net.TCPConn)
 }
 
-// needsCounters skips a test where sockets have no counters: an emulator of user programs passes these calls on to no kernel.
+// needsCounters skips a test if sockets have no counters: an emulator of user programs does not pass these calls to a
+// kernel.
 func needsCounters(tb testing.TB, c *net.TCPConn) {
 	tb.Helper()
 	raw, err := c.SyscallConn()
@@ -91,7 +92,7 @@ func mustSample(tb testing.TB, s *Sampler) Sample {
 	return sample
 }
 
-// What connections did since the last sample is counted once, by the address of the peer, with those that are new.
+// Traffic since the last sample is counted once, by the address of the peer, including that of new connections.
 func TestConnectionsAreSummedByPeer(t *testing.T) {
 	l := listen(t, "127.0.0.9:0")
 	client, server := pair(t, l)
@@ -107,11 +108,11 @@ func TestConnectionsAreSummedByPeer(t *testing.T) {
 	other, end := pair(t, l)
 	send(t, other, end, 1<<19)
 	p := mustSample(t, s).peer("127.0.0.9")
-	if p.Connections != 2 || p.BytesSent-p.BytesRetransmitted != 3<<19 || // a busy machine may send something twice
+	if p.Connections != 2 || p.BytesSent-p.BytesRetransmitted != 3<<19 || // a busy machine may retransmit
 		p.SegmentsSent < 2 || p.Interval <= 0 || p.RTT <= 0 || p.RTTMin <= 0 || p.Lost() != 0 || p.DeliveryRate <= 0 {
 		t.Errorf("the second sample: %+v", p)
 	}
-	// The other ends are sockets of this process too. Their peer is the address that the clients have.
+	// The other ends are sockets of this process too. Their peer is the address of the clients.
 	if p := mustSample(t, s).peer("127.0.0.1"); p.Connections != 2 || p.BytesReceived != 0 {
 		t.Errorf("the other ends: %+v", p)
 	}
@@ -123,7 +124,7 @@ func TestConnectionsAreSummedByPeer(t *testing.T) {
 	server.Close()
 }
 
-// A number that another connection has now does not continue the counters of the one before.
+// A number that another connection has now does not continue the old counters.
 func TestDescriptorsAreUsedAgain(t *testing.T) {
 	l := listen(t, "127.0.0.9:0")
 	s := New(Options{})
@@ -139,7 +140,7 @@ func TestDescriptorsAreUsedAgain(t *testing.T) {
 	}
 }
 
-// Files, pipes, sockets that listen and closed numbers are passed over.
+// Files, pipes, listening sockets and closed numbers are skipped.
 func TestOtherDescriptorsArePassedOver(t *testing.T) {
 	l := listen(t, "127.0.0.9:0").(*net.TCPListener)
 	file, err := os.Open("netstat_test.go")
@@ -170,7 +171,7 @@ func TestOtherDescriptorsArePassedOver(t *testing.T) {
 	}
 }
 
-// The machine's own list of interfaces can be read, and has what the standard library finds.
+// The machine's own list of interfaces is readable, and has those that the standard library finds.
 func TestInterfacesOfThisMachine(t *testing.T) {
 	s := New(Options{})
 	defer s.Close()
@@ -192,14 +193,14 @@ func TestInterfacesOfThisMachine(t *testing.T) {
 	}
 }
 
-// counters makes a link with counters in each field.
+// counters returns a link with counters in each field.
 func counters(index int, name string, bytes, packets, errors uint64, changes uint32) link {
 	l := link{index: index, name: name, up: true, carrier: true, carrierChanges: changes, countersAreIncluded: true}
 	l.counters.rx = [trafficFields]uint64{bytes, packets, errors}
 	return l
 }
 
-// No reset, return or wrong counter makes a count that did not happen.
+// Counters that are reset, come back or are wrong give no false counts.
 func TestCountersThatBeginAgainGiveNoCounts(t *testing.T) {
 	start := time.Date(2026, time.March, 14, 15, 9, 26, 0, time.UTC)
 	for name, c := range map[string]struct {
@@ -239,7 +240,7 @@ func TestSizes(t *testing.T) {
 	}
 }
 
-// An interface that goes away and comes back begins again; a change of its carrier asks for the speed again.
+// An interface that disappears and comes back begins again; a change of its carrier reads the speed again.
 func TestInterfacesComeAndGo(t *testing.T) {
 	now := time.Date(2026, time.March, 14, 15, 9, 26, 0, time.UTC)
 	asked := 0
@@ -273,7 +274,7 @@ func TestInterfacesComeAndGo(t *testing.T) {
 	}
 }
 
-// What is forbidden is told once, until it works again, and the rest of the sample is there.
+// An error about a forbidden source is returned once, until it works again, and the rest of the sample is present.
 func TestForbiddenSourcesAreToldOnce(t *testing.T) {
 	client, server := pair(t, listen(t, "127.0.0.9:0"))
 	defer client.Close()
@@ -301,7 +302,7 @@ func TestForbiddenSourcesAreToldOnce(t *testing.T) {
 	}
 }
 
-// Whatever the kernel answers, reading it ends and stays within the packet.
+// FuzzParseLinks: for any answer of the kernel, parsing ends and stays within the packet.
 func FuzzParseLinks(f *testing.F) {
 	f.Add([]byte{20, 0, 0, 0, unix.NLMSG_DONE, 0, 2, 0, 7, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0})
 	f.Add([]byte{16, 0, 0, 0, unix.NLMSG_ERROR, 0, 0, 0, 7, 0, 0, 0, 0, 0, 0, 0})

@@ -13,7 +13,7 @@ import (
 	"hemera/words/hemera"
 )
 
-// asks is what the token's holder asks for with a key of its own, once or more often.
+// asks returns a request with a new key, as from the holder of a token.
 func asks(t *testing.T) []byte {
 	t.Helper()
 	_, request, err := newRequest()
@@ -56,7 +56,7 @@ func TestATokenIsForOneNodeUnlessSaid(t *testing.T) {
 		if _, err := a.Join(t.Context(), secret, asks(t), somewhere); !errors.Is(err, errs.Unauthenticated) || errs.RemedyOf(err) == "" {
 			t.Errorf("%d uses: one more: %v", uses, err)
 		}
-		// Who lost the answer gets it again, for the id it has.
+		// A node that lost the answer gets it again, with the same id.
 		chain, err := a.Join(t.Context(), secret, first, somewhere)
 		if err != nil {
 			t.Fatal(err)
@@ -147,7 +147,7 @@ func (l *lossy) Join(ctx context.Context, secret string, request []byte) ([]byte
 	return answer, err
 }
 
-// A token for one node is used up by the call whose answer is lost; the node is let in all the same.
+// A lost answer uses up a token for one node; the node is admitted all the same.
 func TestALostAnswerCostsNoToken(t *testing.T) {
 	a := testAuthority(t, t.TempDir())
 	creds, err := Enrol(t.Context(), t.TempDir(), made(t, a, TokenOptions{}), &lossy{direct{a, "10.1.0.9"}, joinTries - 1})

@@ -12,7 +12,7 @@ import (
 	"hemera/words/errs"
 )
 
-// memory is an AuthorityRecord that tests look into.
+// memory is an AuthorityRecord whose fields tests read and change.
 type memory struct {
 	fingerprint []byte
 	nodes       int
@@ -56,7 +56,7 @@ func TestAnAuthorityIsNeverReplacedInSilence(t *testing.T) {
 		t.Fatal(err)
 	}
 	refused("lost", errs.NotFound)
-	m.fingerprint, m.nodes = nil, 1 // of a version that recorded nothing
+	m.fingerprint, m.nodes = nil, 1 // as left by a version that recorded nothing
 	refused("lost, with nodes", errs.NotFound)
 	if _, err := NewAuthority(other, AuthorityOptions{}); err != nil {
 		t.Fatal(err)
@@ -78,7 +78,7 @@ func TestAnAuthorityIsNeverReplacedInSilence(t *testing.T) {
 	if err := os.WriteFile(path, good, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	m.fingerprint = nil // a version that recorded nothing was started last
+	m.fingerprint = nil // a version that recorded nothing ran last
 	if again, err := open(); err != nil || again.Fingerprint() != fp || !bytes.Equal(m.fingerprint, fp[:]) {
 		t.Errorf("put back: %v", err)
 	}

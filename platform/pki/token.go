@@ -69,7 +69,7 @@ func ParseToken(text string) (Token, error) {
 		return Token{}, errs.New(errs.Invalid, "pki.ParseToken", "", "join token: "+what).
 			WithRemedy("copy the whole token that `hemera token create` printed, or create a new one")
 	}
-	text = strings.TrimSpace(text) // of a copied line
+	text = strings.TrimSpace(text) // if a line was copied
 	if len(text) > tokenMax {
 		return invalid(fmt.Sprintf("longer than %d bytes", tokenMax))
 	}

@@ -123,7 +123,7 @@ func TestAuthorityOutlivesTheProcess(t *testing.T) {
 		t.Error("a restart made another authority")
 	}
 	path := filepath.Join(dir, "authority.pem")
-	if err := os.Chmod(path, 0o644); err != nil { // as a copy has it
+	if err := os.Chmod(path, 0o644); err != nil { // like a copy of the file
 		t.Fatal(err)
 	}
 	testAuthority(t, dir)
@@ -207,8 +207,7 @@ type answers []byte
 
 func (a answers) Join(context.Context, string, []byte) ([]byte, error) { return a, nil }
 
-// TestEnrolChecksTheAnswer: a manager that answers with somebody else's certificate, or nonsense,
-// leaves nothing behind.
+// TestEnrolChecksTheAnswer: if a manager answers with another key's certificate, or nonsense, nothing is stored.
 func TestEnrolChecksTheAnswer(t *testing.T) {
 	a, other := testAuthority(t, t.TempDir()), testAuthority(t, t.TempDir())
 	token := testToken(t, a)
@@ -234,7 +233,7 @@ func TestEnrolChecksTheAnswer(t *testing.T) {
 	}
 }
 
-// lenient signs for everyone.
+// lenient signs any request.
 type lenient struct{ a *Authority }
 
 func (l lenient) Join(ctx context.Context, _ string, request []byte) ([]byte, error) {

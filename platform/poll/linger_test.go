@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// answer echoes what comes on a socket as a door does that lingers: it parks the connection only when Linger says so.
-// lingered counts the messages that came while it lingered. ended is closed when the connection is over.
+// answer echoes messages like a door that lingers: it parks the connection only if Linger returns ErrAgain. lingered
+// counts the messages that arrived while it lingered. ended is closed when the connection has ended.
 func answer(s *Socket, lingered *atomic.Int64, ended chan<- error) {
 	var serve func()
 	serve = func() {
@@ -52,15 +52,15 @@ func ask(t *testing.T, c net.Conn) {
 	}
 }
 
-// isParked waits until nobody serves the connection.
+// isParked waits until the connection is parked.
 func isParked(s *Socket) {
 	for s.in.state.Load() != parked {
 		runtime.Gosched()
 	}
 }
 
-// A client that asks again at once is served by a thread that lingers; one that pauses is left to the loop, and loses
-// nothing.
+// A thread that lingers serves a client that asks again at once. The connection of a client that pauses is parked, and
+// nothing is lost.
 func TestLingerServesAPromptClientAndParksASlowOne(t *testing.T) {
 	r := newRig(t)
 	c, s := r.pair()
@@ -86,7 +86,7 @@ func TestLingerServesAPromptClientAndParksASlowOne(t *testing.T) {
 	}
 }
 
-// No more than half of the threads that may linger wait for requests.
+// At most half of the threads that may linger wait for requests.
 func TestLingerLeavesThreadsToTransfers(t *testing.T) {
 	r := newRig(t)
 	c, s := r.pair()
@@ -117,7 +117,7 @@ func TestCloseEndsWhoLingers(t *testing.T) {
 		for lingered.Load() == 0 {
 			ask(t, c)
 		}
-		if err := s.Close(); err != nil { // most likely within Linger
+		if err := s.Close(); err != nil { // most likely during Linger
 			t.Fatal(err)
 		}
 		if err := <-ended; err != io.EOF && !errors.Is(err, net.ErrClosed) {

@@ -190,7 +190,7 @@ func (s *Socket) took(n, wanted int, err error) (int, error) {
 // Read implements net.Conn. It blocks until it has some bytes.
 func (s *Socket) Read(p []byte) (int, error) { return s.read(p, 0) }
 
-// ReadFull waits for all bytes of p, as [io.ReadFull] does, with fewer calls.
+// ReadFull reads all of p and blocks until it has it, like [io.ReadFull], with fewer calls.
 func (s *Socket) ReadFull(p []byte) (int, error) {
 	done := 0
 	for done < len(p) {
@@ -206,8 +206,8 @@ func (s *Socket) ReadFull(p []byte) (int, error) {
 	return done, nil
 }
 
-// read is one read that waits: first without a call that blocks, then in the kernel, then without a thread. It releases
-// the poller before it waits.
+// read reads once and may block: it tries first without blocking, then in the kernel, then without a thread. It releases
+// the poller before it blocks.
 func (s *Socket) read(p []byte, flags int) (int, error) {
 	if n, err := s.TryRead(p); err != ErrAgain {
 		return n, err
@@ -226,7 +226,7 @@ func (s *Socket) read(p []byte, flags int) (int, error) {
 	}
 }
 
-// Write implements net.Conn. Up to quickBytes it first tries without waiting, and only the rest goes the longer way: most
+// Write implements net.Conn. Up to quickBytes it first tries without blocking, and passes only the rest to write: most
 // answers fit into the socket's buffer.
 func (s *Socket) Write(p []byte) (int, error) {
 	done := 0
@@ -249,8 +249,9 @@ func (s *Socket) Write(p []byte) (int, error) {
 	return done, err
 }
 
-// write calls step until complete returns true or step fails. size is how many bytes that are at first: more than quickBytes
-// release the poller at once, less only if the first step did not complete them. op is for the error.
+// write calls step until complete returns true or step fails. size is the number of bytes at the beginning: above
+// quickBytes write releases the poller at once, otherwise only if the first step did not complete them. op is for the
+// error.
 func (s *Socket) write(op string, size int64, complete func() bool, step func() error) error {
 	for first := true; !complete(); first = false {
 		if !first || size > quickBytes {
@@ -264,8 +265,8 @@ func (s *Socket) write(op string, size int64, complete func() bool, step func() 
 	return nil
 }
 
-// setInterest adds an event to those that the loop gets, or removes it. After Close it does nothing. It keeps the old set if
-// the kernel refuses the new one. epoll_ctl does not block, so it runs under mu.
+// setInterest adds an event to those that the loop gets, or removes it. After Close it does nothing. If the kernel
+// refuses the new set, the old one stays. epoll_ctl does not block, so it runs under mu.
 func (s *Socket) setInterest(event uint32, on bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -282,8 +283,8 @@ func (s *Socket) setInterest(event uint32, on bool) {
 	}
 }
 
-// Close ends the connection. A goroutine that waits for it gets net.ErrClosed, and a parked one goes on to
-// find that out.
+// Close ends the connection. A goroutine that blocks on it gets net.ErrClosed. A parked connection is resumed and finds
+// that it is closed.
 func (s *Socket) Close() error {
 	for {
 		n := s.users.Load()
@@ -295,7 +296,7 @@ func (s *Socket) Close() error {
 		}
 	}
 	s.closed()
-	// Shutdown wakes calls that wait in the kernel; the signals wake those that wait for an event.
+	// Shutdown wakes calls that block in the kernel; the signals wake those that wait for an event.
 	_ = unix.Shutdown(s.fd, unix.SHUT_RDWR)
 	s.out.signal()
 	if s.in.signal() == parked {
@@ -318,8 +319,8 @@ func (s *Socket) use() bool {
 	}
 }
 
-// done ends a use. The last one after Close closes the descriptor, so no call works on one that is another connection's
-// by then.
+// done ends a use. The last one after Close closes the descriptor, so no call uses a descriptor that belongs to another
+// connection by then.
 func (s *Socket) done() {
 	if s.users.Add(-1) == math.MinInt64 {
 		s.loop.sockets.set(s.fd, nil)
@@ -327,7 +328,8 @@ func (s *Socket) done() {
 	}
 }
 
-// failed returns the error of a call as package net would: net.ErrClosed after Close, whatever the kernel said.
+// failed returns the error of a call in the form of package net. After Close it is net.ErrClosed, whatever the kernel
+// returned.
 func (s *Socket) failed(op string, err error) error {
 	if s.users.Load() < 0 {
 		err = net.ErrClosed
@@ -341,14 +343,14 @@ func (s *Socket) LocalAddr() net.Addr { return s.local }
 // RemoteAddr implements net.Conn.
 func (s *Socket) RemoteAddr() net.Addr { return s.remote }
 
-// SetReadDeadline bounds waiting in Read and ReadFull, to within lingerTime; a parked connection has no
+// SetReadDeadline bounds blocking in Read and ReadFull; they may end up to lingerTime late. A parked connection has no
 // deadline.
 func (s *Socket) SetReadDeadline(t time.Time) error {
 	s.in.setDeadline(t)
 	return nil
 }
 
-// SetWriteDeadline bounds waiting for the peer in everything that writes.
+// SetWriteDeadline bounds blocking in all methods that write.
 func (s *Socket) SetWriteDeadline(t time.Time) error {
 	s.out.setDeadline(t)
 	return nil

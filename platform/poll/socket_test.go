@@ -16,7 +16,7 @@ import (
 	"go.uber.org/goleak"
 )
 
-// rig is a loop and a listener whose connections are adopted by it.
+// rig is a loop and a listener whose connections the loop adopts.
 type rig struct {
 	testing.TB
 	loop     *Loop
@@ -40,7 +40,7 @@ func newRig(t testing.TB) *rig {
 	return &rig{t, loop, l}
 }
 
-// pair is a client's end and the adopted end of one connection.
+// pair returns a client's end and the adopted end of one connection.
 func (r *rig) pair() (*net.TCPConn, *Socket) {
 	r.Helper()
 	accepted := make(chan net.Conn, 1)
@@ -67,8 +67,8 @@ func (r *rig) pair() (*net.TCPConn, *Socket) {
 	return c.(*net.TCPConn), s
 }
 
-// echo answers messages of a length and as many bytes, as a door does: parked between them, waiting
-// within them. before runs ahead of each answer.
+// echo answers messages of a length and as many bytes, as a door does: parked between them, blocking within them. It
+// calls before ahead of each answer.
 func echo(s *Socket, before func(m []byte), ended func(error)) {
 	var buffer []byte
 	var serve func()
@@ -154,7 +154,7 @@ func TestSocketsOfALoopEcho(t *testing.T) {
 	}
 }
 
-// What comes together with the end of the stream is read, and then the end.
+// The last bytes before the end of the stream are read, and then the end.
 func TestSocketReadsTheLastBytesAndTheEnd(t *testing.T) {
 	r := newRig(t)
 	for range 50 {
@@ -175,8 +175,8 @@ func TestSocketReadsTheLastBytesAndTheEnd(t *testing.T) {
 	}
 }
 
-// Every poller is held by a connection that waits for a signal; others are served all the same,
-// whether the ones that wait said so or not.
+// A connection that waits for a signal holds each poller; others are served all the same, whether the waiting ones called
+// ReleasePoller or not.
 func TestLoopServesOthersWhileSomeWait(t *testing.T) {
 	for name, lend := range map[string]bool{"who waits says so": true, "who waits says nothing": false} {
 		t.Run(name, func(t *testing.T) {
@@ -224,7 +224,7 @@ func TestLoopServesOthersWhileSomeWait(t *testing.T) {
 	}
 }
 
-// Pollers that were added while others waited rest afterwards, so many, and the others leave.
+// Pollers that were added while others waited become idle afterwards, up to a bound, and the others end.
 func TestLoopKeepsNoMorePollersThanWanted(t *testing.T) {
 	r := newRig(t)
 	r.loop.idleMax = 8
@@ -275,7 +275,7 @@ func TestSocketDeadlines(t *testing.T) {
 	_ = s.SetWriteDeadline(time.Now().Add(time.Millisecond))
 	var err error
 	for err == nil {
-		_, err = s.Write(make([]byte, 1<<20)) // nobody reads
+		_, err = s.Write(make([]byte, 1<<20)) // the peer does not read
 	}
 	if !errors.Is(err, os.ErrDeadlineExceeded) {
 		t.Errorf("Write after its deadline: %v", err)
@@ -317,7 +317,7 @@ func TestSocketCloseEndsWhoWaitsAndWhoIsParked(t *testing.T) {
 	}
 }
 
-// The reader and the closer meet at every point; the parked function runs exactly once more.
+// The reader and Close race at every point; the parked function runs exactly once more.
 func TestSocketParkAndCloseRace(t *testing.T) {
 	r := newRig(t)
 	for range 200 {

@@ -2,11 +2,11 @@ package poll
 
 import "golang.org/x/sys/unix"
 
-// Pages are bytes that wait in the kernel, as in a pipe of package zerocopy. One goroutine uses them.
+// Pages has bytes that wait in the kernel, as in a pipe of package zerocopy. It is not safe for concurrent use.
 type Pages interface {
-	// Len returns how many bytes are left.
+	// Len returns the number of bytes left.
 	Len() int
-	// Send moves some bytes to a socket, at least one, or fails: with EAGAIN if the socket takes none now.
+	// Send moves at least one byte to a socket, or fails: with EAGAIN if the socket accepts none now.
 	Send(socket int) error
 }
 

@@ -15,16 +15,16 @@ import (
 	"hemera/words/hemera"
 )
 
-// Deadlines of calls whose context has none.
+// Timeouts of calls whose context has no deadline.
 const (
-	callTimeout     = 20 * time.Second // longer than the manager takes for anything but a long poll
+	callTimeout     = 20 * time.Second // longer than any call to the manager takes, except a long poll
 	exchangeTimeout = 90 * time.Second // a long poll
 	dialTimeout     = 5 * time.Second  // to one address, handshake included
 )
 
-// ClientOptions say how a node reaches the manager.
+// ClientOptions says how a node reaches the manager.
 type ClientOptions struct {
-	// Addrs are the manager's control addresses, host:port. Any may be down.
+	// Addrs has the manager's control addresses, host:port. Some may be down.
 	Addrs []string
 	// TLS has the node's certificate and verifies the manager's.
 	TLS *tls.Config
@@ -32,9 +32,8 @@ type ClientOptions struct {
 	DialContext func(ctx context.Context, addr string) (net.Conn, error)
 }
 
-// Client is the manager as a node sees it: it implements hemera.Control, and
-// is a node's way to certificates. It connects at the first call, again after each loss, and goes
-// on to the next address when one does not answer. Safe for concurrent use.
+// Client is a node's client of the manager. It implements hemera.Control, and requests certificates. It connects at the
+// first call and again after each loss; if one address does not answer, it tries the next. It is safe for concurrent use.
 type Client struct {
 	options ClientOptions // complete
 	codec   connect.Codec
@@ -43,9 +42,9 @@ type Client struct {
 	current atomic.Pointer[session] // never nil
 }
 
-// session is a set of connections, and one typed caller for each method. A new one replaces it after the node's certificate
-// was renewed, because HTTP/2 would keep using connections that showed the old one.
-// It is immutable. Calls that have begun on an older session end there.
+// session is a set of connections, with one typed caller for each method. After a renewal of the node's certificate a new
+// one replaces it, because HTTP/2 would keep using connections with the old certificate. It is immutable. Calls that have
+// begun on an older session end there.
 type session struct {
 	transport *http.Transport
 	register  *method[hemera.NodeHello, hemera.NodeWelcome]
@@ -62,7 +61,7 @@ type session struct {
 	tape      tapeMethods
 }
 
-// Dial makes a client; it connects nowhere yet. Invalid without an address.
+// Dial makes a client. It does not connect yet. It fails with Invalid without an address.
 func Dial(o ClientOptions) (*Client, error) {
 	if len(o.Addrs) == 0 || o.TLS == nil {
 		return nil, errs.New(errs.Invalid, "rpc.Dial", "", "needs the manager's address and a TLS configuration")
@@ -71,27 +70,27 @@ func Dial(o ClientOptions) (*Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	if o.DialContext == nil { // simulations and tests bring their own
+	if o.DialContext == nil { // simulations and tests have their own
 		o.DialContext = func(ctx context.Context, addr string) (net.Conn, error) {
 			return new(net.Dialer).DialContext(ctx, "tcp", addr)
 		}
 	}
-	o.TLS = o.TLS.Clone() // NextProtos is ours, not the caller's
+	o.TLS = o.TLS.Clone() // NextProtos is set here, not by the caller
 	o.TLS.NextProtos = []string{"h2"}
 	client := &Client{options: o, codec: c, addrs: strings.Join(o.Addrs, ",")}
 	client.Reconnect()
-	return client, nil // with a session, though nothing is connected
+	return client, nil // with a session, but not connected yet
 }
 
-// Reconnect makes later calls use new connections, which show the newest certificate. Calls under
-// way keep theirs, which close when they have been idle for a while.
+// Reconnect makes later calls use new connections, which present the newest certificate. Calls under way keep theirs,
+// which close after an idle time.
 func (c *Client) Reconnect() {
 	transport := &http.Transport{
 		DialTLSContext:    c.dial,
-		ForceAttemptHTTP2: true,        // package http does not by itself when connections are dialed by a function
+		ForceAttemptHTTP2: true,        // package http does not do it by default if a function dials
 		IdleConnTimeout:   time.Minute, // heartbeats keep the one in use
 		HTTP2: &http.HTTP2Config{
-			// A manager whose machine is gone is noticed within ten seconds.
+			// If the manager's machine is gone, this is noticed within ten seconds.
 			SendPingTimeout: 5 * time.Second,
 			PingTimeout:     5 * time.Second,
 		},
@@ -133,7 +132,7 @@ type method[Req, Res any] struct {
 	client *connect.Client[Envelope, Envelope]
 }
 
-// caller makes the caller of one method. "manager" is no name to look up: dial chooses the address.
+// caller makes the caller of one method. "manager" is never resolved: dial chooses the address.
 func caller[Req, Res any](c *Client, h *http.Client, name string) *method[Req, Res] {
 	return &method[Req, Res]{connect.NewClient[Envelope, Envelope](h, "https://manager"+Path+name,
 		connect.WithCodec(c.codec),
@@ -143,11 +142,10 @@ func caller[Req, Res any](c *Client, h *http.Client, name string) *method[Req, R
 	)}
 }
 
-// dial connects to the first address that answers as the manager, beginning with the one that did
-// last time.
+// dial connects to the first address that answers as the manager, beginning with the one that answered last time.
 func (c *Client) dial(ctx context.Context, _, _ string) (net.Conn, error) {
 	var failed error
-	first := c.next.Load() // several calls may dial at once; the last one that succeeds decides
+	first := c.next.Load() // several calls may dial at once; the last one that succeeds stays
 	for i := range c.options.Addrs {
 		index := (first + uint64(i)) % uint64(len(c.options.Addrs))
 		conn, err := c.dialOne(ctx, c.options.Addrs[index])
@@ -156,15 +154,15 @@ func (c *Client) dial(ctx context.Context, _, _ string) (net.Conn, error) {
 			return conn, nil
 		}
 		failed = err          // of the last address that was tried
-		if ctx.Err() != nil { // the caller has no time for another address
+		if ctx.Err() != nil { // no time is left for another address
 			break
 		}
 	}
 	return nil, failed
 }
 
-// dialOne connects to one address and makes sure that the manager answers there.
-// It takes dialTimeout at most, so that one address that does not answer leaves time for the next.
+// dialOne connects to one address and verifies that the manager answers there. It blocks for at most dialTimeout, so that
+// an address without an answer leaves time for the next.
 func (c *Client) dialOne(ctx context.Context, addr string) (net.Conn, error) {
 	ctx, cancel := context.WithTimeout(ctx, dialTimeout)
 	defer cancel()
@@ -172,7 +170,7 @@ func (c *Client) dialOne(ctx context.Context, addr string) (net.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	// The handshake is part of it: an address where something else answers is as good as one where nobody does.
+	// The handshake is included: an address with another server is as useless as one without.
 	secure := tls.Client(raw, c.options.TLS)
 	if err := secure.HandshakeContext(ctx); err != nil {
 		raw.Close()
@@ -181,26 +179,26 @@ func (c *Client) dialOne(ctx context.Context, addr string) (net.Conn, error) {
 	return secure, nil
 }
 
-// Close ends the client's connections. Calls under way are not waited for.
+// Close closes the client's idle connections. It does not wait for calls under way.
 func (c *Client) Close() error {
 	c.current.Load().transport.CloseIdleConnections()
 	return nil
 }
 
-// call sends one message and waits for its answer.
-// A context without a deadline gets limit: no call of a node waits for ever.
+// call sends one message and waits for its answer. A context without a deadline gets limit, so that no call of a node
+// blocks for ever.
 func call[Req, Res any](ctx context.Context, c *Client, to *method[Req, Res], limit time.Duration, message *Req) (*Res, error) {
 	if _, ok := ctx.Deadline(); !ok {
 		bounded, cancel := context.WithTimeout(ctx, limit)
 		defer cancel()
 		ctx = bounded
 	}
-	// The trace id goes along, so that a user's request can be followed through the logs of all servers.
+	// The trace id is sent along, so that a user's request can be followed through the logs of all servers.
 	request := connect.NewRequest(&Envelope{message})
 	if id := hemera.TraceID(ctx); id != "" {
 		request.Header().Set(headerTrace, id)
 	}
-	response, err := to.client.CallUnary(ctx, request) // blocks; a result is never nil, as callers return its fields
+	response, err := to.client.CallUnary(ctx, request) // blocks; the result is never nil, as callers use its fields
 	if err != nil {
 		name := strings.TrimPrefix(request.Spec().Procedure, Path)
 		return new(Res), fromWire(ctx, c.codec, err, name+" at "+c.addrs)

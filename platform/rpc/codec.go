@@ -13,8 +13,7 @@ type codec struct {
 	decode cbor.DecMode
 }
 
-// The limits of one message. Lengths inside a message are checked against the message before
-// anything is allocated.
+// Limits of one message. Lengths inside a message are checked against the message before memory is allocated.
 const (
 	messageMax  = 16 << 20
 	joinMax     = 64 << 10 // from clients that are not known yet
@@ -22,7 +21,7 @@ const (
 	depthMax    = 16
 )
 
-// newCodec cannot fail with these options; its error would be a defect that every test finds.
+// newCodec makes the codec. It cannot fail with these options; an error would be a defect.
 func newCodec() (connect.Codec, error) {
 	encode, err := cbor.EncOptions{Time: cbor.TimeRFC3339Nano}.EncMode()
 	if err != nil {
@@ -47,10 +46,10 @@ func newCodec() (connect.Codec, error) {
 func (codec) Name() string { return "cbor" }
 
 // Envelope is the one message type that Connect sees, here and at the admin door. Connect's code is generic, and would be
-// compiled once more for each message type: a megabyte. Value points to the message.
+// compiled again for each message type, which adds a megabyte. Value points to the message.
 type Envelope struct{ Value any }
 
-// NewEnvelope is the initializer of messages of type T that a handler or a client receives. It cannot fail.
+// NewEnvelope initializes messages of type T that a handler or a client receives. It cannot fail.
 func NewEnvelope[T any](_ connect.Spec, message any) error {
 	message.(*Envelope).Value = new(T)
 	return nil
@@ -72,7 +71,7 @@ func (c codec) Unmarshal(data []byte, message any) error {
 	return c.decode.Unmarshal(data, opened(message))
 }
 
-// EnvelopeCodec returns a codec that gives c the messages of envelopes.
+// EnvelopeCodec returns a codec that passes the messages in envelopes to c.
 func EnvelopeCodec(c connect.Codec) connect.Codec { return envelopeCodec{c} }
 
 type envelopeCodec struct{ connect.Codec }

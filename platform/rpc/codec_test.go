@@ -16,7 +16,7 @@ func sampleCommit() commitRequest {
 		Pieces: []hemera.Piece{{Disk: 1}, {Index: 1, Disk: 2}}, Mtime: time.Unix(1, 2).UTC()}
 }
 
-// BenchmarkCodec is the reason for CBOR: encode and decode one commit.
+// BenchmarkCodec encodes and decodes one commit. It is the reason for CBOR.
 func BenchmarkCodec(b *testing.B) {
 	c, err := newCodec()
 	if err != nil {
@@ -44,7 +44,7 @@ func BenchmarkCodec(b *testing.B) {
 	}
 }
 
-// FuzzCodec: no message, whatever its bytes, does more than fail; what decodes encodes again.
+// FuzzCodec: any bytes decode or fail, and a decoded message encodes again.
 func FuzzCodec(f *testing.F) {
 	c, err := newCodec()
 	if err != nil {
@@ -69,7 +69,7 @@ func FuzzCodec(f *testing.F) {
 	})
 }
 
-// TestNeighbouringVersions: a field one side does not have is skipped, or zero.
+// TestNeighbouringVersions: a field that one side lacks is skipped, or zero.
 func TestNeighbouringVersions(t *testing.T) {
 	c, err := newCodec()
 	if err != nil {
@@ -169,7 +169,7 @@ func TestPermitsTravelAsBefore(t *testing.T) {
 	}
 }
 
-// TestSamplesAreSmall: a thousand nodes send a sample of their network every ten seconds, and other heartbeats have none.
+// TestSamplesAreSmall: a thousand nodes send a sample of their network every ten seconds; other heartbeats have none.
 func TestSamplesAreSmall(t *testing.T) {
 	c, err := newCodec()
 	if err != nil {

@@ -6,7 +6,7 @@ import (
 	"hemera/words/hemera"
 )
 
-// A node gets a Client where a manager in the same process would hand out its service.
+// A remote node uses a Client where a node in the manager's process uses the service itself.
 var (
 	_ hemera.Control   = (*Client)(nil)
 	_ hemera.CopyRules = (*Client)(nil)
@@ -30,7 +30,7 @@ func (c *Client) Exchange(ctx context.Context, node hemera.NodeID, epoch uint64,
 	return *r, err
 }
 
-// Commit implements hemera.Control. A manager before this version answers with the entry, which is skipped.
+// Commit implements hemera.Control. An earlier manager answers with the entry, which is skipped.
 func (c *Client) Commit(ctx context.Context, r hemera.CommitRequest) ([]byte, error) {
 	request, err := newCommitRequest(&r)
 	if err != nil {
@@ -85,8 +85,8 @@ func (c *Client) MayFetch(ctx context.Context, s hemera.CopySource) error {
 	return err
 }
 
-// Join shows the manager a join token's secret and returns the certificate chain (PEM) for the
-// request (PKCS #10, DER). The client needs no certificate of its own for it.
+// Join sends the secret of a join token to the manager and returns the certificate chain (PEM) for the request (PKCS #10,
+// DER). The client needs no certificate for it.
 func (c *Client) Join(ctx context.Context, secret string, request []byte) ([]byte, error) {
 	r, err := call(ctx, c, c.current.Load().join, callTimeout, &joinRequest{secret, request})
 	return r.Chain, err

@@ -10,7 +10,7 @@ import (
 	"hemera/words/errs"
 )
 
-// TestCodesAreDocumented: docs/protocol.md tells of each kind of failure its Connect code.
+// TestCodesAreDocumented: docs/protocol.md has the Connect code of each kind of failure.
 func TestCodesAreDocumented(t *testing.T) {
 	text, err := os.ReadFile("../../docs/protocol.md")
 	if err != nil {

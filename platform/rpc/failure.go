@@ -12,32 +12,32 @@ import (
 	"hemera/words/errs"
 )
 
-// failure is an *errs.Error as it travels, in a header, base64url of CBOR. Causes become text: what
-// a program may act on is the kind.
+// failure is an *errs.Error in its wire form: base64url of CBOR, in a header. Causes become text: a program acts on the
+// kind only.
 type failure struct {
 	Kind                      uint8
 	Op, Subject, Text, Remedy string
 }
 
-// textMax keeps headers small whatever a subject or cause contains.
+// textMax bounds a text, so that headers stay small for any subject or cause.
 const textMax = 2048
 
-// toWire makes the Connect error of any error.
+// toWire returns the Connect error of any error.
 func toWire(c connect.Codec, err error) *connect.Error {
 	f := failure{Kind: uint8(errs.KindOf(err)), Text: clip(err.Error()), Remedy: clip(errs.RemedyOf(err))}
 	var e *errs.Error
-	if errors.As(err, &e) && e == err { // else what is around it would be lost
+	if errors.As(err, &e) && e == err { // otherwise the text around it would be lost
 		f.Op, f.Subject, f.Text = clip(e.Op), clip(e.Subject), clip(textOf(e))
 	}
 	wire := connect.NewError(CodeOf(errs.Kind(f.Kind)), errors.New(clip(err.Error())))
-	// A header rather than the body: clients of our own and Connect's both read the answer.
+	// A header and not the body, so that our clients and those of Connect can read the answer.
 	if b, failed := c.Marshal(f); failed == nil {
 		wire.Meta().Set(headerError, base64.RawURLEncoding.EncodeToString(b))
 	}
 	return wire
 }
 
-// textOf is what [errs.Error.Error] prints after op and subject.
+// textOf returns the part that [errs.Error.Error] prints after op and subject.
 func textOf(e *errs.Error) string {
 	switch {
 	case e.Cause == nil:
@@ -48,7 +48,7 @@ func textOf(e *errs.Error) string {
 	return e.Text + ": " + e.Cause.Error()
 }
 
-// clip bounds a text.
+// clip cuts a text at textMax.
 func clip(s string) string {
 	if len(s) > textMax {
 		return s[:textMax] + "…"
@@ -56,21 +56,21 @@ func clip(s string) string {
 	return s
 }
 
-// fromWire is the error of a call that failed: the server's own, or what happened on the way.
+// fromWire returns the error of a failed call: the server's own, or that of the transport.
 func fromWire(ctx context.Context, c connect.Codec, err error, subject string) error {
 	var wire *connect.Error
 	if errors.As(err, &wire) {
 		if b, bad := base64.RawURLEncoding.DecodeString(wire.Meta().Get(headerError)); bad == nil && len(b) > 0 {
 			var f failure
-			if c.Unmarshal(b, &f) == nil { // a manager of a later version may send kinds that are unknown here
+			if c.Unmarshal(b, &f) == nil { // a later manager may send kinds that are unknown here
 				return &errs.Error{Kind: errs.Kind(f.Kind), Op: f.Op, Subject: f.Subject, Text: f.Text, Remedy: f.Remedy}
 			}
 		}
 	}
 	kind := kindOf(err)
-	// HTTP/2 says "cancelled" of a stream whose connection broke.
+	// HTTP/2 reports "cancelled" for a stream whose connection broke.
 	if kind == errs.Cancelled && ctx.Err() == nil {
-		kind = errs.Unavailable // the connection was, not the caller
+		kind = errs.Unavailable // the connection was cancelled, not the caller
 	}
 	lost := &errs.Error{Kind: kind, Op: "rpc.Call", Subject: subject, Cause: err}
 	if kind == errs.Unavailable {
@@ -79,12 +79,12 @@ func fromWire(ctx context.Context, c connect.Codec, err error, subject string) e
 	return lost
 }
 
-// codes are Connect's codes and what they stand for. A kind that is in no line is sent as CodeInternal.
+// codes has Connect's codes and the kinds that they stand for. Other kinds are sent as CodeInternal.
 var codes = []struct {
 	code connect.Code
-	// bare is the kind of the code where no exact kind came with it: Connect, a proxy or another program said it.
+	// bare is the kind of the code if no exact kind came with it: then Connect, a proxy or another program sent it.
 	bare errs.Kind
-	// transport: such an answer says how the way to the manager is. Any other would be a decision of a manager.
+	// transport: such an answer describes the way to the manager. Any other would be a decision of a manager.
 	transport bool
 	kinds     []errs.Kind // sent with the code
 }{
@@ -93,7 +93,7 @@ var codes = []struct {
 	{connect.CodeAlreadyExists, errs.Exists, false, []errs.Kind{errs.Exists}},
 	{connect.CodePermissionDenied, errs.Denied, true, []errs.Kind{errs.Denied}},
 	{connect.CodeUnauthenticated, errs.Unauthenticated, true, []errs.Kind{errs.Unauthenticated}},
-	// Connect itself says it of a message above the limit, which no later call would pass either.
+	// Connect itself uses it for a message above the limit. A later call would fail too.
 	{connect.CodeResourceExhausted, errs.TooLarge, true, []errs.Kind{errs.NoSpace, errs.OverQuota, errs.Overloaded}},
 	{connect.CodeAborted, errs.Conflict, false, []errs.Kind{errs.Conflict, errs.Fenced, errs.Locked}},
 	{connect.CodeUnavailable, errs.Unavailable, true, []errs.Kind{errs.Unavailable, errs.NoReplicas}},
@@ -105,8 +105,8 @@ var codes = []struct {
 	{connect.CodeOutOfRange, errs.Invalid, false, nil},
 }
 
-// CodeOf picks the Connect code of a kind, which chooses the HTTP status: it is for proxies, curl and
-// people with a packet dump; clients of our own read the exact kind beside it.
+// CodeOf returns the Connect code of a kind, which determines the HTTP status. It is for proxies, curl and people with a
+// packet dump; our clients read the exact kind in the header.
 func CodeOf(k errs.Kind) connect.Code {
 	for _, c := range codes {
 		if slices.Contains(c.kinds, k) {
@@ -116,8 +116,9 @@ func CodeOf(k errs.Kind) connect.Code {
 	return connect.CodeInternal
 }
 
-// KindOf is the way back, for an answer without an exact kind. transport reports whether Connect or a proxy may have made
-// the answer; otherwise it claims to be a manager's, without its kind. Internal for codes that stand for nothing here.
+// KindOf returns the kind of a code, for an answer without an exact kind. transport reports whether Connect or a proxy
+// may have made the answer; otherwise it claims to be a manager's, without its kind. For unknown codes the kind is
+// Internal.
 func KindOf(code connect.Code) (kind errs.Kind, transport bool) {
 	for _, c := range codes {
 		if c.code == code {
@@ -127,8 +128,8 @@ func KindOf(code connect.Code) (kind errs.Kind, transport bool) {
 	return errs.Internal, false
 }
 
-// kindOf classifies a failure that has no errs.Error: the server never saw the call, its answer was
-// lost, or what answered is no Hemera manager.
+// kindOf classifies a failure without an errs.Error: the server never got the call, its answer was lost, or the server is
+// not a Hemera manager.
 func kindOf(err error) errs.Kind {
 	if errors.Is(err, context.DeadlineExceeded) {
 		return errs.Timeout
@@ -136,19 +137,20 @@ func kindOf(err error) errs.Kind {
 	if errors.Is(err, context.Canceled) {
 		return errs.Cancelled
 	}
-	// What was wrong before a request could be sent.
-	var e *errs.Error // from dialling, or from looking at the manager's certificate
+	// An error from before the request was sent.
+	var e *errs.Error // from dialling, or from verifying the manager's certificate
 	if errors.As(err, &e) {
 		return e.Kind
 	}
-	// What looks like a decision of a manager is none: a caller would act on it, and remove what it wrote.
+	// Such an answer looks like a decision of a manager but is not one: a caller would act on it, and remove the data
+	// that it wrote.
 	if kind, transport := KindOf(connect.CodeOf(err)); transport {
 		return kind
 	}
 	return errs.Unavailable
 }
 
-// plain answers a request that never became a call.
+// plain answers a request that did not become a call.
 func plain(c connect.Codec, w http.ResponseWriter, r *http.Request, err error) {
 	_ = connect.NewErrorWriter(connect.WithCodec(c)).Write(w, r, toWire(c, err))
 }

@@ -15,10 +15,10 @@ const (
 	headerError = "Hemera-Error" // of an answer: see failure
 )
 
-// The messages of methods that take or return more than one value. Methods with one struct send
-// that struct. Names are the wire form; only add.
+// The messages of methods that take or return more than one value. Methods with one struct send that struct. Names are
+// the wire format: fields may only be added.
 
-// empty is what a method returns that has nothing to say; later versions may add fields.
+// empty is the result of a method without results; later versions may add fields.
 type empty struct{}
 
 // heartbeatRequest renews a node's lease.
@@ -47,37 +47,37 @@ type commitRequest struct {
 	Left       bool     `cbor:",omitempty"`
 }
 
-// acknowledgement says that a change is durable, and how far the store is with it.
+// acknowledgement says that a change is durable, and the version of the store that has it.
 type acknowledgement struct {
 	Seen []byte `cbor:",omitempty"`
 }
 
-// newCommitRequest signs the permit if that was not done yet.
+// newCommitRequest makes the message of a commit. It signs the permit if that was not done yet.
 func newCommitRequest(r *hemera.CommitRequest) (*commitRequest, error) {
 	token, err := r.Permit.Token()
 	return &commitRequest{token, r.Size, r.Checksums, r.Pieces, r.Mtime, r.Xattrs, r.XattrsGone, r.Left}, err
 }
 
-// request is what the manager gets: a permit that it has to verify.
+// request returns the request for the manager, with a permit that it has to verify.
 func (r *commitRequest) request() hemera.CommitRequest {
 	return hemera.CommitRequest{Permit: hemera.ParsePermit(r.Token), Size: r.Size, Checksums: r.Checksums, Pieces: r.Pieces,
 		Mtime: r.Mtime, Xattrs: r.Xattrs, XattrsGone: r.XattrsGone, Left: r.Left}
 }
 
-// grantReply is hemera.Grant with the permit as its token, and what the token says: a node believes its manager.
+// grantReply is hemera.Grant with the permit as its token, and the decoded capability: a node trusts its manager.
 type grantReply struct {
 	Addr  string
 	Token string
 	Cap   hemera.Capability
 }
 
-// newGrantReply signs the permit if that was not done yet.
+// newGrantReply makes the message of a grant. It signs the permit if that was not done yet.
 func newGrantReply(g *hemera.Grant) (*grantReply, error) {
 	token, err := g.Permit.Token()
 	return &grantReply{g.Addr, token, g.Permit.Capability}, err
 }
 
-// grant is what the node gets.
+// grant returns the grant for the node.
 func (r *grantReply) grant() hemera.Grant {
 	return hemera.Grant{Addr: r.Addr, Permit: hemera.VerifiedPermit(r.Cap, r.Token)}
 }
@@ -85,22 +85,22 @@ func (r *grantReply) grant() hemera.Grant {
 // abortRequest ends a write without a commit.
 type abortRequest struct{ Token string }
 
-// keepRequest says that a write is kept without its client.
+// keepRequest says that a node keeps a write without its client.
 type keepRequest struct {
 	Token string
 	Size  int64
 }
 
-// replaceRequest asks for other disks in place of those that failed.
+// replaceRequest asks for other disks instead of the failed ones.
 type replaceRequest struct {
 	Token  string
 	Failed []hemera.DiskID
 }
 
-// resolveRequest asks which file an id is.
+// resolveRequest asks for the file with an id.
 type resolveRequest struct{ ID hemera.FileID }
 
-// resolveReply has the entry and where it is now.
+// resolveReply has the entry and its current path.
 type resolveReply struct {
 	Entry hemera.Entry
 	Path  string
@@ -120,7 +120,7 @@ type renewRequest struct {
 	Request []byte // PKCS #10, DER
 }
 
-// certificateReply answers both.
+// certificateReply answers both requests for certificates.
 type certificateReply struct {
 	Chain []byte // PEM: the node's certificate, then the authority's
 }

@@ -9,7 +9,7 @@ import (
 	"hemera/words/hemera"
 )
 
-// routes is the list of methods.
+// routes registers all methods.
 func (s *server) routes() {
 	s.routeNodes()
 	s.routeFiles()
@@ -18,7 +18,7 @@ func (s *server) routes() {
 	s.routeCertificates()
 }
 
-// routeNodes serves what keeps a node in the cluster. A node speaks for itself only.
+// routeNodes registers the methods of a node's membership. A node may act for itself only.
 func (s *server) routeNodes() {
 	handle(s, "Register", func(ctx context.Context, node hemera.NodeID, r *hemera.NodeHello) (*hemera.NodeWelcome, error) {
 		if r.ID == 0 { // a node that has just joined and takes its id from the certificate
@@ -46,7 +46,7 @@ func (s *server) routeNodes() {
 	})
 }
 
-// routeFiles serves what is about files. The permit in a request says what the node may do; who the node is does not matter.
+// routeFiles registers the methods on files. The permit in a request decides what the node may do, whichever node it is.
 func (s *server) routeFiles() {
 	handle(s, "Commit", func(ctx context.Context, _ hemera.NodeID, r *commitRequest) (*acknowledgement, error) {
 		seen, err := s.control.Commit(ctx, r.request())
@@ -71,7 +71,7 @@ func (s *server) routeFiles() {
 	})
 }
 
-// routeCopies serves the rule of third-party copies.
+// routeCopies registers the rule of third-party copies.
 func (s *server) routeCopies() {
 	handle(s, "MayFetch", func(ctx context.Context, _ hemera.NodeID, r *mayFetchRequest) (*empty, error) {
 		if s.options.Copies == nil {
@@ -84,7 +84,7 @@ func (s *server) routeCopies() {
 // remoteKey is the context key of a joining client's address.
 type remoteKey struct{}
 
-// routeCertificates serves Join to any client, since a joining node has no certificate yet, and Renew to nodes.
+// routeCertificates registers Join for any client, since a joining node has no certificate yet, and Renew for nodes.
 func (s *server) routeCertificates() {
 	join := unary(s, "Join", joinMax, func(ctx context.Context, r *joinRequest) (*certificateReply, error) {
 		if s.options.Issuer == nil {

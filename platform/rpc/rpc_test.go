@@ -24,15 +24,15 @@ import (
 	"hemera/words/hemera"
 )
 
-// recorder is a manager that answers what it is told and remembers what it was asked.
+// recorder is a manager that gives prepared answers and remembers the calls.
 type recorder struct {
 	mu      sync.Mutex
 	calls   []any
 	traces  []string
 	reply   any
 	err     error
-	block   chan struct{} // Exchange waits for it, if set
-	waiting chan struct{} // Exchange says here that it waits, if set
+	block   chan struct{} // if set, Exchange waits for it
+	waiting chan struct{} // if set, Exchange sends on it that it waits
 }
 
 func record[T any](ctx context.Context, r *recorder, call ...any) (T, error) {
@@ -103,11 +103,11 @@ type cluster struct {
 	addr      string
 	stop      func()        // of the port, as a crash would
 	clock     *atomic.Int64 // seconds the manager's clock is ahead
-	removed   atomic.Uint32 // a node that is of the cluster no more
+	removed   atomic.Uint32 // a node that was removed from the cluster
 	log       logged
 }
 
-// logged is what was logged, for tests that read it beside those who write.
+// logged collects the log, for tests that read it while others write.
 type logged struct {
 	mu   sync.Mutex
 	text strings.Builder
@@ -225,7 +225,7 @@ var (
 	someTarget = hemera.Target{Index: 1, Disk: 2, Node: 3, Addr: "n3:1095"}
 )
 
-// permits compares permits by what they say and by their tokens.
+// permits compares permits by their capabilities and by their tokens.
 var permits = cmp.Comparer(func(a, b *hemera.Permit) bool {
 	x, err := a.Token()
 	y, failed := b.Token()
@@ -235,8 +235,7 @@ var permits = cmp.Comparer(func(a, b *hemera.Permit) bool {
 // addresses compares addresses, which have fields of their own.
 var addresses = cmp.Comparer(func(a, b netip.Addr) bool { return a == b })
 
-// conformance is what every transport of Control must do: each argument arrives
-// as it was given and each answer comes back, bit by bit.
+// conformance tests every transport of Control: each argument arrives, and each answer comes back, bit by bit.
 func conformance(t *testing.T, manager *recorder, node hemera.NodeID, control hemera.Control) {
 	ctx := hemera.WithTrace(context.Background(), "0123456789abcdef")
 	disk := hemera.NodeDisk{UUID: "u", Path: somePath, ID: 4, Health: hemera.HealthFailing, Why: "x", DiskStats: hemera.DiskStats{Capacity: 1 << 60, Load: hemera.DiskLoad{Busy: 0.25}}}
@@ -256,7 +255,7 @@ func conformance(t *testing.T, manager *recorder, node hemera.NodeID, control he
 	commit := hemera.CommitRequest{Permit: token, Size: 5, Checksums: []hemera.Checksum{someSum}, Pieces: []hemera.Piece{{Disk: 1}, {Index: 1, Disk: 2}}, Mtime: someTime, Xattrs: map[string][]byte{"user.a": []byte("b")}}
 	grant := hemera.Grant{Addr: "n:1", Permit: hemera.VerifiedPermit(hemera.Capability{File: 1, Name: "\xff", Path: somePath, Checksums: []hemera.ChecksumKind{hemera.Adler32}, Targets: []hemera.Target{someTarget}, Base: &hemera.Base{Gen: 1, Pieces: []hemera.Target{someTarget}}, Who: someWho, Expires: someTime, Nonce: 1<<64 - 1}, "cap2")}
 	steps := []struct {
-		reply any // what the manager answers, and the client must see
+		reply any // the manager's answer, which the client must return
 		call  func() (any, error)
 		want  []any
 	}{
@@ -312,7 +311,7 @@ func TestConformance(t *testing.T) {
 	})
 }
 
-// copyRules remember what they were asked.
+// copyRules remembers its calls.
 type copyRules struct {
 	asked []any
 	err   error
@@ -340,7 +339,7 @@ func TestMayFetch(t *testing.T) {
 	}
 }
 
-// TestEveryKindSurvives also holds the kinds that are appended later.
+// TestEveryKindSurvives includes kinds that are appended later.
 func TestEveryKindSurvives(t *testing.T) {
 	c := newCluster(t)
 	_, client := c.join(t)

@@ -17,35 +17,36 @@ import (
 	"hemera/words/hemera"
 )
 
-// Issuer admits nodes: it turns certificate requests (PKCS #10, DER) into certificate chains (PEM).
+// Issuer admits nodes: it returns certificate chains (PEM) for certificate requests (PKCS #10, DER).
 type Issuer interface {
-	// Join admits a new node that shows the secret of a join token from an address. Unauthenticated, Invalid.
+	// Join admits a new node that sends the secret of a join token from an address. It fails with Unauthenticated or
+	// Invalid.
 	Join(ctx context.Context, secret string, request []byte, from netip.Addr) ([]byte, error)
-	// Renew gives a known node its next certificate. Invalid.
+	// Renew returns a known node's next certificate. It fails with Invalid.
 	Renew(ctx context.Context, node hemera.NodeID, request []byte) ([]byte, error)
 }
 
-// ServerOptions are the parts a server takes besides the services.
+// ServerOptions has the parts of a server besides the services.
 type ServerOptions struct {
-	// Node says which node a TLS connection's certificate names. Unauthenticated. Required.
+	// Node returns the node in the certificate of a TLS connection. It fails with Unauthenticated. Required.
 	Node func(tls.ConnectionState) (hemera.NodeID, error)
-	// Member refuses nodes that were removed from the cluster, or not admitted yet, whose certificates are good. It is
-	// asked at every call but Register, so it must be quick. Nil takes all.
+	// Member refuses nodes with a valid certificate that were removed from the cluster, or are not admitted yet. The
+	// server calls it for every method but Register, so it must be fast. Nil accepts all.
 	Member func(hemera.NodeID) error
-	// Issuer answers Join and Renew; without one they are Unsupported.
+	// Issuer answers Join and Renew; without it they fail with Unsupported.
 	Issuer Issuer
-	// Copies answers MayFetch; without it that is Unsupported.
+	// Copies answers MayFetch; without it that fails with Unsupported.
 	Copies hemera.CopyRules
-	// Tapes answers tape servers; without it their calls are Unsupported.
+	// Tapes answers tape servers; without it their calls fail with Unsupported.
 	Tapes hemera.TapeControl
 	Log   *slog.Logger
-	// Panics counts calls that failed by a panic. May be nil.
+	// Panics counts calls that failed because of a panic. May be nil.
 	Panics *contain.Panics
 }
 
-// NewServer serves the manager's control interface below [Path]. Every call but Join needs a client
-// certificate, and a node speaks for itself only: Register, Heartbeat and Exchange of another node's
-// id are Denied. The service finds the node that calls by hemera.Caller.
+// NewServer returns a handler of the manager's control interface below [Path]. Every call but Join needs a client
+// certificate. A node may act for itself only: Register, Heartbeat and Exchange with another node's id fail with Denied.
+// The service gets the calling node by hemera.Caller.
 func NewServer(control hemera.Control, o ServerOptions) (http.Handler, error) {
 	c, err := newCodec()
 	if err != nil {
@@ -62,13 +63,13 @@ func NewServer(control hemera.Control, o ServerOptions) (http.Handler, error) {
 	}
 	s := &server{control: control, options: o, codec: c, mux: http.NewServeMux(),
 		joins: limits.NewBudget[netip.Addr]("joins", limits.Bounds{Total: joinsMax, Share: joinsShare})}
-	s.routes() // from here on the mux is only read
+	s.routes() // from here on the mux does not change
 	return s.mux, nil
 }
 
-// NewHTTPServer gives a handler the limits a control port needs. Serve it with ServeTLS on a listener of raw
-// connections, wrapped by [Strangers]; config is the manager's (pki.Authority.ServerTLS).
-// There is no limit for the time of an answer: a long poll is one.
+// NewHTTPServer returns a server with the limits that a control port needs. Serve it with ServeTLS on a listener of raw
+// connections, wrapped by [Strangers]; config is the manager's (pki.Authority.ServerTLS). The time of an answer is not
+// limited, because of long polls.
 func NewHTTPServer(h http.Handler, config *tls.Config, log *slog.Logger) *http.Server {
 	config = config.Clone()
 	config.NextProtos = []string{"h2", "http/1.1"}
@@ -77,7 +78,7 @@ func NewHTTPServer(h http.Handler, config *tls.Config, log *slog.Logger) *http.S
 		TLSConfig:         config,
 		ReadHeaderTimeout: 10 * time.Second, // nodes send a request at once
 		IdleTimeout:       2 * time.Minute,
-		MaxHeaderBytes:    64 << 10,     // a failure's header is far below
+		MaxHeaderBytes:    64 << 10,     // the header of a failure is far smaller
 		ConnContext:       withStranger, // see Strangers
 		ErrorLog:          slog.NewLogLogger(log.Handler(), slog.LevelDebug),
 		HTTP2: &http.HTTP2Config{
@@ -88,7 +89,7 @@ func NewHTTPServer(h http.Handler, config *tls.Config, log *slog.Logger) *http.S
 	}
 }
 
-// server is the manager's end. It has no state but the count of joins under way.
+// server is the manager's end. Its only state is the number of joins under way.
 type server struct {
 	control hemera.Control // the manager's service
 	options ServerOptions  // complete
@@ -97,7 +98,7 @@ type server struct {
 	joins   *limits.Budget[netip.Addr] // by address: a join costs a signature
 }
 
-// handle serves one method to nodes.
+// handle registers one method for nodes.
 func handle[Req, Res any](s *server, method string, do func(context.Context, hemera.NodeID, *Req) (*Res, error)) {
 	h := unary(s, method, messageMax, func(ctx context.Context, req *Req) (*Res, error) {
 		node, _ := hemera.Caller(ctx)
@@ -105,7 +106,7 @@ func handle[Req, Res any](s *server, method string, do func(context.Context, hem
 	})
 	s.mux.HandleFunc("POST "+Path+method, func(w http.ResponseWriter, r *http.Request) {
 		node, err := s.caller(r)
-		if err == nil && method != "Register" { // which answers for itself: a node that waits for its admission registers again and again
+		if err == nil && method != "Register" { // Register decides itself: a node that waits for its admission registers again and again
 			err = s.options.Member(node)
 		}
 		if err != nil {
@@ -113,15 +114,15 @@ func handle[Req, Res any](s *server, method string, do func(context.Context, hem
 			plain(s.codec, w, r, err)
 			return
 		}
-		// The connection has shown a node's certificate, so it is not a stranger's any more.
+		// The connection has presented a node's certificate, so it is not a stranger any more.
 		introduce(r.Context())
 		h.ServeHTTP(w, r.WithContext(hemera.WithCaller(r.Context(), node)))
 	})
 }
 
-// caller finds the node that a request's certificate names.
+// caller returns the node in the certificate of a request.
 func (s *server) caller(r *http.Request) (hemera.NodeID, error) {
-	if r.TLS == nil { // a mistake of the assembly, not of the client
+	if r.TLS == nil { // a mistake in the program, not of the client
 		return 0, errs.New(errs.Unauthenticated, "rpc.Serve", r.URL.Path, "the control interface is served over TLS only")
 	}
 	node, err := s.options.Node(*r.TLS)
@@ -131,7 +132,7 @@ func (s *server) caller(r *http.Request) (hemera.NodeID, error) {
 	return node, err
 }
 
-// unary is the Connect handler of one method: limits, trace, error form.
+// unary returns the Connect handler of one method, with limits, trace and the form of errors.
 func unary[Req, Res any](s *server, method string, limit int, do func(context.Context, *Req) (*Res, error)) http.Handler {
 	answer := func(ctx context.Context, req *connect.Request[Envelope]) (*connect.Response[Envelope], error) {
 		if id := req.Header().Get(headerTrace); id != "" && len(id) <= 64 {
@@ -147,7 +148,7 @@ func unary[Req, Res any](s *server, method string, limit int, do func(context.Co
 		connect.WithCodec(s.codec),
 		connect.WithRequestInitializer(NewEnvelope[Req]),
 		connect.WithReadMaxBytes(limit),
-		connect.WithCompression("gzip", nil, nil), // messages are small, and nothing to inflate is sent here
+		connect.WithCompression("gzip", nil, nil), // messages are small, and the client accepts compressed answers
 		connect.WithRecover(func(ctx context.Context, _ connect.Spec, _ http.Header, defect any) error {
 			_ = s.options.Panics.Note("rpc."+method, hemera.TraceID(ctx), defect)
 			return toWire(s.codec, errs.New(errs.Internal, "rpc."+method, "", "defect in the manager; its log says more"))
@@ -155,7 +156,7 @@ func unary[Req, Res any](s *server, method string, limit int, do func(context.Co
 	)
 }
 
-// itself refuses a node that speaks for another.
+// itself returns Denied for a node that acts for another.
 func itself(caller, named hemera.NodeID, method string) error {
 	if caller == named {
 		return nil

@@ -14,23 +14,22 @@ import (
 	"hemera/words/errs"
 )
 
-// Bounds of the control port for a client that has shown no certificate: it can only join.
+// Bounds of the control port for a client that has presented no certificate: it can only join.
 const (
-	// streamsMax is how many calls one connection may have under way.
+	// streamsMax is the number of calls that one connection may have under way.
 	streamsMax = 256
-	// strangersMax is how many connections may be without a certificate, strangersShare how many of them from one
-	// address. When one more comes the oldest of them is closed. They include those of nodes, until their
-	// first request.
+	// strangersMax is the number of connections without a certificate, strangersShare the number of them from one
+	// address. If there is one more, the oldest of them is closed. They include those of nodes until their first request.
 	strangersMax, strangersShare = 256, 32
-	// strangerTime is how long such a connection lives.
+	// strangerTime is the longest life of such a connection.
 	strangerTime = 30 * time.Second
-	// joinsMax is how many requests to join may be under way, joinsShare how many of them from one address;
-	// joinTime is how long one may take to arrive.
+	// joinsMax is the number of requests to join under way, joinsShare the number of them from one address; joinTime is
+	// the time that one may take to arrive.
 	joinsMax, joinsShare = 16, 4
 	joinTime             = 10 * time.Second
 )
 
-// beginJoin counts a request to join, before its body is read.
+// beginJoin counts a request to join, before its body is read. It fails with Overloaded beyond the bounds.
 func (s *server) beginJoin(w http.ResponseWriter, r *http.Request) (done func(), err error) {
 	_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(joinTime))
 	from, _ := netip.ParseAddrPort(r.RemoteAddr)
@@ -47,18 +46,18 @@ func (s *server) beginJoin(w http.ResponseWriter, r *http.Request) (done func(),
 	}, nil
 }
 
-// turnedAway keeps the server from waiting for the body of a request that is refused.
+// turnedAway prevents the server from waiting for the body of a refused request.
 func turnedAway(w http.ResponseWriter) {
 	_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(time.Second))
 }
 
-// Strangers wraps the listener of a control port: connections whose client has shown no certificate are few
-// and live shortly, so that they can keep no node out. The server must be one of [NewHTTPServer].
+// Strangers wraps the listener of a control port. It limits the number and the life of connections without a client
+// certificate, so that they cannot keep nodes out. The server must be one of [NewHTTPServer].
 func Strangers(l net.Listener) net.Listener {
 	return &strangers{Listener: l, by: map[netip.Addr]*list.List{}, all: list.New()}
 }
 
-// strangers is the listener that [Strangers] makes.
+// strangers is the listener returned by [Strangers].
 type strangers struct {
 	net.Listener // of raw connections
 
@@ -67,13 +66,13 @@ type strangers struct {
 	by  map[netip.Addr]*list.List
 }
 
-// stranger is a connection whose client may have shown no certificate yet.
+// stranger is a connection whose client may not have presented a certificate yet.
 type stranger struct {
 	net.Conn
 	of      *strangers
 	from    netip.Addr
 	timer   *time.Timer
-	inAll   *list.Element // nil once the client is known, or gone
+	inAll   *list.Element // nil once the client is known, or the connection closed
 	inShare *list.Element
 }
 
@@ -113,7 +112,7 @@ func (c *stranger) Close() error {
 	return c.Conn.Close()
 }
 
-// known ends the bounds: the client has shown its certificate, or is gone.
+// known ends the bounds: the client has presented its certificate, or the connection is closed.
 func (c *stranger) known() {
 	s := c.of
 	s.mu.Lock()
@@ -131,10 +130,10 @@ func (c *stranger) known() {
 	c.inAll, c.inShare = nil, nil
 }
 
-// strangerKey is the context key of a connection that has not shown a certificate.
+// strangerKey is the context key of a connection without a client certificate.
 type strangerKey struct{}
 
-// withStranger has requests know the connection they came on.
+// withStranger adds its connection to the context of requests.
 func withStranger(ctx context.Context, conn net.Conn) context.Context {
 	if t, ok := conn.(*tls.Conn); ok {
 		conn = t.NetConn()

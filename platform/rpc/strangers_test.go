@@ -11,7 +11,7 @@ import (
 	"hemera/words/hemera"
 )
 
-// stranger is a connection to the control port without a certificate, after its handshake.
+// stranger returns a connection to the control port without a certificate, after its handshake.
 func stranger(t *testing.T, addr string) net.Conn {
 	t.Helper()
 	c, err := net.Dial("tcp", addr)
@@ -38,8 +38,8 @@ func slowJoin(t *testing.T, addr string) net.Conn {
 	return c
 }
 
-// A client without a certificate may begin to join as often as it likes: few of its connections are kept, for a short time,
-// and nodes are served beside.
+// A client without a certificate may begin any number of joins: few of its connections are kept, for a short time, and
+// nodes are served at the same time.
 func TestSlowJoinsKeepNobodyOut(t *testing.T) {
 	t.Parallel()
 	c := newCluster(t)
@@ -63,7 +63,7 @@ func TestSlowJoinsKeepNobodyOut(t *testing.T) {
 			t.Fatal("a slow request is still there after 20 s: ", err)
 		}
 	}
-	// A node's connection is no stranger's, however many there are.
+	// A node's connection is not a stranger's, however many strangers there are.
 	for range 40 {
 		stranger(t, c.addr)
 	}

@@ -9,7 +9,7 @@ import (
 
 var _ hemera.TapeControl = (*Client)(nil)
 
-// tapeMethods are the callers of hemera.TapeControl.
+// tapeMethods has the callers of hemera.TapeControl.
 type tapeMethods struct {
 	report *method[reportLibraryRequest, empty]
 	next   *method[nextMountRequest, hemera.TapeMount]
@@ -18,14 +18,14 @@ type tapeMethods struct {
 	done   *method[tapeDoneRequest, acknowledgement]
 }
 
-// reportLibraryRequest says what a library is now.
+// reportLibraryRequest reports the state of a library.
 type reportLibraryRequest struct {
 	Node    hemera.NodeID
 	Epoch   uint64
 	Library hemera.TapeLibrary
 }
 
-// nextMountRequest asks what a drive is to do.
+// nextMountRequest asks for the next mount of a drive.
 type nextMountRequest struct {
 	Node  hemera.NodeID
 	Epoch uint64
@@ -39,7 +39,7 @@ type tapeJobsRequest struct {
 	Want  hemera.TapeJobsRequest
 }
 
-// tapeGrantRequest asks for the permission that a job needs.
+// tapeGrantRequest asks for the permission for a job.
 type tapeGrantRequest struct {
 	Node  hemera.NodeID
 	Epoch uint64
@@ -47,7 +47,7 @@ type tapeGrantRequest struct {
 	Job   hemera.TapeJobKey
 }
 
-// tapeDoneRequest reports what a mount did.
+// tapeDoneRequest reports the results of a mount.
 type tapeDoneRequest struct {
 	Node    hemera.NodeID
 	Epoch   uint64
@@ -84,7 +84,7 @@ func (c *Client) TapeDone(ctx context.Context, node hemera.NodeID, epoch uint64,
 	return reply.Seen, err
 }
 
-// routeTapes serves what tape servers ask. A node speaks for itself only.
+// routeTapes registers the methods of tape servers. A node may act for itself only.
 func (s *server) routeTapes() {
 	tapes := s.options.Tapes
 	handle(s, "ReportLibrary", func(ctx context.Context, node hemera.NodeID, r *reportLibraryRequest) (*empty, error) {
@@ -123,7 +123,7 @@ func (s *server) routeTapes() {
 	})
 }
 
-// ownTape refuses tape calls of a node that speaks for another, and all of them where the manager has no tapes.
+// ownTape refuses tape calls of a node that acts for another. It refuses all if the manager has no tapes.
 func (s *server) ownTape(caller, named hemera.NodeID, method string) error {
 	if s.options.Tapes == nil {
 		return errs.New(errs.Unsupported, "rpc."+method, named.String(), "this manager has no tapes").

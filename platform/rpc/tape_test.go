@@ -13,7 +13,7 @@ import (
 	"hemera/words/hemera"
 )
 
-// tapeRecorder is a manager that answers tape servers what it is told, and remembers what it was asked.
+// tapeRecorder is a manager that gives prepared answers to tape servers, and remembers the calls.
 type tapeRecorder struct{ recorder }
 
 func (r *tapeRecorder) ReportLibrary(ctx context.Context, n hemera.NodeID, e uint64, l hemera.TapeLibrary) error {
@@ -37,14 +37,15 @@ func (r *tapeRecorder) TapeDone(ctx context.Context, n hemera.NodeID, e uint64, 
 	return record[[]byte](ctx, &r.recorder, "TapeDone", n, e, results)
 }
 
-// tapeStep is one call: what the manager answers and the client must see, the call, and what the manager must see.
+// tapeStep is one call: the manager's answer, which the client must return, the call, and the arguments that the manager
+// must get.
 type tapeStep struct {
 	reply any
 	call  func() (any, error)
 	want  []any
 }
 
-// tapeSteps are calls of all methods of hemera.TapeControl, with a value in each field.
+// tapeSteps returns calls of all methods of hemera.TapeControl, with a value in each field.
 func tapeSteps(ctx context.Context, node hemera.NodeID, control hemera.TapeControl) []tapeStep {
 	key := hemera.TapeJobKey{File: 1 << 63, Kind: hemera.TapeRecall, Copy: 2}
 	at := hemera.TapeCopy{Number: 2, VID: "V00001", FSeq: 3, Block: 1 << 33, Member: 4}
@@ -74,7 +75,8 @@ func tapeSteps(ctx context.Context, node hemera.NodeID, control hemera.TapeContr
 	}
 }
 
-// TestTapeControl holds the remote calls of tape servers to the same: nothing changes on the way, and failures keep their kind.
+// TestTapeControl tests the remote calls of tape servers in the same way: nothing changes on the way, and failures keep
+// their kind.
 func TestTapeControl(t *testing.T) {
 	c := newCluster(t)
 	creds, client := c.join(t)
@@ -103,7 +105,7 @@ func TestTapeControl(t *testing.T) {
 	}
 }
 
-// TestTapeControlOfAnother: a node cannot act as another one's library, and the manager never sees the call.
+// TestTapeControlOfAnother: a node cannot act as another one's library, and the manager never gets the call.
 func TestTapeControlOfAnother(t *testing.T) {
 	c := newCluster(t)
 	creds, client := c.join(t)

@@ -56,8 +56,7 @@ func TestNodeSpeaksForItselfOnly(t *testing.T) {
 	}
 }
 
-// The certificate of a node that was removed is good for months yet: it brings neither another one nor
-// the names of files.
+// The certificate of a removed node is valid for months. It gets neither another certificate nor the names of files.
 func TestARemovedNodeLearnsNothing(t *testing.T) {
 	c := newCluster(t)
 	creds, client := c.join(t)
@@ -99,7 +98,7 @@ func TestCertificatesThatAreRefused(t *testing.T) {
 		creds, _ := foreign.join(t)
 		// The node itself notices first.
 		refused(t, dial(t, creds.TLS(), c.addr).Abort(ctx, hemera.ParsePermit("x")), errs.Unauthenticated, "certificate")
-		// One that does not care whom it talks to is refused by the manager.
+		// A node that does not verify the manager is refused by the manager.
 		careless := c.token(t, false).TLS()
 		careless.GetClientCertificate = creds.TLS().GetClientCertificate
 		refused(t, dial(t, careless, c.addr).Abort(ctx, hemera.ParsePermit("x")), errs.Unauthenticated, "certificate")
@@ -130,11 +129,11 @@ func TestClocksThatDiffer(t *testing.T) {
 	ctx := context.Background()
 	for name, ahead := range map[string]time.Duration{"manager a year behind": -365 * 24 * time.Hour, "manager ten years ahead": 10 * 365 * 24 * time.Hour} {
 		t.Run(name, func(t *testing.T) {
-			c := newCluster(t) // its CA is made with a right clock
+			c := newCluster(t) // its CA is made with a correct clock
 			c.clock.Store(int64(ahead / time.Second))
 			token := c.token(t, false)
 			if ahead < 0 {
-				// The manager's certificate has expired a long time ago by the node's clock.
+				// By the node's clock, the manager's certificate expired long ago.
 				_, err := pki.Enrol(ctx, t.TempDir(), token, dial(t, token.TLS(), c.addr))
 				refused(t, err, errs.Unauthenticated, "expired")
 				if !strings.Contains(errs.RemedyOf(err), "clock") {
@@ -142,7 +141,7 @@ func TestClocksThatDiffer(t *testing.T) {
 				}
 				return
 			}
-			_, client := c.join(t) // the node is far behind, like a board without a battery
+			_, client := c.join(t) // the node's clock is far behind, like that of a board without a battery
 			if err := client.Abort(ctx, hemera.ParsePermit("x")); err != nil {
 				t.Error(err)
 			}
