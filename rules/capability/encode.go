@@ -134,7 +134,7 @@ type decoder struct {
 	bad  bool   // a field was malformed
 }
 
-// newDecoder reads b. Texts that it returns are parts of one copy, so that a token costs one allocation for all of them.
+// newDecoder returns a decoder of b. All texts that it returns are parts of one copy, so that a token costs one allocation for all of them.
 func newDecoder(b []byte) decoder { return decoder{buf: b, text: string(b)} }
 
 // fail makes every further field zero.

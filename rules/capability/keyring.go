@@ -156,7 +156,7 @@ func (d *draft) write(m *master, c *hemera.Capability) {
 	d.text = encoding.AppendEncode(d.text[:0], d.body)
 }
 
-// Verify returns what a token of this manager permits; see [Verifier.Verify]. What nodes can sign is refused.
+// Verify returns the capability of a token that this manager signed; see [Verifier.Verify]. It refuses signatures of nodes.
 func (k *Keyring) Verify(token string, now time.Time) (hemera.Capability, error) {
 	e, err := open(token)
 	if err != nil {

@@ -159,7 +159,7 @@ func open(token string) (*envelope, error) {
 	return e, nil
 }
 
-// digest is what the signatures are over.
+// digest returns the digest that the signatures cover.
 func (e *envelope) digest() []byte {
 	sum := sha256.Sum256(e.body)
 	if e.version == versionWrite {
@@ -177,7 +177,7 @@ func (e *envelope) of(node hemera.NodeID) []byte {
 	return e.sums[i*macSize:][:macSize]
 }
 
-// manager is the last signature.
+// manager returns the last signature, the manager's.
 func (e *envelope) manager() []byte { return e.sums[len(e.sums)-macSize:] }
 
 // decode reads the fields. It reports false if they are malformed.
