@@ -30,42 +30,42 @@ func TestConversionSurvivesKills(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if out, err := c.admin("convert", "/tree", "-r", "--layout", "replica:3", "--checksum", "sha256"); err != nil {
+	if out, err := c.Admin("convert", "/tree", "-r", "--layout", "replica:3", "--checksum", "sha256"); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
 	converted := regexp.MustCompile(`filesdone=(\d+)`)
 	count := func() string {
-		out, _ := c.admin("-m", "convert", "ls")
+		out, _ := c.Admin("-m", "convert", "ls")
 		if m := converted.FindStringSubmatch(out); m != nil {
 			return m[1]
 		}
 		return ""
 	}
-	for _, s := range c.servers() {
+	for _, s := range c.Servers() {
 		// Something happens between two kills, wherever the conversion is by then.
 		last := count()
-		c.await("the conversion goes on", func() bool {
+		c.Await("the conversion goes on", func() bool {
 			now := count()
 			return now != "" && (now != last || now == fmt.Sprint(len(sizes)))
 		})
 		s.Kill()
 		s.Start()
 	}
-	c.awaitOnline()
+	c.AwaitOnline(nodes)
 	// Files that met a killed node are tried again after a while; another request does not wait.
-	if out, err := c.admin("convert", "stop", "1"); err != nil {
+	if out, err := c.Admin("convert", "stop", "1"); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
-	if out, err := c.admin("convert", "/tree", "-r", "--layout", "replica:3", "--checksum", "sha256"); err != nil {
+	if out, err := c.Admin("convert", "/tree", "-r", "--layout", "replica:3", "--checksum", "sha256"); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
-	c.await("the conversion ends", func() bool {
-		out, _ := c.admin("-m", "convert", "ls")
+	c.Await("the conversion ends", func() bool {
+		out, _ := c.Admin("-m", "convert", "ls")
 		return strings.Count(out, "state=stopped") == 1 && strings.Count(out, "state=done") == 1
 	})
-	out, err := c.admin("-m", "convert", "ls")
+	out, err := c.Admin("-m", "convert", "ls")
 	if err != nil || !strings.Contains(out[strings.Index(out, "\n"):], " skipped=0 failed=0 ") {
-		c.logs()
+		c.Logs()
 		t.Fatalf("%s, %v", out, err)
 	}
 	for path, size := range sizes {
@@ -73,15 +73,15 @@ func TestConversionSurvivesKills(t *testing.T) {
 			t.Errorf("%s is not what was written", path)
 		}
 		var info string
-		c.await(path+" is healthy", func() bool { // a piece that a kill has cost is repaired
-			info, err = c.admin("-m", "file", "info", path)
+		c.Await(path+" is healthy", func() bool { // a piece that a kill has cost is repaired
+			info, err = c.Admin("-m", "file", "info", path)
 			return err != nil || strings.Contains(info, "status=healthy")
 		})
 		if err != nil || !strings.Contains(info, "nstripes=3") || !strings.Contains(info, "xstype=sha256") {
 			t.Errorf("%s: %s, %v", path, info, err)
 		}
 	}
-	if out, err := c.admin("ns", "check"); err != nil {
+	if out, err := c.Admin("ns", "check"); err != nil {
 		t.Errorf("%s, %v", out, err)
 	}
 }

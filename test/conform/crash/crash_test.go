@@ -41,17 +41,17 @@ func TestKilledUnderLoad(t *testing.T) {
 	}
 	kills := 0
 	for pause(ctx, rng, 2*time.Second) {
-		victim := c.servers()[rng.IntN(1+nodes)]
+		victim := c.Servers()[rng.IntN(1+nodes)]
 		victim.Kill()
 		kills++
 		pause(ctx, rng, 2*time.Second)
 		victim.Start()
 		if rng.IntN(2) == 0 {
-			c.awaitOnline()
+			c.AwaitOnline(nodes)
 		}
 	}
 	working.Wait()
-	c.awaitOnline()
+	c.AwaitOnline(nodes)
 	acked, failed := 0, 0
 	for _, w := range workers {
 		w.settle()
@@ -62,7 +62,7 @@ func TestKilledUnderLoad(t *testing.T) {
 		t.Error("no write was acknowledged: nothing was proved")
 	}
 	if t.Failed() {
-		c.logs()
+		c.Logs()
 	}
 }
 

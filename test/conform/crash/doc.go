@@ -3,6 +3,6 @@
 // that is being read from; a node that the stock xrdcp is writing to. Afterwards every acknowledged
 // file must be there with its content, and every other one absent or whole.
 //
-// The tests need the program under test: go test ./conform/crash/ -args -hemera bin/hemera. They are
+// The processes are those of package rig. The tests need the program under test: go test ./conform/crash/ -args -hemera bin/hemera. They are
 // skipped without it.
 package crash

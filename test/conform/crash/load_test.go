@@ -43,7 +43,7 @@ func (p *path) did(what string, err error, now content) {
 
 // worker changes and reads files of its own.
 type worker struct {
-	t      *testing.T
+	t      testing.TB
 	client *xrootd.Client
 	rng    *rand.Rand
 	paths  []*path
@@ -52,12 +52,12 @@ type worker struct {
 }
 
 func newWorker(c *cluster, i int, seed uint64) *worker {
-	w := &worker{t: c.t, client: c.client, rng: rand.New(rand.NewPCG(seed, uint64(i)))}
+	w := &worker{t: c.T, client: c.client, rng: rand.New(rand.NewPCG(seed, uint64(i)))}
 	const files = 8
 	for f := range files {
-		u, err := xrootd.ParseURL(fmt.Sprintf("%s//w%d/f%d", c.url, i, f))
+		u, err := xrootd.ParseURL(fmt.Sprintf("%s//w%d/f%d", c.URL, i, f))
 		if err != nil {
-			c.t.Fatal(err)
+			c.T.Fatal(err)
 		}
 		w.paths = append(w.paths, &path{url: u, may: []content{{}}})
 	}

@@ -19,9 +19,9 @@ import (
 )
 
 func (c *cluster) parse(path string) xrootd.URL {
-	u, err := xrootd.ParseURL(c.url + "/" + path)
+	u, err := xrootd.ParseURL(c.URL + "/" + path)
 	if err != nil {
-		c.t.Fatal(err)
+		c.T.Fatal(err)
 	}
 	return u
 }
@@ -55,7 +55,7 @@ func TestNodeDiesWhileItIsRead(t *testing.T) {
 	for i := range nodes + 1 {
 		off := i * part
 		if _, err := f.ReadAt(ctx, buf, int64(off)); err != nil && !errors.Is(err, io.EOF) {
-			c.logs()
+			c.Logs()
 			t.Fatalf("after %d of the nodes were killed in turn: %v", i, err)
 		}
 		if !bytes.Equal(buf, data[off:off+part]) {
@@ -64,7 +64,7 @@ func TestNodeDiesWhileItIsRead(t *testing.T) {
 		if i < nodes { // one of them is the one that was just read from
 			if i > 0 {
 				c.nodes[i-1].Start()
-				c.awaitOnline()
+				c.AwaitOnline(nodes)
 			}
 			c.nodes[i].Kill()
 		}
@@ -79,14 +79,14 @@ func TestNodeDiesWhileXrdcpWrites(t *testing.T) {
 	}
 	c := newCluster(t)
 	data := randomBytes(64 << 20)
-	source := filepath.Join(c.dir, "source")
+	source := filepath.Join(c.Dir, "source")
 	if err := os.WriteFile(source, data, 0o600); err != nil {
 		t.Fatal(err)
 	}
 	for victim := range c.nodes {
 		name := fmt.Sprintf("/written%d", victim)
 		ctx, cancel := context.WithTimeout(t.Context(), 2*patience)
-		cmd := exec.CommandContext(ctx, xrdcp, "--nopbar", "--xrate", "30m", source, c.url+"/"+name)
+		cmd := exec.CommandContext(ctx, xrdcp, "--nopbar", "--xrate", "30m", source, c.URL+"/"+name)
 		cmd.Env = append(os.Environ(), "XRD_CONNECTIONWINDOW=5", "XRD_CONNECTIONRETRY=3", "XRD_STREAMERRORWINDOW=10")
 		cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 		cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
@@ -95,16 +95,16 @@ func TestNodeDiesWhileXrdcpWrites(t *testing.T) {
 		if err := cmd.Start(); err != nil {
 			t.Fatal(err)
 		}
-		c.await("some bytes of the file", func() bool { return c.pending() > 1<<20 })
+		c.Await("some bytes of the file", func() bool { return c.pending() > 1<<20 })
 		c.nodes[victim].Kill()
 		err := cmd.Wait()
 		cancel()
 		c.nodes[victim].Start()
-		c.awaitOnline()
+		c.AwaitOnline(nodes)
 		there := c.whole(name, data)
 		t.Logf("%s killed: xrdcp: %v; the file is there: %t", c.nodes[victim].Name(), err, there)
 		if err == nil && !there {
-			c.logs()
+			c.Logs()
 			t.Errorf("xrdcp says it wrote %s, and it is not there: %s", name, out.String())
 		}
 	}
@@ -125,18 +125,18 @@ func (c *cluster) pending() (largest int64) {
 
 // whole reports whether the file is there; one that is must have the content.
 func (c *cluster) whole(name string, want []byte) bool {
-	ctx := c.t.Context()
+	ctx := c.T.Context()
 	f, err := c.client.Open(ctx, c.parse(name), xrootd.OpenOptions{})
 	if err != nil {
 		if errs.KindOf(err) != errs.NotFound {
-			c.t.Errorf("%s: %v", name, err)
+			c.T.Errorf("%s: %v", name, err)
 		}
 		return false
 	}
 	defer f.Close(ctx)
 	got, err := io.ReadAll(f.NewReader(ctx, 0, f.Info().Size))
 	if err != nil || !bytes.Equal(got, want) {
-		c.t.Errorf("%s has %d bytes, right: %t (%v)", name, len(got), bytes.Equal(got, want), err)
+		c.T.Errorf("%s has %d bytes, right: %t (%v)", name, len(got), bytes.Equal(got, want), err)
 	}
 	return true
 }

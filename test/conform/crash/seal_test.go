@@ -5,7 +5,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"testing"
 
 	"hemera/client/xrootd"
@@ -46,10 +45,10 @@ func TestHeadDiesBetweenSealAndCommit(t *testing.T) {
 			t.Fatal(err)
 		}
 		before := c.sealed()
-		c.manager.Signal(syscall.SIGSTOP)
+		c.manager.Freeze()
 		closed := make(chan error, 1)
 		go func() { closed <- f.Close(ctx) }()
-		c.await("the pieces sealed", func() bool { return c.sealed() == before+2 })
+		c.Await("the pieces sealed", func() bool { return c.sealed() == before+2 })
 		for _, n := range c.nodes {
 			n.Kill()
 		}
@@ -57,17 +56,17 @@ func TestHeadDiesBetweenSealAndCommit(t *testing.T) {
 			c.manager.Kill()
 			c.manager.Start()
 		} else {
-			c.manager.Signal(syscall.SIGCONT)
+			c.manager.Thaw()
 		}
 		for _, n := range c.nodes {
 			n.Start()
 		}
-		c.awaitOnline()
+		c.AwaitOnline(nodes)
 		err = <-closed
 		there := c.whole("/"+name, data)
 		t.Logf("%s: the close ended with %v; the file is there: %t", name, err, there)
 		if err == nil && !there || one.forgets && there {
-			c.logs()
+			c.Logs()
 			t.Errorf("%s: is there: %t, after a close with %v", name, there, err)
 		}
 		if !there {
@@ -80,7 +79,7 @@ func TestHeadDiesBetweenSealAndCommit(t *testing.T) {
 			}
 		}
 	}
-	out, _ := c.admin("fsck", "report")
+	out, _ := c.Admin("fsck", "report")
 	for _, bad := range []string{"missing", "lost", "size_mismatch"} {
 		if strings.Contains(out, bad) {
 			t.Errorf("fsck report:\n%s", out)

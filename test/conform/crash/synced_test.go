@@ -31,9 +31,9 @@ func TestSyncedWritesOutlastTheirHeads(t *testing.T) {
 	for _, n := range c.nodes {
 		n.Start()
 	}
-	c.awaitOnline()
-	c.await("the writes are listed as kept", func() bool {
-		out, _ := c.admin("open", "ls")
+	c.AwaitOnline(nodes)
+	c.Await("the writes are listed as kept", func() bool {
+		out, _ := c.Admin("open", "ls")
 		return strings.Count(out, "kept") >= len(names)
 	})
 	for i, name := range names {
@@ -41,8 +41,8 @@ func TestSyncedWritesOutlastTheirHeads(t *testing.T) {
 		if i == 2 {
 			verb = []string{"open", "drop", name, "--yes"}
 		}
-		if out, err := c.admin(verb...); err != nil {
-			c.logs()
+		if out, err := c.Admin(verb...); err != nil {
+			c.Logs()
 			t.Fatalf("%v: %v: %s", verb, err, out)
 		}
 		if there := c.whole(name, bytes.Clone(synced)); there != (i < 2) {

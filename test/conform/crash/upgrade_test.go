@@ -39,7 +39,7 @@ func TestUpgradeUnderLoad(t *testing.T) {
 					t.Error(err)
 					return
 				}
-				url := fmt.Sprintf("%s//up%d/f%d", c.url, i, n)
+				url := fmt.Sprintf("%s//up%d/f%d", c.URL, i, n)
 				// A rate, for copies to be under way when a process is stopped.
 				if !xrdcp(t, "--xrate", "8m", source, url) || !xrdcp(t, "-f", url, back) {
 					return
@@ -53,13 +53,13 @@ func TestUpgradeUnderLoad(t *testing.T) {
 	}
 	progress := func() { // every copier has at least begun and ended one more
 		before := done.Load()
-		c.await("copies go on", func() bool { return done.Load() >= before+copiers || t.Failed() })
+		c.Await("copies go on", func() bool { return done.Load() >= before+copiers || t.Failed() })
 	}
 	progress()
-	for _, s := range c.servers() {
+	for _, s := range c.Servers() {
 		s.Stop()
 		s.Start()
-		c.awaitOnline()
+		c.AwaitOnline(nodes)
 		progress()
 	}
 	close(over)

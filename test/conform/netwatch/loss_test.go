@@ -2,18 +2,17 @@ package netwatch
 
 import (
 	"crypto/rand"
-	"encoding/json"
 	"flag"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
 	"hemera/test/fixture/lan"
+	"hemera/test/fixture/rig"
 )
 
 var program = flag.String("hemera", "", "the hemera program to test")
@@ -35,10 +34,8 @@ const (
 
 // cluster is a manager and nodes, each on a host of its own.
 type cluster struct {
-	*lan.LAN
-	t   *testing.T
-	dir string
-	url string
+	*rig.Cluster
+	lan *lan.LAN
 }
 
 // network is what a test reads of a row of `hemera net ls -j`.
@@ -53,80 +50,39 @@ type network struct {
 
 // newCluster starts everything and waits until all disks are there.
 func newCluster(t *testing.T) *cluster {
-	c := &cluster{LAN: lan.New(t, hosts), t: t, dir: t.TempDir(), url: "root://" + lan.Address(0) + ":1094"}
-	c.serve(0, nil, "manager", "--data", filepath.Join(c.dir, "manager"), "--listen", lan.Address(0), "--port", "1094", "--trusted-networks", "10.78.0.0/24")
-	c.await("the manager", time.Minute, func() bool { _, err := c.admin("ns", "stat"); return err == nil })
-	token, err := c.admin("token", "create", "--uses", fmt.Sprint(nodes))
-	if err != nil {
-		t.Fatalf("token create: %v\n%s", err, token)
-	}
+	network := lan.New(t, hosts)
+	c := &cluster{rig.NewOn(t, *program, "root://"+lan.Address(0)+":1094", network.Command), network}
+	c.Manager("--listen", lan.Address(0), "--port", "1094", "--trusted-networks", "10.78.0.0/24")
+	join := c.JoinFile(nodes)
 	for h := 1; h <= nodes; h++ {
-		disk := filepath.Join(c.dir, fmt.Sprint("disk", h))
+		name, disk := fmt.Sprint("node", h), c.Path(fmt.Sprint("disk", h))
 		if err := os.MkdirAll(disk, 0o700); err != nil {
 			t.Fatal(err)
 		}
-		c.serve(h, []string{"HEMERA_NODE_JOIN=" + strings.TrimSpace(token)}, "node", "--data", filepath.Join(c.dir, fmt.Sprint("node", h)),
-			"--listen", lan.Address(h), "--port", "1095", "--disk", disk)
+		c.Add(h, name, "node", "--data", c.Path(name), "--listen", lan.Address(h), "--port", "1095", "--join-file", join, "--disk", disk).Start()
 	}
-	c.await("all disks", time.Minute, func() bool {
-		out, _ := c.admin("-m", "fs", "ls")
-		return strings.Count(out, "active=online") == nodes
-	})
+	c.AwaitOnline(nodes)
 	return c
 }
 
-// serve starts a server on a host. It ends with the test, whose log gets the end of its own.
-func (c *cluster) serve(host int, env []string, args ...string) {
-	c.t.Helper()
-	path := filepath.Join(c.dir, fmt.Sprint(host, ".log"))
-	log, err := os.Create(path)
-	if err != nil {
-		c.t.Fatal(err)
-	}
-	defer log.Close()
-	cmd := c.Command(host, *program, args...)
-	cmd.Stdout, cmd.Stderr, cmd.Env = log, log, append(os.Environ(), env...)
-	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
-	if err := cmd.Start(); err != nil {
-		c.t.Fatal(err)
-	}
-	c.t.Cleanup(func() {
-		_ = cmd.Process.Signal(syscall.SIGTERM)
-		_ = cmd.Wait()
-		if text, _ := os.ReadFile(path); c.t.Failed() {
-			c.t.Logf("--- host %d\n%s", host, text[max(0, len(text)-3000):])
-		}
-	})
-}
-
-// admin runs a command on the manager's host and returns what it printed.
-func (c *cluster) admin(args ...string) (string, error) {
-	out, err := c.Command(0, *program, append([]string{"--url", c.url}, args...)...).Output()
-	return string(out), err
-}
-
 // networks asks for the rows of all nodes.
-func (c *cluster) networks() (list []network) {
-	c.t.Helper()
-	out, err := c.admin("net", "ls", "-j")
-	var answer struct{ Result []network }
-	if err == nil {
-		err = json.Unmarshal([]byte(out), &answer)
-	}
+func (c *cluster) networks() []network {
+	c.T.Helper()
+	list, err := rig.Rows[network](c.Cluster, "net", "ls")
 	if err != nil {
-		c.t.Fatalf("net ls: %v\n%s", err, out)
+		c.T.Fatal(err)
 	}
-	return answer.Result
+	return list
 }
 
 // await looks every second until what must happen has happened.
 func (c *cluster) await(what string, limit time.Duration, happened func() bool) time.Duration {
-	c.t.Helper()
+	c.T.Helper()
 	began := time.Now()
 	for !happened() {
 		if time.Since(began) > limit {
-			table, _ := c.admin("net", "ls")
-			c.t.Fatalf("%s: not within %s\n%s", what, limit, table)
+			table, _ := c.Admin("net", "ls")
+			c.T.Fatalf("%s: not within %s\n%s", what, limit, table)
 		}
 		time.Sleep(time.Second)
 	}
@@ -135,11 +91,11 @@ func (c *cluster) await(what string, limit time.Duration, happened func() bool) 
 
 // load has clients write and read files until the test ends.
 func (c *cluster) load() {
-	source := filepath.Join(c.dir, "source")
+	source := filepath.Join(c.Dir, "source")
 	content := make([]byte, fileSize)
 	_, _ = rand.Read(content)
 	if err := os.WriteFile(source, content, 0o600); err != nil {
-		c.t.Fatal(err)
+		c.T.Fatal(err)
 	}
 	stop := make(chan struct{})
 	ended := make(chan struct{})
@@ -153,10 +109,10 @@ func (c *cluster) load() {
 				default:
 				}
 				path := fmt.Sprintf(":/load/%d-%d", n, i%8)
-				for _, ends := range [][]string{{source, path}, {path, filepath.Join(c.dir, fmt.Sprint("copy", n))}} {
-					cmd := c.Command(client, *program, "--url", c.url, "cp", "-f", ends[0], ends[1])
+				for _, ends := range [][]string{{source, path}, {path, filepath.Join(c.Dir, fmt.Sprint("copy", n))}} {
+					cmd := c.lan.Command(client, c.Program, "--url", c.URL, "cp", "-f", ends[0], ends[1])
 					if out, err := cmd.CombinedOutput(); err != nil {
-						c.t.Errorf("cp %v: %v\n%s", ends, err, out)
+						c.T.Errorf("cp %v: %v\n%s", ends, err, out)
 						return
 					}
 				}
@@ -164,7 +120,7 @@ func (c *cluster) load() {
 			}
 		}()
 	}
-	c.t.Cleanup(func() {
+	c.T.Cleanup(func() {
 		close(stop)
 		for range clients {
 			<-ended
@@ -191,12 +147,8 @@ func TestABadCableIsNamed(t *testing.T) {
 		t.Skip("there is no nsenter command")
 	}
 	c := newCluster(t)
-	if out, err := c.Command(0, *program, "--url", c.url, "mkdir", "/load").CombinedOutput(); err != nil {
-		t.Fatalf("mkdir: %v\n%s", err, out)
-	}
-	if out, err := c.admin("chmod", "777", "/load"); err != nil {
-		t.Fatalf("chmod: %v\n%s", err, out)
-	}
+	c.Must("mkdir", "/load")
+	c.Must("chmod", "777", "/load")
 	c.load()
 	address := lan.Address(loser) + ":1095"
 	took := c.await("all networks are well", bound, func() bool {
@@ -213,7 +165,7 @@ func TestABadCableIsNamed(t *testing.T) {
 	})
 	t.Logf("all networks are known to be well after %s", took)
 
-	stop := c.LoseSent(loser, share)
+	stop := c.lan.LoseSent(loser, share)
 	// only reports whether the loser alone is suspected.
 	only := func() bool {
 		bad := suspected(c.networks())
@@ -226,13 +178,13 @@ func TestABadCableIsNamed(t *testing.T) {
 	}
 	took = c.await("the loser is suspected", bound, only)
 	row := suspected(c.networks())[0]
-	table, _ := c.admin("net", "ls")
-	why, _ := c.admin("net", "why", lan.Address(loser))
+	table, _ := c.Admin("net", "ls")
+	why, _ := c.Admin("net", "why", lan.Address(loser))
 	t.Logf("it is suspected after %s\n%s\n%s", took, table, why)
 	if row.Cause != "port" || row.Direction != "out" || row.Weight >= 0.8 {
 		t.Errorf("%+v", row)
 	}
-	if status, err := c.admin("status"); err == nil || strings.Count(status, "node_network") != 1 || !strings.Contains(status, "the network of "+address+" is suspected") {
+	if status, err := c.Admin("status"); err == nil || strings.Count(status, "node_network") != 1 || !strings.Contains(status, "the network of "+address+" is suspected") {
 		t.Errorf("status: %v\n%s", err, status)
 	}
 	for range 12 {
@@ -245,7 +197,7 @@ func TestABadCableIsNamed(t *testing.T) {
 	stop()
 	took = c.await("it is well again", bound, func() bool { return !only() })
 	t.Logf("it is not suspected any more %s after the cable is good", took)
-	if status, _ := c.admin("status"); strings.Contains(status, "node_network") {
+	if status, _ := c.Admin("status"); strings.Contains(status, "node_network") {
 		t.Errorf("status: %s", status)
 	}
 	for _, n := range c.networks() {

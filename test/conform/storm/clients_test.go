@@ -78,9 +78,9 @@ type worker struct {
 
 // newWorker has no files yet.
 func newWorker(c *cluster, i int, seed uint64) *worker {
-	w := &worker{c: c, rng: rand.New(rand.NewPCG(seed, uint64(i))), dir: filepath.Join(c.dir, fmt.Sprint("client", i))}
+	w := &worker{c: c, rng: rand.New(rand.NewPCG(seed, uint64(i))), dir: filepath.Join(c.Dir, fmt.Sprint("client", i))}
 	if err := os.Mkdir(w.dir, 0o700); err != nil {
-		c.t.Fatal(err)
+		c.T.Fatal(err)
 	}
 	var dirs []string
 	for dir := range layouts {
@@ -117,13 +117,13 @@ func (w *worker) run(ctx context.Context) {
 // check compares what a file holds with what it may hold.
 func (w *worker) check(p *path, found content) {
 	if !p.allowed(found) {
-		w.c.t.Errorf("%s holds %x, which is none of the %d contents it may have (last: %s)", p.name, found[:4], len(p.may), p.last)
+		w.c.T.Errorf("%s holds %x, which is none of the %d contents it may have (last: %s)", p.name, found[:4], len(p.may), p.last)
 	}
 }
 
 // client runs a command on the clients' host.
 func (w *worker) client(name string, args ...string) error {
-	cmd := w.c.Command(client, name, args...)
+	cmd := w.c.lan.Command(client, name, args...)
 	// Stock clients wait for minutes by default.
 	cmd.Env = append(os.Environ(), "XRD_CONNECTIONWINDOW=5", "XRD_CONNECTIONRETRY=4", "XRD_REQUESTTIMEOUT=30", "XRD_STREAMTIMEOUT=20", "XRD_STREAMERRORWINDOW=60")
 	var said bytes.Buffer
@@ -144,9 +144,9 @@ func (w *worker) client(name string, args ...string) error {
 func (w *worker) copy(from, to string) error {
 	switch w.rng.IntN(6) {
 	case 0:
-		return w.client(*program, "cp", "-f", from, to)
+		return w.client(w.c.Program, "cp", "-f", from, to)
 	case 1, 2:
-		return w.client(*program, "cp", "-f", "--direct", "always", from, to)
+		return w.client(w.c.Program, "cp", "-f", "--direct", "always", from, to)
 	}
 	return w.client("xrdcp", "-f", "-s", "-N", from, to)
 }
@@ -162,10 +162,10 @@ func (w *worker) write(p *path) {
 	_, _ = rand.NewChaCha8(key).Read(data)
 	local := filepath.Join(w.dir, "up")
 	if err := os.WriteFile(local, data, 0o600); err != nil {
-		w.c.t.Error(err)
+		w.c.T.Error(err)
 		return
 	}
-	err := w.copy(local, w.c.url+"/"+p.name)
+	err := w.copy(local, w.c.URL+"/"+p.name)
 	w.count.written++
 	if err == nil {
 		w.count.acked++
@@ -179,7 +179,7 @@ func (w *worker) remove(p *path) {
 	if slices.Equal(p.may, []content{{}}) {
 		return
 	}
-	err := w.client("xrdfs", w.c.url, "rm", p.name)
+	err := w.client("xrdfs", w.c.URL, "rm", p.name)
 	if err == nil {
 		w.count.removed++
 	}
@@ -193,7 +193,7 @@ var missing = [][]byte{[]byte("[3011]"), []byte("no such file"), []byte("not fou
 func (w *worker) read(p *path) (found content, err error) {
 	local := filepath.Join(w.dir, "down")
 	_ = os.Remove(local)
-	if err := w.copy(w.c.url+"/"+p.name, local); err != nil {
+	if err := w.copy(w.c.URL+"/"+p.name, local); err != nil {
 		for _, words := range missing {
 			if bytes.Contains([]byte(err.Error()), words) {
 				return content{}, nil
@@ -211,13 +211,13 @@ func (w *worker) settle() {
 		var found content
 		var err error
 		for deadline := time.Now().Add(patience); ; time.Sleep(poll) {
-			if found, err = w.read(p); err == nil || time.Now().After(deadline) || w.c.t.Failed() {
+			if found, err = w.read(p); err == nil || time.Now().After(deadline) || w.c.T.Failed() {
 				break
 			}
 		}
 		if err != nil {
-			why, _ := w.c.admin("why", p.name)
-			w.c.t.Errorf("%s cannot be read at the end: %v (last: %s)\n%s", p.name, err, p.last, why)
+			why, _ := w.c.Admin("why", p.name)
+			w.c.T.Errorf("%s cannot be read at the end: %v (last: %s)\n%s", p.name, err, p.last, why)
 			continue
 		}
 		w.check(p, found)

@@ -17,7 +17,7 @@ const commitTime = time.Minute
 // They belong to no file, so no repair is owed to them, and an audit removes them when they are old enough (maint.OrphanAge, an hour).
 // No write may be under way. A content without a piece that can be read is not among them.
 func (c *cluster) abandoned() map[string]bool {
-	c.t.Helper()
+	c.T.Helper()
 	recorded := c.recorded()
 	all := map[string]bool{}
 	for _, name := range c.sealed() {
@@ -36,24 +36,24 @@ func (c *cluster) abandoned() map[string]bool {
 			delete(all, id)
 			continue
 		}
-		c.t.Logf("content %s was sealed, and its head ended before the commit", id)
+		c.T.Logf("content %s was sealed, and its head ended before the commit", id)
 	}
 	return all
 }
 
 // recorded returns the events of each file that put pieces into the namespace: its commits, and the moves and repairs of its pieces.
 func (c *cluster) recorded() map[hemera.FileID][]hemera.Event {
-	c.t.Helper()
-	m, err := admin.Dial(admin.SocketURL(filepath.Join(c.dir, "manager", "admin.sock")))
+	c.T.Helper()
+	m, err := admin.Dial(admin.SocketURL(filepath.Join(c.Dir, "manager", "admin.sock")))
 	if err != nil {
-		c.t.Fatal(err)
+		c.T.Fatal(err)
 	}
 	defer m.Close()
 	all := map[hemera.FileID][]hemera.Event{}
 	for after := uint64(0); ; {
-		events, err := m.Observe.Events(c.t.Context(), after, 10_000)
+		events, err := m.Observe.Events(c.T.Context(), after, 10_000)
 		if err != nil {
-			c.t.Fatal(err)
+			c.T.Fatal(err)
 		}
 		for _, e := range events {
 			after = e.Seq
@@ -66,7 +66,7 @@ func (c *cluster) recorded() map[hemera.FileID][]hemera.Event {
 		}
 	}
 	if len(all) == 0 {
-		c.t.Error("the manager has no event of a commit: nothing is known of what is left")
+		c.T.Error("the manager has no event of a commit: nothing is known of what is left")
 	}
 	return all
 }

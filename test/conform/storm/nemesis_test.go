@@ -10,7 +10,7 @@ import (
 	"syscall"
 	"time"
 
-	"hemera/test/fixture/process"
+	"hemera/test/fixture/rig"
 )
 
 // nemesis makes things go wrong, several at a time.
@@ -53,30 +53,30 @@ func (n *nemesis) run(ctx context.Context, damage *damager) {
 
 // choose returns a fault of a server, which blocks until it is over.
 func (n *nemesis) choose(host int) (string, func(ctx context.Context)) {
-	s, long := n.c.servers[host], n.between(time.Second, 12*time.Second)
+	s, long := n.c.Servers()[host], n.between(time.Second, 12*time.Second)
 	if host == 0 { // clients cannot do anything without the manager, so it is away for a short while
 		return "manager killed", func(ctx context.Context) { s.Kill(); wait(ctx, long/4); s.Start() }
 	}
 	switch n.rng.IntN(5) {
 	case 0:
-		return "hung", func(ctx context.Context) { s.Signal(syscall.SIGSTOP); wait(ctx, long); s.Signal(syscall.SIGCONT) }
+		return "hung", func(ctx context.Context) { s.Freeze(); wait(ctx, long); s.Thaw() }
 	case 1:
 		return "slow", func(ctx context.Context) { n.slow(ctx, s, long) }
 	case 2:
 		return "full", func(ctx context.Context) { n.fill(ctx, host-1, long) }
 	case 3:
-		stop := n.c.LoseSent(host, 0.05) // by the test's goroutine, as it may skip the test
+		stop := n.c.lan.LoseSent(host, 0.05) // by the test's goroutine, as it may skip the test
 		return "losing packets", func(ctx context.Context) { wait(ctx, long); stop() }
 	}
 	return "killed", func(ctx context.Context) { s.Kill(); wait(ctx, long); s.Start() }
 }
 
 // slow lets a process run a tenth of the time.
-func (n *nemesis) slow(ctx context.Context, s *process.Server, long time.Duration) {
+func (n *nemesis) slow(ctx context.Context, s *rig.Server, long time.Duration) {
 	for end := time.Now().Add(long); time.Now().Before(end) && ctx.Err() == nil; {
-		s.Signal(syscall.SIGSTOP)
+		s.Freeze()
 		wait(ctx, 90*time.Millisecond)
-		s.Signal(syscall.SIGCONT)
+		s.Thaw()
 		wait(ctx, 10*time.Millisecond)
 	}
 }

@@ -25,9 +25,9 @@ func TestStorm(t *testing.T) {
 	t.Logf("HEMERA_STORM_SEED=%d", seed)
 	c := newCluster(t)
 	for dir, layout := range layouts {
-		c.must("mkdir", "/"+dir)
-		c.must("attr", "set", "sys.forced.layout="+layout, "/"+dir)
-		c.must("attr", "set", "sys.forced.blocksize=256k", "/"+dir)
+		c.Must("mkdir", "/"+dir)
+		c.Must("attr", "set", "sys.forced.layout="+layout, "/"+dir)
+		c.Must("attr", "set", "sys.forced.blocksize=256k", "/"+dir)
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), length)
 	defer cancel()
@@ -44,7 +44,7 @@ func TestStorm(t *testing.T) {
 	working.Wait()
 	t.Logf("faults: %v", n.done)
 	t.Logf("damaged pieces: %v", n.hit)
-	c.awaitOnline()
+	c.AwaitOnline(nodes)
 	calm(t, c, list)
 	t.Logf("repaired: %d pages by readers, %d pieces in place, %d times a page was served from other pieces", c.said("bad page repaired"),
 		c.said("a bad piece was repaired"), c.said("bad page served from another piece"))
@@ -87,23 +87,23 @@ func calm(t *testing.T, c *cluster, list []*worker) {
 		return
 	}
 	// What nobody reads, parity above all, is found by a scrub. It begins a minute after a node's start.
-	for i, s := range c.servers[1:] {
+	for i, s := range c.Servers()[1:] {
 		s.Kill()
 		_ = os.Remove(filepath.Join(c.disk(i), "pieces", ".hemera-scrub"))
 	}
 	bad := c.bad()
-	for _, s := range c.servers[1:] {
+	for _, s := range c.Servers()[1:] {
 		s.Start()
 	}
-	c.awaitOnline()
+	c.AwaitOnline(nodes)
 	abandoned := c.abandoned() // after the start, which seals the pending pieces that are whole
-	took := c.await("every bad piece is repaired or removed", func() bool { return len(without(c.bad(), abandoned)) == 0 })
+	took := c.Await("every bad piece is repaired or removed", func() bool { return len(without(c.bad(), abandoned)) == 0 })
 	t.Logf("%d pieces that were bad after the storm are good after %s", len(without(bad, abandoned)), took)
 	// A piece that is gone is found by its readers, else by an audit, which comes an hour after the node's end at the earliest.
 	// This is that audit.
-	report, _ := c.admin("fsck", "repair")
+	report, _ := c.Admin("fsck", "repair")
 	t.Logf("fsck repairs what is missing:\n%s", report)
-	took = c.await("no disagreement of namespace and disks", func() bool { _, err := c.admin("fsck", "report"); return err == nil })
+	took = c.Await("no disagreement of namespace and disks", func() bool { _, err := c.Admin("fsck", "report"); return err == nil })
 	t.Logf("fsck has nothing to say after %s", took)
 	for _, w := range list { // once more: nothing was lost by a repair
 		w.settle()
@@ -115,17 +115,17 @@ func calm(t *testing.T, c *cluster, list []*worker) {
 func (c *cluster) returned(t *testing.T, abandoned map[string]bool) {
 	t.Helper()
 	for dir := range layouts {
-		c.must("rm", "-r", "--yes", "/"+dir)
+		c.Must("rm", "-r", "--yes", "/"+dir)
 	}
 	left := func() []string { return without(c.sealed(), abandoned) }
 	t.Cleanup(func() {
 		// What is left says which part forgot it.
 		for _, name := range left() {
-			out, err := c.admin("piece", "show", name)
+			out, err := c.Admin("piece", "show", name)
 			t.Logf("%s is left: %v\n%s", name, err, out)
 		}
 	})
-	took := c.await("all pieces are removed", func() bool { return len(left()) == 0 })
+	took := c.Await("all pieces are removed", func() bool { return len(left()) == 0 })
 	t.Logf("all pieces are removed after %s", took)
 	// What a write leaves that was cut off expires when its capability has, an hour later.
 	var pending []string
