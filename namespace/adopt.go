@@ -246,7 +246,7 @@ func (t adoptTx) addPieces(now *hemera.Entry, add []hemera.Piece) (*hemera.Entry
 	if e.Pieces, err = moved("fid:"+now.ID.String(), now, nil, add); err != nil {
 		return nil, err
 	}
-	parent, err := t.tx.ByID(e.Parent)
+	parent, err := t.tx.Parent(&e)
 	if err != nil {
 		return nil, err
 	}
@@ -290,7 +290,7 @@ func (t adoptTx) renew(now *hemera.Entry, pieces []hemera.Piece) (out Adopted, n
 	}
 	e.Ctime = t.tx.Now()
 	out.Outcome = AdoptedContent
-	parent, err := t.tx.ByID(now.Parent)
+	parent, err := t.tx.Parent(now)
 	if err != nil {
 		return out, nil, err
 	}
@@ -308,7 +308,7 @@ func (t adoptTx) renew(now *hemera.Entry, pieces []hemera.Piece) (out Adopted, n
 // settle moves a file to its path, if it may have it by now: one in LostDir, or one whose new content was written under
 // another name. What a turn did before need stays, and the next one finds the file and tries this again.
 func (t adoptTx) settle(e *hemera.Entry, out Adopted) (_ Adopted, need, err error) {
-	parent, err := t.tx.ByID(e.Parent)
+	parent, err := t.tx.Parent(e)
 	if err != nil {
 		return out, nil, err
 	}
@@ -451,7 +451,7 @@ func (t adoptTx) lost(e *hemera.Entry) (target found, need, err error) {
 
 // pathOf is the path of an entry.
 func (t adoptTx) pathOf(e *hemera.Entry) (string, error) {
-	parent, err := t.tx.ByID(e.Parent)
+	parent, err := t.tx.Parent(e)
 	if err != nil {
 		return "", err
 	}

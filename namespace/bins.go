@@ -49,7 +49,7 @@ func (t binTx) binned(op string, who hemera.Identity, id hemera.FileID) (found, 
 	if e == nil || e.ID == hemera.RootID || e.Parent == 0 || !mayUse(who, e) {
 		return found{}, hemera.Recycled{}, notRecycled(op, id)
 	}
-	parent, err := t.ByID(e.Parent)
+	parent, err := t.Parent(e)
 	if err != nil {
 		return found{}, hemera.Recycled{}, err
 	}

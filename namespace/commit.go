@@ -120,7 +120,7 @@ func (t commitTx) commitContent(now *hemera.Entry, c *Commit) (*hemera.Entry, er
 	case c.Convert && !converts(now, c):
 		return nil, refuse(errs.Corrupt, "Commit", "fid:"+c.ID.String()+" "+now.Name, "a conversion has another content than the file")
 	}
-	parent, err := t.ByID(now.Parent)
+	parent, err := t.Parent(now)
 	if err != nil {
 		return nil, err
 	}

@@ -8,6 +8,7 @@ import (
 	"hemera/namespace"
 	"hemera/platform/kv"
 	"hemera/platform/kv/memkv"
+	"hemera/words/errs"
 	"hemera/words/hemera"
 )
 
@@ -115,4 +116,26 @@ func whole(t *testing.T, s kv.Store) error {
 		return err
 	}
 	return errors.Join(flawless(t.Context(), n), n.Close())
+}
+
+// TestAFileWithoutItsDirectoryIsCorrupt: a directory whose location is gone is damage that calls name, whatever they do with a file in it.
+func TestAFileWithoutItsDirectoryIsCorrupt(t *testing.T) {
+	s, ctx := memkv.New(), t.Context()
+	n := open(t, s, namespace.Options{})
+	dir := must[hemera.Entry](t)(n.Tree.Mkdir(ctx, alice(), "/d", 0o777, false))
+	f := put(t, n, alice(), "/d/f", 10)
+	c := prepare(t, n, alice(), "/d/f")
+	good(t, n.Close())
+	plant(t, s, []change{gone("ni" + be(uint64(dir.ID)))})
+	n = open(t, s, namespace.Options{})
+	_, _, err := n.Inspection.Resolve(ctx, f.ID)
+	wantKind(t, "resolve", err, errs.Corrupt)
+	_, _, err = n.Lifecycle.RuleAttributes(ctx, f.ID)
+	wantKind(t, "rules", err, errs.Corrupt)
+	_, _, err = n.Writes.PrepareConversion(ctx, f.ID, f.Gen)
+	wantKind(t, "conversion", err, errs.Corrupt)
+	wantKind(t, "move of a piece", n.Pieces.MovePieces(ctx, namespace.PieceMove{File: f.ID, Gen: f.Gen, Drop: f.Pieces[:1], Add: []hemera.Piece{{Disk: 7}}}), errs.Corrupt)
+	c.Size = 11
+	_, err = n.Writes.Commit(ctx, c)
+	wantKind(t, "commit", err, errs.Corrupt)
 }

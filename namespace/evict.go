@@ -38,7 +38,7 @@ func (n *Pieces) Evict(ctx context.Context, id hemera.FileID, may func(*hemera.E
 		e := *now
 		e.Pieces = nil
 		t.tapes().Evicted(&e)
-		parent, err := t.ByID(e.Parent)
+		parent, err := t.Parent(&e)
 		if err != nil {
 			return err
 		}

@@ -43,7 +43,7 @@ func (n *Inspection) Resolve(ctx context.Context, id hemera.FileID) (out hemera.
 			}
 			return nil
 		}
-		parent, err := t.ByID(e.Parent)
+		parent, err := t.Parent(e)
 		if err != nil {
 			return err
 		}

@@ -34,7 +34,7 @@ func (n *Lifecycle) RuleAttributes(ctx context.Context, id hemera.FileID) (own, 
 		}
 		dir := e
 		if !e.IsDir() {
-			if dir, err = t.ByID(e.Parent); err != nil {
+			if dir, err = t.Parent(e); err != nil {
 				return err
 			}
 		}

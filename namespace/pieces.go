@@ -129,7 +129,7 @@ func (n *Pieces) MovePieces(ctx context.Context, m PieceMove) error {
 		}
 		// The content is the same, so only physical bytes change above.
 		delta := hemera.TreeTotals{Physical: schema.Physical(&e) - schema.Physical(now)}
-		parent, err := t.ByID(e.Parent)
+		parent, err := t.Parent(&e)
 		if err != nil {
 			return err
 		}

@@ -209,7 +209,7 @@ func (n *Writes) PrepareConversion(ctx context.Context, id hemera.FileID, gen he
 		if e == nil || e.IsDir() || e.Gen != gen {
 			return refuse(errs.Conflict, "PrepareConversion", "fid:"+id.String(), "the file was changed or removed meanwhile")
 		}
-		parent, err := t.ByID(e.Parent)
+		parent, err := t.Parent(e)
 		if err != nil {
 			return err
 		}

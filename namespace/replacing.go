@@ -30,7 +30,7 @@ func (t commitTx) commitReplacing(c *Commit) (*hemera.Entry, error) {
 	if err != nil {
 		return nil, err
 	}
-	parent, err := t.ByID(old.Parent)
+	parent, err := t.Parent(old)
 	if err != nil {
 		return nil, err
 	}
@@ -84,7 +84,7 @@ func (t commitTx) replaced(c *Commit) (*hemera.Entry, error) {
 
 // inPlace reports whether a file is where users put it: neither in a bin nor a version.
 func (t commitTx) inPlace(e *hemera.Entry) (bool, error) {
-	parent, err := t.ByID(e.Parent)
+	parent, err := t.Parent(e)
 	if err != nil {
 		return false, err
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -256,5 +257,17 @@ func TestDamagedNodesAreNamed(t *testing.T) {
 	})
 	if errs.KindOf(err) != errs.Corrupt {
 		t.Errorf("a record that is gone: %v", err)
+	}
+}
+
+// TestANodeBelowADamagedDirectoryIsNotCounted: which node is above it cannot be known, so its usage would be charged wrongly.
+func TestANodeBelowADamagedDirectoryIsNotCounted(t *testing.T) {
+	t.Parallel()
+	tr := newTree(t, "/a", "/a/b")
+	tr.Limit("/a/b", hemera.QuotaUser, 1, hemera.QuotaAmount{Files: 1})
+	tr.Plant(map[string][]byte{string(schema.IDKey(schema.TableLocation, tr.Find("/a").ID)): nil})
+	again := records.Reopen(t, tr.Engine)
+	if err := accounts.NewCounter(again.Records, again.Numbers, slog.New(slog.DiscardHandler)).CountAll(t.Context()); errs.KindOf(err) != errs.Corrupt {
+		t.Error(err)
 	}
 }

@@ -87,7 +87,7 @@ func (l Ledger) realmAbove(dir hemera.FileID) (uint64, error) {
 		return 0, err
 	}
 	// The node itself does not count: the question is where its files would be without it.
-	parent, err := l.ByID(e.Parent)
+	parent, err := l.Parent(e)
 	if err != nil {
 		return 0, err
 	}

@@ -266,8 +266,14 @@ func TestRecordsThatContradictAreCorrupt(t *testing.T) {
 			_, err := l.Full(&hemera.Entry{ID: dir, Kind: hemera.KindDirectory})
 			return err
 		}, errs.Corrupt},
-		"a chain":           {nil, above, 0},
-		"a chain that ends": {map[string][]byte{location(dir): nil}, above, errs.Corrupt},
+		"a parent": {nil, func(l accounts.Ledger) error { _, err := l.Parent(&hemera.Entry{ID: file, Parent: below}); return err }, 0},
+		"a parent that is gone": {map[string][]byte{location(below): nil}, func(l accounts.Ledger) error {
+			_, err := l.Parent(&hemera.Entry{ID: file, Parent: below})
+			return err
+		}, errs.Corrupt},
+		"a parent that is a file": {nil, func(l accounts.Ledger) error { _, err := l.Parent(&hemera.Entry{ID: 9, Parent: file}); return err }, errs.Corrupt},
+		"a chain":                 {nil, above, 0},
+		"a chain that ends":       {map[string][]byte{location(dir): nil}, above, errs.Corrupt},
 		"a chain below a file": {nil, func(l accounts.Ledger) error {
 			_, _, err := l.Above(&hemera.Entry{ID: 9, Parent: file, Name: "x", Kind: hemera.KindDirectory})
 			return err

@@ -108,12 +108,9 @@ func (t Txn) Above(dir *hemera.Entry) (dirs []*hemera.Entry, path string, err er
 		if len(dirs) > LevelsMax {
 			return nil, "", corrupt(dir.ID, "too many directories are above it")
 		}
-		up, err := t.ByID(e.Parent)
+		up, err := t.Parent(e)
 		if err != nil {
 			return nil, "", err
-		}
-		if up == nil || !up.IsDir() {
-			return nil, "", corrupt(e.ID, "its parent fid:"+e.Parent.String()+" is not a directory")
 		}
 		e = up
 	}
@@ -135,6 +132,15 @@ func (t Txn) Above(dir *hemera.Entry) (dirs []*hemera.Entry, path string, err er
 
 // IsTop reports whether nothing is above a directory: it is the root, or the directory of all recycle bins.
 func IsTop(dir *hemera.Entry) bool { return dir.ID == hemera.RootID || dir.Parent == 0 }
+
+// Parent returns the directory that an entry is in. Corrupt if there is none, which only damage can make.
+func (t Txn) Parent(e *hemera.Entry) (*hemera.Entry, error) {
+	up, err := t.ByID(e.Parent)
+	if err == nil && (up == nil || !up.IsDir()) {
+		err = corrupt(e.ID, "its parent fid:"+e.Parent.String()+" is not a directory")
+	}
+	return up, err
+}
 
 func corrupt(id hemera.FileID, why string) error {
 	return errs.New(errs.Corrupt, "namespace.Resolve", "fid:"+id.String(), why)

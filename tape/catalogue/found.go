@@ -618,7 +618,7 @@ const defaultClass = "default"
 // renew puts a newer content in place of an older one, which is dead then.
 func (t finding) renew(e *hemera.Entry, c *content) (out hemera.TapeTaken, err error) {
 	// The newer content may have another path: the file is made again there, and not changed in place.
-	parent, err := t.made.txn.ByID(e.Parent)
+	parent, err := t.made.txn.Parent(e)
 	if err != nil {
 		return out, err
 	}
