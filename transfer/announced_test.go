@@ -9,7 +9,7 @@ import (
 	"hemera/words/hemera"
 )
 
-// announce is grant for a file whose size the client said.
+// announce makes a grant for a file whose size the client said.
 func (b *bench) announce(c hemera.Capability, size int64) (string, hemera.Capability) {
 	c.Size = max(size, c.Size)
 	return b.manager.sign(c), c

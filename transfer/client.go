@@ -12,8 +12,8 @@ import (
 
 // A host that is a client makes the pieces of its own direct writes, until their head takes them.
 
-// clientMax is how many bytes a client may give one piece. Where a quota bounds the write that is the piece of what was
-// announced, which the quota counts since the open.
+// clientMax returns the number of bytes that a client may give one piece. Where a quota bounds the write that is the
+// piece of what was announced, which the quota counts since the open.
 func clientMax(c *hemera.Capability) int64 {
 	if c.SizeMax > 0 {
 		return layout.PieceMax(c.Layout, c.Size)
@@ -49,8 +49,8 @@ type renewer interface {
 	Renew(ctx context.Context, token string) error
 }
 
-// renewClient keeps the pieces of a host that is a client beyond the end of its capability, which is near. What cannot be renewed
-// ends, and fails the next write to it.
+// renewClient keeps the pieces of a host that is a client beyond the end of its capability, which is near. A piece that cannot be renewed ends, and
+// fails the next write to it.
 func (p *pieces) renewClient() {
 	h := p.head
 	now := time.Now()

@@ -20,7 +20,8 @@ import (
 // From then on the update is a write like any other, whose base was written before: the parity of a row that changes is read
 // back, rows that do not change cost nothing.
 
-// cloneRate is how fast a peer copies at least, in bytes a second, where blocks are not shared. Slower ones are lost.
+// cloneRate is the least rate of a peer that copies, in bytes a second, where blocks are not shared. A slower peer's
+// piece is lost.
 const cloneRate = 16 << 20
 
 // wholeUnits returns how much of the base an update begins with that keeps the first keep bytes: whole units, as what is cut off

@@ -68,7 +68,7 @@ func (u *update) check() {
 	u.mustRead(u.cap, u.want)
 }
 
-// moved is how many bytes passed between nodes, and between them and their disks.
+// moved returns the number of bytes that passed between nodes, and between them and their disks.
 func (u *update) moved() (n int64) {
 	for _, h := range u.hosts {
 		n += h.disk.bytes.Load()
@@ -344,7 +344,7 @@ func TestBadPagesOfOtherRows(t *testing.T) {
 	}
 }
 
-// onMemory is a bench of hosts whose disks are in memory, at /d, and share blocks.
+// onMemory makes a bench of hosts whose disks are in memory, at /d, and share blocks.
 func onMemory(t *testing.T, n int) (b *bench, disks []vfs.FS) {
 	b = makeBench(t, n, func() (vfs.FS, string) {
 		m := vfs.NewMemory(64<<20, time.Now)

@@ -23,7 +23,7 @@ func (w *Writer) Close(ctx context.Context) error {
 	if w.state.phase == ended {
 		return w.result
 	}
-	// What follows must not stop half-way: pieces would be left that nobody knows.
+	// The steps that follow must not stop half-way: pieces would be left that no list has.
 	if ctx.Done() != nil {
 		ctx = context.WithoutCancel(ctx)
 	}
@@ -46,7 +46,8 @@ func (w *Writer) Close(ctx context.Context) error {
 	return w.end(ctx, err)
 }
 
-// stop ends a write that could not be sealed, or has nothing to commit. What nobody closes stays where its content is as good as before.
+// stop ends a write that could not be sealed, or has nothing to commit. A write that its client does not close stays where its content is as good as
+// before.
 func (w *Writer) stop(ctx context.Context, err error) error {
 	if err != nil && w.found != nil {
 		return w.leaveFound(err)
@@ -166,7 +167,7 @@ func (w *Writer) seal(ctx context.Context, kept bool) (done bool, err error) {
 			return false, err
 		}
 	}
-	// What was not written in order is read back for the checksums; usually there is nothing to read.
+	// Bytes that were not written in order are read back for the checksums; usually there are none.
 	allowed := w.usage.Bytes.Load()
 	if h.cap.Base != nil { // which was written once
 		allowed += h.cap.Base.Size

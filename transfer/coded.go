@@ -27,7 +27,7 @@ type codedPieces struct {
 	pieces *pieces
 	layout hemera.Layout
 	code   *erasure.Code // nil without parity pieces
-	// written is what was accepted so far, or is about to be: bytes outside are zeros in all pieces.
+	// written has the ranges that were accepted so far, or are about to be: bytes outside are zeros in all pieces.
 	written extents.Set
 	// rows are those whose parity is in memory, by number. Of the others the pieces have it, up to the last byte.
 	rows map[int64]*parityRow
@@ -43,8 +43,8 @@ func newCodedPieces(p *pieces, l hemera.Layout, code *erasure.Code) *codedPieces
 // begin has nothing to do: pieces of a coded layout are made when the first bytes come for them.
 func (y *codedPieces) begin() error { return nil }
 
-// beginAs creates the pieces that have bytes of what is kept. What is cut off within a row is cut by the truncation that follows,
-// which brings the parity in line.
+// beginAs creates the pieces that have bytes of what is kept. The truncation that follows cuts what ends within a row, which brings the parity in
+// line.
 func (y *codedPieces) beginAs(base *read.Reader, keep int64) error {
 	size := wholeUnits(keep, y.rowBytes(), base)
 	var among layout.Set
@@ -195,7 +195,8 @@ func (y *codedPieces) settle(size int64) error {
 			stored = stored.With(int(pc.target.Index))
 			continue
 		}
-		// It may have been made for bytes that were cut away since. Removing it waits for a device, and nobody waits for that.
+		// It may have been made for bytes that were cut away since. Its removal waits for a device, and the write does
+		// not wait for that.
 		if pc.out != nil {
 			out := pc.out
 			p.head.node.Background(p.head.cap, out.Abort)

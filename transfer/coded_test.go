@@ -27,7 +27,7 @@ func small(l hemera.Layout) hemera.Layout {
 	return l
 }
 
-// first are the numbers of the hosts from 1.
+// first returns the numbers of the hosts from 1.
 func first(n int) (on []int) {
 	for i := range n {
 		on = append(on, i+1)

@@ -10,9 +10,9 @@ import (
 	"hemera/words/hemera"
 )
 
-// What was written to the pieces of a coded content, and is not sealed, is read back from the pieces that have it, and computed
-// where they are lost. A piece that cannot be read is lost from then on. After a stalled read the buffer belongs to the call
-// that is stuck, and the error says so: the next piece is left to the next read.
+// Bytes that were written to the pieces of a coded content, and are not sealed, are read back from the pieces that have
+// them, and computed where those are lost. A piece that cannot be read is lost from then on. After a stalled read the
+// buffer belongs to the call that is stuck, and the error says so: the next piece is left to the next read.
 
 // read implements spread.
 func (y *codedPieces) read(b []byte, sums []uint32, off int64) (int, error) {

@@ -42,8 +42,8 @@ func (c *commit) run(ctx context.Context) error {
 	}
 }
 
-// ask is one attempt to commit. A manager in another process may not answer; in this one nothing is
-// lost on the way, and asking again would wait for the same.
+// ask makes one attempt to commit. A manager in another process may not answer; in this one nothing is lost on the way,
+// and asking again would wait for the same.
 func (c *commit) ask(ctx context.Context) error {
 	if !c.request.Permit.Local() {
 		var cancel context.CancelFunc
@@ -53,7 +53,7 @@ func (c *commit) ask(ctx context.Context) error {
 	return c.head.writes.Control.Commit(ctx, c.request)
 }
 
-// askedAgain is how long after it was asked for a commit may be asked for again. The manager remembers for an
+// askedAgain is the time after the first request for a commit in which it may be repeated. The manager remembers for an
 // hour that a new file was removed, so that a late request does not bring it back without its content.
 const askedAgain = 30 * time.Minute
 
@@ -93,7 +93,7 @@ func splitXattrs(changes map[string][]byte) (set map[string][]byte, removed []st
 	return set, removed
 }
 
-// refusal is why a commit was refused, with what a person can do.
+// refusal returns the reason for which a commit was refused, with a remedy.
 func refusal(err error, c *hemera.Capability) error {
 	remedy := "commit it again later, or remove it with `hemera open drop`"
 	switch {

@@ -8,7 +8,7 @@ import (
 	"hemera/words/hemera"
 )
 
-// fixture is a new file at a bench of hosts with the numbers.
+// fixture makes a new file at a bench of hosts with the numbers.
 func (b *bench) fixture(file int, on ...int) transfertest.FileFixture {
 	token, c := b.grant(file, 1, on...)
 	open := func(token string, o hemera.NodeOpen) (hemera.File, error) {

@@ -9,7 +9,7 @@ import (
 	"hemera/transfer/read"
 )
 
-// content is where the bytes of a pending write are. A [Writer] has one at a time, and goes from one to the next:
+// content holds the bytes of a pending write. A [Writer] has one at a time, and goes from one to the next:
 //
 //	            grows, is synced                  first change
 //	inline ────────────────────────▶ pieces ◀──────────────────── baseView
@@ -64,12 +64,12 @@ func (s pendingSource) NextData(off int64) (int64, error) { return s.nextData(of
 // before the first read.
 type baseView struct{ base *read.Reader }
 
-// writePages is not called: the first change makes pieces.
+// writePages fails. No caller reaches it: the first change makes pieces.
 func (b baseView) writePages([]byte, []uint32, int64, *filesum.Stream) error {
 	return piece.ReadOnly("transfer.Write", b.base.Name())
 }
 
-// truncate is not called: the first change makes pieces.
+// truncate fails. No caller reaches it: the first change makes pieces.
 func (b baseView) truncate(int64) error { return piece.ReadOnly("transfer.Truncate", b.base.Name()) }
 
 // readPages implements content.

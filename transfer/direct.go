@@ -46,8 +46,8 @@ func (h *writeHandle) Replacement(ctx context.Context, failed []hemera.DiskID) (
 	return grant.Permit.Token()
 }
 
-// adoption is how a pending write gets its content from pieces that its client has made and offers. The client may be wrong, or lie:
-// what is committed is what the nodes prove.
+// adoption gives a pending write its content from pieces that its client has made and offers. The client may be wrong, or lie: what is committed is
+// what the nodes prove.
 type adoption struct {
 	write  *Writer
 	info   hemera.SealInfo // as the client says

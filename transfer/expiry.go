@@ -27,7 +27,7 @@ func (t *Pending) release(e *entry) {
 	}
 }
 
-// endIn has an entry that nobody holds end after a time, and not before. The caller holds mu.
+// endIn has an entry without a holder end after a time, and not before. The caller holds mu.
 func (t *Pending) endIn(e *entry, after time.Duration) {
 	if e.timer != nil {
 		e.timer.Stop()
@@ -36,7 +36,7 @@ func (t *Pending) endIn(e *entry, after time.Duration) {
 	e.timer = time.AfterFunc(after, func() { t.node.Panics.Run("transfer.Expire", e.key.piece.String(), func() { t.expire(e) }) })
 }
 
-// expire ends a work that nobody came back for.
+// expire ends a work whose client did not come back.
 func (t *Pending) expire(e *entry) {
 	t.mu.Lock()
 	if e.refs > 0 || e.gone {
@@ -70,8 +70,8 @@ func (t *Pending) expire(e *entry) {
 	e.work.expire(context.Background())
 }
 
-// conclude closes a write that nobody came back for, and ends its hold. While the manager does not answer, the write stays
-// and is closed again after the next [hemera.PendingHold]; after askedAgain that fails.
+// conclude closes a write whose client did not come back, and ends its hold. While the manager does not answer, the write
+// stays and is closed again after the next [hemera.PendingHold]; after askedAgain that fails.
 func (t *Pending) conclude(e *entry, w *Writer) {
 	defer t.release(e)
 	err := w.closeLeft(context.Background())
@@ -103,9 +103,9 @@ func (t *Pending) Conclude() {
 	_ = group.Wait()
 }
 
-// Settle ends everything that is pending, as a node does before it stops in good order. What no client has open is kept for the
-// next process, if there is something to keep. A write whose commit may have happened asks the manager once more.
-// Settle returns when ctx ends at the latest.
+// Settle ends everything that is pending, as a node does before it stops in good order. A write that no client has open
+// is kept for the next process, if there is something to keep. A write whose commit may have happened asks the manager
+// once more. Settle returns when ctx ends at the latest.
 func (t *Pending) Settle(ctx context.Context) {
 	t.mu.Lock()
 	var all []func()
@@ -121,7 +121,7 @@ func (t *Pending) Settle(ctx context.Context) {
 		t.remove(e)
 	}
 	t.mu.Unlock()
-	// What is not settled when ctx ends goes on until the process ends; restarts and audits find what it leaves.
+	// A work that is not settled when ctx ends continues until the process ends; restarts and audits find what it leaves.
 	done := make(chan struct{})
 	t.node.Panics.Go(nil, "transfer.Settle", "", func() {
 		defer close(done)
@@ -196,7 +196,7 @@ func (t *Pending) madeWay(victims []*entry) {
 	}
 }
 
-// stillKept reports whether nobody has come for an entry since it was kept.
+// stillKept reports whether no client and no admin has come for an entry since it was kept.
 func (t *Pending) stillKept(e *entry) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()

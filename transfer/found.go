@@ -25,8 +25,8 @@ import (
 // errNothingFound says that no disk of the node has anything of a write.
 var errNothingFound = errors.New("no disk has what was synced of it")
 
-// find takes over what local disks have of the write. It fails, with errNothingFound if every disk was asked, where that is nothing.
-// The caller has the turn, or nobody else has the Writer.
+// find takes over what local disks have of the write. It fails if they have nothing, with errNothingFound if every disk was asked. The caller has the
+// turn, or nobody else has the Writer.
 func (w *Writer) find() error {
 	h := &w.head
 	if h.cap.Layout.Coded() {

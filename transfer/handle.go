@@ -87,7 +87,7 @@ func (h *writeHandle) close(ctx context.Context) error {
 	if !h.open.CompareAndSwap(true, false) {
 		return piece.BadHandle("transfer.Close", piece.Subject(h.writer.head.cap))
 	}
-	// The handle is closed whatever comes of it; the write may go on in the table.
+	// The handle is closed whatever the result; the write may stay in the table.
 	err := h.writer.Close(ctx)
 	switch {
 	case err == nil:
@@ -105,7 +105,7 @@ func (h *writeHandle) abort(ctx context.Context) error {
 	if !h.open.CompareAndSwap(true, false) {
 		return piece.BadHandle("transfer.Abort", piece.Subject(h.writer.head.cap))
 	}
-	// Aborting is what frees the lock of the name at the manager, so it is done for clients that left as well.
+	// An abort frees the lock of the name at the manager, so clients that left have one, too.
 	err := h.writer.Abort(context.WithoutCancel(ctx)) // a client that left must not leave its lock
 	if !h.writer.undecided() {
 		h.table.finish(h.entry, nil)

@@ -15,7 +15,7 @@ import (
 	"hemera/words/hemera"
 )
 
-// hangingBench is a bench whose first host's disk goes through faults.
+// hangingBench makes a bench whose first host's disk goes through faults.
 func hangingBench(t *testing.T, hosts int) (*bench, *vfs.Faulty) {
 	var first *vfs.Faulty
 	b := makeBench(t, hosts, func() (vfs.FS, string) {

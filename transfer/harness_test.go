@@ -168,7 +168,7 @@ func (h *host) User(_ context.Context, p *hemera.Permit) (hemera.Identity, error
 	return p.Who, nil
 }
 
-// Open is hemera.Node over the host's transfers.
+// Open implements hemera.Node over the host's transfers.
 func (h *host) Open(ctx context.Context, p *hemera.Permit, o hemera.NodeOpen) (hemera.File, error) {
 	p, err := p.Verify(h.bench.manager.verify)
 	if err != nil {
@@ -177,7 +177,7 @@ func (h *host) Open(ctx context.Context, p *hemera.Permit, o hemera.NodeOpen) (h
 	return h.pending.Open(ctx, p, o)
 }
 
-// OpenPiece is hemera.Node over the host's transfers.
+// OpenPiece implements hemera.Node over the host's transfers.
 func (h *host) OpenPiece(_ context.Context, p *hemera.Permit, o hemera.PieceOpen) (hemera.PieceHandle, error) {
 	p, err := p.Verify(h.bench.manager.verify)
 	if err != nil {
@@ -192,12 +192,12 @@ func (h *host) OpenPiece(_ context.Context, p *hemera.Permit, o hemera.PieceOpen
 	return h.pending.OpenPiece(p.Capability, o, o.Head != "")
 }
 
-// headProof is what a head shows a node in these tests.
+// headProof returns the proof that a head shows a node in these tests.
 func headProof(token string, node hemera.NodeID) (string, error) {
 	return fmt.Sprintf("head of %s at %d", token, node), nil
 }
 
-// asHead is how the head of a write opens its piece at a node.
+// asHead opens a piece at a node as the head of its write does.
 func (b *bench) asHead(token string, node int, index uint8) hemera.PieceOpen {
 	proof, _ := headProof(token, hemera.NodeID(node))
 	return hemera.PieceOpen{Index: index, Head: proof}

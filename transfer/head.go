@@ -10,8 +10,8 @@ import (
 	"hemera/words/hemera"
 )
 
-// head is what the parts of one write share at the node that the client writes to. Fields that change belong to the
-// holder of the write's turn.
+// head has the state that the parts of one write share at the node that the client writes to. Fields that change belong
+// to the holder of the write's turn.
 type head struct {
 	node   *piece.Node
 	reads  *read.Shared
@@ -81,7 +81,7 @@ type Committer interface {
 	Replace(ctx context.Context, p *hemera.Permit, failed []hemera.DiskID) (hemera.Grant, error)
 }
 
-// Writes is what all writes of one node share.
+// Writes has the state that all writes of one node share.
 type Writes struct {
 	// Control is the manager. It may block, for a bounded time.
 	Control Committer
@@ -89,15 +89,14 @@ type Writes struct {
 	Kept KeptStore
 	// Patience replaces [CommitPatience] when above zero.
 	Patience time.Duration
-	// SmallBytes is how much memory short contents may take in all that are still being written; 64 MiB if
-	// 0, none if negative.
+	// SmallBytes bounds the memory of all short contents that are still being written; 64 MiB if 0, nothing if negative.
 	SmallBytes int64
 
 	inline inlineMemory
 	parity parityMemory
 }
 
-// patience is how long a commit is repeated.
+// patience returns the time for which a commit is repeated.
 func (w *Writes) patience() time.Duration {
 	if w.Patience > 0 {
 		return w.Patience
@@ -105,8 +104,8 @@ func (w *Writes) patience() time.Duration {
 	return CommitPatience
 }
 
-// CommitPatience is how long a close waits for a manager that does not answer: longer than a
-// restart takes, shorter than the 60 s of silence after which stock clients drop a connection.
+// CommitPatience bounds the wait of a close for a manager that does not answer: longer than a restart takes, shorter than
+// the 60 s of silence after which stock clients drop a connection.
 const CommitPatience = 45 * time.Second
 
 // KeptStore holds the records of the writes that a node keeps, over the end of its process. Calls block for the device.

@@ -44,7 +44,7 @@ func (f countedFile) WriteAt(p []byte, off int64) (int, error) {
 
 const (
 	sparseSize = 4 << 30
-	// sparseCost is what a step may move of a file of this size: a table for each piece, and what is read
+	// sparseCost bounds the bytes that a step may move of a file of this size: a table for each piece, and what is read
 	// before a hole is seen.
 	sparseCost = 80 << 20
 )
@@ -63,14 +63,14 @@ func newSparseBench(t *testing.T, hosts int) (*bench, func(what string, do func(
 	}
 }
 
-// grantKinds is a grant with checksums of its own.
+// grantKinds makes a grant with checksums of its own.
 func (b *bench) grantKinds(file int, kinds []hemera.ChecksumKind, on ...int) (string, hemera.Capability) {
 	_, c := b.grant(file, len(on), on...)
 	c.Checksums = kinds
 	return b.manager.sign(c), c
 }
 
-// sparseSums are the checksums of a file of the size that begins with "data" and has one byte, 9, at the end.
+// sparseSums returns the checksums of a file of the size that begins with "data" and has one byte, 9, at the end.
 func sparseSums(t *testing.T, size int64, kinds ...hemera.ChecksumKind) []hemera.Checksum {
 	t.Helper()
 	m, err := checksum.NewMulti(kinds...)

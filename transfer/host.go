@@ -11,8 +11,8 @@ import (
 // changed after.
 type Host struct {
 	piece.Node // its disks and peers
-	// Born is the first lease of this process: writes granted under an older one may have content
-	// that is lost. Zero while there is none. It answers from memory.
+	// Born is the first lease of this process: writes granted under an older one may have content that is lost. Zero
+	// before the first lease. It answers from memory.
 	Born   func() uint64
 	Reads  read.Shared
 	Writes Writes

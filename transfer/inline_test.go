@@ -11,7 +11,7 @@ import (
 	"hemera/words/hemera"
 )
 
-// inlineAt is an empty content of a write at the host that announced the size.
+// inlineAt makes an empty content of a write at the host that announced the size.
 func inlineAt(h *Writes, announced int64) *inlineContent {
 	return &inlineContent{head: &head{writes: h, cap: &hemera.Capability{Size: announced}}}
 }

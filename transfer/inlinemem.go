@@ -70,7 +70,8 @@ func classSize(size int64) (n int64, class int) {
 	return n, class
 }
 
-// inlineMemory is what the contents of one node use. The zero value is ready. Methods may be called concurrently.
+// inlineMemory counts and reuses the memory of the contents of one node. The zero value is ready. Methods may be called
+// concurrently.
 type inlineMemory struct {
 	bytes atomic.Int64 // in use
 	// pools have memory of ended writes for new ones, by its class.
@@ -92,7 +93,7 @@ func (m *inlineMemory) Reserve(n, limit int64) bool {
 // Release gives bytes back that were reserved.
 func (m *inlineMemory) Release(n int64) { m.bytes.Add(-n) }
 
-// Used is how many bytes are reserved.
+// Used returns the number of bytes that are reserved.
 func (m *inlineMemory) Used() int64 { return m.bytes.Load() }
 
 // Get returns an empty buffer that may grow to the size.
@@ -106,7 +107,7 @@ func (m *inlineMemory) Get(size int64) *inlineBuffer {
 	return b
 }
 
-// Put takes back a buffer that nobody looks at any more.
+// Put takes back a buffer that has no user any more.
 func (m *inlineMemory) Put(b *inlineBuffer) {
 	_, class := classSize(int64(cap(b.Data)))
 	m.pools[class].Put(b)

@@ -17,7 +17,7 @@ import (
 	"hemera/words/hemera"
 )
 
-// job is work on host id's disk for the committed content, from the given hosts.
+// job makes work on host id's disk for the committed content, from the given hosts.
 func (b *bench) job(c hemera.Capability, id int, index uint8, from ...int) jobs.Job {
 	token, read := b.read(c)
 	j := jobs.Job{

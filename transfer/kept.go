@@ -11,11 +11,10 @@ import (
 	"hemera/words/hemera"
 )
 
-// What a lost client wrote and nobody closes is sealed after [hemera.PendingHold], and kept for [hemera.KeptLifetime]. It does not
-// hold its name: the next writer does not meet it, and the generation decides between both. Its bytes stay claimed of quotas. A
-// person commits it as it is, if its name was not written meanwhile, or drops it. A commit that is refused leaves it as it is, and so
-// does the node's own of what lasts: see leaving. It outlasts its node: see [KeptStore]. When there is more than may be kept, the
-// oldest is removed, of the same user first.
+// The write of a lost client that is not closed is sealed after [hemera.PendingHold], and kept for [hemera.KeptLifetime]. It does not hold its name:
+// the next writer does not meet it, and the generation decides between both. Its bytes stay claimed of quotas. A person commits it as it is, if its
+// name was not written meanwhile, or drops it. A commit that is refused leaves it as it is, and so does the node's own of what lasts: see leaving. It
+// outlasts its node: see [KeptStore]. When there is more than may be kept, the oldest is removed, of the same user first.
 
 // TellKept tells the manager of the writes that are kept here, as one that was started since does not know of them. It waits for
 // the manager.
@@ -51,7 +50,7 @@ func (t *Pending) Left(limit int) []hemera.WriteInfo {
 	return list[:min(len(list), limit)]
 }
 
-// Kept is how many writes wait here for a person.
+// Kept counts the writes that wait here for a person.
 func (t *Pending) Kept() (n int) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -14,7 +14,7 @@ const (
 	keptSize     = 256 << 30
 )
 
-// keptRoom is what one kept write counts for.
+// keptRoom is the room that one kept write counts for.
 type keptRoom struct {
 	user  hemera.Account
 	bytes int64

@@ -5,7 +5,7 @@ import (
 	"hemera/words/hemera"
 )
 
-// A client whose connection is lost has [hemera.PendingHold] to come back. What becomes of its write then follows from what
+// A client whose connection is lost has [hemera.PendingHold] to come back. The end of its write then follows from what
 // was acknowledged. A library that finds its connection lost when it closes may tell its user that all is well, so what a
 // close would have committed must not be thrown away if the node has acknowledged that it is safe:
 //
@@ -23,12 +23,12 @@ import (
 // is never closed: its announced size says nothing about which of its bytes are new. Neither is a direct write: its client, which
 // is Hemera's own, takes no lost connection for a close, and says that it failed.
 
-// leaving is what decides that. The holder of a write's turn has it.
+// leaving has the facts that decide that. The holder of a write's turn has it.
 type leaving struct {
 	covered extents.Set // bytes of a new content whose size was announced
 	synced  bool        // a sync was acknowledged
 	failed  bool        // the client was told of a failure
-	ends    bool        // nobody came back: the close is the node's own, or a person's
+	ends    bool        // the client did not come back: the close is the node's own, or a person's
 }
 
 // wrote takes note of accepted bytes.

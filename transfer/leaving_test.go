@@ -301,7 +301,7 @@ func TestLeftWriteWaitsForTheManager(t *testing.T) {
 	}
 }
 
-// asked is how often a commit was asked for.
+// asked returns the number of requests for a commit.
 func (m *manager) asked() int {
 	m.mu.Lock()
 	defer m.mu.Unlock()

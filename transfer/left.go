@@ -9,7 +9,7 @@ import (
 
 // expire ends the write of a client that does not come back, as its node stops: it is closed or removed.
 func (w *Writer) expire(ctx context.Context) {
-	// Nobody holds the write any more, so this does not change in between.
+	// The write has no holder any more, so this does not change in between.
 	if s := w.snapshot(); s.phase == awaiting || s.phase == writing && (s.left || !s.lasts) {
 		w.drop(ctx)
 		return
@@ -28,7 +28,7 @@ func (w *Writer) expire(ctx context.Context) {
 	}
 }
 
-// closeLeft closes a write that nobody came back for.
+// closeLeft closes a write whose client did not come back.
 func (w *Writer) closeLeft(ctx context.Context) error {
 	w.turn.acquire()
 	w.left.ends = true
@@ -49,7 +49,7 @@ func (w *Writer) closeLeft(ctx context.Context) error {
 	return err
 }
 
-// drop removes a write that nobody came back for.
+// drop removes a write whose client did not come back.
 func (w *Writer) drop(ctx context.Context) {
 	c, size := w.head.cap, w.snapshot().size
 	if size > 0 {
@@ -79,7 +79,8 @@ func (w *Writer) keep(ctx context.Context, still func() bool) {
 	}
 }
 
-// endsAsItIs says that nobody comes back, so that what is there is the content, whatever size was announced. The caller has the turn.
+// endsAsItIs records that the client does not come back, so that the bytes that are there are the content, whatever size was announced. The caller
+// has the turn.
 func (w *Writer) endsAsItIs() {
 	w.left.ends = true
 	w.least = min(w.least, w.state.size)

@@ -55,8 +55,8 @@ func (h *head) mark(ctx context.Context, t hemera.Target, info hemera.SealInfo) 
 	return out.Seal(ctx, info)
 }
 
-// markKept has the footers of a content that was refused say that it is kept. A piece that cannot be reached goes on to say otherwise. The
-// caller has the turn.
+// markKept has the footers of a content that was refused say that it is kept. A piece that cannot be reached keeps its old mark. The caller has the
+// turn.
 func (w *Writer) markKept(ctx context.Context) {
 	p, ok := w.content.(*pieces)
 	if !ok || w.commit == nil || w.commit.kept || w.commit.unsure {
@@ -100,7 +100,7 @@ func (w *Writer) unmark(ctx context.Context) error {
 		return &errs.Error{Kind: errs.Unavailable, Op: "transfer.Commit", Subject: piece.Subject(h.cap), Cause: first(failures),
 			Text: fmt.Sprintf("%d of its %d pieces can be reached", len(reached), len(r.Pieces))}
 	}
-	// From here on nobody knows whether it was asked for, if the process ends.
+	// If the process ends from here on, it is not known whether the commit was asked for.
 	if w.recorded {
 		return errs.Wrap(w.saveRecord(), "transfer.Commit", piece.Subject(h.cap))
 	}

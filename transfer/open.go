@@ -60,7 +60,7 @@ func (t *Pending) continues(c *hemera.Capability) bool {
 	return c.Access == hemera.AccessCreate || c.Epoch != 0 && c.Epoch < t.born()
 }
 
-// lostWrite refuses to go on with a write whose earlier content is not here.
+// lostWrite refuses to continue a write whose earlier content is not here.
 func lostWrite(op string, c *hemera.Capability, why string) error {
 	return errs.New(errs.Conflict, op, piece.Subject(c), why+": the write was aborted, its content is lost").
 		WithRemedy("write the file again from its beginning")
@@ -132,16 +132,16 @@ func (t *Pending) openOwn(c *hemera.Capability, target hemera.Target) (hemera.Pi
 	return &ownHandle{newSealedHandle(t.node, r, c, target), store}, nil
 }
 
-// acquireWrite is acquire for a client's write, which the client empties if startsOver is set. What is decided is
-// decided at one moment: acquireWrite returns what was committed if the write has ended so, and fails with Conflict
-// if the client would continue a write that is not here.
+// acquireWrite does what acquire does, for a client's write, which the client empties if startsOver is set. What is
+// decided is decided at one moment: acquireWrite returns what was committed if the write has ended so, and fails with
+// Conflict if the client would continue a write that is not here.
 func (t *Pending) acquireWrite(c *hemera.Capability, startsOver bool, begin func() (work, error)) (*entry, *committed, error) {
 	key, continues := writeKey(c), t.continues(c)
 	if startsOver {
 		t.makeWay(key)
 	}
 	t.mu.Lock()
-	// An entry that is there goes on, whatever was remembered of an earlier one.
+	// An entry that is there continues, whatever was remembered of an earlier one.
 	if t.entries[key] == nil {
 		if done, ok := t.commits.Get(key); ok {
 			t.mu.Unlock()
@@ -165,7 +165,7 @@ func (t *Pending) acquireWrite(c *hemera.Capability, startsOver bool, begin func
 	return e, nil, err
 }
 
-// keptWrite refuses a client that comes back too late to go on.
+// keptWrite refuses a client that comes back too late to continue.
 func keptWrite(c *hemera.Capability) error {
 	return errs.New(errs.Conflict, "transfer.Open", piece.Subject(c), "its client was away too long: what was written is kept, and not committed").
 		WithRemedy("write the file again from its beginning, or see `hemera open ls`")

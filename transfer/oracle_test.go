@@ -27,7 +27,7 @@ func (h *history) begin(c hemera.Capability) {
 	h.file = h.bench.open(1, h.token, hemera.NodeOpen{Truncate: c.Access == hemera.AccessCreate})
 }
 
-// steps are what a client may do, at random: write anywhere, truncate, read, lose its link, sync.
+// steps draws the actions of a client at random: write anywhere, truncate, read, lose its link, sync.
 func (h *history) steps() map[string]func(*rapid.T) {
 	return map[string]func(*rapid.T){"write": h.write, "truncate": h.truncate, "read": h.read,
 		"reconnect": func(*rapid.T) {

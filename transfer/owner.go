@@ -8,9 +8,10 @@ import (
 	"hemera/words/hemera"
 )
 
-// A pending piece has one owner. What its head makes there, on this node or from another one, is the head's. A client of a
-// direct write makes pieces of its own, until the head takes them: to have them proved, or because it makes the piece itself.
-// What a client makes is never sealed by it, ends with its capability, and has no more bytes than its write promised.
+// A pending piece has one owner. A piece that its head makes there, on this node or from another one, is the head's. A
+// client of a direct write makes pieces of its own, until the head takes them: to have them proved, or because it makes
+// the piece itself. What a client makes is never sealed by it, ends with its capability, and has no more bytes than its
+// write promised.
 
 // acquirePiece returns the entry of a piece, held, and begins the piece if it is new. For the head it takes what a client has
 // there: with adopt as it is (NotFound if there is nothing), otherwise away. Overloaded at [PendingMax]; Denied for a client where

@@ -10,13 +10,13 @@ import (
 )
 
 const (
-	// parityRowsMax is how many rows a write keeps the parity of, before it sends that of the oldest.
+	// parityRowsMax is the number of rows whose parity a write keeps, before it sends that of the oldest.
 	parityRowsMax = 8
-	// parityStep is how much parity is sent at once, in bytes: what connections send at once.
+	// parityStep is the number of bytes of parity that are sent at once: as many as connections send at once.
 	parityStep = 512 << 10
 )
 
-// rowBytes is how many bytes of the file a row has.
+// rowBytes returns the number of bytes of the file in a row.
 func (y *codedPieces) rowBytes() int64 { return int64(y.layout.Data) * int64(y.layout.BlockSize) }
 
 // change brings the parity in line with the bytes b, which are about to be written at off, in these spans. It reads pieces only where
@@ -104,7 +104,7 @@ func (y *codedPieces) row(number int64) *parityRow {
 		row.Used = y.turns
 		return row
 	}
-	// The parity of a row that nobody wrote to is zeros, which need not be read.
+	// The parity of a row that was not written is zeros, which need not be read.
 	row := &parityRow{Number: number, Blocks: make([][]byte, y.layout.Parity()), Used: y.turns}
 	row.Sent = y.written.Touches(number*y.rowBytes(), (number+1)*y.rowBytes())
 	for i := range row.Blocks {

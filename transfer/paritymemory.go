@@ -32,5 +32,5 @@ func (m *parityMemory) Put(b []byte, reusable bool) {
 // Lose releases n bytes whose memory something may still look at.
 func (m *parityMemory) Lose(n int64) { m.bytes.Add(-n) }
 
-// Short reports whether writes are to keep no parity: one that goes on sends what it has with each call.
+// Short reports whether writes are to keep no parity: a write then sends its parity with each call.
 func (m *parityMemory) Short() bool { return m.bytes.Load() > parityBytes }

@@ -31,7 +31,7 @@ func (r *parityRow) Lacks(from, to, size int64) (parts [][2]int64) {
 	if r.BackFrom == r.BackTo {
 		return [][2]int64{{from, to}}
 	}
-	// What lies between two changes is read too, so that it can be sent with them.
+	// The bytes between two changes are read too, so that they can be sent with them.
 	for _, part := range [][2]int64{{from, r.BackFrom}, {r.BackTo, to}} {
 		if part[0] < part[1] {
 			parts = append(parts, part)
@@ -48,8 +48,8 @@ func (r *parityRow) HasRead(part [2]int64) {
 	r.BackFrom, r.BackTo = min(r.BackFrom, part[0]), max(r.BackTo, part[1])
 }
 
-// Touch records a change of part of the blocks, in bytes. What comes to count by that becomes zeros. The range itself is left as it
-// is if the caller is about to write all of it, which it may do with a range that is new.
+// Touch records a change of part of the blocks, in bytes. The bytes that come to count by that become zeros. The range itself is left as it is if the
+// caller is about to write all of it, which it may do with a range that is new.
 func (r *parityRow) Touch(from, to int64, written bool) {
 	// From a page's begin, so that the pieces need not put a checksum together.
 	start := from / hemera.PageSize * hemera.PageSize

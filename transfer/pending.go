@@ -13,9 +13,9 @@ import (
 
 // Limits of [Pending].
 const (
-	// PendingMax is how many writes and pieces of writes one node keeps pending.
+	// PendingMax bounds the writes and pieces of writes that one node keeps pending.
 	PendingMax = 1 << 16
-	// expireParallel is how many works are ended at once when a node stops.
+	// expireParallel is the number of works that end at once when a node stops.
 	expireParallel = 64
 )
 
@@ -53,12 +53,12 @@ type pendingKey struct {
 	nonce uint64
 }
 
-// writeKey is the key of the capability's write.
+// writeKey returns the key of the capability's write.
 func writeKey(c *hemera.Capability) pendingKey {
 	return pendingKey{piece: hemera.PieceID{File: c.File, Gen: c.Gen}, whole: true, nonce: c.Nonce}
 }
 
-// committed is what is remembered of a content; the rest its client's capability says again.
+// committed has the remembered fields of a content; its client's capability has the others.
 type committed struct {
 	size, mtime int64 // mtime in nanoseconds since 1970
 }
@@ -68,8 +68,8 @@ func (m committed) info(c *hemera.Capability) hemera.FileInfo {
 	return written(c, m.size, time.Unix(0, m.mtime))
 }
 
-// work is what is pending: a [Writer] or a piece. It exists once for its key, however many handles are on it, and ends
-// by one of the handles or by expire.
+// work is a pending [Writer] or piece. It exists once for its key, however many handles are on it, and ends by one of the
+// handles or by expire.
 type work interface {
 	// expire aborts the work, or ends it otherwise if it cannot be aborted any more.
 	expire(ctx context.Context)
@@ -106,7 +106,7 @@ func (t *Pending) head(permit *hemera.Permit) head {
 	return head{node: t.node, reads: t.reads, writes: t.writes, cap: &permit.Capability, permit: permit}
 }
 
-// Len is how many works are pending.
+// Len returns the number of pending works.
 func (t *Pending) Len() int {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -229,7 +229,7 @@ func (t *Pending) States(refs []hemera.WriteRef) []hemera.WriteState {
 		if e == nil {
 			continue
 		}
-		// What is kept holds no name any more.
+		// A kept write does not hold its name any more.
 		list[i].Pending, list[i].Attached = !e.kept, e.refs > 0
 		if w, ok := e.work.(*Writer); ok {
 			s := w.snapshot()
@@ -239,7 +239,7 @@ func (t *Pending) States(refs []hemera.WriteRef) []hemera.WriteState {
 	return list
 }
 
-// Attached is how many works a client, or the head of a write, has open and needs this node for.
+// Attached counts the works that a client, or the head of a write, has open and needs this node for.
 func (t *Pending) Attached() (n int) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -116,8 +116,8 @@ func (p *pendingPiece) sealed() bool {
 	return p.stat != nil
 }
 
-// sealedPatience is how long a node that stops waits for the head of a piece that is sealed here. A head commits in a moment, and may
-// copy the piece first; one that keeps the write for a person holds the piece for an hour, and needs nothing of its node.
+// sealedPatience bounds the wait of a node that stops for the head of a piece that is sealed here. A head commits in a moment, and may copy the piece
+// first; one that keeps the write for a person holds the piece for an hour, and needs nothing of its node.
 const sealedPatience = 5 * time.Second
 
 // busy reports whether the node of the piece is still needed for it. It does not wait for a call that ends the piece.
@@ -127,7 +127,7 @@ func (p *pendingPiece) busy() bool {
 	return p.stat == nil || time.Since(p.since) < sealedPatience
 }
 
-// take ends the piece for somebody who makes it, or has made it, in another way. It waits for calls in progress.
+// take ends the piece for a caller that makes it, or has made it, in another way. It waits for calls in progress.
 func (p *pendingPiece) take() {
 	w, _, _ := p.beginEnd()
 	if w != nil {

@@ -269,7 +269,7 @@ func (h *pieceHandle) close() error {
 	h.await()
 	ended := h.w == nil
 	h.mu.Unlock()
-	// The head of a write may still have it open, when somebody closes who only read it.
+	// The head of a write may still have it open when a reader closes it.
 	if ended && !h.table.shared(h.entry) {
 		h.table.finish(h.entry, nil)
 	}
@@ -311,7 +311,7 @@ func newSealedHandle(n *piece.Node, r disk.Reader, c *hemera.Capability, target 
 	return &sealedHandle{Reader: r, cap: *c, node: n, target: target, Refusal: hemera.Refusal{Err: piece.ReadOnly("transfer.WritePiece", piece.Subject(c))}}
 }
 
-// ReadPages implements hemera.Handle. A bad page is reported here, because a client that reads it has nobody to report it to.
+// ReadPages implements hemera.Handle. A bad page is reported here, because a client that reads it cannot report it.
 func (h *sealedHandle) ReadPages(p []byte, sums []uint32, off int64) (int, error) {
 	n, err := h.Reader.ReadPages(p, sums, off)
 	h.node.Counters.ReadBytes.Add(int64(n))
@@ -359,7 +359,7 @@ func (h *ownHandle) Info() hemera.FileInfo {
 // Sync has nothing to do.
 func (h *sealedHandle) Sync(context.Context) error { return nil }
 
-// Seal is refused: the piece was sealed when it was opened.
+// Seal fails: the piece was sealed when it was opened.
 func (h *sealedHandle) Seal(context.Context, hemera.SealInfo) (hemera.PieceStat, error) {
 	return hemera.PieceStat{}, h.Err
 }

@@ -20,9 +20,9 @@ import (
 // everyPiece is the set of all pieces.
 const everyPiece = ^layout.Set(0)
 
-// pieces is a content that is on disks, one piece a target. Its spread says which of them has which bytes; every change goes
-// to all live pieces that it concerns at once. A piece that fails is lost; the write goes on as long as the others are enough
-// to make it again from.
+// pieces is a content that is on disks, one piece a target. Its spread decides which of them has which bytes; every
+// change goes to all live pieces that it concerns at once. A piece that fails is lost; the write goes on as long as the
+// others are enough to make it again from.
 type pieces struct {
 	head   *head
 	list   []*headPiece
@@ -36,8 +36,9 @@ type pieces struct {
 	renews time.Time       // of a client: not before it asks for a new capability
 }
 
-// spread is how the bytes of a content lie in its pieces: in each of them, or as a code has it. The calls of one content come
-// one after the other. They may block on disks and other nodes. After a call that fails for too few pieces the write has ended.
+// spread lays the bytes of a content into its pieces: in each of them, or as a code has it. The calls of one content come
+// one after the other. They may block on disks and other nodes. After a call that fails for too few pieces the write has
+// ended.
 type spread interface {
 	// begin creates the pieces of an empty content, as far as they are needed before its first bytes.
 	begin() error
@@ -132,8 +133,7 @@ func (p *pieces) fanOut(among layout.Set, meanwhile func(), do func(i int, pc *h
 	return p.writable("transfer.Write")
 }
 
-// writable fails, and ends the write, when too few live pieces are left.
-// What was acknowledged so far is not lost by that: it was never committed.
+// writable fails, and ends the write, when too few live pieces are left. Nothing committed is lost by that.
 func (p *pieces) writable(op string) error {
 	if !p.ledger.Writable() {
 		return p.fail(op, p.ledger.Losses())
@@ -177,7 +177,7 @@ func (p *pieces) lose(i int, err error) {
 	p.ledger.Fail(i)
 	p.lost++
 	pc.err = err
-	// A disk that is stalled, or a peer that is gone, must not delay the write that goes on without it.
+	// A disk that is stalled, or a peer that is gone, must not delay the write that continues without it.
 	if pc.local != nil && pc.local.Found() {
 		pc.local.Leave()
 	} else if out := pc.out; out != nil {
@@ -236,7 +236,7 @@ func (p *pieces) replace(ctx context.Context, fresh bool) bool {
 	if len(lost) == 0 {
 		return false
 	}
-	// What was begun on a disk may be removed there at any time later, also a piece that came back to it.
+	// A piece that was begun on a disk may be removed there at any time later, also one that came back to it.
 	failed := slices.Concat(lost, p.left)
 	failed = failed[:min(len(failed), hemera.PiecesMax)]
 	grant, err := h.writes.Control.Replace(ctx, h.permit, failed)

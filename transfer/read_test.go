@@ -28,7 +28,7 @@ func (b *bench) put(file int, p []byte, on ...int) hemera.Capability {
 	return c
 }
 
-// piecePath is the file of the content's piece on a host's disk.
+// piecePath returns the path of the content's piece on a host's disk.
 func (b *bench) piecePath(c hemera.Capability, id int) string {
 	b.t.Helper()
 	found, err := filepath.Glob(filepath.Join(b.hosts[id-1].disk.path, "*", fmt.Sprintf("%08x.%x.*", uint64(c.File), uint64(c.Gen))))

@@ -1,6 +1,6 @@
 package transfer
 
-// recentMax is how many keys a [recentTable] remembers.
+// recentMax bounds the keys that a [recentTable] remembers.
 const recentMax = 1 << 16
 
 // recentTable remembers a value for each of the last [recentMax] keys that were added. The zero value is empty. Its methods are not for

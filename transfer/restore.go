@@ -14,8 +14,8 @@ import (
 	"hemera/words/hemera"
 )
 
-// Restore brings back the writes that an earlier process of the node kept, before clients come. What cannot be read is left out, and
-// named in the log. read returns what a token says, also of one that has expired. Restore returns how many there are.
+// Restore brings back the writes that an earlier process of the node kept, before clients come. A write that cannot be read is left out, and named in
+// the log. read returns what a token says, also of one that has expired. Restore returns how many there are.
 func (t *Pending) Restore(read func(token string) (hemera.Capability, error)) int {
 	if t.writes.Kept == nil {
 		return 0

@@ -69,8 +69,8 @@ func (p *pieces) sealLive(ctx context.Context, info hemera.SealInfo) error {
 	return nil
 }
 
-// short is the error of a close that cannot reach the layout's minimum.
-// It ends the write: nothing was committed, so the file that was there before stays.
+// short returns the error of a close that cannot reach the layout's minimum. It ends the write: nothing was committed, so
+// the file that was there before stays.
 func (p *pieces) short() error {
 	return p.fail("transfer.Close", fmt.Sprintf("%d of %d pieces could be sealed, and a close takes %d", p.ledger.Count(ledger.Sealed), len(p.list), p.ledger.Min()))
 }

@@ -20,7 +20,7 @@ func (w *Writer) Sync(ctx context.Context) (err error) {
 	if err := w.usable("transfer.Sync"); err != nil {
 		return err
 	}
-	// What waits in memory has to be on disks to be durable. An empty content has nothing to lose.
+	// Bytes that wait in memory have to be on disks to be durable. An empty content has nothing to lose.
 	if c, ok := w.content.(*inlineContent); ok && c.inlineBuffer != nil {
 		if err := w.spill(c); err != nil {
 			return err
@@ -32,11 +32,11 @@ func (w *Writer) Sync(ctx context.Context) (err error) {
 	return w.recordSynced()
 }
 
-// restart empties the content for a client that starts over. What it announced holds again.
+// restart empties the content for a client that starts over. Its announced size holds again.
 func (w *Writer) restart() error {
 	w.turn.acquire()
 	defer w.turn.release()
-	// What its client had synced it does not want any more.
+	// The client does not want the bytes any more that it had synced.
 	w.left = leaving{}
 	w.unrecord()
 	return w.resize(0, w.head.cap.Size)

@@ -53,7 +53,7 @@ type Writer struct {
 // not a mutex.
 type turn chan struct{}
 
-// newTurn returns a turn that nobody holds.
+// newTurn returns a free turn.
 func newTurn() turn { return make(turn, 1) }
 
 // acquire blocks until the caller has the turn. Callers get it in the order of their arrival.
@@ -77,7 +77,8 @@ const (
 	awaiting                     // all is sealed, and a person decides: its client did not come back
 )
 
-// writeState is what everybody may know of a write at any time. The holder of the turn changes it, except xattrs.
+// writeState has the facts of a write that any goroutine may read at any time. The holder of the turn changes it, except
+// xattrs.
 type writeState struct {
 	phase  writePhase
 	size   int64     // accepted so far
@@ -88,7 +89,7 @@ type writeState struct {
 	at     time.Time // of the last change
 	mtime  time.Time // of the commit; zero before
 	xattrs map[string][]byte
-	// refused is why the last commit was refused, which a person may ask for again.
+	// refused is the error of the last commit, which a person may ask for again.
 	refused error
 }
 
@@ -296,7 +297,7 @@ func (w *Writer) truncate(size int64) error {
 	return w.content.truncate(size)
 }
 
-// checkQuota refuses what would make the content larger than a quota lets it become. What is there already stays.
+// checkQuota refuses what would make the content larger than a quota lets it become. Bytes that are there already stay.
 func (w *Writer) checkQuota(end int64) error {
 	sizeMax := w.head.cap.SizeMax
 	if sizeMax <= 0 || end <= max(sizeMax, w.state.size) {
@@ -367,7 +368,7 @@ func (w *Writer) setPhase(p writePhase) {
 	w.state.phase = p
 }
 
-// setAwaiting records that a person decides. A write that is not sealed goes on to be in its phase.
+// setAwaiting records that a person decides. A write that is not sealed stays in its phase.
 func (w *Writer) setAwaiting(refused error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -442,7 +443,7 @@ type adopted struct {
 	pieces []hemera.Piece
 }
 
-// found is what the process before left of a write.
+// found has what the process before left of a write.
 type found struct {
 	// footer is set if a piece is sealed: the process ended in a close, whose commit may have happened.
 	footer *hemera.SealInfo

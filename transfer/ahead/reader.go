@@ -14,11 +14,11 @@ const (
 	// partMax is the most bytes that one fetch is for. It is less than a block may have, so that a caller does not wait for
 	// all of a large block.
 	partMax = 1 << 20
-	// runMin is how many reads in order begin a run.
+	// runMin is the number of reads in order that begin a run.
 	runMin = 3
 )
 
-// Budget bounds the memory of all readers that share it, and has that of parts that nobody needs any more used again.
+// Budget bounds the memory of all readers that share it, and reuses that of parts that are no longer needed.
 type Budget struct {
 	Max  int64
 	used atomic.Int64
@@ -43,7 +43,7 @@ func (b *Budget) take(n int64) bool {
 	return false
 }
 
-// File is what a [Reader] reads.
+// File is the source of a [Reader].
 type File struct {
 	Size  int64
 	Block int64 // bytes of one disk after the other; a multiple of the page size
@@ -86,7 +86,7 @@ type part struct {
 	lent               int
 }
 
-// end is the offset behind the part.
+// end returns the offset behind the part.
 func (p *part) end() int64 { return p.off + int64(len(p.data)) }
 
 // New returns a reader of the file. It fetches nothing yet.
@@ -122,8 +122,8 @@ func (r *Reader) ReadPages(p []byte, sums []uint32, off int64) error {
 	return nil
 }
 
-// Lend returns up to n bytes at off that were fetched ahead, as [hemera.Lender] says. What is lent counts against the budget
-// until it is returned.
+// Lend returns up to n bytes at off that were fetched ahead, as [hemera.Lender] says. Lent bytes count against the budget
+// until they are returned.
 func (r *Reader) Lend(off, n int64) hemera.Loan {
 	from, n := r.find(off, n)
 	if from == nil {
@@ -241,7 +241,7 @@ func (r *Reader) noted(off, n int64, long bool) {
 	r.next = off + n
 	r.run++
 	r.bytes += n
-	// What the caller has passed is not read again. The read that is served now keeps what it found.
+	// The parts that the caller has passed are not read again. The read that is served now keeps what it found.
 	for len(r.parts) > 0 && r.parts[0].end() <= off {
 		r.drop(r.parts[0])
 		r.parts = r.parts[1:]
@@ -308,7 +308,8 @@ func (r *Reader) drop(p *part) {
 	r.give(p)
 }
 
-// give gives the room of a part back once nothing is fetched into it, nobody finds it and nobody has it. The caller holds mu.
+// give returns the room of a part to the budget once nothing is fetched into it, no reader finds it and none has it. The
+// caller holds mu.
 func (r *Reader) give(p *part) {
 	if p.fetched && p.forgotten && p.lent == 0 {
 		r.budget.used.Add(-int64(len(p.data)))

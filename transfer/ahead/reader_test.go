@@ -83,7 +83,7 @@ func (s *striped) read(t *testing.T, r *Reader, off, n int) error {
 	return nil
 }
 
-// lend is read by loans, as far as there are any. It returns how many bytes were lent.
+// lend reads by loans, as far as there are any. It returns the number of bytes that were lent.
 func (s *striped) lend(t *testing.T, r *Reader, off, n int) (lent int, err error) {
 	t.Helper()
 	for n > 0 {

@@ -51,15 +51,16 @@ func Run(ctx context.Context, files Files, from, to *hemera.Permit, panics *cont
 }
 
 const (
-	// windowSize is how many bytes are read and written at a time.
+	// windowSize is the number of bytes that are read and written at a time.
 	windowSize = 1 << 20
-	// windowsMax is how many windows a conversion has: one is read, one waits, one is written.
+	// windowsMax is the number of windows of a conversion: one is read, one waits, one is written.
 	windowsMax = 3
-	// stalledReads is how often a window is read again after a device did not answer: the reader has another piece then.
+	// stalledReads is the number of times that a window is read again after a device did not answer: the reader has
+	// another piece then.
 	stalledReads = 2
 )
 
-// window is a part of a content on its way, or why there is none.
+// window is a part of a content on its way, or the error in its place.
 type window struct {
 	data []byte   // of the content
 	sums []uint32 // CRC32C of its pages, as the disks vouch for them
@@ -145,10 +146,10 @@ func readWindows(ctx context.Context, out chan<- *window, free <-chan *window, s
 	}
 }
 
-// skipHole returns the begin of the last window before off's next data, so that the walk goes on at the window with it. Windows
-// begin at multiples of their size: pages are whole, and a hole that ends within a window is read.
+// skipHole returns the begin of the last window before off's next data, so that the walk continues at the window with it.
+// Windows begin at multiples of their size: pages are whole, and a hole that ends within a window is read.
 func skipHole(src hemera.Handle, off, size int64) int64 {
-	// What cannot tell is read to its end.
+	// A source that cannot tell is read to its end.
 	sparse, ok := src.(hemera.Sparse)
 	if !ok {
 		return off

@@ -1,7 +1,7 @@
 // Package extents remembers which bytes of a pending content were ever written. It is pure.
 //
-// What is not in the set was not written for certain. What is in it may have any value: a set of very many ranges counts the
-// smallest gaps between them as written too, so its memory is bounded.
+// Bytes outside of the set were certainly not written. What is in it may have any value: a set of very many ranges counts
+// the smallest gaps between them as written too, so its memory is bounded.
 package extents
 
 import "slices"

@@ -64,7 +64,7 @@ func (s *Stream) Wrote(p []byte, sums []uint32, off int64) {
 	if off < s.next {
 		s.restart() // what was hashed has changed
 	}
-	// What comes out of order is read back at the end: several streams of one client write so.
+	// Bytes that come out of order are read back at the end: several streams of one client write so.
 	if off != s.next {
 		return
 	}
@@ -156,11 +156,11 @@ func (s *Stream) fromBase(size int64, now piece.Source) ([]hemera.Checksum, bool
 	return sums, err == nil
 }
 
-// holesHashed is how many bytes of holes a close hashes for digests such as md5, which must see every
-// byte; as many as the client sent, if that is more. Other checksums take a hole by its length.
+// holesHashed bounds the bytes of holes that a close hashes for digests such as md5, which must see every byte; as many
+// as the client sent, if that is more. Other checksums take a hole by its length.
 const holesHashed = 1 << 30
 
-// tooSparse is why a digest, one of the kinds, is not made.
+// tooSparse returns the error for a digest, one of the kinds, that is not made.
 func tooSparse(kinds []hemera.ChecksumKind) error {
 	// Checksums that are linear combine the zeros of a hole in no time; digests have to be fed with them.
 	digest := kinds[slices.IndexFunc(kinds, func(k hemera.ChecksumKind) bool { return !checksum.SkipsZeros(k) })]

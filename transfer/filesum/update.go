@@ -8,7 +8,7 @@ import (
 	"hemera/words/hemera"
 )
 
-// step is how much is read at once, in bytes.
+// step is the number of bytes in one read.
 const step = 1 << 20
 
 // Update computes the checksums of an updated content from those of its base and the bytes that changed: most of a large file stays as
@@ -74,7 +74,7 @@ func (u *Update) Sums(size int64, base, now Read) ([]hemera.Checksum, error) {
 	if err := u.each(u.size, base, change.Remove); err != nil {
 		return nil, err
 	}
-	// What was cut is zeros by now, and what is new is zeros still.
+	// Bytes that were cut are zeros by now, and new ones are zeros still.
 	change.Resize(size)
 	if err := u.each(size, now, change.Add); err != nil {
 		return nil, err

@@ -11,12 +11,12 @@ import (
 	"hemera/words/hemera"
 )
 
-// linear are the kinds that an update knows.
+// linear returns the kinds that an update knows.
 func linear() []hemera.ChecksumKind {
 	return []hemera.ChecksumKind{hemera.Adler32, hemera.CRC32C, hemera.CRC32, hemera.ZCRC32, hemera.CRC64NVME}
 }
 
-// sumsOf is the twin: it reads all.
+// sumsOf reads all: it is the twin.
 func sumsOf(t rapid.TB, p []byte, kinds []hemera.ChecksumKind) []hemera.Checksum {
 	m, err := checksum.NewMulti(kinds...)
 	if err != nil {

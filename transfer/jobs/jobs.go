@@ -77,7 +77,7 @@ func (w Worker) Copy(ctx context.Context, j Job) (int64, error) {
 // intact reads the piece that the disk has and fails unless its footer, every page and the content's
 // CRC32C are what the namespace says: a caller that believes a piece drops another for it. It returns the CRC32C of the piece.
 func (w Worker) intact(ctx context.Context, j *Job) (uint32, error) {
-	// What the disk remembers of the piece was true when it was read last, which may be why this job exists.
+	// The disk's memory of the piece was true when it was read last, which may be the reason for this job.
 	reopen(j.Disk, j.Piece)
 	r, err := j.Disk.Open(j.Piece)
 	if err != nil {
@@ -131,8 +131,8 @@ func (w Worker) checkContent(crc uint32, c *hemera.Capability) error {
 	return nil
 }
 
-// replacePiece copies the piece again. What is there under its name stays until the copy is sealed:
-// bad as it is, it may be the last that has some page.
+// replacePiece copies the piece again. The piece that is there under its name stays until the copy is sealed: bad as it
+// is, it may be the last that has some page.
 func (w Worker) replacePiece(ctx context.Context, j *Job) (int64, error) {
 	src, err := w.source(j)
 	if err != nil {
@@ -196,7 +196,7 @@ func (w Worker) copySealed(ctx context.Context, dst piece.Writer, src *read.Read
 	return dst.Seal(ctx, hemera.SealInfo{FileSize: c.Size, Checksums: c.Sums, Sync: true})
 }
 
-// Verified is what a look at every page of a piece found.
+// Verified is the result of a look at every page of a piece.
 type Verified struct {
 	Stat hemera.PieceStat
 	Bad  []int64 // offsets of bad pages
@@ -345,5 +345,6 @@ func (s stoppable) NextData(off int64) (int64, error) {
 	return s.Source.NextData(off)
 }
 
-// sparseLeast is how much smaller than its size a piece is on its disk for a copy not to reserve that size.
+// sparseLeast is the number of bytes by which a piece on its disk is smaller than its size for a copy not to reserve that
+// size.
 const sparseLeast = 1 << 20

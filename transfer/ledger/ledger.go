@@ -8,7 +8,7 @@ package ledger
 
 import "fmt"
 
-// State is what the head knows of one piece of a write.
+// State is the head's knowledge of one piece of a write.
 //
 //	planned ──▶ live ──▶ sealed          planned ──▶ sealed   (content in memory: one call)
 //	   ▲ ╲        │         │
@@ -24,7 +24,7 @@ const (
 	Sealed               // complete and immutable
 )
 
-// Step is what the head of a write does next at its close.
+// Step is the next action of the head of a write at its close.
 type Step uint8
 
 // The steps.
@@ -94,8 +94,8 @@ func (l *Ledger) Only() int {
 	return found
 }
 
-// Writable reports whether writing can go on: the pieces that are not lost are enough to make the others from. Planned
-// ones count, as nothing that was written is missing there.
+// Writable reports whether the write can continue: the pieces that are not lost are enough to make the others from.
+// Planned ones count, as nothing that was written is missing there.
 func (l *Ledger) Writable() bool { return len(l.states)-l.Count(Failed) >= l.needed }
 
 // Losses says in words that too many pieces failed, for a write that ends for it.

@@ -32,8 +32,8 @@ func TestLedgerNeverCommitsBelowTheMinimum(t *testing.T) {
 	}
 }
 
-// obvious is the rule in words: seal what is live; make what is Planned, if there is something to make it from; what is
-// lost is replaced while that can be asked for; commit with the minimum, and never with less than can be read; else
+// obvious follows the rule in words: seal what is live; make what is Planned, if there is something to make it from; what
+// is lost is replaced while that can be asked for; commit with the minimum, and never with less than can be read; else
 // fail.
 func obvious(l Ledger, minimum int) Step {
 	have := map[State]int{}

@@ -160,7 +160,7 @@ func (r *reader) ask(what string, full int64) (int64, error) {
 	return n, nil
 }
 
-// malformed is the error of an answer about holes that cannot be true.
+// malformed returns the error of an answer about holes that cannot be true.
 func (r *reader) malformed() error {
 	return errs.New(errs.Corrupt, "peers.ReadPieceAt", r.peer, "the answer to where its data is makes no sense")
 }
@@ -243,10 +243,10 @@ func (w *writer) Clone(ctx context.Context, size int64) error {
 // abortTimeout bounds what is done to remove a sealed piece whose connection is gone.
 const abortTimeout = 10 * time.Second
 
-// Abort implements piece.Writer. It does not block. A peer that is gone removes an unsealed piece
-// by itself, when nobody has written to it for long enough. It keeps a sealed one, which may be committed. So
-// when the connection ends before the answer, Abort opens the sealed piece once more and aborts it
-// there. If the peer cannot be reached either, the audit finds the piece.
+// Abort implements piece.Writer. It does not block. A peer that is gone removes an unsealed piece by itself, when it was
+// not written to for long enough. It keeps a sealed one, which may be committed. So when the connection ends before the
+// answer, Abort opens the sealed piece once more and aborts it there. If the peer cannot be reached either, the audit
+// finds the piece.
 func (w *writer) Abort() {
 	w.mu.Lock()
 	reopen, token := w.reopen, w.token

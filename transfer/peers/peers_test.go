@@ -27,7 +27,7 @@ type pieceNode struct {
 	fail  bool
 }
 
-// stuckOffset is where a write goes to the disk that hangs.
+// stuckOffset is the offset of a write to the disk that hangs.
 const stuckOffset = 1 << 30
 
 func newPieceNode(t *testing.T) *pieceNode {

@@ -14,5 +14,5 @@ func (s *Buffers) Get(n int) []byte {
 	return make([]byte, n)
 }
 
-// Put takes back memory that nobody looks at any more.
+// Put takes back memory that has no user any more.
 func (s *Buffers) Put(b []byte) { s.pool.Put(&b) }

@@ -28,7 +28,7 @@ type Source interface {
 	NextData(off int64) (int64, error)
 }
 
-// NextData is the first offset at or after off, up to size, from where the source may have data.
+// NextData returns the first offset at or after off, up to size, from where the source may have data.
 func NextData(src Source, off, size int64) int64 {
 	// One call looks only so far, so it is repeated for as long as it gets further.
 	for off < size {
@@ -136,7 +136,8 @@ func NewWindow(size int64) *Window {
 	return &Window{Data: make([]byte, n), Sums: make([]uint32, n/hemera.PageSize+2)}
 }
 
-// stalledReads is how often a Window is read again after a device did not answer. A reader of the file has another piece then.
+// stalledReads is the number of times that a Window is read again after a device did not answer. A reader of the file has
+// another piece then.
 const stalledReads = 2
 
 // Read reads n bytes at off, which must be there.
@@ -154,7 +155,7 @@ func (w *Window) Read(src Source, off int64, n int) error {
 	}
 }
 
-// combine is the CRC32C of n bytes that begin at a page boundary and whose pages have the sums.
+// combine returns the CRC32C of n bytes that begin at a page boundary and whose pages have the sums.
 func combine(sums []uint32, n int) uint32 {
 	var whole checksum.Appender
 	for _, s := range sums {

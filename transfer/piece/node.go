@@ -47,7 +47,7 @@ type Node struct {
 	Codes    Codes
 	Removals Removals
 
-	// repairs is how many page repairs run, and work counts all goroutines in the background, for Wait.
+	// repairs counts the page repairs that run, and work all goroutines in the background, for Wait.
 	repairs atomic.Int32
 	work    sync.WaitGroup
 }
@@ -78,7 +78,7 @@ func (n *Node) Wait() { n.work.Wait() }
 // they were last asked for, or since the file was opened.
 func (n *Node) Uses(limit int) []hemera.OpenFile { return n.Files.List(limit) }
 
-// Background does work for a file that nobody waits for but [Node.Wait].
+// Background does work for a file in the background: only [Node.Wait] waits for it.
 func (n *Node) Background(c *hemera.Capability, work func()) {
 	n.InBackground("transfer.Background", Subject(c), work)
 }
@@ -113,7 +113,7 @@ func ID(c *hemera.Capability, index uint8) hemera.PieceID {
 	return hemera.PieceID{File: c.File, Gen: c.Gen, Index: index}
 }
 
-// Subject is how errors name the file of a capability.
+// Subject returns the name that errors have for the file of a capability.
 func Subject(c *hemera.Capability) string {
 	if c.Path != "" {
 		return c.Path

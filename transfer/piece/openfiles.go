@@ -19,8 +19,8 @@ type OpenFiles struct {
 	open map[*Usage]struct{}
 }
 
-// Usage is one open file. What is read and written is added to Bytes without a lock, and Disk is where a reader reads now; 0 if
-// that is not known.
+// Usage is one open file. Reads and writes add to Bytes without a lock, and Disk is where a reader reads now; 0 if that
+// is not known.
 type Usage struct {
 	Bytes atomic.Int64
 	Disk  atomic.Uint32

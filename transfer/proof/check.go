@@ -143,7 +143,7 @@ func (c *Check) End(claimed []hemera.Checksum) error {
 	return nil
 }
 
-// disagree is the error of pieces that are not of one content.
+// disagree returns the error of pieces that are not of one content.
 func disagree(why string) error {
 	return errs.New(errs.Corrupt, "proof.Check", "", "the pieces do not agree: "+why)
 }

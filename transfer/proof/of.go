@@ -15,11 +15,11 @@ import (
 const (
 	// unitMin is the least number of bytes that one sketch is of.
 	unitMin = 1 << 20
-	// PartUnits is how many units a request is for, so that a node answers within seconds from any disk.
+	// PartUnits is the number of units in a request, so that a node answers within seconds from any disk.
 	PartUnits = 32
 )
 
-// Unit is how many bytes of each piece one sketch is of: whole blocks.
+// Unit returns the number of bytes of each piece in one sketch: whole blocks.
 func Unit(l hemera.Layout) int64 {
 	block := int64(l.BlockSize)
 	return block * max(1, unitMin/block)

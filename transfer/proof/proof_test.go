@@ -110,7 +110,7 @@ var layouts = []hemera.Layout{
 	small(hemera.Stripe(3), 64<<10), hemera.ReedSolomon(2, 2), small(hemera.ReedSolomon(2, 1), 2<<20),
 }
 
-// stored are the pieces that have bytes.
+// stored returns the pieces that have bytes.
 func stored(l hemera.Layout, size int) (s layout.Set) {
 	for i := range l.Pieces {
 		if layout.Stored(l, int64(size), i) {

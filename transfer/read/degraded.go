@@ -13,11 +13,11 @@ import (
 // clients read a file from its begin to its end, so it keeps what it read of a row until all of the row was read. Then a row
 // costs as many blocks as a healthy one. Short reads, which are within a part of a block, take only what they need.
 
-// strip is the range of the pieces that is kept as one: bytes from at on, the last one shorter.
+// strip returns the length of the range of the pieces that is kept as one; the last one is shorter.
 func (s *stripes) strip() int64 { return min(decodeStep, int64(s.layout.BlockSize)) }
 
-// wanted are the data pieces with bytes at off or behind that are not this node's, and lost those data pieces that cannot be
-// read, or are slow. What this node has itself costs little to read again.
+// wanted returns the data pieces with bytes at off or behind that are not this node's, and as lost those data pieces that
+// cannot be read, or are slow. This node's own pieces cost little to read again.
 func (s *stripes) wanted(off int64) (wanted, lost layout.Set) {
 	usable := s.usable(false)
 	for i := range s.layout.Data {
@@ -32,7 +32,7 @@ func (s *stripes) wanted(off int64) (wanted, lost layout.Set) {
 	return wanted, lost
 }
 
-// readColumn is readPiece for a reader of the file, which is likely to read the rest of the row, too.
+// readColumn does what readPiece does, for a reader of the file, which is likely to read the rest of the row, too.
 func (s *stripes) readColumn(index int, p []byte, sums []uint32, off int64) error {
 	strip, end := s.strip(), layout.PieceSize(s.layout, s.reader.cap.Size, uint8(index))
 	if s.layout.Parity() == 0 || int64(len(p)) < strip && off+int64(len(p)) < end {
@@ -84,7 +84,7 @@ func (s *stripes) block(index int, at int64) ([]byte, error) {
 	return s.rows.Block(at, hemera.PiecesMax+index, int(s.strip()), func(b []byte) error { return s.decode(index, b, at) })
 }
 
-// raw is block for a piece that is read from its disk.
+// raw does what block does, for a piece that is read from its disk.
 func (s *stripes) raw(index int, at int64) ([]byte, error) {
 	return s.rows.Block(at, index, int(s.strip()), func(b []byte) error { return s.readRaw(index, b, at, false) })
 }

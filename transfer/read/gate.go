@@ -6,7 +6,7 @@ import (
 )
 
 const (
-	// shortRead is how long a read may take before fewer are to be under way.
+	// shortRead is the time of a read above which fewer are to be under way.
 	shortRead = 500 * time.Millisecond
 	// leastReads and mostReads bound how many reads of copies a node has under way.
 	leastReads, mostReads = 12, 1024

@@ -12,13 +12,15 @@ import (
 	"hemera/words/hemera"
 )
 
-// A hedged read does not wait for a piece that takes much longer than others: the bytes are computed from those instead. The
-// slow read goes on, and its memory is its own until it returns; see [hemera.KeepsBuffers]. pace.go says what slow is.
+// A hedged read does not wait for a piece that takes much longer than others: the bytes are computed from those instead.
+// The slow read continues, and its memory is its own until it returns; see [hemera.KeepsBuffers]. pace.go says what slow
+// is.
 const (
-	// copiesWait is how long a read of a copy may take. Nobody waits for a copy, many of them fill the links, and what a read
-	// that was hedged brings is thrown away: hedging early would only add to what it waits for.
+	// copiesWait bounds a read of a copy. No client waits for a copy, many of them fill the links, and what a read that
+	// was hedged brings is thrown away: hedging early would only add to what it waits for.
 	copiesWait = 10 * time.Second
-	// hedgesMax bounds how many reads of one node are hedged at once. Others wait: when all is slow, more reads help nobody.
+	// hedgesMax bounds how many reads of one node are hedged at once. Others wait: when all is slow, more reads do not
+	// help.
 	hedgesMax = 32
 )
 
@@ -39,7 +41,7 @@ func wasHedged(err error) bool {
 	return ok
 }
 
-// attempt is what one read of a piece came to.
+// attempt is the result of one read of a piece.
 type attempt struct {
 	from *replica // that was read; nil if none could be opened, or the read was hedged
 	n    int      // bytes that were read and are verified
@@ -59,17 +61,17 @@ func (s *stripes) try(index int, p []byte, sums []uint32, off int64) (a attempt)
 	return a
 }
 
-// hedged is try for as long as the node's patience. Then the piece is slow until the read returns, and the memory is the
-// read's.
+// hedged does what try does, for as long as the node's patience. Then the piece is slow until the read returns, and the
+// memory is the read's.
 func (s *stripes) hedged(index int, p []byte, sums []uint32, off int64) attempt {
-	// What this node has in memory is there at once.
+	// Bytes in this node's memory are there at once.
 	if local, ok := s.reader.localAtOnce(index).(cachedReader); ok {
 		if n, err, all := local.Cached(p, sums, off); all && n == len(p) {
 			return attempt{n: n, err: err}
 		}
 	}
 	if s.copies {
-		defer s.reader.shared.copyReads.acquire()() // a read that goes on alone keeps no place
+		defer s.reader.shared.copyReads.acquire()() // a read that continues alone keeps no place
 	}
 	// The goroutine ends with the read. The channel has room for its answer, so it never waits for anybody.
 	node, shared, began := s.reader.node, s.reader.shared, time.Now()
@@ -107,7 +109,7 @@ func (s *stripes) hedged(index int, p []byte, sums []uint32, off int64) attempt 
 	}
 	node.Counters.Hedged.Add(1)
 	node.Background(s.reader.cap, func() {
-		// What the read found out is worth knowing, though nobody waits for it.
+		// The result of the read is worth knowing, though no caller waits for it.
 		defer func() {
 			shared.hedges.Add(-1)
 			s.reader.calls.Done()
@@ -120,8 +122,8 @@ func (s *stripes) hedged(index int, p []byte, sums []uint32, off int64) attempt 
 	return attempt{err: errs.As(&hedgedError{patience, true}, errs.Timeout, "transfer.Read", piece.Subject(s.reader.cap))}
 }
 
-// careful is hedged. After the first read that was hedged it reads into memory of its own, and copies: so the caller keeps
-// its memory, and has to read again once at most.
+// careful does what hedged does. After the first read that was hedged it reads into memory of its own, and copies: so the
+// caller keeps its memory, and has to read again once at most.
 func (s *stripes) careful(index int, p []byte, sums []uint32, off int64) attempt {
 	if !s.wary.Load() {
 		a := s.hedged(index, p, sums, off)
@@ -148,7 +150,7 @@ func (s *stripes) careful(index int, p []byte, sums []uint32, off int64) attempt
 	return a
 }
 
-// hedge records that a piece is not waited for, and counts the read that goes on as a call of the reader. It returns
+// hedge records that a piece is not waited for, and counts the read, which continues, as a call of the reader. It returns
 // false if the other pieces would not be enough.
 func (s *stripes) hedge(index int) bool {
 	if index >= len(s.slow) || !s.reader.calls.Begin() {
@@ -186,7 +188,7 @@ func (s *stripes) waits() bool {
 	return slices.ContainsFunc(s.slow[:], func(n int) bool { return n > 0 })
 }
 
-// usable is the set of the pieces that may be read, those that are slow only if slowToo.
+// usable returns the set of the pieces that may be read, slow ones only if slowToo.
 func (s *stripes) usable(slowToo bool) (set layout.Set) {
 	r := s.reader
 	r.mu.Lock()
@@ -199,7 +201,7 @@ func (s *stripes) usable(slowToo bool) (set layout.Set) {
 	if slowToo {
 		return set
 	}
-	// What another file has found slow is slow here too.
+	// A disk that another file has found slow is slow here too.
 	set &^= s.reader.shared.slow.Of(s.reader.cap.Targets)
 	s.mu.Lock()
 	defer s.mu.Unlock()

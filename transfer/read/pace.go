@@ -6,13 +6,14 @@ import (
 )
 
 const (
-	// times is how many times the mean a read may take.
+	// times bounds the time of a read as a multiple of the mean.
 	times = 8
 	// least and most bound how long a read may take. first is for nodes that have read nothing yet.
 	least, first, most = 200 * time.Millisecond, time.Second, 3 * time.Second
 )
 
-// pace is how long reads of pieces take, for one node. The zero value is ready. Methods may be called concurrently.
+// pace measures the time that reads of pieces take, for one node. The zero value is ready. Methods may be called
+// concurrently.
 type pace struct {
 	mean atomic.Int64 // of the last reads, in nanoseconds; zero before the first
 }
@@ -29,7 +30,7 @@ func (p *pace) Took(d time.Duration) {
 	p.mean.Store(max(mean+(int64(d)-mean)/16, 1))
 }
 
-// Patience is how long a read is waited for.
+// Patience returns the time for which a read is waited for.
 func (p *pace) Patience() time.Duration {
 	mean := time.Duration(p.mean.Load())
 	if mean == 0 {

@@ -5,9 +5,9 @@ import (
 	"hemera/rules/layout"
 )
 
-// choosePlan is how the wanted pieces follow from some of those that are there. It reads as few as it can. Of plans that read as
-// many it is the one whose pieces come first in the order, as far as these are enough; without an order, that of the lowest
-// indexes. It fails like [erasure.Code.Plan].
+// choosePlan returns the plan by which the wanted pieces follow from some of those that are there. It reads as few as it can. Of plans that read as
+// many it is the one whose pieces come first in the order, as far as these are enough; without an order, that of the lowest indexes. It fails like
+// [erasure.Code.Plan].
 func choosePlan(code *erasure.Code, want, have layout.Set, order []uint8) (*erasure.Plan, error) {
 	fewest, err := code.Plan(want, have)
 	if err != nil || len(order) == 0 {

@@ -36,7 +36,7 @@ type Reader struct {
 	calls  callCount // the pieces stay open until the last call has ended
 
 	stripes *stripes      // of a coded layout; else nil
-	ahead   *ahead.Reader // of stripes that are read for somebody who may read in order; else nil
+	ahead   *ahead.Reader // of stripes that are read for a client that may read in order; else nil
 
 	mu       sync.Mutex // guards the fields of replicas; never held while one is opened or read
 	replicas []*replica // the local ones first, then as the capability prefers
@@ -57,7 +57,7 @@ type replica struct {
 	badPages int
 }
 
-// badPagesMax is how many bad pages a replica may have before the file is read elsewhere.
+// badPagesMax is the number of bad pages of a replica after which the file is read elsewhere.
 const badPagesMax = 64
 
 // Open opens the file that the capability permits to read. NoReplicas when no piece can be
@@ -84,8 +84,8 @@ func Open(n *piece.Node, shared *Shared, c *hemera.Permit) (*Reader, error) {
 	return r, nil
 }
 
-// OpenForCopy is Open for a reader that makes copies: it reads pieces in the order of the capability's targets, which spreads the
-// reads over the nodes, and waits longer for them than clients do.
+// OpenForCopy does what Open does, for a reader that makes copies: it reads pieces in the order of the capability's targets, which spreads the reads
+// over the nodes, and waits longer for them than clients do.
 func OpenForCopy(n *piece.Node, shared *Shared, c *hemera.Permit) (*Reader, error) {
 	r, err := Open(n, shared, c)
 	if err == nil && r.stripes != nil {
@@ -128,7 +128,7 @@ func New(n *piece.Node, shared *Shared, c *hemera.Capability, permit *hemera.Per
 // Coded reports whether the file has a coded layout.
 func (r *Reader) Coded() bool { return r.stripes != nil }
 
-// Name is how errors name the file.
+// Name returns the name that errors have for the file.
 func (r *Reader) Name() string { return piece.Subject(r.cap) }
 
 // Size returns the size of the file.
@@ -382,7 +382,7 @@ func (r *Reader) best(index int, except map[*replica]bool) (best *replica, openi
 	return nil, nil, r.tooFew(last)
 }
 
-// tooFew is the error of a read that no piece is left for.
+// tooFew returns the error of a read that no piece is left for.
 func (r *Reader) tooFew(cause error) error {
 	text := "none of its pieces can be read now"
 	if r.stripes != nil {
@@ -391,7 +391,7 @@ func (r *Reader) tooFew(cause error) error {
 	return &errs.Error{Kind: errs.NoReplicas, Op: "transfer.Read", Subject: piece.Subject(r.cap), Text: text, Cause: errs.Unsaid(cause), Remedy: r.remedy()}
 }
 
-// remedy is what the user of a file does that pieces do not give.
+// remedy returns the advice for the user of a file that its pieces do not give.
 func (r *Reader) remedy() string {
 	if r.cap.OnTape {
 		return "the file is on tape too, and comes back from there in a while: read it again then"
@@ -538,7 +538,7 @@ func (r *Reader) localInUse(index int) disk.Reader {
 	return nil
 }
 
-// localAtOnce is localInUse for a piece that its disk has open, too: opening that waits for no device.
+// localAtOnce does what localInUse does, for a piece that its disk has open, too: opening that waits for no device.
 func (r *Reader) localAtOnce(index int) disk.Reader {
 	if local := r.localInUse(index); local != nil {
 		return local
@@ -576,8 +576,8 @@ func (r *Reader) Close() {
 	r.closeReplicas()
 }
 
-// closeReplicas is the second half of Close, which may run in the background: nobody reads any more but what was hedged. It waits
-// for the last call, after which nothing opens a replica, and closes what is open.
+// closeReplicas does the second half of Close, which may run in the background: only hedged reads are still under way. It waits for the last call,
+// after which nothing opens a replica, and closes what is open.
 func (r *Reader) closeReplicas() {
 	r.calls.Wait()
 	if r.stripes != nil {
@@ -590,8 +590,8 @@ func (r *Reader) closeReplicas() {
 	}
 }
 
-// after is the part of sums that belongs to what follows the first n bytes at off, which must end
-// at a page boundary unless nothing follows. It keeps nil nil.
+// after returns the part of sums that belongs to the bytes behind the first n at off, which must end at a page boundary
+// unless nothing follows. It keeps nil nil.
 func after(sums []uint32, off int64, n int) []uint32 {
 	if sums == nil {
 		return nil

@@ -8,8 +8,8 @@ import (
 	"hemera/transfer/rowcache"
 )
 
-// Shared is what all readers of one node share: memory, limits, and what they found out about slow disks. The zero value reads
-// nothing ahead.
+// Shared has the state that all readers of one node share: memory, limits, and what they found out about slow disks. The
+// zero value reads nothing ahead.
 type Shared struct {
 	// Ahead bounds what is read ahead of callers that read coded files in order. Without it nothing is. It is set before the
 	// first reader and not changed after.

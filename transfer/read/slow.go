@@ -39,7 +39,7 @@ func (d *slowDisks) add(targets []hemera.Target, index, n int) {
 	}
 }
 
-// Of is the set of the pieces that are on disks which owe an answer.
+// Of returns the set of the pieces that are on disks which owe an answer.
 func (d *slowDisks) Of(targets []hemera.Target) (set layout.Set) {
 	if d.reads.Load() == 0 {
 		return 0

@@ -21,7 +21,8 @@ import (
 	"hemera/words/hemera"
 )
 
-// decodeStep is how many bytes of a piece are rebuilt at once: it bounds the memory, which is that times the data pieces.
+// decodeStep is the number of bytes of a piece that are rebuilt at once: it bounds the memory, which is that times the
+// data pieces.
 const decodeStep = 256 << 10
 
 // stripes reads a file of a coded layout: each block from the data piece that has it, and what cannot be read so from
@@ -30,12 +31,12 @@ type stripes struct {
 	reader *Reader
 	layout hemera.Layout
 	rows   *rowcache.Cache // of what is read while a data piece is lost
-	copies bool            // the reader makes copies, which nobody waits for
+	copies bool            // the reader makes copies, for which no client waits
 	order  []uint8         // of the pieces that copies read, the manager's, which spreads them over the nodes
 
 	// wary: a read was hedged, or an open slow, so another read may be. From then on reads go into memory of the reader's own.
 	wary atomic.Bool
-	// opens: a piece is opened before anybody reads it.
+	// opens: a piece is opened before a goroutine reads it.
 	opens atomic.Bool
 
 	mu   sync.Mutex
@@ -100,7 +101,7 @@ func (s *stripes) readAhead() *ahead.Reader {
 	}, &r.shared.Ahead)
 }
 
-// fetch is read for a goroutine that reads ahead.
+// fetch does what read does, for a goroutine that reads ahead.
 func (s *stripes) fetch(p []byte, sums []uint32, off int64) error {
 	return s.reader.node.Panics.Do("transfer.ReadAhead", piece.Subject(s.reader.cap), func() error { return s.read(p, sums, off) })
 }
@@ -263,8 +264,8 @@ func (s *stripes) rebuild(index int, p []byte, sums []uint32, off int64) error {
 	return nil
 }
 
-// rebuildStep is rebuild of a part that memory is taken for at once. A piece that fails is left out of the next round, and
-// one that is slow as long as the others are enough, so this ends.
+// rebuildStep does what rebuild does, for a part that memory is taken for at once. A piece that fails is left out of the
+// next round, and one that is slow as long as the others are enough, so this ends.
 func (s *stripes) rebuildStep(code *erasure.Code, index int, p []byte, off int64) error {
 	var failed, slow layout.Set
 	want := layout.Set(0).With(index)
@@ -295,8 +296,8 @@ func (s *stripes) rebuildStep(code *erasure.Code, index int, p []byte, off int64
 	}
 }
 
-// readable is the set of the pieces whose bytes from off on can be had, those that are slow only if slowToo. A piece that
-// ends before off is zeros from there on, whether its disk can be read or not.
+// readable returns the set of the pieces whose bytes from off on can be had, slow ones only if slowToo. A piece that ends
+// before off is zeros from there on, whether its disk can be read or not.
 func (s *stripes) readable(off int64, slowToo bool) (set layout.Set) {
 	set = s.usable(slowToo)
 	for i := range s.layout.Pieces {
@@ -307,7 +308,7 @@ func (s *stripes) readable(off int64, slowToo bool) (set layout.Set) {
 	return set
 }
 
-// has reports whether the piece has bytes at off or behind. What it has not is zeros.
+// has reports whether the piece has bytes at off or behind. The bytes that it has not are zeros.
 func (s *stripes) has(index uint8, off int64) bool {
 	return layout.PieceSize(s.layout, s.reader.cap.Size, index) > off
 }
@@ -373,7 +374,7 @@ func (s *stripes) readRaw(index int, b []byte, off int64, patient bool) error {
 
 // splice puts verified pages of one block into a pipe, if the piece that has it is open on this node.
 func (s *stripes) splice(pipe *zerocopy.Pipe, off, n int64) int64 {
-	// What lies behind the end of the block is on another disk, and left to the next call.
+	// The bytes behind the end of the block are on another disk, and left to the next call.
 	span := layout.Split(s.layout, off, 1)[0]
 	local := s.reader.localInUse(int(span.Column))
 	if local == nil {

@@ -26,7 +26,7 @@ const (
 // Room is the memory that several caches share. The zero value is ready.
 type Room struct{ used atomic.Int64 }
 
-// Used is how many bytes are kept now.
+// Used returns the number of bytes that are kept now.
 func (r *Room) Used() int64 { return r.used.Load() }
 
 // Cache has strips of one file. Methods may be called concurrently.
@@ -47,7 +47,7 @@ type strip struct {
 	bytes  int64
 }
 
-// block is what a piece has in a strip. data and err are set when ready is closed.
+// block has the bytes of a piece in a strip. data and err are set when ready is closed.
 type block struct {
 	ready chan struct{}
 	data  []byte
@@ -118,7 +118,7 @@ func (c *Cache) reserve(at int64, piece, n int) (b *block, mine bool) {
 		}
 	}
 	for c.used+int64(n) > cacheBytes || c.room.used.Load()+int64(n) > roomBytes {
-		// Memory of other readers is theirs. What this strip has is the last to go.
+		// Memory of other readers is theirs. Blocks of this strip are the last to go.
 		oldest := slices.IndexFunc(c.order, func(o int64) bool { return o != at })
 		if oldest < 0 {
 			return nil, false

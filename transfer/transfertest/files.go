@@ -62,7 +62,7 @@ func RunFile(t *testing.T, fixture func(t *testing.T) FileFixture) {
 	}
 }
 
-// What follows is shared by the cases of all suites.
+// The cases of all suites share the functions that follow.
 
 // open calls one of the functions of a fixture.
 func open(t *testing.T, f func() (hemera.File, error)) hemera.File {
@@ -181,7 +181,7 @@ func holesAreZeros(t *testing.T, x FileFixture) {
 	must(t, f.WritePages(want[20_000:25_000], nil, 20_000))
 	must(t, f.Truncate(30_000))
 	expect(t, f, want)
-	// What is cut off must not come back.
+	// Bytes that were cut off must not come back.
 	must(t, f.Truncate(21_000))
 	must(t, f.Truncate(22_000))
 	clear(want[21_000:])
@@ -203,8 +203,8 @@ func buffersAreReused(t *testing.T, x FileFixture) {
 	must(t, f.End(t.Context(), hemera.EndAbort))
 }
 
-// closeCommits: nobody sees a file before its close, and everybody all of it afterwards. Readers may end in any way;
-// it is the same for the file.
+// closeCommits: no reader sees a file before its close, and every reader sees all of it afterwards. Readers may end in
+// any way; it is the same for the file.
 func closeCommits(t *testing.T, x FileFixture) {
 	f := open(t, x.Write)
 	p := pattern(123_456)
@@ -229,7 +229,7 @@ func closeCommits(t *testing.T, x FileFixture) {
 	}
 }
 
-// readersRefuseChanges: a handle for reading fails for every change, and goes on reading.
+// readersRefuseChanges: a handle for reading fails for every change, and can still read.
 func readersRefuseChanges(t *testing.T, x FileFixture) {
 	f := open(t, x.Write)
 	must(t, f.WritePages([]byte("content"), nil, 0))
@@ -243,7 +243,7 @@ func readersRefuseChanges(t *testing.T, x FileFixture) {
 }
 
 // detachedWriteGoesOn: a client that lost its connection opens the write again, finds what was acknowledged, and
-// goes on. Meanwhile nothing is visible.
+// continues. Meanwhile nothing is visible.
 func detachedWriteGoesOn(t *testing.T, x FileFixture) {
 	p := pattern(100_000)
 	f := open(t, x.Write)
@@ -262,7 +262,7 @@ func detachedWriteGoesOn(t *testing.T, x FileFixture) {
 	must(t, r.End(t.Context(), hemera.EndClose))
 }
 
-// abortLeavesNothing: the file is as if nobody had written it.
+// abortLeavesNothing: the file is as if it had never been written.
 func abortLeavesNothing(t *testing.T, x FileFixture) {
 	f := open(t, x.Write)
 	must(t, f.WritePages(pattern(100_000), nil, 0))

@@ -123,7 +123,7 @@ func (w *localWriter) Abort() {
 // localReader is a piece handle in the shape of a peer's.
 type localReader struct{ hemera.PieceHandle }
 
-// Size is the piece's size when it was opened.
+// Size returns the piece's size when it was opened.
 func (r *localReader) Size() int64 { return r.Info().Size }
 
 // NextData asks the piece where data may begin.

@@ -29,7 +29,7 @@ func RunPeers(t *testing.T, fixture func(t *testing.T) PeerFixture) {
 	}
 }
 
-// RunPeersInBubble is RunPeers within a bubble of synctest, which has no subtests.
+// RunPeersInBubble does what RunPeers does, within a bubble of synctest, which has no subtests.
 func RunPeersInBubble(t *testing.T, fixture func(t *testing.T) PeerFixture) {
 	for _, c := range peerCases() {
 		t.Log(c.name)
@@ -53,7 +53,7 @@ func peerCases() []peerCase {
 	}
 }
 
-// piece is the piece as the head of its write opens it.
+// piece opens the piece as the head of its write does.
 func (x PeerFixture) piece() piece.Remote {
 	return piece.Remote{Target: x.Target, Path: x.Path, Head: x.Head}
 }
@@ -158,7 +158,7 @@ func sealedPeerPieceIsAborted(t *testing.T, x PeerFixture) {
 	w.Abort()
 }
 
-// deadPeer: a node that nobody reaches fails the call, in bounded time; the head takes another disk, and the reader
+// deadPeer: a node that cannot be reached fails the call, in bounded time; the head takes another disk, and the reader
 // another piece.
 func deadPeer(t *testing.T, x PeerFixture) {
 	// Port 1 of this machine, where nothing listens.
