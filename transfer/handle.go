@@ -105,7 +105,7 @@ func (h *writeHandle) abort(ctx context.Context) error {
 	if !h.open.CompareAndSwap(true, false) {
 		return piece.BadHandle("transfer.Abort", piece.Subject(h.writer.head.cap))
 	}
-	// An abort frees the lock of the name at the manager, so clients that left have one, too.
+	// An abort frees the lock of the name at the manager, so it is made for clients that left, too.
 	err := h.writer.Abort(context.WithoutCancel(ctx)) // a client that left must not leave its lock
 	if !h.writer.undecided() {
 		h.table.finish(h.entry, nil)
