@@ -15,7 +15,7 @@ import (
 
 // BenchmarkPair is what a cluster in one process does for an open and its close, without doors and
 // network: the manager's part, the node's, and what lies between. cpu-ns/op is of all threads. With
-// TMPDIR on a memory-backed filesystem an fsync costs next to nothing, as in docs/PERFORMANCE.md.
+// TMPDIR on a memory-backed filesystem an fsync costs next to nothing, as in the table of manager/DESIGN.md.
 func BenchmarkPair(b *testing.B) {
 	r := newBenchCluster(b)
 	for _, clients := range []int{1, 4, 16} {

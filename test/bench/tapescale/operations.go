@@ -25,7 +25,7 @@ const batch = 1000
 
 // operations are all, in the order in which they are measured. Those that change the queues come last.
 func operations() []operation {
-	// Names are those of the table in docs/PERFORMANCE.md.
+	// Names are those of the table in tape/catalogue/DESIGN.md.
 	return []operation{
 		{"mount decision", 0, 300, func(ctx context.Context, c *catalogue, _ *rand.Rand) error { _, err := c.mount(ctx, 3); return err }},
 		{"queue, drive and pool listing", 0, 300, func(ctx context.Context, c *catalogue, _ *rand.Rand) error {

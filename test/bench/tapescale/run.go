@@ -126,7 +126,7 @@ func Text(w io.Writer, r Result) error {
 	return t.Flush()
 }
 
-// Markdown writes the table as docs/PERFORMANCE.md has it.
+// Markdown writes the table as tape/catalogue/DESIGN.md has it.
 func Markdown(w io.Writer, r Result) error {
 	fmt.Fprintf(w, "| | %d files: median, p99 | %d files: median, p99 | ratio | files/s |\n|---|---|---|---|---|\n", r.Small, r.Large)
 	// The same columns as those of Text.
