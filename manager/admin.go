@@ -15,8 +15,8 @@ import (
 	"hemera/words/hemera"
 )
 
-// clusterAdmin implements adminapi.ClusterAdmin and adminapi.TrustAdmin. What only changes the cluster's records is promoted
-// from the cluster itself.
+// clusterAdmin implements adminapi.ClusterAdmin and adminapi.TrustAdmin. Requests that only change the cluster's records
+// are promoted from the cluster itself.
 type clusterAdmin struct {
 	clusterSettings
 	tree    namespace.Parts
@@ -30,8 +30,8 @@ type clusterAdmin struct {
 	impact  func(ctx context.Context, disks []hemera.DiskID) (hemera.Impact, error) // the reporter's Impact, which mayGo asks
 }
 
-// clusterSettings is what admins ask of the cluster alone.
-// The cluster makes each change durable before it returns; no part of the manager has to hear of it.
+// clusterSettings has the requests of admins that the cluster answers alone. The cluster makes each change durable before
+// it returns; no part of the manager has to hear of it.
 type clusterSettings interface {
 	AddDisk(ctx context.Context, node hemera.NodeID, d hemera.AttachDisk) error
 	SetNode(ctx context.Context, id hemera.NodeID, key, value string) error
@@ -63,7 +63,7 @@ func (a *clusterAdmin) SetDisk(ctx context.Context, id hemera.DiskID, key, value
 	return a.cluster.Admin.SetDisk(ctx, id, key, value)
 }
 
-// RemoveDisk implements adminapi.ClusterAdmin. What a disk removed by force held is made again from the
+// RemoveDisk implements adminapi.ClusterAdmin. The pieces of a disk that is removed by force are made again from the
 // files' other pieces.
 func (a *clusterAdmin) RemoveDisk(ctx context.Context, id hemera.DiskID, r adminapi.Removal) error {
 	if a.tree.Stats().WentBack.Unmerged() && !r.Lose {

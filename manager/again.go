@@ -10,11 +10,11 @@ import (
 	"hemera/words/hemera"
 )
 
-// content is what a reader that comes back goes on with: the file with the generation that it was reading.
-// That is the file's own as long as it has it, wherever it was moved, else what its disks still hold.
-// Conflict when it is gone: the client must not get another content for the rest of this one. A client that was
-// granted the content may still read it when its name is gone or is another file's; while the file
-// exists, who may not read it any more is refused.
+// content returns the content that a reader that comes back continues with: the file with the generation that it was
+// reading. That is the file's own as long as it has it, wherever it was moved, else what its disks still hold. Conflict
+// when it is gone: the client must not get another content for the rest of this one. A client that was granted the
+// content may still read it when its name is gone or is another file's; while the file exists, who may not read it any
+// more is refused.
 func (o *opener) content(ctx context.Context, who hemera.Identity, r hemera.OpenRequest) (hemera.Entry, error) {
 	again := r.Again
 	now, _, err := o.tree.Resolve(ctx, again.File)

@@ -11,7 +11,7 @@ import (
 	"hemera/words/hemera"
 )
 
-// holding is running with a hold.
+// holding does what running does, with a hold.
 func holding(t *testing.T, hold time.Duration, f func(t *testing.T, r *rig)) {
 	synctest.Test(t, func(t *testing.T) {
 		r := &rig{t: t, store: memkv.New(), lost: 20 * time.Second, hold: hold}

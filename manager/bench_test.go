@@ -28,7 +28,7 @@ func benchDir(thread int) string { return fmt.Sprintf("/bench/t%04d/d0", thread)
 // clock runs, as a client would have them.
 type benchPaths struct{ empty, full [benchThreads][]string }
 
-// newBenchRig is a manager over a store on disk, with six disks on three nodes.
+// newBenchRig makes a manager over a store on disk, with six disks on three nodes.
 func newBenchRig(b *testing.B) (*rig, *benchPaths) {
 	store, err := pebblekv.Open(b.TempDir()+"/db", pebblekv.Options{})
 	if err != nil {
@@ -136,8 +136,8 @@ func (r *rig) threads(b *testing.B, count int, op func(thread, n int) error) {
 	}
 }
 
-// BenchmarkOpen is what a manager does for one request, without a network. cpu-ns/op is of all
-// threads of the process: what is left to plan with on a machine that does other work.
+// BenchmarkOpen measures the work of a manager for one request, without a network. cpu-ns/op is of all threads of the
+// process: what is left to plan with on a machine that does other work.
 func BenchmarkOpen(b *testing.B) {
 	r, p := newBenchRig(b)
 	ctx := b.Context()
@@ -195,7 +195,7 @@ func BenchmarkOpen(b *testing.B) {
 	}
 }
 
-// cpuTime is what the process has used so far.
+// cpuTime returns the processor time that the process has used so far.
 func cpuTime() time.Duration {
 	var u syscall.Rusage
 	_ = syscall.Getrusage(syscall.RUSAGE_SELF, &u)

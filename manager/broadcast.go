@@ -12,8 +12,8 @@ import (
 )
 
 const (
-	// usesLimit is how many open files each node lists, and usesPatience how long it has for that.
-	// 1000 files are more than an admin reads, and keep an answer of one node within some hundred kilobytes.
+	// usesLimit bounds the open files that each node lists, and usesPatience the time that it has for that. 1000 files
+	// are more than an admin reads, and keep an answer of one node within some hundred kilobytes.
 	usesLimit    = 1000
 	usesPatience = 2 * time.Second
 )

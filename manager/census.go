@@ -14,23 +14,23 @@ import (
 )
 
 const (
-	// censusPage is how many files one question lists, and censusBudget how many one look at the census
-	// goes through at most. A count that needs more goes on with the next look.
+	// censusPage is the number of files that one question lists, and censusBudget bounds those that one look at the
+	// census goes through. A count that needs more goes on with the next look.
 	censusPage   = 512
 	censusBudget = 10_000
-	// censusShare is how many times as long as it took a count is good for, while files change.
+	// censusShare is the time for which a count is good while files change, as a multiple of the time that it took.
 	censusShare = 20
 	censusMax   = time.Minute
 )
 
-// holdings is what the census asks of the namespace.
+// holdings answers the questions of the census to the namespace.
 type holdings interface {
 	DiskFiles(ctx context.Context, disk hemera.DiskID, after hemera.FileID, limit int) ([]hemera.Entry, error)
 	Incomplete(ctx context.Context, after hemera.FileID, limit int) ([]hemera.Entry, error)
 	Resolve(ctx context.Context, id hemera.FileID) (hemera.Entry, string, error)
 }
 
-// tapeShelf is what the census asks of the tape tier.
+// tapeShelf answers the questions of the census to the tape tier.
 type tapeShelf interface {
 	// Troubled are the tapes that cannot be read, by VID.
 	Troubled() []hemera.TapeLoss
@@ -137,11 +137,11 @@ func (c *census) look(ctx context.Context, view *hemera.View, shelf tapeShelf, s
 	return sum, nil
 }
 
-// unreadable are the disks that pieces may be on and cannot be read from, ordered by id.
+// unreadable returns the disks that pieces may be on and cannot be read from, ordered by id.
 func unreadable(v *hemera.View) (ids []hemera.DiskID, key string) {
 	for _, d := range v.Disks {
 		if !d.Readable() {
-			// Files may have pieces there, and nobody can read them now.
+			// Files may have pieces there that cannot be read now.
 			ids = append(ids, d.ID)
 		}
 	}
@@ -161,7 +161,7 @@ func unreadable(v *hemera.View) (ids []hemera.DiskID, key string) {
 	return ids, string(text)
 }
 
-// run goes on until the count is done or the budget is used up.
+// run counts until all is counted or the budget is used up.
 func (c *counting) run(ctx context.Context, of *census, budget int) (done bool, err error) {
 	files := of.files
 	// The budget is in files. A page may exceed it by itself.

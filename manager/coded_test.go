@@ -14,7 +14,7 @@ import (
 	"hemera/words/hemera"
 )
 
-// newCodedRig is a rig whose default space has a layout.
+// newCodedRig makes a rig whose default space has a layout.
 func newCodedRig(t *testing.T, nodes, disks int, of string) *rig {
 	t.Helper()
 	r := newRig(t, nodes, disks)
@@ -24,7 +24,7 @@ func newCodedRig(t *testing.T, nodes, disks int, of string) *rig {
 	return r
 }
 
-// indexes are those of the targets, in their order.
+// indexes returns the indexes of the targets, in their order.
 func indexes(ts []hemera.Target) (is []int) {
 	for _, t := range ts {
 		is = append(is, int(t.Index))

@@ -62,7 +62,7 @@ func (ctl *control) Heartbeat(_ context.Context, node hemera.NodeID, epoch uint6
 	}
 	// Only after the lease was checked: a report under an old lease changes nothing here.
 	ctl.orders.Progress(node, report.Copies)
-	// What a node reports is cut at the bounds of the protocol, as a node may be in bad hands.
+	// The report of a node is cut at the bounds of the protocol, as a node may be in bad hands.
 	ctl.engine.RepairPieces(report.Bad[:min(len(report.Bad), hemera.BadPiecesMax)]...)
 	ctl.writes.reported(node, report.Writes)
 	ctl.network.Take(node, report.Network, ctl.now())
@@ -92,7 +92,7 @@ func (ctl *control) Commit(ctx context.Context, r hemera.CommitRequest) (seen []
 	return ctl.cluster.Marks.Mark(), nil
 }
 
-// commit is Commit without the mark.
+// commit does what Commit does, without the mark.
 func (ctl *control) commit(ctx context.Context, r hemera.CommitRequest) error {
 	permit, err := ctl.verifyWrite(ctx, "manager.Commit", r.Permit)
 	if err != nil {
@@ -146,8 +146,8 @@ func (ctl *control) commit(ctx context.Context, r hemera.CommitRequest) error {
 	return errs.Wrap(err, "manager.Commit", c.Path)
 }
 
-// promised is the size up to which no quota refuses a commit whose claim is not known. The room of a conversion was not
-// claimed, so it is counted with all others.
+// promised returns the size up to which no quota refuses a commit whose claim is not known. The room of a conversion was
+// not claimed, so it is counted with all others.
 func promised(c *hemera.Capability) int64 {
 	if c.Convert {
 		return -1
@@ -262,7 +262,7 @@ func (ctl *control) Replace(ctx context.Context, permit *hemera.Permit, failed [
 		return hemera.Grant{}, err
 	}
 	c := permit.Capability
-	// What it gets is good for as long as any other capability, so a write that was barred must not have it.
+	// The new capability is good for as long as any other, so a write that was barred must not have it.
 	barred, err := ctl.tree.Barred(ctx, namespace.Commit{ID: c.File, Gen: c.Gen, BaseGen: c.BaseGen, Replaces: c.Replaces, Name: c.Name})
 	if err != nil {
 		return hemera.Grant{}, errs.Wrap(err, "manager.Replace", c.Path)

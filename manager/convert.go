@@ -18,10 +18,10 @@ import (
 	"hemera/words/hemera"
 )
 
-// A conversion is a write of the same content that nobody opened: the manager permits it to itself, and a node does it.
-// It takes no lock of the name, so that it is in nobody's way: the generation that its commit must replace decides. So
-// that it does not win against a client that has the file open to write, it is not permitted while there is one, and its
-// commit is refused then. An open that comes while such a commit is made waits for it (see converting): else it would
+// A conversion is a write of the same content that no client opened: the manager permits it to itself, and a node does
+// it. It takes no lock of the name, so that it is in nobody's way: the generation that its commit must replace decides.
+// So that it does not win against a client that has the file open to write, it is not permitted while there is one, and
+// its commit is refused then. An open that comes while such a commit is made waits for it (see converting): else it would
 // begin from a generation that is gone.
 
 // grants permits conversions to the maintenance, and reads and recalls to tape servers.
@@ -50,7 +50,7 @@ func (gr *grants) GrantConversion(ctx context.Context, id hemera.FileID, gen hem
 	if who, _, _, held := gr.pending.holder(name{e.Parent, e.Name}); held {
 		return g, errs.New(errs.Locked, "manager.Convert", path, "it is being written by "+who.Name)
 	}
-	// What is due was decided on a page of a list. The form is applied to the file as it is now.
+	// The decision was made on a page of a list. The form is applied to the file as it is now.
 	view := gr.cluster.View()
 	wanted, _ := lifecycle.Wanted(*e, form)
 	if err := fitsQuota(&prep, wanted.Layout); err != nil {
@@ -81,8 +81,8 @@ func (gr *grants) GrantConversion(ctx context.Context, id hemera.FileID, gen hem
 	return g, nil
 }
 
-// converted is the capability to write the content that a file has once more, without targets yet. A tree that was moved may have
-// files whose path is longer than paths may be; in a piece it is for people only.
+// converted returns the capability to write the content of a file once more, without targets yet. A tree that was moved may have files whose path is
+// longer than paths may be; in a piece it is for people only.
 func (gr *grants) converted(prep *namespace.Prepared, path string, wanted lifecycle.Stored) *hemera.Capability {
 	e := &prep.Entry
 	return &hemera.Capability{

@@ -10,7 +10,7 @@ import (
 )
 
 // convert begins the commit of a conversion of the name, which ends with the returned function: until then no write of
-// the name begins. Locked while somebody writes it, as that write is to be the one that is kept.
+// the name begins. Locked while a client writes it, as that write is to be the one that is kept.
 func (p *pending) convert(n name) (end func(), err error) {
 	s := p.lock(n)
 	defer s.mu.Unlock()
@@ -32,7 +32,7 @@ func (p *pending) convert(n name) (end func(), err error) {
 		s := p.lock(n)
 		defer s.mu.Unlock()
 		delete(s.converting, n)
-		// What was looked up before is outdated.
+		// Earlier answers are outdated.
 		s.converted = p.ends.Add(1)
 		close(done)
 	}, nil
@@ -41,7 +41,7 @@ func (p *pending) convert(n name) (end func(), err error) {
 // converting refuses an open that has to wait for the commit of a conversion, which takes moments.
 type converting struct{ done <-chan struct{} }
 
-// Error implements error. Callers wait and look again, so nobody reads it.
+// Error implements error. Callers wait and look again, so it is not read.
 func (converting) Error() string { return "a conversion of the file is being committed" }
 
 // await waits for the commit. It returns errOutdated, or why it did not wait.
@@ -70,9 +70,9 @@ func (s *stripe) outdatedBy(n name, t *taker) error {
 	return nil
 }
 
-// granted is the conversions that this manager waits for, by the generations they make: none is given twice. What an earlier life of
-// the manager granted, or nobody waits for any more, is not committed: its order may be replaced by one that found the file as it is to be.
-// The zero value is ready to use.
+// granted has the conversions that this manager waits for, by the generations they make: none is given twice. What an earlier life of the manager
+// granted, or nobody waits for any more, is not committed: its order may be replaced by one that found the file as it is to be. The zero value is
+// ready to use.
 type granted struct {
 	mu sync.Mutex
 	of map[hemera.Generation]*sync.WaitGroup // of the commits under way
@@ -99,7 +99,8 @@ func (g *granted) end(gen hemera.Generation) {
 	}
 }
 
-// commit begins the commit of a conversion, which ends with the returned function. False if nobody waits for it.
+// commit begins the commit of a conversion, which ends with the returned function. It returns false if no caller waits
+// for it.
 func (g *granted) commit(gen hemera.Generation) (end func(), ok bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -115,7 +116,7 @@ func (g *granted) commit(gen hemera.Generation) (end func(), ok bool) {
 // on tape only is one that undoes nothing: it needs no grant of this life.
 func (ctl *control) commitConversion(ctx context.Context, c namespace.Commit, least int) (hemera.Entry, error) {
 	now, _, err := ctl.tree.Resolve(ctx, c.ID)
-	// A request that comes again finds its commit made, and waits for nobody.
+	// A request that comes again finds its commit made, and does not wait.
 	if err == nil && now.Gen != c.Gen {
 		if !now.Evicted() {
 			done, ok := ctl.pending.granted.commit(c.Gen)

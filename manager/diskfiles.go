@@ -53,11 +53,10 @@ func (ma *maintAdmin) DiskFiles(ctx context.Context, id hemera.DiskID, after hem
 	return page, nil
 }
 
-// spacePage is how many entries of a directory are looked at together.
+// spacePage is the number of entries of a directory that are looked at together.
 const spacePage = 1000
 
-// RemoveSpace implements adminapi.ClusterAdmin. It looks at the whole tree, a page at a time, and holds
-// nobody up.
+// RemoveSpace implements adminapi.ClusterAdmin. It looks at the whole tree, a page at a time, and delays no other call.
 func (a *clusterAdmin) RemoveSpace(ctx context.Context, name string) error {
 	// First what is cheap: it is checked again with the removal itself.
 	if err := a.cluster.Admin.SpaceUnused(name); err != nil {
@@ -110,7 +109,7 @@ func (a *clusterAdmin) searchSpace(ctx context.Context, root hemera.Entry, name 
 	return nil
 }
 
-// refersTo is an error when the entry is stored in the space, or sends new files there.
+// refersTo fails when the entry is stored in the space, or sends new files there.
 func refersTo(e hemera.Entry, path, space string) error {
 	if !e.IsDir() && e.Space == space {
 		return errs.New(errs.NotEmpty, "manager.RemoveSpace", space, "file "+path+" belongs to it").

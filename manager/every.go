@@ -22,11 +22,11 @@ func every(ctx context.Context, interval time.Duration, do func()) error {
 	}
 }
 
-// beginAgain is how long a loop rests that ended in a panic.
+// beginAgain is the rest of a loop that ended in a panic.
 const beginAgain = 30 * time.Second
 
-// loop returns a background loop that begins again after a panic. What it is to do follows from the namespace, the cluster and the time:
-// a new beginning finds it.
+// loop returns a background loop that begins again after a panic. Its work follows from the namespace, the cluster and the time: a new beginning
+// finds it.
 func loop(ctx context.Context, panics *contain.Panics, name string, run func(context.Context) error) func() error {
 	return func() (err error) {
 		for !panics.Run("manager.Run", name, func() { err = run(ctx) }) {

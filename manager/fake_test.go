@@ -75,7 +75,7 @@ func (r *rig) restart() {
 	}
 }
 
-// grants is what permits conversions and recalls.
+// grants permits conversions and recalls.
 func (r *rig) grants() *grants {
 	o := r.m.Files.opener
 	return &grants{tree: r.m.tree, cluster: r.m.Cluster, pending: o.pending, placer: o.placer, reader: o.reader, nonce: o.nonce, ops: o.ops, now: o.now}
@@ -145,7 +145,7 @@ func (r *rig) open(path string, access hemera.Access, change ...func(*hemera.Ope
 	return g, err
 }
 
-// shown is the grant's permit as another process shows it.
+// shown returns the grant's permit as another process shows it.
 func shown(g hemera.Grant) *hemera.Permit { return hemera.ParsePermit(tokenOf(g)) }
 
 func tokenOf(g hemera.Grant) string {
@@ -212,7 +212,7 @@ func (n *fakeNode) register() {
 	}
 }
 
-// lease is who the node is now: it may register while it runs.
+// lease returns the node's lease now: it may register while it runs.
 func (n *fakeNode) lease() (hemera.NodeID, uint64) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -276,7 +276,7 @@ func (n *fakeNode) run(ctx context.Context) {
 	}
 }
 
-// sample is what the node tells of its network; nil most times.
+// sample returns the node's report on its network; nil most times.
 func (n *fakeNode) sample() *hemera.NetworkSample {
 	n.mu.Lock()
 	defer n.mu.Unlock()

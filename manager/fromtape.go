@@ -19,7 +19,7 @@ import (
 //
 // All tape copies must be there, so this trusts tape as an eviction does. Pieces on a disk that comes back are removed from it.
 
-// rescueRest is how often lost files are looked for, and rescueShare how many times as long as it took a look is good for at least.
+// rescueRest is the interval of looks for lost files, and rescueShare bounds it from below as a multiple of the time that a look took.
 const (
 	rescueRest  = time.Second
 	rescueShare = 20
@@ -122,7 +122,7 @@ func (r *rescuer) onOpen(ctx context.Context, who hemera.Identity, e hemera.Entr
 // noPieceWait is for how long a reader that found no good piece waits until the manager has heard that of nodes, and no piece could be repaired.
 const noPieceWait = 14 * time.Second
 
-// onNoPiece has a file recalled whose reader was sent back by a node that found no good piece. What nodes have reported decides, and not the client's
+// onNoPiece has a file recalled whose reader was sent back by a node that found no good piece. The reports of nodes decide, and not the client's
 // word: until they did, it is Unavailable, for a while. errOutdated is as in onOpen; nil grants the read.
 func (r *rescuer) onNoPiece(ctx context.Context, who hemera.Identity, e *hemera.Entry, o hemera.OpenRequest) error {
 	if len(e.Tape) == 0 {
@@ -140,7 +140,7 @@ func (r *rescuer) onNoPiece(ctx context.Context, who hemera.Identity, e *hemera.
 	return errs.New(errs.Unavailable, "manager.Open", o.Path, "no good piece of the file was found; if none can be repaired, it is brought from tape")
 }
 
-// latest is the later one of two times.
+// latest returns the later one of two times.
 func latest(a, b time.Time) time.Time {
 	if a.After(b) {
 		return a

@@ -172,7 +172,7 @@ func (ma *maintAdmin) FileInfo(ctx context.Context, who hemera.Identity, ref str
 	return r, nil
 }
 
-// strayTime is how long disks are asked for pieces that the namespace does not have.
+// strayTime bounds the question to disks for pieces that the namespace does not have.
 const strayTime = 10 * time.Second
 
 // strays looks for pieces of an id that the namespace does not have. known is nil when it has the file;

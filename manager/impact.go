@@ -67,7 +67,7 @@ func (rep *reporter) Impact(ctx context.Context, disks []hemera.DiskID) (sum hem
 	return sum, nil
 }
 
-// fall is what a removal of disks is judged by.
+// fall has the facts by which a removal of disks is judged.
 type fall struct {
 	view  *hemera.View
 	tape  *tier.Shelf
@@ -100,7 +100,7 @@ func (rep *reporter) bear(ctx context.Context, f fall, e hemera.Entry, id hemera
 	case layout.Readable(e.Layout, e.Size, known):
 		sum.Unreadable++
 		return
-	// Only from tapes that can be read now: nobody knows whether another one will be.
+	// Only from tapes that can be read now: it is not known whether another one will be.
 	case f.tape.Gives(&e):
 		sum.OnTape++
 		sum.OnTapeBytes += e.Size
@@ -116,8 +116,8 @@ func (rep *reporter) bear(ctx context.Context, f fall, e hemera.Entry, id hemera
 	}
 }
 
-// mayGo refuses to remove a disk by force when files would be lost by it, or out of reach, and nobody
-// has said that they may.
+// mayGo refuses to remove a disk by force when files would be lost by it, or out of reach, and the admin has not said
+// that they may.
 func (a *clusterAdmin) mayGo(ctx context.Context, id hemera.DiskID) error {
 	sum, err := a.impact(ctx, []hemera.DiskID{id})
 	if err != nil {

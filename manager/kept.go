@@ -19,7 +19,7 @@ import (
 const (
 	// keptMax bounds the claims of kept writes: what 32 nodes keep. Those beyond it count when they are committed.
 	keptMax = 1 << 14
-	// keptTime is when a claim ends that its head never ended, a little after the head's own time.
+	// keptTime is the end of a claim that its head never ended, a little after the head's own time.
 	keptTime = hemera.KeptLifetime + 10*time.Minute
 )
 
@@ -64,7 +64,7 @@ func (ctl *control) Keep(ctx context.Context, permit *hemera.Permit, size int64)
 	return nil
 }
 
-// claimOfKept is the claim of a write that this manager has no record of, as it was started since. Nil where no limit holds, and for
+// claimOfKept returns the claim of a write that this manager has no record of, as it was started since. It returns nil where no limit holds, and for
 // one that was committed.
 func (ctl *control) claimOfKept(ctx context.Context, c *hemera.Capability, size int64) (*claim, error) {
 	e, _, err := ctl.tree.Resolve(ctx, c.File)
@@ -93,7 +93,7 @@ func (p *pending) keep(c *hemera.Capability, size int64, now time.Time) bool {
 	s, n, w := p.find(name{c.Parent, c.Name}, c.Nonce)
 	own := w.claimed()
 	if w != nil {
-		w.claim = nil // it goes on to be held
+		w.claim = nil // it stays held
 		p.drop(s, n, w)
 	}
 	s.mu.Unlock()
@@ -164,7 +164,7 @@ func (p *pending) endKept(nonce uint64) {
 	p.removeKept(nonce)
 }
 
-// removeKept is endKept with mu of kept held.
+// removeKept does what endKept does, with mu of kept held.
 func (p *pending) removeKept(nonce uint64) {
 	k := &p.kept
 	w, ok := k.writes[nonce]

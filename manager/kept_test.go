@@ -18,7 +18,7 @@ func (r *rig) kept(g hemera.Grant, size int64) {
 	}
 }
 
-// leftCommit is the commit of a write whose client is gone.
+// leftCommit returns the commit of a write whose client is gone.
 func (r *rig) leftCommit(g hemera.Grant, size int64) error {
 	req := r.seal(g, size)
 	req.Left = true

@@ -25,7 +25,7 @@ type ruleKeeper struct {
 	now      func() time.Time
 }
 
-// options are what the engine follows rules with.
+// options returns the services by which the engine follows rules.
 func (k *ruleKeeper) options() maint.Lifecycle {
 	return maint.Lifecycle{Trees: k.requests, Attributes: k.tree.RuleAttributes, Remove: k.remove, Track: k.notes.track,
 		WentBack: func() time.Time { return k.tree.Stats().WentBack.Restored }}
@@ -49,7 +49,7 @@ func (k *ruleKeeper) isDirectory(ctx context.Context, who hemera.Identity, path,
 	if !lifecycle.IsAttribute(name) {
 		return nil
 	}
-	// As the user, so that the error tells nobody of files that they may not see.
+	// As the user, so that the error does not tell of files that the user may not see.
 	e, err := k.tree.Stat(ctx, who, path)
 	if err == nil && !e.IsDir() {
 		err = errs.New(errs.Invalid, "manager.SetAttribute", path, name+" is for directories: it is about the files below").
@@ -74,8 +74,8 @@ func (k *ruleKeeper) reserve(ctx context.Context, who hemera.Identity, path, nam
 	return done, errs.Wrap(err, "manager.SetAttribute", path)
 }
 
-// ruleTree is the directory in which the user changes a rule now, as it becomes. It is charged to the user, and to the admins if one of them
-// has rules there.
+// ruleTree returns the directory in which the user changes a rule now, as it becomes. It is charged to the user, and to the admins if one of them has
+// rules there.
 func (k *ruleKeeper) ruleTree(who hemera.Identity, known hemera.RuleTree) hemera.RuleTree {
 	// Without the time of the last scan, so that the files are looked at now.
 	t := hemera.RuleTree{Dir: known.Dir, Since: known.Since, Changed: k.now().UTC().Round(0), By: hemera.SetterOf(who)}

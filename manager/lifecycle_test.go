@@ -13,7 +13,7 @@ import (
 	"hemera/words/hemera"
 )
 
-// system is who sets attributes in these tests.
+// system is the user that sets attributes in these tests.
 var system = hemera.SystemIdentity()
 
 // rule sets an attribute of a directory.

@@ -5,7 +5,7 @@ import (
 	"hemera/words/hemera"
 )
 
-// lossSeeds is how many new files a space is tried with: where disks are not alike, files are not placed alike.
+// lossSeeds is the number of new files by which a space is tried: where disks are not alike, files are not placed alike.
 const lossSeeds = 4
 
 // losses says which losses new files survive, for each space that has as many disks as its files have pieces. It places files
@@ -20,7 +20,7 @@ func losses(v *hemera.View) (all []hemera.SpaceLoss) {
 	return all
 }
 
-// wellView is the view as it would be with all disks well.
+// wellView returns the view as it would be with all disks well.
 func wellView(v *hemera.View) *hemera.View {
 	// The view is shared and never changed: only what is changed here is copied.
 	well := *v
@@ -37,7 +37,7 @@ func wellView(v *hemera.View) *hemera.View {
 	return &well
 }
 
-// lossOf is the worst of some files; ok is false if there are too few disks for all pieces.
+// lossOf returns the worst loss of some files; ok is false if there are too few disks for all pieces.
 func lossOf(v *hemera.View, s hemera.Space) (worst hemera.SpaceLoss, ok bool) {
 	l := s.Policy.Layout
 	worst = hemera.SpaceLoss{Space: s.Name, Layout: l, Disk: l.Parity() > 0, Node: true, Zone: true}

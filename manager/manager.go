@@ -23,15 +23,15 @@ import (
 	"hemera/words/hemera"
 )
 
-// Options is what a manager is made of. Store, Writer and Tree are required.
+// Options has the parts and settings of a manager. Store, Writer and Tree are required.
 type Options struct {
 	Store  kv.Store        // read when the cluster's records are loaded
 	Writer kv.Writer       // the one the tree writes with
 	Tree   namespace.Parts // the namespace, open; its owner closes it
 	// Addr is the manager's xrd door as nodes tell it to clients.
 	Addr string
-	// LostAfter is how long a disk is out of reach before its files are repaired elsewhere; zero
-	// is [maint.LostAfter].
+	// LostAfter is the time for which a disk is out of reach before its files are repaired elsewhere; zero is
+	// [maint.LostAfter].
 	LostAfter time.Duration
 	// BalanceDelay is as in [maint.Options].
 	BalanceDelay time.Duration
@@ -51,7 +51,7 @@ type Options struct {
 	// Now replaces time.Now; its times must carry a monotonic reading.
 	Now func() time.Time
 	Log *slog.Logger
-	// Limits are the bounds of the process that refused somebody a short time ago; nil tells of none.
+	// Limits returns the bounds of the process that refused a client a short time ago; nil tells of none.
 	Limits func() []hemera.LimitUse
 	// Sessions are the sessions at the doors, and Connected reports whether a session is at one of them. Both are called from any
 	// goroutine. Nil: there are no doors, and it is not known.

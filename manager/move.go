@@ -11,8 +11,7 @@ import (
 	"hemera/words/hemera"
 )
 
-// hiddenPrefix is how FUSE begins the name that it gives a file which is removed while it is open: no close of it is
-// on its way.
+// hiddenPrefix begins the name that FUSE gives a file which is removed while it is open: no close of it is on its way.
 const hiddenPrefix = ".fuse_hidden"
 
 // Move implements hemera.Files.
@@ -27,10 +26,10 @@ func (o *ownWrites) Move(ctx context.Context, who hemera.Identity, from, to, pro
 	return o.names.Rename(ctx, who, from, to)
 }
 
-// moveOwn renames what the process is writing, in its directory; false if that cannot be. The lock goes first, so that
-// nobody gets the new name meanwhile. The head is told nothing: what its capability names, the commit maps.
+// moveOwn renames what the process is writing, in its directory; false if that cannot be. The lock goes first, so that no
+// other write gets the new name meanwhile. The head is told nothing: what its capability names, the commit maps.
 func (o *ownWrites) moveOwn(ctx context.Context, who hemera.Identity, from, to, process string) (moved bool, err error) {
-	// The usual case is cheap: most renames are of files that nobody is writing.
+	// The usual case is cheap: most renames are of files that are not being written.
 	if process == "" || o.pending.size() == 0 || from == "/" || path.Dir(from) != path.Dir(to) {
 		return false, nil
 	}
@@ -70,7 +69,7 @@ func (o *ownWrites) renameWrite(ctx context.Context, who hemera.Identity, w *wri
 	return o.tree.RenameWrite(ctx, who, namespace.Commit{ID: w.file, Parent: old.parent, Name: old.name, UID: w.who.UID, GID: w.who.GID}, to)
 }
 
-// ownAt is the write under way of the path, if the process began it, and its name.
+// ownAt returns the write under way of the path, if the process began it, and its name.
 func (o *ownWrites) ownAt(ctx context.Context, who hemera.Identity, at, process string) (name, *write, error) {
 	dir, err := o.tree.Stat(ctx, who, path.Dir(at))
 	if err != nil {
@@ -82,7 +81,7 @@ func (o *ownWrites) ownAt(ctx context.Context, who hemera.Identity, at, process 
 	return n, s.own(n, who, process), nil
 }
 
-// permitAt is the write's permit for who comes by its new path.
+// permitAt returns the write's permit for a client that comes by its new path.
 func (o *ownWrites) permitAt(w *write, to string) *hemera.Permit {
 	c := w.permit.Capability
 	c.Path, c.Name = to, path.Base(to)
@@ -96,7 +95,7 @@ func (p *pending) find(n name, nonce uint64) (*stripe, name, *write) {
 		if w := s.writes[n]; w != nil && w.nonce == nonce {
 			return s, n, w
 		}
-		// The capability goes on to say the name of the open, so the write is looked for under its newest name.
+		// The capability still says the name of the open, so the write is looked for under its newest name.
 		now, ok := p.renamed.Load(nonce)
 		if !ok || now == n {
 			return s, n, nil
@@ -106,7 +105,7 @@ func (p *pending) find(n name, nonce uint64) (*stripe, name, *write) {
 	}
 }
 
-// rename moves a write to another name, with the permit for it, if it is under way and nobody writes that.
+// rename moves a write to another name, with the permit for it, if it is under way and that name is not being written.
 func (p *pending) rename(from, to name, nonce uint64, permit *hemera.Permit) bool {
 	s, t := p.lockBoth(from, to)
 	defer s.mu.Unlock()
@@ -114,14 +113,14 @@ func (p *pending) rename(from, to name, nonce uint64, permit *hemera.Permit) boo
 		defer t.mu.Unlock()
 	}
 	w := s.writes[from]
-	// The write ended, or somebody writes the new name: then the caller renames what is committed, or fails.
+	// The write ended, or the new name is being written: then the caller renames what is committed, or fails.
 	if w == nil || w.nonce != nonce || t.writes[to] != nil {
 		return false
 	}
 	// A new record: readers that took the old pointer out of the stripe keep a consistent one.
 	moved := *w
 	moved.path, moved.permit, moved.ended, moved.renamed = permit.Path, permit, nil, true
-	// Not drop: the write goes on, with its claim and its counts. Those that wait for the old name are woken.
+	// Not drop: the write continues, with its claim and its counts. Those that wait for the old name are woken.
 	p.free(s, from, w)
 	t.writes[to] = &moved
 	p.processes.add(w.process, to)

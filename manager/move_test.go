@@ -89,7 +89,7 @@ func TestRenameOfAnOpenFile(t *testing.T) {
 	}
 }
 
-// TestRenameOfAnOpenFileThatCannotBe is refused as that of a file which is not there, and changes nothing.
+// TestRenameOfAnOpenFileThatCannotBe: such a rename fails like that of a file which is not there, and changes nothing.
 func TestRenameOfAnOpenFileThatCannotBe(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, 2, 1)

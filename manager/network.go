@@ -24,8 +24,8 @@ func (rep *reporter) Network(context.Context) (r hemera.NetworkReport, err error
 	return rep.network.Report(rep.cluster.View()), nil
 }
 
-// whyNetwork explains what is known of a node's network, and what it rests on. It asks nobody: all of it is in memory, so it
-// also answers while the network is what is wrong.
+// whyNetwork explains what is known of a node's network, and what it rests on. It sends no request: all of it is in
+// memory, so it also answers while the network is what is wrong.
 func (rep *reporter) whyNetwork(id hemera.NodeID) (out hemera.Explanation, err error) {
 	view := rep.cluster.View()
 	n, ok := view.Node(id)
@@ -39,7 +39,7 @@ func (rep *reporter) whyNetwork(id hemera.NodeID) (out hemera.Explanation, err e
 			out.State, out.Reasons = netwatch.Explain(row, rep.now())
 		}
 	}
-	// What was known of it stays, and is marked as old: the loss may be why it went away.
+	// The last report stays, and is marked as old: the loss may be why it went away.
 	if n.Status != hemera.NodeOnline {
 		out.Reasons = append(out.Reasons, hemera.Reason{About: "node", Text: "is " + string(n.Status) + ", so nothing new is known", Remedy: "hemera why node " + id.String()})
 	}

@@ -49,7 +49,7 @@ func (r *rig) until(what string, limit time.Duration, done func() bool) {
 	}
 }
 
-// share is the part of new files whose first piece is on a node.
+// share returns the part of new files whose first piece is on a node.
 func (r *rig) share(node hemera.NodeID, name string) float64 {
 	r.t.Helper()
 	const files = 300

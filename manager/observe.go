@@ -40,8 +40,7 @@ func (o *observer) Sessions(context.Context) ([]hemera.SessionInfo, error) {
 	return o.sessions(), nil
 }
 
-// OpenFiles implements adminapi.Observer. It asks nodes by an order, so it costs them nothing while
-// nobody wants to know.
+// OpenFiles implements adminapi.Observer. It asks nodes by an order, so it costs them nothing while no admin asks.
 func (o *observer) OpenFiles(ctx context.Context) (out adminapi.OpenFiles, err error) {
 	defer o.ops.begin("OpenFiles").end(&err)
 	out.Silent = o.nodes.ask(ctx, hemera.Order{Kind: hemera.OrderUses, Limit: usesLimit}, func(n hemera.NodeInfo, r hemera.OrderResult) {
@@ -51,7 +50,7 @@ func (o *observer) OpenFiles(ctx context.Context) (out adminapi.OpenFiles, err e
 			out.Files = append(out.Files, f)
 		}
 	})
-	// What moves most comes first; files at rest are ordered by node and path.
+	// Files that move most come first; files at rest are ordered by node and path.
 	slices.SortStableFunc(out.Files, func(a, b hemera.OpenFile) int {
 		return cmp.Or(cmp.Compare(b.Rate, a.Rate), cmp.Compare(a.Node, b.Node), cmp.Compare(a.Path, b.Path))
 	})
@@ -65,7 +64,7 @@ func (o *observer) Measure(ctx context.Context, node hemera.NodeID, command []st
 	if !ok {
 		return nil, errs.New(errs.NotFound, "manager.Measure", "node "+node.String(), "there is no such node")
 	}
-	// Nobody would answer, and the caller would wait.
+	// No answer would come, and the caller would wait.
 	if n.Status != hemera.NodeOnline {
 		return nil, errs.New(errs.Unavailable, "manager.Measure", n.Addr, "the node is offline")
 	}
@@ -91,13 +90,13 @@ func (o *observer) Events(ctx context.Context, after uint64, limit int) ([]hemer
 	return o.tree.Events(ctx, after, limit)
 }
 
-// process is what Linux counts of this process: bytes, threads and open descriptors. Zero elsewhere.
+// process has the counts of Linux for this process: bytes, threads and open descriptors. Zero elsewhere.
 type process struct {
 	resident, virtual, shared int64 // bytes
 	threads, descriptors      int
 }
 
-// processStats reads /proc. What cannot be read is zero.
+// processStats reads /proc. A figure that cannot be read is zero.
 func processStats() (p process) {
 	// proc(5): size, resident and shared are the first three fields, in pages.
 	if text, err := os.ReadFile("/proc/self/statm"); err == nil {

@@ -71,10 +71,11 @@ func (o *opener) Open(ctx context.Context, who hemera.Identity, r hemera.OpenReq
 	return g, o.returns.defers(unknownYet(o.cluster, who, err), r.Tried)
 }
 
-// claimTries is how often an open looks at quotas that change meanwhile, near their limit.
+// claimTries bounds the looks of an open at quotas that change meanwhile, near their limit.
 const claimTries = 16
 
-// tryOpen is one attempt of an open. errOutdated means that something it read changed meanwhile: the caller tries again.
+// tryOpen makes one attempt of an open. errOutdated means that something it read changed meanwhile: the caller tries
+// again.
 func (o *opener) tryOpen(ctx context.Context, now time.Time, who hemera.Identity, r hemera.OpenRequest) (hemera.Grant, error) {
 	// Before the first look at the namespace: what ends after this line may not be seen by it.
 	since := before{o.pending.claims.returned.load(), o.pending.ends.Load()}
@@ -126,7 +127,7 @@ func (o *opener) tryOpen(ctx context.Context, now time.Time, who hemera.Identity
 	return g, err
 }
 
-// ownerOf is what the pieces of a write will know of the file's owner: who makes the file, or has it.
+// ownerOf returns the owner of the file that the pieces of a write will name: the user that makes the file, or has it.
 func ownerOf(prep *namespace.Prepared, c *hemera.Capability) *hemera.FileOwner {
 	if prep.Existing {
 		return &hemera.FileOwner{UID: prep.Entry.UID, GID: prep.Entry.GID, Mode: c.Mode}
@@ -139,7 +140,7 @@ func (o *opener) left(session string) bool {
 	return session != "" && o.connected != nil && !o.connected(session)
 }
 
-// before is what an open must know of the moment before it looked anything up.
+// before has the facts that an open must know of the moment before its first look.
 type before struct {
 	returned hemera.QuotaAmount // see claims
 	ends     uint64             // see pending

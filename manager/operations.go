@@ -50,7 +50,7 @@ type operation struct {
 	last      int64
 }
 
-// part is what one processor counted of an operation.
+// part has the counts of one processor for an operation.
 type part struct {
 	mu            sync.Mutex
 	count, errors int64                   // errors are among count
@@ -162,7 +162,7 @@ func (op *operation) advance(second int64) {
 	op.last = max(op.last, second)
 }
 
-// list is every operation by name.
+// list returns every operation by name.
 func (o *operations) list() []adminapi.OpStat {
 	second := int64(o.now().Sub(o.start) / time.Second)
 	ops := *o.ops.Load()
@@ -211,7 +211,7 @@ func classes(h *hdrhistogram.Histogram) []int64 {
 	return counts
 }
 
-// rate is operations per second over the last n whole seconds, or as many as there were.
+// rate returns the operations per second over the last n whole seconds, or as many as there were.
 func (op *operation) rate(second, n int64) float64 {
 	n = min(n, second)
 	if n <= 0 {

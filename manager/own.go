@@ -55,14 +55,14 @@ func (p *processes) remove(process string, n name) {
 	}
 }
 
-// of is what a process is writing, in the order of names.
+// of returns the files that a process is writing, in the order of names.
 func (p *processes) of(process string) []name {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return slices.SortedFunc(maps.Keys(p.names[process]), func(a, b name) int { return cmp.Compare(a.name, b.name) })
 }
 
-// own is the write under way of a name, if the process of the user began it.
+// own returns the write under way of a name, if the process of the user began it.
 func (s *stripe) own(n name, who hemera.Identity, process string) *write {
 	w := s.writes[n]
 	if w == nil || process == "" || w.process != process {
@@ -92,7 +92,7 @@ func (o *ownWrites) Pending(ctx context.Context, who hemera.Identity, at, proces
 	if process == "" || at == "/" || known.IsDir() || o.pending.size() == 0 {
 		return g, e, errNoWrite
 	}
-	// What is visible has its own parent and name, whatever path led to it.
+	// A visible file has its own parent and name, whatever path led to it.
 	n := name{known.Parent, known.Name}
 	if known.ID == 0 {
 		dir, err := o.tree.Stat(ctx, who, path.Dir(at))
@@ -119,7 +119,7 @@ func (o *ownWrites) Pending(ctx context.Context, who hemera.Identity, at, proces
 	return g, known, nil
 }
 
-// entry is the file that the write makes, as it is known of it here.
+// entry returns the file that the write makes, as far as it is known here.
 func (w *write) entry(n name) hemera.Entry {
 	return hemera.Entry{
 		ID: w.file, Gen: w.gen, Parent: n.parent, Name: n.name, Kind: hemera.KindFile, Mode: w.mode, UID: w.who.UID, GID: w.who.GID,
@@ -213,7 +213,7 @@ func (o *ownWrites) grantOf(w *write) (g hemera.Grant, ok bool) {
 	return hemera.Grant{Addr: head.Addr, Permit: w.permit}, true
 }
 
-// nameOf is the name that an open is for; failed is what came of looking it up.
+// nameOf returns the name that an open is for; failed is the error of the look-up.
 func (o *ownWrites) nameOf(ctx context.Context, who hemera.Identity, prep *namespace.Prepared, r hemera.OpenRequest, failed error) (name, bool) {
 	switch {
 	case errs.KindOf(failed) == errs.NotFound:
@@ -258,7 +258,7 @@ func (o *ownWrites) awaitOwn(ctx context.Context, who hemera.Identity, prep *nam
 	select {
 	case <-ended:
 		return true
-	// The write goes on. The open is decided like any other, and may fail with Locked.
+	// The write continues. The open is decided like any other, and may fail with Locked.
 	case <-late.C:
 	case <-ctx.Done():
 	}

@@ -41,7 +41,7 @@ type pending struct {
 	claims  claims     // what the writes take of quotas, with a lock of its own
 	recalls recalls    // which are no writes, and count as writes of their disks
 	granted granted    // conversions, with a lock of its own
-	// renamed has the names of writes that were renamed, by their nonces: a capability goes on to say the first one.
+	// renamed has the names of writes that were renamed, by their nonces: a capability still says the first one.
 	renamed sync.Map
 }
 
@@ -86,11 +86,11 @@ type write struct {
 	claim   *claim          // on quotas; nil where no limit holds
 	counted counted         // in holders
 	report  headReport      // what its head said last
-	ended   chan struct{}   // closed when the lock is freed; nil while nobody waits for that
+	ended   chan struct{}   // closed when the lock is freed; nil while no caller waits for that
 	renamed bool            // and in pending.renamed
 }
 
-// taker is who asks for the lock of a name, and how.
+// taker is a client that asks for the lock of a name, and the way in which it asks.
 type taker struct {
 	*write
 	force     bool                      // take the lock from any writer: the later commit wins
@@ -131,7 +131,8 @@ func (t *taker) mayBeGone(old *write) bool {
 	return t.exclusive && host && t.left != nil && t.left(old.session)
 }
 
-// held is the error for a caller that comes after the writer of a name. It is a lostWriter if the manager must ask the head.
+// held returns the error for a caller that comes after the writer of a name. It is a lostWriter if the manager must ask
+// the head.
 func (t *taker) held(n name, old *write, now time.Time) error {
 	// A head that said a moment ago that a client has the file open is not asked again.
 	if t.mayBeGone(old) && !(old.report.fresh(now) && old.report.attached) {
@@ -145,7 +146,8 @@ func (t *taker) held(n name, old *write, now time.Time) error {
 		WithRemedy("try again when it is closed, or open with force")
 }
 
-// newPending is a table without writes. The arguments bound the writes of one user and one session; 0 is the default.
+// newPending returns a table without writes. The arguments bound the writes of one user and one session; 0 is the
+// default.
 func newPending(ofUser, ofSession int) *pending {
 	p := &pending{seed: maphash.MakeSeed(), holders: newHolders(ofUser, ofSession)}
 	p.writers.Store(new([]*atomic.Int64))
@@ -162,7 +164,7 @@ func (p *pending) lock(n name) *stripe {
 	return s
 }
 
-// index is the stripe of a name.
+// index returns the stripe of a name.
 func (p *pending) index(n name) uint64 { return maphash.Comparable(p.seed, n) % stripes }
 
 // begin takes the lock of a name. Locked, or Exists for an exclusive create, when another has it; see
@@ -176,7 +178,7 @@ func (p *pending) begin(n name, t *taker, now time.Time) error {
 		return err
 	}
 	switch {
-	// A lock is the taker's if nobody has it, if its time is over, if it is the taker's own, or if its writer is gone.
+	// A lock is the taker's if it is free, if its time is over, if it is the taker's own, or if its writer is gone.
 	case old != nil && !t.force && now.Before(old.expires) && !t.comesBack(old) && !t.replaces(old, now):
 		return t.held(n, old, now)
 	// A write of this stripe ended after the name was looked up, and may have made it. An exclusive create has to look
@@ -245,7 +247,7 @@ func (p *pending) settle(n name, nonce uint64, limits []quota.Standing) ([]quota
 	return p.claims.settle(own, limits)
 }
 
-// disksOf are the disks that the name's write was given at its open; none if none is under way.
+// disksOf returns the disks that the name's write was given at its open; none if no write is under way.
 func (p *pending) disksOf(n name) []hemera.DiskID {
 	s := p.lock(n)
 	defer s.mu.Unlock()
@@ -255,7 +257,7 @@ func (p *pending) disksOf(n name) []hemera.DiskID {
 	return nil
 }
 
-// holder is the write that has the name's lock, if there is one.
+// holder returns the write that has the name's lock, or nil.
 func (p *pending) holder(n name) (who hemera.Identity, disks []hemera.DiskID, expires time.Time, ok bool) {
 	s := p.lock(n)
 	defer s.mu.Unlock()
@@ -298,7 +300,7 @@ func (p *pending) count(disks []hemera.DiskID, by int64) {
 	}
 }
 
-// counter is the count of a disk. A new id makes the table longer; readers keep the one they have.
+// counter returns the count of a disk. A new id makes the table longer; readers keep the one they have.
 func (p *pending) counter(d hemera.DiskID) *atomic.Int64 {
 	if all := *p.writers.Load(); int(d) < len(all) {
 		return all[d]
@@ -306,7 +308,7 @@ func (p *pending) counter(d hemera.DiskID) *atomic.Int64 {
 	p.grow.Lock()
 	defer p.grow.Unlock()
 	all := slices.Clone(*p.writers.Load())
-	// Counters are pointers, so those of known disks go on to be the same ones in the longer table.
+	// Counters are pointers, so those of known disks stay the same in the longer table.
 	for len(all) <= int(d) {
 		all = append(all, new(atomic.Int64))
 	}
@@ -322,5 +324,5 @@ func (p *pending) load(d hemera.DiskID) int {
 	return 0
 }
 
-// size is how many writes are under way.
+// size returns the number of writes under way.
 func (p *pending) size() int { return int(p.total.Load()) }

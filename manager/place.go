@@ -15,7 +15,7 @@ type placer struct {
 	writers func(hemera.DiskID) int // counts the writes under way on a disk
 }
 
-// without is where a write must not go.
+// without has the places where a write must not go.
 type without struct {
 	nodes []hemera.NodeID // that failed this client
 	disks []hemera.DiskID // the same, where whole nodes leave nothing
@@ -80,10 +80,11 @@ func deal(view *hemera.View, ts []hemera.Target, l hemera.Layout) {
 	slices.SortFunc(ts, func(a, b hemera.Target) int { return int(a.Index) - int(b.Index) })
 }
 
-// withMore are the base's places that an update keeps, and new ones for the other pieces. More disks than the base has are
-// a bonus where the kept ones are enough to read the file: a write with fewer pieces than wanted is repaired later. NoSpace.
+// withMore returns the base's places that an update keeps, and new ones for the other pieces. More disks than the base
+// has are a bonus where the kept ones are enough to read the file: a write with fewer pieces than wanted is repaired
+// later. NoSpace.
 func withMore(view *hemera.View, kept []hemera.Target, l hemera.Layout, req place.Request) ([]hemera.Target, error) {
-	// What is chosen keeps away from the nodes and zones of the kept ones, as far as there are others.
+	// The chosen places keep away from the nodes and zones of the kept ones, as far as there are others.
 	req.Have, req.Min = disks(kept), int(l.Data)-len(kept)
 	if req.Want -= len(kept); req.Want > 0 {
 		more, err := place.Choose(view, req)
@@ -100,7 +101,7 @@ func withMore(view *hemera.View, kept []hemera.Target, l hemera.Layout, req plac
 	return kept, nil
 }
 
-// reusable are the base's places that could be chosen for the request, at most as many as wanted.
+// reusable returns the base's places that could be chosen for the request, at most as many as wanted.
 func reusable(view *hemera.View, pieces []hemera.Target, l hemera.Layout, req place.Request) (kept []hemera.Target) {
 	for _, t := range pieces {
 		d, ok := view.Disk(t.Disk)
@@ -136,7 +137,7 @@ func number(ts []hemera.Target, kept int, l hemera.Layout) {
 	slices.SortFunc(ts, func(a, b hemera.Target) int { return int(a.Index) - int(b.Index) })
 }
 
-// disks are those of the targets, in their order.
+// disks returns the disks of the targets, in their order.
 func disks(ts []hemera.Target) []hemera.DiskID {
 	ids := make([]hemera.DiskID, len(ts))
 	for i, t := range ts {

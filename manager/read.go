@@ -65,7 +65,7 @@ func describe(c *hemera.Capability, e *hemera.Entry) {
 	c.Layout, c.Space, c.Size, c.Mode, c.Sums = e.Layout, e.Space, e.Size, e.Mode, e.Checksums
 }
 
-// anyNode is where an empty file is read: it has no pieces, so every online node will do.
+// anyNode returns the node at which an empty file is read: it has no pieces, so every online node will do.
 func anyNode(v *hemera.View, tried []hemera.NodeID, seed uint64) []hemera.Target {
 	// Zero nodes: the loop below does nothing, so the division is never by zero.
 	count := uint64(len(v.Nodes))
@@ -78,8 +78,8 @@ func anyNode(v *hemera.View, tried []hemera.NodeID, seed uint64) []hemera.Target
 	return nil
 }
 
-// grant sends the client to the capability's first target. The token is signed when somebody asks for it: an open that
-// is served in this process needs none.
+// grant sends the client to the capability's first target. The token is signed when a caller asks for it: an open that is
+// served in this process needs none.
 func grant(c *hemera.Capability, s hemera.Signer) hemera.Grant {
 	return hemera.Grant{Addr: c.Targets[0].Addr, Permit: hemera.NewPermit(*c, s)}
 }

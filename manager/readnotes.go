@@ -14,9 +14,9 @@ import (
 )
 
 const (
-	// readNotesMax is how many files can wait for their note.
+	// readNotesMax bounds the files that wait for their note.
 	readNotesMax = 1 << 17
-	// readNotesTime is how often notes are written.
+	// readNotesTime is the interval at which notes are written.
 	readNotesTime = time.Minute
 	// readNotesLast bounds how long a process that ends writes notes.
 	readNotesLast = 5 * time.Second
@@ -96,7 +96,8 @@ func (w *noteWriter) run(ctx context.Context) error {
 	return nil
 }
 
-// write writes the notes that wait. What cannot be written is dropped: the files are read again, or were not important.
+// write writes the notes that wait. A note that cannot be written is dropped: the files are read again, or were not
+// important.
 func (w *noteWriter) write(ctx context.Context) {
 	day, files := w.notes.take()
 	if len(files) == 0 {

@@ -36,7 +36,7 @@ type rebuilder struct {
 	running chan struct{} // buffered one; holds one value while a rebuild is under way
 }
 
-// unreadMode is what files get whose pieces do not know their modes, unless an admin says otherwise: nobody knows who
+// unreadMode is the mode of files whose pieces do not know theirs, unless an admin says otherwise: it is not known who
 // might read them.
 const unreadMode = 0o600
 
@@ -88,7 +88,7 @@ func (b *rebuilder) Rebuild(ctx context.Context, o adminapi.RebuildOptions, tell
 // FinishRebuild implements adminapi.Rebuilder. It does not look whether anything was rebuilt: an admin may know that the rest
 // will not come.
 func (b *rebuilder) FinishRebuild(ctx context.Context) error {
-	// Durable before anybody may write: a restart does not go back.
+	// It is durable before the first write: a restart does not go back.
 	err := b.cluster.Admin.EndRebuild(ctx)
 	b.engine.Wake()
 	return err
@@ -136,7 +136,7 @@ type fileGen struct {
 	gen  hemera.Generation
 }
 
-// toRead divides disks in those that a rebuild reads and those that it does not. What a node keeps that does not answer is not known: its
+// toRead divides disks in those that a rebuild reads and those that it does not. The kept writes of a node that does not answer are not known: its
 // pieces are not taken for those of files, and the rebuild has not read everything, so that nothing is forgotten after it.
 func toRead(disks []hemera.Disk, silent []hemera.NodeID) (read []hemera.Disk, unread []hemera.DiskID) {
 	for _, d := range disks {
@@ -149,8 +149,8 @@ func toRead(disks []hemera.Disk, silent []hemera.NodeID) (read []hemera.Disk, un
 	return read, unread
 }
 
-// kept are the contents that nodes keep for a person: their pieces are sealed, and nobody closed the file. silent are the nodes that
-// did not say.
+// kept returns the contents that nodes keep for a person: their pieces are sealed, and the client did not close the file. silent are the nodes that
+// did not answer.
 func (b *rebuilder) kept(ctx context.Context) (kept map[fileGen]bool, silent []hemera.NodeID) {
 	kept = map[fileGen]bool{}
 	silent = b.nodes.ask(ctx, hemera.Order{Kind: hemera.OrderLeft, Limit: usesLimit}, func(_ hemera.NodeInfo, r hemera.OrderResult) {
@@ -166,7 +166,7 @@ func (b *rebuilder) kept(ctx context.Context) (kept map[fileGen]bool, silent []h
 	return kept, silent
 }
 
-// listWithout is list without the pieces of some contents. It returns none only at the end.
+// listWithout lists the pieces of all but some contents. It returns an empty list only at the end.
 func (b *rebuilder) listWithout(contents map[fileGen]bool) rebuild.Inventory {
 	return func(ctx context.Context, id hemera.DiskID, after hemera.PieceID, limit int) ([]hemera.PieceStat, error) {
 		for {

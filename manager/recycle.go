@@ -31,7 +31,7 @@ func (r *recycler) Erase(ctx context.Context, who hemera.Identity, path string, 
 	if err := r.cluster.Marks.AwaitCurrent(ctx); err != nil {
 		return err
 	}
-	// Its pieces are unlinked, and nobody else would look for them soon.
+	// Its pieces are unlinked, and no other call would look for them soon.
 	defer r.engine.Wake()
 	return r.tree.Erase(ctx, who, path, kind)
 }
@@ -44,7 +44,7 @@ func (r *recycler) ListRecycled(ctx context.Context, who hemera.Identity, q heme
 	return turns.List(ctx, r.turns, who, true, func(visit func(hemera.Recycled) error) error { return r.tree.ListRecycled(ctx, who, q, visit) }, visit)
 }
 
-// Restore implements hemera.RecycleBin. It leaves nothing to remove, so nobody is woken.
+// Restore implements hemera.RecycleBin. It leaves nothing to remove, so no worker is woken.
 func (r *recycler) Restore(ctx context.Context, who hemera.Identity, q hemera.RestoreRequest) (path string, err error) {
 	defer r.ops.begin("Restore").end(&err)
 	if err := r.cluster.Marks.AwaitCurrent(ctx); err != nil {
@@ -79,7 +79,7 @@ func (r *recycler) ListBins(ctx context.Context, who hemera.Identity) (list []he
 }
 
 const (
-	// expireTime is how often bins are looked at.
+	// expireTime is the interval at which bins are looked at.
 	expireTime = time.Minute
 	// expireLimit is about the number of entries that one step purges. A full step is followed by another.
 	expireLimit = 1000
@@ -90,7 +90,7 @@ func (r *recycler) expire(ctx context.Context) error {
 	return every(ctx, expireTime, func() { r.expireAll(ctx) })
 }
 
-// expireAll purges all that the rules do not keep any more. What fails is tried again with the next tick.
+// expireAll purges all that the rules do not keep any more. An entry that fails is tried again with the next tick.
 func (r *recycler) expireAll(ctx context.Context) {
 	// A store that may be older than the cluster says nothing about what is old.
 	if r.cluster.Marks.Current() != nil {

@@ -12,7 +12,7 @@ import (
 	"hemera/words/hemera"
 )
 
-// recycledPaths are where the entries of all bins were, in the order of the list.
+// recycledPaths returns the former paths of the entries of all bins, in the order of the list.
 func (r *rig) recycledPaths() (paths []string, ids []hemera.FileID) {
 	r.t.Helper()
 	err := r.m.Recycle.ListRecycled(r.t.Context(), hemera.SystemIdentity(), hemera.RecycleQuery{All: true}, func(e hemera.Recycled) error {

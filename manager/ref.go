@@ -38,8 +38,8 @@ func find(ctx context.Context, tree namespace.Parts, who hemera.Identity, ref st
 	return e, path, err
 }
 
-// idOf is the id that "fid:<decimal>" or "fxid:<hexadecimal>" names. EOS's other words mean the same here,
-// where files and directories share their ids.
+// idOf returns the id that "fid:<decimal>" or "fxid:<hexadecimal>" names. EOS's other words mean the same here, where
+// files and directories share their ids.
 func idOf(ref string) (_ hemera.FileID, byID bool, _ error) {
 	for prefix, base := range map[string]int{"fid:": 10, "fxid:": 16, "pid:": 10, "pxid:": 16, "cid:": 10, "cxid:": 16, "inode:": 10} {
 		digits, ok := strings.CutPrefix(ref, prefix)

@@ -13,9 +13,9 @@ import (
 	"hemera/words/hemera"
 )
 
-// returnTime is how long nodes that are away may take to register again before clients hear that
-// there is no disk: from the manager's start, or from a node's last heartbeat. A node that restarts,
-// or a switch that does, takes less.
+// returnTime bounds the time that nodes that are away may take to register again before clients hear that there is no
+// disk: from the manager's start, or from a node's last heartbeat. A node that restarts, or a switch that does, takes
+// less.
 const returnTime = 4 * hemera.HeartbeatTimeout
 
 // returns has clients wait for nodes that may come back.

@@ -23,7 +23,7 @@ const (
 // brokenSet is the pieces that are known to be bad and cannot be repaired.
 type brokenSet map[hemera.BadPiece]bool
 
-// newBrokenSet is the set of a list.
+// newBrokenSet returns the set of a list.
 func newBrokenSet(list []hemera.BadPiece) brokenSet {
 	set := make(brokenSet, len(list))
 	for _, b := range list {
@@ -46,7 +46,7 @@ func (b brokenList) set() brokenSet {
 	return newBrokenSet(list)
 }
 
-// readableNow is the pieces of a file that can be read now.
+// readableNow returns the pieces of a file that can be read now.
 func readableNow(v *hemera.View, e hemera.Entry, broken brokenSet) (here layout.Set) {
 	for _, p := range e.Pieces {
 		if d, ok := v.Disk(p.Disk); ok && d.Readable() && !broken.has(e, p) {

@@ -101,7 +101,7 @@ type aged[T any] struct {
 	until time.Time
 }
 
-// get is the kept answer, or a new one by ask. Two that find it too old both ask.
+// get returns the kept answer, or a new one by ask. Two callers that find it too old both ask.
 func (a *aged[T]) get(ask func() (T, error)) (T, error) {
 	a.mu.Lock()
 	value, until := a.value, a.until

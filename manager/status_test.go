@@ -17,7 +17,7 @@ import (
 	"hemera/words/hemera"
 )
 
-// codes are the conditions of the cluster now. Information is left out, as it is what a test has set up.
+// codes returns the conditions of the cluster now. Information is left out, as it is what a test has set up.
 func (r *rig) codes() (codes []string, s hemera.ClusterStatus) {
 	r.t.Helper()
 	s, err := r.m.Status.Status(r.t.Context())
@@ -32,7 +32,7 @@ func (r *rig) codes() (codes []string, s hemera.ClusterStatus) {
 	return codes, s
 }
 
-// namesLost are the paths of lost files; there must be so many.
+// namesLost returns the paths of lost files; there must be as many as the test says.
 func (r *rig) namesLost(want int) (paths []string) {
 	r.t.Helper()
 	err := r.m.Status.Impaired(r.t.Context(), hemera.FileLost, func(path string, _ hemera.Entry) error {
@@ -214,7 +214,7 @@ func TestForceAloneLosesNothing(t *testing.T) {
 	})
 }
 
-// reasons are the texts of an explanation, one a line.
+// reasons returns the texts of an explanation, one a line.
 func (r *rig) reasons(kind, ref string) string {
 	r.t.Helper()
 	x, err := r.m.Status.Why(r.t.Context(), hemera.SystemIdentity(), kind, ref)

@@ -28,7 +28,7 @@ func TestFilesSuite(t *testing.T) {
 	})
 }
 
-// end is what a head tells the manager when a handle on the write ends.
+// end tells the manager what a head says when a handle on the write ends.
 func (r *rig) end(ctx context.Context, g hemera.Grant, size int64, how hemera.Ending) error {
 	switch how {
 	case hemera.EndAbort:

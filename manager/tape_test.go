@@ -93,7 +93,7 @@ func (r *rig) archive(e hemera.Entry, class string) hemera.Entry {
 	return r.written(e, class, false)
 }
 
-// written is archive of a file that waits for being read back, or not.
+// written archives a file that waits for being read back, or not.
 func (r *rig) written(e hemera.Entry, class string, waits bool) hemera.Entry {
 	r.t.Helper()
 	ctx, cat := r.t.Context(), r.m.tree.Tapes

@@ -28,7 +28,7 @@ func (ctl *control) fromHead(ctx context.Context, op string, c *hemera.Capabilit
 	return errs.Wrap(acts(ctl.cluster, node), op, c.Path)
 }
 
-// acts refuses a node without a lease. The view may be a little late: it refuses nobody alone.
+// acts refuses a node without a lease. The view may be a little late: it does not refuse alone.
 func acts(c *cluster.Cluster, node hemera.NodeID) error {
 	if n, ok := c.View().Node(node); ok && n.Status == hemera.NodeOnline {
 		return c.Leases.Member(node)

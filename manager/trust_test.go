@@ -11,7 +11,7 @@ import (
 	"hemera/words/hemera"
 )
 
-// as is a call that the node makes, as its certificate says.
+// as makes the context of a call by the node, as its certificate says.
 func (r *rig) as(node hemera.NodeID) context.Context { return hemera.WithCaller(r.t.Context(), node) }
 
 func TestOnlyItsHeadEndsAWrite(t *testing.T) {

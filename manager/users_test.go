@@ -12,7 +12,7 @@ import (
 	"hemera/words/hemera"
 )
 
-// explained is all that who is told of a file.
+// explained returns the whole explanation of a file for a user.
 func (r *rig) explained(who hemera.Identity, ref string) (string, error) {
 	x, err := r.m.Status.Why(r.t.Context(), who, hemera.WhyFile, ref)
 	lines := []string{x.Subject + ": " + x.State}

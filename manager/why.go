@@ -51,7 +51,7 @@ func (rep *reporter) Why(ctx context.Context, who hemera.Identity, kind, ref str
 // whyFile explains a file that who may read: where its pieces can be read, what it lacks, who holds it.
 func (rep *reporter) whyFile(ctx context.Context, who hemera.Identity, ref string) (out hemera.Explanation, err error) {
 	e, path, err := find(ctx, rep.tree, who, ref)
-	// A path that does not exist is the name of a file that somebody wants to write. An id that does not exist is not.
+	// A path that does not exist is the name of a file that a client wants to write. An id that does not exist is not.
 	if errors.Is(err, errs.NotFound) && gopath.IsAbs(ref) {
 		return rep.whyNew(ctx, who, ref)
 	}
@@ -133,7 +133,8 @@ func (rep *reporter) addTape(ctx context.Context, out *hemera.Explanation, e hem
 	return err
 }
 
-// diskState is what an admin wants of a disk and how it is, in words. The last health that its node reported says nothing while it cannot be read.
+// diskState returns the setting of a disk by its admin and its state, in words. The last health that its node reported says nothing while it cannot
+// be read.
 func diskState(n hemera.NodeInfo, d hemera.Disk) string {
 	if !d.Readable() {
 		return string(d.Config) + ", cannot be read: it " + d.Unreadable(n)
@@ -199,7 +200,7 @@ func (rep *reporter) addHolder(who hemera.Identity, out *hemera.Explanation, v *
 	return true
 }
 
-// openShown is how many open files an explanation names.
+// openShown bounds the open files that an explanation names.
 const openShown = 8
 
 // addOpen names who has files open at nodes.
@@ -350,7 +351,7 @@ func (rep *reporter) whyDisk(ctx context.Context, id hemera.DiskID) (out hemera.
 	if err != nil {
 		return out, err
 	}
-	// What holds pieces is looked for only where something is to move them.
+	// The cause that holds pieces is looked for only where something is to move them.
 	if busy {
 		if err := rep.addHolds(ctx, &out, id); err != nil {
 			return out, err
@@ -462,8 +463,8 @@ func (rep *reporter) whyNode(ctx context.Context, id hemera.NodeID) (out hemera.
 	return out, nil
 }
 
-// whyJobs explains all jobs that are not done. What holds up a drain or repair is told by the explanation of its disk,
-// which the remedy names.
+// whyJobs explains all jobs that are not done. The explanation of its disk tells what holds up a drain or repair, which
+// the remedy names.
 func (rep *reporter) whyJobs(ctx context.Context) (out hemera.Explanation, err error) {
 	jobs, err := rep.engine.Jobs(ctx)
 	if err != nil {

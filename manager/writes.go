@@ -18,21 +18,21 @@ import (
 )
 
 const (
-	// attachTime is how long after its open a write may take to begin at its head. After that a lock goes
-	// when the head says that it does not have the write, which it is asked every reportTime.
-	// Clients that follow a redirect are there within a second; a minute covers one that looks for a node that answers.
+	// attachTime bounds the time from the open of a write to its begin at its head. After that a lock goes when the head
+	// says that it does not have the write, which it is asked every reportTime. Clients that follow a redirect are there
+	// within a second; a minute covers one that looks for a node that answers.
 	attachTime = time.Minute
 	reportTime = 30 * time.Second
-	// sweepTime is how often locks are looked through.
+	// sweepTime is the interval at which locks are looked through.
 	sweepTime = 10 * time.Second
-	// abandonTime is how long nobody must have had a write open for another exclusive create by its user, from
-	// its host, to replace it; its session at the manager must be gone too. Clients that were cut off come
-	// back sooner.
+	// abandonTime is the time for which no client must have had a write open for another exclusive create by its user,
+	// from its host, to replace it; its session at the manager must be gone too. Clients that were cut off come back
+	// sooner.
 	abandonTime = 4 * time.Second
-	// freshTime is how old a head's word may be for that.
+	// freshTime bounds the age of a head's report for that.
 	freshTime = 10 * time.Second
-	// asksMax is how many writes one heartbeat asks a node about.
-	// A heartbeat of that many questions has some tens of kilobytes.
+	// asksMax bounds the writes that one heartbeat asks a node about. A heartbeat of that many questions has some tens of
+	// kilobytes.
 	asksMax = 1024
 )
 
@@ -58,7 +58,7 @@ type holder struct {
 	admin      bool
 }
 
-// holderOf is by whom a write is counted.
+// holderOf returns the user by whom a write is counted.
 func holderOf(who hemera.Identity) holder {
 	h := holder{uid: who.UID, name: who.Name, admin: who.Admin}
 	if who.UID == hemera.NobodyID {
@@ -67,7 +67,7 @@ func holderOf(who hemera.Identity) holder {
 	return h
 }
 
-// counted is what one write counts for.
+// counted has the user, the session and the disks that one write counts for.
 type counted struct {
 	user    *limits.Account[holder]
 	session *limits.Account[string] // nil for none
@@ -118,7 +118,7 @@ func (h *holders) release(w *write) {
 		w.counted.session.Give(1)
 		w.counted.session.Close()
 	}
-	// What was given back must not be given back again.
+	// A claim that was given back must not be given back again.
 	w.counted = counted{}
 }
 
@@ -139,7 +139,7 @@ func (wa *writeAdmin) limitUsages() []limits.Usage {
 	return []limits.Usage{wa.pending.holders.users.Usage(), wa.pending.holders.sessions.Usage()}
 }
 
-// headReport is what a write's head said of it last.
+// headReport is the last report of a write's head.
 type headReport struct {
 	at       time.Time     // zero: it was never asked, or has not answered
 	size     int64         // bytes of content that were written
@@ -163,7 +163,7 @@ func (lostWriter) Error() string { return "the writer seems to be gone" }
 // lost has the head of the write asked in its next heartbeat. Unavailable, so that the client waits and asks
 // again; Exists where the head cannot answer.
 func (o *opener) lost(view *hemera.View, w lostWriter) error {
-	// Nobody can say whether the writer is gone, and its write may still be committed when the node is back.
+	// It is not known whether the writer is gone, and its write may still be committed when the node is back.
 	if n, ok := view.Node(w.head); !ok || n.Status != hemera.NodeOnline {
 		return errs.New(errs.Exists, "manager.Open", w.ask.name.name, "the file is being made by a writer whose node is not online").
 			WithRemedy("try again after " + w.expires.UTC().Format(time.RFC3339) + ", or free the file with `hemera open rm`")
@@ -238,7 +238,7 @@ func (p *pending) each(visit func(*stripe, name, *write)) {
 	}
 }
 
-// set replaces what is to be asked. What a node did not answer is asked again.
+// set replaces what is to be asked. A question that a node did not answer is asked again.
 func (a *asks) set(nodes map[hemera.NodeID]*nodeAsks) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -301,7 +301,7 @@ func (a *asks) take(id hemera.NodeID) []hemera.WriteRef {
 	return refs
 }
 
-// answered is the write that a node answers about, if it was asked.
+// answered returns the write that a node answers about, if it was asked.
 func (a *asks) answered(id hemera.NodeID, nonce uint64) (ask, bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -309,7 +309,7 @@ func (a *asks) answered(id hemera.NodeID, nonce uint64) (ask, bool) {
 	if n == nil {
 		return ask{}, false
 	}
-	// Only what was asked: a node cannot free the lock of a write by a report that nobody wanted.
+	// Only answers to questions count: a node cannot free the lock of a write by a report that was not asked for.
 	q, ok := n.out[nonce]
 	delete(n.out, nonce)
 	return q, ok
@@ -360,7 +360,7 @@ func (wa *writeAdmin) Writes(ctx context.Context, who hemera.Identity) (list []h
 			return
 		}
 		i := w.info(now, view)
-		// What its head says now is newer than its last report.
+		// The head's answer now is newer than its last report.
 		if l, ok := left[i.ID]; ok && l.Head == w.head {
 			i.State, i.Written, i.Idle, i.Reported, i.Gone, i.Then, i.At = l.State, l.Written, l.Idle, now, l.Gone, l.Then, l.At
 			i.Refused, i.Found, i.Differ = l.Refused, l.Found, l.Differ
@@ -378,7 +378,7 @@ func (wa *writeAdmin) Writes(ctx context.Context, who hemera.Identity) (list []h
 	return list[:min(len(list), adminapi.WritesListMax)], nil
 }
 
-// info is the write as admins see it. The stripe is locked.
+// info returns the write as admins see it. The stripe is locked.
 func (w *write) info(now time.Time, view *hemera.View) hemera.WriteInfo {
 	i := hemera.WriteInfo{
 		ID: strconv.FormatUint(w.nonce, 36), Path: w.path, File: w.file, Who: w.who, Since: w.began, Expires: w.expires, Head: w.head, Announced: w.size,
@@ -388,7 +388,7 @@ func (w *write) info(now time.Time, view *hemera.View) hemera.WriteInfo {
 		i.HeadAddr = n.Addr
 	}
 	if r := w.report; !r.at.IsZero() {
-		// Idle goes on since the report, as if nothing happened: it is at most reportTime wrong.
+		// Idle counts on since the report, as if nothing happened: it is at most reportTime wrong.
 		i.Reported, i.Written, i.Idle, i.State = r.at, r.size, r.idle+now.Sub(r.at), hemera.WriteDetached
 		if r.attached {
 			i.State = hemera.WriteOpen
@@ -418,7 +418,8 @@ func (wa *writeAdmin) FreeWrite(_ context.Context, id string) (info hemera.Write
 	return info, nil
 }
 
-// left are the writes that no client has open, by their ids, as their heads say. Nodes that do not answer are left out.
+// left returns the writes that no client has open, by their ids, as their heads say. Nodes that do not answer are left
+// out.
 func (wa *writeAdmin) left(ctx context.Context) map[string]hemera.WriteInfo {
 	left := map[string]hemera.WriteInfo{}
 	wa.nodes.ask(ctx, hemera.Order{Kind: hemera.OrderLeft, Limit: usesLimit}, func(n hemera.NodeInfo, r hemera.OrderResult) {
@@ -430,7 +431,7 @@ func (wa *writeAdmin) left(ctx context.Context) map[string]hemera.WriteInfo {
 	return left
 }
 
-// mayEnd reports whether somebody may see the write of a user, and decide what becomes of it once its client is gone.
+// mayEnd reports whether a user may see the write of another, and decide on its end once its client is gone.
 func mayEnd(who, owner hemera.Identity) bool {
 	user, host := (&write{who: who}).sameUser(&write{who: owner})
 	return who.Admin || user && (host || who.UID != hemera.NobodyID)

@@ -283,7 +283,7 @@ func TestExclusiveCreateAfterItsWriterIsGone(t *testing.T) {
 	wantKind(t, err, errs.Exists)
 }
 
-// unasked is a context in which nodes do not answer.
+// unasked returns a context in which nodes do not answer.
 func unasked(t *testing.T) context.Context {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()

@@ -12,13 +12,12 @@ import (
 )
 
 const (
-	// mostRunning is how many checksums that are not stored are computed at once for clients, ofUser how
-	// many of them for one user.
-	// Each reads a whole file at one disk. Two for one user leave the others their turn.
+	// mostRunning bounds the checksums that are not stored and are computed at once for clients, ofUser those for one
+	// user. Each reads a whole file at one disk. Two for one user leave the others their turn.
 	mostRunning, ofUser = 64, 2
-	// mostWaiting is how many wait for their turn, waitingOfUser how many of them of one user.
+	// mostWaiting bounds the requests that wait for their turn, waitingOfUser those of one user.
 	mostWaiting, waitingOfUser = 4096, 256
-	// mostKept is how many are remembered. A content never changes, so they stay right.
+	// mostKept bounds the results that are remembered. A content never changes, so they stay right.
 	mostKept = 4096
 )
 
@@ -29,13 +28,13 @@ type Key struct {
 	Kind hemera.ChecksumKind
 }
 
-// user is by whom checksums are counted: a user, or of nobody a host.
+// user is the key by which checksums are counted: a user, or the host of a client without a name.
 type user struct {
 	uid        uint32
 	name, host string
 }
 
-// userOf is by whom a request is counted. All users without a name of one host count as one.
+// userOf returns the user for whom a request is counted. All users without a name of one host count as one.
 func userOf(who hemera.Identity) user {
 	if who.UID == hemera.NobodyID {
 		return user{uid: who.UID, host: who.Host}
@@ -43,8 +42,8 @@ func userOf(who hemera.Identity) user {
 	return user{uid: who.UID, name: who.Name}
 }
 
-// Sums has checksums computed for clients: each content once for all that ask at the same time, few at once, and
-// only as long as somebody waits for it.
+// Sums has checksums computed for clients: each content once for all that ask at the same time, few at once, and only as
+// long as a caller waits for it.
 type Sums struct {
 	panics *contain.Panics
 
@@ -77,7 +76,8 @@ func New(panics *contain.Panics) *Sums {
 	return &Sums{panics: panics, under: map[Key]*computation{}, of: map[user]*struct{ running, waiting int }{}, kept: map[Key]hemera.Checksum{}}
 }
 
-// Do returns what run does, or did for somebody else. Overloaded when too many wait.
+// Do returns the result of run, or that of another caller's run for the same key. It fails with Overloaded when too many
+// wait.
 func (s *Sums) Do(ctx context.Context, who hemera.Identity, key Key, run func(context.Context) (hemera.Checksum, error)) (hemera.Checksum, error) {
 	s.mu.Lock()
 	if sum, ok := s.kept[key]; ok {
@@ -99,7 +99,7 @@ func (s *Sums) Do(ctx context.Context, who hemera.Identity, key Key, run func(co
 	case <-c.done:
 		return c.sum, c.err
 	case <-ctx.Done():
-		// The others go on to wait. Only the last asker ends the computation.
+		// The others still wait. Only the last caller ends the computation.
 		s.leave(c)
 		return hemera.Checksum{}, errs.Wrap(context.Cause(ctx), "manager.Checksum", "")
 	}
@@ -119,7 +119,7 @@ func (s *Sums) add(ctx context.Context, asker user, key Key, run func(context.Co
 			WithRemedy("ask for the kind that the file is stored with, or for fewer at a time")
 	}
 	c := &computation{key: key, user: asker, run: run, done: make(chan struct{})}
-	// It goes on for callers that ask later, even if the first has gone.
+	// It continues for callers that ask later, even if the first has gone.
 	c.ctx, c.cancel = context.WithCancel(context.WithoutCancel(ctx))
 	s.under[key] = c
 	s.waiting = append(s.waiting, c)
@@ -161,7 +161,7 @@ func (s *Sums) compute(c *computation) {
 	defer s.mu.Unlock()
 	c.sum, c.err = sum, err
 	close(c.done)
-	// Another may be under way for the key, if all askers of this one left and somebody asked again.
+	// Another may be under way for the key, if all callers of this one left and a new one asked.
 	if s.under[c.key] == c {
 		delete(s.under, c.key)
 	}
@@ -186,7 +186,7 @@ func (s *Sums) keep(key Key, sum hemera.Checksum) {
 	s.kept[key] = sum
 }
 
-// leave is for an asker who does not wait any more: with the last of them the computation ends.
+// leave ends the wait of one caller: with the last of them the computation ends.
 func (s *Sums) leave(c *computation) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
