@@ -67,7 +67,7 @@ func holderOf(who hemera.Identity) holder {
 	return h
 }
 
-// counted has the user, the session and the disks that one write counts for.
+// counted has the accounts that one write counts for.
 type counted struct {
 	user    *limits.Account[holder]
 	session *limits.Account[string] // nil for none
