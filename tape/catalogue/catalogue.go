@@ -17,8 +17,7 @@ import (
 	"hemera/words/hemera"
 )
 
-// Catalogue is what the manager does with tapes, their files and jobs. Its methods may be called
-// from any goroutine.
+// Catalogue has the manager's records of tapes, their files and jobs. Its methods may be called from any goroutine.
 type Catalogue struct {
 	records *record.Store
 	// settings may change at any time: a transaction uses those that hold while it runs.
@@ -37,7 +36,8 @@ func New(records *record.Store, numbers *record.Numbers, life uint64, tree Tree)
 // Adopt has settings hold from the next change of an entry or a job on. Its caller hands them over one after the other.
 func (c *Catalogue) Adopt(s *tapeconfig.Settings) { c.settings.Store(s) }
 
-// Settings are those that hold now. They are nil without a tape tier: then nothing is archived, and jobs have no mount policy.
+// Settings returns the settings that hold now. They are nil without a tape tier: then nothing is archived, and jobs have
+// no mount policy.
 func (c *Catalogue) Settings() *tapeconfig.Settings { return c.settings.Load() }
 
 // update runs a change.
@@ -145,7 +145,7 @@ func (c *Catalogue) ChangeTape(ctx context.Context, vid string, change func(old 
 	})
 }
 
-// firstLife is the life of a tape that is added: one before all others while the namespace may have lost files, as the tape may have them.
+// firstLife returns the life of a tape that is added: one before all others while the namespace may have lost files, as the tape may have them.
 func (c *Catalogue) firstLife() uint64 {
 	if c.tree.Restored() {
 		return 0
@@ -164,7 +164,7 @@ func (c *Catalogue) unscanned(t *hemera.Tape) string {
 	return ""
 }
 
-// reclaimBatch is how many rows one change removes.
+// reclaimBatch is the number of rows that one change removes.
 const reclaimBatch = 1000
 
 // Reclaim forgets what a full tape without live files held, so that it is written from its
@@ -253,7 +253,7 @@ func (c *Catalogue) Files(ctx context.Context, vid string, after uint64, limit i
 	return out, err
 }
 
-// Queue is what one user has in a queue.
+// Queue has the jobs of one user in a queue.
 type Queue struct {
 	Kind   hemera.TapeJobKind
 	Failed bool   // its jobs are not tried again by themselves
@@ -263,7 +263,7 @@ type Queue struct {
 	// policies that were removed since.
 	Policies []string
 	schema.QueueSum
-	// Oldest is when the first of them may be done, or could have been.
+	// Oldest is the time from which the first of them may be done, or could have been.
 	Oldest time.Time
 }
 

@@ -9,7 +9,7 @@ import (
 	"hemera/words/hemera"
 )
 
-// archiveJob is the job that writes a copy of the content of an entry to a pool.
+// archiveJob returns the job that writes a copy of the content of an entry to a pool.
 func archiveJob(t Txn, e *hemera.Entry, number uint8, pool string, rules *tapeconfig.Settings) hemera.TapeJob {
 	return hemera.TapeJob{TapeJobKey: hemera.TapeJobKey{File: e.ID, Kind: hemera.TapeArchive, Copy: number}, ArchiveID: e.ArchiveID(), Queue: pool,
 		Size: e.Size, UID: e.UID, Asked: t.Now(), Policy: rules.PolicyOf(tapeconfig.Requester{UID: e.UID, Groups: []uint32{e.GID}})}
@@ -18,8 +18,8 @@ func archiveJob(t Txn, e *hemera.Entry, number uint8, pool string, rules *tapeco
 // NoClass is the value of the attribute with which a directory ends what those above it ask for.
 const NoClass = "none"
 
-// classOf is the storage class for files of the owner in the last of dirs: the nearest attribute that
-// holds for them decides.
+// classOf returns the storage class for files of the owner in the last of dirs: the nearest attribute that holds for them
+// decides.
 func classOf(dirs []*hemera.Entry, owner uint32) string {
 	s, _ := policy.Nearest(dirs, owner, hemera.AttrStorageClass)
 	if class := string(s.Value); class != NoClass {
@@ -28,13 +28,13 @@ func classOf(dirs []*hemera.Entry, owner uint32) string {
 	return ""
 }
 
-// fresh are the attributes that a new content begins without.
+// fresh lists the attributes that a new content begins without.
 func fresh() map[string]string {
 	return map[string]string{hemera.AttrArchiveID: "", hemera.AttrStorageClass: "", hemera.AttrArchiveError: "",
 		hemera.AttrRecallIDs: "", hemera.AttrRecallTime: "", hemera.AttrRecallError: "", hemera.AttrEvictCounter: "", hemera.AttrRecallPins: "", hemera.AttrReleased: ""}
 }
 
-// Attributes are those of a name whose content becomes another one that has been archived, or is to be: what they say of tapes is of the
+// Attributes returns the attributes of a name whose content becomes another one that has been archived, or is to be: what they say of tapes is of the
 // content, and all else of the name.
 func Attributes(name map[string][]byte, content *hemera.Entry) map[string][]byte {
 	out := make(map[string][]byte, len(name))
@@ -118,9 +118,9 @@ func (t Txn) replaceJob(j hemera.TapeJob) error {
 	return t.putJob(&j)
 }
 
-// Bury is called when the content of an entry is replaced, or removed for good: its jobs end, and
-// the rows of its tape copies keep what is needed to bring it back until their tape is reclaimed.
-// path is where the file was, why what happened.
+// Bury records that the content of an entry is replaced, or removed for good: its jobs end, and the rows of its tape
+// copies keep what is needed to bring it back until their tape is reclaimed. path is where the file was, why what
+// happened.
 func (t Txn) Bury(e *hemera.Entry, path, why string) error {
 	// Most files were never to be archived, and cost nothing here.
 	if e.ArchiveID() == 0 {

@@ -28,7 +28,7 @@ import (
 // tape adds its copies to the same files, and a file that was removed since is not made again.
 // A namespace that was restored, or prepared for a rebuild, is the system whose ids it lacks.
 
-// FoundFiles is what a scan found on a tape, or a part of it.
+// FoundFiles is the list of files that a scan found on a tape, or a part of it.
 type FoundFiles struct {
 	VID     string
 	Foreign bool // see hemera.Tape
@@ -44,7 +44,7 @@ type FoundFile struct {
 	Space  string
 }
 
-// foundBatch is how many files one change takes.
+// foundBatch is the number of files in one change.
 const foundBatch = 100
 
 // Unknown returns those of the files that the catalogue does not have, in their order. It reads a
@@ -109,7 +109,7 @@ func (c *Catalogue) NoteEnd(ctx context.Context, vid, drive string, end hemera.T
 	return out, err
 }
 
-// ScanEnd is what is known of a tape when a scan of it has ended.
+// ScanEnd is the knowledge of a tape when a scan of it has ended.
 type ScanEnd struct {
 	VID     string
 	End     hemera.TapeEnd
@@ -419,13 +419,13 @@ func (t finding) overwritten(row *hemera.TapeFile) (bool, error) {
 	return t.made.vanish(row, t.c.Settings())
 }
 
-// says is the answer.
+// says returns the answer.
 func (t finding) says(o hemera.TapeOutcome, why string) hemera.TapeTaken {
 	return hemera.TapeTaken{Outcome: o, FSeq: t.f.Written.FSeq, Member: t.f.Written.Member, ArchiveID: t.f.Written.ArchiveID, Size: t.f.Written.Size, Path: t.f.Path, Why: why}
 }
 
-// place is the copy that the tape file is. A tape that tells no number of copies gets the one that
-// the caller has free.
+// place returns the copy that the tape file is. A tape that tells no number of copies gets the one that the caller has
+// free.
 func (t finding) place(free uint8) hemera.TapeCopy {
 	w := t.f.Written
 	c := hemera.TapeCopy{Number: t.f.Copy, VID: t.all.VID, FSeq: w.FSeq, Block: w.Block, Member: w.Member}
@@ -435,12 +435,12 @@ func (t finding) place(free uint8) hemera.TapeCopy {
 	return c
 }
 
-// row is the tape file in the list of its tape.
+// row returns the tape file as the list of its tape has it.
 func (t finding) row(to hemera.TapeCopy) hemera.TapeFile {
 	return hemera.TapeFile{TapeCopy: to, ArchiveID: t.f.Written.ArchiveID, Size: t.f.Written.Size, Written: t.made.txn.Now(), Found: true}
 }
 
-// content is what the tape tells of the file.
+// content returns the file as the tape tells it.
 func (t finding) content() *content {
 	f := t.f
 	c := &content{ArchiveID: f.Written.ArchiveID, Size: f.Written.Size, Sums: f.Sums, Class: f.Class, UID: f.Owner.UID, GID: f.Owner.GID, Mode: f.Owner.Mode,
@@ -459,7 +459,7 @@ func (t finding) ours() bool {
 	return t.f.File != 0 && (!t.all.Foreign || t.c.tree.Restored()) && uint64(t.f.File) < next && t.f.Written.ArchiveID < next
 }
 
-// key is where it is remembered what was made of the file.
+// key returns the key under which the result for the file is remembered.
 func (t finding) key() []byte {
 	// By the file and not by the content, so that its contents are known to be of one file.
 	if t.f.File == 0 {
@@ -604,7 +604,7 @@ func (t finding) adopt(e *hemera.Entry) (out hemera.TapeTaken, err error) {
 	return out, t.made.txn.queueMissing(e, t.c.Settings())
 }
 
-// class is the storage class; a tape that tells none has the one that a fresh system has.
+// class returns the storage class; a tape that tells none has the one that a fresh system has.
 func (t finding) class() string {
 	if t.f.Class == "" {
 		return defaultClass

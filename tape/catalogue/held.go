@@ -40,7 +40,7 @@ func isHeld(j *hemera.TapeJob) bool {
 	return held && j.Failed
 }
 
-// whyHeld is the reason with what a person can do, as it is shown with the file.
+// whyHeld returns the reason with the remedy, as it is shown with the file.
 func whyHeld(class string, err error) string {
 	text := errs.Reason(err, class)
 	if remedy := errs.RemedyOf(err); remedy != "" {
@@ -49,8 +49,8 @@ func whyHeld(class string, err error) string {
 	return strings.ToValidUTF8(short(text), "")
 }
 
-// holding is the job of a content that no pool takes. It has the number of the first copy: that one is missing, and is replaced
-// when the copies are queued.
+// holding returns the job of a content that no pool takes. It has the number of the first copy: that one is missing, and
+// is replaced when the copies are queued.
 func holding(t Txn, e *hemera.Entry, class string, why error) hemera.TapeJob {
 	queue := heldByClass
 	if errs.KindOf(why) == errs.TooLarge {

@@ -12,7 +12,7 @@ import (
 	"hemera/words/hemera"
 )
 
-// content is what a tape tells of a file: what a file on tape only is made of.
+// content is a file as a tape tells it: a file on tape only is made from that.
 type content struct {
 	ArchiveID      uint64
 	Size           int64

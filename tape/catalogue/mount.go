@@ -10,7 +10,7 @@ import (
 	"hemera/words/hemera"
 )
 
-// Mount is what a drive was given last. It is stored before the drive hears of it, so that results of another mount are known as such in
+// Mount is the last work that a drive was given. It is stored before the drive hears of it, so that results of another mount are known as such in
 // each life of the manager.
 type Mount struct {
 	ID    uint64
@@ -67,7 +67,7 @@ func (c *Catalogue) Mounts(ctx context.Context) (out []Mount, err error) {
 	return out, err
 }
 
-// mountKey is the key of a mount.
+// mountKey returns the key of a mount.
 func mountKey(id uint64) []byte {
 	return binary.BigEndian.AppendUint64(schema.TableKey(schema.TableMount), id)
 }

@@ -35,7 +35,7 @@ func PinsOf(e *hemera.Entry) (pins []Pin) {
 	return pins
 }
 
-// pinned is what attributes say of the pins of a file. Those in waiting do not have it yet.
+// pinned returns the pins of a file, as its attributes say. Requests in waiting do not have it yet.
 func pinned(pins []Pin, waiting []string) map[string]string {
 	texts, counter := make([]string, len(pins)), ""
 	for i, p := range pins {
@@ -164,7 +164,7 @@ func RequestsOf(e *hemera.Entry) []string {
 	return strings.Split(text, ",")
 }
 
-// EvictCounter is how many requests still use the disk copies of a file.
+// EvictCounter returns the number of requests that still use the disk copies of a file.
 func EvictCounter(e *hemera.Entry) int {
 	n, _ := strconv.Atoi(string(e.Xattrs[hemera.AttrEvictCounter]))
 	return max(0, n)

@@ -61,7 +61,7 @@ func (c *Catalogue) Recall(ctx context.Context, r RecallRequest) (out hemera.Ent
 	return out, err
 }
 
-// requested is the entry with a request that waits for it.
+// requested returns the entry with a request that waits for it.
 func requested(e *hemera.Entry, pins []Pin, request, now string) *hemera.Entry {
 	waiting := RequestsOf(e)
 	if request != "" && !slices.Contains(waiting, request) {
@@ -144,8 +144,8 @@ func (c *Catalogue) GiveUpRecall(ctx context.Context, file hemera.FileID, why st
 	})
 }
 
-// Arrived is called when an evicted file gets its disk copies again, before its entry is stored:
-// its requests are fulfilled, and each of them keeps it on disk until it is released.
+// Arrived records that an evicted file gets its disk copies again, before its entry is stored: its requests are
+// fulfilled, and each of them keeps it on disk until it is released.
 func (t Txn) Arrived(e *hemera.Entry) error {
 	// Recalls that nobody waits for by name (an open, a repack) keep nothing on disk: such a file is
 	// evicted by its age, or when room is needed.
@@ -175,8 +175,7 @@ func (t Txn) hasten(file hemera.FileID) error {
 	return nil
 }
 
-// Evicted is called when a file loses its disk copies, before its entry is stored: there is nothing that
-// pins could keep any more.
+// Evicted records that a file loses its disk copies, before its entry is stored: its pins have nothing to keep any more.
 func (t Txn) Evicted(e *hemera.Entry) {
 	if e.Xattrs[hemera.AttrRecallPins] != nil || e.Xattrs[hemera.AttrReleased] != nil || EvictCounter(e) > 0 {
 		none := pinned(nil, nil)

@@ -35,7 +35,7 @@ type StagedFile struct {
 	Cancelled bool          `json:",omitempty"`
 }
 
-// stagePart is how many files one record has at most, and stagePartBytes how many bytes of paths, unless it is one file.
+// stagePart bounds the files of one record, and stagePartBytes the bytes of their paths, unless it is one file.
 const stagePart, stagePartBytes = 1000, 256 << 10
 
 // partsOf divides files into those of one record each. Only what never changes decides.
@@ -54,7 +54,7 @@ func partsOf(files []StagedFile) (parts [][]StagedFile) {
 	return parts
 }
 
-// stageKey is the key of a part of a request.
+// stageKey returns the key of a part of a request.
 func stageKey(id string, part int) []byte {
 	k := append(schema.TableKey(schema.TableStage), byte(len(id)))
 	return binary.BigEndian.AppendUint32(append(k, id...), uint32(part))
@@ -86,7 +86,7 @@ func (c *Catalogue) PutStage(ctx context.Context, s Stage) error {
 	return nil
 }
 
-// noRequest is the error about an id that no request has.
+// noRequest returns the error about an id that no request has.
 func noRequest(id string) error {
 	return refuse(errs.NotFound, "Stage", id, "there is no such request").
 		WithRemedy("`hemera tape stage ls` lists them; a request is forgotten some time after its end")

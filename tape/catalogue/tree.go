@@ -8,8 +8,8 @@ import (
 	"hemera/words/hemera"
 )
 
-// Tree is what the catalogue needs of the namespace to make files of what is on tape. None of it
-// may be called within a change.
+// Tree has the calls to the namespace by which the catalogue makes files of tape files. None of it may be called within a
+// change.
 type Tree interface {
 	// MakeParents makes the directories above a path that are missing, as the system, with the mode.
 	MakeParents(ctx context.Context, path string, mode uint32) error
@@ -53,15 +53,15 @@ func namesOf(path string) []string {
 	return names
 }
 
-// spot is where a path leads: the directories above its last name, the root first, and the entry of
-// that name, nil for none.
+// spot is the end of a path: the directories above its last name, the root first, and the entry of that name, nil for
+// none.
 type spot struct {
 	dirs  []*hemera.Entry
 	name  string
 	entry *hemera.Entry
 }
 
-// parent is the directory of the last name.
+// parent returns the directory of the last name.
 func (s spot) parent() *hemera.Entry { return s.dirs[len(s.dirs)-1] }
 
 // Why a path leads nowhere.

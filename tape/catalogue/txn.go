@@ -14,7 +14,7 @@ import (
 // transaction.
 type Txn struct{ tables.Txn }
 
-// txnOf is the transaction with the tables of tapes.
+// txnOf returns the transaction with the tables of tapes.
 func txnOf(t *record.Txn) Txn { return Txn{tables.Txn{Txn: t}} }
 
 // Tape returns a tape, nil when there is none. It is shared: nobody may change it.

@@ -88,7 +88,7 @@ func (c *Catalogue) Inferred(ctx context.Context, vid string, after uint64) (con
 	return contents, next, err
 }
 
-// Latest is the row that died last.
+// Latest returns the row that died last.
 func Latest(rows []hemera.TapeFile) hemera.TapeFile {
 	return slices.MaxFunc(rows, func(a, b hemera.TapeFile) int {
 		// One with a path tells more than one that another copy replaced.
@@ -167,7 +167,7 @@ func (c *Catalogue) Undelete(ctx context.Context, u Undeletion) (out hemera.Entr
 	return out, err
 }
 
-// revived are the rows as they are now, one for each number of a copy: that which died last.
+// revived returns the rows as they are now, one for each number of a copy: that which died last.
 func (t returning) revived(rows []hemera.TapeFile) (out []hemera.TapeFile, err error) {
 	// A repack leaves a dead row on the old tape: two rows of one copy. The later one counts.
 	for _, old := range rows {

@@ -12,7 +12,7 @@ import (
 	"hemera/words/hemera"
 )
 
-// writtenBatch is how many tape files one change records.
+// writtenBatch is the number of tape files that one change records.
 const writtenBatch = 200
 
 // Report is tape files that are durable on their tape, in the order of fSeq.
@@ -27,7 +27,7 @@ type Report struct {
 	ReadBack bool
 }
 
-// Recorded is what became of them.
+// Recorded is the result for each of them.
 type Recorded struct {
 	Complete []hemera.FileID      // have all their copies now
 	Unfit    []hemera.TapeFailure // what was written is not the file's content: their jobs still wait
@@ -116,7 +116,7 @@ func (w *writing) add(f hemera.TapeWritten) error {
 	return w.record(f)
 }
 
-// again is for a tape file that is recorded already. The manager may have ended between that and what follows from it.
+// again handles a tape file that is recorded already. The manager may have ended between that and what follows from it.
 func (w *writing) again(f hemera.TapeWritten) error {
 	e, err := w.txn.fileOf(f.Job.File, f.ArchiveID)
 	if err == nil && e != nil && len(e.Tape) >= wanted(e, w.rules) {
@@ -216,8 +216,8 @@ func (w *writing) give(e *hemera.Entry, to hemera.TapeCopy) error {
 	return nil
 }
 
-// wanted is how many copies the storage class of a file asks for; more than there can be when
-// nobody knows. An empty file needs none.
+// wanted returns the number of copies that the storage class of a file asks for; more than there can be when it is not
+// known. An empty file needs none.
 func wanted(e *hemera.Entry, rules *tapeconfig.Settings) int {
 	if e.Size == 0 {
 		return 0
@@ -336,7 +336,7 @@ func (t Txn) replaceJobs(jobs []hemera.TapeJob) error {
 	return nil
 }
 
-// missing is the jobs for the copies that a file lacks by its class.
+// missing returns the jobs for the copies that a file lacks by its class.
 func (t Txn) missing(e *hemera.Entry, rules *tapeconfig.Settings) (jobs []hemera.TapeJob, err error) {
 	if e.Size == 0 {
 		return nil, nil

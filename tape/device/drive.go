@@ -51,7 +51,7 @@ type Blocks interface {
 // BlockMax bounds one block, in bytes. It is what LTO drives take; SCSI counts the bytes of a block in 24 bits.
 const BlockMax = 8 << 20
 
-// Identity is what INQUIRY says of a device.
+// Identity is the answer of a device to INQUIRY.
 type Identity struct {
 	Vendor, Product, Revision, Serial string
 	// Device is its name on this machine, such as /dev/nst0 or emu0.

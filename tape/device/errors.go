@@ -23,8 +23,8 @@ var (
 	ErrFull           = errors.New("the element holds a cartridge already")
 )
 
-// Cause is an error of a drive, a changer or a tape for people: without the calls that led to it. Of a tape that cannot be read or written the place
-// on it is left out, too.
+// Cause returns an error of a drive, a changer or a tape for people: without the calls that led to it. Of a tape that cannot be read or written the
+// place on it is left out, too.
 func Cause(err error) string {
 	for _, of := range []error{ErrMedium, ErrWriteProtected} {
 		if errors.Is(err, of) {

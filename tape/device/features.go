@@ -57,7 +57,7 @@ const (
 
 // Orderer recommends an order of accesses that travels little (RAO of SSC-5).
 type Orderer interface {
-	// OrderMax is how many segments one call takes, 0 when the drive or its cartridge cannot.
+	// OrderMax returns the number of segments that one call takes, 0 when the drive or its cartridge cannot order them.
 	OrderMax(ctx context.Context) (int, error)
 	// Order returns the indexes of the segments in the order to read them from where the tape stands.
 	Order(ctx context.Context, segments []Segment) ([]int, error)
@@ -74,7 +74,7 @@ type Monitor interface {
 	Counters(ctx context.Context) (Counters, error)
 }
 
-// Counters is what a drive counts of one load.
+// Counters are the counts of a drive since one load.
 type Counters struct {
 	BytesRead, BytesWritten       int64
 	BlocksRead, BlocksWritten     int64

@@ -28,7 +28,7 @@ type Copy struct {
 	Lost   bool // the tape cannot be read until somebody acts
 }
 
-// Rules are when files are evicted.
+// Rules are the conditions under which files are evicted.
 type Rules struct {
 	Now    time.Time
 	Wanted int64         // bytes to free, see [Wanted]; 0: none
@@ -50,7 +50,7 @@ func Wanted(free, low, high int64, evicting bool) int64 {
 	return 0
 }
 
-// Verdict is what becomes of a file, and why.
+// Verdict is the decision on a file, and its reason.
 type Verdict struct {
 	Evict bool
 	Why   string

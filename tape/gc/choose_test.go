@@ -11,7 +11,7 @@ import (
 
 func now() time.Time { return time.Date(2026, 11, 24, 2, 0, 0, 0, time.UTC) }
 
-// file is archived in two copies and was used three hours ago.
+// file returns a file that is archived in two copies and was used three hours ago.
 func file(id hemera.FileID, change ...func(*File)) File {
 	f := File{ID: id, Bytes: 100, Asked: 2, Copies: []Copy{{Number: 1, VID: "A"}, {Number: 2, VID: "B"}}, Used: now().Add(-3 * time.Hour)}
 	for _, c := range change {
@@ -153,7 +153,7 @@ func TestRandomPages(t *testing.T) {
 	}
 }
 
-// safeOnTapes is the slow way: some choice of one readable copy of each number is on tapes that all differ.
+// safeOnTapes decides the slow way: some choice of one readable copy of each number is on tapes that all differ.
 func safeOnTapes(f File) bool {
 	var pick func(n int, tapes string) bool
 	pick = func(n int, tapes string) bool {

@@ -8,7 +8,7 @@ import (
 // Day is a local date as labels have it: a year and a day of it, from 1. The zero value is no date.
 type Day struct{ Year, YearDay int }
 
-// DayOf is the date of t in its time zone.
+// DayOf returns the date of t in its time zone.
 func DayOf(t time.Time) Day { return Day{Year: t.Year(), YearDay: t.YearDay()} }
 
 // putDay writes six bytes: the century, which is a space for 19xx and a digit from 0 for 20xx, two digits of the year, three of the day.

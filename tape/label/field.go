@@ -13,7 +13,7 @@ const Size = 80
 // Label is one encoded label.
 type Label [Size]byte
 
-// blank is a label of spaces that begins with its identifier.
+// blank returns a label of spaces that begins with its identifier.
 func blank(id string) (l Label) {
 	for i := range l {
 		l[i] = ' '
@@ -83,7 +83,7 @@ func (r *reader) fail(field, why string) {
 	}
 }
 
-// text is a field without the spaces behind it. A blank one fails.
+// text reads a field without the spaces behind it. It fails for a blank one.
 func (r *reader) text(field string, off, length int) string {
 	if r.err != nil {
 		return ""
@@ -95,7 +95,7 @@ func (r *reader) text(field string, off, length int) string {
 	return s
 }
 
-// optional is a field that may be blank.
+// optional reads a field that may be blank.
 func (r *reader) optional(off, length int) string {
 	if r.err != nil {
 		return ""
@@ -103,7 +103,7 @@ func (r *reader) optional(off, length int) string {
 	return strings.TrimRight(string(r.b[off:off+length]), " ")
 }
 
-// number is a field of decimal digits.
+// number reads a field of decimal digits.
 func (r *reader) number(field string, off, length int) uint64 {
 	s := r.text(field, off, length)
 	if r.err != nil {

@@ -33,14 +33,14 @@ type entry struct {
 	holders int64 // idle drives that hold a tape which it can write: they need no mount, so they go first
 }
 
-// load is how many drives an organisation has.
+// load is the number of drives of an organisation.
 type load struct {
 	limits           Organisation
 	limited          bool
 	reading, writing int64
 }
 
-// New indexes a picture. It keeps none of its parts but the maps, which nobody may change afterwards.
+// New indexes a picture. It keeps none of its parts but the maps, which must not change afterwards.
 func New(p Picture) *Board {
 	b := &Board{
 		now: p.Now, criteria: p.Criteria, rates: p.Rates, disabled: p.Libraries, buffer: p.Buffer,

@@ -55,7 +55,7 @@ func (b *Board) atLimit(e *entry) bool {
 	return l.reading >= l.limits.ReadDrives
 }
 
-// needs is the room that a session of a queue takes of the buffer at first, in bytes.
+// needs returns the room that a session of a queue takes of the buffer at first, in bytes.
 func (b *Board) needs(e *entry) int64 {
 	if !fillsBuffer(e.Key) {
 		return 0
@@ -68,7 +68,7 @@ func (b *Board) hasRoom(e *entry) bool {
 	return !fillsBuffer(e.Key) || e.Short == "" && b.room() >= b.needs(e)
 }
 
-// room is what is left of the buffer for recalls. It may be below zero.
+// room returns the bytes of the buffer that are left for recalls. It may be below zero.
 func (b *Board) room() int64 { return b.buffer.Free - b.buffer.Keep - b.reserved }
 
 // worth returns which criterion makes a mount worth it, NoRule if none does.

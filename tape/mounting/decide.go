@@ -6,7 +6,7 @@ import (
 	"hemera/words/hemera"
 )
 
-// Decision is what a drive is to do.
+// Decision is the next action of a drive.
 type Decision struct {
 	// Do is MountWork (with VID, which is mounted unless it is in the drive), MountUnload or MountNothing.
 	Do    hemera.TapeMountKind
@@ -62,7 +62,7 @@ func (b *Board) isDisabled(library string) bool {
 	return disabled
 }
 
-// mount is the decision for a choice.
+// mount returns the decision for a choice.
 func (b *Board) mount(c choice, d *Drive) Decision {
 	return Decision{
 		Do: hemera.MountWork, Queue: c.entry.Key, VID: c.tape.VID, Supply: c.from, Reserve: b.needs(c.entry),
@@ -138,7 +138,7 @@ func (b *Board) outranks(other *entry, priority int64, d *Drive) bool {
 // over reports whether a turn that began then is over.
 func (b *Board) over(begun time.Time) bool { return b.now.Sub(begun) >= b.criteria.Turn }
 
-// nextAge is when the next queue becomes old enough for a mount; zero if none will.
+// nextAge returns the time at which the next queue becomes old enough for a mount; zero if none will.
 func (b *Board) nextAge() (next time.Time) {
 	for _, e := range b.order {
 		if at := e.Oldest.Add(e.MinAge); e.Files > 0 && at.After(b.now) {
@@ -148,7 +148,7 @@ func (b *Board) nextAge() (next time.Time) {
 	return next
 }
 
-// earlier is the earlier of two times that are known.
+// earlier returns the earlier of two times that are known.
 func earlier(x, y time.Time) time.Time {
 	if x.IsZero() || !y.IsZero() && y.Before(x) {
 		return y

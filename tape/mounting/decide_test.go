@@ -8,13 +8,13 @@ import (
 	"hemera/words/hemera"
 )
 
-// now is when all pictures of tests are taken.
+// now returns the time at which all pictures of tests are taken.
 func now() time.Time { return time.Date(2026, 11, 24, 2, 0, 0, 0, time.UTC) }
 
 func archive(pool string) Key { return Key{Kind: hemera.TapeArchive, Pool: pool} }
 func recall(vid string) Key   { return Key{Kind: hemera.TapeRecall, VID: vid} }
 
-// waiting is a queue of 1 GB in 10 files that is worth a mount by its age.
+// waiting returns a queue of 1 GB in 10 files that is worth a mount by its age.
 func waiting(k Key, change ...func(*Queue)) Queue {
 	q := Queue{Key: k, Organisation: "org", Files: 10, Bytes: 1e9, Oldest: now().Add(-time.Hour), Priority: 1, MinAge: 15 * time.Minute}
 	for _, c := range change {
@@ -37,14 +37,14 @@ func tapeOf(vid string, used int64) Tape {
 	return Tape{VID: vid, Pool: "p", Library: "lib", Media: "LTO-9", State: "ACTIVE", Read: true, Write: true, Used: used, Capacity: 18e12}
 }
 
-// holding is an idle drive with a tape, mounted and idle for so long.
+// holding returns an idle drive with a tape, mounted and idle for so long.
 func holding(name, vid string, mounted, idleFor time.Duration) Drive {
 	d := idle(name)
 	d.VID, d.Mounted, d.Idle = vid, now().Add(-mounted), now().Add(-idleFor)
 	return d
 }
 
-// working is a drive that works for a queue with a tape.
+// working returns a drive that works for a queue with a tape.
 func working(name, vid string, k Key, mounted time.Duration) Drive {
 	d := holding(name, vid, mounted, 0)
 	d.Work = &Work{Queue: k, Organisation: "org", Priority: 1, Left: 1e9}
@@ -52,7 +52,7 @@ func working(name, vid string, k Key, mounted time.Duration) Drive {
 	return d
 }
 
-// base is a library with drive d1, idle, and tapes A (empty), B and C (partly full, C is fuller), F (full).
+// base returns a library with drive d1, idle, and tapes A (empty), B and C (partly full, C is fuller), F (full).
 func base(queues ...Queue) Picture {
 	full := tapeOf("F", 18e12)
 	full.Full = true

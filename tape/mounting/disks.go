@@ -12,7 +12,7 @@ type Read struct {
 	Bytes int64
 }
 
-// Reads is what a session is to read, in its order. The zero value is nothing.
+// Reads has the files that a session is to read, in its order. The zero value has none.
 type Reads struct {
 	left   []Read
 	passed int64 // the bytes of those before
@@ -21,8 +21,8 @@ type Reads struct {
 // Add puts a file behind the others.
 func (r *Reads) Add(read Read) { r.left = append(r.left, read) }
 
-// Left is what is still to be read after so many bytes since the begin, from the file on that is read now. Files that failed count as read too
-// late, which spreads a little worse. What Left has returned does not change later.
+// Left returns the files that are still to be read after the given number of bytes since the begin, from the file on that is read now. Files that
+// failed count as read too late, which spreads a little worse. What Left has returned does not change later.
 func (r *Reads) Left(done int64) []Read {
 	for len(r.left) > 0 && r.left[0].Bytes <= done-r.passed {
 		r.passed += r.left[0].Bytes
@@ -89,7 +89,7 @@ func newPiles(reads []Read) *piles {
 	return p
 }
 
-// oldest is the first file in the order of asking.
+// oldest returns the first file in the order of asking.
 func (p *piles) oldest() Read {
 	first := p.all[0].files[0]
 	for _, one := range p.all {

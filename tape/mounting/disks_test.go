@@ -9,7 +9,7 @@ import (
 	"hemera/words/hemera"
 )
 
-// reads are files of 4 GB on the disks.
+// reads returns files of 4 GB on the disks.
 func reads(disks ...hemera.DiskID) (out []mounting.Read) {
 	for _, d := range disks {
 		out = append(out, mounting.Read{Disk: d, Bytes: 4e9})
@@ -17,7 +17,7 @@ func reads(disks ...hemera.DiskID) (out []mounting.Read) {
 	return out
 }
 
-// disksOf are the disks in an order.
+// disksOf returns the disks in an order.
 func disksOf(all []mounting.Read, order []int) (out []hemera.DiskID) {
 	for _, i := range order {
 		out = append(out, all[i].Disk)

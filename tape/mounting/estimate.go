@@ -110,10 +110,10 @@ func (b *Board) freeAt(d *Drive) time.Time {
 	return at
 }
 
-// turn is how long a queue keeps a drive while others wait.
+// turn returns the time for which a queue keeps a drive while others wait.
 func (b *Board) turn(e *entry) time.Duration { return min(b.lasts(e), b.criteria.Turn) }
 
-// lasts is how long one drive works for all that waits in a queue.
+// lasts returns the time that one drive needs for all that waits in a queue.
 func (b *Board) lasts(e *entry) time.Duration {
 	d := transfer(e.Bytes, b.rate(e.Key))
 	if !e.Writes() {
@@ -125,7 +125,7 @@ func (b *Board) lasts(e *entry) time.Duration {
 // locatesMax bounds the files that are counted, so that a duration does not overflow: 100 million of them take years.
 const locatesMax = 100_000_000
 
-// rate is the bytes per second of a queue's transfers.
+// rate returns the bytes per second of a queue's transfers.
 func (b *Board) rate(k Key) int64 {
 	if k.Writes() {
 		return b.rates.Archive
@@ -133,7 +133,7 @@ func (b *Board) rate(k Key) int64 {
 	return b.rates.Recall
 }
 
-// transfer is how long bytes take at a rate; a day at most, since a forecast for longer says nothing.
+// transfer returns the time that bytes take at a rate; a day at most, since a forecast for longer says nothing.
 func transfer(bytes, rate int64) time.Duration {
 	const most = 24 * time.Hour
 	// Rates of zero are those of a picture without any: nothing is forecast from them.
@@ -146,7 +146,7 @@ func transfer(bytes, rate int64) time.Duration {
 	return time.Duration(float64(bytes) / float64(rate) * float64(time.Second))
 }
 
-// later is the later of two times.
+// later returns the later of two times.
 func later(x, y time.Time) time.Time {
 	if y.After(x) {
 		return y

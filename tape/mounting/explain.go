@@ -28,7 +28,7 @@ type Explanation struct {
 // Explain says of a queue of a picture which rules keep it waiting, and estimates when it begins.
 func Explain(p Picture, queue Key) Explanation { return New(p).Explain(queue) }
 
-// obstacles are the rules that keep a queue from a drive, from the farthest from a start to the nearest.
+// obstacles returns the rules that keep a queue from a drive, from the farthest from a start to the nearest.
 func obstacles() []Rule {
 	return []Rule{
 		NoWork, TapeUnknown, TapeState, KeyMissing, LibraryDisabled, OtherLibrary, Media, NoTape, DriveDown,
@@ -171,7 +171,7 @@ func (b *Board) ExplainDrive(name string) (list []Reason) {
 	return list
 }
 
-// within is a reason with its queue.
+// within returns a reason with its queue.
 func within(e *entry, r Reason) Reason {
 	r.Text = e.String() + ": " + r.Text
 	return r

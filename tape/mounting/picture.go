@@ -31,7 +31,7 @@ type Key struct {
 // Writes reports whether jobs of the queue write to tape.
 func (k Key) Writes() bool { return k.VID == "" }
 
-// String is the queue in words.
+// String returns the queue in words.
 func (k Key) String() string {
 	if k.Writes() {
 		return k.Kind.String() + " to pool " + k.Pool
@@ -97,7 +97,7 @@ type Drive struct {
 	Unloads       bool      // it gives its tape back, and asks for no work until it has
 }
 
-// Work is what a drive does.
+// Work is the activity of a drive.
 type Work struct {
 	Queue        Key
 	Organisation string
@@ -111,7 +111,7 @@ type Organisation struct {
 	ReadDrives, WriteDrives int64
 }
 
-// Criteria are when a mount is worth it.
+// Criteria are the conditions under which a mount is worth it.
 type Criteria struct {
 	MinBytes int64
 	MinFiles int64
@@ -126,7 +126,7 @@ type Buffer struct {
 	Batch int64 // that a recall session needs at least, or its whole queue if that is less; so that it does not begin for one file
 }
 
-// Rates are what estimates are made from: means of former sessions, or [DefaultRates].
+// Rates are the input of estimates: means of former sessions, or [DefaultRates].
 type Rates struct {
 	Archive, Recall int64         // bytes per second
 	Mount           time.Duration // fetch, load and position
@@ -134,7 +134,7 @@ type Rates struct {
 	Locate          time.Duration // to the next file of an ordered recall
 }
 
-// Faster are the rates of emulated drives that are so many times faster than real ones.
+// Faster returns the rates of emulated drives that are faster than real ones by the factor.
 func (r Rates) Faster(times int) Rates {
 	n := time.Duration(max(1, times))
 	return Rates{Archive: r.Archive * int64(n), Recall: r.Recall * int64(n), Mount: r.Mount / n, Unmount: r.Unmount / n, Locate: r.Locate / n}
@@ -146,8 +146,9 @@ func DefaultCriteria() Criteria {
 	return Criteria{MinBytes: 100e9, MinFiles: 2000, Linger: time.Minute, Turn: 30 * time.Minute}
 }
 
-// DefaultRates are those of LTO-9: the native rate; robot 10 s, load 16 s and an average locate of 65 s; rewind 62 s, unload 56 s and robot 10 s
-// (IBM's guide of TS2290 and vendors' sheets; the robot is an estimate). A locate is a third of a random one, which an ordered recall stays below.
+// DefaultRates returns the rates of LTO-9: the native rate; robot 10 s, load 16 s and an average locate of 65 s; rewind 62 s, unload 56 s and robot
+// 10 s (IBM's guide of TS2290 and vendors' sheets; the robot is an estimate). A locate is a third of a random one, which an ordered recall stays
+// below.
 func DefaultRates() Rates {
 	return Rates{Archive: 400e6, Recall: 400e6, Mount: 91 * time.Second, Unmount: 128 * time.Second, Locate: 16 * time.Second}
 }

@@ -1,6 +1,6 @@
 package mounting
 
-// Rule is what keeps a queue from a drive.
+// Rule is a rule that keeps a queue from a drive.
 type Rule string
 
 // The rules, in the order in which they are looked at. Those up to Media are about a queue and a drive, the others about the queue alone.

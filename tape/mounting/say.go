@@ -165,7 +165,7 @@ func withReason(text, reason string) string {
 	return text
 }
 
-// plural is a noun after a number.
+// plural returns a noun after a number.
 func plural(n int64, noun string) string {
 	if n == 1 {
 		return noun
@@ -173,7 +173,7 @@ func plural(n int64, noun string) string {
 	return noun + "s"
 }
 
-// verb is "to be" after a number.
+// verb returns "is" or "are" after a number.
 func verb(n int64) string {
 	if n == 1 {
 		return "is"

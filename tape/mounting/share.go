@@ -6,7 +6,7 @@ type Head struct {
 	Jobs []Job
 }
 
-// Job is what fairness has to know of a job.
+// Job has the fields of a job that fairness needs.
 type Job struct {
 	Bytes    int64
 	Priority int64
@@ -66,7 +66,8 @@ func goesFirst(heads []Head, at []int, served map[uint32]int64, i, j int) bool {
 	return a < b || a == b && heads[i].UID < heads[j].UID
 }
 
-// begin is what users with jobs were served, less what all of them were: numbers stay small.
+// begin returns the service of each user with jobs, less the least of them: numbers stay small. A user without service
+// begins with 0.
 func begin(served map[uint32]int64, heads []Head) map[uint32]int64 {
 	next := map[uint32]int64{}
 	// Users who left do not hold the others' numbers down.

@@ -99,7 +99,7 @@ func (s *site) repair() {
 	}
 }
 
-// picture is what a manager would see now.
+// picture returns the picture that a manager would have now.
 func (s *site) picture() Picture {
 	p := s.p
 	p.Queues = nil
@@ -197,7 +197,7 @@ func (s *site) check(t *testing.T) {
 	}
 }
 
-// queued is how many files wait.
+// queued returns the number of waiting files.
 func (s *site) queued() (n int64) {
 	for _, q := range s.want {
 		n += q.Files
@@ -264,7 +264,7 @@ func (s *site) idle(t *testing.T, seed uint64) {
 	}
 }
 
-// large is a site of 100 drives, 10,000 queues and 50,000 tapes.
+// large returns a site of 100 drives, 10,000 queues and 50,000 tapes.
 func large() Picture {
 	p := base()
 	p.Drives, p.Tapes = nil, nil
@@ -288,7 +288,7 @@ func large() Picture {
 	return p
 }
 
-// BenchmarkDecide is one decision with a new picture.
+// BenchmarkDecide measures one decision with a new picture.
 func BenchmarkDecide(b *testing.B) {
 	p := large()
 	for b.Loop() {
@@ -298,7 +298,7 @@ func BenchmarkDecide(b *testing.B) {
 	}
 }
 
-// BenchmarkAllDrives is a decision for each of 100 drives on one board.
+// BenchmarkAllDrives measures a decision for each of 100 drives on one board.
 func BenchmarkAllDrives(b *testing.B) {
 	p := large()
 	p.Organisations["org"] = Organisation{ReadDrives: 100, WriteDrives: 100}
@@ -310,7 +310,7 @@ func BenchmarkAllDrives(b *testing.B) {
 	}
 }
 
-// BenchmarkIdle is the worst case: 10,000 queues wait and none can be served, so each is looked at.
+// BenchmarkIdle measures the worst case: 10,000 queues wait and none can be served, so each is looked at.
 func BenchmarkIdle(b *testing.B) {
 	p := large()
 	p.Organisations["org"] = Organisation{}
@@ -322,7 +322,7 @@ func BenchmarkIdle(b *testing.B) {
 	}
 }
 
-// BenchmarkExplain is the reasons and the forecast for the last of 10,000 queues.
+// BenchmarkExplain measures the reasons and the forecast for the last of 10,000 queues.
 func BenchmarkExplain(b *testing.B) {
 	board := New(large())
 	for b.Loop() {

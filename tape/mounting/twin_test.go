@@ -124,7 +124,7 @@ func (w twin) options(d Drive) (list []option) {
 	return list
 }
 
-// decide is what the drive is to do, by the rules in the package's documentation.
+// decide returns the action of the drive by the rules in the package's documentation.
 func (w twin) decide(d Drive) (do hemera.TapeMountKind, o option) {
 	if d.Work != nil || w.p.Libraries[d.Library] != "" {
 		return hemera.MountNothing, o

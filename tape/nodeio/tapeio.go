@@ -13,8 +13,8 @@ import (
 	"hemera/words/hemera"
 )
 
-// WindowBytes is how much of one file that is written is in flight at once: what a drive of 400 MB/s gives in 80 ms, the time of a slow
-// disk's answer.
+// WindowBytes is the part of one file that is written which is in flight at once: what a drive of 400 MB/s gives in 80 ms, the time of a slow disk's
+// answer.
 const WindowBytes = 32 << 20
 
 // Files opens files at nodes. Its methods may be called concurrently.
@@ -31,13 +31,13 @@ func New(o xrootd.Options) *Files {
 	return &Files{xrootd.New(o)}
 }
 
-// OnTheWay is how long contents have been on their way to and from nodes, see [xrootd.Client.OnTheWay].
+// OnTheWay returns the time for which contents have been on their way to and from nodes, see [xrootd.Client.OnTheWay].
 func (f *Files) OnTheWay() time.Duration { return f.client.OnTheWay() }
 
 // Close ends all sessions; files that are open fail.
 func (f *Files) Close() error { return f.client.Close() }
 
-// urlOf is where a granted file is, with the capability. The token is a secret: errors show the URL without it.
+// urlOf returns the URL of a granted file, with the capability. The token is a secret: errors show the URL without it.
 func urlOf(g hemera.TapeGrant) (xrootd.URL, error) {
 	e, err := xrootd.ParseEndpoint(g.Addr)
 	if err != nil {

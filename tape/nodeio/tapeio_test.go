@@ -22,7 +22,7 @@ import (
 	"hemera/words/hemera"
 )
 
-// cluster is a manager with two nodes, and a client of it.
+// cluster starts a manager with two nodes, and a client of it.
 func cluster(t *testing.T) (*daemon.Up, *xrootd.Client) {
 	t.Helper()
 	up, err := daemon.OpenUp(t.Context(), daemon.UpOptions{Nodes: 2, Disks: 2, Manager: daemon.ManagerOptions{

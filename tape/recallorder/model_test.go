@@ -6,7 +6,7 @@ import (
 	"hemera/tape/timing"
 )
 
-// lto9 is the cost of a locate on LTO-9, by the model that the emulator has its times from.
+// lto9 returns the cost of a locate on LTO-9, by the model that the emulator has its times from.
 func lto9() Cost {
 	for _, m := range timing.Medias() {
 		if m.Name == "LTO-9" {

@@ -22,7 +22,7 @@ func requests(seed uint64, n int) (list []Segment) {
 	return list
 }
 
-// asked is the order of asking.
+// asked returns the order of asking.
 func asked(n int) (order []int) {
 	for i := range n {
 		order = append(order, i)

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// nearMax is how many of the nearest segments behind each are tried as its next one.
+// nearMax is the number of the nearest segments behind each that are tried as its next one.
 const nearMax = 10
 
 // path is an order that is being improved. Segments are numbered by their place in the chunk; the number below is the start.
@@ -40,7 +40,7 @@ func (p *path) begin(tour []int) {
 	}
 }
 
-// link is the time from the end of one segment to the beginning of another. Behind the last one there is nothing to go to.
+// link returns the time from the end of one segment to the beginning of another. Behind the last one there is nothing to go to.
 func (p *path) link(from, to int) time.Duration {
 	if to == len(p.segments) {
 		return 0
@@ -51,7 +51,7 @@ func (p *path) link(from, to int) time.Duration {
 	return p.cost(p.segments[from].End, p.segments[to].Begin)
 }
 
-// at is the segment at a place of the tour, with the start before the first and nothing behind the last.
+// at returns the segment at a place of the tour, with the start before the first and nothing behind the last.
 func (p *path) at(place int) int {
 	switch {
 	case place < 0:
@@ -62,7 +62,7 @@ func (p *path) at(place int) int {
 	return p.tour[place]
 }
 
-// length is the time of all locates.
+// length returns the time of all locates.
 func (p *path) length() (total time.Duration) {
 	for place := range p.tour {
 		total += p.link(p.at(place-1), p.tour[place])
@@ -129,7 +129,7 @@ func (p *path) remember(from int, list []candidate) {
 	p.near[p.index(from)] = near
 }
 
-// index is the place of a segment in near.
+// index returns the place of a segment in near.
 func (p *path) index(from int) int {
 	if from == atStart {
 		return len(p.segments)

@@ -16,13 +16,14 @@ const (
 	callMax = 15 * time.Minute
 	// callMaxLeast is the least bound for devices that are faster than real ones: their host is not.
 	callMaxLeast = 30 * time.Second
-	// loadShare is how much longer a load may take: a cartridge of LTO-9 is initialised for up to two hours the first time.
+	// loadShare is the factor by which a load may take longer: a cartridge of LTO-9 is initialised for up to two hours
+	// the first time.
 	loadShare = 10
 	// quietShare is the part of its bound after which people hear of a call.
 	quietShare = 5
 )
 
-// boundOf is the bound of calls to devices that are so many times faster than real ones, see [hemera.TapeLibrary].
+// boundOf returns the bound of calls to devices that are so many times faster than real ones, see [hemera.TapeLibrary].
 func boundOf(speed int) time.Duration {
 	return max(callMax/time.Duration(max(speed, 1)), callMaxLeast)
 }

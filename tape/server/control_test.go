@@ -76,14 +76,14 @@ func newControl(t testing.TB, seed uint64, files int) *control {
 	return c
 }
 
-// node is Options.Node.
+// node implements Options.Node.
 func (c *control) node() (hemera.NodeID, uint64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return 7, c.epoch
 }
 
-// call is the beginning of each call: it may fail, and the returned function may lose the answer. The lock is held afterwards if err is nil.
+// call begins each call: it may fail, and the returned function may lose the answer. The lock is held afterwards if err is nil.
 func (c *control) call(node hemera.NodeID, epoch uint64) (end func() error, err error) {
 	c.mu.Lock()
 	c.calls++
@@ -283,7 +283,7 @@ func (c *control) TapeJobs(_ context.Context, node hemera.NodeID, epoch uint64, 
 	return reply, end()
 }
 
-// adler is the checksum of some bytes.
+// adler returns the checksum of some bytes.
 func adler(b []byte) hemera.Checksum {
 	h := checksum.NewAdler32()
 	_, _ = h.Write(b)

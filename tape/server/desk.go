@@ -8,7 +8,7 @@ import (
 	"hemera/words/hemera"
 )
 
-// desk is what a mount says to the manager, and asks of it.
+// desk reports for a mount to the manager, and asks it for work.
 type desk struct {
 	d     *drive
 	mount hemera.TapeMount
@@ -75,7 +75,7 @@ func (k desk) sign(s *hemera.TapeSession, begun time.Time, problem string) {
 	s.Begun, s.Error = begun, problem
 }
 
-// jobsTries is how often a mount asks for jobs before it ends: longer than a manager takes to start.
+// jobsTries is the number of times that a mount asks for jobs before it ends: longer than a manager takes to start.
 const jobsTries = 8
 
 // Next implements session.Jobs.
@@ -113,7 +113,7 @@ func (k desk) grant(ctx context.Context, job hemera.TapeWork) (hemera.TapeGrant,
 	return o.Control.TapeGrant(ctx, node, epoch, k.mount.ID, job.TapeJobKey)
 }
 
-// noLease is the error of calls while the node has no lease.
+// noLease returns the error of calls while the node has no lease.
 func noLease(vid string) error {
 	return errs.New(errs.Unavailable, "tape.Call", vid, "the node has no lease")
 }

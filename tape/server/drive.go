@@ -217,7 +217,7 @@ func (d *drive) show(m machine) {
 	d.server.wake()
 }
 
-// positionEvery is how often a session asks the drive where the tape stands.
+// positionEvery is the interval at which a session asks the drive for the position of the tape.
 const positionEvery = 5 * time.Second
 
 // progress publishes how a session goes. The goroutine of the tape calls it; shown is when it asked for the position last.
@@ -237,7 +237,7 @@ func (d *drive) progress(ctx context.Context, s hemera.TapeSession, shown *time.
 	}
 }
 
-// state is the drive as reports have it.
+// state returns the drive as reports have it.
 func (d *drive) state() hemera.TapeDriveState {
 	id := d.Identity()
 	d.mu.Lock()

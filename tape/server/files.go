@@ -16,8 +16,8 @@ type Files interface {
 	Create(ctx context.Context, g hemera.TapeGrant) (session.Target, error)
 }
 
-// transit is what [Files] may have too: how long contents have been on their way over the network. Without it sessions count all waits for
-// contents as the disks'.
+// transit is a method that [Files] may have, too: it returns the time for which contents have been on their way over the network. Without it sessions
+// count all waits for contents as the disks'.
 type transit interface{ OnTheWay() time.Duration }
 
 // files gives the files of a mount to its session. It implements session.Source and session.Sink.

@@ -32,7 +32,7 @@ const (
 	askFault         // the manager did not answer, or this node has no lease
 )
 
-// outcome is how a step of a drive ended.
+// outcome is the end of a step of a drive.
 type outcome struct {
 	fault   fault
 	problem string // for people, "" without a fault
@@ -64,7 +64,7 @@ const (
 	unknownTape = "?"
 )
 
-// pause is how long a drive rests after so many failures.
+// pause returns the rest of a drive after a number of failures.
 func pause(failures int, longest time.Duration) time.Duration {
 	return min(pauseMin<<min(max(failures-1, 0), 10), longest)
 }
@@ -229,7 +229,7 @@ func (m machine) fail(x outcome) machine {
 	return m
 }
 
-// status is the word that CTA has for it.
+// status returns the word that CTA has for it.
 func (m machine) status() string {
 	switch m.phase {
 	case probing:

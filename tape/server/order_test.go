@@ -10,7 +10,7 @@ import (
 	"hemera/words/hemera"
 )
 
-// at is a job for a file at a block; member 0 is a file of its own.
+// at returns a job for a file at a block; member 0 is a file of its own.
 func at(id hemera.FileID, block uint64, member uint32) hemera.TapeWork {
 	return hemera.TapeWork{TapeJob: hemera.TapeJob{TapeJobKey: hemera.TapeJobKey{File: id}, Size: 300 << 10, From: &hemera.TapeCopy{Block: block, Member: member}}}
 }

@@ -11,7 +11,8 @@ import (
 )
 
 const (
-	// moveTries is how often a command that failed is sent, in all; the pauses between double from movePause on.
+	// moveTries is the number of times that a command that fails is sent, in all; the pauses between double from
+	// movePause on.
 	moveTries = 4
 	movePause = 2 * time.Second
 	// moveTime bounds one command of the changer, also one that waits for another.
@@ -186,7 +187,7 @@ func (r *robot) note(s shelves, err error) {
 	}
 }
 
-// seen is the last inventory, and what the last attempt failed with.
+// seen returns the last inventory, and the error of the last attempt.
 func (r *robot) seen() (shelves, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

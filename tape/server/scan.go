@@ -12,7 +12,7 @@ import (
 )
 
 const (
-	// scanBatch is how many records go into one report: what the manager takes in a second or two.
+	// scanBatch is the number of records in one report: as many as the manager takes in a second or two.
 	scanBatch = 2000
 	// scanPause is after what time records are reported that are fewer: labels of large files take seconds each.
 	scanPause = 5 * time.Second
@@ -77,7 +77,7 @@ func (k desk) locked(err error) error {
 	return &errs.Error{Kind: errs.KindOf(err), Op: "tape.Scan", Subject: vid, Text: text, Cause: err}
 }
 
-// endID is the archive id of the tape file that a record is of, or is in.
+// endID returns the archive id of the tape file that a record is of, or is in.
 func endID(r volume.Record) uint64 {
 	// A container is one tape file, and its labels have an archive id of their own.
 	if r.Kind == volume.KindMember {
@@ -96,7 +96,7 @@ func (s *scanning) send(ctx context.Context, figures hemera.TapeSession, begun t
 	return err
 }
 
-// scanned is a record as the manager knows it.
+// scanned returns a record as the manager knows it.
 func scanned(r volume.Record) hemera.TapeScanned {
 	s := hemera.TapeScanned{
 		Written: hemera.TapeWritten{ArchiveID: r.ArchiveID, FSeq: r.FSeq, Block: r.Block, Member: r.Member, Size: r.Size},

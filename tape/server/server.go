@@ -31,7 +31,7 @@ type Options struct {
 	Version string
 	// CallMax bounds a call to a drive, see the doc comment of the package; if 0, 15 min of the devices' own time.
 	CallMax time.Duration
-	// LastReports is how long what is on tape is reported after the server stops; 10 s if 0.
+	// LastReports bounds the time after the server stops in which files that are on tape are reported; 10 s if 0.
 	LastReports time.Duration
 	// Sleep waits; nil is package time's. Tests pass pauses over.
 	Sleep func(context.Context, time.Duration) error
@@ -60,13 +60,13 @@ type Server struct {
 }
 
 const (
-	// reportEvery is how often the manager hears of the library if nothing changes.
+	// reportEvery is the interval of reports on a library in which nothing changes.
 	reportEvery = 10 * time.Second
-	// reportAgain is how soon a report is tried again: drives get nothing to do before the manager has one.
+	// reportAgain is the time after which a report is tried again: drives get nothing to do before the manager has one.
 	reportAgain = time.Second
 	// leaveTime bounds the last report, as the machine may be on its way down.
 	leaveTime = 2 * time.Second
-	// leaseLook is how often a lease is looked for that is missing, or may be another one.
+	// leaseLook is the interval of looks for a lease that is missing, or may be another one.
 	leaseLook = 100 * time.Millisecond
 )
 
@@ -209,7 +209,7 @@ func (s *Server) reportOnce(ctx context.Context) error {
 	return s.o.Control.ReportLibrary(ctx, node, epoch, s.State(ctx))
 }
 
-// State is the library and its drives as they are now.
+// State returns the library and its drives as they are now.
 func (s *Server) State(ctx context.Context) hemera.TapeLibrary {
 	l := hemera.TapeLibrary{Name: s.o.Name, Speed: s.o.Speed}
 	list, err := s.robot.peek(ctx)

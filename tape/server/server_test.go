@@ -50,7 +50,7 @@ func (x *rig) open() *emulated.Library {
 	return library
 }
 
-// options are those of a server of the library.
+// options returns the options of a server of the library.
 func (x *rig) options(library *emulated.Library) Options {
 	o := Options{Node: x.control.node, Control: x.control, Name: "lib", Changer: library.Changer(), Files: x.control, Limits: x.limits, CallMax: x.bound,
 		LastReports: 5 * time.Millisecond, Host: "TEST", Version: "1", Log: slog.New(slog.DiscardHandler),

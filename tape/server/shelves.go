@@ -45,7 +45,7 @@ func shelve(list []device.Element) shelves {
 	return s
 }
 
-// vids are the tapes of the library, with their media types. Cleaning cartridges, and what stands in a gate, are not.
+// vids returns the tapes of the library, with their media types. Cleaning cartridges, and what stands in a gate, are not.
 func (s shelves) vids() map[string]string {
 	list := map[string]string{}
 	for _, e := range s {
@@ -56,7 +56,7 @@ func (s shelves) vids() map[string]string {
 	return list
 }
 
-// capacities are those of the tapes, as far as the library tells them.
+// capacities returns the capacities of the tapes, as far as the library tells them.
 func (s shelves) capacities() map[string]int64 {
 	list := map[string]int64{}
 	for _, e := range s {

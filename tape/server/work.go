@@ -185,7 +185,7 @@ type journal func(hemera.TapeResults) error
 // Report implements session.Journal.
 func (j journal) Report(_ context.Context, r hemera.TapeResults) error { return j(r) }
 
-// writer is what labels say of this drive.
+// writer names this drive and its host for labels.
 func (d *drive) writer() volume.Writer {
 	// Site is left out: labels then say NONE, which every reader of the format takes.
 	o := &d.server.o

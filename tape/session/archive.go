@@ -104,7 +104,7 @@ func (a *archive) write(u *unit) error {
 	return a.file(u)
 }
 
-// endSlack is how much may be left of a file that goes on behind the early warning, in bytes. Drives warn when some hundred MiB are left.
+// endSlack bounds the rest of a file that is written behind the early warning, in bytes. Drives warn when some hundred MiB are left.
 const endSlack = 16 << 20
 
 // file writes a single file from its chunks.
@@ -201,7 +201,7 @@ func (a *archive) fail(job hemera.TapeWork, err error) {
 	a.pending.Failed = append(a.pending.Failed, failure(job, err))
 }
 
-// failure is the result of a job that failed at its disk.
+// failure returns the result of a job that failed at its disk.
 func failure(job hemera.TapeWork, err error) hemera.TapeFailure {
 	kind := errs.KindOf(err)
 	return hemera.TapeFailure{Job: job.TapeJobKey, Error: errs.Reason(err, ""), Void: kind == errs.NotFound || kind == errs.Conflict,
@@ -214,7 +214,7 @@ func (a *archive) written(job hemera.TapeJobKey, w volume.Written, sum hemera.Ch
 	a.pending.Written = append(a.pending.Written, hemera.TapeWritten{Job: job, ArchiveID: w.ArchiveID, FSeq: w.FSeq, Block: w.Block, Size: w.Size, Sum: sum, Bytes: w.Bytes})
 }
 
-// record is what an index has of a job's file; where it is on tape is added by the caller.
+// record returns the record of a job's file for the index; the caller adds its place on tape.
 func record(job hemera.TapeWork, sum hemera.Checksum) volume.Record {
 	sums := []hemera.Checksum{sum}
 	for _, s := range job.Checksum {

@@ -39,7 +39,7 @@ func (z *zeros) ReadAt(_ context.Context, p []byte, _ int64) error              
 func (z *zeros) Close() error                                                   { return nil }
 func (z *zeros) Report(context.Context, hemera.TapeResults) error               { return nil }
 
-// BenchmarkArchive is what a session itself costs: disks and tape take no time, checksums and copies do.
+// BenchmarkArchive measures the cost of a session itself: disks and tape take no time, checksums and copies do.
 func BenchmarkArchive(b *testing.B) {
 	for _, size := range []int64{64 << 10, 1 << 20, 64 << 20, 1 << 30} {
 		b.Run(fmt.Sprintf("%dKiB", size>>10), func(b *testing.B) {

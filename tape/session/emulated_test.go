@@ -195,7 +195,7 @@ func TestABlockThatArrivesWrongIsNoticed(t *testing.T) {
 	}
 }
 
-// driveTime is how long a drive is busy with an archive of files.
+// driveTime returns the time for which a drive is busy with an archive of files.
 func driveTime(t *testing.T, n int, size int64, l session.Limits) time.Duration {
 	t.Helper()
 	x := newLibrary(t, 0, emulated.Options{Discard: true})

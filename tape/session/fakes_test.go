@@ -27,7 +27,7 @@ func origin() volume.Writer {
 	return volume.Writer{System: "HEMERA test", Drive: device.Identity{Vendor: "IBM"}, Now: time.Now}
 }
 
-// content is the bytes of a file, other ones for each id.
+// content returns the bytes of a file, other ones for each id.
 func content(id hemera.FileID, size int64) []byte {
 	b := make([]byte, size)
 	_, _ = rand.NewChaCha8([32]byte{byte(id), byte(id >> 8)}).Read(b)
@@ -86,7 +86,7 @@ func (w *world) volume() *volume.Volume {
 	return v
 }
 
-// job is work for a file that has this size.
+// job returns work for a file of the size.
 func job(id int, size int64) hemera.TapeWork {
 	f := hemera.FileID(id)
 	return hemera.TapeWork{TapeJob: hemera.TapeJob{TapeJobKey: hemera.TapeJobKey{File: f, Kind: hemera.TapeArchive, Copy: 1}, ArchiveID: uint64(1000 + id), Size: size},
@@ -146,7 +146,7 @@ func (w *world) step(f hemera.FileID, name string) {
 	}
 }
 
-// Open is the Source.
+// Open implements Source.
 func (w *world) Open(_ context.Context, j hemera.TapeWork) (session.Content, error) {
 	w.step(j.File, "opening")
 	w.mu.Lock()
@@ -190,7 +190,7 @@ func (w *world) closed() error {
 	return nil
 }
 
-// Create is the Sink.
+// Create implements Sink.
 func (w *world) Create(_ context.Context, j hemera.TapeWork) (session.Target, error) {
 	w.step(j.File, "creating")
 	w.mu.Lock()

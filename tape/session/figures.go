@@ -31,7 +31,7 @@ func newFigures(ctx context.Context, c Common) *figures {
 	return f
 }
 
-// backHitches is what the drive counted since it was loaded.
+// backHitches returns the count of the drive since it was loaded.
 func backHitches(ctx context.Context, m device.Monitor) (int64, bool) {
 	if m == nil {
 		return 0, false
@@ -68,11 +68,11 @@ func (f *figures) got(w wait) {
 	f.Disk += waited - network
 }
 
-// now is the time of the session's clock.
+// now returns the time of the session's clock.
 func (f *figures) now() time.Time { return f.common.Now() }
 
-// soFar is the figures up to now, without what the drive has to be asked. Streaming is the share of time in which the tape goroutine waited
-// neither for contents nor for positioning and flushes, thus for the tape to take or give data.
+// soFar returns the figures up to now, without those that the drive has to be asked for. Streaming is the share of time in which the tape goroutine
+// waited neither for contents nor for positioning and flushes, thus for the tape to take or give data.
 func (f *figures) soFar() hemera.TapeSession {
 	s := f.TapeSession
 	s.Elapsed = f.now().Sub(f.Begun)
@@ -83,7 +83,7 @@ func (f *figures) soFar() hemera.TapeSession {
 	return s
 }
 
-// report is the figures up to now.
+// report returns the figures up to now.
 func (f *figures) report(ctx context.Context) hemera.TapeSession {
 	s := f.soFar()
 	// A drive that was asked in vain once is not asked again.
@@ -104,7 +104,8 @@ func (f *figures) progress() {
 	}
 }
 
-// hitchesEvery is how often a sample asks the drive for its stops. It is a command to a drive that should stream.
+// hitchesEvery is the interval at which a sample asks the drive for its stops. It is a command to a drive that should
+// stream.
 const hitchesEvery = time.Second
 
 // moved notes bytes that the drive took or gave, and takes a sample when one is due.
@@ -129,7 +130,7 @@ func (f *figures) sample(ctx context.Context) {
 		BackHitches: f.course.hitches})
 }
 
-// end is the figures of a session that is over, with its course.
+// end returns the figures of a session that is over, with its course.
 func (f *figures) end(ctx context.Context) hemera.TapeSession {
 	s := f.report(ctx)
 	f.course.hitches = s.BackHitches

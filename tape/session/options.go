@@ -45,8 +45,8 @@ type Target interface {
 	Abort(ctx context.Context)
 }
 
-// Journal is where results go. Report returns when they are durable, and retries by itself what may pass; its error ends the session. A session
-// sets Written, Failed, Done, Full and Session.
+// Journal takes the results. Report returns when they are durable, and retries by itself what may pass; its error ends the session. A session sets
+// Written, Failed, Done, Full and Session.
 type Journal interface {
 	Report(ctx context.Context, r hemera.TapeResults) error
 }
@@ -110,7 +110,7 @@ func set[T int | int64 | time.Duration](value *T, otherwise T) {
 	}
 }
 
-// ArchiveOptions are what an archive session works with.
+// ArchiveOptions has the parts and settings of an archive session.
 type ArchiveOptions struct {
 	Volume  *volume.Volume
 	Known   volume.Known // what the catalogue knows of the end of the tape
@@ -120,7 +120,7 @@ type ArchiveOptions struct {
 	Common
 }
 
-// RecallOptions are what a recall session works with.
+// RecallOptions has the parts and settings of a recall session.
 type RecallOptions struct {
 	Volume  *volume.Volume
 	Jobs    Jobs
@@ -135,8 +135,8 @@ type Common struct {
 	Now    func() time.Time // time.Now when nil
 	// Monitor counts stops of the drive, where it can.
 	Monitor device.Monitor
-	// OnTheWay is how long contents have been on their way over the network, of all time; nil where nobody knows, and all that a session
-	// waits for its Source or Sink counts as disk.
+	// OnTheWay returns the time for which contents have been on their way over the network, of all time; nil where it is not known, and all that a
+	// session waits for its Source or Sink counts as disk.
 	OnTheWay func() time.Duration
 	// Progress gets the figures so far after each file, and some times a second within a long one, in the goroutine of the tape.
 	Progress func(hemera.TapeSession)

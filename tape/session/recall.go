@@ -56,11 +56,12 @@ type recall struct {
 	badTable  error  // why its table cannot be read, after tableTries
 }
 
-// tableTries is how often the table of a container is read before all members fail that the session was given: a second read often helps.
+// tableTries is the number of times that the table of a container is read before all members fail that the session was given: a second read often
+// helps.
 const tableTries = 2
 
-// badMax is how many tape files may fail one after the other before the drive is suspected instead of the tape. Members of a container are of
-// one tape file: a table that cannot be read fails all of them, and says nothing about the rest of the tape.
+// badMax is the number of tape files that may fail one after the other before the drive is suspected instead of the tape. Members of a container are
+// of one tape file: a table that cannot be read fails all of them, and says nothing about the rest of the tape.
 const badMax = 5
 
 // run reads files until there are no more jobs.

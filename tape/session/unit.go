@@ -12,7 +12,7 @@ import (
 	"hemera/words/hemera"
 )
 
-// unit is what becomes one tape file: a file, or many small ones. It owns its buffers from its start until release.
+// unit becomes one tape file: a file, or many small ones. It owns its buffers from its start until release.
 type unit struct {
 	jobs []hemera.TapeWork
 	// chunks are the content of a single file in order; it is closed behind the last one.
@@ -43,7 +43,7 @@ type member struct {
 	err  error           // it is left out of the container
 }
 
-// bytes is what was read of a member.
+// bytes returns the bytes that were read of a member.
 func (m member) bytes() int64 {
 	if m.err != nil {
 		return 0
@@ -51,7 +51,7 @@ func (m member) bytes() int64 {
 	return int64(len(m.data))
 }
 
-// loaded is what was read of all members. It is known when the unit is ready.
+// loaded returns the bytes that were read of all members. It is known when the unit is ready.
 func (u *unit) loaded() (bytes int64) {
 	for _, m := range u.members {
 		bytes += m.bytes()
@@ -185,7 +185,7 @@ func (u *unit) read(ctx context.Context, content Content, size int64) <-chan *pe
 	return reads
 }
 
-// loadersOfAContainer is how many of its files are read at a time.
+// loadersOfAContainer is the number of its files that are read at a time.
 const loadersOfAContainer = 16
 
 // loadMembers reads small files into the buffers of the unit; places has, for each file, the buffer and the part of it that the file gets.
@@ -269,7 +269,7 @@ func (s *sums) write(b []byte) {
 	s.size += int64(len(b))
 }
 
-// adler is the adler32 of all that was written.
+// adler returns the adler32 of all that was written.
 func (s *sums) adler() hemera.Checksum { return s.multi.Sums()[0] }
 
 // verify fails with Corrupt unless size and checksum are those of the catalogue.

@@ -16,7 +16,7 @@ type Usage struct {
 	Pools, Media, Libraries, Keys map[string]int64
 }
 
-// of is how many tapes refer to an object.
+// of returns the number of tapes that refer to an object.
 func (u Usage) of(ref Ref) int64 {
 	switch ref.Kind {
 	case KindPool:
@@ -29,7 +29,7 @@ func (u Usage) of(ref Ref) int64 {
 	return 0 // a library without an object is an enabled one
 }
 
-// Author is who makes a change, and when.
+// Author is the admin that makes a change, and the time.
 type Author struct {
 	Name string
 	Time time.Time
@@ -86,7 +86,7 @@ func (c Config) Apply(change adminapi.TapeChange, by Author, used Usage) (Config
 	return next, nil
 }
 
-// template is what an object is before its values are set.
+// template returns an object before its values are set.
 func template(ref Ref) object {
 	defaults := Defaults()
 	t := defaults.table(ref.Kind)
@@ -158,7 +158,7 @@ func (c Config) removable(ref Ref, used Usage) error {
 	return nil
 }
 
-// kindList is the kinds in words.
+// kindList returns the kinds in words.
 func kindList() string {
 	var names []string
 	for _, k := range Kinds() {
@@ -167,5 +167,5 @@ func kindList() string {
 	return strings.Join(names, ", ")
 }
 
-// keyList is the keys of a map in words.
+// keyList returns the keys of a map in words.
 func keyList[T any](m map[string]T) string { return strings.Join(slices.Sorted(maps.Keys(m)), ", ") }

@@ -42,7 +42,7 @@ func apply(t *testing.T, c Config, lines string) Config {
 	return c
 }
 
-// site is a configuration with two organisations and two copies.
+// site returns a configuration with two organisations and two copies.
 func site(t *testing.T) Config {
 	return apply(t, Defaults(), `
 		add organisation atlas readMaxDrives=2 writeMaxDrives=3 maxFileSize=1T

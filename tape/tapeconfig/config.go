@@ -26,7 +26,7 @@ type Config struct {
 	Servers       map[string]Server       `json:"tapeServers,omitempty"`
 	// DrivesDown are the drives that admins do not want to work, with the reason.
 	DrivesDown map[string]string `json:"drivesDown,omitempty"`
-	// DriveComments are what admins note of drives.
+	// DriveComments are the notes of admins on drives.
 	DriveComments map[string]string `json:"driveComments,omitempty"`
 }
 
@@ -189,12 +189,12 @@ func (c Config) BufferOf(space string) Buffer {
 	return Defaults().Buffers[DefaultName]
 }
 
-// invalid is an error about an object.
+// invalid returns an error about an object.
 func invalid(op string, ref Ref, text string) *errs.Error {
 	return errs.New(errs.Invalid, op, ref.String(), text)
 }
 
-// sortedNames are the keys of a map in order.
+// sortedNames returns the keys of a map in order.
 func sortedNames[T any](m map[string]T) []string { return slices.Sorted(maps.Keys(m)) }
 
 // collection is the objects of one kind.
@@ -223,7 +223,7 @@ type pointer[T any] interface {
 // table is a map of objects as a collection.
 type table[T any, P pointer[T]] map[string]T
 
-// names are sorted, so that messages and lists are the same each time.
+// names returns the names in order, so that messages and lists are the same each time.
 func (t table[T, P]) names() []string    { return sortedNames(t) }
 func (t table[T, P]) remove(name string) { delete(t, name) }
 func (t table[T, P]) blank() object      { return P(new(T)) }
@@ -240,7 +240,7 @@ func (t table[T, P]) object(name string) object {
 	return P(&o)
 }
 
-// encode is the JSON of one object.
+// encode returns the JSON of one object.
 func (t table[T, P]) encode(name string) []byte {
 	data, _ := json.Marshal(t[name]) // texts, numbers and times of years that JSON knows: it cannot fail
 	return data

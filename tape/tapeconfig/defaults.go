@@ -2,7 +2,7 @@ package tapeconfig
 
 import "encoding/json"
 
-// Defaults is the configuration of a fresh system: what is archived without any set-up. Class, pool, organisation and policy are called
+// Defaults returns the configuration of a fresh system: what is archived without any set-up. Class, pool, organisation and policy are called
 // [DefaultName].
 //
 // Mount criteria are for sites of a few LTO-9 drives. Mounting, positioning and unmounting take more than two minutes, in which a drive
@@ -41,7 +41,7 @@ func (m *Mounting) UnmarshalJSON(raw []byte) error {
 	return json.Unmarshal(raw, (*plain)(m))
 }
 
-// mediaTypes are the kinds of LTO cartridges that are sold or still read. Capacities, suffixes and density codes are those of the LTO program; wraps are
+// mediaTypes returns the kinds of LTO cartridges that are sold or still read. Capacities, suffixes and density codes are those of the LTO program; wraps are
 // those of vendors' specifications.
 func mediaTypes() map[string]MediaType {
 	return map[string]MediaType{

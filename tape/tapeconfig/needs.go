@@ -7,8 +7,8 @@ import (
 	"hemera/words/hemera"
 )
 
-// Needs is what tapes need of a person: those that hold files and cannot be read, what their repacks leave, and full ones that hold none. inside are
-// the cartridges that libraries have; nil: nobody knows.
+// Needs returns the conditions of tapes that need a person: those that hold files and cannot be read, what their repacks leave, and full ones that
+// hold none. inside are the cartridges that libraries have; nil: nobody knows.
 func Needs(tapes []hemera.Tape, inside map[string]string) (out []hemera.TapeAttention) {
 	var away []string
 	out = waiting(tapes)
@@ -48,7 +48,7 @@ func Needs(tapes []hemera.Tape, inside map[string]string) (out []hemera.TapeAtte
 	return out
 }
 
-// Command is what brings a tape that is not to be mounted back into use, by what is wrong with it.
+// Command returns the command that brings a tape that is not to be mounted back into use, by its problem.
 func Command(t *hemera.Tape) string {
 	set := "hemera tape tape set " + t.VID
 	switch t.Cause {
@@ -63,7 +63,7 @@ func Command(t *hemera.Tape) string {
 	return set + " state=ACTIVE"
 }
 
-// aside is what a person does before the command, behind the reason.
+// aside returns the advice for a person before the command, behind the reason.
 func aside(cause hemera.TapeCause) string {
 	switch cause {
 	case hemera.TapeWriteProtected:
@@ -99,7 +99,7 @@ func Remedy(t *hemera.Tape) string {
 	return "if it is good, " + command + "; else " + repack + " moves its files, or wait for another copy"
 }
 
-// waiting are the tapes that wait for a scan: one line for those that a life of the store before this one wrote, and one for each other.
+// waiting returns the tapes that wait for a scan: one line for those that a life of the store before this one wrote, and one for each other.
 func waiting(tapes []hemera.Tape) (out []hemera.TapeAttention) {
 	var old []string
 	for i := range tapes {
@@ -116,7 +116,7 @@ func waiting(tapes []hemera.Tape) (out []hemera.TapeAttention) {
 	return append(out, hemera.TapeAttention{Subject: "tapes " + Names(old), What: "are read and not written until they were scanned: the store was restored or rebuilt", Command: "hemera tape scan --needed"})
 }
 
-// Names are the first of a list of tapes, and the number of the others.
+// Names returns the first of a list of tapes, and the number of the others.
 func Names(vids []string) string {
 	const listed = 5
 	names := strings.Join(vids[:min(len(vids), listed)], ", ")
@@ -126,7 +126,7 @@ func Names(vids []string) string {
 	return names
 }
 
-// Strangers is what the cartridges of libraries that the catalogue does not have need of a person, after the namespace went back: it may have lost
+// Strangers returns the conditions, for a person, of cartridges that the catalogue does not have, after the namespace went back: it may have lost
 // their files. Beside a catalogue of a backup they may also be of others, so a person says which are scanned.
 func Strangers(vids []string, back hemera.WentBack) []hemera.TapeAttention {
 	if len(vids) == 0 {
@@ -148,7 +148,7 @@ func again(t *hemera.Tape) string {
 	return Command(t)
 }
 
-// broken is what a person can do about a broken tape with files. A repack moves those that disks or other tapes give, and counts the others.
+// broken returns the advice for a person about a broken tape with files. A repack moves those that disks or other tapes give, and counts the others.
 func broken(tape *hemera.Tape) hemera.TapeAttention {
 	a := hemera.TapeAttention{Subject: "tape " + tape.VID, What: "is broken and has " + files(tape.Files), Command: "hemera tape repack " + tape.VID}
 	switch task := tape.Repack; {
@@ -163,7 +163,7 @@ func broken(tape *hemera.Tape) hemera.TapeAttention {
 	return a
 }
 
-// files is a number of files in words.
+// files returns a number of files in words.
 func files(n int64) string {
 	if n == 1 {
 		return "1 file"

@@ -37,7 +37,7 @@ type Bytes int64
 // Seconds is an age. In changes it may be written 15m.
 type Seconds int64
 
-// Duration is the same as the library has it.
+// Duration returns the duration as the library has it.
 func (s Seconds) Duration() time.Duration { return time.Duration(s) * time.Second }
 
 // Log says who made and changed an object, and what they noted.
@@ -131,7 +131,7 @@ type Server struct {
 	Log
 }
 
-// Mounting is when a drive mounts a tape, for all pools. There is one object, [DefaultName].
+// Mounting has the conditions under which a drive mounts a tape, for all pools. There is one object, [DefaultName].
 type Mounting struct {
 	MinBytes Bytes   `json:"minBytesToWarrantAMount"` // that wait for one mount
 	MinFiles int64   `json:"minFilesToWarrantAMount"` // or so many files
@@ -145,7 +145,7 @@ type Mounting struct {
 	Log
 }
 
-// Buffer is what the disks of a space keep for tape: its name is that of the space, or [DefaultName] for spaces without an object. A space
+// Buffer is the room that the disks of a space keep for tape: its name is that of the space, or [DefaultName] for spaces without an object. A space
 // of that name has the object, too. Percentages are of the capacity of the disks that can be used.
 type Buffer struct {
 	EvictBelow int64   `json:"evictBelowPercentFree"` // disk copies of files on tape go when less is free

@@ -8,16 +8,16 @@ type Ref struct {
 	Name string
 }
 
-// String is the object in words: "pool default".
+// String returns the object in words: "pool default".
 func (r Ref) String() string { return string(r.Kind) + " " + r.Name }
 
-// object is what all objects can say of themselves.
+// object has the methods of all objects.
 type object interface {
 	// refs are the objects that must be there for this one.
 	refs() []Ref
 	// wrong says what makes no sense in the object alone, "" for nothing.
 	wrong(name string) string
-	// log is who made it.
+	// log is the author of the object.
 	log() *Log
 }
 
@@ -50,7 +50,7 @@ func (p *Pool) refs() []Ref {
 	return refs
 }
 
-// Supplies are the pools that empty tapes are taken from, in their order.
+// Supplies returns the pools that empty tapes are taken from, in their order.
 func (p Pool) Supplies() (names []string) {
 	for _, name := range strings.Split(p.Supply, ",") {
 		if name = strings.TrimSpace(name); name != "" {

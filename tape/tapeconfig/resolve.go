@@ -8,7 +8,7 @@ import (
 	"hemera/words/errs"
 )
 
-// Destination is where a copy of a file goes.
+// Destination is the pool and the number of a copy of a file.
 type Destination struct {
 	Copy uint8
 	Pool string
@@ -54,7 +54,7 @@ func (c Config) Admit(class string, size int64) error {
 	return nil
 }
 
-// Request is what decides which mount policy a request gets.
+// Request has the fields that decide which mount policy a request gets.
 type Request struct {
 	User     string
 	Groups   []string

@@ -11,7 +11,7 @@ type Settings struct {
 // RuleNames are the users and groups of mount rules by number: rules have names, requests have numbers.
 type RuleNames struct{ Users, Groups map[uint32]string }
 
-// Requester is what decides which mount policy a request gets.
+// Requester has the fields that decide which mount policy a request gets.
 type Requester struct {
 	Recall   bool
 	UID      uint32 // who asks; of archives the owner of the file

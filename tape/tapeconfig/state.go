@@ -9,7 +9,7 @@ import (
 	"hemera/words/hemera"
 )
 
-// Permission is what a state lets be done with a tape.
+// Permission has the uses of a tape that a state permits.
 type Permission struct {
 	Queue  bool // recalls may wait for it
 	Mount  bool

@@ -96,7 +96,7 @@ func (r *Route) wrong(name string) string {
 	return ""
 }
 
-// Name is the name that the route must have: class, number of the copy, and type unless it is DEFAULT.
+// Name returns the name that the route must have: class, number of the copy, and type unless it is DEFAULT.
 func (r Route) Name() string {
 	name := r.Class + "/" + strconv.FormatInt(r.Copy, 10)
 	if r.Type != RouteDefault {
@@ -183,7 +183,7 @@ func (b *Buffer) wrong(string) string {
 	return ""
 }
 
-// keyNameMax is what a drive keeps beside each block, in bytes: the key-associated data of LTO.
+// keyNameMax is the number of bytes that a drive keeps beside each block: the key-associated data of LTO.
 const keyNameMax = 32
 
 // wrong holds the name to what can be the name of a file, and to what fits on tape beside a block.

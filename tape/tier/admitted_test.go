@@ -18,7 +18,7 @@ func (leases) AwaitCurrent(context.Context) error { return nil }
 func (leases) AwaitNewest(context.Context) error  { return nil }
 func (leases) Mark() []byte                       { return nil }
 
-// calls are all calls of a tape server, as a node makes them.
+// calls returns all calls of a tape server, as a node makes them.
 func calls(s *site, node hemera.NodeID, state hemera.TapeLibrary) map[string]error {
 	s.Helper()
 	c := tier.Control{Tier: s.tier, Leases: leases{}}

@@ -145,7 +145,7 @@ func (t *Tier) Instead(ctx context.Context, who hemera.Identity, e hemera.Entry)
 	return t.stager.Instead(ctx, who, e)
 }
 
-// LimitUsages are the bounds of requests to stage, and what is used of them.
+// LimitUsages returns the bounds of requests to stage, and the use of each.
 func (t *Tier) LimitUsages() []limits.Usage { return t.stager.LimitUsages() }
 
 // Run does what no event announces, until the context ends.
@@ -165,7 +165,7 @@ func (t *Tier) Report(ctx context.Context, node hemera.NodeID, own bool, state h
 	return t.servers.Report(ctx, node, own, state)
 }
 
-// ReportLibrary is Report of a node that is admitted, for what the catalogue knows already.
+// ReportLibrary does what Report does, for a node that is admitted and cartridges that the catalogue has.
 func (t *Tier) ReportLibrary(node hemera.NodeID, state hemera.TapeLibrary) {
 	t.servers.ReportLibrary(node, state)
 }

@@ -13,7 +13,7 @@ import (
 	"hemera/words/hemera"
 )
 
-// attention is what needs a person.
+// attention lists the conditions that need a person.
 func (t *reporter) attention(f facts) (out []hemera.TapeAttention) {
 	scans := t.scans.list()
 	out = append(locked(f), mistaken(f)...)
@@ -61,7 +61,7 @@ func (t *reporter) attention(f facts) (out []hemera.TapeAttention) {
 	return out
 }
 
-// strangers are the cartridges of libraries that the catalogue does not have, and that no scan has read since the namespace went back: it may
+// strangers returns the cartridges of libraries that the catalogue does not have, and that no scan has read since the namespace went back: it may
 // have lost their files. None while it did not go back.
 func strangers(f facts, scans []listedScan) []string {
 	if f.back.Restored.IsZero() {
@@ -110,7 +110,7 @@ func (t *reporter) Unscanned(ctx context.Context) (vids []string, command string
 	return vids, command, nil
 }
 
-// waitForScan is how many tapes of a pool and its supply pools could be written, were they scanned.
+// waitForScan counts the tapes of a pool and its supply pools that could be written, were they scanned.
 func waitForScan(f facts, pool string) (n int64) {
 	pools := append(f.settings.Config.Pools[pool].Supplies(), pool)
 	for i := range f.tapes {
@@ -122,8 +122,7 @@ func waitForScan(f facts, pool string) (n int64) {
 	return n
 }
 
-// stuck is the queues that no drive will ever serve unless somebody does
-// something.
+// stuck returns the queues that no drive will ever serve unless an admin acts.
 func (t *reporter) stuck(f facts) (out []hemera.TapeAttention) {
 	picture := t.mounts.look(f)
 	board := mounting.New(picture)
@@ -192,7 +191,7 @@ func putDown(f facts, q mounting.Key, why mounting.Reason) (text, command string
 	return text, "hemera tape drive up " + names[0]
 }
 
-// failedScans are the scans that need a person.
+// failedScans returns the scans that need a person.
 func failedScans(scans []listedScan) (out []hemera.TapeAttention) {
 	for _, s := range scans {
 		if s.Problem != "" && !s.cancelled {
@@ -211,9 +210,8 @@ func scanOf(scans []listedScan, vid string) (s listedScan, there bool) {
 	return scans[at], true
 }
 
-// mistaken are tapes whose cartridge is of another kind than the catalogue
-// says: it has another capacity, and other drives take it. Kinds are told
-// apart by their density, as a site may have names of its own.
+// mistaken returns the tapes whose cartridge is of another kind than the catalogue says: it has another capacity, and
+// other drives take it. Kinds are told apart by their density, as a site may have names of its own.
 func mistaken(f facts) (out []hemera.TapeAttention) {
 	for _, tape := range f.tapes {
 		l := f.fleet.libraryOf(tape.VID)
@@ -231,7 +229,8 @@ func mistaken(f facts) (out []hemera.TapeAttention) {
 	return out
 }
 
-// unadmitted are nodes that want to be tape servers, and cartridges in libraries that do not have them, for people.
+// unadmitted lists the nodes that want to be tape servers and are not admitted, and the cartridges in another library
+// than the catalogue says.
 func (t *reporter) unadmitted(f facts) (out []hemera.TapeAttention) {
 	for node, library := range f.fleet.asking {
 		if t.env.View != nil {
@@ -253,8 +252,7 @@ func (t *reporter) unadmitted(f facts) (out []hemera.TapeAttention) {
 	return out
 }
 
-// locked is what needs a person of keys: those that cannot be used, and
-// what waits for them.
+// locked lists the keys that need a person: those that cannot be used, and the tapes and queues that wait for them.
 func locked(f facts) (out []hemera.TapeAttention) {
 	for _, name := range slices.Sorted(maps.Keys(f.settings.Config.Keys)) {
 		row := keyRow(name, f.settings.Config, f.keys, f.tapes)

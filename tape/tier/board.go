@@ -25,7 +25,7 @@ import (
 // and one more for each mount policy, whatever the number of files. So it is made again for each
 // decision.
 
-// facts are what decisions are made from, besides mounts.
+// facts are the input of decisions, besides mounts.
 type facts struct {
 	tapes    []hemera.Tape
 	queues   []catalogue.Queue
@@ -75,7 +75,7 @@ func (t *inventory) facts(ctx context.Context) (f facts, err error) {
 	return f, err
 }
 
-// look is what the rules see of the facts and the mounts, for people.
+// look returns the view of the rules on the facts and the mounts, for people.
 func (ms *mounts) look(f facts) mounting.Picture {
 	ms.mu.Lock()
 	defer ms.mu.Unlock()
@@ -119,8 +119,7 @@ func (ms *mounts) picture(f facts) mounting.Picture {
 	return p
 }
 
-// tapeIn is a tape as decisions see it. Where it is, its library says;
-// the catalogue where it was.
+// tapeIn returns a tape as decisions see it. Its library says where it is; the catalogue says where it was.
 func tapeIn(f facts, tape hemera.Tape) mounting.Tape {
 	may, library := tapeconfig.Permits(tape.State), tape.Library
 	if l := f.fleet.libraryOf(tape.VID); l != nil {
@@ -175,7 +174,7 @@ func (ms *mounts) queuesIn(f facts, pools map[string]string) []mounting.Queue {
 	return out
 }
 
-// driveIn is a drive as decisions see it.
+// driveIn returns a drive as decisions see it.
 func (ms *mounts) driveIn(f facts, l *library, state hemera.TapeDriveState) mounting.Drive {
 	own, c := ms.drive(l.node, state.Name), f.settings.Config
 	d := mounting.Drive{Name: state.Name, Library: l.state.Name, Up: true, Writes: state.Media, Reads: state.Reads, VID: own.vid, Idle: own.idle,
@@ -205,8 +204,8 @@ func (ms *mounts) driveIn(f facts, l *library, state hemera.TapeDriveState) moun
 	return d
 }
 
-// lockOf is what keeps a tape from being read: a key that is not there. It
-// is nil for a tape that needs no key, and for one that is not in the catalogue.
+// lockOf returns the missing key that keeps a tape from being read. It returns nil for a tape that needs no key, and for
+// one that is not in the catalogue.
 func (f facts) lockOf(vid string) *errs.Error {
 	for _, tape := range f.tapes {
 		if l := f.keys.lock(tape.Key); tape.VID == vid && l.Key != "" {
@@ -217,7 +216,7 @@ func (f facts) lockOf(vid string) *errs.Error {
 	return nil
 }
 
-// lockText is a lock as the problem of a scan.
+// lockText returns the text of a lock as the problem of a scan.
 func lockText(lock *errs.Error) string { return lock.Text + " (" + lock.Remedy + ")" }
 
 // waitsForScan reports whether a tape is not written until it was scanned.

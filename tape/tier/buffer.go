@@ -26,7 +26,7 @@ type fill struct {
 	end   func() // of its grant; nil: it has none
 }
 
-// fillOf is the room that a recalled file takes.
+// fillOf returns the room that a recalled file takes.
 func fillOf(e *hemera.Entry) fill {
 	return fill{space: e.Space, bytes: layout.Physical(e.Layout, e.Size)}
 }
@@ -40,8 +40,7 @@ type buffer struct {
 	short   map[mounting.Key]fill    // what queues lacked whose last session found no room
 }
 
-// room is that of all spaces, as decisions see it. They subtract what is
-// reserved.
+// room returns the room of all spaces, as decisions see it. They subtract the reserved bytes.
 func (b *buffer) room(batch int64) mounting.Buffer {
 	if b.view == nil {
 		const unknown = int64(1) << 60
@@ -55,7 +54,7 @@ func (b *buffer) room(batch int64) mounting.Buffer {
 	return r
 }
 
-// roomOf is what recalls may put into a space, with what is reserved.
+// roomOf returns the bytes that recalls may put into a space, reserved ones included.
 func (b *buffer) roomOf(space string) int64 {
 	_, free, capacity := roomOf(b.view(), space)
 	return free - capacity/100*b.keep(space)
@@ -121,8 +120,7 @@ func (b *buffer) lacks(k mounting.Key) string {
 	return fmt.Sprintf("space %s has room for %d MB of recalled files, and a file needs %d MB", f.space, max(0, room)/1e6, (f.bytes+1e6-1)/1e6)
 }
 
-// fills is the room that a mount may still take: that of its jobs or,
-// before it has some, what it was decided with.
+// fills returns the room that a mount may still take: that of its jobs or, before it has some, what it was decided with.
 func (m *mount) fills() (sum int64) {
 	if !m.began {
 		return m.reserved

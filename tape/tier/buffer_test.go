@@ -21,7 +21,7 @@ func (s *site) buffered(free int64) {
 	s.report()
 }
 
-// why is what the recall of a file waits for, as its users see it.
+// why returns the reason for which the recall of a file waits, as its users see it.
 func (s *site) why(file string) string {
 	s.Helper()
 	l, err := s.tier.Localities(s.Context(), admin(), "", []string{file})

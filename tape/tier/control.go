@@ -86,7 +86,7 @@ func (c Control) leased(node hemera.NodeID, epoch uint64) error {
 	return c.Tier.servers.admitted(node)
 }
 
-// current is leased, and waits until changes are allowed.
+// current does what leased does, and waits until changes are allowed.
 func (c Control) current(ctx context.Context, node hemera.NodeID, epoch uint64) error {
 	if err := c.leased(node, epoch); err != nil {
 		return err
@@ -94,7 +94,8 @@ func (c Control) current(ctx context.Context, node hemera.NodeID, epoch uint64) 
 	return c.Leases.AwaitCurrent(ctx)
 }
 
-// newest is leased, and waits until the store is known to be the newest. During a rebuild it is nil: only scans are given then.
+// newest does what leased does, and waits until the store is known to be the newest. During a rebuild it returns nil:
+// only scans are given then.
 func (c Control) newest(ctx context.Context, node hemera.NodeID, epoch uint64) error {
 	if err := c.leased(node, epoch); err != nil {
 		return err

@@ -8,7 +8,7 @@ import (
 	"hemera/words/hemera"
 )
 
-// question is what a drive asks: what is it to do?
+// question is the request of a drive for work.
 type question struct {
 	node   hemera.NodeID
 	drive  string
@@ -16,7 +16,7 @@ type question struct {
 	scans  []waitingScan // by VID, so that two drives come to the same order
 }
 
-// decision is what a drive does next.
+// decision is the next action of a drive.
 type decision struct {
 	mount  hemera.TapeMount
 	from   string       // the pool that gives its tape to the mount's; "" if none does

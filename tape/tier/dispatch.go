@@ -18,9 +18,8 @@ import (
 // aside for a person.
 
 const (
-	// mountPoll is how long a drive waits for an answer, and mountLook after
-	// what time a waiting one is decided on again: ages and lingering end
-	// without an event.
+	// mountPoll bounds the wait of a drive for an answer, and mountLook is the time after which a waiting one is decided
+	// on again: ages and lingering end without an event.
 	mountPoll = 20 * time.Second
 	mountLook = 2 * time.Second
 )

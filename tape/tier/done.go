@@ -134,8 +134,8 @@ func (t *recorder) disable(ctx context.Context, vid, why string) error {
 	})
 }
 
-// putAside is the state of a tape that is not to be mounted until a person
-// has looked at it. One that is broken or exported stays what it is.
+// putAside returns the state of a tape that is not to be mounted until a person has looked at it. One that is broken or
+// exported stays what it is.
 func putAside(tape *hemera.Tape, why string, cause hemera.TapeCause) {
 	switch tape.State {
 	case hemera.TapeBroken, hemera.TapeExported:

@@ -70,8 +70,8 @@ func (t *configurer) forgetDrive(ctx context.Context, name string) error {
 	})
 }
 
-// drivesOf are the drives of a name, which is that of one in the cluster, or
-// "all": those that servers report, and those that are down or have a comment.
+// drivesOf returns the drives of a name, which is that of one in the cluster, or "all": those that servers report, and
+// those that are down or have a comment.
 func (t *configurer) drivesOf(name string) []string {
 	now := t.settings.now().Config
 	known := map[string]bool{}

@@ -27,7 +27,7 @@ type Granter interface {
 	GrantRecall(ctx context.Context, id hemera.FileID, gen hemera.Generation) (g hemera.TapeGrant, end func(), err error)
 }
 
-// Options is what a tier is made of.
+// Options has the parts and settings of a tier.
 type Options struct {
 	Tree   namespace.Parts
 	Grants Granter
@@ -49,14 +49,14 @@ type Options struct {
 	Turns *turns.Limiter
 }
 
-// env is what the tier gets from outside. It does not change after Open.
+// env has the services that the tier gets from outside. It does not change after Open.
 type env struct {
 	Options
 	catalogue *catalogue.Catalogue
 	wake      *bell
 }
 
-// now is the time as it is stored.
+// now returns the time as it is stored.
 func (e *env) now() time.Time { return e.Now().UTC().Round(time.Second) }
 
 // knownTapes returns all tapes by VID.

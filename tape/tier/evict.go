@@ -55,7 +55,7 @@ func (t *diskCopies) evict(ctx context.Context, shelf *Shelf, id hemera.FileID, 
 	})
 }
 
-// evictNow is evict of one file, by the shelf as of now.
+// evictNow does what evict does, for one file, by the shelf as of now.
 func (t *diskCopies) evictNow(ctx context.Context, id hemera.FileID, force bool) (int64, error) {
 	shelf, err := t.shelf(ctx)
 	if err != nil {
@@ -121,7 +121,7 @@ func (t *diskCopies) dropsAtOnce(ctx context.Context, id hemera.FileID) (bool, e
 // ([hemera.Tape.ReturnFSeq]), so that a restart forgets none.
 type returned map[string]look
 
-// look is how far the files of a tape were looked at.
+// look is the progress of the look at the files of a tape.
 type look struct {
 	times uint64 // that the tape came back: [hemera.Tape.Returns]
 	after uint64 // fSeq of the last one that was looked at
@@ -148,15 +148,15 @@ func (t *diskCopies) noteReturned(ctx context.Context) error {
 // dropTime bounds a turn, as mounts of lost servers wait for it.
 const dropTime = 2 * time.Second
 
-// dropBehind is dropReturned behind a report, whose answer does not depend on it.
+// dropBehind does what dropReturned does, behind a report whose answer does not depend on it.
 func (t *diskCopies) dropBehind(ctx context.Context) {
 	if err := t.dropReturned(ctx); err != nil {
 		t.env.Log.Warn("disk copies of archived files stay for now", "error", err)
 	}
 }
 
-// nextReturned is a tape whose files are to be looked at, and how far that is; "" for none. One that no library has reported waits: no disk copy goes
-// for it before.
+// nextReturned returns a tape whose files are to be looked at, and the progress of that; "" if no tape is left. One that no library has reported
+// waits: no disk copy goes for it before.
 func (t *diskCopies) nextReturned() (vid string, at look) {
 	inside := t.libraries.now().cartridges()
 	t.mu.Lock()

@@ -18,14 +18,13 @@ type fleet struct {
 	asking map[hemera.NodeID]string
 }
 
-// library is what a tape server said of its library last. It is not changed:
-// another report makes another one.
+// library is the last report of a tape server on its library. It does not change: another report makes another one.
 type library struct {
 	node  hemera.NodeID
 	state hemera.TapeLibrary
 	seen  time.Time
-	// clash is what of it another library has, "" for nothing: then it is not
-	// used. doubled are the cartridges that another one reports, with its name.
+	// clash names the part of it that another library has, "" for nothing: with a clash it is not used. doubled are the
+	// cartridges that another one reports, with its name.
 	clash   string
 	doubled map[string]string
 	// foreign are those that the catalogue has in another library, with its name.
@@ -81,7 +80,7 @@ func (f fleet) libraryOf(vid string) *library {
 	return nil
 }
 
-// elsewhere is another library that reports a cartridge, "" for none.
+// elsewhere returns another library that reports a cartridge, or "".
 func (f fleet) elsewhere(node hemera.NodeID, vid string) string {
 	for of, l := range f.all {
 		if of != node && f.online(l) && l.has(vid) {
@@ -91,8 +90,8 @@ func (f fleet) elsewhere(node hemera.NodeID, vid string) string {
 	return ""
 }
 
-// cartridges are those of all libraries, also of one whose server is away for a while, but not of one that was removed; nil when none was heard of
-// since the start.
+// cartridges returns the cartridges of all libraries, also of one whose server is away for a while, but not of one that was removed; nil when none
+// was heard of since the start.
 func (f fleet) cartridges() (all map[string]string) {
 	if f.heard {
 		all = map[string]string{}
@@ -103,7 +102,7 @@ func (f fleet) cartridges() (all map[string]string) {
 	return all
 }
 
-// mountable are the tapes of all libraries whose servers report: others could not be mounted.
+// mountable returns the tapes of all libraries whose servers report: others could not be mounted.
 func (f fleet) mountable() []string {
 	all := map[string]bool{}
 	for _, l := range f.all {
@@ -116,8 +115,8 @@ func (f fleet) mountable() []string {
 	return slices.Sorted(maps.Keys(all))
 }
 
-// slowest is the speed of the slowest library, as emulated ones have it:
-// real ones beside them take the time of real ones.
+// slowest returns the speed of the slowest library, as emulated ones have it: real ones beside them take the time of real
+// ones.
 func (f fleet) slowest() (speed int) {
 	for _, l := range f.all {
 		if is := max(1, l.state.Speed); speed == 0 || is < speed {
@@ -127,7 +126,7 @@ func (f fleet) slowest() (speed int) {
 	return speed
 }
 
-// serverOf is the server that has a library, "" for none.
+// serverOf returns the server that has a library, or "".
 func serverOf(c tapeconfig.Config, library string) string {
 	for _, name := range slices.Sorted(maps.Keys(c.Servers)) {
 		if c.Servers[name].Library == library {
@@ -169,7 +168,7 @@ func (f fleet) clash(l *library, by tapeconfig.Config) (text string, forget []he
 	return "", forget
 }
 
-// doubled are the cartridges of a library that another one has, with its name.
+// doubled returns the cartridges of a library that another one has, with its name.
 func (f fleet) doubled(l *library) map[string]string {
 	doubled := map[string]string{}
 	for _, other := range f.all {

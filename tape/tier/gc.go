@@ -16,12 +16,12 @@ import (
 // hold no files of tape are walked and nothing comes of it.
 
 const (
-	// collectEvery is how often the free room of spaces is looked at.
+	// collectEvery is the interval of looks at the free room of spaces.
 	collectEvery = time.Minute
 	// A turn is bounded, as mounts of lost servers wait for it.
 	walkTime, evictTime = 2 * time.Second, 3 * time.Second
-	// walkPage is how many files are read at once, walkMax how many
-	// candidates a turn holds in memory, evictMax how many it evicts.
+	// walkPage is the number of files that are read at once. walkMax bounds the candidates that a turn holds in memory,
+	// evictMax those that it evicts.
 	walkPage, walkMax, evictMax = 1000, 50_000, 10_000
 )
 
@@ -34,7 +34,7 @@ type collector struct {
 	spaces   map[string]*spaceTurn // by name; only those that evict
 }
 
-// spaceTurn is what a turn leaves to the next one of its space.
+// spaceTurn is the state that a turn leaves to the next one of its space.
 type spaceTurn struct {
 	// rests: the last turn evicted. The next one does nothing, as nodes
 	// need some seconds to remove pieces and to report what is free then.

@@ -10,7 +10,7 @@ import (
 	"hemera/words/hemera"
 )
 
-// rows are the drives as lists have them, and what of the libraries needs a person.
+// rows returns the drives as lists have them, and the conditions of the libraries that need a person.
 func (s *site) rows() (drives []string, attention string) {
 	s.Helper()
 	p, err := s.tier.TapePicture(s.Context())

@@ -20,7 +20,7 @@ func (s *site) sweep(d time.Duration) {
 	s.report() // its server was silent meanwhile
 }
 
-// explained is what an admin is told of a name or a path.
+// explained returns the explanation of a name or a path for an admin.
 func (s *site) explained(name string) string {
 	s.Helper()
 	lines, err := s.tier.ExplainTape(s.Context(), name)

@@ -8,7 +8,7 @@ import (
 	"hemera/words/hemera"
 )
 
-// sessionsKept is how many sessions that ended are remembered.
+// sessionsKept bounds the ended sessions that are remembered.
 const sessionsKept = 200
 
 // history is the sessions that ended lately, and the sums of all since the manager was started. The zero value is empty. It has no lock: its
@@ -34,7 +34,7 @@ func (h *history) add(s hemera.TapeSession) {
 	h.totals[s.Drive] = sumSessions(h.totals[s.Drive], s, 1)
 }
 
-// list is the sessions without their courses, which nobody wants of all of them.
+// list returns the sessions without their courses, which would be too long for all of them.
 func (h *history) list() []hemera.TapeSession {
 	// A copy: the picture leaves the lock.
 	all := slices.Clone(h.ended)
@@ -44,7 +44,7 @@ func (h *history) list() []hemera.TapeSession {
 	return all
 }
 
-// of is what a drive did: the sessions that ended, and the one under way.
+// of returns the work of a drive: the sessions that ended, and the one under way.
 func (h *history) of(d hemera.TapeDriveState) []adminapi.TapeTotals {
 	// A copy, because the session under way is not kept in the sums.
 	all := slices.Clone(h.totals[d.Name])
@@ -55,7 +55,7 @@ func (h *history) of(d hemera.TapeDriveState) []adminapi.TapeTotals {
 	return all
 }
 
-// session is a session that ended lately.
+// session returns a session that ended lately.
 func (h *history) session(mount uint64) (s hemera.TapeSession, there bool) {
 	at := slices.IndexFunc(h.ended, func(s hemera.TapeSession) bool { return s.Mount == mount })
 	if at < 0 {

@@ -94,7 +94,7 @@ func (r keyring) lock(name string) mounting.Lock {
 	return mounting.Lock{}
 }
 
-// key is what a mount gets of a key; the zero one for no name.
+// key returns the part of a key that a mount gets; the zero one for no name.
 func (r keyring) key(name string) hemera.TapeKey {
 	if name == "" {
 		return hemera.TapeKey{}
@@ -102,8 +102,8 @@ func (r keyring) key(name string) hemera.TapeKey {
 	return hemera.TapeKey{Name: name, Secret: r[name].secret}
 }
 
-// keyOfTape is the key that a mount needs: that of what is on the tape, or
-// for one that is written from its beginning that of its pool.
+// keyOfTape returns the key that a mount needs: that of what is on the tape, or for one that is written from its
+// beginning that of its pool.
 func keyOfTape(tape hemera.Tape, pool tapeconfig.Pool, writes bool) string {
 	if writes && tape.LastFSeq == 0 {
 		return pool.Key
@@ -118,7 +118,7 @@ func inClear(tape hemera.Tape, pool tapeconfig.Pool) bool {
 	return pool.Key != "" && tape.Key == "" && tape.LastFSeq > 0
 }
 
-// keyRow is a key as people see it.
+// keyRow returns a key as people see it.
 func keyRow(name string, config tapeconfig.Config, ring keyring, all []hemera.Tape) hemera.TapeKeyRow {
 	k := config.Keys[name]
 	row := hemera.TapeKeyRow{Name: name, Fingerprint: k.Fingerprint, Problem: ring[name].problem, MadeBy: k.MadeBy, Made: k.Made, Comment: k.Comment}

@@ -15,8 +15,7 @@ import (
 // drive can put itself down, with its problem, and comes up again by
 // itself. Both are shown.
 
-// libraries are what tape servers reported. Decisions and answers take what
-// there is as a value, the fleet.
+// libraries has the reports of tape servers. Decisions and answers take them as a value, the fleet.
 type libraries struct {
 	clock func() time.Time
 
@@ -38,7 +37,7 @@ func (ls *libraries) now() fleet {
 	return ls.fleet()
 }
 
-// fleet is now. The lock is held.
+// fleet returns the libraries of now. The lock is held.
 func (ls *libraries) fleet() fleet {
 	return fleet{at: ls.clock(), heard: ls.heard, all: maps.Clone(ls.all), asking: maps.Clone(ls.asking)}
 }

@@ -17,12 +17,10 @@ import (
 // session writes too. Both are recorded on their tapes, one as a copy and
 // one as a dead row, which costs room on tape and nothing else.
 
-// mounts are what drives work on, what they were given, and what they did.
-// Its methods are steps: they take values, change what is in memory, and
-// return values. None of them does I/O; what comes of them is stored by their
-// callers. The answer to a drive is decided and noted in one step, so two
-// drives never get the same tape, and an organisation never more drives than
-// it may have.
+// mounts has the mounts of drives: those under way, the jobs given to them, and those that ended. Its methods are steps:
+// they take values, change what is in memory, and return values. None of them does I/O; what comes of them is stored by
+// their callers. The answer to a drive is decided and noted in one step, so two drives never get the same tape, and an
+// organisation never more drives than it may have.
 type mounts struct {
 	clock     func() time.Time
 	libraries *libraries // what is reported is looked at within a step
@@ -45,7 +43,7 @@ type driveID struct {
 	name string
 }
 
-// drive is what is kept of a drive.
+// drive is the record of a drive.
 type drive struct {
 	idle  time.Time
 	mount uint64 // what it works on, 0 for nothing
@@ -57,8 +55,8 @@ type drive struct {
 	turn    time.Time
 }
 
-// mount is what a drive works on. The first fields do not change once it is
-// made; the lock of mounts guards the others.
+// mount is the work of a drive on one tape. The first fields do not change once it is made; the lock of mounts guards the
+// others.
 type mount struct {
 	id    uint64
 	node  hemera.NodeID
@@ -73,9 +71,8 @@ type mount struct {
 	ahead   mounting.Key                         // the queue for which a new tape gets its label first; zero: none
 	given   map[hemera.TapeJobKey]hemera.TapeJob // and not done, as they were then
 	session hemera.TapeSession
-	// bytes is what was given and is not done; priority, reserved and served
-	// are for the rules: of its queue, of the disk buffer, and what users
-	// were served.
+	// bytes were given and are not done; priority, reserved and served are for the rules: of its queue, of the disk
+	// buffer, and what users were served.
 	bytes    int64
 	priority int64
 	reserved int64
@@ -101,7 +98,7 @@ func newMounts(e *env, ls *libraries, s *settings) *mounts {
 		room: buffer{e.View, keep, map[string]int64{}, map[mounting.Key]fill{}}, unread: map[string]time.Time{}, last: uint64(e.Now().UnixNano())}
 }
 
-// queue is the name of the queue that a mount works on.
+// queue returns the name of the queue that a mount works on.
 func (m *mount) queue() string {
 	if m.kind == hemera.TapeArchive {
 		return m.pool
@@ -109,7 +106,7 @@ func (m *mount) queue() string {
 	return m.vid
 }
 
-// drive is what is kept of a drive, made when it is first seen. The lock is held.
+// drive returns the record of a drive, and makes it at the first call. The lock is held.
 func (ms *mounts) drive(node hemera.NodeID, name string) *drive {
 	// Idle from now on: a drive that is new has waited for nothing.
 	id := driveID{node, name}
@@ -291,14 +288,14 @@ func (ms *mounts) note(m *mount, r hemera.TapeResults) {
 	}
 }
 
-// session is a session that ended lately.
+// session returns a session that ended lately.
 func (ms *mounts) session(mount uint64) (hemera.TapeSession, bool) {
 	ms.mu.Lock()
 	defer ms.mu.Unlock()
 	return ms.history.session(mount)
 }
 
-// beside is what all other sessions are still to read.
+// beside returns the bytes that all other sessions are still to read.
 func (ms *mounts) beside(m *mount) (all [][]mounting.Read) {
 	ms.mu.Lock()
 	defer ms.mu.Unlock()
@@ -405,9 +402,8 @@ func (ms *mounts) share(m *mount, users [][]hemera.TapeJob, batch mounting.Batch
 	return out
 }
 
-// fileCost is what a file costs a drive besides its bytes, in bytes at
-// LTO-9's rate: its labels when it is written, a locate of about ten
-// seconds when it is read.
+// fileCost returns the time that a file costs a drive besides its bytes, in bytes at LTO-9's rate: its labels when it is
+// written, a locate of about ten seconds when it is read.
 func fileCost(kind hemera.TapeJobKind) int64 {
 	const labels, locate = 4 << 20, 4 << 30
 	if kind == hemera.TapeArchive {
@@ -430,7 +426,7 @@ type work struct {
 	bytes     int64
 }
 
-// work is the mount as people see it. The lock is held.
+// work returns the mount as people see it. The lock is held.
 func (m *mount) work() work {
 	return work{m.id, m.node, m.drive, m.kind, m.vid, m.pool, keyOf(m.kind, m.queue()), m.priority, m.fills(), m.session.Files, m.session.Bytes}
 }
@@ -456,14 +452,14 @@ func (ms *mounts) workOn(k hemera.TapeJobKey) (w work, ok bool) {
 	return w, false
 }
 
-// done are the sessions that ended lately, without their courses.
+// done returns the sessions that ended lately, without their courses.
 func (ms *mounts) done() []hemera.TapeSession {
 	ms.mu.Lock()
 	defer ms.mu.Unlock()
 	return ms.history.list()
 }
 
-// totals are the sums of what a drive did.
+// totals returns the sums of a drive's work.
 func (ms *mounts) totals(d hemera.TapeDriveState) []adminapi.TapeTotals {
 	ms.mu.Lock()
 	defer ms.mu.Unlock()

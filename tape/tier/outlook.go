@@ -21,7 +21,7 @@ type outlook struct {
 	shelf    *Shelf // nil until it is needed
 }
 
-// saying is what was said of a queue.
+// saying is the last log line about a queue.
 type saying struct {
 	why string
 	at  time.Time // when it may begin; zero: nobody knows

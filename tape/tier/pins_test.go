@@ -9,7 +9,7 @@ import (
 	"hemera/words/hemera"
 )
 
-// shared is a file on tape only that everybody may read.
+// shared makes a file on tape only that all users may read.
 func shared(s *site) string {
 	s.Helper()
 	s.label()

@@ -22,14 +22,13 @@ import (
 // policies finds mount policies of jobs by settings.
 type policies struct{ settings *tapeconfig.Settings }
 
-// groupsOf are all groups of a user, for mount rules.
+// groupsOf returns all groups of a user, for mount rules.
 func groupsOf(who hemera.Identity) []uint32 {
 	return append(slices.Clone(who.Groups), who.GID)
 }
 
-// stored is the policy that a job of a user names. Jobs of before policies were
-// stored are judged by their user, and those whose policy was removed by the
-// default.
+// stored returns the policy that a job of a user names. Jobs of before policies were stored are judged by their user, and
+// those whose policy was removed by the default.
 func (t policies) stored(name string, kind hemera.TapeJobKind, uid uint32) string {
 	_, there := t.settings.Config.Policies[name]
 	switch {
@@ -50,8 +49,8 @@ func (t policies) of(q catalogue.Queue) []string {
 	return out
 }
 
-// byPriority are the jobs of a user in their order as rules see them, those of
-// the highest priority first. It sorts the jobs, too.
+// byPriority returns the jobs of a user in their order as rules see them, those of the highest priority first. It sorts
+// the jobs, too.
 func (t policies) byPriority(jobs []hemera.TapeJob) (out []mounting.Job) {
 	known := map[string]int64{} // the jobs of one user and kind have few policies
 	priority := func(j *hemera.TapeJob) int64 {
@@ -80,8 +79,7 @@ func (t policies) sooner(policy string, waits *hemera.TapeJob) bool {
 	return asked > now
 }
 
-// urgency is the priority and the age of a mount policy for a kind of
-// jobs.
+// urgency returns the priority and the age of a mount policy for a kind of jobs.
 func (t policies) urgency(policy string, kind hemera.TapeJobKind) (int64, time.Duration) {
 	p := t.settings.Config.Policies[policy]
 	if kind == hemera.TapeArchive {
@@ -90,8 +88,7 @@ func (t policies) urgency(policy string, kind hemera.TapeJobKind) (int64, time.D
 	return p.RecallPriority, p.RecallMinAge.Duration()
 }
 
-// ofQueue are the highest priority and the lowest age of the policies of a
-// user's jobs.
+// ofQueue returns the highest priority and the lowest age of the policies of a user's jobs.
 func (t policies) ofQueue(q catalogue.Queue) (priority int64, age time.Duration) {
 	for i, policy := range t.of(q) {
 		high, low := t.urgency(policy, q.Kind)

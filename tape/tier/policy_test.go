@@ -7,7 +7,7 @@ import (
 	"hemera/words/hemera"
 )
 
-// prio is what the queue of a kind shows: its priority, and the policy that gives it.
+// prio returns the priority that the queue of a kind shows, and the policy that gives it.
 func (s *site) prio(kind hemera.TapeJobKind) (int64, string) {
 	s.Helper()
 	p, err := s.tier.TapePicture(s.Context())
@@ -36,7 +36,7 @@ func (s *site) stage(who hemera.Identity, file, activity string) {
 	s.good(err)
 }
 
-// carol is in two groups; no machine has her numbers.
+// carol returns a user in two groups, whose numbers no machine has.
 func carol() hemera.Identity {
 	return hemera.Identity{Name: "carol", UID: 310001, GID: 310002, Groups: []uint32{310003}, Admin: true}
 }

@@ -23,7 +23,7 @@ import (
 // A file that cannot be read back loses this copy and is archived again, and the tape
 // is put aside: what follows on it would fare no better.
 
-// readingBack is what a mount that reads back does. The lock of mounts guards it.
+// readingBack is the progress of a mount that reads back. The lock of mounts guards it.
 type readingBack struct {
 	next  uint64 // fSeq from where on files are to be given
 	given int64  // files, of most
@@ -36,7 +36,8 @@ type readingBack struct {
 // reach its end.
 const readBackPause = 5 * time.Minute
 
-// backState is from where on a mount is given files, how many more it may get, and whether nothing more is to be given.
+// backState returns the place from which on a mount is given files, the number that it may still get, and whether nothing
+// more is to be given.
 func (ms *mounts) backState(m *mount) (next uint64, left int64, all bool) {
 	ms.mu.Lock()
 	defer ms.mu.Unlock()
@@ -69,7 +70,8 @@ func (ms *mounts) readLater(vid string) {
 	ms.unread[vid] = ms.clock().Add(readBackPause)
 }
 
-// readUpTo is from where on files of a mount's tape wait to be read back, when those of over are: the largest number for none.
+// readUpTo returns the place from which on files of a mount's tape wait to be read back, when those of over are: the
+// largest number if none waits.
 func (ms *mounts) readUpTo(m *mount, over map[hemera.TapeJobKey]bool) uint64 {
 	ms.mu.Lock()
 	defer ms.mu.Unlock()
@@ -170,7 +172,7 @@ func (t *recorder) readUpTo(ctx context.Context, m *mount, r hemera.TapeResults)
 	return known[m.vid].UnreadFSeq, t.mounts.readUpTo(m, over)
 }
 
-// notReadable is for a copy that could not be read back: its file is archived again, and the tape put aside.
+// notReadable records that a copy could not be read back: its file is archived again, and the tape put aside.
 func (t *recorder) notReadable(ctx context.Context, m *mount, j hemera.TapeJob, text string) error {
 	why := fmt.Sprintf("file %d of tape %s was written and could not be read back in drive %s: %s", j.From.FSeq, m.vid, m.drive, text)
 	dropped, err := t.env.catalogue.DropCopy(ctx, hemera.TapeFile{TapeCopy: *j.From, File: j.File, ArchiveID: j.ArchiveID}, why)

@@ -11,7 +11,7 @@ import (
 	"hemera/words/hemera"
 )
 
-// readsBack is the mount that reads a tape back, which the drive must get.
+// readsBack returns the mount that reads a tape back, which the drive must get.
 func (s *site) readsBack(drive, vid string) hemera.TapeMount {
 	s.Helper()
 	m := s.mount(drive, hemera.TapeVerify)

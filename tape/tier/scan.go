@@ -174,7 +174,7 @@ func (t *scanner) whose(ctx context.Context, s *scan, end hemera.TapeEnd) (forei
 	return tape.Foreign, "the catalogue has the tape as empty, so what is on it was reclaimed: --force takes it all the same", nil
 }
 
-// newTape is a tape that the catalogue does not have yet.
+// newTape returns a tape that the catalogue does not have yet.
 func (t *scanner) newTape(vid, who string) hemera.Tape {
 	// What the label does not say is as for a tape that is added by name.
 	tape := hemera.Tape{VID: vid, State: hemera.TapeActive, Pool: tapeconfig.DefaultName, Made: t.env.now(), MadeBy: who, Changed: t.env.now(), ChangedBy: who}

@@ -10,7 +10,7 @@ import (
 	"hemera/words/hemera"
 )
 
-// found is a file as an index of a tape tells it.
+// found returns a file as an index of a tape tells it.
 func found(number uint64, path string, fseq uint64) hemera.TapeScanned {
 	return hemera.TapeScanned{Written: hemera.TapeWritten{ArchiveID: number, FSeq: fseq, Block: 10 * fseq, Size: 1000}, File: hemera.FileID(number), Path: path,
 		Owner: hemera.FileOwner{UID: 1000, GID: 1000, Mode: 0o640}, Mtime: time.Unix(1_700_000_000, 0), Class: "default", Copy: 1}
@@ -24,7 +24,7 @@ func (s *site) orders(o adminapi.TapeOrder) string {
 	return text
 }
 
-// scanMount is the mount of a scan, which the drive must get.
+// scanMount returns the mount of a scan, which the drive must get.
 func (s *site) scanMount(drive, vid string) hemera.TapeMount {
 	s.Helper()
 	m := s.ask(drive)
@@ -54,7 +54,7 @@ func (s *site) ends(m hemera.TapeMount, problem string) {
 	s.loaded("d1", "")
 }
 
-// scan is what is known of a scan.
+// scan returns the state of a scan.
 func (s *site) scan(vid string) adminapi.TapeScan {
 	s.Helper()
 	p, err := s.tier.TapePicture(s.Context())
@@ -68,7 +68,7 @@ func (s *site) scan(vid string) adminapi.TapeScan {
 	return adminapi.TapeScan{}
 }
 
-// checked is the namespace's own check.
+// checked runs the namespace's own check.
 func (s *site) checked() {
 	s.Helper()
 	if problems, err := s.tree.Inspection.Check(s.Context()); err != nil || len(problems) > 0 {

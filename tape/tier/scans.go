@@ -48,10 +48,10 @@ type waitingScan struct {
 	after uint64
 }
 
-// lockedScan is why a scan that a drive could do waits for a key, "" if it does not.
+// lockedScan returns the reason for which a scan that a drive could do waits for a key, or "".
 type lockedScan struct{ vid, why string }
 
-// scanCutMax is how often a scan begins again whose mount was lost, before it has failed.
+// scanCutMax bounds the new beginnings of a scan whose mount was lost, before it has failed.
 const scanCutMax = 3
 
 // scanFindingsMax bounds what is shown of the files of a scan.
@@ -143,7 +143,7 @@ func (ss *scans) end(m *mount, problem string) {
 	ss.endOf(endedMount{m.id, m.vid}, problem)
 }
 
-// endOf is end. The lock is held.
+// endOf does what end does. The lock is held.
 func (ss *scans) endOf(m endedMount, problem string) {
 	s := ss.all[m.vid]
 	// A scan that is complete has ended already.
@@ -171,7 +171,7 @@ func (ss *scans) lose(over []endedMount) {
 	}
 }
 
-// waitAgain is the scan before a drive began it.
+// waitAgain returns the scan as it was before a drive began it.
 func (s *scan) waitAgain() {
 	s.TapeScan = adminapi.TapeScan{VID: s.VID, DryRun: s.DryRun, Asked: s.Asked, Counts: map[hemera.TapeOutcome]int64{}}
 	s.mount, s.first = 0, hemera.TapeWritten{}
@@ -244,7 +244,7 @@ type scanRecord struct {
 	Cancelled bool `json:",omitempty"`
 }
 
-// record is what is stored of a scan.
+// record returns the stored form of a scan.
 func (s *scan) record() ([]byte, error) {
 	return json.Marshal(scanRecord{s.TapeScan, s.order, s.who, s.cancelled})
 }
@@ -277,7 +277,7 @@ func (ss *scans) again(records map[string][]byte) {
 	}
 }
 
-// list is the scans as people see them, by VID.
+// list returns the scans as people see them, by VID.
 func (ss *scans) list() (out []listedScan) {
 	ss.mu.Lock()
 	defer ss.mu.Unlock()

@@ -34,7 +34,7 @@ type Shelf struct {
 	asked map[string]int // by storage class; 0 for one that resolves to nothing
 }
 
-// Troubled are the tapes that cannot be read until a person acts, by VID, with the reason and what to do. Their files are not counted.
+// Troubled returns the tapes that cannot be read until a person acts, by VID, with the reason and what to do. Their files are not counted.
 func (s *Shelf) Troubled() (list []hemera.TapeLoss) {
 	for _, vid := range slices.Sorted(maps.Keys(s.tapes)) {
 		if why, remedy := s.trouble(vid); why != "" {
@@ -89,7 +89,7 @@ func (s *Shelf) waits(c hemera.TapeCopy) bool {
 	return s.unread && catalogue.Unread(&tape, c)
 }
 
-// copiesOf is how many copies a storage class asks for; 0 for one that resolves to nothing.
+// copiesOf returns the number of copies that a storage class asks for; 0 for one that resolves to nothing.
 func (s *Shelf) copiesOf(class string) int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -100,7 +100,7 @@ func (s *Shelf) copiesOf(class string) int {
 	return s.asked[class]
 }
 
-// missing is the error that says why tape is not enough for a file, so that its disk copies stay; nil when it is.
+// missing returns the error that says why tape is not enough for a file, so that its disk copies stay; nil when it is.
 func (s *Shelf) missing(e *hemera.Entry) error {
 	const op = "manager.Evict"
 	f, subject := s.file(e), "fxid:"+e.ID.Hex()

@@ -86,7 +86,7 @@ func TestADamagedFileComesFromItsOtherTape(t *testing.T) {
 	})
 }
 
-// TestAnOpenOfWhatNoTapeGives is an I/O error that names the tape: the file exists.
+// TestAnOpenOfWhatNoTapeGives: the open fails with an I/O error that names the tape, as the file exists.
 func TestAnOpenOfWhatNoTapeGives(t *testing.T) {
 	at(t, func(s *site) {
 		s.label()

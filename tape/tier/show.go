@@ -67,7 +67,7 @@ func (t *reporter) TapePicture(ctx context.Context) (p adminapi.TapePicture, err
 	return p, nil
 }
 
-// driveRow is a drive as people see it.
+// driveRow returns a drive as people see it.
 func (t *reporter) driveRow(f facts, works []work, l *library, state hemera.TapeDriveState) adminapi.TapeDrive {
 	c := f.settings.Config
 	row := adminapi.TapeDrive{TapeDriveState: state, Library: l.state.Name, Node: l.node, Up: c.DrivesDown[state.Name] == "", Reason: c.DrivesDown[state.Name], Seen: l.seen}
@@ -128,7 +128,7 @@ func addTape(p *adminapi.TapePool, tape *hemera.Tape) {
 	}
 }
 
-// queues is what waits, as people see it, with the reason.
+// queues returns the waiting queues, as people see them, with the reasons.
 func (t *reporter) queues(f facts) (out []adminapi.TapeQueue) {
 	picture, works := t.mounts.look(f), t.mounts.works()
 	board := mounting.New(picture)
@@ -141,8 +141,8 @@ func (t *reporter) queues(f facts) (out []adminapi.TapeQueue) {
 	return append(out, t.later(f, works, picture.Queues)...)
 }
 
-// later is the queues whose files all wait for a later attempt: no drive
-// could serve them now, and they wait all the same.
+// later returns the queues whose files all wait for a later attempt: no drive could serve them now, and they wait all the
+// same.
 func (t *reporter) later(f facts, works []work, now []mounting.Queue) (out []adminapi.TapeQueue) {
 	for _, p := range f.paused {
 		is := func(q adminapi.TapeQueue) bool { return q.Kind == p.Kind && q.Name == p.Name }
@@ -186,7 +186,7 @@ func (t *reporter) findPaused(ctx context.Context, f *facts) error {
 	return nil
 }
 
-// queueRow is a queue as people see it, without what it waits for.
+// queueRow returns a queue as people see it, without the reason for which it waits.
 func queueRow(f facts, works []work, q mounting.Queue) adminapi.TapeQueue {
 	row := adminapi.TapeQueue{Kind: q.Kind, Name: q.Pool + q.VID, Pool: q.Pool, Organisation: q.Organisation, Files: q.Files, Bytes: q.Bytes,
 		Oldest: q.Oldest, Priority: q.Priority, MinAge: q.MinAge}

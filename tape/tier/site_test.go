@@ -89,7 +89,7 @@ func open(t *testing.T) *site {
 	return openOn(t, memkv.New())
 }
 
-// openOn is open with a store that has been there before.
+// openOn does what open does, with a store that has been there before.
 func openOn(t *testing.T, store kv.Store) *site {
 	t.Helper()
 	n, err := namespace.Open(t.Context(), store, namespace.Options{})
@@ -154,10 +154,10 @@ func (s *site) change(object, verb, name string, values ...string) {
 	s.good(s.tier.ChangeTape(s.Context(), "ada", c))
 }
 
-// report is what the server says of its library every few seconds.
+// report makes the report that the server sends of its library every few seconds.
 func (s *site) report() { s.tier.ReportLibrary(server, s.state) }
 
-// ask is an idle drive that asks what to do.
+// ask asks for work as an idle drive does.
 func (s *site) ask(drive string) hemera.TapeMount {
 	s.Helper()
 	s.report()
@@ -188,7 +188,7 @@ func (s *site) label() {
 	}
 }
 
-// givenBefore is a mount that d2 was given by the manager before this one.
+// givenBefore makes a mount that d2 was given by the manager before this one.
 func (s *site) givenBefore(kind hemera.TapeJobKind, vid string) uint64 {
 	s.Helper()
 	const id = 1
@@ -198,7 +198,7 @@ func (s *site) givenBefore(kind hemera.TapeJobKind, vid string) uint64 {
 	return id
 }
 
-// mount is the work that a drive gets, which must be of the kind.
+// mount returns the work that a drive gets, which must be of the kind.
 func (s *site) mount(drive string, kind hemera.TapeJobKind) hemera.TapeMount {
 	s.Helper()
 	m := s.ask(drive)
@@ -209,7 +209,7 @@ func (s *site) mount(drive string, kind hemera.TapeJobKind) hemera.TapeMount {
 	return m
 }
 
-// jobs are the next jobs of a mount.
+// jobs returns the next jobs of a mount.
 func (s *site) jobs(m hemera.TapeMount) []hemera.TapeWork {
 	s.Helper()
 	r, err := s.tier.TapeJobs(s.Context(), server, hemera.TapeJobsRequest{Mount: m.ID})
@@ -220,7 +220,7 @@ func (s *site) jobs(m hemera.TapeMount) []hemera.TapeWork {
 	return r.Jobs
 }
 
-// written is the report that a mount wrote all jobs.
+// written reports that a mount wrote all jobs.
 func (s *site) written(m hemera.TapeMount, jobs []hemera.TapeWork) hemera.TapeResults {
 	s.Helper()
 	r := hemera.TapeResults{Mount: m.ID, VID: m.VID, Key: m.Labels.Key.Name, Ended: true, Session: hemera.TapeSession{Mount: m.ID, Kind: m.Job, VID: m.VID, Drive: "d1", Files: int64(len(jobs))}}
@@ -241,7 +241,7 @@ func (s *site) archive() {
 	}
 }
 
-// evicted is a file that is on tape only.
+// evicted makes a file that is on tape only.
 func (s *site) evicted(file string) hemera.Entry {
 	s.Helper()
 	s.put(alice(), file, 1000)
@@ -317,7 +317,7 @@ func (s *site) arrives(file string) {
 	s.good(err)
 }
 
-// attention is what needs a person: subjects and what is said of them.
+// attention returns the conditions that need a person: subjects and texts.
 func (s *site) attention() (out []string) {
 	s.Helper()
 	p, err := s.tier.TapePicture(s.Context())
@@ -328,7 +328,7 @@ func (s *site) attention() (out []string) {
 	return out
 }
 
-// counter is the evict counter of a file.
+// counter returns the evict counter of a file.
 func (s *site) counter(file string) int {
 	s.Helper()
 	n, _ := strconv.Atoi(string(s.stat(file).Xattrs[hemera.AttrEvictCounter]))
@@ -343,7 +343,7 @@ func stageOf(s *site, who hemera.Identity, file string) string {
 	return id
 }
 
-// second is the error of two results.
+// second returns the error of two results.
 func second[T any](_ T, err error) error { return err }
 
 // The configuration is durable, jobs too; mounts are not.

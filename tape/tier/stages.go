@@ -21,10 +21,10 @@ import (
 const (
 	stagesMax, stagesOfUser         = 1 << 18, 1 << 15
 	stageBytesMax, stageBytesOfUser = 1 << 30, 128 << 20
-	// stagedBytes is what a file takes in the record of its request, besides its texts.
+	// stagedBytes is the number of bytes that a file takes in the record of its request, besides its texts.
 	stagedBytes = 80
-	// stagesKept is how long a request to stage is remembered, and keeps files
-	// on disk that are not released; idleKept is the same if none of its files could be staged.
+	// stagesKept is the time for which a request to stage is remembered, and keeps files on disk that are not released;
+	// idleKept is the same if none of its files could be staged.
 	stagesKept = 14 * 24 * time.Hour
 	idleKept   = time.Hour
 )
@@ -95,7 +95,7 @@ func tooManyStages(who hemera.Identity, v limits.Verdict) error {
 		WithRemedy("drop those that are done: `hemera tape stage ls`, `hemera tape stage drop ID`")
 }
 
-// bytesOf is what a request takes in the store, about.
+// bytesOf returns about the number of bytes that a request takes in the store.
 func bytesOf(r *catalogue.Stage) int64 {
 	n := int64(len(r.ID)) + stagedBytes
 	for i := range r.Files {
@@ -128,7 +128,7 @@ func (s *stages) remove(id string) {
 	one.size.Close()
 }
 
-// files is how many files a request has, 0 of one that is not known.
+// files returns the number of files of a request, 0 of one that is not known.
 func (s *stages) files(id string) int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -193,7 +193,7 @@ func (t *stager) Stages(ctx context.Context, who hemera.Identity, all bool) ([]h
 	return t.stages.list(who.UID, all, most), nil
 }
 
-// LimitUsages are the bounds of requests to stage, and what is used of them.
+// LimitUsages returns the bounds of requests to stage, and the use of each.
 func (t *stager) LimitUsages() []limits.Usage {
 	return []limits.Usage{t.stages.number.Usage(), t.stages.bytes.Usage()}
 }

@@ -105,7 +105,7 @@ func (t *stager) Stage(ctx context.Context, who hemera.Identity, r hemera.StageR
 	return s.ID, t.env.catalogue.PutStage(ctx, s)
 }
 
-// distinct are the files of a request, each once: the first of equal paths counts.
+// distinct returns the files of a request, each once: the first of equal paths counts.
 func distinct(files []hemera.StageFile) []hemera.StageFile {
 	seen := make(map[string]bool, len(files))
 	out := make([]hemera.StageFile, 0, len(files))
@@ -473,8 +473,7 @@ func (t *stager) Evict(ctx context.Context, who hemera.Identity, path string) (f
 	return freed, named(err, "manager.Evict", path)
 }
 
-// OnOpen is asked when somebody opens a file that is on tape only: it
-// begins the recall, and returns the error that has the client wait.
+// OnOpen begins the recall of a file on tape only that a client opens, and returns the error that has the client wait.
 func (t *stager) OnOpen(ctx context.Context, who hemera.Identity, e hemera.Entry, path string) error {
 	e, err := t.recalls.recall(ctx, e, who.UID, groupsOf(who))
 	if err != nil {
@@ -499,7 +498,7 @@ func (t *stager) OnOpen(ctx context.Context, who hemera.Identity, e hemera.Entry
 		WithRemedy("wait, or ask for it ahead of time: `xrdfs HOST prepare -s " + path + "`")
 }
 
-// blockedAfter is how many reads of a tape fail before those who wait for the file hear of it.
+// blockedAfter is the number of reads of a tape that fail before the clients that wait for the file hear of it.
 const blockedAfter = 2
 
 // blocked says why a recall is not to be waited for: reads of it failed again and again, or something is wrong with each tape that has the file; ""

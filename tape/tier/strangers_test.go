@@ -41,7 +41,7 @@ func wentBack(t *testing.T, taken time.Time, test func(s *site)) {
 	})
 }
 
-// unscanned is what a namespace that went back is not to forget.
+// unscanned returns the tapes that a namespace that went back is not to forget.
 func (s *site) unscanned() string {
 	s.Helper()
 	vids, command, err := s.tier.Unscanned(s.Context())

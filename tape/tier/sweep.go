@@ -16,7 +16,7 @@ import (
 // other mount of it begins, because no other library has the cartridge.
 
 const (
-	// sweepEvery is how often what takes time by itself is looked at.
+	// sweepEvery is the interval of looks at changes that time alone brings.
 	sweepEvery = 10 * time.Second
 	// forgetTime bounds a turn, as mounts of lost servers wait for it.
 	forgetTime = 2 * time.Second
@@ -65,7 +65,7 @@ type duty struct {
 	do     func(context.Context) error
 }
 
-// duties are what Run does, in their order.
+// duties returns the tasks of Run, in their order.
 func (t *sweeper) duties() []duty {
 	return []duty{
 		{"mounts of servers that are gone do not end", func(context.Context) error { t.EndLost(); return nil }},

@@ -36,10 +36,10 @@ type tasker struct {
 	reporter  *reporter
 }
 
-// taskPage is how many files of a tape are queued at a time.
+// taskPage is the number of files of a tape that are queued at a time.
 const taskPage = 1000
 
-// taskOf is where a tape has its task of a kind.
+// taskOf returns the place where a tape has its task of a kind.
 func taskOf(tape *hemera.Tape, kind adminapi.TapeOrderKind) **hemera.TapeTask {
 	if kind == adminapi.OrderRepack {
 		return &tape.Repack
@@ -220,7 +220,7 @@ func leave(task *hemera.TapeTask, l hemera.TapeLeft) {
 	}
 }
 
-// idsOf are the files of rows.
+// idsOf returns the files of rows.
 func idsOf(files []hemera.TapeFile) []hemera.FileID {
 	ids := make([]hemera.FileID, len(files))
 	for i, f := range files {
@@ -229,11 +229,9 @@ func idsOf(files []hemera.TapeFile) []hemera.FileID {
 	return ids
 }
 
-// taskJob is the job for a file of a tape. A repack is an archive job for
-// a copy that the file has: the new copy takes the place of the old one.
-// A file that is on tape only comes to disk first (see TapeJobs). One whose
-// class says no pool for the copy cannot move, nor one that neither disks nor
-// tapes give: left says why.
+// taskJob returns the job for a file of a tape. A repack is an archive job for a copy that the file has: the new copy
+// takes the place of the old one. A file that is on tape only comes to disk first (see TapeJobs). One whose class says no
+// pool for the copy cannot move, nor one that neither disks nor tapes give: left says why.
 func (t *tasker) taskJob(ctx context.Context, kind adminapi.TapeOrderKind, f hemera.TapeFile, known map[string]hemera.Tape) (j hemera.TapeJob, left *hemera.TapeLeft, err error) {
 	j = hemera.TapeJob{TapeJobKey: hemera.TapeJobKey{File: f.File, Kind: hemera.TapeVerify, Copy: f.Number}, ArchiveID: f.ArchiveID, Queue: f.VID, Size: f.Size, Asked: t.env.now()}
 	if kind == adminapi.OrderCheck {

@@ -21,7 +21,7 @@ func (s *site) runs() (end func()) {
 	return func() { cancel(); <-done }
 }
 
-// order is an order that is carried out.
+// order makes an order and carries it out.
 func (s *site) order(kind adminapi.TapeOrderKind, vid string) string {
 	s.Helper()
 	said, err := s.tier.OrderTape(s.Context(), "ada", adminapi.TapeOrder{Kind: kind, Subject: vid})

@@ -9,7 +9,7 @@ import (
 	"hemera/words/errs"
 )
 
-// count is a number with its noun.
+// count returns a number with its noun.
 func count(n int64, one, many string) string {
 	if n == 1 {
 		return "1 " + one
@@ -17,7 +17,7 @@ func count(n int64, one, many string) string {
 	return strconv.FormatInt(n, 10) + " " + many
 }
 
-// named is an error about a file with the path that people know it by.
+// named returns an error about a file with the path that people know it by.
 func named(err error, op, path string) error {
 	var e *errs.Error
 	if !errors.As(err, &e) || e.Text == "" {
@@ -26,7 +26,7 @@ func named(err error, op, path string) error {
 	return errs.New(e.Kind, op, path, e.Text).WithRemedy(errs.RemedyOf(err))
 }
 
-// typed is the command in a remedy.
+// typed returns the command in a remedy.
 func typed(remedy string) string {
 	// Remedies are sentences around one command, some with another way behind
 	// it.
@@ -38,7 +38,7 @@ func typed(remedy string) string {
 	return strings.TrimRight(command, "`")
 }
 
-// withRemedy is a reason with what can be typed.
+// withRemedy returns a reason with the command that can be typed.
 func withRemedy(r mounting.Reason) string {
 	if r.Remedy == "" {
 		return r.Text

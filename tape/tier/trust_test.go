@@ -132,7 +132,7 @@ func TestNamesOfLibrariesAreUnique(t *testing.T) {
 	})
 }
 
-// other is what an idle drive of another node gets.
+// other returns the work that an idle drive of another node gets.
 func (s *site) other(node hemera.NodeID, drive string) hemera.TapeMount {
 	s.Helper()
 	m, err := s.tier.NextMount(s.Context(), node, drive)

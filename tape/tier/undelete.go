@@ -18,7 +18,7 @@ import (
 // one brought back that was removed. Both are on tape only then, and get
 // the form that their directory asks for when they are recalled.
 
-// form is how a new file in a directory would be stored now.
+// form returns the form in which a new file in a directory would be stored now.
 func (t *scanner) form(ctx context.Context, dir string) (l hemera.Layout, space string, err error) {
 	if t.env.View == nil {
 		return hemera.Replica(1), "default", nil

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// Geometry is how a tape is laid out. Wraps are written one behind the other, even ones from the beginning of the tape to its end, odd ones
-// back; wraps of a band lie side by side. LPOS counts along the tape from its beginning, about 5.7 mm a unit.
+// Geometry is the layout of a tape. Wraps are written one behind the other, even ones from the beginning of the tape to its end, odd ones back; wraps
+// of a band lie side by side. LPOS counts along the tape from its beginning, about 5.7 mm a unit.
 type Geometry struct {
 	Wraps, Bands     int
 	LPOSMin, LPOSMax int64
@@ -31,7 +31,7 @@ const (
 	costUnit      = 0.0006192
 )
 
-// geometry is that of a tape of this many wraps in four bands; its first LPOS is the same for all kinds.
+// geometry returns the geometry of a tape of the number of wraps in four bands; its first LPOS is the same for all kinds.
 func geometry(wraps int, lposMax, bytes int64) Geometry {
 	return Geometry{Wraps: wraps, Bands: 4, LPOSMin: 2696, LPOSMax: lposMax, Bytes: bytes}
 }

@@ -22,8 +22,8 @@ type Media struct {
 	Locate time.Duration // average from the beginning of the tape, as published; the model does not use it
 }
 
-// Rewinds is how long the rewind takes that is part of an unload. Drives of generation 9 wind the whole tape once or twice more after much
-// activity, to even its tension.
+// Rewinds is the time of the rewind that is part of an unload. Drives of generation 9 wind the whole tape once or twice more after much activity, to
+// even its tension.
 type Rewinds struct {
 	Short  time.Duration // less than 5 GB moved
 	Medium time.Duration // 5 to 50 GB
@@ -74,7 +74,8 @@ func Medias() []Media {
 	}
 }
 
-// speeds9 are the steps of a full-height LTO-9 drive. Its top step is published as 408 MB/s; it is cut to the native rate that the same vendor promises.
+// speeds9 returns the steps of a full-height LTO-9 drive. Its top step is published as 408 MB/s; it is cut to the native rate that the same vendor
+// promises.
 func speeds9() (steps []int64) {
 	for _, s := range []int64{400, 385, 366, 347, 325, 305, 284, 263, 244, 223, 203, 177} {
 		steps = append(steps, s*mb)

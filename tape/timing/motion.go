@@ -121,7 +121,7 @@ func (s *Stream) pick(rate float64, faster bool) float64 {
 	return picked
 }
 
-// speedMax is the fastest step.
+// speedMax returns the fastest step.
 func (s *Stream) speedMax() float64 { return float64(s.media.Speeds[0]) }
 
 // hostRate is the pace of the host, measured over windows of at least half a second.

@@ -5,11 +5,11 @@ import (
 	"time"
 )
 
-// HitchTime is how long the tape takes to stop, go back and be ready for a new start: an estimate. Fermilab observed about 3 s for each
+// HitchTime is the time in which the tape stops, goes back and is ready for a new start: an estimate. Fermilab observed about 3 s for each
 // synchronous filemark of LTO-3 and LTO-4 drives; newer drives are not published.
 const HitchTime = 3 * time.Second
 
-// phase is what the tape of a Stream does.
+// phase is the motion of the tape of a Stream.
 type phase uint8
 
 const (
@@ -19,7 +19,7 @@ const (
 	following              // reading only: everything up to the end of data is in the buffer
 )
 
-// Counts is what a stream did since it was made.
+// Counts are the counts of a stream since it was made.
 type Counts struct {
 	BackHitches int64
 	// Moving streams data, Repositioned stops and goes back or travels elsewhere, Stopped is the rest.

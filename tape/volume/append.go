@@ -13,7 +13,7 @@ import (
 // Last is the last tape file that the catalogue has of a tape; zero for an empty one.
 type Last struct{ FSeq, ArchiveID uint64 }
 
-// Known is what the catalogue knows of the end of a tape.
+// Known is the catalogue's record of the end of a tape.
 type Known struct {
 	Last Last
 	// Reclaimed is the last file of what a reclaim ended, until the tape is written again. It counts only where Last is zero.
@@ -81,7 +81,7 @@ func (v *Volume) Append(ctx context.Context, known Known) (*Appender, error) {
 	return a, nil
 }
 
-// tail is where the last file stands that was flushed.
+// tail is the place of the last file that was flushed.
 type tail struct {
 	last   Last
 	object uint64 // behind its trailer
@@ -95,7 +95,7 @@ func (v *Volume) atEnd(ctx context.Context, last Last) bool {
 	return v.locate(ctx, v.tail.object-headerObjects) == nil && v.verifyTrailer(ctx, last) == nil && v.at == v.tail.object
 }
 
-// differ is the error of a tape that is not what the catalogue has.
+// differ returns the error of a tape that is not what the catalogue has.
 func (v *Volume) differ(text string, cause error) error {
 	e := &errs.Error{Kind: errs.Conflict, Op: "volume.Append", Subject: v.label.VID, Text: text, Cause: cause}
 	return e.WithRemedy("the tape and the catalogue differ: disable the tape, and compare them with a scan")
@@ -142,7 +142,7 @@ func (v *Volume) verifyTrailer(ctx context.Context, last Last) error {
 	return nil
 }
 
-// FSeq is that of the file under way, or of the last one.
+// FSeq returns the fSeq of the file under way, or of the last one.
 func (a *Appender) FSeq() uint64 { return a.fseq }
 
 // Full reports whether the early warning of the end of the tape was reached: little room is left, and no file should be begun.
@@ -224,7 +224,7 @@ func (a *Appender) End(ctx context.Context) (w Written, err error) {
 	return w, nil
 }
 
-// BytesOnTape is how many bytes a tape file of a size takes, labels included.
+// BytesOnTape returns the number of bytes that a tape file of a size takes, labels included.
 func BytesOnTape(size int64) int64 { return size + 6*label.Size }
 
 // Flush makes everything durable that was ended before. It fails if a file is under way.

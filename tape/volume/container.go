@@ -36,7 +36,7 @@ func Table(vid string, fseq, block uint64, members []Record) []byte {
 	return append(text, bytes.Repeat([]byte{'\n'}, int(h.Data)-len(text))...)
 }
 
-// Next is the fSeq and the block id, as catalogues have it, of the file that the next Begin writes.
+// Next returns the fSeq and the block id, as catalogues have it, of the file that the next Begin writes.
 func (a *Appender) Next() (fseq, block uint64) {
 	// A table has both, so they must be known before its file is begun.
 	fseq, block = a.fseq+1, a.object
@@ -103,10 +103,10 @@ func misplaced(h head, members []Record, p Place, vid string) string {
 	return ""
 }
 
-// Members are the records of the table.
+// Members returns the records of the table.
 func (c *Container) Members() []Record { return c.members }
 
-// Place is where the container is.
+// Place returns the place of the container.
 func (c *Container) Place() Place { return c.f.place }
 
 // GoTo goes to the block with which a member begins, unless that is in memory. ReadMember does it too: this is for callers that count the time.
@@ -119,7 +119,7 @@ func (c *Container) GoTo(ctx context.Context, member uint32) error {
 	return err
 }
 
-// find is a member, from 1, the block with which it begins, and what comes before it in that block. It fails with NotFound if there is no such
+// find returns a member, from 1, the block with which it begins, and the bytes before it in that block. It fails with NotFound if there is no such
 // member.
 func (c *Container) find(member uint32) (m Record, number int64, skip int, err error) {
 	if member == 0 || int(member) > len(c.members) {
@@ -161,7 +161,7 @@ func (c *Container) ReadMember(ctx context.Context, member uint32, take func([]b
 	return nil
 }
 
-// block is a block of the file by its number. Members that are read in their order come without a locate.
+// block returns a block of the file by its number. Members that are read in their order come without a locate.
 func (c *Container) block(ctx context.Context, number int64) ([]byte, error) {
 	if c.number == number {
 		return c.last, nil

@@ -104,7 +104,7 @@ func (v *Volume) walk(ctx context.Context, last Last) error {
 	return nil
 }
 
-// unscanned is the error of files that may have been reported.
+// unscanned returns the error of files that may have been reported.
 func (v *Volume) unscanned(text string, cause error) error {
 	e := &errs.Error{Kind: errs.Conflict, Op: "volume.Append", Subject: v.label.VID, Text: text + ", and the catalogue does not know them", Cause: errors.Join(ErrUnscanned, cause)}
 	return e.WithRemedy("nothing was written; read them into the catalogue: `hemera tape scan " + v.label.VID + "`")

@@ -12,18 +12,18 @@ import (
 	"hemera/words/errs"
 )
 
-// members are those of the containers of these tests.
+// members returns the members of the containers of these tests.
 func members() []volume.Record {
 	return []volume.Record{{ArchiveID: 3, Size: 5, Path: "/a"}, {ArchiveID: 4, Size: volume.BlockSize, Path: "/b"}, {ArchiveID: 5, Size: 7, Path: "/c"}}
 }
 
-// contained is a tape with one container that has the table, and data behind it.
+// contained returns a tape with one container that has the table, and data behind it.
 func contained(tb testing.TB, table []byte, data int) *volume.Volume {
 	tb.Helper()
 	return single(tb, volume.ContainerID(1), append(table, content(3, data)...))
 }
 
-// single is a tape with one tape file.
+// single returns a tape with one tape file.
 func single(tb testing.TB, id uint64, data []byte) *volume.Volume {
 	tb.Helper()
 	m := &memtape.Tape{}
@@ -50,7 +50,7 @@ func single(tb testing.TB, id uint64, data []byte) *volume.Volume {
 	return v
 }
 
-// resealed is a table with a part replaced, and the checksum that it needs for that.
+// resealed returns a table with a part replaced, and the checksum that it needs for that.
 func resealed(tb testing.TB, table []byte, old, with string) []byte {
 	tb.Helper()
 	text := unsealed(table)
@@ -96,13 +96,13 @@ func TestATableThatCannotBe(t *testing.T) {
 	}
 }
 
-// sealed is a text as a table or an index: with its end, and padding to a whole block.
+// sealed returns a text as a table or an index: with its end, and padding to a whole block.
 func sealed(text string) []byte {
 	text += fmt.Sprintf("{\"end\":true,\"count\":%d,\"crc32c\":\"%08x\"}\n", strings.Count(text, "\n")-1, checksum.CRC32C([]byte(text)))
 	return append([]byte(text), bytes.Repeat([]byte{'\n'}, (volume.BlockSize-len(text)%volume.BlockSize)%volume.BlockSize)...)
 }
 
-// unsealed is the text without its end.
+// unsealed returns the text without its end.
 func unsealed(table []byte) string {
 	text, _, _ := strings.Cut(string(table), `{"end":true,`)
 	return text

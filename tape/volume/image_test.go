@@ -14,7 +14,7 @@ import (
 	"hemera/tape/volume"
 )
 
-// image is a tape in SIMH's format, which scripts/tape-labels.py describes.
+// image returns a tape in SIMH's format, which scripts/tape-labels.py describes.
 func image(m *memtape.Tape) []byte {
 	var out []byte
 	for _, b := range m.Objects() {

@@ -12,7 +12,7 @@ import (
 // a quarter of a thousandth of what is written.
 const indexMax = 16 << 20
 
-// index is what an Appender has to list. A session's index lists all files since its beginning again, so that a reader visits few of them:
+// index has the files that an Appender has to list. A session's index lists all files since its beginning again, so that a reader visits few of them:
 // one for each session, and one for each indexMax.
 type index struct {
 	first   uint64 // fSeq of the first file that is listed

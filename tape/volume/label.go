@@ -61,7 +61,7 @@ func isPrelabel(b []byte) bool {
 	return err == nil && f.Prelabel
 }
 
-// Label is what a tape is labelled as.
+// Label has the fields of a tape's label.
 type Label struct {
 	VID string
 	// Protected asks for checksums of blocks between host and drive, where the drive that labels offers them.

@@ -23,7 +23,7 @@ type head struct {
 	// First is the first file that an index lists, and the last one is that before FSeq. The file before First is an index too, unless the
 	// session that wrote it was cut.
 	First uint64 `json:"first,omitempty"`
-	// Data is where the data of a container begins, in bytes from its beginning.
+	// Data is the offset of the data of a container, in bytes from its beginning.
 	Data int64 `json:"data,omitempty"`
 
 	length int64 // of the text that was read, in bytes
@@ -45,7 +45,7 @@ const (
 	lineMax = 256 << 10
 )
 
-// line is one JSON text with its newline.
+// line returns one JSON text with its newline.
 func line(v any) []byte {
 	b, err := json.Marshal(v)
 	if err != nil { // impossible: the types here have no value that JSON lacks

@@ -11,10 +11,10 @@ import (
 	"hemera/words/errs"
 )
 
-// Place is where a tape file is. A Block of 0 is the first file.
+// Place is the place of a tape file. A Block of 0 is the first file.
 type Place struct{ FSeq, Block, ArchiveID uint64 }
 
-// object is where its header begins.
+// object returns the object at which its header begins.
 func (p Place) object() uint64 { return max(p.Block, 1) }
 
 // File is a tape file that is read. [Volume.OpenFile] makes one; the next use of the Volume ends it.
@@ -48,10 +48,10 @@ func (v *Volume) OpenFile(ctx context.Context, p Place) (*File, error) {
 	return &File{v: v, place: p, blockSize: int(u.BlockSize)}, nil
 }
 
-// Place is where the file is, as its labels say.
+// Place returns the place of the file, as its labels say.
 func (f *File) Place() Place { return f.place }
 
-// BlockSize is the least size of a buffer for Read, in bytes.
+// BlockSize returns the least size of a buffer for Read, in bytes.
 func (f *File) BlockSize() int { return f.blockSize }
 
 // Read reads the next block of data. At the end it verifies the trailer and returns io.EOF; the tape then stands before the next file.

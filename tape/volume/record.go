@@ -47,13 +47,13 @@ const (
 	containerBit = 1 << 62
 )
 
-// IndexID is the archive id of an index file.
+// IndexID returns the archive id of an index file.
 func IndexID(fseq uint64) uint64 { return indexBit | fseq }
 
-// ContainerID is the archive id of a container.
+// ContainerID returns the archive id of a container.
 func ContainerID(fseq uint64) uint64 { return containerBit | fseq }
 
-// kindOf is what an archive id says of a tape file.
+// kindOf returns the kind of a tape file by its archive id.
 func kindOf(archiveID uint64) RecordKind {
 	switch {
 	case archiveID&indexBit != 0:

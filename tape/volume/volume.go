@@ -17,13 +17,13 @@ const BlockSize = 256 << 10
 // blockMax bounds the blocks that are read: other writers of the format use up to a mebibyte.
 const blockMax = 4 << 20
 
-// headerObjects is how many tape objects stand before the data of a file: three labels and a filemark.
+// headerObjects is the number of tape objects before the data of a file: three labels and a filemark.
 const headerObjects = 4
 
-// FileObjects is how many tape objects a file has besides its data blocks.
+// FileObjects is the number of tape objects of a file besides its data blocks.
 const FileObjects = 9
 
-// Writer is what labels say of where a tape was written. Empty strings are written as NONE.
+// Writer names, for labels, the place where a tape was written. Empty strings are written as NONE.
 type Writer struct {
 	Site, Host string
 	System     string          // program and version, cut to 13 bytes
@@ -77,7 +77,7 @@ func Open(ctx context.Context, t device.Tape, vid string, w Writer) (*Volume, er
 	return v, nil
 }
 
-// VID is that of the label.
+// VID returns the VID of the label.
 func (v *Volume) VID() string { return v.label.VID }
 
 // Is reports whether the Volume is that of a tape as it was loaded, and has this VID. A nil Volume is of none.
@@ -109,8 +109,8 @@ func (v *Volume) rewind(ctx context.Context) error {
 	return nil
 }
 
-// nearby is how many objects the tape reads over instead of locating. 64 MiB of data pass in 0.2 s, and the drive goes on streaming. A locate
-// takes 4 s at least, and the tape stops for it.
+// nearby is the number of objects that the tape reads over instead of locating. 64 MiB of data pass in 0.2 s, and the drive goes on streaming. A
+// locate takes 4 s at least, and the tape stops for it.
 const nearby = 300
 
 // locate goes before an object, unless the tape stands there.

@@ -25,7 +25,7 @@ func writer() volume.Writer {
 		Now:   func() time.Time { return time.Date(2026, 6, 1, 12, 0, 0, 0, time.UTC) }}
 }
 
-// labelled is a new tape with its volume.
+// labelled makes a new tape with its volume.
 func labelled(t *testing.T) (*memtape.Tape, *volume.Volume) {
 	t.Helper()
 	m := &memtape.Tape{}
@@ -48,7 +48,7 @@ func appendTo(t *testing.T, v *volume.Volume, last volume.Last) *volume.Appender
 	return a
 }
 
-// content is the bytes of a file, other ones for each archive id.
+// content returns the bytes of a file, other ones for each archive id.
 func content(id uint64, size int) []byte {
 	b := make([]byte, size)
 	_, _ = rand.NewChaCha8([32]byte{byte(id), byte(id >> 8)}).Read(b)

@@ -68,7 +68,7 @@ func (t *loaded) fetch(r record, buf []byte) error {
 	return nil
 }
 
-// locked is the error of a block whose key is not set, with the key's name
+// locked returns the error of a block whose key is not set, with the key's name
 // where it is stored.
 func (t *loaded) locked(r record, object uint64) error {
 	where := t.where(object)
@@ -80,8 +80,7 @@ func (t *loaded) locked(r record, object uint64) error {
 	return fail("emulated.Read", where, device.ErrEncrypted)
 }
 
-// transfer is the way of a block between host and drive. A fault may flip a
-// bit of it; logical block protection finds that.
+// transfer moves a block between host and drive. A fault may flip a bit of it; logical block protection finds that.
 func (t *loaded) transfer(o outcome, b []byte, protected bool) error {
 	if o.fail != "corrupt" || len(b) == 0 {
 		return nil

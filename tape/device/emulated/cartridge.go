@@ -20,7 +20,7 @@ const (
 	cartridgesName = "cartridges"
 )
 
-// Attributes is what the memory chip of a cartridge says.
+// Attributes are the contents of the memory chip of a cartridge.
 type Attributes struct {
 	Loads          int64 `json:"loads"`         // since it was made
 	BytesWritten   int64 `json:"bytes_written"` // by hosts, without overhead
@@ -94,7 +94,7 @@ func (c *cartridge) saveAttributes() error {
 	return saveJSON(c.base+".json", c.attributes)
 }
 
-// count is the number of objects.
+// count returns the number of objects.
 func (c *cartridge) count() uint64 { return c.committed + uint64(len(c.pending)) }
 
 // end returns what a record behind the last object begins with.

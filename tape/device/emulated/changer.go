@@ -9,8 +9,7 @@ import (
 	"hemera/words/errs"
 )
 
-// moveTime is how long one move of the arm takes: an estimate for a small
-// library, where 5 to 15 s are usual.
+// moveTime is the time of one move of the arm: an estimate for a small library, where 5 to 15 s are usual.
 const moveTime = 10 * time.Second
 
 // arm is the robot.

@@ -94,7 +94,7 @@ func (d *machine) acquire(ctx context.Context) error {
 	return nil
 }
 
-// seize is acquire for the library itself, also when it is closed.
+// seize does what acquire does, for the library itself, also when it is closed.
 func (d *machine) seize() { d.token <- struct{}{} }
 
 // release ends an operation.

@@ -17,7 +17,7 @@ import (
 	"hemera/words/errs"
 )
 
-// numbered is the block of a crash test: it says its own number, all over.
+// numbered returns the block of a crash test: it repeats its own number.
 func numbered(n int) []byte {
 	return bytes.Repeat(binary.LittleEndian.AppendUint64(nil, uint64(n)), 500+n%100)
 }

@@ -24,7 +24,7 @@ type drive struct {
 	alerts map[int]bool
 }
 
-// driveState is what can be seen of a drive without waiting.
+// driveState is the state of a drive that can be seen without waiting.
 type driveState struct {
 	barcode string // of the cartridge in the drive, "" for none
 	ejected bool   // the cartridge was unloaded and can be taken

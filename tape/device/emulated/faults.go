@@ -34,9 +34,8 @@ type Fault struct {
 	Object *uint64 `json:"object,omitempty"` // the operation is on this object, or a locate goes to it
 	After  int     `json:"after,omitempty"`  // this many operations that fit are spared
 	Count  int     `json:"count,omitempty"`  // this many operations fail; 0 for all
-	// Fail is how: medium, hardware, not-ready, end (the tape ends here),
-	// corrupt (a bit flips between host and drive), power (the drive loses its
-	// power, and what was not flushed), hang (the operation goes on when this
+	// Fail is the kind of failure: medium, hardware, not-ready, end (the tape ends here), corrupt (a bit flips between
+	// host and drive), power (the drive loses its power, and what was not flushed), hang (the operation goes on when this
 	// fault has left the plan), or "" when only Alert is wanted.
 	Fail string `json:"fail,omitempty"`
 	// Alert is a TapeAlert flag, 1 to 64, that is raised.
@@ -179,7 +178,7 @@ type hit struct {
 	Fail   string    `json:"fail"`
 }
 
-// outcome is what faults do to one operation.
+// outcome is the effect of faults on one operation.
 type outcome struct {
 	fail   string
 	fault  Fault // the one that fail is of
@@ -208,7 +207,7 @@ func (f *faults) strike(ctx, library context.Context, h happening) (o outcome, e
 	return o, nil
 }
 
-// hangLook is how often an operation that hangs looks at the plan.
+// hangLook is the interval at which an operation that hangs looks at the plan.
 const hangLook = 20 * time.Millisecond
 
 // hang waits until the plan does not have a fault any more.

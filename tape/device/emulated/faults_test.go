@@ -15,7 +15,7 @@ import (
 	"hemera/words/errs"
 )
 
-// planned is a library with a plan.
+// planned makes a library with a plan.
 func planned(t *testing.T, faults ...Fault) *Library {
 	t.Helper()
 	l := open(t, Spec{}, Options{NoSync: true})
@@ -25,7 +25,7 @@ func planned(t *testing.T, faults ...Fault) *Library {
 	return l
 }
 
-// object is a pointer to a number.
+// object returns a pointer to a number.
 func object(n uint64) *uint64 { return &n }
 
 // alerts returns the flags that a loaded drive has raised.

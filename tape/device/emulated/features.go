@@ -23,7 +23,7 @@ func (t *loaded) acquire(ctx context.Context) error {
 	return nil
 }
 
-// Protectable is true.
+// Protectable returns true.
 func (t *loaded) Protectable() bool { return true }
 
 // Protect switches logical block protection.
@@ -64,11 +64,11 @@ func (t *loaded) ClearKey(ctx context.Context) error {
 	return nil
 }
 
-// orderMax is how many segments one call of Order takes: an estimate, IBM's
-// drives of generation 9 report a few thousand.
+// orderMax is the number of segments that one call of Order takes: an estimate, IBM's drives of generation 9 report a few
+// thousand.
 const orderMax = 2000
 
-// OrderMax is 0 for cartridges before generation 9, as of real drives.
+// OrderMax returns 0 for cartridges before generation 9, as of real drives.
 func (t *loaded) OrderMax(ctx context.Context) (int, error) {
 	if err := t.acquire(ctx); err != nil {
 		return 0, err

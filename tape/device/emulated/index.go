@@ -11,7 +11,7 @@ import (
 // recordSize is that of one record in an index file, in bytes.
 const recordSize = 48
 
-// kind is what an object is.
+// kind is the kind of an object.
 type kind uint8
 
 const (
@@ -42,7 +42,7 @@ type record struct {
 	data   uint64 // offset in the data file
 }
 
-// castagnoli is the table of CRC32C. The standard library makes it once.
+// castagnoli returns the table of CRC32C. The standard library makes it once.
 func castagnoli() *crc32.Table { return crc32.MakeTable(crc32.Castagnoli) }
 
 // encode appends the record of an object to b.
@@ -59,7 +59,7 @@ func (r record) encode(b []byte, object uint64) []byte {
 	return binary.LittleEndian.AppendUint32(b, recordSum(b[start:], object))
 }
 
-// recordSum is the checksum of a record without its last four bytes. It
+// recordSum returns the checksum of a record without its last four bytes. It
 // covers the object's number, so that no record is valid in another's place.
 func recordSum(b []byte, object uint64) uint32 {
 	var number [8]byte

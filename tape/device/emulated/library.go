@@ -21,8 +21,7 @@ import (
 // Options of a library that is opened. The zero value waits for nothing and
 // keeps all data.
 type Options struct {
-	// TimeScale is how long a second of a device takes, in seconds: 1 is real
-	// time, 0 does not wait.
+	// TimeScale is the duration of a device's second, in seconds: 1 is real time, 0 does not wait.
 	TimeScale float64
 	// Clock replaces the one of TimeScale, for tests.
 	Clock Clock

@@ -15,8 +15,7 @@ import (
 	"hemera/words/errs"
 )
 
-// Spec is what a new library has. The zero value has 2 drives, 20 slots, a
-// gate and 10 cartridges of LTO-9.
+// Spec describes a new library. The zero value has 2 drives, 20 slots, a gate and 10 cartridges of LTO-9.
 type Spec struct {
 	Drives     int
 	Slots      int

@@ -29,8 +29,8 @@ type loaded struct {
 	protectRead, protectWrite bool  // logical block protection
 }
 
-// warningBytes is how long before the end of a tape the drive warns: 1 % of
-// it, at most 4 GiB; an estimate, drives differ.
+// warningBytes returns the bytes before the end of a tape at which the drive warns: 1 % of it, at most 4 GiB; an
+// estimate, drives differ.
 func warningBytes(capacity int64) int64 { return min(capacity/100, 4<<30) }
 
 // begin starts an operation: it acquires the drive and asks the plan of

@@ -10,8 +10,7 @@ import (
 	"hemera/tape/device"
 )
 
-// sealOverhead is what AES-GCM adds to a block: a random nonce of 12 bytes
-// and a tag of 16.
+// sealOverhead is the number of bytes that AES-GCM adds to a block: a random nonce of 12 bytes and a tag of 16.
 const sealOverhead = nonceBytes + 16
 
 // nonceBytes is the length of a nonce, in bytes.

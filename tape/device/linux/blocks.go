@@ -139,8 +139,8 @@ func (t *Tape) WriteBlock(ctx context.Context, b []byte) error {
 	return nil
 }
 
-// write is one block. Behind the early warning st refuses every other write, so that programs see it; the first refusal is
-// told, later ones are repeated once, and only a second one in a row is the end of the tape.
+// write writes one block. Behind the early warning st refuses every other write, so that programs see it; the first
+// refusal is told, later ones are repeated once, and only a second one in a row is the end of the tape.
 func (t *Tape) write(block []byte) error {
 	// The driver takes a block whole or refuses it.
 	n, err := t.drive.dev.sys.Write(t.drive.dev.fd, block)

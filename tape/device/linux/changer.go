@@ -25,7 +25,7 @@ func OpenChanger(ctx context.Context, path string) (*Changer, error) {
 	return openChanger(ctx, kernel{}, path)
 }
 
-// openChanger is OpenChanger over any kernel.
+// openChanger does what OpenChanger does, over any kernel.
 func openChanger(ctx context.Context, sys syscalls, path string) (*Changer, error) {
 	c := &Changer{dev: newDescriptor(sys, path, unix.O_RDWR|unix.O_NONBLOCK)}
 	err := c.learn(ctx)

@@ -15,7 +15,7 @@ type checksums struct {
 	room        []byte // one block with its checksum; it grows to the largest block that was used
 }
 
-// castagnoli is the table of CRC32C; the library makes it once and uses the processor's instruction.
+// castagnoli returns the table of CRC32C; the library makes it once and uses the processor's instruction.
 func castagnoli() *crc32.Table { return crc32.MakeTable(crc32.Castagnoli) }
 
 // buffer returns n bytes that are used again by the next call.

@@ -17,7 +17,7 @@ func TestContract(t *testing.T) {
 	}
 }
 
-// blankLibrary is a fake library with its devices open. The cartridge takes 32 MiB.
+// blankLibrary returns a fake library with its devices open. The cartridge takes 32 MiB.
 func blankLibrary(t *testing.T, behind bool) tapetest.Library {
 	l := newFakeLibrary()
 	k := newFakeKernel(l)

@@ -248,7 +248,7 @@ func (d *descriptor) judge(c scsi.Command, h *header, sense []byte) error {
 	return nil
 }
 
-// rawError is a failed SG_IO.
+// rawError returns the error of a failed SG_IO.
 func rawError(err error, path, command string) error {
 	e := &errs.Error{Kind: errs.KindOf(err), Op: "linux.Command", Subject: path, Text: command, Cause: err}
 	switch err {

@@ -57,7 +57,7 @@ func Discover(sysfs string) (Found, error) {
 	return discover(context.Background(), discovery{sys: kernel{}, sysfs: sysfs, access: usable})
 }
 
-// discovery is what discover needs of its machine.
+// discovery has the calls to the machine that discover makes.
 type discovery struct {
 	sys    syscalls                // for changers
 	sysfs  string                  // its root
@@ -171,7 +171,7 @@ func (d discovery) list(class string, name *regexp.Regexp) (names []string, err 
 	return names, nil
 }
 
-// attribute is a file of the device in sysfs, "" where it is not there.
+// attribute reads a file of the device in sysfs, "" where it is not there.
 func (d discovery) attribute(class, name, attribute string) string {
 	b, err := os.ReadFile(filepath.Join(d.sysfs, "class", class, name, "device", attribute))
 	if err != nil {
@@ -180,7 +180,7 @@ func (d discovery) attribute(class, name, attribute string) string {
 	return strings.TrimSpace(string(b))
 }
 
-// serial is from VPD page 80h, which the kernel keeps in sysfs; "" where it does not.
+// serial returns the serial number of VPD page 80h, which the kernel keeps in sysfs; "" where it does not.
 func (d discovery) serial(class, name string) string {
 	b, err := os.ReadFile(filepath.Join(d.sysfs, "class", class, name, "device", "vpd_pg80"))
 	if err != nil {
@@ -217,7 +217,7 @@ func rawAllowed(status string) bool {
 	return false
 }
 
-// why is an error and its remedy in one line.
+// why returns an error and its remedy in one line.
 func why(err error) string {
 	if err == nil {
 		return ""

@@ -32,7 +32,7 @@ func OpenDrive(ctx context.Context, path string) (*Drive, error) {
 	return openDrive(ctx, kernel{}, path)
 }
 
-// openDrive is OpenDrive over any kernel.
+// openDrive does what OpenDrive does, over any kernel.
 func openDrive(ctx context.Context, sys syscalls, path string) (*Drive, error) {
 	// Without O_NONBLOCK an open would wait for a cartridge.
 	d := &Drive{dev: newDescriptor(sys, path, unix.O_RDWR|unix.O_NONBLOCK)}
@@ -70,7 +70,7 @@ func (d *Drive) Close() error {
 	return errors.Join(err, d.dev.close())
 }
 
-// errClosed is why a Tape cannot be used after Unload, Close or another Load.
+// errClosed returns the error of a Tape that is used after Unload, Close or another Load.
 func errClosed() error {
 	return errs.New(errs.BadHandle, "linux.Tape", "", "the cartridge was unloaded")
 }

@@ -22,8 +22,8 @@ func (d *descriptor) variable() error {
 	return err
 }
 
-// ioctl is one request. The driver writes small blocks behind the caller's back, and the next request of any kind fails with
-// ENOSPC when such a block met the early warning. The request was not begun then, so it is repeated once.
+// ioctl makes one request. The driver writes small blocks behind the caller's back, and the next request of any kind
+// fails with ENOSPC when such a block met the early warning. The request was not begun then, so it is repeated once.
 func (d *descriptor) ioctl(request uint, arg unsafe.Pointer) error {
 	err := d.sys.Ioctl(d.fd, request, arg)
 	if err == unix.ENOSPC {
@@ -32,14 +32,14 @@ func (d *descriptor) ioctl(request uint, arg unsafe.Pointer) error {
 	return err
 }
 
-// blockSize is the length of blocks that st uses, 0 for any.
+// blockSize returns the length of blocks that st uses, 0 for any.
 func (d *descriptor) blockSize() (int, error) {
 	var s driverStatus
 	err := d.ioctl(requestStatus, unsafe.Pointer(&s))
 	return s.blockSize(), d.failed(err, "MTIOCGET")
 }
 
-// operate is one MTIOCTOP. It blocks until the drive is done, but with opMarksImmediate.
+// operate makes one MTIOCTOP. It blocks until the drive is done, but with opMarksImmediate.
 func (d *descriptor) operate(op int16, count int32) error {
 	o := operation{Op: op, Count: count}
 	err := d.ioctl(requestOperation, unsafe.Pointer(&o))

@@ -15,7 +15,7 @@ type fakeObject struct {
 	bad   bool   // cannot be read
 }
 
-// fakeCartridge is what a cartridge holds.
+// fakeCartridge has the objects of a cartridge.
 type fakeCartridge struct {
 	barcode   string
 	objects   []fakeObject
@@ -68,7 +68,7 @@ func (d *fakeDrive) used() (n int) {
 
 func (d *fakeDrive) early() bool { return d.cartridge.capacity > 0 && d.used() >= d.cartridge.capacity }
 
-// read is READ(6) of one block.
+// read answers READ(6) of one block.
 func (d *fakeDrive) read(size int) ([]byte, scsi.Sense) {
 	if d.at >= len(d.cartridge.objects) {
 		return nil, scsi.Sense{Key: scsi.BlankCheck, ASCQ: 5}
@@ -94,7 +94,7 @@ func (d *fakeDrive) read(size int) ([]byte, scsi.Sense) {
 	return block, scsi.Sense{WrongSize: len(block) < size, Valid: true, Rest: int64(size - len(block))}
 }
 
-// write is WRITE(6) of one block.
+// write answers WRITE(6) of one block.
 func (d *fakeDrive) write(b []byte) scsi.Sense {
 	if d.protection.Write {
 		n := len(b) - 4

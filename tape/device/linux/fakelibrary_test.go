@@ -72,7 +72,7 @@ func inquiry(kind byte, product, serial string, page byte) []byte {
 	return b
 }
 
-// command is a command to a drive.
+// command answers a command to a drive.
 func (d *fakeDrive) command(cdb, data []byte) ([]byte, scsi.Sense) {
 	if cdb[0] == 0x12 {
 		b := inquiry(scsi.TypeTape, "FAKE-TD9", d.serial, cdb[2])
@@ -105,7 +105,7 @@ func (d *fakeDrive) command(cdb, data []byte) ([]byte, scsi.Sense) {
 	return d.control(cdb, data)
 }
 
-// motion are commands about the tape.
+// motion answers commands about the tape.
 func (d *fakeDrive) motion(cdb []byte, size int) ([]byte, scsi.Sense, bool) {
 	var s scsi.Sense
 	switch cdb[0] {
@@ -162,7 +162,7 @@ func (d *fakeDrive) position(form byte) []byte {
 	return b
 }
 
-// control are commands about the drive.
+// control answers commands about the drive.
 func (d *fakeDrive) control(cdb, data []byte) ([]byte, scsi.Sense) {
 	switch cdb[0] {
 	case 0x1A:
@@ -214,7 +214,7 @@ func (d *fakeDrive) control(cdb, data []byte) ([]byte, scsi.Sense) {
 	return nil, scsi.Sense{}
 }
 
-// security is a page of SECURITY PROTOCOL IN.
+// security returns a page of SECURITY PROTOCOL IN.
 func (d *fakeDrive) security(page byte) []byte {
 	switch page {
 	case 0x20:
@@ -258,7 +258,7 @@ func (d *fakeDrive) log(page byte) []byte {
 	return b
 }
 
-// robot is a command to the changer.
+// robot answers a command to the changer.
 func (l *fakeLibrary) robot(cdb []byte) ([]byte, scsi.Sense) {
 	if cdb[0] == 0x12 {
 		return inquiry(scsi.TypeChanger, "FAKE-LIB", "LIB0001", cdb[2]), scsi.Sense{}
@@ -284,7 +284,7 @@ func (l *fakeLibrary) robot(cdb []byte) ([]byte, scsi.Sense) {
 	return nil, illegal()
 }
 
-// status is READ ELEMENT STATUS of all elements of a kind.
+// status answers READ ELEMENT STATUS for all elements of a kind.
 func (l *fakeLibrary) status(kind device.ElementKind, serials bool) ([]byte, scsi.Sense) {
 	if serials && l.noSerials {
 		return nil, scsi.Sense{Key: scsi.IllegalRequest, ASC: 0x24}
@@ -326,7 +326,7 @@ func (l *fakeLibrary) status(kind device.ElementKind, serials bool) ([]byte, scs
 	return append([]byte{0, 0, 0, 0, 0, 0, byte(len(page) >> 8), byte(len(page))}, page...), scsi.Sense{}
 }
 
-// carry is MOVE MEDIUM.
+// carry answers MOVE MEDIUM.
 func (l *fakeLibrary) carry(from, to int) scsi.Sense {
 	place := func(address int) (**fakeCartridge, *fakeDrive) {
 		if address >= firstSlot {

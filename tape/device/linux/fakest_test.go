@@ -55,7 +55,7 @@ func (k *fakeKernel) Close(fd int) error {
 	return nil
 }
 
-// stState is what st remembers of a drive that is open.
+// stState is the memory of st about a drive that is open.
 type stState struct {
 	ready, writing bool
 	blockSize      int
@@ -169,7 +169,7 @@ func (k *fakeKernel) Ioctl(fd int, request uint, arg unsafe.Pointer) error {
 	return unix.ENOTTY
 }
 
-// operate is one MTIOCTOP.
+// operate answers one MTIOCTOP.
 func (d *fakeDrive) operate(o operation) error {
 	if !d.st.ready {
 		return unix.ENOMEDIUM

@@ -44,7 +44,7 @@ func (m *monitor) Counters(ctx context.Context) (device.Counters, error) {
 	return c, nil
 }
 
-// since is a count from its begin. A drive that was reset counts from 0 again.
+// since returns a count from its begin. A drive that was reset counts from 0 again.
 func since(now, begin uint64) int64 {
 	if now < begin {
 		return int64(now)
@@ -52,7 +52,7 @@ func since(now, begin uint64) int64 {
 	return int64(now - begin)
 }
 
-// Volume is what the drive says of the cartridge: mounts, bytes of its life, errors.
+// Volume returns the drive's counts of the cartridge: mounts, bytes of its life, errors.
 func (m *monitor) Volume(ctx context.Context) (scsi.Volume, error) {
 	if err := m.tape.acquire(ctx); err != nil {
 		return scsi.Volume{}, err
@@ -71,7 +71,8 @@ func (m *monitor) log(ctx context.Context, page byte) (scsi.Log, error) {
 	return scsi.DecodeLog(answer)
 }
 
-// corrected is the count of corrected errors, 0 when the drive does not have the page: a count is no reason to end a session.
+// corrected returns the count of corrected errors, 0 when the drive does not have the page: a missing count must not end a
+// session.
 func (m *monitor) corrected(ctx context.Context, page byte) uint64 {
 	log, err := m.log(ctx, page)
 	if err != nil {

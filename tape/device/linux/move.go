@@ -82,7 +82,7 @@ func (t *Tape) Position(ctx context.Context) (device.Position, error) {
 	return device.Position{Object: long.Object, Buffered: brief.Buffered, EarlyWarning: early}, err
 }
 
-// position is the long form. It fails when the drive does not know where it stands.
+// position reads the long form. It fails when the drive does not know where it stands.
 func (t *Tape) position(ctx context.Context) (scsi.Position, error) {
 	answer, err := t.do(ctx, scsi.ReadPositionLong())
 	if err != nil {

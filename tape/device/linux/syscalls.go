@@ -6,7 +6,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// syscalls is what the package needs of the kernel. Tests put a kernel in memory here. Errors are numbers of the system.
+// syscalls has the calls of the package to the kernel. Tests put a kernel in memory here. Errors are numbers of the
+// system.
 type syscalls interface {
 	Open(path string, flags int) (fd int, err error)
 	Close(fd int) error
@@ -79,7 +80,7 @@ type driverStatus struct {
 	Block    int32 // blocks since the filemark
 }
 
-// blockSize is the length of blocks that st uses, 0 for any.
+// blockSize returns the length of blocks that st uses, 0 for any.
 func (s driverStatus) blockSize() int { return int(s.Density & 0xFFFFFF) }
 
 // header is struct sg_io_hdr of scsi/sg.h. The pointers are to memory of this process; the kernel copies.

@@ -17,8 +17,8 @@ type Tape struct {
 	dirty  bool   // written since the last flush
 	atEnd  bool   // behind the last object
 	warned bool   // the early warning was reported
-	// failedWrite is why nothing can be written until the tape was moved: after a failed write its position is not where the caller
-	// believes, and a block there would cut off others.
+	// failedWrite is the error of writes until the tape was moved: after a failed write its position is not where the caller believes, and a block
+	// there would cut off others.
 	failedWrite error
 
 	protection checksums
@@ -48,7 +48,7 @@ func (t *Tape) acquire(ctx context.Context) error {
 // release lets the next caller have the drive.
 func (t *Tape) release() { t.drive.dev.release() }
 
-// do is a command to a loaded tape. If it shows that the position is lost, the tape ends.
+// do sends a command to a loaded tape. If it shows that the position is lost, the tape ends.
 func (t *Tape) do(ctx context.Context, c scsi.Command) ([]byte, error) {
 	answer, err := t.drive.dev.retry(ctx, c, true)
 	if s, ok := senseOf(err); ok && lost(s) {
@@ -104,7 +104,7 @@ func (t *Tape) flush() error {
 	return nil
 }
 
-// writable is nil unless the tape has to be moved before it can be written to.
+// writable fails if the tape has to be moved before it can be written to.
 func (t *Tape) writable() error {
 	if t.failedWrite == nil {
 		return nil

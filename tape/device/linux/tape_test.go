@@ -13,7 +13,7 @@ import (
 	"hemera/words/errs"
 )
 
-// loaded is a drive of a fake library with its cartridge loaded. Waiting takes no time.
+// loaded makes a drive of a fake library with its cartridge loaded. Waiting takes no time.
 func loaded(t *testing.T, change func(*fakeDrive)) (*fakeDrive, *Drive, *Tape) {
 	t.Helper()
 	l := newFakeLibrary()
@@ -54,7 +54,7 @@ func write(t *testing.T, tp *Tape, objects ...int) {
 	mustDo(t, tp.Flush(t.Context()))
 }
 
-// objects is what is on a cartridge: lengths of blocks, 0 for filemarks.
+// objects is the contents of a cartridge: lengths of blocks, 0 for filemarks.
 func (d *fakeDrive) lengths() (all []int) {
 	for _, o := range d.cartridge.objects {
 		all = append(all, len(o.block))

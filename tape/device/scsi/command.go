@@ -82,10 +82,10 @@ func put24(b []byte, v int) {
 	b[0], b[1], b[2] = byte(v>>16), byte(v>>8), byte(v)
 }
 
-// get24 is the number in three bytes.
+// get24 returns the number in three bytes.
 func get24(b []byte) int {
 	return int(b[0])<<16 | int(b[1])<<8 | int(b[2])
 }
 
-// get16 is the number in two bytes.
+// get16 returns the number in two bytes.
 func get16(b []byte) int { return int(binary.BigEndian.Uint16(b)) }

@@ -12,7 +12,7 @@ const (
 	voltagSize     = 36
 	// elementsMax bounds an answer: 4,000 elements of 250 bytes.
 	elementsMax = 1 << 20
-	// ElementsAtOnce is how many elements one command asks for.
+	// ElementsAtOnce is the number of elements that one command asks for.
 	ElementsAtOnce = 1000
 )
 
@@ -116,7 +116,7 @@ func element(d []byte, kind device.ElementKind, tags byte) device.Element {
 	return e
 }
 
-// identifier is the serial number in the device identifier of a drive: code set, type, a reserved byte, and length.
+// identifier returns the serial number in the device identifier of a drive: code set, type, a reserved byte, and length.
 func identifier(b []byte) string {
 	const ascii, vendorSpecific, t10 = 2, 0, 1
 	if len(b) < 4 || b[0]&0xF != ascii {

@@ -64,7 +64,7 @@ func DecodeCapabilities(b []byte) (Algorithm, error) {
 		WithRemedy("Enable application managed encryption in the library, or use pools without a key.")
 }
 
-// Encryption is what a drive does with blocks now.
+// Encryption is the state of a drive's encryption of blocks.
 type Encryption struct {
 	Encrypts, Decrypts bool
 	Algorithm          byte // the index of the one that is in use
@@ -139,7 +139,7 @@ const (
 	clearData  = 0x00
 )
 
-// dataEncryption is the page with room for a key.
+// dataEncryption returns the page with room for a key.
 func dataEncryption(keySize int) []byte {
 	page := make([]byte, keyAt+keySize)
 	binary.BigEndian.PutUint16(page, pageSetKey)

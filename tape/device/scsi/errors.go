@@ -6,7 +6,7 @@ import (
 	"hemera/tape/device"
 )
 
-// Err is the error of package tape that the sense stands for, wrapped with the sense in words. It is nil when the command
+// Err returns the error of package tape that the sense stands for, wrapped with the sense in words. It is nil when the command
 // was done: no sense, or an error that the device has corrected, with no flag raised.
 func (s Sense) Err() error {
 	cause := s.cause()
@@ -45,7 +45,7 @@ func (s Sense) cause() error {
 	return device.ErrHardware
 }
 
-// special are additional codes that have an error of their own, whatever the key says.
+// special returns the error of additional codes that have one of their own, whatever the key says.
 func (s Sense) special() error {
 	switch {
 	case s.ASC == 0x3A:
@@ -66,7 +66,7 @@ func (s Sense) special() error {
 	return nil
 }
 
-// String is the sense in words, with the numbers that manuals list.
+// String returns the sense in words, with the numbers that manuals list.
 func (s Sense) String() string {
 	text := additional(s.ASC, s.ASCQ)
 	if text == "" {
@@ -75,14 +75,14 @@ func (s Sense) String() string {
 	return fmt.Sprintf("%s (sense %X/%02X/%02X)", text, uint8(s.Key), s.ASC, s.ASCQ)
 }
 
-// String is the key in words.
+// String returns the key in words.
 func (k Key) String() string {
 	names := [...]string{"no sense", "recovered error", "not ready", "medium error", "hardware error", "illegal request", "unit attention",
 		"data protect", "blank check", "vendor specific", "copy aborted", "aborted command", "reserved", "volume overflow", "miscompare", "completed"}
 	return names[k&0xF]
 }
 
-// additional is the text of SPC-5 for an additional sense code, in plain words; "" for the many that are rare.
+// additional returns the text of SPC-5 for an additional sense code, in plain words; "" for the many that are rare.
 func additional(asc, ascq byte) string {
 	texts := map[uint16]string{
 		0x0001: "a filemark", 0x0002: "end of partition or medium", 0x0004: "beginning of partition or medium", 0x0005: "end of data",

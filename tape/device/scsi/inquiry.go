@@ -22,7 +22,7 @@ const (
 	TypeChanger = 0x08
 )
 
-// Device is what INQUIRY says of a device.
+// Device is the answer of a device to INQUIRY.
 type Device struct {
 	device.Identity
 	Type uint8 // TypeTape, TypeChanger or another of SPC-5
@@ -62,7 +62,7 @@ func DecodeSerial(b []byte) (string, error) {
 	return text(b[4:min(len(b), 4+get16(b[2:]))]), nil
 }
 
-// text is a field of ASCII without its padding. What cannot be printed becomes a question mark, so that a damaged
+// text returns a field of ASCII without its padding. A byte that cannot be printed becomes a question mark, so that a damaged
 // answer does not reach a terminal.
 func text(b []byte) string {
 	s := strings.Map(func(r rune) rune {
@@ -77,7 +77,7 @@ func text(b []byte) string {
 	return strings.TrimSpace(s)
 }
 
-// short is the error of an answer that ends too early.
+// short returns the error of an answer that ends too early.
 func short(subject string, got, want int) error {
 	return errs.New(errs.Corrupt, "scsi.Decode", subject, fmt.Sprintf("the answer has %d bytes, at least %d are needed", got, want))
 }

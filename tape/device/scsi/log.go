@@ -47,7 +47,7 @@ func DecodeLog(b []byte) (Log, error) {
 	return l, nil
 }
 
-// Number is a parameter as a number, 0 when the page does not have it or it is longer than 8 bytes.
+// Number returns a parameter as a number, 0 when the page does not have it or it is longer than 8 bytes.
 func (l Log) Number(code uint16) (n uint64) {
 	v := l.Values[code]
 	if len(v) > 8 {
@@ -59,16 +59,16 @@ func (l Log) Number(code uint16) (n uint64) {
 	return n
 }
 
-// Text is a parameter as text, such as the barcode in page 17h.
+// Text returns a parameter as text, such as the barcode in page 17h.
 func (l Log) Text(code uint16) string { return text(l.Values[code]) }
 
-// Corrected is the count of errors that the drive has corrected, of pages 02h and 03h.
+// Corrected returns the count of errors that the drive has corrected, of pages 02h and 03h.
 func (l Log) Corrected() uint64 { return l.Number(0x0003) }
 
-// Uncorrected is the count of errors that it could not, of pages 02h and 03h.
+// Uncorrected returns the count of errors that it could not, of pages 02h and 03h.
 func (l Log) Uncorrected() uint64 { return l.Number(0x0006) }
 
-// Sequential is what page 0Ch counts, in bytes as the host sees them and as they are on tape after compression.
+// Sequential has the counts of page 0Ch, in bytes as the host sees them and as they are on tape after compression.
 type Sequential struct {
 	Received, Written int64 // from the host; to the tape
 	Read, Sent        int64 // from the tape; to the host
@@ -81,7 +81,7 @@ func (l Log) Sequential() Sequential {
 	return Sequential{Received: n(0), Written: n(1), Read: n(2), Sent: n(3), CleaningRequired: l.Number(0x0100) != 0}
 }
 
-// Volume is what page 17h says of the cartridge in the drive.
+// Volume has the fields of page 17h about the cartridge in the drive.
 type Volume struct {
 	Mounts                    uint64
 	WriteRetries, ReadRetries uint64
@@ -103,7 +103,7 @@ func (l Log) Volume() Volume {
 	}
 }
 
-// Alerts are the numbers of the TapeAlert flags that are raised in page 2Eh, in order. The device clears them when it has
+// Alerts returns the numbers of the TapeAlert flags that are raised in page 2Eh, in order. The device clears them when it has
 // sent the page.
 func (l Log) Alerts() (raised []int) {
 	const flags = 64

@@ -64,7 +64,7 @@ func DecodeMode(b []byte) (Mode, error) {
 	return m, nil
 }
 
-// Select is the MODE SELECT that sends a page back, with the header and descriptor that came with it. Bits that are
+// Select returns the MODE SELECT that sends a page back, with the header and descriptor that came with it. Bits that are
 // reserved in this direction are cleared: the length, the medium type, write protection, and the saving of the page.
 func (m Mode) Select(page []byte) Command {
 	out := append(append([]byte{}, m.header...), page...)
@@ -101,7 +101,7 @@ func (m Mode) Protection() (Protection, error) {
 	return Protection{Method: p[4], Length: int(p[5] & 0x3F), Write: p[6]&0x80 != 0, Read: p[6]&0x40 != 0}, nil
 }
 
-// SelectProtection is the command that sets the page. Call Protection before, it checks that the device has it.
+// SelectProtection returns the command that sets the page. Call Protection before, it checks that the device has it.
 func (m Mode) SelectProtection(p Protection) Command {
 	page := append([]byte{}, m.Page...)
 	page[4], page[5], page[6] = p.Method, byte(p.Length), page[6]&0x3F
@@ -114,7 +114,7 @@ func (m Mode) SelectProtection(p Protection) Command {
 	return m.Select(page)
 }
 
-// Configuration is what matters of the device configuration page (10h).
+// Configuration has the fields of the device configuration page (10h) that the driver uses.
 type Configuration struct {
 	Partition       byte // where the tape stands
 	Compression     bool // the drive compresses
@@ -133,7 +133,7 @@ func (m Mode) Configuration() (Configuration, error) {
 // Range is a number of elements in a row.
 type Range struct{ First, Count int }
 
-// Addresses are where a changer has its elements.
+// Addresses are the first addresses and the numbers of a changer's elements.
 type Addresses struct{ Arms, Slots, Gates, Drives Range }
 
 // Addresses reads the element address assignment page.

@@ -57,7 +57,7 @@ func GenerateOrder(segments []device.Segment) Command {
 // ReceiveOrder asks for the order of n segments.
 func ReceiveOrder(n int) Command { return receiveOrder(orderHeader + segmentSize*n) }
 
-// receiveOrder is the command for both answers; size is the most that comes back.
+// receiveOrder returns the command for both answers; size is the most that comes back.
 func receiveOrder(size int) Command {
 	cdb := make([]byte, 12)
 	cdb[0], cdb[1] = opMaintenanceIn, orderAction

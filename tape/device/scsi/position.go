@@ -82,7 +82,7 @@ func ReadPositionLong() Command {
 	return Command{Name: "READ POSITION long", CDB: cdb, Direction: FromDevice, In: longFormSize}
 }
 
-// Position is what both forms of READ POSITION say.
+// Position has the fields of both forms of READ POSITION.
 type Position struct {
 	// Known is false when the device has lost its place; Object says nothing then.
 	Known        bool

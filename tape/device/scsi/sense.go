@@ -29,7 +29,7 @@ const (
 	VolumeOverflow Key = 0xD
 )
 
-// Sense is why a command failed, or what is worth knowing of one that did not.
+// Sense is the reason for which a command failed, or a remark on one that did not.
 type Sense struct {
 	Key       Key
 	ASC, ASCQ byte
@@ -37,7 +37,8 @@ type Sense struct {
 	FileMark  bool
 	EndOfTape bool // early warning when writing, beginning or end when moving
 	WrongSize bool // ILI: the block has another length than was asked for
-	// Rest is how much of the request was not done, below zero when a block was larger. It says something only with Valid.
+	// Rest is the part of the request that was not done, below zero when a block was larger. It has a meaning only with
+	// Valid.
 	Rest  int64
 	Valid bool
 }

@@ -7,8 +7,7 @@ import (
 	"hemera/tape/device"
 )
 
-// Library is what a test works with: one drive and one blank
-// cartridge.
+// Library is the equipment of a test: one drive and one blank cartridge.
 type Library struct {
 	Drive device.Drive
 	// Changer is nil when the cartridge is in the drive already.
@@ -128,5 +127,5 @@ func write(t *testing.T, tp device.Tape, objects ...object) {
 	}
 }
 
-// ctx is short for the context of a test.
+// ctx returns the context of a test.
 func ctx(t *testing.T) context.Context { return t.Context() }

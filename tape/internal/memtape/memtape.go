@@ -31,7 +31,7 @@ type Tape struct {
 	Flushes int
 }
 
-// Objects is a copy of what is on the tape; nil entries are filemarks.
+// Objects returns a copy of what is on the tape; nil entries are filemarks.
 func (t *Tape) Objects() [][]byte { return append([][]byte(nil), t.objects...) }
 
 // Durable reports whether all that was written is flushed.
@@ -92,7 +92,7 @@ func (t *Tape) SpaceToEnd(context.Context) error {
 	return nil
 }
 
-// Position is where the tape stands.
+// Position returns the position of the tape.
 func (t *Tape) Position(context.Context) (device.Position, error) {
 	return device.Position{Object: uint64(t.at), EarlyWarning: t.warning()}, nil
 }
