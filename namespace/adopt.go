@@ -49,7 +49,7 @@ type Adoption struct {
 	DiskSet        uint64            // as in [Commit]
 }
 
-// Outcome is what became of an adoption.
+// Outcome is the result of an adoption.
 type Outcome uint8
 
 // The outcomes.
@@ -112,7 +112,7 @@ func (n *Recovery) Adopt(ctx context.Context, a Adoption) (out Adopted, err erro
 	return out, refuse(errs.Conflict, "Adopt", a.Path, "the directories above it change all the time")
 }
 
-// then is the answer of several turns: what the earlier ones did counts, too.
+// then returns the answer of several turns: what the earlier ones did counts, too.
 func (o Adopted) then(next Adopted) Adopted {
 	if next.Displaced == 0 {
 		next.Displaced, next.DisplacedTo = o.Displaced, o.DisplacedTo
@@ -132,7 +132,7 @@ var (
 	errNeedsParents = errors.New("directories above the file are missing")
 )
 
-// commit is the adoption as what a commit stores. It has a name that every check takes: that of the file is checked where
+// commit returns the adoption as what a commit stores. It has a name that every check takes: that of the file is checked where
 // it is used, as one that is not good is no reason to leave the file out.
 func (a *Adoption) commit() Commit {
 	return Commit{
@@ -170,7 +170,7 @@ func (t adoptTx) adopt() (out Adopted, need, err error) {
 	return t.renew(now, pieces)
 }
 
-// staying are the pieces that no disk is to remove.
+// staying returns the pieces that no disk is to remove.
 func (t adoptTx) staying() (left []hemera.Piece, err error) {
 	// By disk: a user may have removed a file whose disk was away then.
 	for _, p := range t.a.Pieces {
@@ -449,7 +449,7 @@ func (t adoptTx) lost(e *hemera.Entry) (target found, need, err error) {
 	return target, nil, refuse(errs.Exists, "Adopt", LostDir+"/"+e.ID.Hex(), "another file has the name")
 }
 
-// pathOf is the path of an entry.
+// pathOf returns the path of an entry.
 func (t adoptTx) pathOf(e *hemera.Entry) (string, error) {
 	parent, err := t.tx.Parent(e)
 	if err != nil {
@@ -462,7 +462,7 @@ func (t adoptTx) pathOf(e *hemera.Entry) (string, error) {
 // Two contents of one path, or of one file, are compared by these numbers and nothing else. Clocks of nodes may be wrong, and
 // a repair seals a piece of an old content again.
 
-// numberOf is the number of the write that made the file's content. Numbers are in the order of opens.
+// numberOf returns the number of the write that made the file's content. Numbers are in the order of opens.
 func numberOf(e *hemera.Entry) hemera.FileID {
 	return schema.WriteNumber(hemera.PieceID{File: e.ID, Gen: e.Gen})
 }

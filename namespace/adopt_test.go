@@ -18,7 +18,7 @@ import (
 	"hemera/words/hemera"
 )
 
-// rebuilding is an empty namespace to which everything is lost that was before now.
+// rebuilding returns an empty namespace to which everything is lost that was before now.
 func rebuilding(t *testing.T) *namespace.Namespace {
 	t.Helper()
 	s := memkv.New()
@@ -32,7 +32,7 @@ func rebuilding(t *testing.T) *namespace.Namespace {
 	return open(t, s, namespace.Options{})
 }
 
-// lost is a content with two copies.
+// lost returns a content with two copies.
 func lost(id hemera.FileID, gen hemera.Generation, path string) namespace.Adoption {
 	return namespace.Adoption{
 		ID: id, Gen: gen, Path: path, Mode: 0o640, UID: 1000, GID: 100, Size: 100 * int64(id), Layout: hemera.Replica(2), Space: "default",
@@ -74,7 +74,7 @@ func TestAdoptMakesAFileAsItWas(t *testing.T) {
 	checked(t, n)
 }
 
-// TestAdoptTakesPiecesAsTheyCome is a disk that comes later.
+// TestAdoptTakesPiecesAsTheyCome: a disk comes later.
 func TestAdoptTakesPiecesAsTheyCome(t *testing.T) {
 	n := rebuilding(t)
 	all := lost(5, 1, "/f")

@@ -65,7 +65,7 @@ type PendingWrites interface {
 	ClaimOrphan(ctx context.Context, disk hemera.DiskID, p hemera.PieceID) (bool, error)
 }
 
-// PieceIndex is what each disk holds.
+// PieceIndex lists the pieces of each disk.
 type PieceIndex interface {
 	// MovePieces changes the disks of a file's current generation; see [Pieces.MovePieces].
 	MovePieces(ctx context.Context, m PieceMove) error
@@ -91,7 +91,7 @@ type DiskSets interface {
 	LeaveDisks(ctx context.Context, disks ...hemera.DiskID) (pieces, bytes int64, err error)
 }
 
-// Removals is what disks are to remove, now or, if the pieces are held, later.
+// Removals lists the pieces that disks are to remove, now or, if the pieces are held, later.
 type Removals interface {
 	// Unlinked lists pieces a disk is to remove now.
 	Unlinked(ctx context.Context, disk hemera.DiskID, limit int) ([]hemera.PieceID, error)
@@ -105,7 +105,7 @@ type Removals interface {
 	IsUnlinked(ctx context.Context, disk hemera.DiskID, p hemera.PieceID) (bool, error)
 }
 
-// History is what a namespace knows of its own past.
+// History is the knowledge of a namespace about its own past.
 type History interface {
 	// Restored reports whether the namespace was ever restored: disks may hold what it forgot.
 	Restored() bool

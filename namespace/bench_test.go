@@ -10,7 +10,7 @@ import (
 	"hemera/words/hemera"
 )
 
-// benched is a namespace on disk with 100 directories of 100 files.
+// benched returns a namespace on disk with 100 directories of 100 files.
 func benched(b *testing.B) *namespace.Namespace {
 	s, err := pebblekv.Open(b.TempDir()+"/db", pebblekv.Options{})
 	if err != nil {
@@ -59,7 +59,7 @@ func parallel(b *testing.B, goroutines, count int, fn func(i int) error) {
 
 func filePath(i int) string { return fmt.Sprintf("/bench/d%d/f%d", i%100, i) }
 
-// newPath is in other directories, so that those of filePath keep their size.
+// newPath returns a path in other directories, so that those of filePath keep their size.
 func newPath(i int) string { return fmt.Sprintf("/bench/n%d/f%d", i%100, i) }
 
 func create(b *testing.B, n *namespace.Namespace, path string) error {

@@ -187,7 +187,7 @@ func (e *expiry) removeEmpty(above []*hemera.Entry, dir *hemera.Entry) error {
 
 // The queue is as long as the bin has owners; each has one page of names in memory.
 
-// cursor is how far a step is with one owner.
+// cursor is the progress of a step with one owner.
 type cursor struct {
 	owner hemera.FileID
 	after string         // the name before the page

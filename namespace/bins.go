@@ -33,7 +33,7 @@ func (n *Bins) FollowSpaces(views *hemera.Views) { n.spaces.views.Store(views) }
 // mayUse reports whether who may see an entry in a bin, restore it and purge it: its owner, and admins.
 func mayUse(who hemera.Identity, e *hemera.Entry) bool { return who.Admin || who.UID == e.UID }
 
-// notRecycled is the error about an id that is in no bin, or in none that its user sees.
+// notRecycled returns the error about an id that is in no bin, or in none that its user sees.
 func notRecycled(op string, id hemera.FileID) error {
 	return refuse(errs.NotFound, op, "fxid:"+id.Hex(), "nothing with this id is in a recycle bin").
 		WithRemedy("`hemera recycle ls` lists what there is; it may have been restored or purged")

@@ -28,8 +28,8 @@ type changes struct {
 	claims *claims
 }
 
-// run is update for changes that may need directories of the system, or names in a directory, and does what they
-// leave to be done. What they charge to quotas is judged as a whole: OverQuota.
+// run does what update does, for changes that may need directories of the system, or names in a directory, and then the
+// work that they leave. What they charge to quotas is judged as a whole: OverQuota.
 func (c *changes) run(ctx context.Context, fn func(t tx) error) error {
 	var work changeWork
 	defer work.unhold()

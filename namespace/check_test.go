@@ -48,7 +48,7 @@ func plant(t *testing.T, s kv.Store, changes []change) {
 	must[kv.Ticket](t)(w.Enqueue(b))
 }
 
-// patient is a small tree with one of everything. Directory /d has id 2, /d/e 3; file /d/f is 4, of
+// patient returns a small tree with one of everything. Directory /d has id 2, /d/e 3; file /d/f is 4, of
 // which generation 1 is to be removed and generation 6 lacks a piece; /d/e/g is 5.
 func patient(t *testing.T) kv.Store {
 	t.Helper()

@@ -173,7 +173,8 @@ func (t commitTx) commitFile(c *Commit) (*hemera.Entry, error) {
 	return t.commitTo(parent, nil, e, c)
 }
 
-// commitRenamed is commitFile, under the name that the file was given last. Only commits of files that the cache does not know to be new come here.
+// commitRenamed does what commitFile does, under the name that the file was given last. Only commits of files that the cache does not know to be new
+// come here.
 func (t commitTx) commitRenamed(c *Commit) (*hemera.Entry, error) {
 	name, err := writeTx(t).renamedTo(c.ID)
 	switch {

@@ -56,7 +56,7 @@ func (t commitTx) commitTo(parent, old, e *hemera.Entry, c *Commit) (*hemera.Ent
 	return e, nil
 }
 
-// ledger is the quota accounts for the content of the commit. One without claims is not a user's: it is charged, and not
+// ledger returns the quota accounts for the content of the commit. One without claims is not a user's: it is charged, and not
 // refused.
 func (c *Commit) ledger(t commitTx) accounts.Ledger {
 	l := tx(t).ledger()

@@ -133,8 +133,8 @@ type Commit struct {
 	ReleaseClaim accounts.Claims
 }
 
-// number is what the commit's write was given when it was prepared, and no other write ever: the new file's
-// id, or the generation of the new content of a file that stays.
+// number returns the number that the commit's write was given when it was prepared, and no other write ever: the new
+// file's id, or the generation of the new content of a file that stays.
 func (c *Commit) number() hemera.FileID {
 	if c.BaseGen != 0 && c.Replaces == 0 {
 		return hemera.FileID(c.Gen)

@@ -109,7 +109,7 @@ func copied(t *testing.T, keys, values [][]byte, damage func(b *kv.Batch)) kv.St
 	return s
 }
 
-// whole is what is wrong with a store.
+// whole returns the problems of a store.
 func whole(t *testing.T, s kv.Store) error {
 	n, err := namespace.Open(t.Context(), s, namespace.Options{})
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 	"hemera/words/hemera"
 )
 
-// chain is a path of so many directories of the name.
+// chain returns a path of so many directories of the name.
 func chain(name string, depth int) string { return strings.Repeat("/"+name, depth) }
 
 // TestDepthIsBounded: nothing is made below too many directories, and no tree moves there, so that a change is never

@@ -86,7 +86,7 @@ func answersWait(t *testing.T, cache int64) {
 	checked(t, n)
 }
 
-// swap is nil for the kind of error that was to come.
+// swap returns nil for the kind of error that was to come.
 func swap(err error, want errs.Kind) error {
 	if errors.Is(err, want) {
 		return nil

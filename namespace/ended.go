@@ -10,7 +10,7 @@ import (
 // Nearly all writes end without a trace. These figures in memory spare commits the look for records that are not there;
 // tombstones.go keeps the records.
 
-// endedWrites is what the namespace keeps in memory about writes that are over, or must not be committed as they were opened.
+// endedWrites has the records, in memory, of writes that are over, or must not be committed as they were opened.
 type endedWrites struct {
 	first uint64 // all numbers of earlier lives are smaller; set by begin
 	// refused counts the writes that this life refused for good, or barred: while there are none, a commit need not look.

@@ -60,8 +60,8 @@ func TestCrashesShowFaults(t *testing.T) {
 	}
 }
 
-// image is what one power cut left. The changes before acked were acknowledged then, those from
-// begun on had not begun.
+// image is the store that one power cut left. The changes before acked were acknowledged then, those from begun on had
+// not begun.
 type image struct {
 	fs           *vfs.MemFS
 	acked, begun int
@@ -104,7 +104,7 @@ func (c *camera) cut() vfs.FS {
 	return errorfs.Wrap(c.fs, c)
 }
 
-// badEnough is how many bad images say what is wrong.
+// badEnough is the number of bad images after which the test ends.
 const badEnough = 5
 
 // crashEverywhere plays a history over a store that is wrapped, and returns what is wrong with the images.
@@ -184,7 +184,7 @@ func crashEverywhere(t *testing.T, seed uint64, wrap func(kv.Store) kv.Store) []
 	return out
 }
 
-// some are all images, or one of six where each takes ten times as long: what the race detector sees is the same in
+// some returns all images, or one of six where each takes ten times as long: what the race detector sees is the same in
 // all, and the others have their turn without it.
 func some(images []image) []image {
 	var out []image

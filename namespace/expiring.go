@@ -8,12 +8,12 @@ import (
 )
 
 const (
-	// writeLifetime is how long after its open a write may be committed: the manager takes no commit that comes later.
-	// Records about writes under way are kept as long.
+	// writeLifetime is the time after its open in which a write may be committed: the manager takes no commit that comes
+	// later. Records about writes under way are kept as long.
 	writeLifetime = hemera.CapabilityLifetime + hemera.CommitLifetime + time.Hour
 	// expiringMax bounds the records of one table about writes under way.
 	expiringMax = 1 << 18
-	// expireEvery is how often the records of a table are looked through.
+	// expireEvery is the interval at which the records of a table are looked through.
 	expireEvery = time.Hour
 	// expireBatch is the number of old records that one change removes.
 	expireBatch = 1000
@@ -55,8 +55,8 @@ func (e *expiring) mark(now time.Time, next uint64) {
 	e.markLocked(now, next)
 }
 
-// markLocked is mark with the lock held. It drops marks that are older than any commit that may come: the first
-// that stays is the youngest of those.
+// markLocked does what mark does, with the lock held. It drops marks that are older than any commit that may come: the
+// first that stays is the youngest of those.
 func (e *expiring) markLocked(now time.Time, next uint64) {
 	e.marks = append(e.marks, numberMark{now.Round(0), next}) // by the wall clock, as capabilities
 	for len(e.marks) > 1 && now.Round(0).Sub(e.marks[1].at) >= writeLifetime {

@@ -8,8 +8,8 @@ import (
 	"hemera/words/hemera"
 )
 
-// Glimpse is Stat that does not care whether what it sees is one picture; on the way it dawdles until
-// something has changed, if anything does.
+// Glimpse does what Stat does, without the check that the answer is one picture; on the way it dawdles until something
+// has changed, if anything does.
 func (n *Namespace) Glimpse(ctx context.Context, who hemera.Identity, path string) (out hemera.Entry, err error) {
 	var f found
 	var was *schema.Directory
@@ -40,7 +40,7 @@ func (n *Namespace) Glimpse(ctx context.Context, who hemera.Identity, path strin
 	return out, err
 }
 
-// Hasten is Stat that does not care whether what it sees is durable.
+// Hasten does what Stat does, without the wait until the answer is durable.
 func (n *Namespace) Hasten(ctx context.Context, who hemera.Identity, path string) (out hemera.Entry, err error) {
 	_, err = n.engine.look(ctx, func(t tx) error {
 		f, err := t.existing("Stat", who, path)

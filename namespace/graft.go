@@ -46,7 +46,7 @@ func (n *Namespace) Graft(ctx context.Context, path string) (*Graft, error) {
 	return g, err
 }
 
-// GraftSize is what a load has written.
+// GraftSize has the counts of what a load has written.
 type GraftSize struct {
 	Tree  hemera.TreeTotals // below the top
 	Depth int64             // number of directories above one another below the top

@@ -10,7 +10,7 @@ import (
 	"hemera/words/hemera"
 )
 
-// leaving is what the disk is to remove now, and what it holds.
+// leaving returns the pieces that the disk is to remove now, and those that it holds.
 func leaving(t *testing.T, n *namespace.Namespace, disk hemera.DiskID) (now, held []hemera.PieceID) {
 	t.Helper()
 	now = must[[]hemera.PieceID](t)(n.Pieces.Unlinked(t.Context(), disk, 100))

@@ -115,7 +115,7 @@ func (h *history) verify() {
 	checked(h.t, h.m.n)
 }
 
-// path is one to four names out of few, so that histories meet.
+// path returns one to four names out of few, so that histories meet.
 func (h *history) path() string {
 	p := "/"
 	for range 1 + h.r.IntN(4) {

@@ -24,7 +24,7 @@ type steering struct {
 	holds       func(t *testing.T, n *namespace.Namespace, who hemera.Identity, dir string) bool
 }
 
-// steers are all attributes that steer what is below a directory. docs/operations.md has a row for each.
+// steers returns all attributes that steer what is below a directory. docs/operations.md has a row for each.
 func steers() []steering {
 	inForce := func(name string) func(t *testing.T, n *namespace.Namespace, who hemera.Identity, dir string) bool {
 		return func(t *testing.T, n *namespace.Namespace, who hemera.Identity, dir string) bool {

@@ -112,7 +112,7 @@ func (n *Inspection) Stats() hemera.NamespaceStats {
 // CheckOptions tune a check.
 type CheckOptions = nscheck.Options
 
-// Check is [Inspection.CheckWith] for a caller that needs only the problems.
+// Check does what [Inspection.CheckWith] does, for a caller that needs only the problems.
 func (n *Inspection) Check(ctx context.Context) (problems []string, err error) {
 	report, err := n.CheckWith(ctx, CheckOptions{})
 	return report.Problems, err

@@ -14,7 +14,7 @@ import (
 // follows them. Here is what needs a transaction of its own: a removal that must hit exactly what was decided on, and the day
 // of the last access, which is written for many files at once and is no change that a user made.
 
-// Lifecycle is what the lifecycle rules of directories change: files that expire, and when files were read.
+// Lifecycle makes the changes of the lifecycle rules of directories: files that expire, and when files were read.
 type Lifecycle struct {
 	engine *engine
 	tree   *Tree
@@ -74,9 +74,9 @@ func (n *Lifecycle) RemoveDue(ctx context.Context, path string, was hemera.Entry
 }
 
 const (
-	// accessBatch is how many files get their day of access in one change.
+	// accessBatch is the number of files that get their day of access in one change.
 	accessBatch = 64
-	// accessRoom is how many bytes of attributes a file may have for that: larger records are not written for it.
+	// accessRoom bounds the bytes of attributes of a file for that: larger records are not written for it.
 	accessRoom = 4 << 10
 )
 

@@ -107,7 +107,7 @@ type client struct {
 	alone bool // and no call is canceled
 }
 
-// name is one that no other call has.
+// name returns a name that no other call has.
 func (c *client) name() string { return fmt.Sprintf("call %d", c.h.clock.Add(1)) }
 
 func named(who string) hemera.Identity {
@@ -116,7 +116,7 @@ func named(who string) hemera.Identity {
 	return out
 }
 
-// path is one to three names out of few, so that clients meet.
+// path returns one to three names out of few, so that clients meet.
 func (c *client) path() string {
 	p := "/"
 	for range 1 + c.r.IntN(5)/2 {
@@ -235,9 +235,8 @@ func (c *client) stat() {
 	c.seen = append(c.seen, r.entry.ID)
 }
 
-// list is two calls to the model: the path was a directory at some time, and at some time the
-// directory (whose id is that of the entries' parent) had these entries. In between it may have
-// been renamed.
+// list makes two calls to the model: the path was a directory at some time, and at some time the directory (whose id is
+// that of the entries' parent) had these entries. In between it may have been renamed.
 func (c *client) list() {
 	call := seqCall{verb: "isdir", path: c.path()}
 	if c.r.IntN(2) == 0 {

@@ -203,7 +203,7 @@ func (s *seqTree) unlink(id hemera.FileID) errs.Kind {
 	return ok
 }
 
-// seqModel is the specification as the checker takes it.
+// seqModel returns the specification as the checker takes it.
 func seqModel(recycles bool) porcupine.Model {
 	return porcupine.Model{
 		Init: func() any { return newSeqTree(recycles) },

@@ -47,8 +47,8 @@ func (c seqCall) String() string {
 	return strings.TrimSpace(fmt.Sprintf("%s %s %s", c.verb, c.path, c.value))
 }
 
-// seqReply is what was answered. An unknown one is a change that may have happened, or may happen
-// at any time later. event is the sequence number of the change's first event, 0 if it left none.
+// seqReply is the answer. An unknown one is a change that may have happened, or may happen at any time later. event is
+// the sequence number of the change's first event, 0 if it left none.
 type seqReply struct {
 	unknown  bool
 	event    int

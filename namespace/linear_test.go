@@ -121,7 +121,7 @@ type race struct {
 	recycles bool // files that are removed or replaced go to a bin
 }
 
-// fault is what is planted: a store that lies, or a namespace that does.
+// fault is the planted defect: a store that lies, or a namespace that does.
 type fault struct {
 	store func(kv.Store) kv.Store
 	names func(*namespace.Namespace) hemera.Names
@@ -211,7 +211,7 @@ func (h *race) phase(clients, calls int) {
 	settle()
 }
 
-// nothing is an orderly restart.
+// nothing returns an orderly restart.
 func (h *race) nothing() (settle func()) {
 	return func() {
 		h.stop()
@@ -252,10 +252,10 @@ func (h *race) powerCut() (settle func()) {
 	}
 }
 
-// checkTime is how long the search for an order may take.
+// checkTime bounds the search for an order.
 const checkTime = 20 * time.Second
 
-// verdict is what is wrong with the history, "" if nothing is.
+// verdict returns the problem of the history, or "".
 func (h *race) verdict() string {
 	if len(h.wrong) > 0 {
 		return strings.Join(h.wrong, "\n")
@@ -307,7 +307,7 @@ func stuck(model porcupine.Model, info porcupine.LinearizationInfo, calls []porc
 	return out
 }
 
-// runRace is one history from its seed to its verdict.
+// runRace runs one history from its seed to its verdict.
 func runRace(t *testing.T, seed uint64, f fault) string {
 	h := newRace(t, seed, f)
 	for h.phases < 3 && len(h.wrong) == 0 {

@@ -34,7 +34,7 @@ func shapes() map[string]nsload.Shape {
 
 func fixed() time.Time { return time.Unix(1_700_000_000, 12345).UTC() }
 
-// prepared is a store with a few things in it.
+// prepared returns a store with a few things in it.
 func prepared(t *testing.T, s kv.Store) kv.Store {
 	t.Helper()
 	n := open(t, s, namespace.Options{Clock: fixed})

@@ -10,7 +10,8 @@ import (
 	"hemera/words/hemera"
 )
 
-// memory is what transactions look at beside records. One part owns each field and changes it; all guard themselves.
+// memory has the state in memory that transactions read beside records. One part owns each field and changes it; all
+// guard themselves.
 type memory struct {
 	diskSet atomic.Uint64        // version of the set of disks, from 0; changed in transactions only
 	holds   *holds               // of Pieces
@@ -38,12 +39,12 @@ func (r *spaceRules) rule(space string) string {
 	return cmp.Or(is.Recycle, recycle.Off)
 }
 
-// claims are what writes under way have claimed of limits. [QuotaAdmin] sets them; changes read them.
+// claims returns the claims of writes under way. [QuotaAdmin] sets them; changes read them.
 type claims struct {
 	inUse atomic.Pointer[claimsInUse] // nil: no write under way claims anything
 }
 
-// claimsInUse is how changes and writes under way count each other.
+// claimsInUse has the functions by which changes and writes under way count each other.
 type claimsInUse struct {
 	claims accounts.Claims
 	hold   accounts.Hold

@@ -58,7 +58,7 @@ func (t tx) unlink(op, path string, f found) error {
 // totals of directories above both places stay as they are.
 func (t tx) move(f, target found, depth int64) error { return t.moveBy("Rename", f, target, depth) }
 
-// moveBy is move by an operation that is not a rename: what refuses it names the operation.
+// moveBy does what move does, for an operation that is not a rename: errors name the operation.
 func (t tx) moveBy(op string, f, target found, depth int64) error {
 	if err := t.ledger().ChargeMove(accounts.Move{Entry: f.entry, From: f.dirs, To: target.dirs, Op: op}); err != nil {
 		return err
@@ -66,7 +66,7 @@ func (t tx) moveBy(op string, f, target found, depth int64) error {
 	return t.relocate(f, target, depth)
 }
 
-// above is the number of directories above both places.
+// above returns the number of directories above both places.
 func above(a, b []*hemera.Entry) (same int) {
 	for same < len(a) && same < len(b) && a[same].ID == b[same].ID {
 		same++
@@ -74,7 +74,7 @@ func above(a, b []*hemera.Entry) (same int) {
 	return same
 }
 
-// relocate is move for what has been charged.
+// relocate does what move does, after the charge.
 func (t tx) relocate(f, target found, depth int64) error {
 	delta, err := t.Weight(f.entry)
 	if err != nil {

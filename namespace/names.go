@@ -78,7 +78,7 @@ func (n *Tree) Mkdir(ctx context.Context, who hemera.Identity, path string, mode
 	return out, err
 }
 
-// taken is the answer to a mkdir of what is there.
+// taken returns the answer to a mkdir of what is there.
 func (t tx) taken(path string, f found, parents bool) (hemera.Entry, error) {
 	if !f.entry.IsDir() || !parents {
 		return hemera.Entry{}, refuse(errs.Exists, "Mkdir", path, "the name is taken")

@@ -25,8 +25,8 @@ type Options struct {
 	Clock      func() time.Time // nil: time.Now
 	Logger     *slog.Logger     // nil: silent
 	Owner      string           // who acquires the store, for the errors of the process that loses it
-	// Hold is how long the pieces of replaced and removed content stay on their disks; 0: no longer than
-	// their removal takes.
+	// Hold is the time for which the pieces of replaced and removed content stay on their disks; 0: no longer than their
+	// removal takes.
 	Hold time.Duration
 }
 
@@ -110,11 +110,11 @@ func (n *Namespace) Close() error {
 	return n.engine.records.Close(errs.New(errs.Unavailable, "namespace.Close", "", "the namespace is closed"))
 }
 
-// Failed is closed when the store has failed: no call succeeds any more, and only opening the namespace
-// again helps.
+// Failed returns a channel that is closed when the store has failed: no call succeeds any more, and only opening the
+// namespace again helps.
 func (n *Namespace) Failed() <-chan struct{} { return n.engine.records.Failed() }
 
-// Writer is the store's writer, for others that keep records beside the tree in the same store
+// Writer returns the store's writer, for others that keep records beside the tree in the same store
 // (under keys that do not begin with 'n') and must be fenced together with it.
 func (n *Namespace) Writer() kv.Writer { return n.engine.records.Writer() }
 

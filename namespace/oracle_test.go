@@ -55,7 +55,7 @@ func newOracle() oracle {
 	return oracle{"/": {kind: hemera.KindDirectory, id: hemera.RootID, mode: 0o1777}}
 }
 
-// way is what is wrong with the directories above p, if anything.
+// way returns the problem of the directories above p, if any.
 func (o oracle) way(p string) errs.Kind {
 	for dir := "/"; ; {
 		rest := strings.TrimPrefix(strings.TrimPrefix(p, dir), "/")
@@ -164,7 +164,7 @@ func (o oracle) rename(from, to string) errs.Kind {
 	return ok
 }
 
-// commit is Prepare and Commit without a rival.
+// commit calls Prepare and Commit without a rival.
 func (o oracle) commit(p string, who hemera.Identity, size int64, pieces []hemera.Piece) errs.Kind {
 	if k := o.way(p); k != ok {
 		return k

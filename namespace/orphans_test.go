@@ -11,7 +11,7 @@ import (
 	"hemera/words/hemera"
 )
 
-// barredCount is how many writes are barred in the store.
+// barredCount returns the number of barred writes in the store.
 func barredCount(t *testing.T, s *memkv.Store) (count int) {
 	t.Helper()
 	if err := s.Scan(t.Context(), []byte("no"), []byte("np"), func(_, _ []byte) bool { count++; return true }); err != nil {

@@ -17,8 +17,8 @@ import (
 // A restored namespace lacks what was done after its backup. A boundary says which numbers and times that concerns, so that
 // pieces of those changes are no orphans; see restore.go.
 
-// Past is what a namespace knows of its own past: the changes that it has forgotten, because it was restored from a backup
-// or rebuilt.
+// Past is the knowledge of a namespace about its own past: the changes that it has forgotten, because it was restored
+// from a backup or rebuilt.
 type Past struct {
 	engine *engine
 	// life is 0 for a store that was never restored or rebuilt, and higher after each time. ForgetLost leaves it.
@@ -64,7 +64,7 @@ func (n *Past) loadLife(ctx context.Context) error {
 	return nil
 }
 
-// lostRanges are the boundaries of now.
+// lostRanges returns the boundaries of now.
 func (n *Past) lostRanges() []Boundary {
 	if list := n.boundaries.Load(); list != nil {
 		return *list
@@ -148,16 +148,16 @@ func (n *Past) Lost(p hemera.PieceID, sealed time.Time) bool {
 	return slices.ContainsFunc(n.lostRanges(), func(b Boundary) bool { return lostIn(b, p, sealed) })
 }
 
-// lostIn is [Past.Lost] for one boundary. Numbers from To on are those of the restored namespace itself, whatever
-// clocks say.
+// lostIn does what [Past.Lost] does, for one boundary. Numbers from To on are those of the restored namespace itself,
+// whatever clocks say.
 func lostIn(b Boundary, p hemera.PieceID, sealed time.Time) bool {
 	number := uint64(schema.WriteNumber(p))
 	return number < b.To &&
 		(number >= b.From || !sealed.Before(b.Taken.Add(-clockSlack)) && !sealed.After(b.Restored.Add(clockSlack)))
 }
 
-// Boundary is what a restored namespace knows of the changes that it has forgotten.
+// Boundary describes the changes that a restored namespace has forgotten.
 type Boundary = schema.Boundary
 
-// clockSlack is how far clocks of the cluster may be apart; capabilities need the same.
+// clockSlack bounds the difference of clocks in the cluster; capabilities need the same.
 const clockSlack = time.Hour

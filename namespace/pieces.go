@@ -289,7 +289,7 @@ func (n *Pieces) DiskUsage(ctx context.Context, disk hemera.DiskID) (pieces, byt
 	return pieces, bytes, err
 }
 
-// pieces is the index of pieces in the same transaction.
+// pieces returns the index of pieces in the same transaction.
 func (t tx) pieces() pieceTx { return pieceTx(t) }
 
 // SetHold sets how long replaced and removed content is held from now on, as Options.Hold does at the start. Content that

@@ -236,7 +236,7 @@ func (n *Writes) PrepareConversion(ctx context.Context, id hemera.FileID, gen he
 	return p, path, err
 }
 
-// standing is what an open for writing has to comply with; see accounts.Ledger.Standing.
+// standing returns the limits that an open for writing has to comply with; see accounts.Ledger.Standing.
 func (t openTx) standing(f found, who hemera.Identity) ([]quota.Standing, error) {
 	uid, gid := who.UID, who.GID
 	if f.entry != nil { // content counts for the file's owner, not for its writer
@@ -245,9 +245,9 @@ func (t openTx) standing(f found, who hemera.Identity) ([]quota.Standing, error)
 	return tx(t).ledger().Standing(f.dirs, uid, gid)
 }
 
-// Prepared is what Prepare found. For a read, Entry is the file, and Parent is left out. For a write, Existing says whether
-// Entry is the file now; Parent is its directory with Attrs, the attributes in force there for
-// the file's owner: its own and those inherited from directories above (the nearest wins).
+// Prepared is the result of Prepare. For a read, Entry is the file, and Parent is left out. For a write, Existing says
+// whether Entry is the file now; Parent is its directory with Attrs, the attributes in force there for the file's owner:
+// its own and those inherited from directories above (the nearest wins).
 type Prepared struct {
 	Entry    hemera.Entry      // the file now, if it exists
 	Existing bool              // a write replaces or changes Entry

@@ -34,7 +34,7 @@ func counted(t testing.TB, n *namespace.Namespace) {
 	}
 }
 
-// used is what quota ls shows, as text in its order; without limits.
+// used returns the lines of quota ls, as text in their order; without limits.
 func used(t testing.TB, n *namespace.Namespace, path string) (out []string) {
 	t.Helper()
 	for _, r := range must[[]hemera.QuotaRow](t)(n.Quotas.Quotas(t.Context(), system(), path)) {
@@ -181,7 +181,7 @@ func TestQuotaRefusals(t *testing.T) {
 	checked(t, n)
 }
 
-// TestStandings is what an open is told of the limits that hold for its file.
+// TestStandings: an open hears of the limits that hold for its file.
 func TestStandings(t *testing.T) {
 	n, ctx := fresh(t), t.Context()
 	people(t, n, "/exp/d")

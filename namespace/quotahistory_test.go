@@ -15,7 +15,7 @@ import (
 	"hemera/words/hemera"
 )
 
-// nodeOf is the quota node that a path's files count at, "" if none.
+// nodeOf returns the quota node that a path's files count at, "" if none.
 func (o oracle) nodeOf(p string) string {
 	for dir := path.Dir(p); ; dir = path.Dir(dir) {
 		if n := o[dir]; n != nil && len(n.limits) > 0 {
@@ -27,7 +27,7 @@ func (o oracle) nodeOf(p string) string {
 	}
 }
 
-// used is what quota ls shows when everything is counted.
+// used returns the lines of quota ls when everything is counted.
 func (o oracle) used() []string {
 	sums := make(map[hemera.QuotaKey]hemera.QuotaAmount)
 	for p, n := range o {

@@ -88,7 +88,7 @@ func (h *tight) begin() {
 	counted(t, n)
 }
 
-// rows are the limits and what is used of them.
+// rows returns the limits and what is used of them.
 func (h *tight) rows() map[hemera.QuotaKey]hemera.QuotaRow {
 	out := map[hemera.QuotaKey]hemera.QuotaRow{}
 	for _, r := range must[[]hemera.QuotaRow](h.t)(h.n.Quotas.Quotas(h.t.Context(), system(), "")) {
@@ -97,12 +97,12 @@ func (h *tight) rows() map[hemera.QuotaKey]hemera.QuotaRow {
 	return out
 }
 
-// path is one of few, so that changes meet. The directory s is where it was moved last.
+// path returns one of few, so that changes meet. The directory s is where it was moved last.
 func (h *tight) path() string {
 	return []string{"/p", "/p/a", "/p/b", "/q", "/q/c", "/out", "/out/d", h.above() + "/s"}[h.r.IntN(8)] + "/" + string(rune('f'+h.r.IntN(3)))
 }
 
-// above is the directory that s is in.
+// above returns the directory that s is in.
 func (h *tight) above() string {
 	for _, dir := range []string{"/p", "/p/a", "/q", "/out", "/out/d"} {
 		if _, err := h.n.Tree.Stat(h.t.Context(), system(), dir+"/s"); err == nil {

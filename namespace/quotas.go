@@ -53,7 +53,7 @@ func (n *QuotaAdmin) SetQuota(ctx context.Context, who hemera.Identity, key heme
 	})
 }
 
-// limitOr is the limit, or the old one if that is to be kept.
+// limitOr returns the limit, or the old one if that is to be kept.
 func limitOr(limit, old int64) int64 {
 	if limit == hemera.QuotaKeep {
 		return old

@@ -34,20 +34,20 @@ const (
 	attrBinSpace     = recycle.Attr + ".space" // of a bin: the space that it is for
 )
 
-// recycledAttrs are the attributes that an entry has in a bin only.
+// recycledAttrs returns the attributes that an entry has in a bin only.
 func recycledAttrs() []string { return []string{attrRecycledPath, attrRecycledWho} }
 
 // binMode is the mode of directories of bins. Nobody reaches them by a path, so it says only what is meant.
 const binMode = 0o700
 
-// trash is the bin that keeps nothing: the versions of a file that is removed for good go there, in the same change, and
+// trash returns the bin that keeps nothing: the versions of a file that is removed for good go there, in the same change, and
 // are purged by the next step in the background. Nobody sees it.
 func trash() bin { return bin{name: trashName, rule: "1s"} }
 
 // trashName is the name of the directory of [trash].
 const trashName = "x"
 
-// recycledAs are the attributes of an entry in a bin.
+// recycledAs returns the attributes of an entry in a bin.
 func recycledAs(path, who string) map[string][]byte {
 	return map[string][]byte{attrRecycledPath: []byte(hemera.PlainPath(path)), attrRecycledWho: []byte(who)}
 }
@@ -55,7 +55,7 @@ func recycledAs(path, who string) map[string][]byte {
 // binTx is the recycle bins within one transaction, and the other directories that the system makes.
 type binTx tx
 
-// bin is where removed entries go.
+// bin is the place of removed entries.
 type bin struct {
 	name  string // of its directory
 	of    string // the directory that has the rule, or the space
@@ -103,7 +103,7 @@ func pathBelow(dirs []*hemera.Entry) string {
 	return b.String()
 }
 
-// attributes are those of the bin's directory: they outlive the rule.
+// attributes returns the attributes of the bin's directory: they outlive the rule.
 func (b bin) attributes() map[string][]byte {
 	of := attrRecycledPath
 	if b.space {
@@ -139,7 +139,7 @@ func (b bin) directories(t binTx, uid uint32) ([]*hemera.Entry, error) {
 	return dirs, nil
 }
 
-// ownerName is the name of the directory with an owner's entries in a bin.
+// ownerName returns the name of the directory with an owner's entries in a bin.
 func ownerName(uid uint32) string { return strconv.FormatUint(uint64(uid), 10) }
 
 // directoryOf reads the id of the directory that a bin is for from the bin's name; false if it is for a space.
@@ -149,7 +149,7 @@ func directoryOf(bin string) (hemera.FileID, bool) {
 	return hemera.FileID(id), ok && err == nil
 }
 
-// binnedName is the name of an entry in its bin. Names are in the order of removals.
+// binnedName returns the name of an entry in its bin. Names are in the order of removals.
 func binnedName(at time.Time, id hemera.FileID) string {
 	return fmt.Sprintf("%013d.%s", max(0, at.UnixMilli()), id.Hex())
 }
@@ -205,5 +205,5 @@ func binLabel(dir *hemera.Entry) string {
 	return string(dir.Xattrs[attrRecycledPath])
 }
 
-// bins is the recycle bins in the same transaction.
+// bins returns the recycle bins in the same transaction.
 func (t tx) bins() binTx { return binTx(t) }

@@ -15,7 +15,7 @@ import (
 	"hemera/words/hemera"
 )
 
-// binned is what a user sees in recycle bins, as "path size", in the order of the list.
+// binned returns the entries that a user sees in recycle bins, as "path size", in the order of the list.
 func binned(t testing.TB, n *namespace.Namespace, who hemera.Identity, below string) (out []string) {
 	t.Helper()
 	err := n.Bins.ListRecycled(t.Context(), who, hemera.RecycleQuery{All: true, Below: below}, func(r hemera.Recycled) error {
@@ -316,7 +316,7 @@ func TestSpaceRules(t *testing.T) {
 	}
 }
 
-// ticking is a namespace whose clock moves on when told.
+// ticking returns a namespace whose clock moves on when told.
 func ticking(t testing.TB) (*namespace.Namespace, func(time.Duration)) {
 	var mu sync.Mutex
 	now := time.Unix(1_800_000_000, 0)

@@ -93,8 +93,8 @@ func publishable(f, target found, p hemera.Publication) error {
 	}
 }
 
-// rename is Rename, if the condition on what is at both names holds. Permissions are checked first, so that a
-// caller without the right to rename does not learn whether the condition holds.
+// rename does what Rename does, if the condition on the entries at both names holds. Permissions are checked first, so
+// that a caller without the right to rename does not learn whether the condition holds.
 func (t tx) rename(who hemera.Identity, from, to string, condition func(f, target found) error) error {
 	f, err := t.existing("Rename", who, from)
 	if err != nil {

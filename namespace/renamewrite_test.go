@@ -11,7 +11,7 @@ import (
 	"hemera/words/hemera"
 )
 
-// renames is how many names are kept for commits in the store.
+// renames returns the number of names that are kept for commits in the store.
 func renames(t *testing.T, s *memkv.Store) (count int) {
 	t.Helper()
 	if err := s.Scan(t.Context(), []byte("nv"), []byte("nw"), func(_, _ []byte) bool { count++; return true }); err != nil {

@@ -20,7 +20,7 @@ import (
 // does not know. The restored namespace therefore goes on with ids, generations and events far above all of those,
 // and remembers the gap: see Boundary.
 
-// Summary is what a picture of a store says of the tree in it.
+// Summary describes the tree in a picture of a store.
 type Summary struct {
 	Totals   hemera.TreeTotals
 	Sequence uint64    // of the last event
@@ -130,7 +130,7 @@ func Restored(ctx context.Context, store kv.Store, w kv.Writer, taken, now time.
 	return b, errs.Wrap(err, "namespace.Restored", "")
 }
 
-// lastNumber is the largest id or generation of any entry: that of the newest write that the records have.
+// lastNumber returns the largest id or generation of any entry: that of the newest write that the records have.
 func lastNumber(ctx context.Context, r kv.Reader) (last uint64, err error) {
 	var failed error
 	prefix := schema.TableKey(schema.TableEntry)
@@ -146,7 +146,7 @@ func lastNumber(ctx context.Context, r kv.Reader) (last uint64, err error) {
 	return last, cmp.Or(err, failed)
 }
 
-// joined is the boundary with what one before that begins at the same number says: it was restored from, without a
+// joined returns the boundary with what one before that begins at the same number says: it was restored from, without a
 // change between.
 func joined(ctx context.Context, r kv.Reader, b Boundary) (Boundary, error) {
 	k := schema.BoundaryKey(b.From)

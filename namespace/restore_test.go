@@ -21,7 +21,7 @@ import (
 	"hemera/words/hemera"
 )
 
-// restored is a store made of what a picture of another holds.
+// restored returns a store made of what a picture of another holds.
 func restored(t *testing.T, from kv.Reader, taken, now time.Time) (kv.Store, namespace.Boundary, error) {
 	t.Helper()
 	s := memkv.New()
@@ -63,7 +63,7 @@ func paths(t *testing.T, n *namespace.Namespace) (all []string) {
 	return all
 }
 
-// afterEvent is what there was after an event, by the log of all that was done.
+// afterEvent returns the state after an event, by the log of all that was done.
 func afterEvent(events []hemera.Event, last uint64) []string {
 	there := map[string]bool{}
 	for _, e := range events {

@@ -11,7 +11,7 @@ import (
 	"hemera/words/hemera"
 )
 
-// late is what a tape tells of a content of the lost time.
+// late returns a content of the lost time, as a tape tells it.
 func late(number uint64, file hemera.FileID, path string, fseq uint64) hemera.TapeScanned {
 	s := onTape(number, file, path, fseq)
 	s.Written.Size = 500
@@ -26,7 +26,7 @@ func ended(t *testing.T, n *namespace.Namespace, s catalogue.ScanEnd) hemera.Tap
 	return tapeOf(t, n, s.VID)
 }
 
-// wentBack is a namespace with a file on TAPEA1 that was restored from a backup, and the boundary.
+// wentBack returns a namespace with a file on TAPEA1 that was restored from a backup, and the boundary.
 func wentBack(t *testing.T) (*namespace.Namespace, hemera.Entry, namespace.Boundary) {
 	t.Helper()
 	store := memkv.New()

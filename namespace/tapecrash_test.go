@@ -22,7 +22,7 @@ import (
 	"hemera/words/hemera"
 )
 
-// tapePicture is all that the namespace says of tapes, and of the files on them.
+// tapePicture returns all that the namespace says of tapes, and of the files on them.
 func tapePicture(ctx context.Context, n *namespace.Namespace) (string, error) {
 	var b strings.Builder
 	cat := n.Parts().Tapes
@@ -58,13 +58,13 @@ type tapeHistory struct {
 	r *rand.Rand
 }
 
-// entry is one of a few files, false if it is not there.
+// entry returns one of a few files, false if it is not there.
 func (h *tapeHistory) entry(ctx context.Context) (hemera.Entry, bool) {
 	e, err := h.n.Tree.Stat(ctx, system(), fmt.Sprintf("/tape/f%d", h.r.IntN(4)))
 	return e, err == nil
 }
 
-// theSum is the checksum of all contents here: their sizes differ.
+// theSum returns the checksum of all contents here: their sizes differ.
 func theSum() hemera.Checksum {
 	sum, _ := hemera.MakeChecksum(hemera.Adler32, []byte{0, 0, 0, 1})
 	return sum
@@ -146,8 +146,8 @@ func (h *tapeHistory) archive(ctx context.Context) {
 	_, _ = cat.Written(ctx, r)
 }
 
-// TestTapesAtEveryWrite is TestCrashAtEveryWrite for changes of tapes: after a power cut at any write there is what was acknowledged, and the
-// change that was under way as a whole or not at all. Check finds nothing.
+// TestTapesAtEveryWrite does what TestCrashAtEveryWrite does, for changes of tapes: after a power cut at any write there is what was acknowledged,
+// and the change that was under way as a whole or not at all. Check finds nothing.
 func TestTapesAtEveryWrite(t *testing.T) {
 	if err := tapesEverywhere(t, 1, func(s kv.Store) kv.Store { return s }); err != nil {
 		t.Error(err)

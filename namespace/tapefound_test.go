@@ -14,7 +14,7 @@ import (
 	"hemera/words/hemera"
 )
 
-// onTape is what the index of a tape says of a file: content number, of the file with an id.
+// onTape returns a file as the index of a tape has it: content number, of the file with an id.
 func onTape(number uint64, file hemera.FileID, path string, fseq uint64) hemera.TapeScanned {
 	sum, err := hemera.MakeChecksum(hemera.Adler32, []byte{1, 2, byte(number >> 8), byte(number)})
 	if err != nil {

@@ -17,7 +17,7 @@ import (
 	"hemera/words/hemera"
 )
 
-// withTapes is a namespace whose class "double" has two copies, in the pools A and B, and "single" one, in A. Tapes TAPEA1 and TAPEB1 are theirs.
+// withTapes returns a namespace whose class "double" has two copies, in the pools A and B, and "single" one, in A. Tapes TAPEA1 and TAPEB1 are theirs.
 func withTapes(t *testing.T) *namespace.Namespace {
 	t.Helper()
 	n := fresh(t)
@@ -40,8 +40,8 @@ func setTapes(t *testing.T, n *namespace.Namespace) {
 	good(t, n.Tree.SetXattr(t.Context(), system(), "/tape", hemera.AttrStorageClass, []byte("double"), false))
 }
 
-// routed are settings with classes and the pools of their copies, and the largest size of a file, 0 for any. Requests of alice's
-// group have policy "group", recalls of activities the policy of their name, and others the policy "default".
+// routed returns settings with classes and the pools of their copies, and the largest size of a file, 0 for any. Requests of alice's group have
+// policy "group", recalls of activities the policy of their name, and others the policy "default".
 func routed(pools map[string][]string, most int64) *tapeconfig.Settings {
 	c := tapeconfig.Config{Classes: map[string]tapeconfig.Class{}, Routes: map[string]tapeconfig.Route{}, Rules: map[string]tapeconfig.Rule{}, Policies: map[string]tapeconfig.Policy{},
 		Organisations: map[string]tapeconfig.Organisation{"": {MaxFileSize: tapeconfig.Bytes(most)}}}

@@ -16,8 +16,8 @@ import (
 // file again, without its pieces, or find a name free that the first request found taken.
 
 const (
-	// resendWindow is how long after a file was made its first commit may come again: a head asks
-	// until it is answered, and a request may be late. Much longer than either takes.
+	// resendWindow is the time after a file was made in which its first commit may come again: a head asks until it is
+	// answered, and a request may be late. Much longer than either takes.
 	resendWindow = time.Hour
 	// purgePerTombstone is the number of old tombstones that each new one removes, and purgeMax the most in one batch.
 	purgePerTombstone, purgeMax = 2, record.FinishOps
@@ -51,7 +51,7 @@ func purgeTombstones(n *engine, t *record.Txn, counts record.Counters) {
 	}
 }
 
-// writeTx is what a transaction knows of writes under way, by their numbers: of those that are over, barred or renamed.
+// writeTx has a transaction's records of writes under way, by their numbers: of those that are over, barred or renamed.
 type writeTx tx
 
 // addTombstone remembers a removed file while its first commit may come again. Older files need no record, so their
@@ -124,7 +124,7 @@ func (t writeTx) checkNotEnded(c *Commit) error {
 	return err
 }
 
-// renamedTo is the name that a write was given since it began; "" for none.
+// renamedTo returns the name that a write was given since it began; "" for none.
 func (t writeTx) renamedTo(number hemera.FileID) (string, error) {
 	name, err := record.GetUncached(t.Txn.Txn, schema.IDKey(schema.TableRenamed, number), schema.DecodeRenamed)
 	if err != nil || name == nil {
@@ -172,5 +172,5 @@ func expire(ctx context.Context, n *engine, table byte, e *expiring) error {
 	return errs.Wrap(err, "namespace.Expire", "")
 }
 
-// writes is the writes under way, and those that ended, in the same transaction.
+// writes returns the writes under way, and those that ended, in the same transaction.
 func (t tx) writes() writeTx { return writeTx(t) }

@@ -26,7 +26,7 @@ func (n *engine) view(ctx context.Context, fn func(t tx) error) error {
 	return n.records.View(ctx, func(t *record.Txn) error { return fn(n.tx(t)) })
 }
 
-// look is view without the wait for what it saw; it returns the newest batch that fn saw anything of.
+// look does what view does, without the wait for what it saw; it returns the newest batch that fn saw anything of.
 func (n *engine) look(ctx context.Context, fn func(t tx) error) (uint64, error) {
 	return n.records.Look(ctx, func(t *record.Txn) error { return fn(n.tx(t)) })
 }
@@ -46,7 +46,7 @@ type tx struct {
 	work   *changeWork // of changes that may need more than the transaction gives; see changes.run
 }
 
-// ledger is the quota accounts in the same transaction. What it charges is judged with the change, if that is one of
+// ledger returns the quota accounts in the same transaction. What it charges is judged with the change, if that is one of
 // [changes].
 func (t tx) ledger() accounts.Ledger {
 	l := accounts.Ledger{Txn: t.Txn}
@@ -56,7 +56,7 @@ func (t tx) ledger() accounts.Ledger {
 	return l
 }
 
-// tapes is the copies on tape and their jobs, in the same transaction.
+// tapes returns the copies on tape and their jobs, in the same transaction.
 func (t tx) tapes() catalogue.Txn { return catalogue.Txn{Txn: t.Txn} }
 
 // trim is a directory of versions that may have too many after a change.
@@ -65,7 +65,7 @@ type trim struct {
 	kept int // how many may stay
 }
 
-// changeWork is what a change needs beside its transaction, and what it leaves to be done.
+// changeWork has the state that a change needs beside its transaction, and the work that it leaves.
 type changeWork struct {
 	listed map[hemera.FileID][]string // names in directories
 	trims  []trim

@@ -121,7 +121,7 @@ func (t versionTx) moveTree(op string, f, target found) (moved bool, err error) 
 	return true, tx(t).relocate(f, target, depth)
 }
 
-// ledger is the quota accounts in the same transaction.
+// ledger returns the quota accounts in the same transaction.
 func (t versionTx) ledger() accounts.Ledger { return tx(t).ledger() }
 
 // entriesIn returns the files of a directory that has count of them. Names cannot be listed within a change: they were

@@ -16,7 +16,7 @@ import (
 	"hemera/words/hemera"
 )
 
-// versions are the sizes of a file's versions, oldest first. Commits of these tests have one time, so ids say which.
+// versions returns the sizes of a file's versions, oldest first. Commits of these tests have one time, so ids say which.
 func versions(t testing.TB, n *namespace.Namespace, p string) (sizes []int64) {
 	t.Helper()
 	dir, _ := recycle.VersionDir(path.Base(p))
@@ -46,7 +46,7 @@ func wantVersions(t testing.TB, n *namespace.Namespace, p string, want ...int64)
 	checked(t, n)
 }
 
-// versioned is a directory that keeps versions of its files.
+// versioned returns a directory that keeps versions of its files.
 func versioned(t testing.TB, keep string) *namespace.Namespace {
 	n := fresh(t)
 	people(t, n, "/doc")

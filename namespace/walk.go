@@ -22,7 +22,7 @@ type found struct {
 	directory bool            // the path ends in a slash: only a directory may have the name
 }
 
-// parent is the directory of the last name. Not for the root.
+// parent returns the directory of the last name. Not for the root.
 func (f found) parent() *hemera.Entry { return f.dirs[len(f.dirs)-1] }
 
 // split cuts an absolute, clean path into names; the root has none. A path may end in a slash, which says that its last
@@ -106,7 +106,7 @@ func (t tx) follow(op string, who hemera.Identity, path string, names []string) 
 	return f, nil, nil
 }
 
-// existing is walk for a name that must be there.
+// existing does what walk does, for a name that must exist.
 func (t tx) existing(op string, who hemera.Identity, path string) (found, error) {
 	f, err := t.walk(op, who, path)
 	if err == nil && f.entry == nil {
@@ -120,12 +120,13 @@ func permit(op, path string, who hemera.Identity, e *hemera.Entry, a access.Acti
 	return denied(op, path, access.Decide(who, access.Object{Mode: e.Mode, UID: e.UID, GID: e.GID}, a))
 }
 
-// permitRemove is permit for the removal of an entry from a directory: it depends on both, and on the sticky bit.
+// permitRemove does what permit does, for the removal of an entry from a directory: it depends on both, and on the sticky
+// bit.
 func permitRemove(op, path string, who hemera.Identity, dir, victim *hemera.Entry) error {
 	return denied(op, path, access.DecideRemove(who, access.Of(*dir), access.Of(*victim)))
 }
 
-// denied is nil if the decision allows the action.
+// denied returns nil if the decision allows the action.
 func denied(op, path string, d access.Decision) error {
 	if d.Allowed {
 		return nil

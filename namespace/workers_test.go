@@ -23,7 +23,7 @@ type workers struct {
 	pieces int
 }
 
-// spent is the processor time of this process.
+// spent returns the processor time of this process.
 func spent() time.Duration {
 	var u syscall.Rusage
 	_ = syscall.Getrusage(syscall.RUSAGE_SELF, &u) // cannot fail for oneself

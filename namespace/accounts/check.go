@@ -42,7 +42,7 @@ type checker struct {
 	r       kv.Reader
 	problem func(format string, args ...any)    // notes what does not agree
 	all     map[hemera.FileID]*schema.QuotaNode // every node, by its directory
-	// sets is what each set should have and has not.
+	// sets has the members that each set should have and has not.
 	sets map[uint64]map[schema.Account]hemera.QuotaAmount
 }
 

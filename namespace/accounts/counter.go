@@ -28,7 +28,7 @@ func NewCounter(records *record.Store, numbers *record.Numbers, log *slog.Logger
 	return &Counter{records: records, numbers: numbers, log: log, wake: make(chan struct{}, 1), running: make(chan struct{}, 1)}
 }
 
-// retryAfter is when counting that failed is tried again.
+// retryAfter is the time after which a count that failed is tried again.
 const retryAfter = time.Minute
 
 // Run counts whenever there is something to count, until ctx ends.

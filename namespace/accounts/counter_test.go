@@ -18,7 +18,7 @@ import (
 
 var errCutOff = errors.New("cut off")
 
-// dirs are the directories of the random trees, parents first.
+// dirs returns the directories of the random trees, parents first.
 func dirs() []string { return []string{"/a", "/a/b", "/a/b/c", "/a/d", "/e", "/e/f"} }
 
 // world is a random history of files and limits, and a model of it: all files, and which limits there are.

@@ -19,14 +19,14 @@ type Judge struct {
 	op, subject string // of the last charge that a caller named, for errors
 }
 
-// gain is what one account, or the project of a directory, has more after the change.
+// gain is the growth of one account, or of the project of a directory, by the change.
 type gain struct {
 	quota.Account
 	path  string // of the node
 	delta hemera.QuotaAmount
 }
 
-// Promise is what an open has promised its write: up to that no quota refuses the commit.
+// Promise is the promise of an open to its write: up to that no quota refuses the commit.
 type Promise struct {
 	Accounts []quota.Account
 	Amount   hemera.QuotaAmount
@@ -52,7 +52,7 @@ func (p *Promise) beyond(a quota.Account, want hemera.QuotaAmount) hemera.QuotaA
 // claim of that write, and returns it as a promise; nil if there is none.
 type Claims func(standings []quota.Standing) ([]quota.Standing, *Promise)
 
-// Gain is what a change that is being judged takes of an account, as far as it takes anything.
+// Gain is the growth that a change under judgement brings to an account, if any.
 type Gain struct {
 	quota.Account
 	Amount hemera.QuotaAmount

@@ -74,7 +74,7 @@ func (l Ledger) realm(dirs []*hemera.Entry) (uint64, error) {
 	return q.Set, nil
 }
 
-// realmAbove is the set in which the directory's files would count if it were no node.
+// realmAbove returns the set in which the directory's files would count if it were no node.
 func (l Ledger) realmAbove(dir hemera.FileID) (uint64, error) {
 	if dir == hemera.RootID {
 		return 0, nil

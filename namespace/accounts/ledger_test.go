@@ -17,7 +17,7 @@ import (
 	"hemera/words/hemera"
 )
 
-// limited is a tree with limits of all kinds that are exact: nested projects, a user with limits of their own, others with
+// limited returns a tree with limits of all kinds that are exact: nested projects, a user with limits of their own, others with
 // default ones, and a directory that waits to be counted.
 func limited(tb testing.TB) *tree {
 	tb.Helper()

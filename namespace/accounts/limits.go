@@ -108,7 +108,7 @@ func (l Ledger) limits(node hemera.FileID, a schema.Account) (hemera.QuotaAmount
 	return l.amount(schema.AccountKey(schema.TableLimit, uint64(node), schema.Account{Kind: a.Kind, ID: hemera.QuotaDefault}))
 }
 
-// pathTo is the path of the directory with the index.
+// pathTo returns the path of the directory with the index.
 func pathTo(dirs []*hemera.Entry, last int) string {
 	names := "" // the root has no name; alone it is "/"
 	for _, dir := range dirs[1 : last+1] {

@@ -111,7 +111,7 @@ func (l *lister) node(dir hemera.FileID, q *schema.QuotaNode) error {
 	return nil
 }
 
-// project is the row of the limits of the whole tree.
+// project returns the row of the limits of the whole tree.
 func (l *lister) project(dir hemera.FileID, path string, q *schema.QuotaNode) (hemera.QuotaRow, error) {
 	k := schema.IDKey(schema.TableDirectory, dir)
 	raw, err := l.r.Get(l.ctx, k)

@@ -37,7 +37,7 @@ func (n *Node) Limit(key hemera.QuotaKey) (hemera.QuotaAmount, error) {
 	return n.l.amount(n.limitKey(key))
 }
 
-// limitKey is the key of the record of a user's or group's limit.
+// limitKey returns the key of the record of a user's or group's limit.
 func (n *Node) limitKey(key hemera.QuotaKey) []byte {
 	return schema.AccountKey(schema.TableLimit, uint64(n.entry.ID), schema.Account{Kind: key.Kind, ID: key.ID})
 }

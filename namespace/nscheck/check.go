@@ -53,7 +53,7 @@ func Run(ctx context.Context, records *record.Store, o Options) (adminapi.Namesp
 	return c.report(), nil
 }
 
-// passes is what a check does, in order: the entries give what the later passes compare.
+// passes returns the passes of a check, in order: the entries give what the later passes compare.
 func (c *checker) passes() []func() error {
 	return []func() error{c.directories, c.entries, c.tree, c.states, c.unlinked, c.held, c.barred, c.renamed, c.broken, c.tapes, c.usages, c.eventLog, c.quotas, c.cached}
 }
@@ -139,7 +139,7 @@ func (c *checker) problem(format string, args ...any) {
 	}
 }
 
-// report is what was found so far.
+// report returns the problems found so far.
 func (c *checker) report() adminapi.NamespaceCheck {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -199,7 +199,7 @@ func (c *checker) scanRange(ctx context.Context, lo, hi []byte, visit func(k, ra
 	return err
 }
 
-// keyed is scan for a table whose keys all have one length; other keys are problems.
+// keyed does what scan does, for a table whose keys all have one length; other keys are problems.
 func (c *checker) keyed(prefix []byte, length int, visit func(k, raw []byte) error) error {
 	return c.scan(prefix, func(k, raw []byte) error {
 		if len(k) != length {

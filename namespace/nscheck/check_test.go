@@ -55,7 +55,7 @@ func plant(t *testing.T, tr *records.Tree, changes []change) {
 	tr.Plant(values)
 }
 
-// job is of file 5, which waits for a first copy.
+// job returns the job of file 5, which waits for a first copy.
 func job() *hemera.TapeJob {
 	return &hemera.TapeJob{TapeJobKey: hemera.TapeJobKey{File: 5, Kind: hemera.TapeArchive, Copy: 1}, Queue: "pool", Size: 100, UID: 7, Asked: records.Now()}
 }
@@ -68,7 +68,7 @@ const (
 	vid   = "VR0001"
 )
 
-// patient is a small tree with one of everything. Directory /d has id 2, /d/e, which has a quota, 3; file /d/f is 4, which lacks a
+// patient returns a small tree with one of everything. Directory /d has id 2, /d/e, which has a quota, 3; file /d/f is 4, which lacks a
 // piece, and is on tape; /d/e/g is 5, and waits for tape; 6, which is on tape too, is gone, and its piece is to be removed.
 func patient(t *testing.T) *records.Tree {
 	t.Helper()
@@ -112,7 +112,7 @@ func check(t *testing.T, tr *records.Tree, o nscheck.Options) adminapi.Namespace
 	return report
 }
 
-// damage is what is changed, and what must be said of it.
+// damage is a change of a record, and the problem that must be reported.
 type damage struct {
 	changes []change
 	says    string
@@ -132,7 +132,7 @@ func swap(old, fresh string) func(string) string {
 	return func(v string) string { return strings.Replace(v, old, fresh, 1) }
 }
 
-// damages is every kind there is of files and directories.
+// damages returns every kind there is of files and directories.
 func damages(tr *records.Tree) map[string]damage {
 	get := func(key string) string {
 		v, _ := tr.Engine.Get(context.Background(), []byte(key))
@@ -199,7 +199,7 @@ func damages(tr *records.Tree) map[string]damage {
 	}
 }
 
-// tapeDamages is every kind there is of tapes and their jobs.
+// tapeDamages returns every kind there is of tapes and their jobs.
 func tapeDamages() map[string]damage {
 	return map[string]damage{
 		"tape file garbage":          {[]change{is("nf"+vid+be(1)+"\x00\x00\x00\x00", "x")}, "tape file 6e66"},
@@ -254,7 +254,7 @@ func TestACheckCountsWhatItSees(t *testing.T) {
 	}
 }
 
-// crowd is a tree with many files in its root.
+// crowd returns a tree with many files in its root.
 func crowd(t *testing.T, files int) *records.Tree {
 	t.Helper()
 	tr := records.New(t, memkv.New())

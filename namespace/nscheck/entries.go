@@ -16,7 +16,7 @@ import (
 // queue; each goroutine has counts and sums of its own, and memory that it uses again for every entry. Entries of
 // one directory are in one chunk, so the totals of a directory belong to one goroutine at a time.
 
-// counts is what one goroutine found. They are added up when all have ended.
+// counts has the counts of one goroutine. They are added up when all have ended.
 type counts struct {
 	files, dirs, pieces int64
 	quotaNodes          int64 // directories that say they are

@@ -24,13 +24,13 @@ const (
 	indexKinds
 )
 
-// bucketCount is how many groups of files have sums of their own.
+// bucketCount is the number of groups of files that have sums of their own.
 const bucketCount = 4096
 
-// bucketOf is the bucket of a file: ids are spread, so that damage to neighbours does not fill one bucket.
+// bucketOf returns the bucket of a file: ids are spread, so that damage to neighbours does not fill one bucket.
 func bucketOf(id hemera.FileID) int { return int(mix(uint64(id)) % bucketCount) }
 
-// fact is what one record of an index is about.
+// fact is the subject of one record of an index.
 type fact struct {
 	kind  indexKind
 	index uint8         // of a piece, else 0
@@ -49,14 +49,14 @@ const (
 // sum is a number modulo 2^128.
 type sum struct{ hi, lo uint64 }
 
-// plus is the sum modulo 2^128.
+// plus returns the sum modulo 2^128.
 func (s sum) plus(o sum) sum {
 	lo, carry := bits.Add64(s.lo, o.lo, 0)
 	hi, _ := bits.Add64(s.hi, o.hi, carry)
 	return sum{hi, lo}
 }
 
-// minus is the difference modulo 2^128.
+// minus returns the difference modulo 2^128.
 func (s sum) minus(o sum) sum {
 	lo, borrow := bits.Sub64(s.lo, o.lo, 0)
 	hi, _ := bits.Sub64(s.hi, o.hi, borrow)
@@ -124,7 +124,7 @@ type collector struct {
 	seen    map[fact]sighting
 }
 
-// sighting is where a fact was seen, and the difference of what both sides said.
+// sighting is the place at which a fact was seen, and the difference between both sides.
 type sighting struct {
 	sides side   // where the fact was seen
 	diff  sum    // of both sides' records; zero if they say the same
@@ -155,7 +155,7 @@ func (c *collector) add(i fact, from side, h sum, at []byte) {
 	c.seen[i] = was
 }
 
-// mix is the finalizer of SplitMix64 (Steele, Lea, Flood 2014): neighbours become unlike.
+// mix returns the finalizer of SplitMix64 (Steele, Lea, Flood 2014): neighbours become unlike.
 func mix(x uint64) uint64 {
 	x += 0x9e3779b97f4a7c15
 	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9

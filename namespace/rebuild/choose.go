@@ -23,7 +23,7 @@ type content struct {
 	readable bool
 }
 
-// about is what the footers of the pieces agree about.
+// about returns the fields that the footers of the pieces agree about.
 func (c *content) about() hemera.PieceStat { return c.pieces[0].PieceStat }
 
 // choose decides which content a file gets, from all of its pieces that were found: the newest that can be read, else
@@ -207,10 +207,10 @@ func newer(a, b found) int {
 	return cmp.Or(b.Sealed.Compare(a.Sealed), cmp.Compare(a.disk, b.disk), cmp.Compare(a.ID.Index, b.ID.Index))
 }
 
-// latest is the piece that was sealed last.
+// latest returns the piece that was sealed last.
 func (c *content) latest() found { return slices.MinFunc(c.pieces, newer) }
 
-// path is the newest path of a piece that a file can have, else the newest that a piece names. A repair writes into its
+// path returns the newest path of a piece that a file can have, else the newest that a piece names. A repair writes into its
 // piece where the file is by then: under a new name, in a recycle bin, or in /lost+found, where no file has its own place.
 // A path of the greatest length may be the end of a longer one, and does not count.
 func (c *content) path() (path string) {
@@ -228,13 +228,13 @@ func (c *content) path() (path string) {
 	return path
 }
 
-// written is when the first piece was sealed, which is when the content was written: pieces that were moved or repaired
-// came later.
+// written returns the time at which the first piece was sealed, which is the time at which the content was written:
+// pieces that were moved or repaired came later.
 func (c *content) written() found {
 	return slices.MinFunc(c.pieces, func(a, b found) int { return a.Sealed.Compare(b.Sealed) })
 }
 
-// owner is the newest owner and mode that a piece knows; nil if none does.
+// owner returns the newest owner and mode that a piece knows; nil if none does.
 func (c *content) owner() (owner *hemera.FileOwner) {
 	var newest found
 	for _, p := range c.pieces {
@@ -251,7 +251,7 @@ func shortage(c content) string {
 	return fmt.Sprintf("%d of the %d pieces were found that layout %s needs", len(c.pieces), layout.Needed(s.Layout, s.FileSize), s.Layout)
 }
 
-// finding is what there is to say about pieces of a content.
+// finding returns the report about pieces of a content.
 func finding(tag string, s hemera.PieceStat, pieces int, why string) adminapi.RebuildFinding {
 	return adminapi.RebuildFinding{Tag: tag, File: s.ID.File, Gen: s.ID.Gen, Pieces: pieces, Path: s.Path, Why: why}
 }

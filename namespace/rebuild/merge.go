@@ -12,12 +12,13 @@ import (
 )
 
 const (
-	// pageMax is how many pieces one list of a disk has at most, pagesTotal how many the lists of all disks have together:
-	// some hundred bytes each.
+	// pageMax bounds the pieces in one list of a disk, pagesTotal those in the lists of all disks together: some hundred
+	// bytes each.
 	pageMax    = 1000
 	pageMin    = 50
 	pagesTotal = 400_000
-	// attempts is how often a disk is asked for a page, and pause the time between: a node that restarts takes some seconds.
+	// attempts is the number of times that a disk is asked for a page, and pause the time between: a node that restarts
+	// takes some seconds.
 	attempts = 5
 	pause    = 2 * time.Second
 	// groupMax bounds the pieces of one file that are looked at. No file has as many, whatever was left of older contents.
@@ -27,7 +28,8 @@ const (
 // A disk that is slow holds up all others in the end, as files are complete only when every disk was asked for them. Each
 // disk is one page ahead, which evens out what is slow for a moment.
 
-// cursor is how far the list of one disk was read. Its goroutine sends pages; err is set before it closes the channel.
+// cursor is the progress of reading the list of one disk. Its goroutine sends pages; err is set before it closes the
+// channel.
 type cursor struct {
 	disk  hemera.DiskID
 	pages chan []hemera.PieceStat

@@ -22,7 +22,7 @@ import (
 
 var began = time.Unix(1_700_000_000, 0)
 
-// piece is a piece of a file with 100 bytes, sealed some seconds after began.
+// piece returns a piece of a file with 100 bytes, sealed some seconds after began.
 func piece(disk, file, gen, index, seconds int, path string) found {
 	return found{hemera.DiskID(disk), hemera.PieceStat{
 		ID: hemera.PieceID{File: hemera.FileID(file), Gen: hemera.Generation(gen), Index: uint8(index)}, Size: 100, FileSize: 100,
@@ -30,7 +30,7 @@ func piece(disk, file, gen, index, seconds int, path string) found {
 	}}
 }
 
-// coded is a piece of a file with three blocks in layout rs:2+1.
+// coded returns a piece of a file with three blocks in layout rs:2+1.
 func coded(disk, file, gen, index int) found {
 	p := piece(disk, file, gen, index, 0, "/coded")
 	p.Layout, p.FileSize = hemera.ReedSolomon(2, 1), 3<<20
@@ -38,13 +38,13 @@ func coded(disk, file, gen, index int) found {
 	return p
 }
 
-// late is a piece that was sealed later.
+// late returns a piece that was sealed later.
 func late(p found) found {
 	p.Sealed = p.Sealed.Add(time.Hour)
 	return p
 }
 
-// marked is a piece that is kept for a person.
+// marked returns a piece that is kept for a person.
 func marked(p found) found {
 	p.Kept = true
 	return p
@@ -212,7 +212,7 @@ func TestMerge(t *testing.T) {
 	}
 }
 
-// prepared is an empty namespace that lost everything.
+// prepared returns an empty namespace that lost everything.
 func prepared(t *testing.T) *namespace.Namespace {
 	t.Helper()
 	s := memkv.New()
@@ -251,7 +251,7 @@ func rebuild(t *testing.T, n *namespace.Namespace, c cluster, o adminapi.Rebuild
 	return report, append(all, report.Findings...)
 }
 
-// tree is what a namespace has: for each path, the content and its pieces.
+// tree returns the files of a namespace: for each path, the content and its pieces.
 func tree(t *testing.T, n *namespace.Namespace) map[string]string {
 	t.Helper()
 	out := map[string]string{}

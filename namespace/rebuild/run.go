@@ -18,9 +18,10 @@ import (
 )
 
 const (
-	// adopters is how many files are made at a time: they share the syncs of the store.
+	// adopters is the number of files that are made at a time: they share the syncs of the store.
 	adopters = 64
-	// tellEvery is how often the caller hears how far it is, findingsMax how many findings wait for that at most.
+	// tellEvery is the interval at which the caller hears of the progress, findingsMax bounds the findings that wait for
+	// that.
 	tellEvery   = 250 * time.Millisecond
 	findingsMax = 1000
 )
@@ -28,7 +29,7 @@ const (
 // Inventory lists the pieces that a disk has after a piece, in the order of ids, at most limit; none is the end.
 type Inventory func(ctx context.Context, disk hemera.DiskID, after hemera.PieceID, limit int) ([]hemera.PieceStat, error)
 
-// Names is what a rebuild asks of the namespace; namespace.Parts has it.
+// Names has the calls of a rebuild to the namespace; namespace.Parts implements it.
 type Names interface {
 	// Lost reports whether the namespace lost the content of a piece that was sealed at a time, or may have.
 	Lost(p hemera.PieceID, sealed time.Time) bool
@@ -38,7 +39,7 @@ type Names interface {
 	Resolve(ctx context.Context, id hemera.FileID) (hemera.Entry, string, error)
 }
 
-// Options is what a rebuild works with. All but Unread are required.
+// Options has the parts and settings of a rebuild. All but Unread are required.
 type Options struct {
 	adminapi.RebuildOptions
 	Disks  []hemera.Disk // to read
@@ -137,7 +138,7 @@ func (r *run) all(ctx context.Context) error {
 	return r.failed
 }
 
-// list is List, without its panics.
+// list calls List, and contains its panics.
 func (r *run) list(ctx context.Context, disk hemera.DiskID, after hemera.PieceID, limit int) (page []hemera.PieceStat, err error) {
 	err = r.Panics.Do("rebuild.List", "disk "+disk.String(), func() (err error) {
 		page, err = r.List(ctx, disk, after, limit)
@@ -173,7 +174,7 @@ func (r *run) skip(ctx context.Context, p found) bool {
 	return true
 }
 
-// contained is file, whose panic is a finding.
+// contained calls file, and makes a panic a finding.
 func (r *run) contained(ctx context.Context, pieces []found) (err error) {
 	defect := r.Panics.Do("rebuild.File", pieces[0].ID.String(), func() error {
 		err = r.file(ctx, pieces)
@@ -222,7 +223,7 @@ func (r *run) file(ctx context.Context, pieces []found) error {
 	return nil
 }
 
-// adoption is the file that is made of a content. part says that its name is that of an unfinished copy.
+// adoption returns the file that is made of a content. part says that its name is that of an unfinished copy.
 func (r *run) adoption(c *content) (a namespace.Adoption, part bool) {
 	s := c.about()
 	a = namespace.Adoption{
@@ -244,8 +245,8 @@ func (r *run) adoption(c *content) (a namespace.Adoption, part bool) {
 	return a, part
 }
 
-// foresee is what an adoption would do, as far as that follows from the file alone: which of two files gets a path that
-// both claim shows when they are made.
+// foresee returns the result that an adoption would have, as far as that follows from the file alone: which of two files
+// gets a path that both claim shows when they are made.
 func (r *run) foresee(ctx context.Context, c *content, a namespace.Adoption) (out namespace.Adopted, err error) {
 	out = namespace.Adopted{Outcome: namespace.AdoptedHere, Path: a.Path}
 	now, at, err := r.Names.Resolve(ctx, a.ID)
@@ -338,7 +339,7 @@ func (r *run) fail(err error) {
 	}
 }
 
-// look is the report now; the next one has later findings only.
+// look returns the report now; the next one has later findings only.
 func (r *run) look(done bool) adminapi.RebuildReport {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -31,7 +31,7 @@ func (t twin) contents() (list []twin) {
 	})
 }
 
-// sets are all ways to take pieces that can be those of a file: each index once, each disk once, each of the right size.
+// sets returns all ways to take pieces that can be those of a file: each index once, each disk once, each of the right size.
 func (t twin) sets() (all []twin) {
 	for bits := 1; bits < 1<<len(t); bits++ {
 		var set twin
@@ -61,7 +61,7 @@ func (t twin) readable() bool {
 	return layout.Readable(t[0].Layout, t[0].FileSize, have)
 }
 
-// best is the generation that the file gets, whether it can be read, and how many pieces the best content of it has; 0 if there is none.
+// best returns the generation that the file gets, whether it can be read, and how many pieces the best content of it has; 0 if there is none.
 func (t twin) best() (gen hemera.Generation, readable bool, pieces int) {
 	for _, c := range t.contents() {
 		for _, set := range c.sets() {
@@ -75,8 +75,8 @@ func (t twin) best() (gen hemera.Generation, readable bool, pieces int) {
 	return gen, readable, pieces
 }
 
-// randomPieces are pieces of one file as disks may have them after any history: of several contents, complete or not, moved and copied,
-// with sizes and checksums that disagree.
+// randomPieces returns pieces of one file as disks may have them after any history: of several contents, complete or not, moved and copied, with
+// sizes and checksums that disagree.
 func randomPieces(r *rand.Rand) (pieces []found) {
 	layouts := []hemera.Layout{hemera.Replica(2), hemera.Replica(3), hemera.ReedSolomon(2, 1), hemera.ReedSolomon(3, 2), hemera.Local(2, 2, 1), hemera.Local(4, 2, 1)}
 	l := layouts[r.IntN(len(layouts))]

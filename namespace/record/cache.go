@@ -53,7 +53,7 @@ type shard struct {
 	hits, misses atomic.Int64
 }
 
-// record is what the cache knows of a key.
+// record is the cache's record of a key.
 type record struct {
 	value any    // a pointer to a decoded record, nil: the engine has none
 	size  int    // bytes of its encoded form, at most
@@ -66,7 +66,7 @@ type item struct {
 	used atomic.Bool // since the hand passed
 }
 
-// cost is how much of the bound the item takes. The key and the decoded record are counted twice, for what they
+// cost returns the part of the bound that the item takes. The key and the decoded record are counted twice, for what they
 // take in Go's memory is more than their bytes.
 func (it *item) cost() int64 { return int64(itemCost + 2*len(it.key) + 2*it.size) }
 
@@ -94,7 +94,7 @@ func (c *cache) get(hash uint64, k []byte) (value any, seq uint64, ok bool) {
 	return value, seq, ok
 }
 
-// peek is get without counting a hit or a miss.
+// peek does what get does, without counting a hit or a miss.
 func (c *cache) peek(hash uint64, k []byte) (value any, seq uint64, ok bool) {
 	s := c.shard(hash)
 	s.mu.RLock()
@@ -118,7 +118,7 @@ type completeSet struct{ evictions uint64 }
 // setKeyMax bounds the prefix of a set.
 const setKeyMax = 16
 
-// completeKey is a key of no table for the set with the prefix.
+// completeKey returns a key of no table for the set with the prefix.
 func completeKey(prefix []byte) (k [setKeyMax]byte) {
 	copy(k[:], prefix)
 	k[1] = '*'
@@ -146,7 +146,7 @@ func (c *cache) knownAbsent(k []byte) bool {
 	return ok && set.evictions == c.evictionsOf(hash).Load()
 }
 
-// writes is how often the key's stripe was written; odd while it is being written.
+// writes counts the writes of the key's stripe; it is odd while one is under way.
 func (c *cache) writes(hash uint64) uint64 { return c.stripe(hash).Load() }
 
 // begin tells readers that the changes are about to appear in the engine.
@@ -243,7 +243,7 @@ func (c *cache) bytes() int64 {
 	return n
 }
 
-// lookups is how often a record was found in the cache, and how often not.
+// lookups counts the look-ups that found a record in the cache, and those that did not.
 func (c *cache) lookups() (hits, misses int64) {
 	for i := range c.shards {
 		hits += c.shards[i].hits.Load()

@@ -42,7 +42,7 @@ func TestACacheThatKnowsAllNames(t *testing.T) {
 	}
 }
 
-// setKey is a key of a set, or the prefix of its keys.
+// setKey returns a key of a set, or the prefix of its keys.
 func setKey(set int, name string) []byte {
 	return append(binary.BigEndian.AppendUint64([]byte("ne"), uint64(set)), name...)
 }

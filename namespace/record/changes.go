@@ -8,8 +8,8 @@ import (
 	"hemera/platform/kv"
 )
 
-// changes is what a batch is to write: every key once, with its newest record. What the running change did can be
-// undone, so that the changes of a group share one table.
+// changes has the records that a batch is to write: every key once, with its newest record. What the running change did
+// can be undone, so that the changes of a group share one table.
 //
 // Keys and records lie in memory of the table, which a later group uses again: nothing may keep a slice of it.
 // The leader writes it; from the seal on it is only read, by the leader after it and by the one that sends it.
@@ -34,7 +34,7 @@ type change struct {
 	size  int    // at most, of raw
 }
 
-// undone is what a change replaced, of a record that a successful change had written.
+// undone is the record that a change replaced, and that a successful change had written.
 type undone struct {
 	at  int
 	old change
@@ -62,7 +62,7 @@ func (c *changes) reset() {
 	}
 }
 
-// at is the slot of the key, or where it would be.
+// at returns the slot of the key, or where it would be.
 func (c *changes) at(k []byte, hash uint64) *uint32 {
 	for i := hash; ; i++ {
 		slot := &c.slots[i%uint64(len(c.slots))]
@@ -114,8 +114,8 @@ func (c *changes) grow() {
 	}
 }
 
-// room is memory of the table for a key or record of about n bytes, to append it to; record cuts off
-// what it has become.
+// room returns memory of the table for a key or record of about n bytes, to append it to; record cuts off what it has
+// become.
 func (c *changes) room(n int) []byte {
 	if cap(c.free)-len(c.free) < n {
 		c.free = make([]byte, 0, max(n, min(2*cap(c.free), roomMax)))
@@ -160,7 +160,7 @@ func (c *changes) drop() {
 	c.list = c.list[:c.kept.count]
 }
 
-// batch is all the changes, as the store takes them: in the order of keys, which it can insert
+// batch returns all the changes, as the store takes them: in the order of keys, which it can insert
 // fastest. It is good until the table changes.
 func (c *changes) batch() *kv.Batch {
 	c.ops = c.ops[:0]

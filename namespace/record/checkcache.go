@@ -26,7 +26,7 @@ func (s *Store) CheckCache(ctx context.Context, differs func(k string)) error {
 	return nil
 }
 
-// keys are those in the shard, in order.
+// keys returns the keys in the shard, in order.
 func (s *shard) keys() []string {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
@@ -38,7 +38,7 @@ func (s *shard) keys() []string {
 	return keys
 }
 
-// rightInTurn is right while nothing is sent.
+// rightInTurn does what right does, while nothing is sent.
 func (s *Store) rightInTurn(ctx context.Context, shard int, k string) (bool, error) {
 	s.turn.acquire()
 	defer s.turn.release()
@@ -55,7 +55,7 @@ func (s *Store) right(ctx context.Context, shard int, k string) (bool, error) {
 	return err == nil && bytes.Equal(raw[0], s.options.Schema.Append(nil, value)), err
 }
 
-// value is what the shard has at a key, without a mark that it was used.
+// value returns the shard's record at a key, and does not mark it as used.
 func (s *shard) value(k string) (any, bool) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()

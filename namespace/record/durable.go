@@ -41,7 +41,7 @@ func (d *durability) fail(cause error) error {
 	return d.failure.Load()
 }
 
-// lastSeq is the sequence number of the newest batch that anybody can see anything of.
+// lastSeq returns the sequence number of the newest batch that anybody can see anything of.
 func (d *durability) lastSeq() uint64 {
 	if s := d.last.Load(); s != nil {
 		return s.ticket.Seq()

@@ -31,7 +31,7 @@ func (w heldWriter) Enqueue(b *kv.Batch) (kv.Ticket, error) {
 	return w.Writer.Enqueue(b)
 }
 
-// asked is a change that says when it was made.
+// asked returns a change that says when it was made.
 func asked(ctx context.Context, s *Store, fn func(t *Txn) error) (r *request, ran, answered chan struct{}) {
 	ran, answered = make(chan struct{}), make(chan struct{})
 	r = &request{ctx: ctx, fn: func(t *Txn) error {
@@ -45,7 +45,7 @@ func asked(ctx context.Context, s *Store, fn func(t *Txn) error) (r *request, ra
 	return r, ran, answered
 }
 
-// openHeld is a store whose engine holds back every batch.
+// openHeld returns a store whose engine holds back every batch.
 func openHeld(t *testing.T) (*held, *Store) {
 	t.Helper()
 	h := &held{memkv.New(), make(chan struct{}, 8), make(chan struct{}, 8)}

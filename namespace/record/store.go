@@ -23,7 +23,7 @@ type Options struct {
 	Finish func(t *Txn, counts Counters)
 }
 
-// Schema is what the store must know of the keys and records in it.
+// Schema describes the keys and records of a store.
 type Schema struct {
 	// Cached reports whether the records of a key's table are read one by one and kept decoded.
 	Cached func(k []byte) bool
@@ -57,7 +57,7 @@ func (c *Counters) add(o *Counters) {
 	}
 }
 
-// viewTries is how often a view runs beside the changes before it takes its turn among them.
+// viewTries is the number of times that a view runs beside the changes before it takes its turn among them.
 const viewTries = 8
 
 // Store is the record engine over a kv store. It is the only writer of that store. The package comment describes how
@@ -125,14 +125,15 @@ func (s *Store) Close(closed *errs.Error) error {
 	return err
 }
 
-// Failed is closed when the engine has failed. No call succeeds any more then; only opening the store again helps.
+// Failed returns a channel that is closed when the engine has failed. No call succeeds any more then; only opening the
+// store again helps.
 func (s *Store) Failed() <-chan struct{} { return s.failed }
 
-// Engine is the kv store itself, for reading ranges and what is not cached. It may hold changes that are not visible
+// Engine returns the kv store itself, for reading ranges and what is not cached. It may hold changes that are not visible
 // yet: call [Store.Settle] before an answer rests on what was read.
 func (s *Store) Engine() kv.Store { return s.engine }
 
-// Writer is the engine's writer.
+// Writer returns the engine's writer.
 func (s *Store) Writer() kv.Writer { return s.writer }
 
 // View runs a reader on one picture of the records. It takes no lock: a picture during which a change became
@@ -146,7 +147,7 @@ func (s *Store) View(ctx context.Context, fn func(t *Txn) error) error {
 	return err
 }
 
-// Look is View without the wait. It returns the newest batch that fn saw anything of; see [Store.SettleSeq].
+// Look does what View does, without the wait. It returns the newest batch that fn saw anything of; see [Store.SettleSeq].
 func (s *Store) Look(ctx context.Context, fn func(t *Txn) error) (uint64, error) {
 	if err := s.alive(); err != nil {
 		return 0, err
@@ -190,8 +191,8 @@ func (s *Store) Update(ctx context.Context, fn func(t *Txn) error) error {
 	return r.err
 }
 
-// UpdateThen is Update, and runs then at the instant of the change: all changes up to this one are in the engine,
-// and none after it. then is not called if the change fails.
+// UpdateThen does what Update does, and runs then at the instant of the change: all changes up to this one are in the
+// engine, and none after it. then is not called if the change fails.
 func (s *Store) UpdateThen(ctx context.Context, fn func(t *Txn) error, then func()) error {
 	r := &request{ctx: ctx, fn: fn, then: then}
 	s.apply(r)
@@ -204,7 +205,7 @@ func (s *Store) UpdateThen(ctx context.Context, fn func(t *Txn) error, then func
 	return s.wait(ctx, r.ticket)
 }
 
-// apply is Update up to the wait.
+// apply does what Update does, up to the wait.
 func (s *Store) apply(r *request) {
 	r.done.Add(1)
 	if s.queue.push(r) {

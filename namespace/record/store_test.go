@@ -63,7 +63,7 @@ func put(key, value string) func(t *Txn) error {
 	}
 }
 
-// read is what a view finds at a key, "" for nothing.
+// read returns the record that a view finds at a key, "" for nothing.
 func read(t *testing.T, s *Store, key string) (out string) {
 	t.Helper()
 	if err := s.View(t.Context(), func(t *Txn) error {

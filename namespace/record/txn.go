@@ -110,7 +110,7 @@ func GetUncached[T any](t *Txn, k []byte, decode func(k, raw []byte) (*T, error)
 	return v, nil
 }
 
-// written is what the change, or one before it that is not visible yet, did to the key.
+// written returns the write to the key by the change, or by one before it that is not visible yet.
 func (t *Txn) written(k []byte, hash uint64) (any, bool) {
 	value, ok := t.own.get(k, hash)
 	if !ok {
@@ -160,10 +160,10 @@ func (t *Txn) IsUnused(k []byte) bool {
 	return ok
 }
 
-// Context is that of the operation.
+// Context returns the context of the operation.
 func (t *Txn) Context() context.Context { return t.ctx }
 
-// Now is the time of the change.
+// Now returns the time of the change.
 func (t *Txn) Now() time.Time { return t.now }
 
 // Unwaited returns a transaction that reads the same picture, and that no answer waits for: what is read with it

@@ -13,7 +13,7 @@ import (
 // ErrRecord is the one thing that can be wrong with a record. The caller knows which key it belongs to; see [Damaged].
 var ErrRecord = errors.New("the stored record is damaged or of a newer version")
 
-// Damaged is the error about the record at a key.
+// Damaged returns the error about the record at a key.
 func Damaged(k []byte, err error) error {
 	return &errs.Error{Kind: errs.Corrupt, Op: "namespace.Read", Subject: string(k), Cause: err,
 		Remedy: "restore the manager's store from its latest backup, or run this version's successor if it was newer"}

@@ -125,7 +125,7 @@ func FuzzDecode(f *testing.F) {
 	})
 }
 
-// FuzzDecodeQuota is the same for what quotas and restores keep.
+// FuzzDecodeQuota does the same for the records of quotas and restores.
 func FuzzDecodeQuota(f *testing.F) {
 	f.Add(EncodeQuotaNode(&QuotaNode{State: NodeExact, Set: 1, Limits: 2, Project: hemera.QuotaAmount{Files: 3}}))
 	f.Add(EncodeAmount(&hemera.QuotaAmount{Files: 1, Bytes: -2, Physical: math.MaxInt64}))

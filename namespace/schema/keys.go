@@ -43,7 +43,7 @@ const (
 	MetaLife     = 'g' // number of the store's life, eight bytes: the first id of it; 0 where there is none
 )
 
-// FormatVersion is what MetaFormat holds. A store with another number is refused.
+// FormatVersion is the value of MetaFormat. A store with another number is refused.
 const FormatVersion = 1
 
 // BinName is the name of the directory with all recycle bins. Its parent is 0, as the root's, so no path leads to it, and

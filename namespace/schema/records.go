@@ -10,7 +10,7 @@ import (
 // TotalMax bounds the encoded form of a record that holds totals, which are a few numbers: a [Directory], a [Usage].
 const TotalMax = 64
 
-// Location is where an id is in the tree.
+// Location is the place of an id in the tree.
 type Location struct {
 	Parent hemera.FileID
 	Name   string
@@ -205,7 +205,7 @@ func DecodeRenamed(_, raw []byte) (*string, error) {
 	return &name, nil
 }
 
-// EventRoom is about the number of bytes that the event's record needs.
+// EventRoom returns about the number of bytes that the event's record needs.
 func EventRoom(e *hemera.Event) int { return 40 + len(e.Path) + len(e.To) + len(e.Who) }
 
 // EncodeEvent returns the record of an event.
@@ -250,15 +250,15 @@ func DecodePair(k, raw []byte) (a, b uint64, err error) {
 	return Uint64At(raw, 0), Uint64At(raw, 8), nil
 }
 
-// Boundary is what a restored namespace knows of the changes that it has forgotten: those made to the lost
-// one between the backup and the restore.
+// Boundary describes the changes that a restored namespace has forgotten: those made to the lost one between the backup
+// and the restore.
 type Boundary struct {
 	// From and To bound the ids and generations that this store never handed out: the lost namespace may have
 	// used them. From follows the largest in the backup's records. The first id after the restore is To.
 	From, To uint64
-	// Taken is when the backup was made and Restored when it was restored.
+	// Taken is the time of the backup and Restored that of the restore.
 	Taken, Restored time.Time
-	// Merged is when a rebuild ended that looked at all pieces of all disks; zero if none has.
+	// Merged is the time at which a rebuild ended that looked at all pieces of all disks; zero if none has.
 	Merged time.Time
 }
 

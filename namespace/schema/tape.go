@@ -115,7 +115,7 @@ func OrderFrom(k []byte, from time.Time) []byte {
 	return binary.BigEndian.AppendUint64(k, uint64(max(0, from.UnixNano())))
 }
 
-// Order is what the key of a job in its queue says.
+// Order has the fields of the key of a job in its queue.
 type Order struct {
 	Job  hemera.TapeJobKey
 	Name string // of the queue
@@ -151,7 +151,7 @@ func DecodeQueueSum(_, raw []byte) (*QueueSum, error) {
 	return &QueueSum{int64(Uint64At(raw, 0)), int64(Uint64At(raw, 8))}, nil
 }
 
-// Queue is what the key of a sum says.
+// Queue has the fields of the key of a sum.
 type Queue struct {
 	Kind   uint8 // with [FailedJobs] added for those
 	Name   string

@@ -8,7 +8,7 @@ import (
 	"hemera/words/hemera"
 )
 
-// FuzzDecodeTape is FuzzDecode for what tapes, writes that were cut and restores keep.
+// FuzzDecodeTape does what FuzzDecode does, for the records of tapes, writes that were cut and restores.
 func FuzzDecodeTape(f *testing.F) {
 	f.Add(EncodeTape(&hemera.Tape{}))
 	f.Add(EncodeTapeFile(&hemera.TapeFile{}))

@@ -38,7 +38,7 @@ func (w twin) totals(dir string) (out hemera.TreeTotals) {
 	return out
 }
 
-// depth is the number of directories above one another below a directory.
+// depth returns the number of directories above one another below a directory.
 func (w twin) depth(dir string) (deepest int64) {
 	for p, size := range w {
 		if size < 0 && records.Below(p, dir) && p != dir {

@@ -35,7 +35,7 @@ func (t Txn) Adjust(dirs []*hemera.Entry, delta hemera.TreeTotals) error {
 	return nil
 }
 
-// Relist is Adjust for a name that was added to the last of dirs, or removed: its list of names changed now.
+// Relist does what Adjust does, for a name that was added to the last of dirs, or removed: its list of names changed now.
 func (t Txn) Relist(dirs []*hemera.Entry, delta hemera.TreeTotals) error {
 	last := len(dirs) - 1
 	if err := t.Adjust(dirs[:last], delta); err != nil {

@@ -15,7 +15,8 @@ const (
 	Tombstones        // records of ended writes, counted within a group only
 )
 
-// Schema is what the record engine must know of the namespace's tables. Of the event log it keeps eventsMax events.
+// Schema returns the description of the namespace's tables for the record engine. Of the event log it keeps eventsMax
+// events.
 func Schema(eventsMax uint64) record.Schema {
 	return record.Schema{
 		Cached: schema.Cached, Append: schema.AppendValue, Damaged: schema.Damaged,
@@ -32,7 +33,7 @@ func Schema(eventsMax uint64) record.Schema {
 // Txn is a transaction of the record engine with the namespace's tables. It is a small value; copies are the same transaction.
 type Txn struct{ *record.Txn }
 
-// idKey is a key that is good until the next lookup.
+// idKey returns a key that is good until the next lookup.
 func (t Txn) idKey(table byte, id hemera.FileID) []byte {
 	t.Key = schema.AppendIDKey(t.Key[:0], table, id)
 	return t.Key

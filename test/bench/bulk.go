@@ -103,7 +103,7 @@ func (r *run) bulkWrite(pages bool, step, flights int) (float64, error) {
 	return float64(size) * float64(len(r.clients)), err
 }
 
-// newFile is the name of a file that does not exist yet.
+// newFile returns the name of a file that does not exist yet.
 // Clients never share a file, because a write is exclusive.
 func (r *run) newFile(i int) string { return fmt.Sprintf("/bench/new/%d", i) }
 

@@ -38,7 +38,7 @@ func readAgain(r *run) (float64, error) {
 	return r.rate(func(i, n int, s *session) error { return readFilled(s, ownName(i, n%r.perClient())) })
 }
 
-// oneNode is a cluster that has all pieces at one node.
+// oneNode returns a cluster that has all pieces at one node.
 func oneNode(l hemera.Layout) hemeraShape { return hemeraShape{nodes: 1, disks: int(l.Pieces)} }
 
 // besidePlain measures rows of each coded layout, at a cluster of a shape, and of plain files in turn, at two servers of one build.

@@ -50,7 +50,7 @@ const (
 	sumLen       = 4         // bytes of a page's checksum
 )
 
-// threadTime is the CPU time of the calling thread.
+// threadTime returns the CPU time of the calling thread.
 // The caller has locked its goroutine to it.
 func threadTime() time.Duration {
 	var t unix.Timespec

@@ -26,7 +26,7 @@ func headRows(layout string) []row {
 	return rows
 }
 
-// headShape is a cluster whose head has a disk for one piece of each file.
+// headShape returns a cluster whose head has a disk for one piece of each file.
 // With as many disks as pieces each file has a piece on each disk, whatever the manager chooses.
 func headShape(l hemera.Layout) hemeraShape {
 	return hemeraShape{nodes: 1, disks: 1, away: int(l.Pieces) - 1}

@@ -217,7 +217,7 @@ func (o *Options) besideEOS(ctx context.Context) ([]Result, error) {
 	return results, nil
 }
 
-// chosen are the rows that were asked for.
+// chosen returns the rows that were asked for.
 // The text that is matched is the row's name and its connections: "stat x16".
 func (o *Options) chosen(rows []row) (some []row) {
 	for _, r := range rows {
@@ -259,7 +259,7 @@ func (o *Options) prepare(t *target) error {
 	return nil
 }
 
-// source is a file of n bytes for stock clients to upload.
+// source returns a file of n bytes for stock clients to upload.
 // The name has the size, so that rows of one size share it.
 func (o *Options) source(n int64) string { return filepath.Join(o.dir, fmt.Sprintf("source-%d", n)) }
 
@@ -339,7 +339,7 @@ func (o *Options) apart(t *target, w *row) (Sample, error) {
 	return s, err
 }
 
-// result is the medians of the rounds: a at Hemera, b at its peer, and what the goal allows more if there is one.
+// result returns the medians of the rounds: a at Hemera, b at its peer, and what the goal allows more if there is one.
 // The ratio is taken within each round: both sides had the same machine then. A ratio of medians would not have that.
 func (w *row) result(a, b []Sample, more []float64) Result {
 	res := Result{Row: w.name, Clients: w.clients, Bulk: w.bulk, Rounds: len(a)}
@@ -364,7 +364,7 @@ func (w *row) result(a, b []Sample, more []float64) Result {
 	return res
 }
 
-// median is the middle of some values; 0 of none.
+// median returns the middle of some values; 0 of none.
 // It sorts v in place.
 func median(v []float64) float64 {
 	sort.Float64s(v)

@@ -13,18 +13,18 @@ const (
 	smallFile = 4096          // bytes: one page
 )
 
-// bigFile is the name of the large file of a thread.
+// bigFile returns the name of the large file of a thread.
 // Clients share them, since reading does not change them.
 func bigFile(i int) string { return fmt.Sprintf("/bench/big/%d", i%bigFiles) }
 
-// treeFile is the name of a file in the directory that is listed.
+// treeFile returns the name of a file in the directory that is listed.
 func treeFile(n int) string { return fmt.Sprintf("%s/file-%04d", treeDir, n%treeFiles) }
 
-// ownDir is the directory of one thread.
+// ownDir returns the directory of one thread.
 // Each thread works in its own: servers that lock directories would otherwise be measured for that.
 func ownDir(i int) string { return fmt.Sprintf("/bench/own/%d", i) }
 
-// ownName is a name in the directory of a thread.
+// ownName returns a name in the directory of a thread.
 func ownName(i, n int) string {
 	return fmt.Sprintf("/bench/own/%d/name-%06d", i, n)
 }

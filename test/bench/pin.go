@@ -33,7 +33,7 @@ func split() (servers, clients cores) {
 	return list[:2], list[2:4]
 }
 
-// set is the set for sched_setaffinity.
+// set returns the set for sched_setaffinity.
 func (c cores) set() *unix.CPUSet {
 	var s unix.CPUSet
 	for _, i := range c {
@@ -42,7 +42,7 @@ func (c cores) set() *unix.CPUSet {
 	return &s
 }
 
-// String is the list as taskset takes it.
+// String returns the list as taskset takes it.
 func (c cores) String() string {
 	if len(c) == 0 {
 		return "any"
@@ -76,7 +76,7 @@ func (c cores) hold() {
 	}
 }
 
-// cpuTime is the CPU clock of a process: nanoseconds of all its threads, also those that ended.
+// cpuTime returns the CPU clock of a process: nanoseconds of all its threads, also those that ended.
 // Clocks of processes are made of the pid: the complement of it, shifted by three, and the kind of clock
 // (clock_getcpuclockid in the C library).
 func cpuTime(pid int) (time.Duration, error) {

@@ -8,7 +8,7 @@ import (
 	"slices"
 )
 
-// line is a result on one line, for eyes.
+// line returns a result on one line, for eyes.
 // Its columns stand below each other for all rows of a report.
 func (r Result) line() string {
 	s := fmt.Sprintf("%-30s x%-3d %14s", r.Row, r.Clients, r.rate(r.Hemera))
@@ -80,7 +80,7 @@ func (rep Report) Markdown(w io.Writer) error {
 	return err
 }
 
-// pairs is the table of rows that were measured at two servers, below its head.
+// pairs returns the table of rows that were measured at two servers, below its head.
 func pairs(head string, rows []Result) string {
 	if len(rows) == 0 {
 		return ""
@@ -115,7 +115,7 @@ func (rep Report) Update(page []byte) ([]byte, error) {
 	return slices.Concat(before, []byte(tablesBegin), tables.Bytes(), []byte(tablesEnd), after), nil
 }
 
-// goals is the table of rows that have a goal of CPU. It is empty if none was measured.
+// goals returns the table of rows that have a goal of CPU. It is empty if none was measured.
 func goals(rows []Result) string {
 	if len(rows) == 0 {
 		return ""

@@ -27,7 +27,7 @@ func (s *session) close() {
 	}
 }
 
-// at is the connection to a server; it is made at the first use.
+// at returns the connection to a server; it is made at the first use.
 // Its first use is slower by a log-in.
 func (s *session) at(addr string) (*conn, error) {
 	if c := s.conns[addr]; c != nil {

@@ -26,10 +26,10 @@ type target struct {
 	other *target // a node of its cluster that is not measured; nil if there is none
 }
 
-// url is a path at the target.
+// url returns a path at the target.
 func (t *target) url(path string) string { return "root://" + t.addr + "/" + path }
 
-// cpu is the CPU time of the target's process so far.
+// cpu returns the CPU time of the target's process so far.
 func (t *target) cpu() (time.Duration, error) { return cpuTime(t.pid) }
 
 // settle waits until the server has done what it does after its answers, at most for a while: a file that was removed is
@@ -93,7 +93,7 @@ func start(t *target, on cores, uid uint32, argv ...string) error {
 	return fmt.Errorf("%s does not answer at %s; its log:\n%s", t.name, t.addr, tail(text))
 }
 
-// tail is the end of a log.
+// tail returns the end of a log.
 func tail(b []byte) []byte { return b[max(0, len(b)-2000):] }
 
 // freePorts finds n ports in a row that nobody listens on. Each process looks elsewhere first: two that found the

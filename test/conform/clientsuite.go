@@ -77,7 +77,7 @@ func wantKind(t testing.TB, err error, kinds ...errs.Kind) {
 	t.Errorf("error is %v, want one of %v", err, kinds)
 }
 
-// randomBytes are the same for the same seed.
+// randomBytes returns the same for the same seed.
 // A failure can be repeated, and no test needs to keep what it wrote.
 func randomBytes(seed uint64, n int) []byte {
 	var key [32]byte
@@ -146,7 +146,7 @@ func (s *clientSuite) names(t *testing.T, ctx context.Context, dir xrootd.URL) {
 	must(t, s.c.Ping(ctx, dir.Endpoint)) // a session that did all that is still alive
 }
 
-// list is a listing by name.
+// list returns a listing by name.
 // It finds entries that are listed twice, which a count would not show.
 func (s *clientSuite) list(t testing.TB, ctx context.Context, dir xrootd.URL) map[string]xrootd.Info {
 	t.Helper()

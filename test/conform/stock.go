@@ -69,11 +69,11 @@ func StockServer(t testing.TB, extra ...string) (url, root string) {
 	return "root://" + addr + "//", root
 }
 
-// FreePort is a port for a server that has to be started again at the same one.
+// FreePort returns a port for a server that has to be started again at the same one.
 // Another process may take it in between; the range makes that improbable.
 func FreePort(t testing.TB) int { return freePort(t) }
 
-// freePort is a port that nobody listens on, and below those that the system chooses by itself: of those,
+// freePort returns a port that nobody listens on, and below those that the system chooses by itself: of those,
 // a connection or a listener of another test may take it before the server has it, and a connection may
 // even be made to itself.
 func freePort(t testing.TB) int {

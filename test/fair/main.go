@@ -156,7 +156,7 @@ type users struct {
 	cluster         int // its process
 }
 
-// spent is the processor time of the cluster so far: of its process and of those that it started.
+// spent returns the processor time of the cluster so far: of its process and of those that it started.
 func (u users) spent() (time.Duration, error) {
 	list, err := os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/children", u.cluster, u.cluster))
 	if err != nil {

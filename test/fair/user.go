@@ -34,7 +34,7 @@ type greed struct {
 	do    func(ctx context.Context, p *person) error
 }
 
-// greeds are the rows of the table.
+// greeds returns the rows of the table.
 func greeds() []greed {
 	many := func(n int) (list []hemera.StageFile) {
 		for i := range n {
@@ -230,7 +230,7 @@ func (p *person) begin(ctx context.Context, content bool) error {
 	return err
 }
 
-// slowBody is a request of the tape API whose body comes slowly.
+// slowBody returns a request of the tape API whose body comes slowly.
 func (p *person) slowBody(ctx context.Context) error {
 	c, err := new(net.Dialer).DialContext(ctx, "tcp", p.at)
 	if err != nil {

@@ -49,7 +49,7 @@ func isText(e ast.Expr, want string) bool {
 	return ok && text == want
 }
 
-// lastOf is the last part of a sum.
+// lastOf returns the last part of a sum.
 func lastOf(e ast.Expr) ast.Expr {
 	if sum, ok := e.(*ast.BinaryExpr); ok {
 		return sum.Y

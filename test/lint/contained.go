@@ -111,7 +111,7 @@ func serves(dir string) bool {
 		slices.Contains([]string{"process/daemon", "transfer/peers", "tape/nodeio"}, base)
 }
 
-// started is the function that a node starts on a goroutine of its own; nil if it starts none, or one with a boundary.
+// started returns the function that a node starts on a goroutine of its own; nil if it starts none, or one with a boundary.
 func started(n ast.Node) ast.Node {
 	switch n := n.(type) {
 	case *ast.GoStmt:

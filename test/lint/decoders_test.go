@@ -2,7 +2,7 @@ package lint
 
 import "testing"
 
-// unfuzzed are the decoders that need no fuzz target, each with its reason.
+// unfuzzed returns the decoders that need no fuzz target, each with its reason.
 func unfuzzed() map[string]string {
 	return map[string]string{
 		"process/backup.attachment":     "it decodes into any and compares",

@@ -15,7 +15,7 @@ const (
 	cableLost     = 120  // of them, at the machine with the bad cable
 )
 
-// cableAddress is a machine's address, as the counts name it.
+// cableAddress returns a machine's address, as the counts name it.
 func cableAddress(i int) netip.Addr { return netip.AddrFrom4([4]byte{10, 0, 0, byte(i + 1)}) }
 
 // counts is what a machine reports of its network. Every life of its node counts from the beginning, which the first sample is.

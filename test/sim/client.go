@@ -120,7 +120,7 @@ func (c *client) read(ctx context.Context, path string) {
 	}
 }
 
-// fetch is the content of a path.
+// fetch returns the content of a path.
 // A file that the manager does not have is absent. A NotFound of the node, which comes with a grant, is an error.
 func (c *client) fetch(ctx context.Context, path string) (register.Content, error) {
 	h, err := c.awaits(ctx, hemera.OpenRequest{Path: path, Access: hemera.AccessRead}, c.patience)
@@ -212,7 +212,7 @@ func (c *client) write(ctx context.Context, path string, access hemera.Access) {
 	}
 }
 
-// merge is the content after an update: what is there, changed from some offset on.
+// merge returns the content after an update: what is there, changed from some offset on.
 // It also holds what it read against the oracle: an update must begin from committed content.
 func (c *client) merge(ctx context.Context, h *handle, path string, start register.Instant, p []byte) ([]byte, int, error) {
 	// Through the handle that writes: it sees what the write began from.

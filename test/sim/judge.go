@@ -69,7 +69,7 @@ func (j judge) mended(ctx context.Context) {
 	}
 }
 
-// distrusted are the disks that take no pieces because they had many bad ones.
+// distrusted returns the disks that take no pieces because they had many bad ones.
 func (j judge) distrusted() (ids []hemera.DiskID) {
 	for _, d := range j.w.head.Load().Cluster.View().Disks {
 		if d.Health == hemera.HealthFailing && !j.w.drive(d).gone.Load() {
@@ -286,7 +286,7 @@ func (j judge) forgotten(d *drive, name string) bool {
 	return !has && h.tree.Past.NewerThanRestore(p, sealed)
 }
 
-// surplus are the files of a disk that no entry has.
+// surplus returns the files of a disk that no entry has.
 // It is for the message only.
 func (j judge) surplus(ctx context.Context, id hemera.DiskID, files []string) []string {
 	entries, _ := j.w.head.Load().tree.Pieces.DiskFiles(ctx, id, 0, math.MaxInt) // fewer than it lists at once

@@ -100,7 +100,7 @@ func (m *machine) start() error {
 	return nil
 }
 
-// drive is the drive at a path.
+// drive returns the drive at a path.
 // There are at most two, so it looks at each.
 func (m *machine) drive(path string) *drive {
 	for _, d := range m.drives {
@@ -139,7 +139,7 @@ func (m *machine) kill(power bool, rng *rand.Rand) {
 	<-life.done
 }
 
-// process is the node's present life, nil without one.
+// process returns the node's present life, nil without one.
 func (m *machine) process() *process {
 	if l := m.life.Load(); l != nil {
 		return l.process

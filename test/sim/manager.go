@@ -238,14 +238,14 @@ func (c *control) Replace(ctx context.Context, p *hemera.Permit, failed []hemera
 	})
 }
 
-// sent is a grant as another process gets it, with a permit that is its token.
+// sent returns a grant as another process gets it, with a permit that is its token.
 func sent(g hemera.Grant) (hemera.Grant, error) {
 	token, err := g.Permit.Token()
 	g.Permit = hemera.VerifiedPermit(g.Permit.Capability, token)
 	return g, err
 }
 
-// tokenOf is the token of a grant that was sent.
+// tokenOf returns the token of a grant that was sent.
 // A grant without a permit, such as that of a missing file, has none.
 func tokenOf(g *hemera.Grant) string {
 	if g.Permit == nil {

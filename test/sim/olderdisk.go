@@ -145,7 +145,7 @@ func (j olderJudge) named(ctx context.Context, d *drive, last *store, was uint64
 	return false
 }
 
-// olderDisks are the disks that are known for older copies.
+// olderDisks returns the disks that are known for older copies.
 func (j olderJudge) olderDisks() (ids []hemera.DiskID) {
 	for _, d := range j.w.head.Load().Cluster.View().Disks {
 		if d.Health == hemera.HealthOlder {

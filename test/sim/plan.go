@@ -186,7 +186,7 @@ func newPlan(o Options) plan {
 // turns reports whether disks are drained in turns.
 func (p *plan) turns() bool { return p.strain > 0 || p.plants }
 
-// capacity is the room on a drive in bytes; 0 is without limit. It is enough for all that clients write.
+// capacity returns the room on a drive in bytes; 0 is without limit. It is enough for all that clients write.
 func (p *plan) capacity(machine, drive int) int64 {
 	if !p.uneven {
 		return 0
@@ -194,7 +194,7 @@ func (p *plan) capacity(machine, drive int) int64 {
 	return []int64{128 << 20, 256 << 20, 512 << 20}[(int(p.seed%3)+machine+2*drive)%3]
 }
 
-// random is a source of choices for one actor, so that what one does changes nothing for others.
+// random returns a source of choices for one actor, so that what one does changes nothing for others.
 // Two calls with one name return the same sequence.
 func (p *plan) random(actor string) *rand.Rand {
 	h := fnv.New64a()

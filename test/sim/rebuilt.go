@@ -91,7 +91,7 @@ func (j rebuildJudge) checkRebuilt(ctx context.Context, name string, was hemera.
 	binJudge(j).checkContent(ctx, at, now)
 }
 
-// left are the pieces on drives that are there.
+// left returns the pieces on drives that are there.
 // A file may lack pieces for want of disks, and the namespace still names those on drives that are gone.
 func (j rebuildJudge) left(pieces []hemera.Piece) []hemera.Piece {
 	return slices.DeleteFunc(slices.Clone(pieces), func(p hemera.Piece) bool { return !j.judge.there(p.Disk) })

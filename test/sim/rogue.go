@@ -193,7 +193,7 @@ func (r *rogue) open(ctx context.Context, m *machine, token string) error {
 	return err
 }
 
-// shown is the permit that a manager makes of a token in a call from another process.
+// shown returns the permit that a manager makes of a token in a call from another process.
 func shown(token string) *hemera.Permit { return hemera.ParsePermit(token) }
 
 // named reports whether the capability is for the node.

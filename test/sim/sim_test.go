@@ -32,7 +32,7 @@ func seeds(t *testing.T) (first, n uint64) {
 	return number("HEMERA_SIM_FIRST", 1), number("HEMERA_SIM_SEEDS", effort.Of[uint64](100, 20))
 }
 
-// stateDir is a directory in memory where there is one.
+// stateDir returns a directory in memory where there is one.
 func stateDir(t *testing.T) string {
 	dir, err := os.MkdirTemp("/dev/shm", "hemera-sim")
 	if err != nil {

@@ -158,7 +158,7 @@ func (w *world) told(s *stale) bool {
 	})
 }
 
-// seen is the number of the change that the node has made durable to have seen.
+// seen returns the number of the change that the node has made durable to have seen.
 // It reads the node's own file, so that the number holds also while the node is off.
 func (m *machine) seen() uint64 {
 	newest := uint64(0)

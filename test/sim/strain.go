@@ -17,7 +17,7 @@ type strained struct {
 	w *world
 }
 
-// strain is the tree for one life of the manager.
+// strain returns the tree for one life of the manager.
 // A sabotage replaces a part of it.
 func (w *world) strain(tree namespace.Parts) namespace.Parts {
 	if w.plan.sabotage == ForgetBars {

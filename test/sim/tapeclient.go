@@ -53,7 +53,7 @@ func (u tapeUser) step(ctx context.Context, path string) {
 	}
 }
 
-// id is the number of the file at a path, zero if it cannot be asked for.
+// id returns the number of the file at a path, zero if it cannot be asked for.
 func (u tapeUser) id(ctx context.Context, path string) hemera.FileID {
 	// Where the answer is lost the file is left out, and nothing is held against the cluster.
 	e, _ := ask(ctx, u.client.w, u.client.host, false, func(ctx context.Context, m *manager.Manager) (hemera.Entry, error) {

@@ -82,13 +82,13 @@ func (w *world) coin(n int) bool {
 	return w.dice.IntN(n) == 0
 }
 
-// clock is the wall clock of a process, off by a skew.
+// clock returns the wall clock of a process, off by a skew.
 // The skew is read at each call: it may change while the process lives.
 func (w *world) clock(skew *atomic.Int64) func() time.Time {
 	return func() time.Time { return time.Now().Add(time.Duration(skew.Load())) }
 }
 
-// machine is the machine with an address.
+// machine returns the machine with an address.
 func (w *world) machine(addr string) *machine {
 	// Empty files may be read at the tape server, as at every node.
 	for _, m := range w.hosts() {
@@ -99,7 +99,7 @@ func (w *world) machine(addr string) *machine {
 	return nil
 }
 
-// hosts are all machines: those with drives, and that of the tape server.
+// hosts returns all machines: those with drives, and that of the tape server.
 // The rogue's is none of them: it has no process that is killed.
 func (w *world) hosts() []*machine {
 	if w.tapes == nil {
@@ -167,7 +167,7 @@ func (w *world) eachDrive(do func(d *drive)) {
 	}
 }
 
-// upTo is a time below most.
+// upTo returns a time below most.
 // most must be positive.
 func (w *world) upTo(most time.Duration) time.Duration {
 	w.mu.Lock()

@@ -151,7 +151,7 @@ func (c *child) measure() error {
 	return nil
 }
 
-// random is the path of any file.
+// random returns the path of any file.
 // Trees count by their files, so each file is as likely as any other.
 func (c *child) random() string {
 	i := rand.Int64N(c.files)
@@ -178,7 +178,7 @@ func (c *child) open(path string) error {
 	return err
 }
 
-// storeBytes is the size of the store on its disk.
+// storeBytes returns the size of the store on its disk.
 func (c *child) storeBytes() int64 {
 	s, _ := c.m.Observer.NamespaceStats(c.ctx)
 	return s.StoreBytes
@@ -246,7 +246,7 @@ func median(into *time.Duration, do func() error) error {
 	return nil
 }
 
-// resident is a line of this process's status, in bytes: VmRSS is its memory, VmHWM the most it was.
+// resident returns a line of this process's status, in bytes: VmRSS is its memory, VmHWM the most it was.
 // A kernel without the line, or another system, gives 0.
 func resident(line string) int64 {
 	text, _ := os.ReadFile("/proc/self/status")

@@ -19,7 +19,7 @@ type chart struct {
 	curves      []curve
 }
 
-// charts are the drawings, one for each group of figures.
+// charts returns the drawings, one for each group of figures.
 // The groups are those that a reader compares: each has one unit.
 func charts() []chart {
 	return []chart{

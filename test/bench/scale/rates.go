@@ -58,7 +58,7 @@ func (c *child) rate(clients int, length time.Duration, do func(client, n int) e
 // errEnd ends a client before its time.
 var errEnd = fmt.Errorf("there is nothing left to do")
 
-// made is the name of a client's n-th new file, in a directory of its own of the last tree.
+// made returns the name of a client's n-th new file, in a directory of its own of the last tree.
 func (c *child) made(prefix string, client, n int) string {
 	last := c.Trees[len(c.Trees)-1].Path
 	return fmt.Sprintf("%s/%s-%d/file%06d", last, prefix, client, n)

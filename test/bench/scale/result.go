@@ -56,7 +56,7 @@ type row struct {
 	value func(r *Result) string
 }
 
-// rows are the lines of the table.
+// rows returns the lines of the table.
 func rows() []row {
 	rate := func(of func(r *Result) Rate) func(r *Result) string {
 		return func(r *Result) string {

@@ -65,7 +65,7 @@ func Run(ctx context.Context, o Options, visit func(Result) error) error {
 	return nil
 }
 
-// treeOf is the i-th tree: the first is one wide directory, and the largest below 30 M files a deep one.
+// treeOf returns the i-th tree: the first is one wide directory, and the largest below 30 M files a deep one.
 // Both shapes are met at sites: millions of files in one directory, and deep trees of small ones.
 func treeOf(i int, files int64) Tree {
 	shape := nsload.Shape{Files: files, Size: 100 << 20, Disks: []hemera.DiskID{1, 3, 5, 2, 4, 6}, Seed: uint64(i)}

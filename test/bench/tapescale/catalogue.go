@@ -114,7 +114,7 @@ func (c *catalogue) start(ctx context.Context) (err error) {
 	return c.tier.ChangeTape(ctx, "root", soon)
 }
 
-// driveName is the name of a drive.
+// driveName returns the name of a drive.
 func driveName(i int) string { return fmt.Sprintf("d%d", i+1) }
 
 // close closes what is open.

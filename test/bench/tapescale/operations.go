@@ -129,7 +129,7 @@ func listDirectory(ctx context.Context, c *catalogue, r *rand.Rand) error {
 	return c.tree.Tree.List(ctx, boss(), path[:len(path)-1], func(hemera.Entry) error { return nil })
 }
 
-// fresh is a file that is on tape, and that nobody asked for yet.
+// fresh returns a file that is on tape, and that nobody asked for yet.
 func (c *catalogue) fresh() int64 {
 	// Operations are called one after the other, so no lock is needed.
 	c.next++

@@ -42,7 +42,7 @@ func (r *rig) ended(id uint64) (c hemera.Conversion) {
 	return c
 }
 
-// stat is a file as the manager has it.
+// stat returns a file as the manager has it.
 func (r *rig) stat(path string) hemera.Entry {
 	r.t.Helper()
 	e, err := r.up.Manager.Names.Stat(r.t.Context(), hemera.SystemIdentity(), path)

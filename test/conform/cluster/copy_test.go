@@ -120,7 +120,7 @@ func (x *copies) copy(ctx context.Context, from, to string, o copy.Options) (cop
 	return copy.Run(ctx, x.c, []string{from}, to, o)
 }
 
-// at is a directory of the cluster, seen through the proxy.
+// at returns a directory of the cluster, seen through the proxy.
 func (x *copies) at(dir string) string { return "root://" + x.addr + "//" + dir }
 
 // place is where a copy goes from or to: a directory of this machine or of the cluster.
@@ -136,7 +136,7 @@ func (p place) name() string {
 	return p.x.at(p.dir)
 }
 
-// list is every file below, with its content. The rig's client does not go through the proxy.
+// list returns every file below, with its content. The rig's client does not go through the proxy.
 func (p place) list(t testing.TB) map[string]string {
 	got := map[string]string{}
 	if filepath.IsAbs(p.dir) {

@@ -166,7 +166,7 @@ func (r *rig) spoil(f flipped, class byteClass) map[uint8][]byte {
 	return data
 }
 
-// byIndex are the files of a file's pieces by the pieces' indexes. A piece that is being moved may be missing.
+// byIndex returns the files of a file's pieces by the pieces' indexes. A piece that is being moved may be missing.
 func (r *rig) byIndex(path string) map[uint8]string {
 	r.t.Helper()
 	info, err := r.up.Manager.Maint.FileInfo(r.t.Context(), hemera.SystemIdentity(), path)

@@ -169,7 +169,7 @@ func TestBadTokensAreRefusedAndNotRepeated(t *testing.T) {
 	}
 }
 
-// changed is the token with one character in its middle replaced.
+// changed returns the token with one character in its middle replaced.
 func changed(token string) string {
 	b := []byte(token)
 	i := len(b) - 10

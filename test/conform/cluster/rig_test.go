@@ -87,7 +87,7 @@ func (r *rig) disk(id hemera.DiskID) hemera.Disk {
 	return d
 }
 
-// content is the same for the same path.
+// content returns the same for the same path.
 func content(path string, size int) []byte {
 	var key [32]byte
 	copy(key[:], path)
@@ -156,7 +156,7 @@ func (r *rig) whole(files map[string]int) {
 	}
 }
 
-// pieces are the paths of a file's pieces by disk.
+// pieces returns the paths of a file's pieces by disk.
 func (r *rig) pieces(path string) map[hemera.DiskID]string {
 	r.t.Helper()
 	info, err := r.up.Manager.Maint.FileInfo(r.t.Context(), hemera.SystemIdentity(), path)

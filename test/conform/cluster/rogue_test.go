@@ -56,7 +56,7 @@ func (j *joined) rogue() *rogue {
 	return r
 }
 
-// forged is a capability signed by all that a node is told.
+// forged returns a capability signed by all that a node is told.
 func (r *rogue) forged(c hemera.Capability) string {
 	r.t.Helper()
 	if len(r.welcome.Keys) == 0 {

@@ -128,7 +128,7 @@ func (c *cluster) load() {
 	})
 }
 
-// suspected are the nodes whose network is.
+// suspected returns the nodes whose network is.
 func suspected(list []network) (bad []network) {
 	for _, n := range list {
 		if n.Standing == "suspected" {

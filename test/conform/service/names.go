@@ -222,13 +222,13 @@ func (n *names) slash(t *testing.T) {
 	n.missing(t, "/g")
 }
 
-// statError is the error of a stat.
+// statError returns the error of a stat.
 func statError(n *names, path string) error {
 	_, err := n.Names.Stat(context.Background(), n.Who, n.Dir+path)
 	return err
 }
 
-// mkdirError is the error of a mkdir without parents.
+// mkdirError returns the error of a mkdir without parents.
 func mkdirError(n *names, path string) error {
 	_, err := n.Names.Mkdir(context.Background(), n.Who, n.Dir+path, 0o755, false)
 	return err

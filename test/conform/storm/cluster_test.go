@@ -56,7 +56,7 @@ func newCluster(t *testing.T) *cluster {
 	return c
 }
 
-// disk is the directory on which a node's filesystem is mounted. The node's disk is a folder in it.
+// disk returns the directory on which a node's filesystem is mounted. The node's disk is a folder in it.
 func (c *cluster) disk(i int) string { return c.Path(fmt.Sprint("disk", i)) }
 
 // mount makes a small filesystem.

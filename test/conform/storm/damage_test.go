@@ -29,7 +29,7 @@ type found struct {
 	checks map[uint8]pieces.Checked
 }
 
-// sealed are all files of pieces, on all disks.
+// sealed returns all files of pieces, on all disks.
 func (c *cluster) sealed() (list []string) {
 	for i := range nodes {
 		match, _ := filepath.Glob(filepath.Join(c.disk(i), "pieces", "*", "*.*.*"))
@@ -42,7 +42,7 @@ func (c *cluster) sealed() (list []string) {
 	return list
 }
 
-// contentOf is the part of a piece's name that all pieces of a content share.
+// contentOf returns the part of a piece's name that all pieces of a content share.
 func contentOf(name string) string {
 	base := filepath.Base(name)
 	return base[:strings.LastIndexByte(base, '.')]
@@ -81,7 +81,7 @@ func (d *damager) strike(hit classes) {
 	}
 }
 
-// good are the pieces of a content that are whole.
+// good returns the pieces of a content that are whole.
 func (d *damager) good(all []string, id string) found {
 	f := found{files: map[uint8]string{}, checks: map[uint8]pieces.Checked{}}
 	for _, name := range all {
@@ -139,7 +139,7 @@ func (d *damager) damage(name string, stat hemera.PieceStat) string {
 	return role + " " + class
 }
 
-// bad are the sealed pieces that are not whole.
+// bad returns the sealed pieces that are not whole.
 func (c *cluster) bad() (list []string) {
 	for _, name := range c.sealed() {
 		check, err := pieces.Check(context.Background(), vfs.OS{}, name, nil)

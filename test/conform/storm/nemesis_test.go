@@ -113,7 +113,7 @@ func (n *nemesis) release(host int) {
 	delete(n.busy, host)
 }
 
-// between is a random time.
+// between returns a random time.
 func (n *nemesis) between(least, most time.Duration) time.Duration {
 	return least + time.Duration(n.rng.Int64N(int64(most-least)))
 }

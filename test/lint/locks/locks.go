@@ -162,7 +162,7 @@ func (c *checker) waits(pkg *packages.Package, call *ast.CallExpr) string {
 	return ""
 }
 
-// last is the end of a chain of calls: the call that waits.
+// last returns the end of a chain of calls: the call that waits.
 func last(why string) string {
 	parts := strings.Split(why, " → ")
 	return parts[len(parts)-1]

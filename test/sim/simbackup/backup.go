@@ -57,7 +57,7 @@ func Try(ctx context.Context, in *bytes.Buffer, taken, now time.Time, next hemer
 	return err
 }
 
-// Restored is a store made of an archive, as `hemera ns restore` makes it.
+// Restored returns a store made of an archive, as `hemera ns restore` makes it.
 func Restored(ctx context.Context, in *bytes.Buffer, taken, now time.Time) (*memkv.Store, error) {
 	store := memkv.New()
 	w, err := store.Acquire(ctx, "restore")

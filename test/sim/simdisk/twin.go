@@ -5,7 +5,7 @@ import (
 	"hemera/words/hemera"
 )
 
-// Joined is the content of a file from its data pieces, block by block; nil if one of them is missing.
+// Joined returns the content of a file from its data pieces, block by block; nil if one of them is missing.
 func Joined(l hemera.Layout, size int64, pieces map[uint8][]byte) []byte {
 	var content []byte
 	for block := 0; int64(len(content)) < size; block++ {

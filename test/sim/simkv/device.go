@@ -148,7 +148,7 @@ func (s *Session) flush(n int) {
 	s.pending = s.pending[n:]
 }
 
-// gone is the error of a session that was fenced or whose process is dead.
+// gone returns the error of a session that was fenced or whose process is dead.
 // Unavailable, because the caller cannot know what became of its last batches.
 func (s *Session) gone(op string) error {
 	return errs.New(errs.Unavailable, op, "", "the process is dead")

@@ -25,7 +25,7 @@ type Weather struct {
 	Delay, SlowDelay, Late time.Duration
 }
 
-// Calm is the weather without faults.
+// Calm returns the weather without faults.
 func Calm() Weather { return Weather{Delay: 2 * time.Millisecond, SlowDelay: time.Millisecond} }
 
 // Network carries calls between hosts and decides what happens to each.

@@ -35,7 +35,7 @@ type Member struct {
 // recordBytes is the size of a record in the index of a cartridge.
 const recordBytes = 48
 
-// objects are the blocks of a cartridge in order; nil is a filemark.
+// objects returns the blocks of a cartridge in order; nil is a filemark.
 func objects(dir, vid string) (out [][]byte, err error) {
 	base := filepath.Join(dir, "cartridges", vid+"L9")
 	index, err := os.ReadFile(base + ".index")
@@ -65,7 +65,7 @@ func objects(dir, vid string) (out [][]byte, err error) {
 // repeated is the flag of a block in which each page of 4 KiB repeats one byte. The cartridge stores one byte for each page then.
 const repeated, page = 8, 4096
 
-// blockOf are the bytes of a block, by its record. Blocks here are neither encrypted nor thrown away.
+// blockOf returns the bytes of a block, by its record. Blocks here are neither encrypted nor thrown away.
 func blockOf(record, data []byte) ([]byte, error) {
 	// Little endian.
 	length, stored, at := binary.LittleEndian.Uint32(record[4:]), binary.LittleEndian.Uint32(record[8:]), binary.LittleEndian.Uint64(record[32:])

@@ -14,7 +14,7 @@ import (
 	"hemera/words/hemera"
 )
 
-// Spec is a library for a simulation: small cartridges, so that some become full.
+// Spec returns a library for a simulation: small cartridges, so that some become full.
 func Spec(drives int) emulated.Spec {
 	return emulated.Spec{Drives: drives, Slots: Cartridges + 2, Cartridges: Cartridges, Capacity: 12 << 20}
 }

@@ -72,5 +72,5 @@ func (h *handler) WithAttrs(attrs []slog.Attr) slog.Handler {
 // Groups are not used by the parts of the cluster.
 func (h *handler) WithGroup(string) slog.Handler { return h }
 
-// Lines are all of it. Nobody adds to it any more.
+// Lines returns all of it. Nobody adds to it any more.
 func (t *Trace) Lines() []string { return t.lines }
