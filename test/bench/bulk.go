@@ -145,8 +145,8 @@ func (r *run) xrdcp(write, pages bool) (float64, error) {
 	return float64(r.row.bytes(r.o)) * float64(r.row.clients), nil
 }
 
-// pattern is bytes that no page shares with another.
-// It is a xorshift generator: fast, the same in each run, and nothing a filesystem could compress or share.
+// pattern returns bytes that no page shares with another. It is a xorshift generator: fast, the same in each run, and
+// nothing a filesystem could compress or share.
 func pattern(n int) []byte {
 	b := make([]byte, n)
 	x := uint64(88172645463325252) // the seed of Marsaglia's paper; any but zero would do

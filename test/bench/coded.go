@@ -9,11 +9,11 @@ import (
 	"hemera/words/hemera"
 )
 
-// codedLayouts are measured beside plain files, by name.
+// codedLayouts returns the layouts that are measured beside plain files, by name.
 func codedLayouts() []string { return []string{"rs:4+2", "rs:10+4"} }
 
-// codedRows are measured at a server with a coded layout and at one with plain files. Every piece is at the same node, so
-// the figures are those of the coding and of the disks, without a network between them.
+// codedRows returns the rows that are measured at a server with a coded layout and at one with plain files. Every piece
+// is at the same node, so the figures are those of the coding and of the disks, without a network between them.
 func codedRows(layout string) []row {
 	var rows []row
 	for _, n := range []int{1, 4} {

@@ -20,8 +20,8 @@ import (
 // does nothing else. Bytes go over a TCP connection of the machine as they do between nodes: in pages, each behind its checksum,
 // from and to their places in memory.
 
-// writeCost is of n bytes that are encoded, and sent to the other pieces.
-// What is received from the client, and stored once, is in the plain file's CPU.
+// writeCost measures the cost of n bytes that are encoded, and sent to the other pieces. The bytes that are received from
+// the client, and stored once, are in the plain file's CPU.
 func writeCost(l hemera.Layout, n int64) (float64, error) {
 	encode, err := encodeCost(l, n)
 	if err != nil {
@@ -31,17 +31,17 @@ func writeCost(l hemera.Layout, n int64) (float64, error) {
 	return encode + send*sentOn(l), err
 }
 
-// readCost is of n bytes. Those of the other data pieces are asked for and received.
-// What is sent to the client is in the plain file's CPU, as are the checksums.
+// readCost measures the cost of n bytes. Those of the other data pieces are asked for and received. The bytes that are
+// sent to the client are in the plain file's CPU, as are the checksums.
 func readCost(l hemera.Layout, n int64) (float64, error) {
 	receive, err := receiveCost(n)
 	return receive * received(l), err
 }
 
-// sentOn is how many bytes a head sends for each of a file: all pieces but its own.
+// sentOn returns the number of bytes that a head sends for each of a file: all pieces but its own.
 func sentOn(l hemera.Layout) float64 { return float64(l.Pieces-1) / float64(l.Data) }
 
-// received is how many bytes a head receives for each of a file: all data but its own piece.
+// received returns the number of bytes that a head receives for each of a file: all data but its own piece.
 func received(l hemera.Layout) float64 { return float64(l.Data-1) / float64(l.Data) }
 
 const (
@@ -134,8 +134,8 @@ func (p *peer) pages(data []byte, call func(*iovec.List, int) error, ready int16
 	return nil
 }
 
-// sendCost is of n bytes or a little more, from memory that is used again at once.
-// The other end throws them away.
+// sendCost measures the sending of n bytes or a little more, from memory that is used again at once. The other end throws
+// them away.
 func sendCost(n int64) (float64, error) {
 	to, err := newPeer(func(c net.Conn) { _, _ = io.Copy(io.Discard, c) })
 	if err != nil {
@@ -145,8 +145,8 @@ func sendCost(n int64) (float64, error) {
 	return moved(n, costStep, func(p []byte) error { return to.pages(p, (*iovec.List).Send, unix.POLLOUT) })
 }
 
-// receiveCost is of n bytes or a little more, into as much memory as is read ahead of a file.
-// The next ones are always asked for, or it would be a way there and back for each answer.
+// receiveCost measures the receipt of n bytes or a little more, into as much memory as is read ahead of a file. The next
+// ones are always asked for, or it would be a way there and back for each answer.
 func receiveCost(n int64) (float64, error) {
 	from, err := newPeer(func(c net.Conn) {
 		ask, answer := make([]byte, 1), pattern(costStep+costStep/hemera.PageSize*sumLen)
@@ -177,8 +177,8 @@ func receiveCost(n int64) (float64, error) {
 	})
 }
 
-// encodeCost is of the code alone: nobody else has its blocks in a cache, and nothing is stored.
-// It encodes rows of 1 MiB blocks with n bytes of data or a little more, and returns the CPU for each.
+// encodeCost measures the code alone: no other step has its blocks in a cache, and nothing is stored. It encodes rows of
+// 1 MiB blocks with n bytes of data or a little more, and returns the CPU for each.
 func encodeCost(l hemera.Layout, n int64) (float64, error) {
 	code, err := erasure.ReedSolomon(int(l.Data), l.Parity())
 	if err != nil {

@@ -9,10 +9,9 @@ import (
 // transfer is the unit in which the rows beside EOS read and write, in bytes.
 const transfer = 4 << 20
 
-// eosRates are of EOS 5.2.32 with QuarkDB 0.4.3 (one node, Raft), two storage servers, two replicas
-// with adler32, servers and clients sharing two cores, loopback and page cache; operations/s, or
-// MiB/s, with 1, 4 and 16 clients of one operation in flight each. EOS acknowledges changes of the
-// namespace before any fsync; Hemera after it.
+// eosRates returns the rates of EOS 5.2.32 with QuarkDB 0.4.3 (one node, Raft), two storage servers, two replicas with
+// adler32, servers and clients sharing two cores, loopback and page cache; operations/s, or MiB/s, with 1, 4 and 16
+// clients of one operation in flight each. EOS acknowledges changes of the namespace before any fsync; Hemera after it.
 // Zero stands for a row that was not measured.
 func eosRates() map[string][3]float64 {
 	return map[string][3]float64{
@@ -27,8 +26,8 @@ func eosRates() map[string][3]float64 {
 	}
 }
 
-// eosRows are measured at a durable cluster with two replicas.
-// Files that are written have a quarter of the length of those that are read.
+// eosRows returns the rows that are measured at a durable cluster with two replicas. Files that are written have a
+// quarter of the length of those that are read.
 func eosRows() []row {
 	var rows []row
 	for k, n := range widths {

@@ -2,9 +2,10 @@ package bench
 
 import "hemera/words/hemera"
 
-// headRows are measured at a head that has one of the pieces, and at a node with plain files. The other pieces are in another
-// process, behind TCP connections of the machine; its CPU is not counted. So the figures are those of a head with a network. Their
-// goal is a plain file's CPU, that of the encoding, and that of the bytes sent on, or received.
+// headRows returns the rows that are measured at a head that has one of the pieces, and at a node with plain files. The
+// other pieces are in another process, behind TCP connections of the machine; its CPU is not counted. So the figures are
+// those of a head with a network. Their goal is a plain file's CPU, that of the encoding, and that of the bytes sent on,
+// or received.
 func headRows(layout string) []row {
 	more := func(cost func(hemera.Layout, int64) (float64, error)) func(int64) (float64, error) {
 		return func(n int64) (float64, error) {

@@ -17,7 +17,7 @@ import (
 	"hemera/rules/wire"
 )
 
-// Options are what to measure and where.
+// Options choose the rows and the place of a run.
 type Options struct {
 	Binary string // hemera
 	Memory string // directory on a memory-backed filesystem
@@ -46,8 +46,7 @@ type Sample struct {
 	CPU  float64 // server's seconds for a byte or an operation
 }
 
-// Result is what came out for a row.
-// All fields but the names are medians over the rounds.
+// Result is the result of a row. All fields but the names are medians over the rounds.
 type Result struct {
 	Row     string
 	Clients int
@@ -56,13 +55,12 @@ type Result struct {
 	// peer. For rows beside EOS only Ratio is set, and Peer's Rate.
 	Hemera, Peer    Sample
 	Ratio, CPURatio float64
-	// Goal is what the CPU may be, and OfGoal the ratio to it, of rows that have a goal.
+	// Goal is the bound of the CPU, and OfGoal the ratio to it, of rows that have a goal.
 	Goal, OfGoal float64
 	Rounds       int
 }
 
-// Report is what a run found.
-// A part that was not asked for is empty.
+// Report is the result of a run. A part that was not asked for is empty.
 type Report struct {
 	Peers, EOS []Result
 	Coded      []Result // Peer is the same build with plain files
@@ -329,8 +327,8 @@ func (o *Options) measure(t *target, w *row) (s Sample, err error) {
 	return s, nil
 }
 
-// apart is measure, and waits until the server rests.
-// Rows that clean nothing leave nothing for a server to do.
+// apart does what measure does, and waits until the server rests. Rows that clean nothing leave nothing for a server to
+// do.
 func (o *Options) apart(t *target, w *row) (Sample, error) {
 	s, err := o.measure(t, w)
 	if err == nil && len(w.clean) > 0 {

@@ -51,7 +51,7 @@ func (r *run) ownDirs() error {
 	})
 }
 
-// perClient is how many names each client works on in rows that use names up.
+// perClient returns the number of names that each client works on in rows that use names up.
 func (r *run) perClient() int { return max(r.o.Names/len(r.clients), 1) }
 
 // all does op for each of the names once and returns how many there were.

@@ -20,7 +20,7 @@ type row struct {
 	more func(n int64) (float64, error)
 }
 
-// bytes is how long each client's file is.
+// bytes returns the length of each client's file.
 func (w *row) bytes(o *Options) int64 { return o.FileBytes / max(w.part, 1) }
 
 // steps are the measured parts of a row.
@@ -31,8 +31,8 @@ type steps = []func(*run) error
 // More than 16 do not fit two cores without measuring the scheduler.
 var widths = []int{1, 4, 16}
 
-// peerRows are measured at the C++ server and at Hemera.
-// The rows of stock clients come first: they are what users see.
+// peerRows returns the rows that are measured at the C++ server and at Hemera. The rows of stock clients come first: they
+// are what users see.
 func peerRows() []row {
 	var rows []row
 	for _, n := range widths {

@@ -101,8 +101,8 @@ func (s *session) openAnywhere(path string, options uint16) (file, error) {
 	return file{}, fmt.Errorf("open %s: too many redirects", path)
 }
 
-// addressOf is where a redirect leads; it may name a whole URL.
-// A negative port says that the host is a URL (kXR_redirect).
+// addressOf returns the target of a redirect; it may name a whole URL. A negative port says that the host is a URL
+// (kXR_redirect).
 func addressOf(to wire.Redirect) string {
 	if to.Port >= 0 {
 		return net.JoinHostPort(to.Host, strconv.Itoa(int(to.Port)))

@@ -150,8 +150,7 @@ func startXrootd(dir string, on, clients cores) (*target, error) {
 	return t, start(t, on, uid, "xrootd", "-c", config, "-n", "bench")
 }
 
-// hemeraShape is how the cluster under test is made.
-// Settings are those of `space set`.
+// hemeraShape describes the cluster under test. Settings are those of `space set`.
 type hemeraShape struct {
 	binary       string
 	nodes, disks int

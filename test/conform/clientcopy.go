@@ -84,7 +84,7 @@ func (s *clientSuite) copies(t *testing.T, ctx context.Context, dir xrootd.URL) 
 	wantKind(t, err, errs.NotFound)
 }
 
-// oddities is a tree with entries that cannot be copied: each is named, and everything else is copied.
+// oddities makes a tree with entries that cannot be copied: each is named, and everything else is copied.
 //
 // Names with a question mark cannot be told from the opaque part of a URL; links to directories could lead round in circles.
 func (s *clientSuite) oddities(t *testing.T, ctx context.Context, dir xrootd.URL) {
@@ -184,8 +184,7 @@ func (s *clientSuite) resume(t *testing.T, ctx context.Context, dir xrootd.URL) 
 	s.resumeDown(t, ctx, dir.Join("f"), data)
 }
 
-// resumeDown is the same to this machine.
-// Here the parts are local files.
+// resumeDown does the same to this machine. Here the parts are local files.
 func (s *clientSuite) resumeDown(t *testing.T, ctx context.Context, from xrootd.URL, data []byte) {
 	local := t.TempDir()
 	o := copy.Options{Continue: true, Verify: copy.VerifyAlways, TPC: copy.TPCOff}

@@ -43,7 +43,7 @@ func NewCutter(t testing.TB, server string, cuts ...Cut) *Cutter {
 	return p
 }
 
-// Addr is where clients connect.
+// Addr returns the address at which clients connect.
 func (p *Cutter) Addr() string { return p.listener.Addr().String() }
 
 // Next has the connections that come from now on cut as told.

@@ -93,8 +93,8 @@ func freePort(t testing.TB) int {
 	return 0
 }
 
-// nobody is whom the server runs as: it refuses to be root.
-// The test is skipped on a system without that user.
+// nobody returns the user that the server runs as: it refuses to be root. The test is skipped on a system without that
+// user.
 func nobody(t testing.TB) *syscall.Credential {
 	t.Helper()
 	u, err := user.Lookup("nobody")

@@ -34,7 +34,7 @@ import (
 const (
 	workerUID = 1
 	greedyUID = 2
-	// names is how many files the long directory has.
+	// names is the number of files in the long directory.
 	names = 20_000
 )
 

@@ -19,7 +19,7 @@ import (
 	"hemera/words/hemera"
 )
 
-// person is what a process of a user has.
+// person is the state of a user's process.
 type person struct {
 	at     string
 	files  *xrootd.Client
@@ -95,7 +95,7 @@ func greeds() []greed {
 	}
 }
 
-// work is what a process of a user does. It prints how many calls were served, and how many refused.
+// work does the work of a user's process. It prints the number of calls that were served, and of those that were refused.
 func work(what, at string, length time.Duration) error {
 	u, err := xrootd.ParseURL("root://" + at + "//")
 	if err != nil {
@@ -200,7 +200,7 @@ func (p *person) put(ctx context.Context, path string, data []byte) error {
 	return f.Close(ctx)
 }
 
-// steady is one turn of a worker in its directory: a small write, its stat, and a read of it.
+// steady does one turn of a worker in its directory: a small write, its stat, and a read of it.
 func (p *person) steady(ctx context.Context, dir string) error {
 	path, data := dir+strconv.FormatInt(p.number.Add(1)%64, 10), make([]byte, 64<<10)
 	if err := p.put(ctx, path, data); err != nil {

@@ -57,7 +57,7 @@ func lastOf(e ast.Expr) ast.Expr {
 	return e
 }
 
-// named is true for a variable, a field or a call whose name, or that of an argument, has one of the words.
+// named reports true for a variable, a field or a call whose name, or that of an argument, has one of the words.
 func named(e ast.Expr, words *regexp.Regexp) bool {
 	switch e := e.(type) {
 	case *ast.Ident:

@@ -101,7 +101,7 @@ func Contained(files []*File) (findings []string) {
 	return findings
 }
 
-// serves is true for packages that servers are made of, and not for suites.
+// serves reports true for packages that servers are made of, and not for suites.
 func serves(dir string) bool {
 	level, base, ok := placeOf(dir)
 	if !ok || strings.HasSuffix(dir, "test") {

@@ -52,10 +52,10 @@ func Decoders(files []*File, unfuzzed map[string]string) (findings []string) {
 	return findings
 }
 
-// within is true for a directory and those below it.
+// within reports true for a directory and those below it.
 func within(dir, root string) bool { return dir == root || strings.HasPrefix(dir, root+"/") }
 
-// isDecoder is true for a function with the name and the input of a decoder, and for one that decodes JSON.
+// isDecoder reports true for a function with the name and the input of a decoder, and for one that decodes JSON.
 func isDecoder(f *File, fn *ast.FuncDecl) bool {
 	if decodes.MatchString(fn.Name.Name) && slices.ContainsFunc(fn.Type.Params.List, func(p *ast.Field) bool { return isInput(p.Type) }) {
 		return true
@@ -71,7 +71,7 @@ func isDecoder(f *File, fn *ast.FuncDecl) bool {
 	return found
 }
 
-// isInput is true for the types that hold what is decoded.
+// isInput reports true for the types that hold encoded data.
 func isInput(t ast.Expr) bool {
 	switch t := t.(type) {
 	case *ast.Ident:
@@ -123,7 +123,7 @@ func graphOf(files []*File) graph {
 	return g
 }
 
-// named is what a body names: of its own package, and of others by their imports.
+// named returns the names in a body: of its own package, and of others by their imports.
 func (f *File) named(body ast.Node) (names []string) {
 	ast.Inspect(body, func(n ast.Node) bool {
 		switch n := n.(type) {

@@ -34,14 +34,14 @@ func Goroutines(files []*File) (findings []string) {
 	return findings
 }
 
-// sequential is true for packages without goroutines: rules, which are pure functions, and those that compute and draw results. The function
+// sequential reports true for packages without goroutines: rules, which are pure functions, and those that compute and draw results. The function
 // unit of scripts/test.sh has the same list.
 func sequential(dir string) bool {
 	level, _, ok := placeOf(dir)
 	return ok && rows[level].name == "rules" || slices.Contains([]string{"measure/report", "measure/reference", "measure/stats"}, dir)
 }
 
-// starts is true for a go statement, for Go of a group, and for tests that run at the same time.
+// starts reports true for a go statement, for Go of a group, and for tests that run at the same time.
 func starts(n ast.Node) bool {
 	switch n := n.(type) {
 	case *ast.GoStmt:

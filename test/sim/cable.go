@@ -18,7 +18,8 @@ const (
 // cableAddress returns a machine's address, as the counts name it.
 func cableAddress(i int) netip.Addr { return netip.AddrFrom4([4]byte{10, 0, 0, byte(i + 1)}) }
 
-// counts is what a machine reports of its network. Every life of its node counts from the beginning, which the first sample is.
+// counts returns the report of a machine on its network. Every life of its node counts from the beginning, which the
+// first sample is.
 func (m *machine) counts() func() hemera.NetworkSample {
 	first := true
 	return func() hemera.NetworkSample {

@@ -29,7 +29,7 @@ type cutJudge struct {
 // cutClient is the number of the client that works before and after the place where the log is cut.
 const cutClient = 92
 
-// cutWrites is how many files it writes; the last is always lost.
+// cutWrites is the number of files that it writes; the last is always lost.
 const cutWrites = 12
 
 // checkCut has a client write and replace files, and loses what the manager stored of the last of them, a moment after they were

@@ -10,7 +10,7 @@ import (
 	"hemera/words/hemera"
 )
 
-// tries is how often a client comes back to a node that it lost.
+// tries is the number of times that a client comes back to a node that it lost.
 const tries = 4
 
 // handle is a client's open file. A call whose answer is lost ends the connection; the client comes
@@ -39,8 +39,7 @@ func (h *handle) open(ctx context.Context) error {
 	return nil
 }
 
-// hangUp is the end of the connection as the node sees it.
-// A dead node sees nothing: it has lost its handles with its memory.
+// hangUp ends the connection as the node sees it. A dead node sees nothing: it has lost its handles with its memory.
 func (h *handle) hangUp() {
 	if h.file == nil || !h.life.enter() {
 		return

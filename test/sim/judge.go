@@ -263,8 +263,8 @@ func (j judge) checkDrives(ctx context.Context) {
 	}
 }
 
-// forgotten is true if the file is a piece of content that a restored namespace may have forgotten as a whole.
-// Such pieces are kept on purpose: they may be all that is left of a file.
+// forgotten reports true if the file is a piece of content that a restored namespace may have forgotten as a whole. Such
+// pieces are kept on purpose: they may be all that is left of a file.
 func (j judge) forgotten(d *drive, name string) bool {
 	h := j.w.head.Load()
 	p, err := hemera.ParsePieceID(path.Base(name))
@@ -298,7 +298,7 @@ func (j judge) surplus(ctx context.Context, id hemera.DiskID, files []string) []
 	})
 }
 
-// usable is how many disks can have pieces, now that every fault but the loss of drives is over.
+// usable counts the disks that can have pieces, now that every fault but the loss of drives is over.
 func (j judge) usable() (count int) {
 	for _, d := range j.w.head.Load().Cluster.View().Disks {
 		if !j.w.drive(d).gone.Load() {

@@ -22,7 +22,7 @@ type binJudge struct {
 	judge judge // the checks of the whole cluster
 }
 
-// backDir is where the judge restores what bins have.
+// backDir is the directory to which the judge restores the entries of bins.
 const backDir = "/back"
 
 // checkKept restores everything that recycle bins have, and compares each content with what was written: what is kept is drained
@@ -195,7 +195,7 @@ func (j binJudge) removeTree(ctx context.Context, dir string) error {
 	return errors.Join(err, gone(h.Names.Remove(ctx, hemera.SystemIdentity(), dir, hemera.KindDirectory)))
 }
 
-// gone is err, or nil if it says that there is nothing to remove.
+// gone returns err, or nil if it says that there is nothing to remove.
 func gone(err error) error {
 	if errors.Is(err, errs.NotFound) {
 		return nil

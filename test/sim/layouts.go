@@ -75,7 +75,7 @@ func (p *plan) drawVictims(two bool, draw func(int) int) {
 	p.victims = append(p.victims, second)
 }
 
-// mostPieces is how many pieces a file has at most.
+// mostPieces returns the largest number of pieces of a file.
 func (p *plan) mostPieces() int {
 	most := p.replicas
 	for _, l := range p.coded {
@@ -110,8 +110,8 @@ func (c *client) wish() hemera.Wish {
 	return hemera.Wish{Layout: c.w.plan.coded[c.rng.IntN(len(c.w.plan.coded))].String()}
 }
 
-// codedSizes are sizes of files of a coded layout: less than a block, which heads keep in memory, about a block, and rows of
-// which the last one is not full.
+// codedSizes returns sizes of files of a coded layout: less than a block, which heads keep in memory, about a block, and
+// rows of which the last one is not full.
 func codedSizes(l hemera.Layout) []int {
 	block := int(l.BlockSize)
 	row := block * int(l.Data)
@@ -162,7 +162,7 @@ func (c *client) overwrite(ctx context.Context, h *handle, p *[]byte, off int) e
 	return h.again(ctx, func(_ context.Context, f hemera.File) error { return f.WritePages(b, nil, int64(off)) })
 }
 
-// resized is p, cut or followed by zeros.
+// resized returns p, cut or followed by zeros.
 func resized(p []byte, size int) []byte {
 	if size <= len(p) {
 		return p[:size]

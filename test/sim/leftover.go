@@ -6,8 +6,9 @@ import (
 	"hemera/test/sim/register"
 )
 
-// leftover is what a write may leave at its path although nobody closes it: once a sync was asked for, its node commits what it
-// has when the client does not come back. To the oracle each content from then on is a change in doubt.
+// leftover is the content that a write may leave at its path although no client closes it: once a sync was asked for, its
+// node commits what it has when the client does not come back. To the oracle each content from then on is a change in
+// doubt.
 type leftover struct {
 	path   string
 	base   []byte // of an update
@@ -18,7 +19,7 @@ type leftover struct {
 	oracle *register.Oracle
 }
 
-// after is what the write holds when p was written up to an end.
+// after returns the content of the write when p was written up to an end.
 func (l *leftover) after(p []byte, end int) []byte {
 	if end >= len(l.base) {
 		return p[:end]
@@ -26,13 +27,13 @@ func (l *leftover) after(p []byte, end int) []byte {
 	return append(slices.Clone(p[:end]), l.base[end:]...)
 }
 
-// sync is called before the content is synced.
+// sync records that the content is about to be synced.
 func (l *leftover) sync(h *handle, content []byte) {
 	l.synced, l.oracle = true, h.client.w.oracle
 	l.becomes(h, func() []byte { return content })
 }
 
-// becomes is called before a change of the content.
+// becomes records that the content is about to change.
 func (l *leftover) becomes(h *handle, content func() []byte) {
 	if !l.synced {
 		return
@@ -42,7 +43,7 @@ func (l *leftover) becomes(h *handle, content func() []byte) {
 	l.doubts = append(l.doubts, c)
 }
 
-// end is called when the client is done with the write. It reports whether the file may get a content of it later.
+// end records that the client is done with the write. It reports whether the file may get a content of it later.
 func (l *leftover) end() bool {
 	for _, c := range l.doubts {
 		l.oracle.End(c, false, l.closed)

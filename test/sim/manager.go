@@ -17,10 +17,10 @@ import (
 // managerHost is the manager's name in the network.
 const managerHost simnet.Host = "manager"
 
-// lostAfter is how long a disk is away before its files are repaired on other disks.
+// lostAfter is the time for which a disk is away before its files are repaired on other disks.
 const lostAfter = 20 * time.Second
 
-// balanceDelay is how long after a manager's start nothing is balanced.
+// balanceDelay is the time after a manager's start in which nothing is balanced.
 const balanceDelay = 5 * time.Second
 
 // head is one life of the manager.
@@ -125,8 +125,7 @@ type control struct {
 
 var _ hemera.Control = (*control)(nil)
 
-// errDead is what a dead process is told by everything: nothing it does counts, nothing is tried
-// again.
+// errDead is the answer of every call to a dead process: nothing it does counts, nothing is tried again.
 var errDead = errs.New(errs.Denied, "sim.Manager", "", "this process is dead")
 
 // askAs sends a request of a node to the manager through the network, twice if the network doubles it.

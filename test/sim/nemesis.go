@@ -26,8 +26,7 @@ func (n *nemesis) pause(ctx context.Context, most time.Duration) {
 	simnet.Rest(ctx, time.Duration(n.rng.Int64N(int64(most))))
 }
 
-// centre is the life of a nemesis of the manager.
-// Two in five are partitions, or in eight where the store may go back.
+// centre runs the life of a nemesis of the manager. Two in five are partitions, or in eight where the store may go back.
 func (n *nemesis) centre(ctx context.Context) {
 	strikes := 5
 	if n.w.plan.stale {
@@ -57,8 +56,7 @@ func (n *nemesis) admin(ctx context.Context) {
 	n.quotas(ctx)
 }
 
-// edge is the life of a nemesis of nodes and disks.
-// Only some end by themselves: what lasts is ended by heal.
+// edge runs the life of a nemesis of nodes and disks. Only some faults end by themselves: heal ends the others.
 func (n *nemesis) edge(ctx context.Context) {
 	m := n.w.machines[n.rng.IntN(len(n.w.machines))]
 	d := m.drives[n.rng.IntN(len(m.drives))]
@@ -83,7 +81,7 @@ func (n *nemesis) edge(ctx context.Context) {
 	}
 }
 
-// managerSkewMax is how far the manager's clock is off at most.
+// managerSkewMax bounds the error of the manager's clock.
 const managerSkewMax = 5 * time.Minute
 
 // restartManager kills the manager, and starts it again with another clock.

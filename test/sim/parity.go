@@ -65,7 +65,7 @@ func (j judge) agrees(path string, e hemera.Entry) error {
 	return nil
 }
 
-// pieceBytes is what a drive has of a piece.
+// pieceBytes returns the bytes of a piece on a drive.
 func (j judge) pieceBytes(e hemera.Entry, p hemera.Piece) ([]byte, error) {
 	d, ok := j.w.head.Load().Cluster.View().Disk(p.Disk)
 	if !ok {
@@ -74,7 +74,7 @@ func (j judge) pieceBytes(e hemera.Entry, p hemera.Piece) ([]byte, error) {
 	return j.w.drive(d).pieceBytes(hemera.PieceID{File: e.ID, Gen: e.Gen, Index: p.Index})
 }
 
-// pieceBytes is what the drive has of a piece, read without the delays and faults of the store around it.
+// pieceBytes returns the bytes of a piece on the drive, read without the delays and faults of the store around it.
 func (d *drive) pieceBytes(id hemera.PieceID) ([]byte, error) {
 	r, err := d.store.Load().Disk.Open(id)
 	if err != nil {

@@ -183,8 +183,7 @@ func (w *peerWriter) Release() {
 	}
 }
 
-// hangUp is the end of the connection as the peer sees it: the piece stays pending for a while.
-// A dead peer has forgotten it.
+// hangUp ends the connection as the peer sees it: the piece stays pending for a while. A dead peer has forgotten it.
 func (w *peerWriter) hangUp() {
 	if !w.line.to.enter() {
 		return

@@ -76,7 +76,7 @@ type plan struct {
 	hold                                time.Duration // of replaced and removed content
 	smallBytes                          int64         // of memory for short contents at a node; negative: none
 	weather                             simnet.Weather
-	// strain is how long steps of moving and removing pieces take at most; zero: none is delayed.
+	// strain bounds the delay of steps that move and remove pieces; zero: no step is delayed.
 	strain time.Duration
 	stalls bool // some commits arrive hours late
 	rogue  bool // one more node has joined, and does what it must not
@@ -112,7 +112,7 @@ func newPlan(o Options) plan {
 	r := p.random("plan")
 	p.machines = 3 + r.IntN(3) // to 5
 	p.drives = 1 + r.IntN(2)
-	p.replicas = []int{1, 2, 2, 2, 3, 3}[r.IntN(6)] // two is what most sites have
+	p.replicas = []int{1, 2, 2, 2, 3, 3}[r.IntN(6)] // two, as most sites have
 	if p.machines*p.drives == p.replicas {
 		p.drives = 2 // without one of the drives, files must still find room
 	}

@@ -16,7 +16,7 @@ import (
 	"hemera/words/hemera"
 )
 
-// plant is how a piece stands where a copy of it may be made later.
+// plant puts a piece in a place where a copy of it may be made later.
 type plant int
 
 // What a piece of the right name may be like. All but plantStale have a footer that says what the namespace does.
@@ -99,7 +99,7 @@ func (pl planter) plantWrite(ctx context.Context) {
 		pl.nemesis.w.drive(at).plant(pl.nemesis.rng, piece, plantStale, &e, make([]byte, 100)))
 }
 
-// content is what a piece of a file should hold, read from drives that have it; nil if they do not. A drive that took back writes
+// content returns the bytes that a piece of a file should hold, read from drives that have them; nil if they do not. A drive that took back writes
 // may have a stale piece in the right place: its bytes below a footer that is right would be plantOther.
 func (pl planter) content(e *hemera.Entry, index uint8, disks []hemera.Disk) []byte {
 	have := map[uint8][]byte{}

@@ -53,7 +53,7 @@ func (p *process) die() {
 	p.kill()
 }
 
-// isDead is true after the process was killed. Its goroutines may still run; what they do has no effect.
+// isDead reports whether the process was killed. Its goroutines may still run; their actions have no effect.
 func (p *process) isDead() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()

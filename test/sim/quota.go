@@ -104,8 +104,8 @@ func count(used map[hemera.QuotaKey]hemera.QuotaAmount, nodes map[string]bool, n
 	}
 }
 
-// counting is true while the manager still counts the files below a new quota node.
-// A row that is still counting may be anything.
+// counting reports whether the manager still counts the files below a new quota node. A row that is still counting may be
+// anything.
 func counting(rows []hemera.QuotaRow) bool {
 	for _, row := range rows {
 		if row.Counting {

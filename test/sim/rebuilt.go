@@ -97,8 +97,7 @@ func (j rebuildJudge) left(pieces []hemera.Piece) []hemera.Piece {
 	return slices.DeleteFunc(slices.Clone(pieces), func(p hemera.Piece) bool { return !j.judge.there(p.Disk) })
 }
 
-// readable is how many disks can be read.
-// It is asked again and again: a view is of one moment.
+// readable counts the disks that can be read. The caller asks again and again: a view is of one moment.
 func (j rebuildJudge) readable() (count int) {
 	for _, d := range j.w.head.Load().Cluster.View().Disks {
 		if d.Readable() {
@@ -108,8 +107,7 @@ func (j rebuildJudge) readable() (count int) {
 	return count
 }
 
-// present is how many drives there are.
-// The rogue has none.
+// present counts the drives. The rogue has none.
 func (j rebuildJudge) present() (count int) {
 	for _, m := range j.w.machines {
 		for _, d := range m.drives {

@@ -86,7 +86,7 @@ func (c *client) exists(ctx context.Context, path string) bool {
 	return false
 }
 
-// dirsMax is how many directories a client has at most.
+// dirsMax bounds the directories of a client.
 const dirsMax = 4
 
 // makeDir makes a directory with a random name.

@@ -15,8 +15,8 @@ import (
 	"hemera/transfer/transfertest"
 )
 
-// Report is how a simulation went.
-// A run without failures may still prove nothing: its caller also looks at Acknowledged.
+// Report is the result of a simulation. A run without failures may still prove nothing: its caller also looks at
+// Acknowledged.
 type Report struct {
 	Failures     []string // one sentence each, empty if all went well
 	Trace        []string // for the message of a failure; at most traceMax lines

@@ -36,7 +36,7 @@ func (b *believed) rebuildOld(w *world, orders []hemera.Order) []hemera.Order {
 	})
 }
 
-// older is what some drive has of the same piece of an older generation; nil if none has.
+// older returns the bytes of the same piece of an older generation on some drive; nil if no drive has it.
 func older(w *world, id hemera.PieceID) []byte {
 	for _, m := range w.machines {
 		for _, d := range m.drives {

@@ -48,8 +48,8 @@ func simulate(t *testing.T, o Options) (r Report) {
 	return r
 }
 
-// traceShown is how many lines of a failed simulation are printed; HEMERA_SIM_TRACE names a file
-// for all of them.
+// traceShown is the number of lines of a failed simulation that are printed; HEMERA_SIM_TRACE names a file for all of
+// them.
 const traceShown = 80
 
 func show(t *testing.T, seed uint64, r Report) {

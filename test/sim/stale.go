@@ -36,7 +36,7 @@ type stale struct {
 	shown atomic.Bool            // some node showed that it has seen more
 }
 
-// markLife is how many bytes of a mark name the life of the manager that gave it; eight with the number of a
+// markLife is the number of bytes of a mark that name the life of the manager that gave it; eight with the number of a
 // change follow (see cluster/seen.go).
 const markLife = 8
 
@@ -168,7 +168,7 @@ func (m *machine) seen() uint64 {
 	return newest
 }
 
-// marks are those in the node's own file; none if it has none.
+// marks returns the marks in the node's own file, if any.
 func (m *machine) marks() [][]byte {
 	marks, err := os.ReadFile(filepath.Join(m.state, "manager.seen"))
 	if err != nil {

@@ -87,7 +87,7 @@ func (s *still) write(path string, data []byte) (*machine, chan error) {
 	return m, closed
 }
 
-// left is how many files of pieces all drives have.
+// left counts the files of pieces on all drives.
 func (s *still) left() (count int) {
 	for _, m := range s.machines {
 		for _, d := range m.drives {
@@ -122,7 +122,7 @@ func (s *still) wrong(pieces int) {
 	}
 }
 
-// files are one that waits in memory for its close, and one that is in pieces before.
+// files returns one file that waits in memory for its close, and one that is in pieces before.
 func files() map[string][]byte {
 	return map[string][]byte{"/small": bytes.Repeat([]byte("s"), 10_000), "/large": bytes.Repeat([]byte("l"), 300_000)}
 }
@@ -176,7 +176,7 @@ func TestAHeadThatStoodStillTellsItsClientNo(t *testing.T) {
 	})
 }
 
-// TestAHeadThatDiesBeforeItsCommit is killed, or loses its power, when the pieces are sealed and the commit is
+// TestAHeadThatDiesBeforeItsCommit: the head is killed, or loses its power, when the pieces are sealed and the commit is
 // not asked for. The client gets the error that nobody knows; nothing is there, and the audit leaves no piece.
 func TestAHeadThatDiesBeforeItsCommit(t *testing.T) {
 	for name, power := range map[string]bool{"killed": false, "power cut": true} {
@@ -205,7 +205,8 @@ func TestAHeadThatDiesBeforeItsCommit(t *testing.T) {
 	}
 }
 
-// TestAHeadThatDiesAfterItsCommit is killed when the commit is made and its answer on the way: the file is whole.
+// TestAHeadThatDiesAfterItsCommit: the head is killed when the commit is made and its answer on the way: the file is
+// whole.
 func TestAHeadThatDiesAfterItsCommit(t *testing.T) {
 	inStill(t, func(s *still) {
 		s.release()

@@ -63,8 +63,8 @@ func (s Sabotage) ofTape() bool {
 	return false
 }
 
-// library is what outlives a tape server, and what its next life begins with.
-// Only the nemesis changes it, while lives come and go.
+// library has the state that outlives a tape server, and with which its next life begins. Only the nemesis changes it,
+// while lives come and go.
 type library struct {
 	dir    string
 	faults atomic.Pointer[emulated.Plan]

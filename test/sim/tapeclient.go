@@ -17,8 +17,8 @@ func onTape(err error) bool {
 	return errs.KindOf(err) == errs.Unavailable && !errors.Is(err, simnet.ErrLost)
 }
 
-// tapeUser is what a client does with files on tape.
-// It is the client itself: its goroutine, its choices, its place on the network.
+// tapeUser does the actions of a client with files on tape. It is the client itself: its goroutine, its choices, its
+// place on the network.
 type tapeUser struct{ client *client }
 
 // step does one thing that only files on tape know.

@@ -17,7 +17,7 @@ import (
 // It tells nobody: what happens must look to the manager like any accident.
 type tapeNemesis struct{ nemesis *nemesis }
 
-// strike is the life of a nemesis of the tape server, its library, and the disks that are its buffer.
+// strike runs the life of a nemesis of the tape server, its library, and the disks that are its buffer.
 func (tn tapeNemesis) strike(ctx context.Context) {
 	// One in nine for each line, and two for what ends a process or a device.
 	strikes := 9

@@ -74,8 +74,7 @@ func (w *world) failed() bool {
 	return len(w.failures) > 0
 }
 
-// coin is true once in n times.
-// Goroutines share these dice, so which call hits depends on how they interleave.
+// coin returns true once in n times. Goroutines share these dice, so which call hits depends on how they interleave.
 func (w *world) coin(n int) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -145,8 +144,8 @@ func (w *world) tree(ctx context.Context) (files map[string]hemera.Entry, count 
 	return files, len(files), err
 }
 
-// drive is what a disk is on. The machines joined one after the other, so that their numbers are
-// those of the nodes.
+// drive returns the drive of a disk. The machines joined one after the other, so that their numbers are those of the
+// nodes.
 func (w *world) drive(d hemera.Disk) *drive {
 	return w.machines[d.Node-1].drive(d.Path)
 }

@@ -14,7 +14,7 @@ import (
 	"hemera/words/errs"
 )
 
-// requestsMax is how many requests the kernel may have under way: more than any queue that is to be shown.
+// requestsMax bounds the requests that the kernel has under way: more than any queue that is to be shown.
 const requestsMax = 256
 
 // requestMax is the longest request, in bytes. The kernel's own limit for FUSE.

@@ -53,7 +53,7 @@ func (d *pages) readAt(p []byte, off int64) int {
 	return len(p)
 }
 
-// left is how many bytes of a page are behind an offset.
+// left returns the number of bytes of a page behind an offset.
 func left(at int64) int { return int(pageSize - at%pageSize) }
 
 // writeAt takes p, up to the end of the device.

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Timing is how long requests take.
+// Timing has the durations of requests.
 type Timing struct {
 	Latency time.Duration // of each request, however many are under way
 	Rate    int64         // bytes a second of all requests together; 0 for any
@@ -19,7 +19,7 @@ type bus struct {
 	free time.Time // when the bytes of the last request have passed
 }
 
-// end is when a request of n bytes that came at now is done.
+// end returns the time at which a request of n bytes that came at now is done.
 func (b *bus) end(now time.Time, n int) time.Time {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -22,7 +22,7 @@ import (
 	"hemera/words/hemera"
 )
 
-// childSpec is what a child is told on standard input.
+// childSpec is the input of a child on standard input.
 type childSpec struct {
 	Dir        string        // of the store
 	Trees      []Tree        // in the store, in the order of loading

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Rate is how often something was done.
+// Rate is the rate of an operation.
 type Rate struct {
 	PerSecond float64       // calls, failed ones included
 	CPU       time.Duration // of the process, for one
@@ -15,7 +15,7 @@ type Rate struct {
 	Failed    int64         // calls that returned an error
 }
 
-// Result is what was measured at one size. Times are in nanoseconds in JSON, sizes in bytes.
+// Result has the figures of one size. Times are in nanoseconds in JSON, sizes in bytes.
 type Result struct {
 	Files       int64         // in the namespace
 	LoadFiles   int64         // in the load that led to it
@@ -107,7 +107,7 @@ func rows() []row {
 // millis writes a duration in milliseconds.
 func millis(d time.Duration) string { return fmt.Sprintf("%d ms", d.Milliseconds()) }
 
-// micros is CPU time of one operation.
+// micros returns the CPU time of one operation.
 func micros(d time.Duration) string { return fmt.Sprintf("%.1f µs", float64(d)/1e3) }
 
 // mebi writes bytes in MiB.

@@ -160,8 +160,8 @@ func ignoreGone(err error) error {
 	return err
 }
 
-// processCPU is what this process has used, all threads.
-// Both the program and the kernel count. An error gives 0.
+// processCPU returns the time that this process has used, all threads. Both the program and the kernel count. An error
+// gives 0.
 func processCPU() time.Duration {
 	var u unix.Rusage
 	if unix.Getrusage(unix.RUSAGE_SELF, &u) != nil {
@@ -170,8 +170,8 @@ func processCPU() time.Duration {
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
-// loadAverage is what else the machine does, over one minute.
-// A reader of the figures sees from it how quiet the machine was.
+// loadAverage returns the other load of the machine, over one minute. A reader of the figures sees from it how quiet the
+// machine was.
 func loadAverage() string {
 	text, _ := os.ReadFile("/proc/loadavg")
 	one, _, _ := strings.Cut(string(text), " ")

@@ -13,17 +13,17 @@ import (
 // operation is one thing that is asked of both catalogues.
 type operation struct {
 	name string
-	// of is how many files one call is about, for rates; 0: it is a call.
+	// of is the number of files in one call, for rates; 0: it is a call.
 	of int64
-	// times is how often it is called, at most.
+	// times bounds the number of calls.
 	times int
 	do    func(ctx context.Context, c *catalogue, r *rand.Rand) error
 }
 
-// batch is how many files claims, reports and requests are about.
+// batch is the number of files in claims, reports and requests.
 const batch = 1000
 
-// operations are all, in the order in which they are measured. Those that change the queues come last.
+// operations returns all operations, in the order in which they are measured. Those that change the queues come last.
 func operations() []operation {
 	// Names are those of the table in tape/catalogue/DESIGN.md.
 	return []operation{

@@ -28,13 +28,13 @@ type Row struct {
 	Small, Large Latency
 }
 
-// Latency is what calls took.
+// Latency is the time of calls.
 type Latency struct {
 	Calls       int
 	Median, P99 time.Duration
 }
 
-// Result is what was measured.
+// Result has the figures of a run.
 type Result struct {
 	Small, Large, Jobs int64 // files, and jobs that wait in the large one
 	LoadTime           time.Duration

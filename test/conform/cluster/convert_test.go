@@ -14,7 +14,7 @@ import (
 	"hemera/words/hemera"
 )
 
-// convertible are files of all sizes that are stored in different ways: none, inline, a page, several windows.
+// convertible returns files of all sizes that are stored in different ways: none, inline, a page, several windows.
 func (r *rig) convertible() map[string]int {
 	r.t.Helper()
 	files := map[string]int{"/tree/empty": 0, "/tree/a/one": 1, "/tree/a/page": 4096, "/tree/big": 3<<20 + 17, "/tree/z/inline": 64 << 10, "/beside": 5000}

@@ -123,7 +123,7 @@ func (x *copies) copy(ctx context.Context, from, to string, o copy.Options) (cop
 // at returns a directory of the cluster, seen through the proxy.
 func (x *copies) at(dir string) string { return "root://" + x.addr + "//" + dir }
 
-// place is where a copy goes from or to: a directory of this machine or of the cluster.
+// place is the source or the destination of a copy: a directory of this machine or of the cluster.
 type place struct {
 	x   *copies
 	dir string // of this machine if absolute
@@ -213,7 +213,7 @@ func treeOf(t testing.TB, dir string, files map[string]string) {
 
 func bytesOf(name string, n int) string { return string(content(name, n)) }
 
-// way is one direction of copies, from a place with the files to an empty one.
+// way tests one direction of copies, from a place with the files to an empty one.
 func (x *copies) way(t testing.TB, kind string, n int, files map[string]string) (from, to place) {
 	from, to = place{x, t.TempDir()}, place{x, t.TempDir()}
 	treeOf(t, from.dir, files)

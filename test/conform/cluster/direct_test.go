@@ -18,7 +18,8 @@ import (
 	"hemera/words/hemera"
 )
 
-// directLayouts are what a client reads from several nodes by itself, and whether it survives the loss of one.
+// directLayouts are the layouts that a client reads from several nodes by itself, and whether they survive the loss of
+// one.
 var directLayouts = map[string]bool{"rs:4+2": true, "lrc:3+1+1": true, "stripe:4": false}
 
 // member is a node of a cluster, and what ends it.
@@ -199,7 +200,7 @@ func TestDirectReadOfADamagedPiece(t *testing.T) {
 	}
 }
 
-// sent is what each node has sent, in bytes.
+// sent returns the bytes that each node has sent.
 func (r *rig) sent() (list []int64) {
 	for _, n := range r.up.Nodes {
 		list = append(list, n.Counters().ReadBytes.Load())

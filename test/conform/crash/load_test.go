@@ -19,7 +19,7 @@ import (
 // content is the checksum of what a path holds; the zero value is nothing at all.
 type content [sha256.Size]byte
 
-// path is what one file may hold. One worker changes it.
+// path has the contents that one file may hold. One worker changes it.
 type path struct {
 	url     xrootd.URL
 	may     []content

@@ -110,7 +110,7 @@ func TestNodeDiesWhileXrdcpWrites(t *testing.T) {
 	}
 }
 
-// pending is how many bytes the largest unfinished piece has.
+// pending returns the number of bytes of the largest unfinished piece.
 func (c *cluster) pending() (largest int64) {
 	for i := range nodes {
 		names, _ := filepath.Glob(filepath.Join(c.disk(i), "pending", "*"))

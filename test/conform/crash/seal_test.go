@@ -10,7 +10,7 @@ import (
 	"hemera/client/xrootd"
 )
 
-// sealed is how many sealed pieces the disks have.
+// sealed counts the sealed pieces of the disks.
 func (c *cluster) sealed() (count int) {
 	for i := range nodes {
 		names, _ := filepath.Glob(filepath.Join(c.disk(i), "*", "*"))

@@ -28,7 +28,7 @@ const (
 	// clients copy files of fileSize without an end, so that all nodes send to all others.
 	clients  = 3
 	fileSize = 8 << 20
-	// bound is how long anything may take that must happen. Clearing takes longest: what was lost fades in minutes.
+	// bound is the longest time for anything that must happen. Clearing takes longest: what was lost fades in minutes.
 	bound = 12 * time.Minute
 )
 
@@ -38,7 +38,7 @@ type cluster struct {
 	lan *lan.LAN
 }
 
-// network is what a test reads of a row of `hemera net ls -j`.
+// network has the fields that a test reads of a row of `hemera net ls -j`.
 type network struct {
 	ID        int     `json:"id"`
 	Hostport  string  `json:"hostport"`

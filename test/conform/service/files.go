@@ -78,8 +78,7 @@ func (f *files) as(t *testing.T, who hemera.Identity, path string, access hemera
 	return f.Files.Open(t.Context(), who, r)
 }
 
-// open is as for Who, and must succeed.
-// What holds of each grant is checked here.
+// open opens as Who does, and must succeed. It checks the properties of each grant.
 func (f *files) open(t *testing.T, path string, access hemera.Access, change ...func(*hemera.OpenRequest)) hemera.Grant {
 	t.Helper()
 	// The request is Who's: only cases about several users name another.

@@ -23,16 +23,16 @@ var sizes = []int{1, 4096, 100_000, 1 << 20, 3<<20 + 17, 9 << 20}
 
 const (
 	workers = 5
-	// filesEach is how many names each worker writes to.
+	// filesEach is the number of names that each worker writes to.
 	filesEach = 12
-	// clientTime is how long a client may take before it is killed, which leaves it open what became of its write.
+	// clientTime is the time after which a client is killed, which leaves the end of its write open.
 	clientTime = 60 * time.Second
 )
 
 // content is the checksum of what a path holds; the zero value is nothing at all.
 type content [sha256.Size]byte
 
-// path is what one file may hold. One worker changes it.
+// path has the contents that one file may hold. One worker changes it.
 type path struct {
 	name    string
 	may     []content
@@ -56,7 +56,7 @@ func (p *path) did(what string, err error, now content) {
 	p.doubted = append(p.doubted, now)
 }
 
-// counts are what the workers did.
+// counts count the actions of the workers.
 type counts struct {
 	written, acked, bytes, read, unread, removed int64
 }
@@ -186,7 +186,7 @@ func (w *worker) remove(p *path) {
 	p.did("remove", err, content{})
 }
 
-// missing is what clients say of a file that is not there: kXR_NotFound, and this project's words.
+// missing are the words of clients about a file that is not there: kXR_NotFound, and this project's words.
 var missing = [][]byte{[]byte("[3011]"), []byte("no such file"), []byte("not found"), []byte("No such file")}
 
 // read returns what the file holds.

@@ -10,7 +10,7 @@ import (
 	"hemera/words/hemera"
 )
 
-// commitTime is how long after its seal a piece is recorded at the latest: heads repeat a commit for 45 s.
+// commitTime bounds the time from the seal of a piece to its record: heads repeat a commit for 45 s.
 const commitTime = time.Minute
 
 // abandoned returns the contents that were sealed and never committed: the kill of a head between the two leaves their pieces on the disks.

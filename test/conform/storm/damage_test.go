@@ -20,7 +20,7 @@ type damager struct {
 	done map[string]bool // contents that were damaged: each is only once
 }
 
-// classes are where in the file of a piece a bit is flipped, and how many were.
+// classes count the flipped bits by their place in the file of a piece.
 type classes map[string]int
 
 // found are the sealed pieces of one content, by index.

@@ -25,7 +25,7 @@ type nemesis struct {
 	busy map[int]bool // servers that a fault is about
 }
 
-// busyMax is how many servers suffer at a time. With more nothing could be written at all.
+// busyMax bounds the servers that suffer at a time. With more nothing could be written at all.
 const busyMax = 3
 
 // run lets it storm until the context ends, and returns when all is as it was: but for what was damaged.

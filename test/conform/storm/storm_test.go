@@ -50,7 +50,7 @@ func TestStorm(t *testing.T) {
 		c.said("a bad piece was repaired"), c.said("bad page served from another piece"))
 }
 
-// options are how long to storm, and from which seed.
+// options returns the length of the storm, and its seed.
 func options(t *testing.T) (length time.Duration, seed uint64) {
 	t.Helper()
 	length, seed = time.Minute, uint64(time.Now().UnixNano())

@@ -43,7 +43,8 @@ func Load(dir string, patterns ...string) ([]*packages.Package, error) {
 	return LoadWith(nil, dir, patterns...)
 }
 
-// LoadWith is Load with sources that take the place of files, by their absolute paths. Their directories need not exist.
+// LoadWith does what Load does, with sources that take the place of files, by their absolute paths. Their directories
+// need not exist.
 func LoadWith(sources map[string][]byte, dir string, patterns ...string) ([]*packages.Package, error) {
 	loaded, err := packages.Load(&packages.Config{
 		Dir:     dir,

@@ -97,7 +97,7 @@ func Arrows(p *packages.Package) Order {
 	return order
 }
 
-// shared is true for names that other files of a package can use: those of the package, methods, and fields.
+// shared reports true for names that other files of a package can use: those of the package, methods, and fields.
 func shared(o types.Object) bool {
 	switch o := o.(type) {
 	case *types.Var:
@@ -121,8 +121,8 @@ func origin(o types.Object) types.Object {
 	return o
 }
 
-// receiver is true for the type in the receiver of a method: a type whose methods are in several files is no use of the file that declares
-// the type, but what the methods touch is.
+// receiver reports true for the type in the receiver of a method: a type whose methods are in several files is no use of the file that declares the
+// type, but what the methods touch is.
 func receiver(f *ast.File, id *ast.Ident) bool {
 	for _, d := range f.Decls {
 		fn, ok := d.(*ast.FuncDecl)

@@ -40,8 +40,8 @@ type Change struct {
 	what       []Content // one of these
 	start, end Instant   // of the oracle's clock; end is never while the outcome is open
 	done       bool      // acknowledged: it happened
-	// refused is when it was said to have failed; what it wrote must not be seen by who begins to
-	// read later. Zero: it was not refused.
+	// refused is the time at which it was said to have failed; a reader that begins later must not see its content. Zero:
+	// it was not refused.
 	refused Instant
 	by      string // client and operation, for messages
 }
@@ -139,8 +139,8 @@ func (o *Oracle) Unsure(file hemera.FileID) bool {
 	return o.open(o.bases[file])
 }
 
-// Written is what a file's generation may hold, wherever it is.
-// It is empty for a content that no client wrote.
+// Written returns the contents that a file's generation may hold, wherever it is. It is empty for a content that no
+// client wrote.
 func (o *Oracle) Written(e *hemera.Entry) (what []Content) {
 	o.mu.Lock()
 	for _, c := range o.contents[generation{e.ID, e.Gen}] {
@@ -165,7 +165,7 @@ func (o *Oracle) Recalled(e *hemera.Entry) {
 	}
 }
 
-// Archived is what the content may be that has a number on tape: the number of the write that made it.
+// Archived returns the contents that may have a number on tape: the number of the write that made it.
 func (o *Oracle) Archived(id uint64) (what []Content) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -262,8 +262,7 @@ func (o *Oracle) Read(path string, start Instant, found Content) string {
 	return fmt.Sprintf("%s holds %s, which came from %s; it may hold only:%s", path, found, o.origin(found), list(may))
 }
 
-// Possible is what the path may hold now.
-// Its reader is a client that is about to move the file.
+// Possible returns the contents that the path may hold now. Its reader is a client that is about to move the file.
 func (o *Oracle) Possible(path string) []Content {
 	o.mu.Lock()
 	defer o.mu.Unlock()

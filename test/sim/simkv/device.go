@@ -104,11 +104,11 @@ func (s *Session) Die() {
 	s.end()
 }
 
-// Died is closed when the session has ended, by itself or by Die.
+// Died returns a channel that is closed when the session has ended, by itself or by Die.
 func (s *Session) Died() <-chan struct{} { return s.died }
 
-// end is Die with mu held.
-// What is durable is a prefix: the log is written in order, so a batch is never kept without those before it.
+// end does what Die does, with mu held. The durable batches are a prefix: the log is written in order, so a batch is
+// never kept without those before it.
 func (s *Session) end() {
 	if s.dead {
 		return

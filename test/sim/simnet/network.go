@@ -17,8 +17,8 @@ type Host string
 // chance is a probability in thousandths.
 type chance int
 
-// Weather is how bad the network is.
-// The fields are probabilities of one call, which has one request and one answer.
+// Weather has the probabilities of faults in the network. The fields are probabilities of one call, which has one request
+// and one answer.
 type Weather struct {
 	LostRequest, LostReply, Doubled, Slow chance
 	// Delay bounds the time a message takes, SlowDelay that of a slow one, Late that of a double.
@@ -50,8 +50,8 @@ func New(done context.Context, seed uint64) *Network {
 	return &Network{done: done, seed: seed, rng: map[[2]Host]*rand.Rand{}, weather: Calm(), cut: map[Host]bool{}, pairs: map[[2]Host]bool{}, deaf: map[[2]Host]bool{}}
 }
 
-// fate is what happens to one call.
-// Each field is decided in advance, also where it then does not matter, so that the dice stay in step.
+// fate is the course of one call. Each field is decided in advance, also where it then does not matter, so that the dice
+// stay in step.
 type fate struct {
 	before, after, again                      time.Duration // delays: of the request, of the answer, of the double
 	unreachable, lostRequest, lostReply, twin bool          // unreachable and lostRequest: it never arrives; lostReply: it was done; twin: it is done twice

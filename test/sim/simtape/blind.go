@@ -24,7 +24,7 @@ type blind struct {
 	left int // blocks until the tape seems to end; 0: it does not
 }
 
-// trailer is how many blocks and marks an append reads behind the filemarks that it spaces over.
+// trailer is the number of blocks and marks that an append reads behind the filemarks that it spaces over.
 const trailer = 4
 
 // Space implements device.Tape.

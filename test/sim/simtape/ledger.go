@@ -32,7 +32,7 @@ func NewLedger() *Ledger {
 	return &Ledger{requests: map[string]*Request{}, left: map[hemera.FileID]int{}}
 }
 
-// Begin is called before a request is sent. The answer of Begin goes to Asked.
+// Begin records a request before it is sent. The answer of Begin goes to Asked.
 func (l *Ledger) Begin() int {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -19,7 +19,7 @@ func Spec(drives int) emulated.Spec {
 	return emulated.Spec{Drives: drives, Slots: Cartridges + 2, Cartridges: Cartridges, Capacity: 12 << 20}
 }
 
-// Cartridges is how many cartridges a library has, V00001 and so on.
+// Cartridges is the number of cartridges of a library, V00001 and so on.
 const Cartridges = 16
 
 // VID names a cartridge, from 0.
@@ -39,7 +39,7 @@ type Options struct {
 	Faults  emulated.Plan
 	// Pack has small files share a tape file.
 	Pack bool
-	// Scale is how long a second of a device takes, in seconds.
+	// Scale is the duration of a device's second, in seconds.
 	Scale float64
 	// Lies says that drives do not flush: the sabotage that cartridges must show.
 	Lies bool

@@ -13,8 +13,8 @@ const (
 	ClassTwo = "double"  // one copy in each pool
 )
 
-// Configuration is what an admin sets up, with the words of the command. Files wait for seconds for a mount, where real ones wait for
-// minutes. Half of the cartridges are in each pool, so that the two copies of a file are never on one tape.
+// Configuration returns the objects that an admin sets up, with the words of the command. Files wait for seconds for a mount, where real ones wait
+// for minutes. Half of the cartridges are in each pool, so that the two copies of a file are never on one tape.
 func Configuration() []adminapi.TapeChange {
 	changes := []adminapi.TapeChange{
 		{Object: "policy", Verb: "set", Name: "default", Values: map[string]string{"archiveMinRequestAge": "2", "retrieveMinRequestAge": "1"}},
@@ -32,8 +32,7 @@ func Configuration() []adminapi.TapeChange {
 	return changes
 }
 
-// copies is how many copies on tape a class asks for.
-// It is none if there is no such class.
+// copies returns the number of copies on tape that a class asks for, and 0 for a class that does not exist.
 func copies(class string) int { return map[string]int{ClassOne: 1, ClassTwo: 2}[class] }
 
 // Missing lists the numbers of the copies that a file lacks on tape.

@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// Trace is what happened, line by line, with the simulated time since the start.
-// It is what a person reads first after a failure: one line for each thing an actor did or a server logged.
+// Trace has the events, line by line, with the simulated time since the start. It is what a person reads first after a
+// failure: one line for each thing an actor did or a server logged.
 type Trace struct {
 	start time.Time // of the simulated clock
 
