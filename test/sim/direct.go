@@ -68,7 +68,7 @@ func (a adopting) Commit(ctx context.Context, r hemera.CommitRequest) error {
 // Abort leaves the write to the end of the handle.
 func (a adopting) Abort(context.Context, *hemera.Permit) error { return nil }
 
-// Keep fails: it is a call of heads.
+// Keep does nothing: only heads keep writes.
 func (a adopting) Keep(context.Context, *hemera.Permit, int64) error { return nil }
 
 // Replace asks the head for other disks.

@@ -16,7 +16,7 @@ import (
 	"hemera/words/hemera"
 )
 
-// plant puts a piece in a place where a copy of it may be made later.
+// plant is the state of a piece that is put where a copy of it may be made later.
 type plant int
 
 // What a piece of the right name may be like. All but plantStale have a footer that says what the namespace does.
