@@ -129,7 +129,10 @@ func (p *page) entry(c *cobra.Command) string {
 		}
 	}
 	body := strings.Join(paragraphs, "\n")
-	if example := strings.TrimRight(c.Example, "\n"); example != "" && p.isNew(example) {
+	example := strings.TrimRight(c.Example, "\n")
+	// A line such as "hemera tape pool rm NAME" says no more than the usage.
+	placeholder := body == "" && strings.Contains(example, " NAME")
+	if example != "" && !placeholder && p.isNew(example) {
 		for line := range strings.Lines(example) {
 			body += "$ " + strings.TrimPrefix(line, "  ")
 		}

@@ -11,7 +11,7 @@ import (
 var update = flag.Bool("update", false, "write the table of settings into the documentation")
 
 // TestDocumentedTable holds the table in docs/operations.md against the settings. After a change of
-// Config, `go test ./config -run DocumentedTable -update` writes it again.
+// Config, `go test ./process/config -run DocumentedTable -update` writes it again.
 func TestDocumentedTable(t *testing.T) {
 	const (
 		file  = "../../docs/operations.md"
@@ -35,7 +35,7 @@ func TestDocumentedTable(t *testing.T) {
 		return
 	}
 	if !*update {
-		t.Fatalf("the table of settings in %s is not current: go test ./config -run DocumentedTable -update", file)
+		t.Fatalf("the table of settings in %s is not current: go test ./process/config -run DocumentedTable -update", file)
 	}
 	if err := os.WriteFile(file, []byte(before+begin+table.String()+end+after), 0o644); err != nil {
 		t.Fatal(err)
