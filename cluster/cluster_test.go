@@ -62,7 +62,7 @@ func TestFreshClusterIsUsableAtOnce(t *testing.T) {
 		t.Errorf("welcome %+v", w)
 	}
 	v := c.View()
-	if len(v.Disks) != 2 || !v.Disks[0].Writable() || v.Disks[0].Space != hemera.DefaultSpace || v.Disks[0].Group != "default.0" || v.Disks[0].Zone != "hall" {
+	if len(v.Disks) != 2 || !v.Disks[0].Writable() || v.Disks[0].Space != hemera.DefaultSpace || v.Disks[0].Zone != "hall" {
 		t.Errorf("disks %+v", v.Disks)
 	}
 	s, ok := v.Space(hemera.DefaultSpace)
@@ -330,7 +330,6 @@ func TestSpaceSettings(t *testing.T) {
 		{"policy.layout", "replica:2", func(s hemera.Space) bool { return s.Policy.Layout == hemera.Replica(2) && s.Policy.PiecesMin == 2 }},
 		{"policy.sync", "off", func(s hemera.Space) bool { return !s.Policy.Sync }},
 		{"headroom", "2G", func(s hemera.Space) bool { return s.Headroom == 2e9 }},
-		{"groupsize", "8", func(s hemera.Space) bool { return s.GroupSize == 8 }},
 	} {
 		if err := c.Admin.SetSpace(ctx, "default", s.key, s.value); err != nil {
 			t.Error(err)
@@ -382,21 +381,6 @@ func TestDrainEndsEmpty(t *testing.T) {
 	}
 	if err := c.Admin.SetEmpty(ctx, 1); err != nil || c.View().Disks[0].Config != hemera.ConfigEmpty {
 		t.Error("not empty")
-	}
-}
-
-func TestGroups(t *testing.T) {
-	c := open(t, memkv.New(), nil)
-	if err := c.Admin.SetSpace(t.Context(), "default", "groupsize", "2"); err != nil {
-		t.Fatal(err)
-	}
-	register(t, c, hello(1, 5))
-	counts := map[string]int{}
-	for _, d := range c.View().Disks {
-		counts[d.Group]++
-	}
-	if len(counts) != 3 || counts["default.0"] != 2 || counts["default.2"] != 1 {
-		t.Error(counts)
 	}
 }
 

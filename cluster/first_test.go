@@ -12,7 +12,7 @@ import (
 func TestFirstSpaceIsAsConfigured(t *testing.T) {
 	store := memkv.New()
 	wish := hemera.Space{
-		Name: "ignored", Headroom: 5e9, GroupSize: 7,
+		Name: "ignored", Headroom: 5e9,
 		Policy: hemera.Policy{Layout: hemera.Replica(3), Checksum: hemera.BLAKE3, PiecesMin: 2},
 	}
 	c := openWith(t, store, Options{Space: wish})

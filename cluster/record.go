@@ -32,7 +32,6 @@ type diskRecord struct {
 	Node    hemera.NodeID     // that has it now
 	Path    string            // there
 	Space   string            // whose policy new files on it have
-	Group   string            // a label; see DESIGN.md
 	ZoneSet string            // as an admin says; wins over the node's
 	Config  hemera.DiskConfig // what an admin wants of it
 	// Removed: an admin took it out. It is in no view; the record goes when the namespace lists no
@@ -60,7 +59,6 @@ type spaceRecord struct {
 	PiecesMin uint8         // 0: found out at each open
 	NoSync    bool          // pieces count as sealed before they are on the device
 	Headroom  int64         // bytes kept free on each disk; 0: see [Headroom]
-	GroupSize int           // disks a group aims at
 	Recycle   string        `json:",omitempty"` // what is kept of removed files, as of the attribute sys.recycle; "": nothing
 	// Balancer has its defaults as zeros, and is left out if nothing was set.
 	Balancer hemera.Balancer `json:",omitzero"`

@@ -90,12 +90,9 @@ func (c *Leases) admitted(ctx context.Context, ch *change, hello hemera.NodeHell
 	}
 	// The old lease ends with this change: calls under it are Fenced from then on.
 	rec.Epoch++
-	fresh := newcomers{config: c.newDisks(ctx)}
-	if slices.ContainsFunc(hello.Disks, func(d hemera.NodeDisk) bool { return c.state.byUUID[d.UUID] == nil }) {
-		fresh.groups = groupCounts(c.state.disks)
-	}
+	config := c.newDisks(ctx)
 	for _, d := range hello.Disks {
-		c.recordDisk(ch, &next, rec.ID, d, fresh)
+		c.recordDisk(ch, &next, rec.ID, d, config)
 	}
 	c.replaceNode(ch, rec)
 	ch.put(rec)
@@ -215,9 +212,9 @@ func (c *Leases) replaceNode(ch *change, by nodeRecord) {
 }
 
 // recordDisk puts a reported disk into the change: a known one may have moved to this path, or to this node
-// if the one that had it does not any more; a new one gets an id and a group. A disk that carries an id we do not know was removed, or is another
+// if the one that had it does not any more; a new one gets an id. A disk that carries an id we do not know was removed, or is another
 // cluster's: it is left alone unless an admin added it.
-func (c *Leases) recordDisk(ch *change, next *nextRecord, on hemera.NodeID, d hemera.NodeDisk, fresh newcomers) {
+func (c *Leases) recordDisk(ch *change, next *nextRecord, on hemera.NodeID, d hemera.NodeDisk, config hemera.DiskConfig) {
 	// An admin's wish for this path is fulfilled, whatever disk is there.
 	wanted, asked := c.state.attaches[attachRecord{Node: on, Path: d.Path}.key()]
 	if asked {
@@ -245,30 +242,21 @@ func (c *Leases) recordDisk(ch *change, next *nextRecord, on hemera.NodeID, d he
 		c.state.log.Warn("disk of another cluster, or removed from this one, is not used", "node", on, "path", d.Path, "disk", d.ID)
 		return
 	}
-	rec := diskRecord{ID: c.claim(ch, next, d), UUID: d.UUID, Node: on, Path: d.Path, Space: d.Space, Config: fresh.config}
+	rec := diskRecord{ID: c.claim(ch, next, d), UUID: d.UUID, Node: on, Path: d.Path, Space: d.Space, Config: config}
 	if asked { // an admin said what it is for, and that it is to be used
 		rec.Space, rec.Config = wanted.Space, hemera.ConfigRW
 	}
 	if rec.Space == "" {
 		rec.Space = hemera.DefaultSpace
 	}
-	space, ok := c.state.spaces[rec.Space]
-	if !ok {
+	if _, ok := c.state.spaces[rec.Space]; !ok {
 		// Spaces are an admin's, and files of another policy shall not go to the disk unasked.
 		c.state.log.Warn("a new disk is off: its node names a space that there is not", "disk", rec.ID, "node", on, "path", text(d.Path), "space", text(d.Space),
-			"remedy", "make the space with `hemera space set NAME define=24`, then `hemera fs set "+rec.ID.String()+" space=NAME configstatus=rw`")
+			"remedy", "make the space with `hemera space set NAME define=on`, then `hemera fs set "+rec.ID.String()+" space=NAME configstatus=rw`")
 		rec.Space, rec.Config = hemera.DefaultSpace, hemera.ConfigOff
-		space = c.state.spaces[rec.Space]
 	}
-	rec.Group = pickGroup(fresh.groups, space)
 	ch.put(rec)
 	c.surveyor.reported(ch, rec.ID, d)
-}
-
-// newcomers is what new disks get.
-type newcomers struct {
-	groups map[string]map[string]int // disks by space and group; not counted when no disk is new
-	config hemera.DiskConfig
 }
 
 // claimStrength ranks a node's claim to a disk it reports: 0, no claim, if the disk is not there.

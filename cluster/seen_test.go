@@ -53,7 +53,7 @@ func TestOlderStore(t *testing.T) {
 	h.ID = welcome.ID
 	older, restored := copied(t, store), copied(t, store)
 	for i := range 5 {
-		if err := c.Admin.SetSpace(t.Context(), hemera.DefaultSpace, "groupsize", fmt.Sprint(7+i)); err != nil {
+		if err := c.Admin.SetSpace(t.Context(), hemera.DefaultSpace, "headroom", fmt.Sprint(7+i)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -182,7 +182,7 @@ func TestALogThatWasCut(t *testing.T) {
 	before := c.Marks.Mark()
 	cut := copied(t, store)
 	numbered(t, cut, binary.BigEndian.Uint64(before[8:]))
-	if err := c.Admin.SetSpace(t.Context(), hemera.DefaultSpace, "groupsize", "7"); err != nil {
+	if err := c.Admin.SetSpace(t.Context(), hemera.DefaultSpace, "headroom", "7"); err != nil {
 		t.Fatal(err)
 	}
 	last := c.Marks.Mark()

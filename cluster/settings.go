@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"path"
-	"strconv"
 	"strings"
 
 	"hemera/rules/policy"
@@ -27,7 +26,7 @@ func Settings() []Setting {
 		{"fs", "errors", "0", "forget the checksum and I/O errors counted so far"},
 		{"node", "status", "on|off", "off takes the node's disks out of use without repairing around them"},
 		{"node", "zone", "<name>|-", "failure domain of the node; - for what the node says"},
-		{"space", "define", "<groupsize>", "make the space"},
+		{"space", "define", "on", "make the space"},
 		{"space", "policy.layout", "plain|replica:<n>|rs:<k>+<m>|stripe:<n>|lrc:<k>+<l>+<g>|raid5|raid6|raiddp|archive|qrain", "layout of new files; a name without numbers takes policy.nstripes next"},
 		{"space", "policy.nstripes", "1..32", "all pieces of new files together: copies, or data and parity"},
 		{"space", "policy.blocksize", "auto|64k..16M", "block size of new files in coded layouts; auto: 1M"},
@@ -36,13 +35,12 @@ func Settings() []Setting {
 		{"space", "policy.sync", "on|off", "fdatasync each piece before it counts as sealed"},
 		{"space", "policy.recycle", "<time>[,<size>]|off", "how long and how much of removed and replaced files is kept, as in 30d,10T; sys.recycle of a directory overrides it"},
 		{"space", "headroom", "auto|<bytes>[K|M|G|T]", "kept free on every disk; auto: 1 % of the disk, at most 1 GiB"},
-		{"space", "groupsize", "1..1000", "disks a group aims at"},
 	}, balancerSettings...)
 }
 
 // defaultSpace is a space as `space set NAME define` makes it: two replicas, Adler-32.
 func defaultSpace(name string) spaceRecord {
-	return spaceRecord{Name: name, Layout: hemera.Replica(2), Checksum: hemera.Adler32.String(), GroupSize: 24}
+	return spaceRecord{Name: name, Layout: hemera.Replica(2), Checksum: hemera.Adler32.String()}
 }
 
 // firstSpace is the record of the space that a new cluster begins with.
@@ -54,9 +52,6 @@ func firstSpace(s hemera.Space) spaceRecord {
 	rec.Layout, rec.Checksum, rec.PiecesMin = s.Policy.Layout, s.Policy.Checksum.String(), s.Policy.PiecesMin
 	rec.BlockSize = s.Policy.BlockSize
 	rec.NoSync, rec.Headroom = !s.Policy.Sync, s.Headroom
-	if s.GroupSize > 0 {
-		rec.GroupSize = s.GroupSize
-	}
 	return rec
 }
 
@@ -116,14 +111,10 @@ func (c *Admin) SetDisk(ctx context.Context, id hemera.DiskID, key, value string
 				return invalid("fs", key, value)
 			}
 		case "space":
-			space, ok := c.state.spaces[value]
-			if !ok {
+			if _, ok := c.state.spaces[value]; !ok {
 				return noSuchSpace("cluster.Set", value)
 			}
-			if rec.Space != value {
-				// Groups are of a space, so the disk gets one of the new space's.
-				rec.Space, rec.Group = value, pickGroup(groupCounts(c.state.disks), space)
-			}
+			rec.Space = value
 		case "zone":
 			if rec.ZoneSet, err = zoneValue("fs", value); err != nil {
 				return err
@@ -294,11 +285,9 @@ func (c *Admin) SetSpace(ctx context.Context, name, key, value string) error {
 		case key == "define" && ok:
 			return errs.New(errs.Exists, "cluster.SetSpace", name, "the space exists already")
 		case key == "define":
-			rec = defaultSpace(name)
-			if value == "" {
-				value = strconv.Itoa(rec.GroupSize)
-			}
-			key = "groupsize"
+			// The value is not used: EOS's scripts give a size of groups.
+			ch.put(defaultSpace(name))
+			return nil
 		case !ok:
 			return noSuchSpace("cluster.SetSpace", name)
 		}
@@ -373,9 +362,6 @@ func (s *spaceRecord) set(key, value string) (err error) {
 	case "headroom":
 		s.Headroom, err = size(key, value)
 		return err
-	case "groupsize":
-		s.GroupSize, err = number("space", key, value, 1000)
-		return err
 	case "balancer", "balancer.threshold", "balancer.rate":
 		return s.setBalancer(key, value)
 	default:
@@ -402,35 +388,4 @@ func (c *Admin) knownDisk(op string, id hemera.DiskID) (*disk, error) {
 		return nil, errs.New(errs.NotFound, op, "disk "+id.String(), "no such disk").WithRemedy("see `hemera fs ls`")
 	}
 	return d, nil
-}
-
-// groupCounts counts disks by space and group.
-func groupCounts(disks map[hemera.DiskID]*disk) map[string]map[string]int {
-	counts := map[string]map[string]int{}
-	for _, d := range disks {
-		if !d.Removed {
-			addGroup(counts, d.Space, d.Group)
-		}
-	}
-	return counts
-}
-
-// addGroup counts one more disk in a group.
-func addGroup(counts map[string]map[string]int, space, group string) {
-	if counts[space] == nil {
-		counts[space] = map[string]int{}
-	}
-	counts[space][group]++
-}
-
-// pickGroup is the first group of the space that has room, and counts one more disk in it.
-func pickGroup(counts map[string]map[string]int, space spaceRecord) string {
-	for i := 0; ; i++ {
-		group := fmt.Sprintf("%s.%d", space.Name, i)
-		// A group size of zero must not make the loop endless.
-		if counts[space.Name][group] < max(space.GroupSize, 1) {
-			addGroup(counts, space.Name, group)
-			return group
-		}
-	}
 }

@@ -55,7 +55,7 @@ func invalid(of, key, value string) *errs.Error {
 // noSuchSpace is the error for a space that does not exist. It names the command that makes one.
 func noSuchSpace(op, name string) *errs.Error {
 	return errs.New(errs.NotFound, op, "space "+name, "no such space").
-		WithRemedy("see `hemera space ls`, or make it with `hemera space set " + name + " define=24`")
+		WithRemedy("see `hemera space ls`, or make it with `hemera space set " + name + " define=on`")
 }
 
 // onOff reads a switch.

@@ -94,7 +94,7 @@ func (n nodeRecord) zone() string { return cmp.Or(n.ZoneSet, n.Zone) }
 func (d *disk) info(n *node) hemera.Disk {
 	r := d.report
 	info := hemera.Disk{
-		ID: d.ID, UUID: d.UUID, Node: d.Node, Path: d.Path, Space: d.Space, Group: d.Group, Zone: d.ZoneSet,
+		ID: d.ID, UUID: d.UUID, Node: d.Node, Path: d.Path, Space: d.Space, Zone: d.ZoneSet,
 		Config: d.Config, Health: cmp.Or(r.Health, hemera.HealthOK), Why: r.Why, DiskStats: r.DiskStats,
 	}
 	if n == nil {
@@ -124,7 +124,7 @@ func (d *disk) info(n *node) hemera.Disk {
 func (s spaceRecord) info() hemera.Space {
 	sum, _ := hemera.ParseChecksumKind(s.Checksum)
 	return hemera.Space{
-		Name: s.Name, Headroom: s.Headroom, GroupSize: s.GroupSize, Recycle: s.Recycle, Balancer: s.Balancer,
+		Name: s.Name, Headroom: s.Headroom, Recycle: s.Recycle, Balancer: s.Balancer,
 		Policy: hemera.Policy{
 			Space: s.Name, Layout: s.Layout, BlockSize: s.BlockSize, Checksum: sum, PiecesMin: s.PiecesMin, Sync: !s.NoSync,
 		},

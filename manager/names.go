@@ -217,7 +217,7 @@ func (a *attributes) check(who hemera.Identity, path, name, value string) error 
 func (a *attributes) hasSpace(path, setting, space string) error {
 	if _, ok := a.view().Space(space); space != "" && !ok {
 		return errs.New(errs.NotFound, "manager.SetAttribute", path, setting+": there is no such space").
-			WithRemedy("see `hemera space ls`, or make it with `hemera space set " + space + " define=24`")
+			WithRemedy("see `hemera space ls`, or make it with `hemera space set " + space + " define=on`")
 	}
 	return nil
 }

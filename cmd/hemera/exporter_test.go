@@ -16,10 +16,6 @@ func exporterKeys() map[string]string {
 		"node": `hostport status cfg.status nofs heartbeatdelta sum.stat.statfs.freebytes sum.stat.statfs.usedbytes sum.stat.statfs.capacity sum.stat.statfs.ffree
 			sum.stat.usedfiles sum.stat.statfs.files sum.stat.ropen sum.stat.wopen cfg.stat.sys.threads cfg.stat.sys.vsize cfg.stat.sys.rss cfg.stat.sys.sockets
 			sum.stat.net.inratemib sum.stat.net.outratemib cfg.stat.sys.eos.version cfg.stat.sys.xrootd.version cfg.stat.sys.kernel cfg.stat.geotag`,
-		"group": `name cfg.status nofs avg.stat.disk.load sig.stat.disk.load sum.stat.disk.readratemb sum.stat.disk.writeratemb sum.stat.net.ethratemib
-			sum.stat.net.inratemib sum.stat.net.outratemib sum.stat.ropen sum.stat.wopen sum.stat.statfs.usedbytes sum.stat.statfs.freebytes
-			sum.stat.statfs.capacity sum.stat.usedfiles sum.stat.statfs.ffree sum.stat.statfs.files dev.stat.statfs.filled avg.stat.statfs.filled
-			sig.stat.statfs.filled cfg.stat.balancing sum.stat.balancer.running sum.stat.drainer.running`,
 		"fs": `host port id uuid path schedgroup stat.boot configstatus headroom stat.errc stat.errmsg stat.disk.load stat.disk.readratemb stat.disk.writeratemb
 			stat.net.ethratemib stat.net.inratemib stat.net.outratemib stat.ropen stat.wopen stat.statfs.freebytes stat.statfs.usedbytes stat.statfs.capacity
 			stat.usedfiles stat.statfs.ffree stat.statfs.fused stat.statfs.files drainstatus stat.drainprogress stat.drainfiles stat.drainbytesleft
@@ -74,7 +70,6 @@ func TestValuesUnderTheKeysOfEOS(t *testing.T) {
 		{"node", "id=1", "sum.stat.statfs.files", "3000000"}, {"node", "id=1", "cfg.stat.sys.threads", "18"},
 		{"space", "name=default", "sum.stat.statfs.capacity?configstatus@rw", "16000000000000"}, {"space", "name=default", "sum.<n>?configstatus@rw", "4"},
 		{"space", "name=default", "avg.stat.disk.load", "0.44"}, {"space", "name=default", "sum.stat.drainer.running", "1"},
-		{"group", "name=default.0", "avg.stat.statfs.filled", "43.75"}, {"group", "name=default.0", "nofs", "6"},
 		{"ns", "ns.total.files=4", "uid", "all"}, {"ns", "ns.cache.files.requests=1000", "gid", "all"}, {"ns", "ns.fusex.clients=0", "gid", "all"},
 		{"op", "cmd=stat", "gid", "all"}, {"op", "cmd=stat", "total", "52000"},
 	} {
@@ -101,7 +96,7 @@ func monitorLines(t *testing.T) map[string][]string {
 	t.Cleanup(server.Close)
 	lines := map[string][]string{}
 	for what, args := range map[string][]string{
-		"fs": {"fs", "ls", "-m"}, "node": {"node", "ls", "-m"}, "space": {"space", "ls", "-m"}, "group": {"group", "ls", "-m"},
+		"fs": {"fs", "ls", "-m"}, "node": {"node", "ls", "-m"}, "space": {"space", "ls", "-m"},
 		"ns": {"ns", "stat", "-m"}, "who": {"who", "-a", "-m"},
 	} {
 		var out strings.Builder

@@ -62,7 +62,7 @@ func fileInfo(ctx context.Context, d *door, who hemera.Identity, r *adminapi.Fil
 	}
 	// Users see where a piece is and whether it can be read, but not how full or how busy the disk is.
 	for i, p := range report.Pieces {
-		report.Pieces[i].Disk = hemera.Disk{ID: p.Disk.ID, Node: p.Disk.Node, Path: p.Disk.Path, Space: p.Disk.Space, Group: p.Disk.Group,
+		report.Pieces[i].Disk = hemera.Disk{ID: p.Disk.ID, Node: p.Disk.Node, Path: p.Disk.Path, Space: p.Disk.Space,
 			Zone: p.Disk.Zone, Config: p.Disk.Config, Health: p.Disk.Health, Active: p.Disk.Active}
 	}
 	return report, nil

@@ -80,7 +80,6 @@ type Space struct {
 	Checksum    string `key:"checksum" default:"adler32" oneof:"none adler32 crc32c crc64nvme md5 sha256 xxh3 blake3 crc32 zcrc32" doc:"checksum of whole files"`
 	Sync        bool   `key:"sync" default:"true" doc:"fsync every copy before a close is acknowledged; without it, a power cut can lose acknowledged files"`
 	Headroom    Bytes  `key:"headroom" default:"0B" min:"0" doc:"bytes kept free on every disk; 0 means 1 % of the disk, at most 1 GiB"`
-	GroupSize   int    `key:"group_size" default:"24" min:"1" max:"1000" doc:"number of disks in a group"`
 }
 
 // Node has the settings of a storage node.

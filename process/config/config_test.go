@@ -311,7 +311,7 @@ func TestSpacePolicy(t *testing.T) {
 	}
 	s, err := l.Space.Define("default")
 	policy := hemera.Policy{Space: "default", Layout: hemera.Replica(2), Checksum: hemera.Adler32, Sync: true}
-	if err != nil || s != (hemera.Space{Name: "default", Policy: policy, GroupSize: 24}) {
+	if err != nil || s != (hemera.Space{Name: "default", Policy: policy}) {
 		t.Errorf("%+v, %v", s, err)
 	}
 	for _, c := range []struct {

@@ -30,7 +30,7 @@ func (s Space) Define(name string) (hemera.Space, error) {
 		// The minimum is one of copies; a coded file may lose as many pieces right after its close as copies may.
 		p.PiecesMin = policy.MinimumOf(hemera.Policy{Layout: hemera.Plain(), PiecesMin: uint8(s.ReplicasMin)}, l)
 	}
-	return hemera.Space{Name: name, Policy: p, Headroom: int64(s.Headroom), GroupSize: s.GroupSize}, p.Layout.Validate()
+	return hemera.Space{Name: name, Policy: p, Headroom: int64(s.Headroom)}, p.Layout.Validate()
 }
 
 // layout is the layout of the space's new files. The number of replicas is that of layout replica where this names none.

@@ -45,7 +45,6 @@ type Disk struct {
 	Node   NodeID
 	Path   string // mount point on its node
 	Space  string
-	Group  string
 	Zone   string
 	Config DiskConfig
 	// The node's last report.
@@ -312,8 +311,6 @@ type Space struct {
 	Policy Policy
 	// Headroom is kept free on every disk, in bytes.
 	Headroom int64
-	// GroupSize is how many disks a group aims at.
-	GroupSize int
 	// Recycle says what is kept of removed and replaced files, as the attribute sys.recycle does; "" for nothing.
 	Recycle  string
 	Balancer Balancer

@@ -66,7 +66,7 @@ func (t *effective) policy(v *hemera.View) error {
 	space, ok := v.Space(name)
 	if !ok {
 		return errs.New(errs.NotFound, "hemera.AttrLsEffective", t.path, "its space "+name+" does not exist: no file can be written there").
-			WithRemedy("make it: hemera space set " + name + " define=24, or change " + policy.AttrSpace)
+			WithRemedy("make it: hemera space set " + name + " define=on, or change " + policy.AttrSpace)
 	}
 	t.space = space
 	// The same function that the manager calls for a new file, so the answer cannot differ from what happens.

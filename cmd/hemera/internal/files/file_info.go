@@ -211,7 +211,7 @@ func onOffSize(e hemera.Entry) int64 {
 func pieceRecord(l hemera.Layout, p adminapi.PieceReport) output.Record {
 	d := p.Disk
 	return output.Record{
-		{Key: "no", Value: int(p.Piece.Index)}, {Key: "role", Value: l.Role(p.Piece.Index)}, {Key: "fsid", Value: uint32(p.Piece.Disk)}, {Key: "host", Value: p.Host}, {Key: "schedgroup", Value: d.Group}, // fsid is the number of the disk
+		{Key: "no", Value: int(p.Piece.Index)}, {Key: "role", Value: l.Role(p.Piece.Index)}, {Key: "fsid", Value: uint32(p.Piece.Disk)}, {Key: "host", Value: p.Host}, {Key: "schedgroup", Value: d.Space + ".0"}, // fsid is the number of the disk
 		{Key: "path", Value: d.Path}, {Key: "health", Value: healthOf(d)}, {Key: "configstatus", Value: string(d.Config)}, // of the disk
 		{Key: "active", Value: cli.OnOff(d.Active, "online", "offline")}, {Key: "geotag", Value: d.Zone}, // whether the disk can be read now
 	}

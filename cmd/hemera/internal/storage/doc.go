@@ -1,4 +1,4 @@
-// Package storage has the commands for what stores the bytes: disks (hemera fs), nodes, spaces, groups and the tokens
+// Package storage has the commands for what stores the bytes: disks (hemera fs), nodes, spaces and the tokens
 // by which nodes join. They ask the manager's admin API and are for admins.
 //
 // One file has one command, named for it: fs_ls.go is hemera fs ls. disks.go and sums.go make the records that tables

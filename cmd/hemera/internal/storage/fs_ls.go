@@ -24,9 +24,9 @@ func fsLsCommand(e *cli.Env) *cobra.Command {
 	c := &cobra.Command{
 		Use: "ls [match…]", Short: "List disks", Aliases: []string{"list"}, ValidArgsFunction: complete.Matches(e),
 		Long: `Lists disks: all of them, or those that match one of the words: a disk's id or path, a
-node's host or host:port, a space or a group.`,
+node's host or host:port, or a space.`,
 		Example: `  hemera fs ls              every disk, what is wanted of it and how it is
-  hemera fs ls fast         those of a space; or of a node, a group
+  hemera fs ls fast         those of a space; or of a node
   hemera fs ls -d           only disks that are being emptied, with progress
   hemera fs ls -e           only disks with something wrong, and what it is
   hemera fs ls --io         rates and loads
@@ -160,7 +160,7 @@ func withJobs(ctx context.Context, m diskSource, disks []output.Record) ([]outpu
 }
 
 // matchKeys are the keys of a disk's record that a word of fs ls may equal.
-var matchKeys = []string{"id", "path", "host", "hostport", "space", "schedgroup"}
+var matchKeys = []string{"id", "path", "host", "hostport", "space"}
 
 // matching selects the disks that any of the words names; without words, all. A word that names no disk is probably
 // misspelt, so it is an error.
@@ -181,7 +181,7 @@ func matching(disks []output.Record, words []string) ([]output.Record, error) {
 	})
 	for _, w := range words {
 		if !named[w] {
-			return nil, errs.New(errs.NotFound, "hemera.FsLs", w, "no disk has this id, path, host, space or group").
+			return nil, errs.New(errs.NotFound, "hemera.FsLs", w, "no disk has this id, path, host or space").
 				WithRemedy("hemera fs ls shows all disks")
 		}
 	}
@@ -208,7 +208,7 @@ var fsColumns = []output.Column{
 	{Title: "port", Key: "port", Wide: 1}, // of the node
 	{Title: "id", Key: "id"},
 	{Title: "path", Key: "path"},                              // on the node's machine
-	{Title: "group", Key: "schedgroup", Wide: 2},              // a label only; see groupCommand
+	{Title: "group", Key: "schedgroup", Wide: 2},              // for tools of EOS: all disks of a space are one
 	{Title: "zone", Key: "stat.geotag", Wide: 1},              // failure domain
 	{Title: "boot", Key: "stat.boot", Wide: 2},                // whether the node has it in use
 	{Title: "configstatus", Key: "configstatus"},              // what an admin wants

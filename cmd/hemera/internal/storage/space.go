@@ -19,7 +19,7 @@ func SpaceCommand(e *cli.Env) *cobra.Command {
 that stays free on each disk. New files go to the space "default", which is always there, unless
 a directory above them says otherwise by the attribute sys.forced.space.`
 	c.Example = `  hemera space ls
-  hemera space set fast define=24                     make a space ...
+  hemera space set fast define=on                     make a space ...
   hemera fs add node1 /nvme0 --space fast             ... give it a disk ...
   hemera attr set sys.forced.space=fast /exp/hot      ... and use it for new files below /exp/hot`
 	return c
@@ -30,13 +30,13 @@ a directory above them says otherwise by the attribute sys.forced.space.`
 // jobs are those of the whole cluster. writable are the disks that take new files now.
 func spaceRecord(v *hemera.View, s hemera.Space, jobs []hemera.JobStatus) output.Record {
 	var disks, writable []hemera.Disk
-	groups, zones := map[string]bool{}, map[string]bool{}
+	zones := map[string]bool{}
 	for _, d := range v.Disks {
 		if d.Space != s.Name {
 			continue
 		}
 		disks = append(disks, d)
-		groups[d.Group], zones[d.Zone] = true, true
+		zones[d.Zone] = true
 		if d.Writable() {
 			writable = append(writable, d)
 		}
@@ -52,8 +52,8 @@ func spaceRecord(v *hemera.View, s hemera.Space, jobs []hemera.JobStatus) output
 	r := output.Record{
 		// EOS's word for the kind of record.
 		{Key: "type", Value: "spaceview"}, {Key: "name", Value: s.Name}, {Key: "geotag", Value: zone},
-		// groupmod is the number of groups that exist now; in EOS it is a setting.
-		{Key: "cfg.groupsize", Value: s.GroupSize}, {Key: "cfg.groupmod", Value: len(groups)},
+		// Constants for EOS's tools: all disks are one group.
+		{Key: "cfg.groupsize", Value: 0}, {Key: "cfg.groupmod", Value: 1},
 		{Key: "nofs", Value: len(disks)}, {Key: "sum.<n>?configstatus@rw", Value: len(writable)},
 	}
 	r = append(r, sumsOf(v, disks)...)

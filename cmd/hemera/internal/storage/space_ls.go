@@ -40,8 +40,6 @@ var spaceColumns = []output.Column{
 	{Title: "type", Key: "type", Wide: 2}, // always spaceview
 	{Title: "name", Key: "name"},
 	{Title: "zone", Key: "geotag", Wide: 2},                                                               // if all disks have the same
-	{Title: "groupsize", Key: "cfg.groupsize", Wide: 2},                                                   // disks in a group
-	{Title: "groupmod", Key: "cfg.groupmod", Wide: 2},                                                     // number of groups
 	{Title: "disks", Key: "nofs"},                                                                         // all, whatever their state
 	{Title: "disks(rw)", Key: "sum.<n>?configstatus@rw", Wide: 2},                                         // those that take new files
 	{Title: "sum(usedbytes)", Key: "sum.stat.statfs.usedbytes", Show: output.Bytes},                       // a shared file system counts once

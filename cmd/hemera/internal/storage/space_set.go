@@ -22,7 +22,7 @@ func spaceSetCommand(e *cli.Env) *cobra.Command {
 		Use: "set <space> <key>=<value>", Short: "Change a space's policy", Args: cobra.ExactArgs(2),
 		Long: `Sets one property of a space:
 
-  define             makes the space; the value is its groupsize
+  define             makes the space, whatever the value is
   policy.layout      plain (one copy); replica:3 (copies); rs:4+2 (4 data and 2 parity pieces: any 2
                      may be lost); lrc:12+2+2 (2 local groups with a parity each, 2 parities of all);
                      stripe:4 (no parity); or EOS's raid5, raid6, raiddp, archive, qrain with :N
@@ -35,7 +35,6 @@ func spaceSetCommand(e *cli.Env) *cobra.Command {
                      or off; sys.recycle of a directory overrides it
   headroom           the room that stays free on each disk: 10G is 10,000,000,000 bytes; or auto,
                      which is 1 % of the disk, at most 1 GiB
-  groupsize          the number of disks in a group
   balancer           on: pieces move from disks that are too full to others, also to new ones, and
                      pieces of one file move apart that share a node or a zone; off: none does
   balancer.threshold percent by which a disk's filling may differ from the space's mean, or auto (5)
@@ -45,7 +44,7 @@ New files get what the space says. Attributes sys.forced.* of a directory overri
 that exist already stay as they are.`,
 		Example: `  hemera space set default policy.nstripes=3       three copies of each new file
   hemera space set big policy.layout=rs:10+4       any 4 of 14 disks may be lost, for 1.4 times the bytes
-  hemera space set scratch define=24               make a space ...
+  hemera space set scratch define=on               make a space ...
   hemera space set scratch policy.layout=plain     ... whose files have one copy
   hemera space set scratch headroom=50G            keep 50 GB free on each of its disks
   hemera space set default balancer.rate=200M      fill a new disk four times as fast as by default`,
@@ -53,7 +52,7 @@ that exist already stay as they are.`,
 			if len(args) == 1 {
 				return []cobra.Completion{"policy.layout=", "policy.layout=plain", "policy.layout=replica:2", "policy.layout=rs:4+2", "policy.layout=rs:10+4",
 						"policy.layout=lrc:12+2+2", "policy.layout=stripe:4", "policy.nstripes=", "policy.blocksize=", "policy.checksum=", "policy.minpieces=",
-						"define=", "policy.sync=", "policy.recycle=", "headroom=", "groupsize=", "balancer=on", "balancer=off", "balancer.threshold=", "balancer.rate="},
+						"define=on", "policy.sync=", "policy.recycle=", "headroom=", "balancer=on", "balancer=off", "balancer.threshold=", "balancer.rate="},
 					cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
 			}
 			return complete.Spaces(e)(c, args, word)

@@ -73,11 +73,3 @@ func (s *spread) sigma() float64 {
 	}
 	return math.Sqrt(squares / max(s.n, 1))
 }
-
-// worst is the largest deviation from the mean.
-func (s *spread) worst() (most float64) {
-	for _, x := range s.values {
-		most = max(most, math.Abs(x-s.mean()))
-	}
-	return most
-}
