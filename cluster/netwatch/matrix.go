@@ -87,16 +87,8 @@ func (h hosts) matrix(v *hemera.View, arrivals map[hemera.NodeID]arrival, taken 
 	return m
 }
 
-// add adds a sample to the report of its host. All nodes of a host see the same interfaces, so one of them is enough for those.
+// add adds a sample to the report of its host.
 func (h hosts) add(n *netjudge.Node, at map[hemera.NodeID]int, s *hemera.NetworkSample) {
-	if n.Interfaces == nil {
-		for _, i := range s.Interfaces {
-			n.Interfaces = append(n.Interfaces, netjudge.Interface{
-				Name: i.Name, Virtual: i.Virtual, Member: i.Member, Up: i.Up, Carrier: i.Carrier, Speed: i.Speed, HalfDuplex: i.HalfDuplex,
-				Rx: packets(i.In), Tx: packets(i.Out), CarrierChanges: i.CarrierChanges,
-			})
-		}
-	}
 	n.Paths = slices.Grow(n.Paths, len(s.Paths))
 	// Counts are summed by peer: a host has several addresses, and clients are many.
 	for _, p := range s.Paths {
@@ -115,11 +107,5 @@ func (h hosts) add(n *netjudge.Node, at map[hemera.NodeID]int, s *hemera.Network
 			sum.RTT = p.RTT
 		}
 		sum.Sent, sum.Lost = sum.Sent+p.Sent, sum.Lost+p.Lost
-		sum.Received, sum.OutOfOrder = sum.Received+p.Received, sum.OutOfOrder+p.OutOfOrder
 	}
-}
-
-// packets are the counts that the judge has a use for.
-func packets(t hemera.NetworkTraffic) netjudge.Packets {
-	return netjudge.Packets{Total: t.Packets, Errors: t.Errors, Missed: t.Missed, Dropped: t.Dropped}
 }

@@ -36,7 +36,7 @@ func (w *Watch) Report(v *hemera.View) hemera.NetworkReport {
 			row.Text = []string{"The network of the node was not judged yet."}
 		}
 		if judged && row.Text == nil {
-			describe(&row, v, verdict)
+			describe(&row, verdict)
 		}
 		if a := newest[first]; a.sample != nil {
 			row.Sampled = a.at
@@ -54,18 +54,17 @@ func (w *Watch) Report(v *hemera.View) hemera.NetworkReport {
 }
 
 // describe fills in what a verdict says.
-func describe(row *hemera.NodeNetwork, v *hemera.View, verdict netjudge.Verdict) {
-	e, name := verdict.Evidence, naming(v)
+func describe(row *hemera.NodeNetwork, verdict netjudge.Verdict) {
+	e := verdict.Evidence
 	// Counts that faded are no whole numbers: programs get them as they are, texts round them.
 	row.Standing, row.Weight = hemera.NetworkStanding(verdict.Standing.String()), verdict.Weight
 	row.Out, row.In = hemera.NetworkLoss{Segments: e.Out.Sent, Lost: e.Out.Lost}, hemera.NetworkLoss{Segments: e.In.Sent, Lost: e.In.Lost}
 	row.RTT, row.UsualRTT = e.RTT, e.UsualRTT
-	row.Where, row.Text, row.Remedy = netjudge.Where(verdict, name), netjudge.Explain(verdict, name), netjudge.Remedy(verdict)
+	row.Where, row.Text, row.Remedy = netjudge.Where(verdict), netjudge.Explain(verdict), netjudge.Remedy(verdict)
 	if verdict.Standing != netjudge.Suspected {
 		return
 	}
-	row.Cause, row.Direction, row.Since = verdict.Cause.String(), verdict.Direction.String(), verdict.Since
-	row.Peer, row.With = verdict.Peer, verdict.With
+	row.Cause, row.Direction, row.Since = "port", verdict.Direction.String(), verdict.Since
 }
 
 // rates are what a machine received and sent by its interfaces, bytes per second. The parts of a bond do not count: what

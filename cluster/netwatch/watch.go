@@ -92,21 +92,11 @@ func (w *Watch) tell(v *hemera.View, before, now map[hemera.NodeID]netjudge.Verd
 		was := before[id].Standing
 		switch {
 		case was != netjudge.Suspected && verdict.Standing == netjudge.Suspected:
-			w.log.Warn("the network of a node is suspected", "node", id, "addr", nameOf(v, id), "where", netjudge.Where(verdict, naming(v)),
+			w.log.Warn("the network of a node is suspected", "node", id, "addr", nameOf(v, id), "where", netjudge.Where(verdict),
 				"weight", verdict.Weight, "remedy", netjudge.Remedy(verdict))
 		case was == netjudge.Suspected && verdict.Standing != netjudge.Suspected:
 			w.log.Info("the network of a node is not suspected any more", "node", id, "addr", nameOf(v, id), "standing", verdict.Standing.String())
 		}
-	}
-}
-
-// naming names nodes by their addresses, for texts.
-func naming(v *hemera.View) func(hemera.NodeID) string {
-	return func(id hemera.NodeID) string {
-		if id == netjudge.Clients {
-			return "its clients"
-		}
-		return nameOf(v, id)
 	}
 }
 

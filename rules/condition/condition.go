@@ -38,7 +38,7 @@ const (
 	NodeKept     = "node_kept"     // information: it keeps writes whose clients did not come back
 	NodeVersion  = "node_version"  // warning: another version than the manager's
 	NodeClock    = "node_clock"    // warning: see clockSkewMax
-	NodeNetwork  = "node_network"  // warning: it loses packets, or a link of it is bad
+	NodeNetwork  = "node_network"  // warning: it loses packets
 
 	SpaceNoRoom   = "space_no_room"     // error: no disk takes new files
 	SpaceNearFull = "space_nearly_full" // warning: see nearlyFull

@@ -212,10 +212,7 @@ func networks(s *hemera.Snapshot, add func(hemera.Condition)) {
 		if n.Standing != hemera.NetworkSuspected || node.Status != hemera.NodeOnline {
 			continue
 		}
-		lost, weight := "", ""
-		if n.Direction != "" { // an interface without a signal has none
-			lost = fmt.Sprintf(" (%.2g %% of what it sends, %.2g %% of what it receives)", 100*n.Out.Share(), 100*n.In.Share())
-		}
+		lost, weight := fmt.Sprintf(" (%.2g %% of what it sends, %.2g %% of what it receives)", 100*n.Out.Share(), 100*n.In.Share()), ""
 		if n.Weight < 1 {
 			weight = fmt.Sprintf("; until it is well again its weight for new pieces and for readers is %.2f", n.Weight)
 		}

@@ -15,18 +15,12 @@
 // those that it receives:
 //
 //   - most of a row loses, and other pairs do not: the node loses segments that it sends (Out);
-//   - most of a column loses: the node loses segments that it receives (In);
-//   - one cell only: the path between two nodes;
-//   - rows of several nodes, but not the cells between them: something that they share, such as the uplink of a switch.
+//   - most of a column loses: the node loses segments that it receives (In).
 //
 // A row or column is judged without its worst cell, so that a bad path does not look like a bad node. The search first
 // takes the node that explains the most losing paths, and leaves out its paths in the search for the next one. So the
-// receivers of that node are not blamed for it. The counters of an [Interface] and the state of links are judged
-// separately: a link that is down, slower than before or than those of most nodes, or that counts damaged packets.
-//
-// The segments that a node sends to clients ([Clients]) are compared with those that other nodes send to their clients:
-// clients may be far away, and lose packets on their own side. With fewer than two other nodes to compare with, this path
-// is not judged.
+// receivers of that node are not blamed for it. All clients ([Clients]) are one path of a node. [State.Worst] shows a single
+// path that loses, which blames no node. `hemera doctor` finds links that are down, slow or damaged on their machine.
 //
 // # Amount of traffic
 //

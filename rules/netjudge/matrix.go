@@ -17,49 +17,28 @@ type Matrix struct{ Nodes []Node }
 // Node is one node's report: its counts in an interval that ended at Taken.
 type Node struct {
 	ID hemera.NodeID
-	// Taken distinguishes reports, by any clock: a report with the time of the one before is not counted again.
-	Taken      time.Time
-	Interfaces []Interface
-	Paths      []Path
+	// Taken tells reports apart, by any clock: a report with the time of the one before is not counted again.
+	Taken time.Time
+	Paths []Path
 }
 
 // Path has a node's counts of its connections to one peer: another node of the matrix, or [Clients]. Paths to other peers
 // are ignored. Impossible numbers, such as more losses than segments, are brought into range.
 type Path struct {
 	Peer hemera.NodeID
-	Sent int64 // segments with data, also those sent again
-	Lost int64 // of them, those sent again because they were lost
-	// Received and OutOfOrder are of the other direction, as this end sees it. Verdicts show them beside the losses that
-	// the sender counts; segments out of order indicate a loss, but not its size.
-	Received, OutOfOrder int64
-	RTT                  time.Duration // smoothed; 0 if not measured
+	Sent int64         // segments with data, also those sent again
+	Lost int64         // of them, sent again because they were lost
+	RTT  time.Duration // smoothed; 0: not measured
 }
 
-// Interface has a node's counts at one of its interfaces, and its state.
-type Interface struct {
-	Name string
-	// Virtual interfaces (bridges, tunnels) are ignored if a node has others. Member: it is part of a bond.
-	Virtual, Member bool
-	Up, Carrier     bool
-	Speed           int64 // bits per second; 0: unknown
-	HalfDuplex      bool
-	Rx, Tx          Packets
-	CarrierChanges  int64
-}
-
-// Packets has the counts of one direction of an interface. Errors counts packets that arrived damaged, or could not be
-// sent. Missed counts those without room in the interface's own buffers. Dropped may also count unwanted packets, so it
-// matters only if paths lose as well.
-type Packets struct{ Total, Errors, Missed, Dropped int64 }
-
-// Standing is the judgement of a node.
+// Standing is what is known of a node.
 type Standing uint8
 
 // The standings.
 const (
 	Unknown   Standing = iota // too little traffic to judge
 	Well                      // enough traffic, and no reason to suspect it
-	Suspected                 // see Cause
+	Suspected                 // it loses on its paths, whatever the other node is
 )
 
 // String returns the word for people.
@@ -67,27 +46,7 @@ func (s Standing) String() string {
 	return [...]string{"unknown", "well", "suspected"}[min(s, Suspected)]
 }
 
-// Cause says why a node is suspected. If there are several, the verdict has the first in this order: it is the one to
-// check first.
-type Cause uint8
-
-// The causes.
-const (
-	NoCause    Cause = iota
-	LinkDown         // an interface that had a signal has none, or it comes and goes
-	LinkSlow         // it is slower than it was or than those of the other nodes, or half duplex
-	BadPackets       // it counts damaged packets, or more than it has room for
-	Shared           // as Port, with other nodes that reach each other well: something that they share, such as a switch
-	Port             // most of the node's paths lose: the host, its port, or the cable
-	OnePath          // the paths to one peer lose
-)
-
-// String returns the word for people and programs.
-func (c Cause) String() string {
-	return [...]string{"none", "link down", "link slow", "bad packets", "shared", "port", "path"}[min(c, OnePath)]
-}
-
-// Direction is the set of directions in which packets are lost.
+// Direction is which way packets are lost, as a set.
 type Direction uint8
 
 // The directions, as the suspected node sees them.
@@ -114,12 +73,8 @@ func (l Loss) Share() float64 {
 type Verdict struct {
 	Node      hemera.NodeID
 	Standing  Standing
-	Cause     Cause     // NoCause if the node is not suspected
-	Direction Direction // of Port, Shared, OnePath and BadPackets
-	Peer      hemera.NodeID
-	// With has the other nodes of Shared, by id. Peer is the peer of OnePath.
-	With []hemera.NodeID
-	// Since is the time when the node became suspected.
+	Direction Direction // which way a suspected node loses; 0 of others
+	// Since is when the node became suspected.
 	Since time.Time
 	// Weight in (0,1] is the share of its usual load that the node is to get of new pieces and of readers.
 	Weight   float64
@@ -133,16 +88,6 @@ type Evidence struct {
 	Paths, Losing int
 	// Usual is the loss of the other nodes. Limit is the loss above which a node is suspected.
 	Usual, Limit float64
-	// OutOfOrder is the share of the node's segments that their receivers saw out of order.
-	OutOfOrder float64
 	// RTT is the node's mean round trip, UsualRTT the median of all nodes.
 	RTT, UsualRTT time.Duration
-	// Link is the interface of LinkDown, LinkSlow and BadPackets. Speed is its speed, UsualSpeed the speed that it should
-	// have.
-	Link              string
-	Speed, UsualSpeed int64
-	HalfDuplex        bool
-	CarrierChanges    float64
-	// Packets and Bad are of the worse direction of the link: all packets, and those with errors or missed.
-	Packets, Bad float64
 }

@@ -39,71 +39,7 @@ func TestInterval(t *testing.T) {
 	}
 }
 
-// TestLinks changes one interface of one node of six and names what must follow. The paths are well.
-func TestLinks(t *testing.T) {
-	two := func(change func(i *Interface)) func(*Node) {
-		return func(n *Node) {
-			n.Interfaces = append(n.Interfaces, n.Interfaces[0])
-			n.Interfaces[1].Name = "eth1"
-			change(&n.Interfaces[1])
-		}
-	}
-	one := func(change func(i *Interface)) func(*Node) { return func(n *Node) { change(&n.Interfaces[0]) } }
-	for name, c := range map[string]struct {
-		before, change func(*Node)
-		cause          Cause
-		text           string
-		least, most    float64 // of the weight
-	}{
-		"well":                       {nil, one(func(*Interface) {}), NoCause, "is well", 1, 1},
-		"damaged packets":            {nil, one(func(i *Interface) { i.Rx.Errors = 4000 }), BadPackets, "eth0 counts", 0.45, 0.55},
-		"a few damaged packets":      {nil, one(func(i *Interface) { i.Rx.Errors = 3 }), NoCause, "", 1, 1},
-		"missed packets":             {nil, one(func(i *Interface) { i.Rx.Missed = 20_000 }), BadPackets, "rings", 0.2, 0.25},
-		"errors while it sends":      {nil, one(func(i *Interface) { i.Tx.Errors = 500 }), BadPackets, "bad or dropped", 0.7, 0.7},
-		"packets nobody wanted":      {nil, one(func(i *Interface) { i.Rx.Dropped = 20_000 }), NoCause, "", 1, 1},
-		"switched off":               {two(func(*Interface) {}), two(func(i *Interface) { i.Up, i.Carrier = false, false }), NoCause, "", 1, 1},
-		"never connected":            {two(func(i *Interface) { i.Carrier = false }), two(func(i *Interface) { i.Carrier = false }), NoCause, "", 1, 1},
-		"a cable was pulled":         {two(func(*Interface) {}), two(func(i *Interface) { i.Carrier = false }), LinkDown, "eth1 has no signal", 0.5, 0.5},
-		"a member of a bond is down": {nil, two(func(i *Interface) { i.Member, i.Carrier = true, false }), LinkDown, "eth1 has no signal", 0.5, 0.5},
-		"comes and goes":             {nil, one(func(i *Interface) { i.CarrierChanges = 2 }), LinkDown, "comes and goes", 0.5, 0.5},
-		"slower than before":         {nil, one(func(i *Interface) { i.Speed = 10e9 }), LinkSlow, "eth0 has 10 Gbit/s, and should have 25 Gbit/s", 0.4, 0.4},
-		"slower than the others":     {one(func(i *Interface) { i.Speed = 1e9 }), one(func(i *Interface) { i.Speed = 1e9 }), LinkSlow, "eth0 has 1 Gbit/s", 0.05, 0.05},
-		"an older machine":           {one(func(i *Interface) { i.Speed = 10e9 }), one(func(i *Interface) { i.Speed = 10e9 }), NoCause, "", 1, 1},
-		"half duplex":                {nil, one(func(i *Interface) { i.HalfDuplex = true }), LinkSlow, "half duplex", 0.7, 0.7},
-		"a bridge that drops":        {nil, two(func(i *Interface) { i.Virtual = true; i.Rx.Errors = 1e5 }), NoCause, "", 1, 1},
-		"a container's interface":    {nil, one(func(i *Interface) { i.Virtual = true; i.Rx.Errors = 4000 }), BadPackets, "", 0.45, 0.55},
-	} {
-		t.Run(name, func(t *testing.T) {
-			s := newCluster(6, 20)
-			now := c.before
-			s.change = func(n *Node) {
-				if n.ID == 3 && now != nil {
-					now(n)
-				}
-			}
-			s.run(5)
-			if now = c.change; name != "slower than the others" && len(s.suspected()) != 0 {
-				t.Fatalf("before: %+v", s.suspected())
-			}
-			s.run(10)
-			v := s.verdicts[2]
-			text := strings.Join(append(Explain(v, nil), Remedy(v)), " ")
-			if v.Cause != c.cause || v.Weight < c.least-1e-9 || v.Weight > c.most+1e-9 || !strings.Contains(text, c.text) {
-				t.Errorf("%+v %s", v, text)
-			}
-			if others := len(s.suspected()); others > 1 || others == 1 && c.cause == NoCause {
-				t.Errorf("%+v", s.suspected())
-			}
-			now = nil
-			s.run(60)
-			if left := s.suspected(); len(left) != 0 {
-				t.Errorf("afterwards: %+v", left)
-			}
-		})
-	}
-}
-
-// One bad moment, even with very many losses, is not a fault.
+// One bad moment, even one with very many losses, is no fault.
 func TestOneBadMoment(t *testing.T) {
 	s := newCluster(20, 21)
 	s.run(6)
@@ -134,7 +70,7 @@ func TestANodeWithoutReports(t *testing.T) {
 	}
 	s.change = func(n *Node) {
 		if n.ID == 6 {
-			n.Taken, n.Paths, n.Interfaces = start, nil, nil
+			n.Taken, n.Paths = start, nil
 		}
 	}
 	s.run(12)
@@ -144,36 +80,7 @@ func TestANodeWithoutReports(t *testing.T) {
 	}
 }
 
-// Nodes that send to clients only are compared by that. If all clients lose alike, as they are far away, no node is at
-// fault.
-func TestClientsOnly(t *testing.T) {
-	s := newCluster(12, 27)
-	s.segments = func(int, int) float64 { return 0 }
-	loss := map[hemera.NodeID]float64{5: 0.02}
-	s.change = func(n *Node) {
-		l := quietLoss + loss[n.ID]
-		n.Paths = []Path{{Peer: Clients, Sent: 5000, Lost: poisson(s.random, 5000*l), RTT: 20 * time.Millisecond}}
-	}
-	s.run(10)
-	if got := s.suspected(); len(got) != 1 || got[0].Node != 5 || got[0].Cause != OnePath || got[0].Peer != Clients || got[0].Direction != Out || got[0].Weight > 0.3 {
-		t.Errorf("%+v", got)
-	} else if text := strings.Join(Explain(got[0], nil), " "); !strings.Contains(text, "its clients") {
-		t.Error(text)
-	}
-	for id := range hemera.NodeID(13) {
-		loss[id] = 0.01
-	}
-	s.state = State{}
-	for range 30 {
-		s.run(1)
-		if got := s.suspected(); len(got) != 0 {
-			t.Fatalf("%+v", got)
-		}
-	}
-}
-
-// The only node with clients that lose, and the only node of a cluster, are not suspected for them: there is nothing to
-// compare with.
+// The only node with clients that lose, and the only one of a cluster, are not suspected for them: there is nothing to compare with.
 func TestClientsOfOneNode(t *testing.T) {
 	for _, nodes := range []int{1, 2, 12} {
 		s := newCluster(nodes, 28)
@@ -355,15 +262,7 @@ func FuzzStep(f *testing.F) {
 				n := Node{ID: hemera.NodeID(r.byte() % 8), Taken: time.Unix(0, r.number())}
 				for range r.byte() % 8 {
 					n.Paths = append(n.Paths, Path{
-						Peer: hemera.NodeID(r.byte() % 9), Sent: r.number(), Lost: r.number(), Received: r.number(), OutOfOrder: r.number(), RTT: time.Duration(r.number()),
-					})
-				}
-				for range r.byte() % 3 {
-					flags := r.byte()
-					n.Interfaces = append(n.Interfaces, Interface{
-						Name: string('a' + rune(r.byte()%3)), Up: flags&1 == 0, Carrier: flags&2 == 0, Virtual: flags&4 != 0, Member: flags&8 != 0, HalfDuplex: flags&16 != 0,
-						Speed: r.number(), CarrierChanges: r.number(),
-						Rx: Packets{r.number(), r.number(), r.number(), r.number()}, Tx: Packets{r.number(), r.number(), r.number(), r.number()},
+						Peer: hemera.NodeID(r.byte() % 9), Sent: r.number(), Lost: r.number(), RTT: time.Duration(r.number()),
 					})
 				}
 				m.Nodes = append(m.Nodes, n)
@@ -372,14 +271,14 @@ func FuzzStep(f *testing.F) {
 			var verdicts []Verdict
 			state, verdicts = Step(state, m, now)
 			for i, v := range verdicts {
-				if !(v.Weight > 0 && v.Weight <= 1) || i > 0 && verdicts[i-1].Node >= v.Node || (v.Standing == Suspected) != (v.Cause != NoCause) {
+				if !(v.Weight > 0 && v.Weight <= 1) || i > 0 && verdicts[i-1].Node >= v.Node || (v.Standing == Suspected) != (v.Direction != 0) {
 					t.Fatalf("%+v", v)
 				}
-				if list := Explain(v, nil); len(list) == 0 || strings.Contains(strings.Join(list, ""), "NaN") {
+				if list := Explain(v); len(list) == 0 || strings.Contains(strings.Join(list, ""), "NaN") {
 					t.Fatalf("%q of %+v", list, v)
 				}
-				if bad := v.Standing == Suspected; (Where(v, nil) != "") != bad || (Remedy(v) != "") != bad {
-					t.Fatalf("%q, %q of %+v", Where(v, nil), Remedy(v), v)
+				if bad := v.Standing == Suspected; (Where(v) != "") != bad || (Remedy(v) != "") != bad {
+					t.Fatalf("%q, %q of %+v", Where(v), Remedy(v), v)
 				}
 				if w, ok := state.Worst()[v.Node]; ok && (w.Peer == v.Node || !(w.Loss.Share() > 0) || w.Direction != Out && w.Direction != In) {
 					t.Fatalf("%+v of node %d", w, v.Node)

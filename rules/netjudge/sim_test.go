@@ -68,17 +68,14 @@ func (c *cluster) matrix() Matrix {
 		}
 	}
 	for a := range nodes {
-		nodes[a] = Node{ID: hemera.NodeID(a + 1), Taken: c.now, Interfaces: []Interface{{
-			Name: "eth0", Up: true, Carrier: true, Speed: 25e9, Rx: Packets{Total: 1e6}, Tx: Packets{Total: 1e6},
-		}}}
+		nodes[a] = Node{ID: hemera.NodeID(a + 1), Taken: c.now}
 		for b := range nodes {
 			there, back := a*c.nodes+b, b*c.nodes+a
 			if a == b || sent[there]+sent[back] == 0 {
 				continue
 			}
 			nodes[a].Paths = append(nodes[a].Paths, Path{
-				Peer: hemera.NodeID(b + 1), Sent: sent[there], Lost: lost[there], Received: sent[back] - lost[back], OutOfOrder: min(sent[back], 3*lost[back]),
-				RTT: 200 * time.Microsecond,
+				Peer: hemera.NodeID(b + 1), Sent: sent[there], Lost: lost[there], RTT: 200 * time.Microsecond,
 			})
 		}
 		if c.change != nil {
@@ -166,7 +163,7 @@ func TestOneNodeOf125(t *testing.T) {
 					found = step
 				}
 				for _, v := range got {
-					if v.Node != bad+1 || v.Cause != Port || v.Direction != direction {
+					if v.Node != bad+1 || v.Direction != direction {
 						t.Fatalf("step %d: %+v", step, v)
 					}
 				}
@@ -178,7 +175,7 @@ func TestOneNodeOf125(t *testing.T) {
 			if v.Weight < c.least || v.Weight > c.most {
 				t.Errorf("weight %v at a loss of %v", v.Weight, c.loss)
 			}
-			t.Logf("found after %v, weight %v; %q", time.Duration(found)*sampleEvery, v.Weight, Explain(v, nil))
+			t.Logf("found after %v, weight %v; %q", time.Duration(found)*sampleEvery, v.Weight, Explain(v))
 			s.loss = quiet
 			again := 0
 			for step := 1; step <= 90 && again == 0; step++ {
@@ -195,8 +192,7 @@ func TestOneNodeOf125(t *testing.T) {
 	}
 }
 
-// The uplink of a switch loses the segments that ten nodes send to, or receive from, all others. They are found, and that
-// they share the fault.
+// The uplink of a switch loses what ten nodes send to, or receive from, all others. They are found, and no others.
 func TestTheUplinkOfASwitch(t *testing.T) {
 	behind := func(n int) bool { return n >= 20 && n < 30 }
 	for _, out := range []bool{true, false} {
@@ -213,14 +209,14 @@ func TestTheUplinkOfASwitch(t *testing.T) {
 			if (v.Standing == Suspected) != behind(i) {
 				t.Errorf("%+v", v)
 			}
-			if behind(i) && (v.Cause != Shared || v.Direction != direction || len(v.With) != 9) {
+			if behind(i) && (v.Direction != direction) {
 				t.Errorf("%+v", v)
 			}
 		}
 	}
 }
 
-// Several nodes that lose at their own ports have several faults, and not a shared one.
+// Several nodes that lose are all found.
 func TestSeveralPorts(t *testing.T) {
 	s := newCluster(125, 9)
 	s.loss = func(a, b int) float64 {
@@ -235,7 +231,7 @@ func TestSeveralPorts(t *testing.T) {
 	s.run(20)
 	want := map[hemera.NodeID]Direction{4: Out, 5: Out, 51: In}
 	for _, v := range s.suspected() {
-		if v.Cause != Port || v.Direction != want[v.Node] {
+		if v.Direction != want[v.Node] {
 			t.Errorf("%+v", v)
 		}
 		delete(want, v.Node)
@@ -245,8 +241,7 @@ func TestSeveralPorts(t *testing.T) {
 	}
 }
 
-// One path is bad: the verdicts of both ends name it, and both keep nearly all of their weight. In a cluster of two
-// nothing more can be said.
+// A path alone that is bad makes no bad node.
 func TestOneBadPath(t *testing.T) {
 	for _, nodes := range []int{2, 3, 12, 125} {
 		s := newCluster(nodes, 10)
@@ -257,15 +252,15 @@ func TestOneBadPath(t *testing.T) {
 			}
 			return quietLoss
 		}
-		s.run(20)
-		got := s.suspected()
-		if len(got) != 2 || got[0].Cause != OnePath || got[1].Cause != OnePath || got[0].Peer != 2 || got[1].Peer != 1 || got[0].Direction != In || got[1].Direction != Out {
-			t.Fatalf("%d nodes: %+v", nodes, got)
+		for range 20 {
+			s.run(1)
+			if got := s.suspected(); len(got) != 0 {
+				t.Fatalf("%d nodes: %+v", nodes, got)
+			}
 		}
-		if nodes == 125 && got[0].Weight < 0.95 || nodes == 2 && got[0].Weight > 0.3 {
-			t.Errorf("%d nodes: weight %v", nodes, got[0].Weight)
+		if worst := s.state.Worst()[2]; worst.Peer != 1 || worst.Direction != Out {
+			t.Errorf("%d nodes: %+v", nodes, worst)
 		}
-		t.Logf("%q", Explain(got[0], nil))
 	}
 }
 
@@ -331,16 +326,14 @@ func TestRestarts(t *testing.T) {
 	s := newCluster(30, 14)
 	s.change = func(n *Node) {
 		switch s.random.IntN(8) {
-		case 0: // it restarted: states and no counts
+		case 0: // began again: no counts
 			n.Paths = nil
-			n.Interfaces[0].Rx, n.Interfaces[0].Tx = Packets{}, Packets{}
 		case 1: // an old report once more
 			n.Taken = start
 		case 2: // counters went back, and the sampler did not notice
 			for i := range n.Paths {
 				n.Paths[i].Sent, n.Paths[i].Lost = -n.Paths[i].Sent, -5
 			}
-			n.Interfaces[0].Rx = Packets{Total: -1e6, Errors: -7, Missed: -1}
 		}
 	}
 	for range 60 {
@@ -377,7 +370,7 @@ func TestQuietRuns(t *testing.T) {
 		for step := range 20 {
 			s.run(1)
 			if got := s.suspected(); len(got) != 0 {
-				t.Fatalf("seed %d, step %d, %d nodes, %.0f segments, loss %.5f: %+v %q", seed, step, nodes, mean, base, got, Explain(got[0], nil))
+				t.Fatalf("seed %d, step %d, %d nodes, %.0f segments, loss %.5f: %+v %q", seed, step, nodes, mean, base, got, Explain(got[0]))
 			}
 		}
 	}

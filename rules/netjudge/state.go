@@ -21,13 +21,8 @@ const (
 	// forgetAfter is the duration of a suspicion if there is too little traffic to judge, and the time for which an
 	// absent node is remembered.
 	forgetAfter = 30 * time.Minute
-	// bestAge is the time for which a link is expected to have its best speed. After that an admin must have wanted the change.
-	bestAge = 24 * time.Hour
-	// countMax bounds a count of one report: no link sends more in a sample. It keeps sums finite, whatever a node
-	// reports.
+	// countMax bounds a count of one report: no link sends more in a sample. It keeps sums finite, whatever a node reports.
 	countMax = 1e12
-	// linksMax bounds the interfaces of a node that are judged.
-	linksMax = 64
 )
 
 // State is the memory between steps. The zero value is the beginning. It is never changed after Step returned it.
@@ -41,43 +36,26 @@ type State struct {
 type pathState struct {
 	from, to hemera.NodeID
 	loss     Loss
-	// received and disorder describe the same direction as its receiver sees it.
-	received, disorder float64
 }
 
 // nodeState has the standing of a node and the counts that lead to the next one.
 type nodeState struct {
 	id       hemera.NodeID
 	taken    time.Time // of the last report
-	seen     time.Time // time of the step with the last report
-	links    []linkState
-	rtt      float64 // microseconds, the mean of the last report that had any
+	seen     time.Time // when it last came
+	rtt      float64   // microseconds, the mean of the last report that had any
 	standing Standing
-	// The finding for which the node is or was suspected.
-	finding finding
-	since   time.Time
-	accused time.Time // when a step last found a cause
-	bad     int       // steps in a row that found a cause
-	good    int       // steps since then, of a suspected node
-	// The losses of a suspected node in those steps. They do not fade, so that a node with little traffic is cleared too,
-	// only later.
+	finding  finding // that makes or made the node suspected
+	since    time.Time
+	accused  time.Time // when a step last found a cause
+	bad      int       // steps in a row that found a cause
+	good     int       // steps since one did, of a suspected node
+	// What a suspected node sent and received in those steps. It does not fade: a node with little traffic takes longer to be
+	// cleared, and is.
 	clearOut, clearIn Loss
 }
 
-// linkState has the faded counts of an interface.
-type linkState struct {
-	name       string
-	rx, tx     Loss // packets, and those with errors or missed
-	fresh      Loss // of both directions, in the last report
-	dropped    float64
-	changes    float64 // of the carrier
-	hadCarrier bool
-	best       int64 // speed
-	bestSeen   time.Time
-	now        Interface // as last reported
-}
-
-// fade returns the factor for counts that are dt older.
+// fade is the factor for counts that are dt older.
 func fade(dt time.Duration) float64 {
 	if dt <= 0 {
 		return 1
@@ -94,10 +72,8 @@ func lossOf(sent, lost int64) Loss {
 	return Loss{n, min(n, count(lost))}
 }
 
-// faded returns the loss after a time, plus the new counts.
-func (l Loss) faded(by float64, more Loss) Loss {
-	return Loss{l.Sent*by + more.Sent, l.Lost*by + more.Lost}
-}
+// faded is the loss after a time.
+func (l Loss) faded(by float64) Loss { return Loss{l.Sent * by, l.Lost * by} }
 
 // plus returns the sum of two losses.
 func (l Loss) plus(m Loss) Loss { return Loss{l.Sent + m.Sent, l.Lost + m.Lost} }
@@ -141,7 +117,7 @@ func newTable(s State, m Matrix, now time.Time) *table {
 		}
 	}
 	for i := range t.nodes {
-		t.nodes[i].receive(t.reports[i], by, now)
+		t.nodes[i].receive(t.reports[i])
 	}
 	t.addEdges(s, by)
 	t.usualRTT()
@@ -185,11 +161,10 @@ func (t *table) index(id hemera.NodeID) int {
 	return at
 }
 
-// addEdges joins the remembered paths with the reported ones. The sender of a path counts it; the receiver's report is
-// kept beside it. Each sender's edges are collected in turn, so that only one row at a time has to be sorted.
+// addEdges joins the remembered paths with the reported ones. A path is counted by its sender. Each sender's edges are
+// collected in turn, so that only one row at a time has to be put in order.
 func (t *table) addEdges(s State, by float64) {
 	size := len(t.nodes)
-	back := t.receivers()
 	t.edges = make([]edge, 0, len(s.paths)+len(s.paths)/8)
 	at := make([]int, size) // by receiver: the place of its edge in this row plus one; 0 until there is one
 	old := s.paths
@@ -208,8 +183,7 @@ func (t *table) addEdges(s State, by float64) {
 		}
 		for ; len(old) > 0 && old[0].from == n.id; old = old[1:] {
 			if b := t.index(old[0].to); b >= 0 {
-				e := to(b)
-				e.loss, e.received, e.disorder = old[0].loss.faded(by, Loss{}), old[0].received*by, old[0].disorder*by
+				to(b).loss = old[0].loss.faded(by)
 			}
 		}
 		if r := t.reports[a]; r != nil {
@@ -220,48 +194,18 @@ func (t *table) addEdges(s State, by float64) {
 				}
 			}
 		}
-		for _, r := range back[a] {
-			e, l := to(r.by), lossOf(r.path.Received, r.path.OutOfOrder)
-			e.received, e.disorder = e.received+l.Sent, e.disorder+l.Lost
-		}
 		row := t.edges[begin:]
 		for i := range row {
 			at[row[i].b] = 0
 		}
-		// Drop an old path with less than one segment left, so that the state does not grow.
-		row = slices.DeleteFunc(row, func(e edge) bool { return e.loss.Sent < 1 && e.received < 1 })
+		// Less than one segment is left of an old path: it is forgotten, so that the state does not grow.
+		row = slices.DeleteFunc(row, func(e edge) bool { return e.loss.Sent < 1 })
 		t.edges = t.edges[:begin+len(row)]
 		if inOrder := func(x, y edge) int { return cmp.Compare(x.b, y.b) }; !slices.IsSortedFunc(row, inOrder) {
 			slices.SortFunc(row, inOrder)
 		}
 	}
 	t.link()
-}
-
-// receipt is a node's report of the segments that it received from another one.
-type receipt struct {
-	by   int
-	path *Path
-}
-
-// receivers sorts the receipts by the node that sent the segments.
-func (t *table) receivers() [][]receipt {
-	list := make([][]receipt, len(t.nodes))
-	for b, r := range t.reports {
-		if r == nil {
-			continue
-		}
-		for i := range r.Paths {
-			a := t.index(r.Paths[i].Peer)
-			if a >= 0 && a != b && r.Paths[i].Received > 0 {
-				if list[a] == nil {
-					list[a] = make([]receipt, 0, len(r.Paths)) // all nodes have about the same number
-				}
-				list[a] = append(list[a], receipt{b, &r.Paths[i]})
-			}
-		}
-	}
-	return list
 }
 
 // link lists the edges of each node.
@@ -283,20 +227,12 @@ func (t *table) link() {
 	}
 }
 
-// receive adds a report to the state of its node. Without a report (nil) the counts only fade.
-func (n *nodeState) receive(r *Node, by float64, now time.Time) {
-	links := make([]linkState, 0, len(n.links))
-	for _, l := range n.links { // a copy, because the old state must not change
-		l.rx, l.tx = l.rx.faded(by, Loss{}), l.tx.faded(by, Loss{})
-		l.dropped, l.changes, l.fresh = l.dropped*by, l.changes*by, Loss{}
-		links = append(links, l)
-	}
-	n.links = links
+// receive takes a report into the state of its node; nil: there is none.
+func (n *nodeState) receive(r *Node) {
 	if r == nil {
 		return
 	}
 	n.taken = r.Taken
-	n.receiveLinks(r.Interfaces, now)
 	var weighed, segments float64
 	for _, p := range r.Paths {
 		if p.RTT > 0 && p.Sent > 0 && p.Peer != Clients {
@@ -309,32 +245,7 @@ func (n *nodeState) receive(r *Node, by float64, now time.Time) {
 	}
 }
 
-// receiveLinks replaces the interfaces by those of a report. An interface that is missing there is dropped: it may have
-// been removed on purpose, and a link without a signal is still listed.
-func (n *nodeState) receiveLinks(list []Interface, now time.Time) {
-	before := n.links
-	n.links = make([]linkState, 0, min(len(list), linksMax))
-	for _, i := range list[:min(len(list), linksMax)] {
-		l := linkState{name: i.Name}
-		if at := slices.IndexFunc(before, func(b linkState) bool { return b.name == i.Name }); at >= 0 {
-			l = before[at]
-		}
-		l.now = i
-		rx, tx := i.Rx, i.Tx
-		received := lossOf(rx.Total, int64(count(rx.Errors)+count(rx.Missed)))
-		sent := lossOf(tx.Total, int64(count(tx.Errors)+count(tx.Missed)))
-		l.rx, l.tx, l.fresh = l.rx.plus(received), l.tx.plus(sent), received.plus(sent)
-		l.dropped += count(rx.Dropped) + count(tx.Dropped)
-		l.changes += count(i.CarrierChanges)
-		l.hadCarrier = l.hadCarrier || i.Up && i.Carrier
-		if i.Speed >= l.best || now.Sub(l.bestSeen) > bestAge {
-			l.best, l.bestSeen = i.Speed, now
-		}
-		n.links = append(n.links, l)
-	}
-}
-
-// usualRTT computes the median of the nodes' round trips.
+// usualRTT finds the median of the nodes' round trips.
 func (t *table) usualRTT() {
 	var list []float64
 	for _, n := range t.nodes {

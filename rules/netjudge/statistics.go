@@ -14,12 +14,10 @@ const (
 	relativeLimit = 4
 	// burst is the number of losses that count as one: segments lost from one queue at one moment are not independent.
 	burst = 4
-	// zSuspect is the number of standard deviations for nodes: at the limit itself a false suspicion has a chance of 1 in
-	// 30,000, and the usual loss is a tenth of the limit. zPath is for the thousands of single paths, each of them a
-	// test: 1 in 3,500,000.
+	// zSuspect is the number of standard deviations for nodes: one chance in 30,000 at the limit itself, and a usual loss is
+	// a tenth of the limit.
 	zSuspect = 4.0
-	zPath    = 5.0
-	// zWell: of 100 nodes that lose at the limit, 98 are not taken for well.
+	// zWell: 98 of 100 nodes that lose at the limit are not taken for well.
 	zWell = 2.0
 	// lostMin is the least number of losses: one bad moment is not enough.
 	lostMin = 8
@@ -40,9 +38,9 @@ func interval(l Loss, z float64) (low, high float64) {
 // bunched returns a loss as the corresponding number of independent observations.
 func bunched(l Loss) Loss { return Loss{l.Sent / burst, l.Lost / burst} }
 
-// above reports whether the loss is above the limit with certainty z.
-func above(l Loss, limit, z float64) bool {
-	low, _ := interval(bunched(l), z)
+// above reports whether the loss is certainly above the limit.
+func above(l Loss, limit float64) bool {
+	low, _ := interval(bunched(l), zSuspect)
 	return l.Lost >= lostMin && low > limit
 }
 
@@ -58,7 +56,7 @@ func SegmentsToSuspect(loss float64) int64 {
 	if !(loss > lossMin && loss <= 1) {
 		return 0
 	}
-	return least(func(n float64) bool { return above(Loss{n, n * loss}, lossMin, zSuspect) })
+	return least(func(n float64) bool { return above(Loss{n, n * loss}, lossMin) })
 }
 
 // SegmentsToClear returns the number of segments without a loss that show that a node loses less than the limit.

@@ -10,10 +10,8 @@ const (
 	// weightMin is the least weight: a node needs some traffic to show that it is well, and one that is slow for every
 	// client may still have the only copy.
 	weightMin = 0.05
-	// weightSuspected is the largest weight of a suspected node if the fault is its own.
+	// weightSuspected is the most that a suspected node gets.
 	weightSuspected = 0.7
-	// weightDown is the weight of a node with a link that is down: another link carries all of its traffic.
-	weightDown = 0.5
 	// weightSteps: weights are multiples of 1/20, so that views of the cluster do not change with every sample.
 	weightSteps = 20
 	// rttLong: the round trip of a suspected node counts if it is this many times the usual one. Smaller differences are
@@ -45,7 +43,7 @@ func (t *table) decide(i int) {
 		t.tally(i)
 	}
 	switch {
-	case f.cause != NoCause && (n.standing == Suspected || n.bad >= suspectAfter):
+	case f.direction != 0 && (n.standing == Suspected || n.bad >= suspectAfter):
 		if n.standing != Suspected {
 			n.since = t.now
 		}
@@ -65,7 +63,7 @@ func (t *table) decide(i int) {
 // tally counts the steps that lead a node to another standing.
 func (t *table) tally(i int) {
 	n, f := &t.nodes[i], t.findings[i]
-	if f.cause == NoCause {
+	if f.direction == 0 {
 		n.bad, n.good = 0, n.good+1
 		out, in := t.freshOf(i)
 		n.clearOut, n.clearIn = n.clearOut.plus(out), n.clearIn.plus(in)
@@ -91,28 +89,15 @@ func (t *table) heardOf(i int) bool {
 func (t *table) isWell(i int) bool {
 	n := &t.nodes[i]
 	was := n.finding
-	switch {
-	case was.cause == LinkDown || was.cause == LinkSlow:
-		return true // a state that has ended
-	case was.cause == BadPackets && was.losing == 0:
-		return n.clean()
-	}
 	limit := max(lossMin, was.limit)
 	return (was.direction&Out == 0 || below(n.clearOut, limit)) && (was.direction&In == 0 || below(n.clearIn, limit))
 }
 
-// freshOf returns the new losses that count for or against a suspected node: those of its bad path, or of all that no
-// other node explains.
+// freshOf returns the new losses of a node that no other node explains.
 func (t *table) freshOf(i int) (out, in Loss) {
-	was := t.nodes[i].finding
 	add := func(list []int, to *Loss) {
 		for _, at := range list {
-			e := &t.edges[at]
-			peer := e.from
-			if e.a == i {
-				peer = e.to
-			}
-			if !e.explained && (was.cause != OnePath || peer == was.peer) {
+			if e := &t.edges[at]; !e.explained {
 				*to = to.plus(e.fresh)
 			}
 		}
@@ -120,14 +105,6 @@ func (t *table) freshOf(i int) (out, in Loss) {
 	add(t.out[i], &out)
 	add(t.in[i], &in)
 	return out, in
-}
-
-// lossBetween returns the loss from one node to another.
-func (t *table) lossBetween(a, b int) Loss {
-	if e := t.edge(a, b); e != nil {
-		return e.loss
-	}
-	return Loss{}
 }
 
 // hasEnough reports whether a node had enough traffic for a loss to show.
@@ -151,44 +128,16 @@ func (t *table) verdict(i int) Verdict {
 	if n.standing != Suspected {
 		return v
 	}
-	v.Cause, v.Direction, v.Since = f.cause, f.direction, n.since
-	if f.cause == OnePath {
-		v.Peer = f.peer
-	}
-	if f.cause == Shared {
-		v.With = slices.Clone(f.with) // the state keeps its own list
-	}
-	v.Weight = weigh(f, v.Evidence)
+	v.Direction, v.Since, v.Weight = f.direction, n.since, weigh(f, v.Evidence)
 	return v
 }
 
 // evidence collects the numbers of a verdict.
 func (t *table) evidence(i int, f finding) Evidence {
 	n := &t.nodes[i]
-	e := Evidence{Paths: f.paths, Losing: f.losing, Usual: f.usual, Limit: max(f.limit, lossMin), OutOfOrder: t.disorder(i)}
+	e := Evidence{Paths: f.paths, Losing: f.losing, Usual: f.usual, Limit: max(f.limit, lossMin)}
 	e.Out, e.In = t.lossesOf(i)
-	if f.cause == OnePath {
-		if peer := t.index(f.peer); peer >= 0 {
-			e.Out, e.In = t.lossBetween(i, peer), t.lossBetween(peer, i)
-		}
-	}
 	e.RTT, e.UsualRTT = time.Duration(n.rtt)*time.Microsecond, time.Duration(t.rtt)*time.Microsecond
-	at := slices.IndexFunc(n.links, func(l linkState) bool { return l.name == f.link })
-	if f.link == "" || at < 0 {
-		return e
-	}
-	l := &n.links[at]
-	usual, _ := t.usualSpeed()
-	e.Link, e.Speed, e.UsualSpeed = l.name, max(0, l.now.Speed), max(l.best, int64(usual))
-	e.HalfDuplex, e.CarrierChanges = l.now.HalfDuplex, l.changes
-	worse := l.rx
-	if l.tx.Share() > l.rx.Share() {
-		worse = l.tx
-	}
-	e.Packets, e.Bad = worse.Sent, worse.Lost
-	if e.Bad == 0 {
-		e.Packets, e.Bad = l.rx.Sent+l.tx.Sent, l.dropped
-	}
 	return e
 }
 
@@ -198,19 +147,7 @@ func weigh(f finding, e Evidence) float64 {
 	if long := max(rttLong*e.UsualRTT, rttMin); e.UsualRTT > 0 && e.RTT > long {
 		w *= float64(long) / float64(e.RTT)
 	}
-	switch {
-	case f.cause == OnePath:
-		// The other paths are well. A node with a hundred of them keeps nearly all of its weight. A node that sends to
-		// its clients only loses as much as they notice.
-		w = 1 - f.part*(1-w)
-	case f.cause == LinkDown:
-		w = min(w, weightDown)
-	case f.cause == LinkSlow && e.Speed > 0 && e.UsualSpeed > e.Speed:
-		w = min(w, float64(e.Speed)/float64(e.UsualSpeed))
-	}
-	if f.cause != OnePath {
-		w = min(w, weightSuspected)
-	}
+	w = min(w, weightSuspected)
 	w = math.Ceil(w*weightSteps-1e-9) / weightSteps
 	if !(w >= weightMin) { // also for NaN
 		return weightMin

@@ -102,14 +102,11 @@ type NodeNetwork struct {
 	Node     NodeID
 	Addr     string
 	Standing NetworkStanding
-	// Cause is why it is suspected: link down, link slow, bad packets, shared, port or path; else "". Direction is which way
-	// packets are lost, as the node sees it: out, in, both, or "" where that is not the question.
+	// Cause is why it is suspected: port, as most of its paths lose; else "". Direction is which way packets are lost, as the
+	// node sees it: out, in, both; "" if it is not suspected.
 	Cause     string
 	Direction string
-	// Peer is the other end of a path that loses, With the other nodes of a shared cause. Peer is 0 for clients.
-	Peer  NodeID
-	With  []NodeID
-	Since time.Time // when it became suspected
+	Since     time.Time // when it became suspected
 	// Weight in (0,1] is the share of its usual part that the node gets of new pieces and of readers.
 	Weight  float64
 	Sampled time.Time // the manager's clock when the last sample came; zero: there was none

@@ -16,9 +16,9 @@ import (
 // NetCommand makes `hemera net`: which nodes lose packets, and why it is thought so.
 func NetCommand(e *cli.Env) *cobra.Command {
 	c := cli.Noun("net", "Networks of the nodes: which one loses packets, and why", netLsCommand(e), netWhyCommand(e))
-	c.Long = `Every node counts, every 10 s, what TCP lost on the way to each other node and to clients, and what
-its interfaces say. The manager compares all of them and finds the host, the port, the path or the
-switch that loses. A suspected node gets fewer new files and fewer readers until it is well again.`
+	c.Long = `Every node counts, every 10 s, what TCP lost on the way to each other node and to clients. The
+manager compares all of them and finds the host that loses. A suspected node gets fewer new files
+and fewer readers until it is well again.`
 	c.Example = `  hemera net ls         every node, and its worst path
   hemera net why 3      what is known of node 3, and where to look`
 	return c
