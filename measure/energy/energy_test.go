@@ -290,7 +290,7 @@ func TestAReplayGivesTheSameFigures(t *testing.T) {
 	rec := result.NewRecorder(dir, "energy", nil)
 	raw := func(name string) (io.WriteCloser, error) { return rec.Raw(name) }
 	p := plan()
-	p.Courses[1].Name = "redfish:bmc/1" // no name of a file
+	p.Courses[1].Name = "ipmi:bmc/1" // no name of a file
 	p.Record(levels(), rec)
 	first := rec.End()
 	if err := p.WriteCourses(raw); err != nil {

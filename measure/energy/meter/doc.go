@@ -1,5 +1,5 @@
-// Package meter reads the power of machines: counters of processors, sensors of boards, management controllers, smart plugs
-// and bench meters.
+// Package meter reads the power of machines: counters of processors, sensors of boards, management controllers, and
+// recordings of other programs.
 //
 // # Meters
 //
@@ -10,10 +10,6 @@
 //	rapl:psys                  the counter of the whole platform, where the firmware has one
 //	hwmon, hwmon:CHIP/SENSOR   sensors of the kernel
 //	ipmi, ipmi:HOST            the management controller, by DCMI
-//	redfish:https://HOST       the management controller, by Redfish
-//	shelly:HOST, tasmota:HOST  smart plugs
-//	json:URL#PATH              any device that answers with JSON
-//	scpi:HOST:PORT             a meter of a laboratory
 //	csv:FILE                   what another program records
 //	model:idle=W,peak=W        an estimate from the use of the processors
 //

@@ -149,7 +149,7 @@ func openHwmon(rest string, o Options) (Meter, error) {
 	all := Sensors(o.Root)
 	if len(all) == 0 {
 		return nil, errs.New(errs.NotFound, op, "/sys/class/hwmon", "no sensor of this machine gives a power").
-			WithRemedy("virtual machines have none; on hardware try ipmi or redfish, or a smart plug")
+			WithRemedy("virtual machines have none; on hardware try ipmi, or what a script records of a smart plug: csv:FILE")
 	}
 	// A choice of the user counts more than one by rules.
 	chosen := Whole(all)

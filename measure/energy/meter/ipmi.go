@@ -75,7 +75,7 @@ func ParseDCMI(text string) (float64, error) {
 	_, rest, found := strings.Cut(text, key)
 	// Many controllers without a licence answer with an error instead.
 	if !found {
-		return 0, errs.New(errs.Unsupported, op, "", "the controller gives no power").WithRemedy("try --meter redfish:https://CONTROLLER")
+		return 0, errs.New(errs.Unsupported, op, "", "the controller gives no power").WithRemedy("record its power with another program, and give --meter csv:FILE")
 	}
 	// The number and its unit: 214 Watts.
 	value, _, _ := strings.Cut(rest, "\n")
@@ -86,7 +86,7 @@ func ParseDCMI(text string) (float64, error) {
 	}
 	if watts == 0 {
 		return 0, errs.New(errs.Unavailable, op, "", "the controller does not measure power now").
-			WithRemedy("switch it on: ipmitool dcmi power activate; or try --meter redfish:https://CONTROLLER")
+			WithRemedy("switch it on: ipmitool dcmi power activate; or record its power with another program, and give --meter csv:FILE")
 	}
 	return watts, nil
 }

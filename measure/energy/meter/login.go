@@ -1,16 +1,13 @@
 package meter
 
 import (
-	"net/http"
 	"os"
 	"strings"
-
-	"github.com/icholy/digest"
 
 	"hemera/words/errs"
 )
 
-// Login is the user of a controller or plug. The zero value is nobody. It prints as its user alone.
+// Login is the user of a controller. The zero value is nobody. It prints as its user alone.
 type Login struct {
 	User     string
 	password string
@@ -21,25 +18,6 @@ func (l Login) String() string { return l.User }
 
 // GoString is the user, too.
 func (l Login) GoString() string { return l.User }
-
-// set puts the login into a request.
-func (l Login) set(r *http.Request) {
-	// Most plugs have no password.
-	if l.User != "" {
-		r.SetBasicAuth(l.User, l.password)
-	}
-}
-
-// digesting returns a client that answers a device that asks for a digest of the password (RFC 7616). The password itself is not
-// sent. A device that asks for nothing gets nothing. The client c stays as it is.
-func (l Login) digesting(c *http.Client) *http.Client {
-	if l.User == "" {
-		return c
-	}
-	next := *c
-	next.Transport = &digest.Transport{Username: l.User, Password: l.password, Transport: c.Transport}
-	return &next
-}
 
 // ReadLogin reads a file with USER:PASSWORD in its first line. Denied if others than its owner can read it.
 func ReadLogin(path string) (Login, error) {

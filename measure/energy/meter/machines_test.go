@@ -1,9 +1,7 @@
 package meter
 
 import (
-	"encoding/json"
 	"errors"
-	"net/http"
 	"strings"
 	"testing"
 	"time"
@@ -54,65 +52,6 @@ func TestPowersOfRealControllers(t *testing.T) {
 		"supermicro": {109, nil}, "long": {197, nil}, "old": {215, nil}, "openbmc": {319, nil},
 		"openbmc-none": {0, errs.Unavailable}, "refused": {0, errs.Unsupported},
 	}, func(_, text string) (float64, error) { return ParseDCMI(text) })
-	check(t, "redfish.txtar", map[string]reading{
-		"dell-idrac8": {135, nil}, "hpe-ilo4": {93, nil}, "openbmc": {232, nil}, "openbmc-off": {0, errs.Unsupported},
-		"h3c": {158, nil}, "fujitsu": {150, nil}, "huawei": {120, nil}, "lenovo": {176, nil},
-	}, func(_, text string) (float64, error) {
-		watts, ok := ParseRedfish(value(t, text))
-		if !ok {
-			return 0, errs.Unsupported
-		}
-		return watts, nil
-	})
-}
-
-func TestPowersOfRealPlugs(t *testing.T) {
-	check(t, "plugs.txtar", map[string]reading{
-		"shelly-plus1pm": {28.2, nil}, "shelly-us": {9.2, nil}, "shelly-gen4": {0, nil}, "shelly-plus2pm": {0, errs.Unsupported}, "shelly-gen1": {0.02, nil},
-		"tasmota-phases": {1, nil}, "tasmota-pow": {0, nil}, "tasmota-head": {0, errs.Unsupported},
-	}, func(name, text string) (float64, error) {
-		switch page := value(t, text); {
-		case strings.HasPrefix(name, "tasmota"):
-			return parseTasmota(page)
-		case name == "shelly-gen1":
-			return parseShelly1(page, "0")
-		default:
-			return parseShelly2(page, "0")
-		}
-	})
-	// What Tasmota's parser does not know, the user's own path does.
-	s := device(t, false, map[string]string{"/cm": parts(t, "plugs.txtar")["tasmota-head"]})
-	m, err := Open("json:"+s.URL+"/cm#StatusSNS..Power_curr", Options{Client: http.DefaultClient})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if p, err := m.Read(t.Context()); err != nil || p.Value != -136.39 {
-		t.Errorf("a reading head: %g W, %v", p.Value, err)
-	}
-}
-
-// value parses a page.
-func value(t *testing.T, text string) any {
-	t.Helper()
-	var v any
-	if err := json.Unmarshal([]byte(text), &v); err != nil {
-		t.Fatal(err)
-	}
-	return v
-}
-
-func TestSuppliesOfARealNode(t *testing.T) {
-	pages := map[string]string{}
-	for path, text := range parts(t, "supplies.txtar") {
-		pages["/"+path] = text
-	}
-	m, err := Open("redfish:"+device(t, false, pages).URL, Options{Client: http.DefaultClient})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if p, err := m.Read(t.Context()); err != nil || p.Value != 199+172 {
-		t.Errorf("%g W, %v", p.Value, err)
-	}
 }
 
 // TestEnergiesOfRealProcessors: what the owners' tools said that a machine took in a second.

@@ -2,9 +2,7 @@ package meter
 
 import (
 	"context"
-	"crypto/tls"
 	"io"
-	"net/http"
 	"sort"
 	"strings"
 	"time"
@@ -45,10 +43,9 @@ type Recorded interface {
 
 // Options say where meters are and how to reach them.
 type Options struct {
-	Root   string       // of the files of the kernel; "/" if it is ""
-	Login  Login        // of controllers and plugs that want one
-	Client *http.Client // of controllers and plugs; the default has a timeout and checks certificates
-	Run    Runner       // runs a program; the default does
+	Root  string // of the files of the kernel; "/" if it is ""
+	Login Login  // of controllers on the network
+	Run   Runner // runs a program; the default does
 	// Shift is added to the times of recordings: the clock of this machine less that of the one that records.
 	Shift time.Duration
 	Now   func() time.Time
@@ -60,9 +57,6 @@ func (o Options) complete() Options {
 	if o.Root == "" {
 		o.Root = "/"
 	}
-	if o.Client == nil {
-		o.Client = Client(false)
-	}
 	if o.Run == nil {
 		o.Run = run
 	}
@@ -72,37 +66,13 @@ func (o Options) complete() Options {
 	return o
 }
 
-// answerTime is how long a device may take. Management controllers need seconds for a page.
-const answerTime = 20 * time.Second
-
-// Client returns an HTTP client for devices. Management controllers often have certificates that nobody signed: insecure takes any.
-func Client(insecure bool) *http.Client {
-	// A meter is asked again and again, so connections stay open for a minute.
-	// Proxies of the environment are not used: devices are on the network of the machine.
-	t := &http.Transport{TLSHandshakeTimeout: answerTime, IdleConnTimeout: time.Minute}
-	t.TLSClientConfig = &tls.Config{MinVersion: tls.VersionTLS12, InsecureSkipVerify: insecure} // #nosec G402 -- the user asked for it
-	return &http.Client{Timeout: answerTime, Transport: t, CheckRedirect: sameHost}
-}
-
-// redirectsMax is more than a controller needs for a slash at the end of a path.
-const redirectsMax = 3
-
-// sameHost follows redirects within a device only: the address that was asked may hold a password, and the next host would see it.
-func sameHost(next *http.Request, before []*http.Request) error {
-	if next.URL.Host != before[0].URL.Host || len(before) > redirectsMax {
-		return errs.New(errs.Denied, "meter.Ask", next.URL.Host, "the device sends its callers elsewhere").WithRemedy("name the device that has the meter")
-	}
-	return nil
-}
-
 // opener makes a meter of what stands behind the colon.
 type opener func(rest string, o Options) (Meter, error)
 
 // openers are the meters by their word.
 func openers() map[string]opener {
 	return map[string]opener{
-		"rapl": openRAPL, "hwmon": openHwmon, "ipmi": openIPMI, "redfish": openRedfish, "shelly": openShelly, "tasmota": openTasmota,
-		"json": openJSON, "scpi": openSCPI, "csv": openRecording, "model": openModel,
+		"rapl": openRAPL, "hwmon": openHwmon, "ipmi": openIPMI, "csv": openRecording, "model": openModel,
 	}
 }
 
@@ -118,7 +88,7 @@ func Words() []string {
 }
 
 // Open makes a meter of what a user wrote: a word, and for most a colon and where the device is. Invalid if it is not
-// understood, NotFound if this machine has no such meter. Devices on a network are not asked yet.
+// understood, NotFound if this machine has no such meter. A controller is not asked yet.
 func Open(spec string, o Options) (Meter, error) {
 	word, rest, _ := strings.Cut(spec, ":")
 	// What stands behind the first colon may have colons of its own: addresses do.

@@ -1,7 +1,6 @@
 package meter
 
 import (
-	"encoding/json"
 	"errors"
 	"math"
 	"os"
@@ -23,59 +22,6 @@ func recorded(t *testing.T, name string) string {
 	return string(text)
 }
 
-// page returns a JSON file of testdata.
-func page(t *testing.T, name string) any {
-	t.Helper()
-	var v any
-	if err := json.Unmarshal([]byte(recorded(t, name)), &v); err != nil {
-		t.Fatal(err)
-	}
-	return v
-}
-
-func TestPagesGiveTheirPower(t *testing.T) {
-	shelly1 := func(channel string) func(any) (float64, error) {
-		return func(v any) (float64, error) { return parseShelly1(v, channel) }
-	}
-	shelly2 := func(channel string) func(any) (float64, error) {
-		return func(v any) (float64, error) { return parseShelly2(v, channel) }
-	}
-	redfish := func(v any) (float64, error) {
-		w, ok := ParseRedfish(v)
-		if !ok {
-			return 0, errs.Unsupported
-		}
-		return w, nil
-	}
-	for _, c := range []struct {
-		file  string
-		parse func(any) (float64, error)
-		want  float64
-		err   error
-	}{
-		{"shelly1.json", shelly1("0"), 56.36, nil},
-		{"shelly1.json", shelly1("1"), 0, errs.Unsupported},
-		{"shelly1-em.json", shelly1("2"), 3.5, nil},
-		{"shelly1-em.json", shelly1("1"), 0, errs.Unavailable},
-		{"shelly2.json", shelly2("0"), 58.9, nil},
-		{"shelly2.json", shelly2("1"), 33.5, nil},
-		{"shelly2.json", shelly2("2"), 0, errs.Unsupported},
-		{"tasmota.json", parseTasmota, 57, nil},
-		{"tasmota-phases.json", parseTasmota, 60.5, nil},
-		{"shelly1.json", parseTasmota, 0, errs.Unsupported},
-		{"redfish-power.json", redfish, 396, nil},
-		{"redfish-ilo.json", redfish, 158, nil},
-		{"redfish-average.json", redfish, 301, nil},
-		{"redfish-environment.json", redfish, 374.5, nil},
-		{"tasmota.json", redfish, 0, errs.Unsupported},
-	} {
-		got, err := c.parse(page(t, c.file))
-		if got != c.want || !errors.Is(err, c.err) {
-			t.Errorf("%s: %g W, %v; want %g W, %v", c.file, got, err, c.want, c.err)
-		}
-	}
-}
-
 func TestDCMI(t *testing.T) {
 	for _, c := range []struct {
 		text string
@@ -91,21 +37,6 @@ func TestDCMI(t *testing.T) {
 	} {
 		if got, err := ParseDCMI(c.text); got != c.want && c.err == nil || !errors.Is(err, c.err) {
 			t.Errorf("%q: %g W, %v; want %g W, %v", c.text, got, err, c.want, c.err)
-		}
-	}
-}
-
-func TestSCPIAnswers(t *testing.T) {
-	for _, c := range []struct {
-		line string
-		want float64
-		ok   bool
-	}{
-		{"+5.636000E+01\r\n", 56.36, true}, {"56.36 W\n", 56.36, true}, {"56.36W\n", 56.36, true}, {"40.9,41.0,1\n", 40.9, true}, {"0\n", 0, true},
-		{"+9.91E+37\n", 0, false}, {"+9.9E+37\n", 0, false}, {"\n", 0, false}, {"ERR\n", 0, false}, {"NAN\n", 0, false},
-	} {
-		if got, err := ParseSCPI(c.line); got != c.want || (err == nil) != c.ok {
-			t.Errorf("%q: %g, %v", c.line, got, err)
 		}
 	}
 }

@@ -29,7 +29,6 @@ type energyFlags struct {
 	idle     time.Duration          // how long the machine rests before
 	subtract string                 // W of others on the meters
 	login    string                 // the file with USER:PASSWORD
-	insecure bool                   // certificates are not checked
 	shift    time.Duration          // added to the times of recordings
 	capacity string                 // of the storage
 	a        energy.Assumptions     // what check makes of them
@@ -41,8 +40,7 @@ func (g *energyFlags) flags(f *pflag.FlagSet) {
 	// Where the power comes from.
 	f.StringArrayVar(&g.meters, "meter", nil, "a `meter`; again for each machine, the sum counts (default: the best of this machine)")
 	f.DurationVar(&g.every, "meter-every", 0, "time between two readings (default: as the meter renews its value)")
-	f.StringVar(&g.login, "meter-login", "", "`file` with USER:PASSWORD for controllers and plugs, readable by its owner only")
-	f.BoolVar(&g.insecure, "meter-insecure", false, "take certificates that nobody signed, as controllers have")
+	f.StringVar(&g.login, "meter-login", "", "`file` with USER:PASSWORD for controllers, readable by its owner only")
 	f.DurationVar(&g.shift, "csv-shift", 0, "`time` that is added to those of csv:FILE: 3s if the clock of the machine that records is 3 s behind")
 	// The defaults subtract nothing and know no price: figures that nobody asked for are left out.
 	// What is done with it.
@@ -113,7 +111,7 @@ func parseWatts(text string) (float64, error) {
 // options are those of the meters.
 func (g *energyFlags) options() (meter.Options, error) {
 	// The file is read now: a mistake must not wait for the idle time.
-	o := meter.Options{Client: meter.Client(g.insecure), Shift: g.shift}
+	o := meter.Options{Shift: g.shift}
 	// Nobody: this machine's own meters need no login.
 	if g.login == "" {
 		return o, nil
@@ -135,19 +133,16 @@ Then the level works as it does without a meter, and each of its iterations gets
   rapl, rapl:psys             counters of the processors and memory (Intel, AMD), as root
   hwmon, hwmon:CHIP/SENSOR    sensors of this machine
   ipmi, ipmi:HOST             management controllers, by ipmitool
-  redfish:https://HOST        management controllers, by Redfish
-  shelly:HOST, tasmota:HOST   smart plugs
-  json:URL#PATH               any device that answers with JSON: json:http://192.0.2.7/data#power.total
-  scpi:HOST:PORT[,COMMAND]    meters of a laboratory (default command: MEAS:POW?)
   csv:FILE                    lines time,watts that another program records
   model:idle=40,peak=58       no meter: an ESTIMATE from the use of this machine's processors
 
 Give --meter again for each machine; the sum counts. Meters differ in what they cover: rapl has no
-disks and no network, a plug has everything. The report says which it was, and what is an estimate.`,
+disks and no network, a plug has everything. The report says which it was, and what is an estimate.
+A plug, or a meter of a laboratory, is read by a script that writes csv:FILE (docs/bench/energy.md).`,
 		Example: `  hemera bench energy --list
-  hemera bench energy io --meter shelly:192.0.2.7 --capacity 8TB /mnt/cephfs/scratch
-  hemera bench energy io --meter scpi:192.0.2.9:5025 --subtract 15.46W --clients 4
-  hemera bench energy ns --meter redfish:https://bmc1 --meter redfish:https://bmc2 --meter-login bmc.txt
+  hemera bench energy io --meter csv:power.csv --capacity 8TB /mnt/cephfs/scratch
+  hemera bench energy io --meter csv:power.csv --subtract 15.46W --clients 4
+  hemera bench energy ns --meter ipmi:bmc1 --meter ipmi:bmc2 --meter-login bmc.txt
   hemera bench energy --meter model:idle=40,peak=58 --work 1GB -- cp big copy
   hemera bench energy interference --meter rapl root://localhost//a root://localhost//b
   hemera bench energy --replay hemera-bench-20261123-210000 --delay-weight 2
@@ -172,7 +167,7 @@ func withEnergy(e *cli.Env, command func(*session) *cobra.Command) *cobra.Comman
 	c := command(s)
 	name := "hemera bench energy " + c.Name()
 	c.Long = "Runs hemera bench " + c.Name() + " and measures its energy. hemera bench energy --help has the meters.\n\n" + c.Long
-	c.Example = "  " + name + " --quick --meter rapl\n  " + name + " --meter shelly:192.0.2.7 --subtract 15.46W --capacity 8TB"
+	c.Example = "  " + name + " --quick --meter rapl\n  " + name + " --meter csv:power.csv --subtract 15.46W --capacity 8TB"
 	c.Short = "hemera bench " + c.Name() + ", with a meter"
 	completeMeters(c)
 	return c
@@ -180,6 +175,6 @@ func withEnergy(e *cli.Env, command func(*session) *cobra.Command) *cobra.Comman
 
 // completeMeters completes --meter by what stands before an address.
 func completeMeters(c *cobra.Command) {
-	words := []string{"rapl", "rapl:psys", "hwmon", "ipmi", "ipmi:", "redfish:https://", "shelly:", "tasmota:", "json:http://", "scpi:", "csv:", "model:idle="}
+	words := []string{"rapl", "rapl:psys", "hwmon", "ipmi", "ipmi:", "csv:", "model:idle="}
 	_ = c.RegisterFlagCompletionFunc("meter", cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoSpace|cobra.ShellCompDirectiveNoFileComp)) // fails for flags that are not there
 }

@@ -162,7 +162,7 @@ func TestEnergyOfADiskAsksAsWell(t *testing.T) {
 // TestAMeterThatIsNotThereLeavesNothing: the next try may have the same --out.
 func TestAMeterThatIsNotThereLeavesNothing(t *testing.T) {
 	for _, args := range [][]string{
-		{"--meter", "shelly:127.0.0.1:1", "--", "true"},
+		{"--meter", "ipmi:127.0.0.1", "--", "true"},
 		{"--meter", "csv:" + filepath.Join(t.TempDir(), "none"), "--", "true"},
 		{"--replay", t.TempDir()},
 	} {
