@@ -27,9 +27,6 @@ func (u Use) EDPOf(work, w float64) float64 { return u.EDP(w) / math.Pow(work, 1
 // PerWatt is the throughput for a power, or the capacity: bytes a second in W give B/J, bytes in W give B/W.
 func PerWatt(bytes, watts float64) float64 { return bytes / watts }
 
-// Subtract is the power without the share of others on the same meter.
-func Subtract(watts, share float64) float64 { return watts - share }
-
 // hoursPerYear is the mean of leap years and others.
 const hoursPerYear = 8766
 

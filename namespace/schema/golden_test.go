@@ -40,7 +40,7 @@ func TestStoredBytes(t *testing.T) {
 			"02020406080a"},
 		{"held", AppendHeld(nil, &HeldPiece{Until: at, Bytes: 9}),
 			"010000018bcfe5680012"},
-		{"event", EncodeEvent(&hemera.Event{Kind: hemera.EventRename, File: 300, Path: "/a", To: "/b", Who: "x", Bytes: 7, Time: at}),
+		{"event", AppendEvent(nil, &hemera.Event{Kind: hemera.EventRename, File: 300, Path: "/a", To: "/b", Who: "x", Bytes: 7, Time: at}),
 			"0103f681d0e2c6bfce972fac02022f61022f6201780e"},
 		{"quota node", EncodeQuotaNode(&QuotaNode{State: NodeMerging, Set: 1, Side: 2, From: 3, Limits: 4, Project: hemera.QuotaAmount{Files: 5, Bytes: 6, Physical: 7}}),
 			"0103010203040a0c0e"},

@@ -208,9 +208,6 @@ func DecodeRenamed(_, raw []byte) (*string, error) {
 // EventRoom returns about the number of bytes that the event's record needs.
 func EventRoom(e *hemera.Event) int { return 40 + len(e.Path) + len(e.To) + len(e.Who) }
 
-// EncodeEvent returns the record of an event.
-func EncodeEvent(e *hemera.Event) []byte { return AppendEvent(make([]byte, 0, EventRoom(e)), e) }
-
 // AppendEvent appends the record of an event. Its sequence number is in the key.
 func AppendEvent(b []byte, e *hemera.Event) []byte {
 	b = append(b, recordVersion, byte(e.Kind))

@@ -50,14 +50,6 @@ type Interface struct {
 	CarrierChanges int64
 }
 
-// PerSecond returns the rate of a count; 0 without an interval.
-func PerSecond(count int64, interval time.Duration) float64 {
-	if interval <= 0 {
-		return 0
-	}
-	return float64(count) / interval.Seconds()
-}
-
 // known is the remembered state of an interface.
 type known struct {
 	link  link

@@ -148,30 +148,6 @@ func TestSketchMissesAsRarelyAsClaimed(t *testing.T) {
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-func TestSumsAgree(t *testing.T) {
-	for _, w := range append(small, large...) {
-		c := w.code(t)
-		for _, length := range []int{1, 100, 4096} {
-			blocks := w.random(9, length)
-			check(t, c.Encode(blocks))
-			zeros := crc32.Checksum(make([]byte, length), castagnoli)
-			for _, set := range c.Sums() {
-				var sums []uint32
-				for i := range set.All() {
-					sums = append(sums, crc32.Checksum(blocks[i], castagnoli))
-				}
-				if !SumsAgree(sums, zeros) {
-					t.Fatalf("%s: the checksums of %s do not agree", w, set)
-				}
-				sums[0] ^= 1 << 7
-				if SumsAgree(sums, zeros) {
-					t.Fatalf("%s: wrong checksums of %s agree", w, set)
-				}
-			}
-		}
-	}
-}
-
 // The CRC of a block determines nothing about that of the block times a coefficient: for any value of one, the other can
 // have any value. So page checksums cannot check a parity unless its coefficients are one.
 func TestProductsHaveAnyCRC(t *testing.T) {

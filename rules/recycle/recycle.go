@@ -31,19 +31,6 @@ type Rule struct {
 // On reports whether the rule keeps anything.
 func (r Rule) On() bool { return r != Rule{} }
 
-// String returns the rule in the syntax of [Parse].
-func (r Rule) String() string {
-	switch {
-	case !r.On():
-		return Off
-	case r.Bytes == 0:
-		return formatTime(r.Keep)
-	case r.Keep == 0:
-		return formatSize(r.Bytes)
-	}
-	return formatTime(r.Keep) + "," + formatSize(r.Bytes)
-}
-
 // Parse reads a rule: a time (30d), a size (10T), both with a comma between them (30d,10T), or off. Units of time are
 // small letters: s, m, h, d, w. Units of size are capitals: K, M, G, T, P, in powers of 1,000. The error, of kind Invalid,
 // names the attribute.
@@ -92,26 +79,6 @@ func number(text string) (n int64, unit string, ok bool) {
 	digits := strings.TrimRight(text, "smhdwKMGTP")
 	n, err := strconv.ParseInt(digits, 10, 64)
 	return n, text[len(digits):], err == nil && n > 0
-}
-
-// formatTime formats a time in the largest unit that divides it.
-func formatTime(d time.Duration) string {
-	for _, unit := range [...]string{"w", "d", "h", "m"} {
-		if d%times[unit] == 0 {
-			return strconv.FormatInt(int64(d/times[unit]), 10) + unit
-		}
-	}
-	return strconv.FormatInt(int64(d/time.Second), 10) + "s"
-}
-
-// formatSize formats a size in the largest unit that divides it. Parse made it, so K divides it.
-func formatSize(n int64) string {
-	for _, unit := range [...]string{"P", "T", "G", "M"} {
-		if n%sizes[unit] == 0 {
-			return strconv.FormatInt(n/sizes[unit], 10) + unit
-		}
-	}
-	return strconv.FormatInt(n/sizes["K"], 10) + "K"
 }
 
 // Expired reports whether a file that was removed at the time has been kept for long enough.

@@ -26,9 +26,9 @@ func TestRequestsGolden(t *testing.T) {
 	for _, c := range []struct {
 		request Request
 		header  string // request id and body
-		decode  func([16]byte) Request
+		decode  func([16]byte) Request // nil: nothing reads it
 	}{
-		{Auth{"unix"}, "0bb8 000000000000000000000000 756e6978", func(p [16]byte) Request { return DecodeAuth(p) }},
+		{Auth{"unix"}, "0bb8 000000000000000000000000 756e6978", nil},
 		{Query{QueryChecksum, fh}, "0bb9 0003 0000 01020304 0000000000000000", func(p [16]byte) Request { return DecodeQuery(p) }},
 		{Chmod{0o755}, "0bba 0000000000000000000000000000 01ed", func(p [16]byte) Request { return DecodeChmod(p) }},
 		{Close{fh}, "0bbb 01020304 000000000000000000000000", func(p [16]byte) Request { return DecodeClose(p) }},
@@ -45,21 +45,19 @@ func TestRequestsGolden(t *testing.T) {
 		{Rmdir{}, "0bc7 00000000000000000000000000000000", func(p [16]byte) Request { return Rmdir{} }},
 		{Sync{fh}, "0bc8 01020304 000000000000000000000000", func(p [16]byte) Request { return DecodeSync(p) }},
 		{Stat{StatVFS, 1, fh}, "0bc9 01 00000000000000 00000001 01020304", func(p [16]byte) Request { return DecodeStat(p) }},
-		{Set{9}, "0bca 000000000000000000000000000000 09", func(p [16]byte) Request { return DecodeSet(p) }},
+		{Set{9}, "0bca 000000000000000000000000000000 09", nil},
 		{Write{fh, -1, 2}, "0bcb 01020304 ffffffffffffffff 02 000000", func(p [16]byte) Request { return DecodeWrite(p) }},
 		{Fattr{fh, FattrSet, 2, FattrIsNew}, "0bcc 01020304 03 02 01 000000000000000000", func(p [16]byte) Request { return DecodeFattr(p) }},
 		{Prepare{PrepareStage, 1, 0x0203, PrepareEvict}, "0bcd 08 01 0203 0001 00000000000000000000", func(p [16]byte) Request { return DecodePrepare(p) }},
 		{Statx{}, "0bce 00000000000000000000000000000000", func(p [16]byte) Request { return Statx{} }},
 		{Endsess{sid}, "0bcf a00102030405060708090a0b0c0d0eff", func(p [16]byte) Request { return DecodeEndsess(p) }},
 		{Bind{sid}, "0bd0 a00102030405060708090a0b0c0d0eff", func(p [16]byte) Request { return DecodeBind(p) }},
-		{Readv{3}, "0bd1 000000000000000000000000000000 03", func(p [16]byte) Request { return DecodeReadv(p) }},
+		{Readv{3}, "0bd1 000000000000000000000000000000 03", nil},
 		{Pgwrite{fh, 4096, 1, PageRetry}, "0bd2 01020304 0000000000001000 01 01 0000", func(p [16]byte) Request { return DecodePgwrite(p) }},
 		{Locate{LocateRefresh | LocatePrefName}, "0bd3 0180 0000000000000000000000000000", func(p [16]byte) Request { return DecodeLocate(p) }},
 		{Truncate{fh, 10}, "0bd4 01020304 000000000000000a 00000000", func(p [16]byte) Request { return DecodeTruncate(p) }},
-		{Sigver{ReqRm, 0, 1, 99, 1}, "0bd5 0bc6 00 01 0000000000000063 01 000000", func(p [16]byte) Request { return DecodeSigver(p) }},
 		{Pgread{fh, 1, 2}, "0bd6 01020304 0000000000000001 00000002", func(p [16]byte) Request { return DecodePgread(p) }},
 		{Writev{WritevSync}, "0bd7 01 000000000000000000000000000000", func(p [16]byte) Request { return DecodeWritev(p) }},
-		{Clone{fh}, "0bd8 01020304 000000000000000000000000", func(p [16]byte) Request { return DecodeClone(p) }},
 	} {
 		t.Run(c.request.ID().String(), func(t *testing.T) {
 			want := append(unhex(t, "0102"+c.header), 0, 0, 0, 9)
@@ -71,8 +69,10 @@ func TestRequestsGolden(t *testing.T) {
 			if h.Stream != (StreamID{1, 2}) || h.ID != c.request.ID() || h.Length != 9 {
 				t.Errorf("header %+v", h)
 			}
-			if back := c.decode(h.Body); back != c.request {
-				t.Errorf("decoded %+v, want %+v", back, c.request)
+			if c.decode != nil {
+				if back := c.decode(h.Body); back != c.request {
+					t.Errorf("decoded %+v, want %+v", back, c.request)
+				}
 			}
 		})
 	}
@@ -91,7 +91,6 @@ func TestResponsesGolden(t *testing.T) {
 		{"async", "0000 0fa1 00000012 00001390 00000000 0007 0000 00000002 6869", string(AppendAsync(nil, StreamID{0, 7}, StatusOK, []byte("hi")))},
 		{"segment", "01020304 00000010 0000000000000020", string(Segment{Handle{1, 2, 3, 4}, 16, 32}.Append(nil))},
 		{"checkpoint", "00000001 00000002", string(ChkpointReply{1, 2}.Append(nil))},
-		{"clone range", "01000000 00000000 0000000000000001 0000000000000002 0000000000000003", string(CloneRange{Handle{1}, 1, 2, 3}.Append(nil))},
 		{"read path", "05 00000000000000", string(AppendReadArgs(nil, 5))},
 		// CRC32C("123456789") is e3069283; frames below were summed with an independent bitwise CRC.
 		{"open, handle only", "01000000", string(OpenReply{Handle{1}, nil}.Append(nil, false))},

@@ -80,9 +80,6 @@ func (r Readv) Body() (p [16]byte) {
 	return p
 }
 
-// DecodeReadv reads the fixed part.
-func DecodeReadv(p [16]byte) Readv { return Readv{p[15]} }
-
 // SegmentSize is the length of one encoded segment.
 const SegmentSize = 16
 

@@ -28,14 +28,6 @@ func (r HandshakeReply) Append(b []byte) []byte {
 	return be.AppendUint32(be.AppendUint32(b, r.Version), r.Type)
 }
 
-// ParseHandshakeReply decodes the body.
-func ParseHandshakeReply(b []byte) (HandshakeReply, error) {
-	if len(b) < 8 {
-		return HandshakeReply{}, fail(InvalidRequest, "handshake answer has %d bytes, not 8", len(b))
-	}
-	return HandshakeReply{be.Uint32(b), be.Uint32(b[4:])}, nil
-}
-
 // Protocol is kXR_protocol: the abilities of the client, and its next request.
 type Protocol struct {
 	Version uint32
@@ -138,9 +130,6 @@ func (r Auth) Body() (p [16]byte) {
 	return p
 }
 
-// DecodeAuth reads the fixed part.
-func DecodeAuth(p [16]byte) Auth { return Auth{cString(p[12:])} }
-
 // Bind is kXR_bind: this connection will carry answers of the session.
 type Bind struct {
 	Session SessionID
@@ -190,33 +179,4 @@ func (Set) ID() RequestID { return ReqSet }
 func (r Set) Body() (p [16]byte) {
 	p[15] = r.Modifier
 	return p
-}
-
-// DecodeSet reads the fixed part.
-func DecodeSet(p [16]byte) Set { return Set{p[15]} }
-
-// Sigver is kXR_sigver: the signature of the request that follows.
-type Sigver struct {
-	Expect   RequestID
-	Version  uint8
-	Flags    uint8
-	Sequence uint64
-	Crypto   uint8
-}
-
-// ID returns ReqSigver.
-func (Sigver) ID() RequestID { return ReqSigver }
-
-// Body encodes the fixed part.
-func (r Sigver) Body() (p [16]byte) {
-	be.PutUint16(p[:], uint16(r.Expect))
-	p[2], p[3] = r.Version, r.Flags
-	be.PutUint64(p[4:], r.Sequence)
-	p[12] = r.Crypto
-	return p
-}
-
-// DecodeSigver reads the fixed part.
-func DecodeSigver(p [16]byte) Sigver {
-	return Sigver{RequestID(be.Uint16(p[:])), p[2], p[3], be.Uint64(p[4:]), p[12]}
 }

@@ -169,21 +169,3 @@ func TestStates(t *testing.T) {
 		t.Error("permissions")
 	}
 }
-
-func TestReclaim(t *testing.T) {
-	for _, one := range []struct {
-		tape hemera.Tape
-		ok   bool
-	}{
-		{hemera.Tape{State: hemera.TapeActive, Full: true}, true},
-		{hemera.Tape{State: hemera.TapeRepacking, Full: true}, true},
-		{hemera.Tape{State: hemera.TapeActive}, false},
-		{hemera.Tape{State: hemera.TapeActive, Full: true, Files: 1}, false},
-		{hemera.Tape{State: hemera.TapeBroken, Full: true}, false},
-		{hemera.Tape{State: hemera.TapeExported, Full: true}, false},
-	} {
-		if err := CheckReclaim(one.tape); (err == nil) != one.ok {
-			t.Errorf("%+v: %v", one.tape, err)
-		}
-	}
-}

@@ -94,19 +94,3 @@ func states(list []hemera.TapeState) string {
 	}
 	return strings.Join(names, ", ")
 }
-
-// CheckReclaim says why a tape cannot be reclaimed, nil if it can: it is full, and holds no file of the tree.
-func CheckReclaim(t hemera.Tape) error {
-	const op = "tapeconfig.Reclaim"
-	switch {
-	// What a broken tape holds is not forgotten: somebody may still read it.
-	case t.State != hemera.TapeActive && t.State != hemera.TapeRepacking && t.State != hemera.TapeDisabled:
-		return errs.New(errs.Invalid, op, t.VID, "a tape in state "+string(t.State)+" is not written again")
-	case !t.Full:
-		return errs.New(errs.Invalid, op, t.VID, "the tape is not full").WithRemedy("close it first: hemera tape tape set " + t.VID + " full=true")
-	case t.Files > 0:
-		return errs.New(errs.NotEmpty, op, t.VID, fmt.Sprintf("%d files of the tree are on the tape", t.Files)).
-			WithRemedy("move them first: hemera tape repack " + t.VID)
-	}
-	return nil
-}

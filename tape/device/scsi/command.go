@@ -60,13 +60,6 @@ func TestUnitReady() Command {
 	return Command{Name: "TEST UNIT READY", CDB: make([]byte, 6)}
 }
 
-// RequestSense asks for the sense of the device now, which some states have without any failure.
-func RequestSense() Command {
-	cdb := make([]byte, 6)
-	cdb[0], cdb[4] = opRequestSense, senseMax
-	return Command{Name: "REQUEST SENSE", CDB: cdb, Direction: FromDevice, In: senseMax}
-}
-
 // LoadUnload loads the cartridge that is in the drive, or rewinds and ejects it.
 func LoadUnload(load bool) Command {
 	cdb := make([]byte, 6)

@@ -42,30 +42,6 @@ func MoveMedium(arm, from, to int) Command {
 	return Command{Name: "MOVE MEDIUM", CDB: cdb, Weight: Slow}
 }
 
-// SendVolumeTag starts a search for a barcode in all elements; wildcards are * and ?.
-func SendVolumeTag(barcode string) Command {
-	const translate, size = 0x05, 40 // search primary tags, ignore sequence numbers
-	out := make([]byte, size)
-	for i := range 32 {
-		out[i] = ' '
-	}
-	copy(out[:32], barcode)
-	cdb := make([]byte, 12)
-	cdb[0], cdb[5] = opSendVolumeTag, translate
-	binary.BigEndian.PutUint16(cdb[8:], size)
-	return Command{Name: "SEND VOLUME TAG", CDB: cdb, Direction: ToDevice, Out: out, Weight: Slow}
-}
-
-// RequestVolumeAddress asks for what the search has found; the answer is that of ReadElementStatus.
-func RequestVolumeAddress() Command {
-	const barcodes = 0x10
-	cdb := make([]byte, 12)
-	cdb[0], cdb[1] = opRequestVolumeAddr, barcodes
-	binary.BigEndian.PutUint16(cdb[4:], ElementsAtOnce)
-	put24(cdb[7:], elementsMax)
-	return Command{Name: "REQUEST VOLUME ELEMENT ADDRESS", CDB: cdb, Direction: FromDevice, In: elementsMax}
-}
-
 // DecodeElements reads the answer of ReadElementStatus. An answer that ends in the middle gives the elements before.
 func DecodeElements(b []byte) ([]device.Element, error) {
 	if len(b) < elementsHeader {

@@ -34,9 +34,6 @@ func ModeSenseProtection() Command { return ModeSense(pageProtection, subpagePro
 // ModeSenseElements asks a changer for its element addresses.
 func ModeSenseElements() Command { return ModeSense(pageElements, 0) }
 
-// ModeSenseConfiguration asks a drive for its device configuration page.
-func ModeSenseConfiguration() Command { return ModeSense(pageConfiguration, 0) }
-
 // Mode is the answer to MODE SENSE, taken apart.
 type Mode struct {
 	WriteProtected bool
@@ -112,22 +109,6 @@ func (m Mode) SelectProtection(p Protection) Command {
 		page[6] |= 0x40
 	}
 	return m.Select(page)
-}
-
-// Configuration has the fields of the device configuration page (10h) that the driver uses.
-type Configuration struct {
-	Partition       byte // where the tape stands
-	Compression     bool // the drive compresses
-	SoftwareProtect bool // writing is refused by software (SWP)
-}
-
-// Configuration reads the page.
-func (m Mode) Configuration() (Configuration, error) {
-	p := m.Page
-	if len(p) < 15 || p[0]&0x3F != pageConfiguration {
-		return Configuration{}, short("mode page 10h", len(p), 15)
-	}
-	return Configuration{Partition: p[3], SoftwareProtect: p[10]&0x04 != 0, Compression: p[14] != 0}, nil
 }
 
 // Range is a number of elements in a row.

@@ -91,35 +91,3 @@ func DecodeOrder(b []byte, n int) ([]int, error) {
 	}
 	return order, nil
 }
-
-// WrapEnds asks for the last object of each wrap that is written (READ END OF WRAP POSITION, IBM and LTO).
-func WrapEnds() Command {
-	const action, qualifier, all = 0x1F, 0x45, 0x01
-	const size = 4 + wrapSize*512 // more wraps than any cartridge has
-	cdb := make([]byte, 12)
-	cdb[0], cdb[1], cdb[2], cdb[3] = opMaintenanceIn, action, qualifier, all
-	binary.BigEndian.PutUint32(cdb[6:], size)
-	return Command{Name: "READ END OF WRAP POSITION", CDB: cdb, Direction: FromDevice, In: size, Weight: Slow}
-}
-
-// wrapSize is the length of one descriptor: wrap, partition, two reserved bytes, and the object in 48 bits.
-const wrapSize = 12
-
-// WrapEnd is the last object of a wrap.
-type WrapEnd struct {
-	Wrap, Partition int
-	Object          uint64
-}
-
-// DecodeWrapEnds returns the ends in the order of the device.
-func DecodeWrapEnds(b []byte) ([]WrapEnd, error) {
-	if len(b) < 4 {
-		return nil, short("READ END OF WRAP POSITION", len(b), 4)
-	}
-	var ends []WrapEnd
-	for rest := b[4:max(4, min(len(b), 2+get16(b)))]; len(rest) >= wrapSize; rest = rest[wrapSize:] {
-		object := uint64(get24(rest[6:]))<<24 | uint64(get24(rest[9:]))
-		ends = append(ends, WrapEnd{Wrap: get16(rest), Partition: get16(rest[2:]), Object: object})
-	}
-	return ends, nil
-}

@@ -38,7 +38,6 @@ func TestCommandsHaveTheBytesOfTheStandards(t *testing.T) {
 		in       int
 	}{
 		{TestUnitReady(), "000000000000", "", 0},
-		{RequestSense(), "03000000FC00", "", 252},
 		{Inquiry(), "120000006000", "", 96},
 		{InquirySerial(), "12018000FC00", "", 252},
 		{LoadUnload(true), "1B0000000100", "", 0},
@@ -55,7 +54,6 @@ func TestCommandsHaveTheBytesOfTheStandards(t *testing.T) {
 		{ModeSenseHeader(), "1A000000FF00", "", 255},
 		{ModeSenseProtection(), "1A000AF0FF00", "", 255},
 		{ModeSenseElements(), "1A001D00FF00", "", 255},
-		{ModeSenseConfiguration(), "1A001000FF00", "", 255},
 		{mode.SelectProtection(Protection{Method: MethodCRC32C, Length: CRC32CLength, Read: true, Write: true}), "151000002C00",
 			"00001008 96000000 00000000 0AF0001C 0204C0" + strings.Repeat("00", 25), 0},
 		{LogSense(LogAlerts), "4D006E00000000400000", "", 16384},
@@ -63,7 +61,6 @@ func TestCommandsHaveTheBytesOfTheStandards(t *testing.T) {
 		{GenerateOrder([]device.Segment{{Begin: 16, End: 32}}), "A41D02000000000000280000",
 			"00000000 00000020 001E 000000 30202020202020202020 00 0000000000000010 000000000000001F", 0},
 		{ReceiveOrder(1), "A31D00000000000000280000", "", 40},
-		{WrapEnds(), "A31F45010000000018040000", "", 6148},
 		{EncryptionCapabilities(), "A22000100000000004000000", "", 1024},
 		{EncryptionStatus(), "A22000200000000004000000", "", 1024},
 		{NextBlockStatus(), "A22000210000000004000000", "", 1024},
@@ -74,8 +71,6 @@ func TestCommandsHaveTheBytesOfTheStandards(t *testing.T) {
 		{ReadElementStatus(device.ElementDrive, 0x100, 4, true), "B81401000004031000000000", "", 1 << 20},
 		{ReadElementStatus(device.ElementSlot, 0x400, 1000, false), "B812040003E8021000000000", "", 1 << 20},
 		{MoveMedium(1, 0x400, 0x100), "A50000010400010000000000", "", 0},
-		{SendVolumeTag("V00001L9"), "B60000000005000000280000", hex.EncodeToString([]byte("V00001L9                        ")) + "0000000000000000", 0},
-		{RequestVolumeAddress(), "B510000003E8001000000000", "", 1 << 20},
 	} {
 		if got := bytesOf(t, c.cdb); !reflect.DeepEqual(c.command.CDB, got) {
 			t.Errorf("%s: %X, want %X", c.command.Name, c.command.CDB, got)
@@ -198,9 +193,6 @@ func TestModePages(t *testing.T) {
 	if err != nil || !m.WriteProtected || m.Density != 0x94 || m.BlockLength != 0x40000 {
 		t.Fatalf("%+v, %v", m, err)
 	}
-	if c, err := m.Configuration(); err != nil || c != (Configuration{Compression: true, SoftwareProtect: true}) {
-		t.Errorf("%+v, %v", c, err)
-	}
 	if _, err := m.Protection(); !errors.Is(err, errs.Unsupported) {
 		t.Errorf("protection of another page: %v", err)
 	}
@@ -248,10 +240,6 @@ func TestOrder(t *testing.T) {
 	}
 	if n, size, err := DecodeOrderLimits(bytesOf(t, "0AA9 0020 00000000")); err != nil || n != 2729 || size != 32 {
 		t.Errorf("%d, %d, %v", n, size, err)
-	}
-	ends, err := DecodeWrapEnds(bytesOf(t, "001A 0000 0000 0000 0000 000000012345 0001 0000 0000 0001FFFFFFFF"))
-	if err != nil || !reflect.DeepEqual(ends, []WrapEnd{{0, 0, 0x12345}, {1, 0, 0x1FFFFFFFF}}) {
-		t.Errorf("%+v, %v", ends, err)
 	}
 }
 
