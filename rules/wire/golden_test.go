@@ -25,7 +25,7 @@ func TestRequestsGolden(t *testing.T) {
 	sid := SessionID{0xa0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 0xff}
 	for _, c := range []struct {
 		request Request
-		header  string // request id and body
+		header  string                 // request id and body
 		decode  func([16]byte) Request // nil: nothing reads it
 	}{
 		{Auth{"unix"}, "0bb8 000000000000000000000000 756e6978", nil},
