@@ -31,7 +31,7 @@ type Path struct {
 	RTT  time.Duration // smoothed; 0: not measured
 }
 
-// Standing is what is known of a node.
+// Standing is the state of knowledge about a node.
 type Standing uint8
 
 // The standings.
@@ -74,7 +74,7 @@ type Verdict struct {
 	Node      hemera.NodeID
 	Standing  Standing
 	Direction Direction // which way a suspected node loses; 0 of others
-	// Since is when the node became suspected.
+	// Since is the time at which the node became suspected.
 	Since time.Time
 	// Weight in (0,1] is the share of its usual load that the node is to get of new pieces and of readers.
 	Weight   float64

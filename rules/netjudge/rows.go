@@ -196,7 +196,7 @@ func usual(rows []Loss, without []*edge) float64 {
 	return median(list)
 }
 
-// lossesOf are the losses of a node in both directions, without what other nodes explain.
+// lossesOf returns the losses of a node in both directions that no other node explains.
 func (t *table) lossesOf(node int) (out, in Loss) {
 	for _, i := range t.out[node] {
 		if e := &t.edges[i]; !e.explained || t.findings[node].direction&Out != 0 {
@@ -211,7 +211,7 @@ func (t *table) lossesOf(node int) (out, in Loss) {
 	return out, in
 }
 
-// slower is the factor by which a loss slows TCP down: its rate falls with the root of the loss.
+// slower returns the factor by which a loss slows TCP down: its rate falls with the root of the loss.
 func slower(loss float64) float64 {
 	if !(loss > lossMin) {
 		return 1

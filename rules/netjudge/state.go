@@ -55,7 +55,7 @@ type nodeState struct {
 	clearOut, clearIn Loss
 }
 
-// fade is the factor for counts that are dt older.
+// fade returns the factor for counts that are dt older.
 func fade(dt time.Duration) float64 {
 	if dt <= 0 {
 		return 1
@@ -72,7 +72,7 @@ func lossOf(sent, lost int64) Loss {
 	return Loss{n, min(n, count(lost))}
 }
 
-// faded is the loss after a time.
+// faded returns the loss after a time.
 func (l Loss) faded(by float64) Loss { return Loss{l.Sent * by, l.Lost * by} }
 
 // plus returns the sum of two losses.
