@@ -17,7 +17,7 @@
 //
 // # How a change is made
 //
-// A change takes the turn, a token that one change has at a time. It decides with the mutex held, stores its records
+// A change takes the turn (platform/turn), which one change has at a time. It decides with the mutex held, stores its records
 // without it, and applies them to memory with it again. So:
 //
 //   - the mutex guards memory only. A store that syncs slowly holds up other changes, but no heartbeat, no view and no

@@ -95,7 +95,8 @@ func TestASlowStoreHoldsUpChangesOnly(t *testing.T) {
 	gate.Shut()
 	done := make(chan error, 1)
 	go func() { done <- c.Admin.SetDisk(t.Context(), w.DiskIDs["u1.0"], "configstatus", "ro") }()
-	for len(c.state.turn) == 0 {
+	for c.state.turn.TryAcquire() {
+		c.state.turn.Release()
 		time.Sleep(time.Millisecond)
 	}
 	if _, err := c.Leases.Heartbeat(w.ID, w.Epoch, hemera.NodeReport{Disks: h.Disks}); err != nil {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"hemera/platform/kv"
+	"hemera/platform/turn"
 	"hemera/words/errs"
 	"hemera/words/hemera"
 )
@@ -25,8 +26,8 @@ type state struct {
 	grace atomic.Int64 // of repairs, in nanoseconds; shown in views
 	views hemera.Views
 
-	turn   chan struct{} // buffered one; holds one value while a change is under way
-	writer kv.Writer     // used by the change that has the turn
+	turn   turn.Turn // held while a change is under way
+	writer kv.Writer // used by the change that has the turn
 
 	mu sync.Mutex // guards all below
 	tables
@@ -37,7 +38,7 @@ type state struct {
 
 // newState is the empty state of a store. The writer must be the one of everything else that writes there.
 func newState(store kv.Reader, writer kv.Writer, o Options) *state {
-	s := &state{store: store, writer: writer, log: o.Log, now: o.Now, turn: make(chan struct{}, 1), tables: newTables()}
+	s := &state{store: store, writer: writer, log: o.Log, now: o.Now, turn: turn.New(), tables: newTables()}
 	s.grace.Store(int64(o.Grace))
 	return s
 }
@@ -46,10 +47,10 @@ func newState(store kv.Reader, writer kv.Writer, o Options) *state {
 // memory is brought up to it, and then, if not nil, runs, else a new view is made. decide and then run with mu held and
 // must not block. A change without records does nothing. If the store fails, memory has what is known to be durable.
 func (c *state) update(ctx context.Context, decide func(ch *change) error, then func()) error {
-	if err := c.takeTurn(ctx); err != nil {
-		return err
+	if err := c.turn.Acquire(ctx); err != nil {
+		return errs.Wrap(err, "cluster.Change", "")
 	}
-	defer func() { <-c.turn }()
+	defer c.turn.Release()
 	var ch change
 	if err := c.decide(decide, &ch); err != nil || ch.empty() {
 		return err
@@ -65,23 +66,6 @@ func (c *state) update(ctx context.Context, decide func(ch *change) error, then 
 	}
 	then()
 	return nil
-}
-
-// takeTurn waits until no other change is under way, at most until ctx ends. A turn that is free is taken even if ctx
-// has ended.
-func (c *state) takeTurn(ctx context.Context) error {
-	// Without this a caller whose context has ended might be refused by chance although the turn is free.
-	select {
-	case c.turn <- struct{}{}:
-		return nil
-	default:
-	}
-	select {
-	case c.turn <- struct{}{}:
-		return nil
-	case <-ctx.Done():
-		return errs.Wrap(ctx.Err(), "cluster.Change", "")
-	}
 }
 
 // decide runs a decision with mu held.

@@ -50,8 +50,8 @@ var _ Cloner = (*writer)(nil)
 // Writer is made.
 func (w *writer) Clone(id hemera.PieceID, size int64) error {
 	const op = "disk.Clone"
-	w.io.begin()
-	defer w.io.end()
+	w.io.Wait()
+	defer w.io.Release()
 	if err := w.usable(op); err != nil {
 		return err
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"sync"
 
+	"hemera/platform/turn"
 	"hemera/words/errs"
 	"hemera/words/hemera"
 )
@@ -36,7 +37,7 @@ type Disk struct {
 
 	// turns serialize what makes, moves and removes names: those of one piece change in its turn. A turn is held over
 	// calls to the device, and begins before mu is locked.
-	turns [64]turn
+	turns [64]turn.Turn
 
 	mu      sync.Mutex
 	writers map[hemera.PieceID]*writer // of pending pieces, one each
@@ -44,7 +45,7 @@ type Disk struct {
 }
 
 // turn returns the turn in which the piece's files are made, moved and removed.
-func (d *Disk) turn(id hemera.PieceID) turn {
+func (d *Disk) turn(id hemera.PieceID) turn.Turn {
 	h := uint64(id.File)*31 + uint64(id.Gen)*7 + uint64(id.Index)
 	return d.turns[h%uint64(len(d.turns))]
 }

@@ -49,7 +49,7 @@
 //
 // Every method blocks on the device, but for Size, Stat, SetHeadroom, OpenHeld, Progress and what MemoryReader says.
 // A mutex guards memory only, and is not held over a call to the device. What must not run side by side at the device has
-// a turn (turn.go), which a caller waits for as for the device itself. Order:
+// a turn (platform/turn), which a caller waits for as for the device itself. Order:
 //
 //	writer.io (a shared turn)  before  Disk.turns (one for the names of a piece)  before  sealedPieces.listing
 //	writer.io                  before  writer.tableTurn

@@ -104,9 +104,9 @@ func (d *Disk) Expire(age time.Duration) (removed int, err error) {
 // expire removes one file of the pending directory if it is old and not open. It looks again in the piece's turn, in
 // which no Writer can come.
 func (d *Disk) expire(id hemera.PieceID, name string, side bool, age time.Duration) (bool, error) {
-	turn := d.turn(id)
-	turn.begin()
-	defer turn.end()
+	mine := d.turn(id)
+	mine.Wait()
+	defer mine.Release()
 	d.mu.Lock()
 	busy := d.writers[id] != nil
 	d.mu.Unlock()

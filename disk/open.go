@@ -4,6 +4,7 @@ import (
 	"errors"
 	"io/fs"
 
+	"hemera/platform/turn"
 	"hemera/platform/vfs"
 	"hemera/words/errs"
 	"hemera/words/hemera"
@@ -21,7 +22,7 @@ func Open(fsys vfs.FS, path string, o Options) (*Disk, error) {
 	}
 	d := &Disk{tree: tree{fsys, path}, uuid: label.uuid, opt: o.withDefaults(), writers: map[hemera.PieceID]*writer{}}
 	for i := range d.turns {
-		d.turns[i] = newTurn()
+		d.turns[i] = turn.New()
 	}
 	d.ahead = kernelAhead(fsys, path+"/"+labelName) < aheadKernel
 	d.pending.init(fsys, d.pendingDir())
@@ -71,9 +72,9 @@ func (d *Disk) admit(op string, id hemera.PieceID, o CreateOptions) error {
 
 // begin makes the file of a pending piece, and its Writer the only one.
 func (d *Disk) begin(op string, id hemera.PieceID, o CreateOptions) (*writer, error) {
-	turn := d.turn(id)
-	turn.begin()
-	defer turn.end()
+	mine := d.turn(id)
+	mine.Wait()
+	defer mine.Release()
 	d.fence(id)
 	w, err := newWriter(d, id, o)
 	if err != nil {
@@ -114,9 +115,9 @@ func (d *Disk) refuseSealed(op string, id hemera.PieceID) error {
 // removeInvalid removes a sealed piece that has no valid footer. It looks again where no Writer can seal the
 // piece: one may have been sealed in its place meanwhile.
 func (d *Disk) removeInvalid(id hemera.PieceID) error {
-	turn := d.turn(id)
-	turn.begin()
-	defer turn.end()
+	mine := d.turn(id)
+	mine.Wait()
+	defer mine.Release()
 	p, err := d.acquire(id)
 	if err == nil {
 		d.release(p)
@@ -154,11 +155,11 @@ func (d *Disk) OpenHeld(id hemera.PieceID) (Reader, bool) {
 // there again.
 func (d *Disk) Remove(id hemera.PieceID) error {
 	const op = "disk.Remove"
-	turn := d.turn(id)
-	turn.begin()
+	mine := d.turn(id)
+	mine.Wait()
 	d.fence(id)
 	err := d.removePending(id)
-	turn.end()
+	mine.Release()
 	if err != nil {
 		return d.failed(err, op, id)
 	}

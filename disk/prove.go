@@ -24,8 +24,8 @@ func (w *writer) prove(op string, off, n int64) error {
 		return nil
 	}
 	// Alone: a page must not change between its bytes and its checksum.
-	w.io.begin()
-	defer w.io.end()
+	w.io.Wait()
+	defer w.io.Release()
 	if err := w.usable(op); err != nil {
 		return err
 	}

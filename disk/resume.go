@@ -66,9 +66,9 @@ var (
 // Resume implements [Resumer].
 func (d *Disk) Resume(id hemera.PieceID, o CreateOptions) (Writer, error) {
 	const op = "disk.Resume"
-	turn := d.turn(id)
-	turn.begin()
-	defer turn.end()
+	mine := d.turn(id)
+	mine.Wait()
+	defer mine.Release()
 	d.mu.Lock()
 	taken, closed := d.writers[id] != nil, d.closed
 	d.mu.Unlock()
@@ -96,9 +96,9 @@ func (d *Disk) Resume(id hemera.PieceID, o CreateOptions) (Writer, error) {
 
 // Leave implements [Prover].
 func (w *writer) Leave() error {
-	w.io.begin()
+	w.io.Wait()
 	w.leaves = true
-	w.io.end()
+	w.io.Release()
 	return w.end("disk.Leave", func() error { return nil })
 }
 
@@ -128,8 +128,8 @@ func (d *Disk) findPending(id hemera.PieceID, o CreateOptions) (*writer, error) 
 
 // Prove implements [Prover].
 func (w *writer) Prove() (unproved int64, done bool, err error) {
-	w.io.begin()
-	defer w.io.end()
+	w.io.Wait()
+	defer w.io.Release()
 	if err := w.usable(opProve); err != nil {
 		return 0, false, err
 	}

@@ -18,8 +18,8 @@ const tailBuffer = 1 << 20
 // Seal writes checksums and footer, makes the piece durable if asked to, and moves it to its place.
 func (w *writer) Seal(s hemera.SealInfo) (hemera.PieceStat, error) {
 	const op = "disk.Seal"
-	w.io.begin()
-	defer w.io.end()
+	w.io.Wait()
+	defer w.io.Release()
 	// Alone: no write is under way, and none begins.
 	var stat hemera.PieceStat
 	err := w.usable(op)
@@ -288,8 +288,8 @@ func (d *Disk) put(op string, id hemera.PieceID, o CreateOptions, c Content, s h
 	if err != nil {
 		return hemera.PieceStat{}, err
 	}
-	w.io.begin()
-	defer w.io.end()
+	w.io.Wait()
+	defer w.io.Release()
 	stat := w.stat(int64(len(c.Data)), s)
 	err = w.usable(op)
 	if err == nil {

@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"hemera/platform/contain"
+	"hemera/platform/turn"
 	"hemera/platform/vfs"
 	"hemera/words/hemera"
 )
@@ -19,7 +20,7 @@ type sealedPieces struct {
 	tree    *tree
 	log     *slog.Logger
 	panics  *contain.Panics
-	listing sharedTurn // held alone while a directory is counted, shared while names change
+	listing turn.Shared // held alone while a directory is counted, shared while names change
 	halt    chan struct{}
 	counts  sync.WaitGroup
 
@@ -29,7 +30,7 @@ type sealedPieces struct {
 }
 
 func (c *sealedPieces) init(t *tree, log *slog.Logger, panics *contain.Panics) {
-	c.tree, c.log, c.panics, c.listing, c.halt = t, log, panics, newSharedTurn(), make(chan struct{})
+	c.tree, c.log, c.panics, c.listing, c.halt = t, log, panics, turn.NewShared(), make(chan struct{})
 }
 
 // start begins to count.
@@ -52,15 +53,15 @@ func (c *sealedPieces) run() {
 		}
 	}
 	// From now on every change counts, also in directories that are made later.
-	c.listing.begin()
-	defer c.listing.end()
+	c.listing.Wait()
+	defer c.listing.Release()
 	c.counted(0, math.MaxUint64)
 }
 
 // countIn counts one directory, in which no name changes meanwhile.
 func (c *sealedPieces) countIn(dir uint64) error {
-	c.listing.begin()
-	defer c.listing.end()
+	c.listing.Wait()
+	defer c.listing.Release()
 	ids, err := c.tree.piecesIn(dir)
 	c.counted(int64(len(ids)), dir+1)
 	return err
@@ -112,8 +113,8 @@ func (c *sealedPieces) move(id hemera.PieceID, replace bool) (replaced bool, err
 
 // rename makes one attempt of move. It fails with fs.ErrNotExist if the piece's directory does not exist.
 func (c *sealedPieces) rename(id hemera.PieceID, replace bool) (replaced bool, err error) {
-	c.listing.beginShare()
-	defer c.listing.endShare()
+	c.listing.WaitShare()
+	defer c.listing.ReleaseShare()
 	from, to := c.tree.pendingPath(id), c.tree.sealedPath(id)
 	if replace { // a removal between both calls leaves the number one too low, until the next open
 		_, missing := c.tree.fs.Stat(to)
@@ -133,8 +134,8 @@ func (c *sealedPieces) rename(id hemera.PieceID, replace bool) (replaced bool, e
 
 // remove removes a piece; one that is not there is no error.
 func (c *sealedPieces) remove(id hemera.PieceID) error {
-	c.listing.beginShare()
-	defer c.listing.endShare()
+	c.listing.WaitShare()
+	defer c.listing.ReleaseShare()
 	err := c.tree.fs.Remove(c.tree.sealedPath(id))
 	if err == nil {
 		c.change(id, -1)

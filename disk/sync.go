@@ -11,14 +11,14 @@ import (
 // Sync makes the data written so far durable, with its checksums. The piece stays pending.
 func (w *writer) Sync() error {
 	const op = "disk.Sync"
-	w.syncing.begin()
-	defer w.syncing.end()
+	w.syncing.Wait()
+	defer w.syncing.Release()
 	state, err := w.takeSums(op)
 	if err != nil {
 		return err
 	}
-	w.io.beginShare()
-	defer w.io.endShare()
+	w.io.WaitShare()
+	defer w.io.ReleaseShare()
 	if err := w.usable(op); err != nil {
 		return err
 	}
@@ -33,8 +33,8 @@ func (w *writer) Sync() error {
 
 // takeSums writes the checksums for a sync, of a moment in which no write is under way.
 func (w *writer) takeSums(op string) (state syncedState, err error) {
-	w.io.begin()
-	defer w.io.end()
+	w.io.Wait()
+	defer w.io.Release()
 	if err = w.usable(op); err != nil {
 		return state, err
 	}

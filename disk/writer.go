@@ -8,6 +8,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"hemera/platform/turn"
 	"hemera/platform/vfs"
 	"hemera/rules/checksum"
 	"hemera/words/errs"
@@ -40,11 +41,11 @@ type writer struct {
 	fenced atomic.Bool
 
 	// io is shared while data is written, and had alone while the data and the table must agree.
-	io sharedTurn
+	io turn.Shared
 	// syncing is of the one sync that is under way.
-	syncing turn
+	syncing turn.Turn
 	// tableTurn is of those that share io: the table may be read from its spill file. Alone, io is enough.
-	tableTurn turn
+	tableTurn turn.Turn
 	table     *sumTable
 	size      atomic.Int64 // the table's, for those that must not wait
 	base      *piece       // that it began as; nil if it began empty
@@ -84,7 +85,7 @@ func newWriter(d *Disk, id hemera.PieceID, o CreateOptions) (*writer, error) {
 
 // writerOf returns a Writer on an open pending file. It does not call the device.
 func writerOf(d *Disk, id hemera.PieceID, o CreateOptions, f vfs.File) *writer {
-	w := &writer{disk: d, id: id, opt: o, file: f, mark: d.pending.mark(), io: newSharedTurn(), syncing: newTurn(), tableTurn: newTurn()}
+	w := &writer{disk: d, id: id, opt: o, file: f, mark: d.pending.mark(), io: turn.NewShared(), syncing: turn.New(), tableTurn: turn.New()}
 	w.side = &sumSpill{fs: d.fs, path: d.pendingPath(id) + sumsSuffix}
 	w.synced = syncedSums{fs: d.fs, path: d.pendingPath(id) + syncedSuffix}
 	w.table = newSumTable(d.opt.PendingBlocks, w.side)
@@ -113,8 +114,8 @@ func (w *writer) WritePages(p []byte, sums []uint32, off int64) error {
 	if err := w.prove(op, off, int64(len(p))); err != nil {
 		return err
 	}
-	w.io.beginShare()
-	defer w.io.endShare()
+	w.io.WaitShare()
+	defer w.io.ReleaseShare()
 	if err := w.usable(op); err != nil {
 		return err
 	}
@@ -137,8 +138,8 @@ func (w *writer) WritePages(p []byte, sums []uint32, off int64) error {
 
 // record notes the checksums of what was written.
 func (w *writer) record(off int64, n int, sums []uint32) error {
-	w.tableTurn.begin()
-	defer w.tableTurn.end()
+	w.tableTurn.Wait()
+	defer w.tableTurn.Release()
 	err := w.table.write(off, n, sums)
 	w.size.Store(w.table.size)
 	return err
@@ -193,8 +194,8 @@ func (w *writer) writeback(off, n int64) (from, to int64) {
 // ReadPages reads back what was written. Writes wait meanwhile.
 func (w *writer) ReadPages(p []byte, sums []uint32, off int64) (int, error) {
 	const op = "disk.Read"
-	w.io.begin()
-	defer w.io.end()
+	w.io.Wait()
+	defer w.io.Release()
 	if err := w.usable(op); err != nil {
 		return 0, err
 	}
@@ -267,8 +268,8 @@ func (w *writer) Truncate(size int64) error {
 	if size < 0 || size > hemera.FileSizeMax {
 		return errs.New(errs.TooLarge, op, w.id.String(), "size out of range")
 	}
-	w.io.begin()
-	defer w.io.end()
+	w.io.Wait()
+	defer w.io.Release()
 	if err := w.usable(op); err != nil {
 		return err
 	}
@@ -308,8 +309,8 @@ func (w *writer) Abort() error {
 
 // end closes the Writer; last runs while the piece still is this Writer's, if it is.
 func (w *writer) end(op string, last func() error) error {
-	w.io.begin()
-	defer w.io.end()
+	w.io.Wait()
+	defer w.io.Release()
 	if w.done {
 		return errs.New(errs.BadHandle, op, w.id.String(), "the writer is closed")
 	}
@@ -321,8 +322,8 @@ func (w *writer) end(op string, last func() error) error {
 func (w *writer) close(last func() error) error {
 	w.done = true
 	d := w.disk
-	turn := d.turn(w.id)
-	turn.begin()
+	names := d.turn(w.id)
+	names.Wait()
 	d.mu.Lock()
 	mine := d.writers[w.id] == w
 	if mine {
@@ -333,7 +334,7 @@ func (w *writer) close(last func() error) error {
 	if mine { // else another Writer, or a removal, has seen to the file
 		err = last()
 	}
-	turn.end()
+	names.Release()
 	if w.base != nil {
 		d.release(w.base)
 	}
@@ -370,8 +371,8 @@ func (w *writer) fail(err error, op string) error {
 // NextData returns the same as for readers. Ranges that were never written are known by whole blocks of the table.
 func (w *writer) NextData(off int64) (int64, error) {
 	const op = "disk.Read"
-	w.io.begin()
-	defer w.io.end()
+	w.io.Wait()
+	defer w.io.Release()
 	if err := w.usable(op); err != nil {
 		return 0, err
 	}

@@ -11,6 +11,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"hemera/platform/turn"
 	"hemera/rules/layout"
 	"hemera/words/adminapi"
 	"hemera/words/errs"
@@ -52,7 +53,7 @@ type auditor struct {
 	suspects suspects // orphans that are not old enough to judge
 
 	mu    sync.Mutex
-	turns map[hemera.DiskID]chan struct{} // held by the one audit of a disk that is under way
+	turns map[hemera.DiskID]turn.Turn // held by the one audit of a disk that is under way
 }
 
 // newAuditor makes an auditor that has audited nothing.
@@ -240,22 +241,19 @@ func (a *auditor) pages(ctx context.Context, list func(hemera.FileID) ([]hemera.
 func (a *auditor) inTurn(ctx context.Context, d hemera.Disk, t *tally) error {
 	a.mu.Lock()
 	if a.turns == nil {
-		a.turns = map[hemera.DiskID]chan struct{}{}
+		a.turns = map[hemera.DiskID]turn.Turn{}
 	}
-	turn := a.turns[d.ID]
-	if turn == nil {
-		// A channel and not a mutex: the turn is waited for as long as a disk takes to list, and the wait must end with ctx.
-		turn = make(chan struct{}, 1)
-		a.turns[d.ID] = turn
+	mine, ok := a.turns[d.ID]
+	if !ok {
+		mine = turn.New()
+		a.turns[d.ID] = mine
 	}
 	a.mu.Unlock()
-	select {
-	case turn <- struct{}{}:
-		defer func() { <-turn }()
-		return a.disk(ctx, d, t)
-	case <-ctx.Done():
-		return ctx.Err()
+	if err := mine.Acquire(ctx); err != nil { // as long as a disk takes to list
+		return err
 	}
+	defer mine.Release()
+	return a.disk(ctx, d, t)
 }
 
 // disk compares one disk, window by window. A finding that cannot be judged by a defect fails the audit of the disk when the rest is compared.

@@ -5,6 +5,7 @@ import (
 	"context"
 	"sync"
 
+	"hemera/platform/turn"
 	"hemera/words/errs"
 	"hemera/words/hemera"
 )
@@ -39,7 +40,7 @@ func (v *converter) jobOf(c hemera.Conversion) *convertJob {
 	defer v.mu.Unlock()
 	j := v.jobs[c.ID]
 	if j == nil {
-		j = &convertJob{job: newJob("convert", 0, v.base.Now), saving: make(chan struct{}, 1), request: c}
+		j = &convertJob{job: newJob("convert", 0, v.base.Now), saving: turn.New(), request: c}
 		// No other goroutine has it yet, so its lock is not needed.
 		j.status.Path, j.status.To, j.status.Started = c.Path, c.Form.String(), c.Asked
 		j.status.FilesDone, j.status.BytesDone = c.Done, c.Bytes
@@ -53,12 +54,10 @@ func (v *converter) jobOf(c hemera.Conversion) *convertJob {
 
 // save changes a request durably. A request that has ended is not changed any more.
 func (v *converter) save(ctx context.Context, j *convertJob, edit func(c *hemera.Conversion)) error {
-	select {
-	case j.saving <- struct{}{}:
-	case <-ctx.Done():
-		return ctx.Err()
+	if err := j.saving.Acquire(ctx); err != nil {
+		return err
 	}
-	defer func() { <-j.saving }()
+	defer j.saving.Release()
 	c := j.now()
 	if !c.Ended.IsZero() {
 		return nil

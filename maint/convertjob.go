@@ -5,13 +5,14 @@ import (
 	"sync"
 	"time"
 
+	"hemera/platform/turn"
 	"hemera/words/hemera"
 )
 
 // convertJob is the job of one request.
 type convertJob struct {
 	*job
-	saving chan struct{} // a turn: holds one value while the request is changed
+	saving turn.Turn // held while the request is changed
 
 	mu      sync.Mutex
 	request hemera.Conversion  // as it is durable, but for counts since the last checkpoint

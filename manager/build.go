@@ -14,6 +14,7 @@ import (
 	"hemera/maint/requests"
 	"hemera/manager/sums"
 	"hemera/platform/contain"
+	"hemera/platform/turn"
 	"hemera/platform/turns"
 	"hemera/tape/tier"
 	"hemera/words/hemera"
@@ -119,7 +120,7 @@ func (b *builder) services() *Manager {
 		Writes: writes,
 		Rebuild: &rebuilder{
 			tree: b.Tree, cluster: b.cluster, engine: b.engine, tier: b.tier, orders: b.orders, nodes: b.broadcast(), pieces: b.pieces, panics: b.panics,
-			ops: b.ops, now: b.Now, log: b.Log, running: make(chan struct{}, 1),
+			ops: b.ops, now: b.Now, log: b.Log, running: turn.New(),
 		},
 		Conversions:  &conversions{tree: b.Tree, cluster: b.cluster, engine: b.engine, requests: b.requests, now: b.Now},
 		Recycle:      &recycler{tree: b.Tree, cluster: b.cluster, engine: b.engine, turns: b.turns, ops: b.ops, log: b.Log},

@@ -12,6 +12,7 @@ import (
 	"hemera/namespace"
 	"hemera/namespace/rebuild"
 	"hemera/platform/contain"
+	"hemera/platform/turn"
 	"hemera/tape/tapeconfig"
 	"hemera/tape/tier"
 	"hemera/words/adminapi"
@@ -33,7 +34,7 @@ type rebuilder struct {
 	ops     *operations
 	now     func() time.Time
 	log     *slog.Logger
-	running chan struct{} // buffered one; holds one value while a rebuild is under way
+	running turn.Turn // held while a rebuild is under way
 }
 
 // unreadMode is the mode of files whose pieces do not know theirs, unless an admin says otherwise: it is not known who
@@ -57,12 +58,10 @@ func (b *rebuilder) Rebuild(ctx context.Context, o adminapi.RebuildOptions, tell
 			WithRemedy("look with --dry-run what would be added, then repeat with --merge")
 	}
 	// Two at once would do the same work twice, and each tell half of it.
-	select {
-	case b.running <- struct{}{}:
-		defer func() { <-b.running }()
-	default:
+	if !b.running.TryAcquire() {
 		return report, errs.New(errs.Locked, op, "", "a rebuild is under way").WithRemedy("wait for it, or end it with Ctrl-C where it was started")
 	}
+	defer b.running.Release()
 	// For pieces that earlier versions made.
 	if o.Mode == 0 {
 		o.Mode = unreadMode

@@ -18,8 +18,8 @@ import (
 //
 // It is not ended by ctx: a client that goes away in the middle finds the answer when it comes back.
 func (w *Writer) Close(ctx context.Context) error {
-	w.turn.acquire()
-	defer w.turn.release()
+	w.turn.Wait()
+	defer w.turn.Release()
 	if w.state.phase == ended {
 		return w.result
 	}
@@ -118,8 +118,8 @@ func (w *Writer) Abort(ctx context.Context) error {
 func (w *Writer) abort(ctx context.Context, why error) {
 	// The turn may be held by a call that waits for a peer. Disks return by themselves.
 	w.cancel() // frees the holder of the turn, if it waits for a peer
-	w.turn.acquire()
-	defer w.turn.release()
+	w.turn.Wait()
+	defer w.turn.Release()
 	if w.state.phase == writing || w.state.phase == awaiting {
 		_ = w.end(ctx, w.head.fail(why))
 	}

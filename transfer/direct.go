@@ -30,8 +30,10 @@ func (h *writeHandle) Adopt(ctx context.Context, info hemera.SealInfo, list []he
 // Replacement implements [hemera.DirectFile]. The pieces that the client seals are of the new permit from now on.
 func (h *writeHandle) Replacement(ctx context.Context, failed []hemera.DiskID) (string, error) {
 	w := h.writer
-	w.turn.acquire()
-	defer w.turn.release()
+	if err := w.turn.Acquire(ctx); err != nil {
+		return "", errs.Wrap(err, "transfer.Replace", piece.Subject(w.head.cap))
+	}
+	defer w.turn.Release()
 	if err := w.usable("transfer.Replace"); err != nil {
 		return "", err
 	}
@@ -57,8 +59,10 @@ type adoption struct {
 // run takes the pieces, has them proved, seals them, and leaves the commit to the close. Until a piece is taken the write is as
 // it was. From then on the pieces belong to this head, which commits or removes them.
 func (a adoption) run(ctx context.Context) error {
-	a.write.turn.acquire()
-	defer a.write.turn.release()
+	if err := a.write.turn.Acquire(ctx); err != nil {
+		return errs.Wrap(err, "transfer.Adopt", piece.Subject(a.write.head.cap))
+	}
+	defer a.write.turn.Release()
 	if a.write.adopted != nil {
 		return a.again()
 	}

@@ -69,8 +69,9 @@
 //
 // # Concurrency
 //
-// A Writer has two guards. Its turn orders the calls that use the content: it is a channel with one place, held while
-// disks and nodes are waited for, and everything below "turn" in the struct belongs to its holder. Its mutex guards the
+// A Writer has two guards. Its turn orders the calls that use the content: it is held while disks and nodes are
+// waited for, and everything below "turn" in the struct belongs to its holder. Sync, Adopt and Replacement stop waiting for it when their
+// context ends; the other calls have none, or must not stop half-way (Close, Abort). Its mutex guards the
 // state that anybody may ask for (size, phase, time, attributes); it is held for a few instructions, so Info and the
 // table never wait for a device.
 //

@@ -2,6 +2,7 @@ package transfer_test
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"strings"
 	"syscall"
@@ -343,5 +344,39 @@ func TestASmallCodedFileIsOpenedWithItsPiece(t *testing.T) {
 		}
 		close(release)
 		synctest.Wait()
+	})
+}
+
+// TestWaitForAStalledWriteEndsWithItsContext: a sync behind a write that waits for a disk fails as soon as its caller is gone, and the write
+// goes on.
+func TestWaitForAStalledWriteEndsWithItsContext(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b, faulty := hangingBench(t, 1)
+		_, c := b.grant(32, 1, 1)
+		f := b.begin(1, b.manager.sign(c))
+		release := make(chan struct{})
+		faulty.Inject(vfs.Fault{Ops: []vfs.Op{vfs.OpWrite}, Wait: release})
+		p := content(300_000)
+		written := make(chan error, 1)
+		go func() { written <- f.WritePages(p, nil, 0) }()
+		synctest.Wait()
+		began := time.Now()
+		short, cancel := context.WithTimeout(ctx, time.Second)
+		defer cancel()
+		if err := f.Sync(short); !isKind(err, errs.Timeout) {
+			t.Errorf("sync: %v", err)
+		}
+		if took := time.Since(began); took != time.Second {
+			t.Errorf("the sync waited for %v", took)
+		}
+		faulty.Heal()
+		close(release)
+		if err := <-written; err != nil {
+			t.Error(err)
+		}
+		if err := f.End(ctx, hemera.EndClose); err != nil {
+			t.Error(err)
+		}
+		b.mustRead(c, p)
 	})
 }

@@ -28,11 +28,13 @@ func (t *Pending) TellKept(ctx context.Context) {
 	}
 	t.mu.Unlock()
 	for _, w := range kept {
-		w.turn.acquire()
+		if w.turn.Acquire(ctx) != nil {
+			return
+		}
 		if w.awaits() && ctx.Err() == nil {
 			w.head.keep(ctx, w.state.size)
 		}
-		w.turn.release()
+		w.turn.Release()
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"hemera/transfer/piece"
+	"hemera/words/errs"
 	"hemera/words/hemera"
 )
 
@@ -20,8 +21,8 @@ func (w *Writer) expire(ctx context.Context) {
 	}
 	w.head.node.Log.Warn("the manager never answered a commit; sealed pieces are left to the audit",
 		"path", w.head.cap.Path, "fxid", w.head.cap.File.Hex(), "trace", w.head.cap.Trace, "error", err)
-	w.turn.acquire()
-	defer w.turn.release()
+	w.turn.Wait()
+	defer w.turn.Release()
 	w.record() // a person may ask for it again, at the next process
 	if p, ok := w.content.(*pieces); ok {
 		p.release()
@@ -30,9 +31,9 @@ func (w *Writer) expire(ctx context.Context) {
 
 // closeLeft closes a write whose client did not come back.
 func (w *Writer) closeLeft(ctx context.Context) error {
-	w.turn.acquire()
+	w.turn.Wait()
 	w.left.ends = true
-	w.turn.release()
+	w.turn.Release()
 	err := w.Close(ctx)
 	c, log := w.head.cap, w.head.node.Log.With("path", w.head.cap.Path, "fxid", w.head.cap.File.Hex(), "user", w.head.cap.Who.Name, "trace", w.head.cap.Trace)
 	size := w.snapshot().size
@@ -61,8 +62,8 @@ func (w *Writer) drop(ctx context.Context) {
 
 // keep seals a write for a person, and gives back its name. A content that cannot be sealed any more is removed.
 func (w *Writer) keep(ctx context.Context, still func() bool) {
-	w.turn.acquire()
-	defer w.turn.release()
+	w.turn.Wait()
+	defer w.turn.Release()
 	if w.state.phase != writing || !still() {
 		return
 	}
@@ -88,9 +89,11 @@ func (w *Writer) endsAsItIs() {
 
 // takeLeft commits the write as it is.
 func (w *Writer) takeLeft(ctx context.Context) error {
-	w.turn.acquire()
+	if err := w.turn.Acquire(ctx); err != nil {
+		return errs.Wrap(err, "transfer.Write", piece.Subject(w.head.cap))
+	}
 	w.endsAsItIs()
-	w.turn.release()
+	w.turn.Release()
 	err := w.Close(ctx)
 	log := w.head.node.Log.With("path", w.head.cap.Path, "fxid", w.head.cap.File.Hex(), "user", w.head.cap.Who.Name, "bytes", w.snapshot().size, "trace", w.head.cap.Trace)
 	if err != nil {
@@ -103,8 +106,8 @@ func (w *Writer) takeLeft(ctx context.Context) error {
 
 // suspend ends a kept write here, with the process; its record stays.
 func (w *Writer) suspend() {
-	w.turn.acquire()
-	defer w.turn.release()
+	w.turn.Wait()
+	defer w.turn.Release()
 	left := w.state.phase == writing && w.found != nil
 	if !left && (w.state.phase != awaiting || !w.recorded) {
 		return

@@ -11,8 +11,10 @@ import (
 
 // Sync makes everything accepted durable on every live piece, and so that it is found after the end of the process: see found.
 func (w *Writer) Sync(ctx context.Context) (err error) {
-	w.turn.acquire()
-	defer w.turn.release()
+	if err := w.turn.Acquire(ctx); err != nil {
+		return errs.Wrap(err, "transfer.Sync", piece.Subject(w.head.cap))
+	}
+	defer w.turn.Release()
 	defer func() {
 		w.left.synced = w.left.synced || err == nil
 		w.answered(err)
@@ -34,8 +36,8 @@ func (w *Writer) Sync(ctx context.Context) (err error) {
 
 // restart empties the content for a client that starts over. Its announced size holds again.
 func (w *Writer) restart() error {
-	w.turn.acquire()
-	defer w.turn.release()
+	w.turn.Wait()
+	defer w.turn.Release()
 	// The client does not want the bytes any more that it had synced.
 	w.left = leaving{}
 	w.unrecord()

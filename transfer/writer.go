@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"hemera/platform/turn"
 	"hemera/rules/checksum"
 	"hemera/transfer/filesum"
 	"hemera/transfer/piece"
@@ -27,7 +28,7 @@ type Writer struct {
 	cancel context.CancelFunc // frees calls that wait for a peer
 	usage  piece.Usage
 
-	turn    turn // its holder has what follows
+	turn    turn.Turn // its holder has what follows
 	head    head
 	content content
 	sums    *filesum.Stream
@@ -48,19 +49,6 @@ type Writer struct {
 	mu    sync.Mutex // guards what follows, and is never held while anything is waited for
 	state writeState
 }
-
-// turn is held by the one call that uses the content. It may be held while disks and nodes are waited for, so it is
-// not a mutex.
-type turn chan struct{}
-
-// newTurn returns a free turn.
-func newTurn() turn { return make(turn, 1) }
-
-// acquire blocks until the caller has the turn. Callers get it in the order of their arrival.
-func (t turn) acquire() { t <- struct{}{} }
-
-// release gives the turn to the next caller. The goroutine that acquired it calls this.
-func (t turn) release() { <-t }
 
 // writePhase says how far a write is.
 //
@@ -113,7 +101,7 @@ func newWriter(ctx context.Context, h head) (*Writer, error) {
 		}
 	}
 	now := time.Now()
-	w := &Writer{opened: now, turn: newTurn(), head: h, sums: sums, least: c.Size, state: writeState{at: now}}
+	w := &Writer{opened: now, turn: turn.New(), head: h, sums: sums, least: c.Size, state: writeState{at: now}}
 	// The context ends with the abort, not with the request that opened the file.
 	w.head.ctx, w.cancel = context.WithCancel(context.WithoutCancel(ctx))
 	w.content = &inlineContent{head: &w.head}
@@ -154,8 +142,8 @@ func written(c *hemera.Capability, size int64, mtime time.Time) hemera.FileInfo 
 // WritePages writes p at off to every live piece. sums, if not nil, are the verified CRC32Cs of p's page fragments.
 // A piece that fails is left behind; the write fails, for good, only when too few are left.
 func (w *Writer) WritePages(p []byte, sums []uint32, off int64) (err error) {
-	w.turn.acquire()
-	defer w.turn.release()
+	w.turn.Wait()
+	defer w.turn.Release()
 	defer func() { w.answered(err) }()
 	if err := w.usable("transfer.Write"); err != nil {
 		return err
@@ -256,8 +244,8 @@ func (w *Writer) pageSums(p []byte, sums []uint32, off int64) []uint32 {
 // Truncate sets the size of the pending content, and so the least size that [Writer.Close] takes: a client may
 // announce more than it comes to write, but then has to say so.
 func (w *Writer) Truncate(size int64) (err error) {
-	w.turn.acquire()
-	defer w.turn.release()
+	w.turn.Wait()
+	defer w.turn.Release()
 	defer func() { w.answered(err) }()
 	return w.resize(size, size)
 }
@@ -309,8 +297,8 @@ func (w *Writer) checkQuota(end int64) error {
 
 // ReadPages reads the pending content back.
 func (w *Writer) ReadPages(p []byte, sums []uint32, off int64) (int, error) {
-	w.turn.acquire()
-	defer w.turn.release()
+	w.turn.Wait()
+	defer w.turn.Release()
 	if err := w.usable("transfer.Read"); err != nil {
 		return 0, err
 	}
@@ -419,8 +407,8 @@ func (w *Writer) lasting() bool {
 
 // synced reports whether a sync of the write was acknowledged.
 func (w *Writer) synced() bool {
-	w.turn.acquire()
-	defer w.turn.release()
+	w.turn.Wait()
+	defer w.turn.Release()
 	return w.left.synced
 }
 

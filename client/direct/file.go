@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"hemera/client/xrootd"
+	"hemera/platform/turn"
 	"hemera/rules/wire"
 	"hemera/transfer/read"
 	"hemera/words/errs"
@@ -20,8 +21,8 @@ type File struct {
 	head   *xrootd.File // open as for every client; what cannot be read from the nodes is read there
 	first  hemera.Capability
 
-	// turn has room for one token. Its holder replaces the pieces; mu is not held meanwhile.
-	turn chan struct{}
+	// turn belongs to the caller that replaces the pieces; mu is not held meanwhile.
+	turn turn.Turn
 
 	mu     sync.Mutex // guards what follows
 	pieces *read.Reader
@@ -39,7 +40,7 @@ func (c *Client) Open(ctx context.Context, u xrootd.URL) (*File, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := &File{client: c, url: u, head: head, turn: make(chan struct{}, 1)}
+	f := &File{client: c, url: u, head: head, turn: turn.New()}
 	if c.opts.Mode == Never {
 		return f, nil
 	}
@@ -235,12 +236,10 @@ func (f *File) readHead(ctx context.Context, off, n int64) ([]byte, error) {
 // recover finds another way after a read failed with the grant: a new capability if renew is set and there is one, else the
 // head. It returns cause if there is no other way. It blocks while another caller does the same.
 func (f *File) recover(ctx context.Context, failed int, cause error, renew bool) error {
-	select {
-	case f.turn <- struct{}{}:
-		defer func() { <-f.turn }()
-	case <-ctx.Done():
-		return errs.Wrap(ctx.Err(), "direct.Read", f.url.Redacted())
+	if err := f.turn.Acquire(ctx); err != nil {
+		return errs.Wrap(err, "direct.Read", f.url.Redacted())
 	}
+	defer f.turn.Release()
 	if _, grant := f.now(); grant != failed { // another caller has done it
 		return nil
 	}

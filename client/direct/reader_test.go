@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"hemera/client/xrootd"
+	"hemera/platform/turn"
 	"hemera/rules/capability"
 	"hemera/rules/layout"
 	"hemera/transfer/piece"
@@ -68,7 +69,7 @@ func TestPiecesAreOpenedBesideEachOther(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		f := &File{client: d, first: permit.Capability, pieces: pieces, turn: make(chan struct{}, 1)}
+		f := &File{client: d, first: permit.Capability, pieces: pieces, turn: turn.New()}
 		r := f.NewReader(t.Context(), 0, hemera.FileSizeMax)
 		began := time.Now()
 		if got := rest(t, r); !bytes.Equal(got, content) {

@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"hemera/platform/turn"
 	"hemera/rules/wire"
 	"hemera/words/errs"
 )
@@ -24,9 +25,9 @@ type AsyncWriter struct {
 	handle *handle // never replaced
 	peer   string  // host:port, the subject of errors
 
-	turn chan struct{} // room for one token: its holder sends, and may wait for answers
-	vec  [][]byte      // the holder's, with room: a request's payload
-	room []byte        // the same, for the checksums in vec
+	turn turn.Turn // its holder sends, and may wait for answers
+	vec  [][]byte  // the holder's, with room: a request's payload
+	room []byte    // the same, for the checksums in vec
 
 	mu       sync.Mutex    // what follows is shared with the reading goroutine
 	inFlight int           // bytes of data sent and not answered
@@ -37,14 +38,14 @@ type AsyncWriter struct {
 
 // newAsyncWriter takes over a handle, and with it the duty to close it.
 func newAsyncWriter(c *Client, h *handle, peer string) *AsyncWriter {
-	return &AsyncWriter{client: c, handle: h, peer: peer, turn: make(chan struct{}, 1), signal: make(chan struct{}, 1)}
+	return &AsyncWriter{client: c, handle: h, peer: peer, turn: turn.New(), signal: make(chan struct{}, 1)}
 }
 
 // WritePages sends p, whose page fragments have the CRC32Cs sums. Both are the caller's again when it returns. It blocks
 // while more than Options.Window bytes are unanswered, for at most Options.Stall without any answer.
 func (w *AsyncWriter) WritePages(p []byte, sums []uint32, off int64) error {
-	w.turn <- struct{}{}
-	defer func() { <-w.turn }()
+	w.turn.Wait()
+	defer w.turn.Release()
 	for len(p) > 0 {
 		// Requests end at multiples of the chunk, so that no page is in two of them.
 		n := min(len(p), w.client.opts.Chunk-int(off%int64(w.client.opts.Chunk)))
@@ -164,12 +165,10 @@ func (w *AsyncWriter) ask(ctx context.Context, op string, r wire.Request, payloa
 
 // exchange is ask without a look at the answer. Its error is final.
 func (w *AsyncWriter) exchange(ctx context.Context, op string, r wire.Request, payload []byte) (answer, error) {
-	select {
-	case w.turn <- struct{}{}:
-		defer func() { <-w.turn }()
-	case <-ctx.Done():
-		return answer{}, w.fail(errs.Wrap(ctx.Err(), op, w.peer))
+	if err := w.turn.Acquire(ctx); err != nil {
+		return answer{}, w.fail(errs.Wrap(err, op, w.peer))
 	}
+	defer w.turn.Release()
 	if err := w.settle(ctx, 0); err != nil {
 		return answer{}, err
 	}

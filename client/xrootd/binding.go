@@ -5,6 +5,7 @@ import (
 	"errors"
 	"sync"
 
+	"hemera/platform/turn"
 	"hemera/rules/wire"
 	"hemera/words/errs"
 )
@@ -17,8 +18,8 @@ type binding struct {
 	opts   OpenOptions
 	lane   int // of the pool, for all handles of the file
 
-	// turn has room for one token. Its holder opens the file again; mu is not held meanwhile.
-	turn chan struct{}
+	// turn belongs to the caller that opens the file again; mu is not held meanwhile.
+	turn turn.Turn
 
 	mu     sync.Mutex // guards what follows
 	handle *handle
@@ -248,12 +249,10 @@ func (b *binding) recover(ctx context.Context, failed *handle, cause error) erro
 	if ctx.Err() != nil || (!gone && (b.opts.Write || failoverReason(kind) == "" || kind == errs.NotFound)) {
 		return cause
 	}
-	select {
-	case b.turn <- struct{}{}:
-		defer func() { <-b.turn }()
-	case <-ctx.Done():
+	if b.turn.Acquire(ctx) != nil {
 		return cause
 	}
+	defer b.turn.Release()
 	if now, err := b.current(); err != nil || now.gen != failed.gen {
 		return nil // another caller has done it, or closed the file: current tells
 	}

@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"time"
 
+	"hemera/platform/turn"
 	"hemera/rules/wire"
 	"hemera/words/errs"
 	"hemera/words/hemera"
@@ -64,7 +65,7 @@ func (c *Client) Open(ctx context.Context, u URL, o OpenOptions) (*File, error) 
 	if id := hemera.TraceID(ctx); id != "" { // servers go on with it in their logs
 		u.Opaque = u.Opaque.With(wire.OpaqueTrace, id)
 	}
-	b := &binding{client: c, url: u, opts: o, lane: c.lane(o.Group), turn: make(chan struct{}, 1)}
+	b := &binding{client: c, url: u, opts: o, lane: c.lane(o.Group), turn: turn.New()}
 	if o.Exclusive && o.Write { // needs more care when the caller leaves
 		if err := b.openExclusively(ctx, newRoute(u)); err != nil {
 			return nil, err

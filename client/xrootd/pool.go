@@ -4,6 +4,7 @@ import (
 	"context"
 	"sync"
 
+	"hemera/platform/turn"
 	"hemera/rules/wire"
 	"hemera/words/errs"
 )
@@ -27,10 +28,9 @@ type sessionKey struct {
 	lane     int
 }
 
-// session is an entry of the pool. The holder of the one token in turn may look and dial, and, with the pool's
-// lock, set conn.
+// session is an entry of the pool. The holder of the turn may look and dial, and, with the pool's lock, set conn.
 type session struct {
-	turn chan struct{}
+	turn turn.Turn
 	conn *Conn // nil before the first; may be dead
 }
 
@@ -76,7 +76,7 @@ func (p *pool) entry(key sessionKey) (*session, error) {
 	if len(p.sessions) >= p.opts.PoolMax {
 		return nil, errs.New(errs.Overloaded, "xrootd.ConnectTo", key.endpoint.String(), "all sessions of the pool are in use")
 	}
-	s := &session{turn: make(chan struct{}, 1)}
+	s := &session{turn: turn.New()}
 	p.sessions[key] = s
 	return s, nil
 }
@@ -100,17 +100,16 @@ func (p *pool) set(s *session, conn *Conn) bool {
 // It does not wait: an entry that is being dialed is in use.
 func (p *pool) dropUnused() {
 	for key, s := range p.sessions {
-		select {
-		case s.turn <- struct{}{}: // nobody dials it, so conn can be looked at
-			if s.conn == nil || s.conn.unused() {
-				delete(p.sessions, key)
-				if s.conn != nil {
-					s.conn.Close()
-				}
-			}
-			<-s.turn
-		default: // being dialed
+		if !s.turn.TryAcquire() { // being dialed
+			continue
 		}
+		if s.conn == nil || s.conn.unused() {
+			delete(p.sessions, key)
+			if s.conn != nil {
+				s.conn.Close()
+			}
+		}
+		s.turn.Release()
 	}
 }
 
@@ -121,12 +120,10 @@ func (p *pool) connect(ctx context.Context, e Endpoint, lane int) (*Conn, error)
 	if err != nil {
 		return nil, err
 	}
-	select {
-	case s.turn <- struct{}{}:
-	case <-ctx.Done():
-		return nil, ctx.Err()
+	if err := s.turn.Acquire(ctx); err != nil {
+		return nil, err
 	}
-	defer func() { <-s.turn }()
+	defer s.turn.Release()
 	old := s.conn
 	if old != nil && old.reason() == nil { // it may end the next moment; then the request fails, and is repeated if it may be
 		return old, nil

@@ -19,6 +19,7 @@ import (
 	"sync"
 
 	"hemera/platform/kv"
+	"hemera/platform/turn"
 	"hemera/words/errs"
 	"hemera/words/hemera"
 )
@@ -32,8 +33,8 @@ const conversionMax = 1000
 // Store is the requests in memory, and durable. Methods may be called concurrently; changes are made one after the
 // other, each with a sync of the store.
 type Store struct {
-	writer kv.Writer     // used by the change that has the turn
-	turn   chan struct{} // holds one value while a change is made durable
+	writer kv.Writer // used by the change that has the turn
+	turn   turn.Turn // held while a change is made durable
 
 	mu          sync.Mutex                        // guards what follows; never held while anything is waited for
 	conversions map[uint64]hemera.Conversion      // as they are durable, by id
@@ -65,7 +66,7 @@ func Open(ctx context.Context, store kv.Reader, writer kv.Writer) (*Store, error
 // empty returns a store without a record.
 func empty() *Store {
 	return &Store{
-		turn: make(chan struct{}, 1), conversions: map[uint64]hemera.Conversion{},
+		turn: turn.New(), conversions: map[uint64]hemera.Conversion{},
 		trees: map[hemera.FileID]hemera.RuleTree{}, treesOf: map[hemera.Setter]int{}, reserved: map[reservation]int{},
 	}
 }
@@ -104,7 +105,7 @@ func (s *Store) AddConversion(ctx context.Context, c hemera.Conversion) (hemera.
 	if err := s.take(ctx); err != nil {
 		return c, err
 	}
-	defer s.give()
+	defer s.turn.Release()
 	s.mu.Lock()
 	full := len(s.conversions) >= conversionMax
 	c.ID = 1
@@ -126,7 +127,7 @@ func (s *Store) PutConversion(ctx context.Context, c hemera.Conversion) error {
 	if err := s.take(ctx); err != nil {
 		return err
 	}
-	defer s.give()
+	defer s.turn.Release()
 	return s.put(ctx, c)
 }
 
@@ -135,7 +136,7 @@ func (s *Store) RemoveConversion(ctx context.Context, id uint64) error {
 	if err := s.take(ctx); err != nil {
 		return err
 	}
-	defer s.give()
+	defer s.turn.Release()
 	return s.remove(ctx, conversionKey(id), func() { delete(s.conversions, id) })
 }
 
@@ -180,16 +181,7 @@ func (s *Store) commit(ctx context.Context, b *kv.Batch, follow func()) error {
 	return nil
 }
 
-// take waits until no other change is under way.
+// take waits until no other change is under way. The caller releases the turn when its change is durable.
 func (s *Store) take(ctx context.Context) error {
-	select {
-	// It is given back after the sync, so a slow store makes callers wait here, and no lock is held over it.
-	case s.turn <- struct{}{}:
-		return nil
-	case <-ctx.Done():
-		return errs.Wrap(ctx.Err(), "requests.Change", "")
-	}
+	return errs.Wrap(s.turn.Acquire(ctx), "requests.Change", "")
 }
-
-// give lets the next change begin.
-func (s *Store) give() { <-s.turn }

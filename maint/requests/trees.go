@@ -135,7 +135,7 @@ func (s *Store) ChangeRuleTree(ctx context.Context, dir hemera.FileID, change fu
 	if err := s.take(ctx); err != nil {
 		return err
 	}
-	defer s.give()
+	defer s.turn.Release()
 	old, known := s.RuleTree(dir)
 	t, keep := change(old, known)
 	t.Dir = dir

@@ -9,6 +9,7 @@ import (
 	"syscall"
 	"time"
 
+	"hemera/platform/turn"
 	"hemera/words/adminapi"
 	"hemera/words/errs"
 	"hemera/words/hemera"
@@ -31,13 +32,13 @@ type ServiceOptions struct {
 // for clients, with access, placement, capabilities and locks.
 type Service struct {
 	ServiceOptions
-	turn chan struct{} // holds the one run at a time
+	turn turn.Turn // of one run at a time
 }
 
 var _ adminapi.Benchmarker = (*Service)(nil)
 
 // NewService makes the service.
-func NewService(o ServiceOptions) *Service { return &Service{o, make(chan struct{}, 1)} }
+func NewService(o ServiceOptions) *Service { return &Service{o, turn.New()} }
 
 // Benchmark implements adminapi.Benchmarker. One run at a time: Overloaded while another is in progress. visit first
 // gets the setup of the cluster, then progress and results.
@@ -46,12 +47,10 @@ func (s *Service) Benchmark(ctx context.Context, who hemera.Identity, q adminapi
 	if err != nil {
 		return err
 	}
-	select {
-	case s.turn <- struct{}{}:
-		defer func() { <-s.turn }()
-	default:
+	if !s.turn.TryAcquire() {
 		return errs.New(errs.Overloaded, "nsbench.Benchmark", shape.Base, "another benchmark is under way").WithRemedy("wait for its end")
 	}
+	defer s.turn.Release()
 	view, err := s.View(ctx)
 	if err != nil {
 		return err
@@ -190,12 +189,10 @@ func (s *Service) CleanBenchmark(ctx context.Context, who hemera.Identity, prefi
 	if err != nil {
 		return err
 	}
-	select {
-	case s.turn <- struct{}{}:
-		defer func() { <-s.turn }()
-	case <-ctx.Done():
-		return errs.Wrap(ctx.Err(), "nsbench.Benchmark", base)
+	if err := s.turn.Acquire(ctx); err != nil {
+		return errs.Wrap(err, "nsbench.Benchmark", base)
 	}
+	defer s.turn.Release()
 	names := []string{"worker.", "d.", "f."} // from the base down, as Shape makes them
 	if err := s.clean(ctx, who, base, names, false); err != nil {
 		return err

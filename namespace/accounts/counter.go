@@ -9,6 +9,7 @@ import (
 	"hemera/namespace/schema"
 	"hemera/namespace/tables"
 	"hemera/platform/kv"
+	"hemera/platform/turn"
 	"hemera/words/errs"
 	"hemera/words/hemera"
 )
@@ -19,13 +20,13 @@ type Counter struct {
 	numbers *record.Numbers // the same sequence as ids
 	log     *slog.Logger
 	wake    chan struct{} // there may be something to count
-	running chan struct{} // a token: held while nodes are counted, over the store and the disk
+	running turn.Turn     // held while nodes are counted, over the store and the disk
 }
 
 // NewCounter returns a counter of the store's quota nodes. It counts when it is run; numbers gives the sets of
 // accounts their ids.
 func NewCounter(records *record.Store, numbers *record.Numbers, log *slog.Logger) *Counter {
-	return &Counter{records: records, numbers: numbers, log: log, wake: make(chan struct{}, 1), running: make(chan struct{}, 1)}
+	return &Counter{records: records, numbers: numbers, log: log, wake: make(chan struct{}, 1), running: turn.New()}
 }
 
 // retryAfter is the time after which a count that failed is tried again.
@@ -59,12 +60,10 @@ func (c *Counter) Wake() {
 // CountAll makes the usage of every quota node exact, and ends nodes without limits. It returns
 // when nothing is left to do. Of several callers one counts at a time.
 func (c *Counter) CountAll(ctx context.Context) error {
-	select {
-	case c.running <- struct{}{}: // a token: a caller that waits for it can be canceled
-	case <-ctx.Done():
-		return errs.Wrap(ctx.Err(), "namespace.CountQuotas", "")
+	if err := c.running.Acquire(ctx); err != nil {
+		return errs.Wrap(err, "namespace.CountQuotas", "")
 	}
-	defer func() { <-c.running }()
+	defer c.running.Release()
 	for {
 		dir, q, err := c.next(ctx)
 		if err != nil || q == nil {

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"context"
 	"slices"
+
+	"hemera/words/errs"
 )
 
 // CheckCache compares every cached record with the stored one, as both are now. A record that differs at first is
@@ -40,8 +42,10 @@ func (s *shard) keys() []string {
 
 // rightInTurn does what right does, while nothing is sent.
 func (s *Store) rightInTurn(ctx context.Context, shard int, k string) (bool, error) {
-	s.turn.acquire()
-	defer s.turn.release()
+	if err := s.turn.Acquire(ctx); err != nil {
+		return false, errs.Wrap(err, "record.CheckCache", "")
+	}
+	defer s.turn.Release()
 	return s.right(ctx, shard, k)
 }
 

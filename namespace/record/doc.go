@@ -10,7 +10,7 @@
 //
 //	caller    Update ─ queue.push ─┬─ lead ───────────────────────────────────────────────────┬─ wait for the fsync ─ answer
 //	                               └─ await: another caller leads ────────────────────────────┘
-//	leader    newGroup ─ fill: run, run, … ─ turn.acquire ─ seal ─ handOver ─ send ─ turn.release
+//	leader    newGroup ─ fill: run, run, … ─ turn.Wait ─ seal ─ handOver ─ send ─ turn.Release
 //	                                                               │           ├ cache.begin   stripes become odd
 //	next leader                                                    └ newGroup ─┤ Enqueue       the engine has it
 //	                                                                 fill …    └ show          the cache has it, stripes even
@@ -37,7 +37,7 @@
 //
 // # Order of locks, and what blocks
 //
-// The turn comes first: a token, not a mutex, because its holder may wait for the engine (a full log, or a read
+// The turn comes first: not a mutex, because its holder may wait for the engine (a full log, or a read
 // from the disk by a view that took its turn). Next is showing, held over memory only; then the lock of a cache shard.
 // The locks of the queue and of sending are taken alone. A change must not call Update, Take or Exclusive: it would
 // wait for itself. The cost of a leader that reads the disk is paid by all changes, so callers read ahead in a view

@@ -114,10 +114,10 @@ func (s *Store) lead() {
 	inTurn := false
 	for !inTurn && s.fill(g) {
 		// Changes that come while the group before is being sent have their place in this one.
-		inTurn = s.turn.tryAcquire()
+		inTurn = s.turn.TryAcquire()
 	}
 	if !inTurn {
-		s.turn.acquire()
+		s.turn.Wait()
 	}
 	s.seal(g)
 	s.tail, s.spare = g, s.tail // this group was the last that read the one before
@@ -125,7 +125,7 @@ func (s *Store) lead() {
 	s.send(g)
 	done := g.requests
 	g.requests = nil // the group stays the last for a while
-	s.turn.release()
+	s.turn.Release()
 	for _, r := range done {
 		r.done.Done()
 	}

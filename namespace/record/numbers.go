@@ -3,6 +3,9 @@ package record
 import (
 	"context"
 	"sync/atomic"
+
+	"hemera/platform/turn"
+	"hemera/words/errs"
 )
 
 // numberRange is the number of numbers that one batch reserves. A restart loses at most twice as many.
@@ -18,12 +21,12 @@ type Numbers struct {
 	first          uint64 // of this life
 	next, reserved atomic.Uint64
 	ahead          atomic.Bool // a goroutine reserves before the range has run out
-	reserving      turn
+	reserving      turn.Turn
 }
 
 // NewNumbers returns the numbers whose reserved range ends at end, as the record at the key says. encode makes that record.
 func NewNumbers(s *Store, key []byte, end uint64, encode func(end uint64) []byte) *Numbers {
-	n := &Numbers{store: s, key: key, encode: encode, first: end, reserving: newTurn()}
+	n := &Numbers{store: s, key: key, encode: encode, first: end, reserving: turn.New()}
 	n.next.Store(end)
 	n.reserved.Store(end)
 	return n
@@ -57,8 +60,10 @@ func (n *Numbers) Take(ctx context.Context) (uint64, error) {
 
 // Raise sees to it that no number up to past is handed out from now on. It must not be called within a change.
 func (n *Numbers) Raise(ctx context.Context, past uint64) error {
-	n.reserving.acquire()
-	defer n.reserving.release()
+	if err := n.reserving.Acquire(ctx); err != nil {
+		return errs.Wrap(err, "record.Raise", "")
+	}
+	defer n.reserving.Release()
 	if n.next.Load() > past {
 		return nil
 	}
@@ -76,8 +81,10 @@ func (n *Numbers) Raise(ctx context.Context, past uint64) error {
 
 // reserve moves the end of the range up, unless that was done since the caller saw the end.
 func (n *Numbers) reserve(ctx context.Context, seen uint64) error {
-	n.reserving.acquire()
-	defer n.reserving.release()
+	if err := n.reserving.Acquire(ctx); err != nil {
+		return errs.Wrap(err, "record.Take", "")
+	}
+	defer n.reserving.Release()
 	if n.reserved.Load() != seen {
 		return nil
 	}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"hemera/platform/kv"
+	"hemera/platform/turn"
 	"hemera/words/errs"
 )
 
@@ -81,14 +82,14 @@ type Store struct {
 
 	// turn is held while a group is sent and becomes visible. Its holder owns the fields below; counters may be
 	// read at any time.
-	turn        turn
+	turn        turn.Turn
 	first, next uint64 // the log holds first to next-1
 	counters    [CountersMax]atomic.Int64
 }
 
 // Open acquires the engine. The caller then reads what it needs with [Store.Engine], and calls Begin before anything else.
 func Open(ctx context.Context, engine kv.Store, o Options) (*Store, error) {
-	s := &Store{engine: engine, cache: newCache(o.CacheBytes, o.Schema.SetTable, o.Schema.SetPrefix), options: o, turn: newTurn(),
+	s := &Store{engine: engine, cache: newCache(o.CacheBytes, o.Schema.SetTable, o.Schema.SetPrefix), options: o, turn: turn.New(),
 		readers: sync.Pool{New: func() any { return new(Txn) }}}
 	s.sending.changed.L = &s.sending.mu
 	s.durability.failed, s.durability.log = make(chan struct{}), o.Log
@@ -115,8 +116,8 @@ func (s *Store) Begin(first, next uint64, counts Counters) {
 
 // Close waits until everything that was sent is durable. Later calls fail with closed. The engine stays open; it is the caller's.
 func (s *Store) Close(closed *errs.Error) error {
-	s.turn.acquire()
-	defer s.turn.release()
+	s.turn.Wait()
+	defer s.turn.Release()
 	if s.failure.Load() != nil {
 		return nil
 	}
@@ -169,8 +170,10 @@ func (s *Store) Look(ctx context.Context, fn func(t *Txn) error) (uint64, error)
 			return seq, err
 		}
 	}
-	s.turn.acquire()
-	defer s.turn.release()
+	if err := s.turn.Acquire(ctx); err != nil {
+		return 0, errs.Wrap(err, "record.View", "")
+	}
+	defer s.turn.Release()
 	t := &Txn{s: s, ctx: ctx}
 	err := fn(t)
 	return t.sawSeq, err
@@ -237,16 +240,18 @@ func (s *Store) SettleSeq(ctx context.Context, seq uint64) error { return s.sett
 // Exclusive runs fn while no group is sent: what is visible, what the engine holds and the bounds of the log
 // belong together. Changes are made meanwhile, up to two groups of them, and wait.
 func (s *Store) Exclusive(fn func(t *Txn, first, next uint64) error) error {
-	s.turn.acquire()
-	defer s.turn.release()
+	s.turn.Wait()
+	defer s.turn.Release()
 	return fn(&Txn{s: s, ctx: context.Background()}, s.first, s.next)
 }
 
 // Draft runs a change and returns what it would write, without writing it: for a load of very many records past
 // commits, in a store that nobody else uses.
 func (s *Store) Draft(ctx context.Context, fn func(t *Txn) error) ([]kv.Op, error) {
-	s.turn.acquire()
-	defer s.turn.release()
+	if err := s.turn.Acquire(ctx); err != nil {
+		return nil, errs.Wrap(err, "record.Draft", "")
+	}
+	defer s.turn.Release()
 	g := &group{own: newChanges(s.cache.seed, s.options.Schema.Append), first: s.first, next: s.next}
 	r := &request{ctx: ctx, fn: fn}
 	s.run(g, r)

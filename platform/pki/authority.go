@@ -16,6 +16,7 @@ import (
 	"sync"
 	"time"
 
+	"hemera/platform/turn"
 	"hemera/words/errs"
 	"hemera/words/hemera"
 )
@@ -36,7 +37,7 @@ type Authority struct {
 	root    *x509.Certificate // the CA's
 	key     *ecdsa.PrivateKey // of root
 
-	tokens chan struct{} // a lock with one slot for reading and changing records of tokens, which is I/O
+	tokens turn.Turn // for reading and changing records of tokens, which is I/O
 
 	mu       sync.Mutex                   // guards all below
 	manager  *tls.Certificate             // made at first use
@@ -121,7 +122,7 @@ func newAuthority(b bundle, o AuthorityOptions) *Authority {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	return &Authority{options: o, root: b.chain[0], key: b.key, tokens: make(chan struct{}, 1), verified: map[[32]byte]nodeCertificate{}}
+	return &Authority{options: o, root: b.chain[0], key: b.key, tokens: turn.New(), verified: map[[32]byte]nodeCertificate{}}
 }
 
 // NewAuthority makes an authority in a state directory: the first one of a cluster, or one that replaces a lost one. The

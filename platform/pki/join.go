@@ -79,11 +79,10 @@ func shortID(id [32]byte) string { return hex.EncodeToString(id[:6]) }
 // RemoveToken revokes the token with the id that [Authority.Tokens] shows. Nodes that it admitted stay. It fails with
 // NotFound.
 func (a *Authority) RemoveToken(ctx context.Context, short string) error {
-	end, err := a.beginTokens(ctx) // so that no node is being admitted with it
-	if err != nil {
+	if err := a.tokens.Acquire(ctx); err != nil { // so that no node is being admitted with it
 		return errs.Wrap(err, "pki.RemoveToken", short)
 	}
-	defer end()
+	defer a.tokens.Release()
 	records, err := a.options.Tokens.Tokens(ctx)
 	if err != nil {
 		return errs.Wrap(err, "pki.RemoveToken", "")
@@ -112,28 +111,16 @@ func (a *Authority) Join(ctx context.Context, secret string, request []byte, fro
 	return a.issue(id, csr)
 }
 
-// beginTokens acquires the right to change records of tokens. It blocks until that is free or ctx ends. The caller calls
-// end to release it.
-func (a *Authority) beginTokens(ctx context.Context) (end func(), err error) {
-	select {
-	case a.tokens <- struct{}{}:
-		return func() { <-a.tokens }, nil
-	case <-ctx.Done():
-		return nil, ctx.Err()
-	}
-}
-
 // redeem returns the id of the node that the token admits.
 func (a *Authority) redeem(ctx context.Context, secret string, csr *x509.CertificateRequest, from netip.Addr) (hemera.NodeID, error) {
 	refuse := func(text string) (hemera.NodeID, error) {
 		return 0, errs.New(errs.Unauthenticated, "pki.Join", "", text).
 			WithRemedy("create a new token at the manager: hemera token create")
 	}
-	end, err := a.beginTokens(ctx) // reading and marking a record is one step
-	if err != nil {
+	if err := a.tokens.Acquire(ctx); err != nil { // reading and marking a record is one step
 		return 0, errs.Wrap(err, "pki.Join", "")
 	}
-	defer end()
+	defer a.tokens.Release()
 	id := tokenID(secret)
 	record, err := a.options.Tokens.Token(ctx, id)
 	switch {

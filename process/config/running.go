@@ -15,6 +15,7 @@ import (
 
 	"github.com/pelletier/go-toml/v2"
 
+	"hemera/platform/turn"
 	"hemera/words/errs"
 )
 
@@ -28,7 +29,7 @@ const KeptFile = "settings.toml"
 // applied in part. If anything is wrong, nothing changes.
 type Running struct {
 	from Sources
-	turn chan struct{} // of one change at a time, over its reads and writes of files
+	turn turn.Turn // of one change at a time, over its reads and writes of files
 
 	mu     sync.Mutex
 	loaded *Loaded // in force
@@ -39,7 +40,7 @@ type Running struct {
 // NewRunning returns the settings in force: loaded, which was loaded from these sources. The caller uses loaded no more
 // once the server serves.
 func NewRunning(from Sources, loaded *Loaded) *Running {
-	return &Running{from: from, turn: make(chan struct{}, 1), loaded: loaded, start: loaded.Values(), last: loaded.Values()}
+	return &Running{from: from, turn: turn.New(), loaded: loaded, start: loaded.Values(), last: loaded.Values()}
 }
 
 // Changed is a setting whose value is another one now, or after a restart.
@@ -73,12 +74,10 @@ func (r *Running) Config() Config {
 // Invalid, with everything that is wrong and its place, for a value that is wrong, a key that is no live setting of this
 // server, and one that a flag or a variable sets. Then nothing has changed. apply must not fail and must not block for long.
 func (r *Running) Change(ctx context.Context, set map[string]string, unset []string, apply func(Config, []Changed)) ([]Changed, error) {
-	select {
-	case r.turn <- struct{}{}:
-	case <-ctx.Done():
-		return nil, ctx.Err()
+	if err := r.turn.Acquire(ctx); err != nil {
+		return nil, err
 	}
-	defer func() { <-r.turn }()
+	defer r.turn.Release()
 	var kept *layer
 	if len(set)+len(unset) > 0 {
 		if err := r.from.settable(slices.Concat(slices.Collect(maps.Keys(set)), unset)); err != nil {

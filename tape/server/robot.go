@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"hemera/platform/turn"
 	"hemera/tape/device"
 	"hemera/words/errs"
 )
@@ -23,7 +24,7 @@ const (
 type robot struct {
 	changer device.Changer
 	sleep   func(context.Context, time.Duration) error
-	turn    chan struct{}  // has room for one: its holder uses the arm
+	turn    turn.Turn      // its holder uses the arm
 	sources map[string]int // by barcode, the slot that the cartridge came from; the holder of the turn uses it
 
 	mu     sync.Mutex
@@ -33,19 +34,17 @@ type robot struct {
 
 // newRobot makes a robot that stands still.
 func newRobot(c device.Changer, sleep func(context.Context, time.Duration) error) *robot {
-	return &robot{changer: c, sleep: sleep, turn: make(chan struct{}, 1), sources: map[string]int{}}
+	return &robot{changer: c, sleep: sleep, turn: turn.New(), sources: map[string]int{}}
 }
 
 // withTurn waits for the arm and uses it.
 func (r *robot) withTurn(ctx context.Context, do func(context.Context) error) error {
 	ctx, cancel := context.WithTimeout(ctx, moveTime)
 	defer cancel()
-	select {
-	case r.turn <- struct{}{}:
-	case <-ctx.Done():
-		return errs.Wrap(ctx.Err(), "tape.Move", "")
+	if err := r.turn.Acquire(ctx); err != nil {
+		return errs.Wrap(err, "tape.Move", "")
 	}
-	defer func() { <-r.turn }()
+	defer r.turn.Release()
 	return do(ctx)
 }
 
@@ -164,12 +163,10 @@ func (r *robot) inside(ctx context.Context, serial string, place int) (string, e
 
 // peek takes an inventory if the arm is free, and returns the last one otherwise: reports do not wait for moves.
 func (r *robot) peek(ctx context.Context) (shelves, error) {
-	select {
-	case r.turn <- struct{}{}:
-		defer func() { <-r.turn }()
-	default: // a move takes up to a minute
+	if !r.turn.TryAcquire() { // a move takes up to a minute
 		return r.seen()
 	}
+	defer r.turn.Release()
 	list, err := r.changer.Inventory(ctx)
 	if err != nil {
 		err = errs.As(err, errs.IO, "tape.Inventory", "")

@@ -174,7 +174,7 @@ func TestMoveAgain(t *testing.T) {
 func TestArmIsWaitedFor(t *testing.T) {
 	pauses := 0
 	r := newRobot(newShelf("S1"), noSleep(&pauses))
-	r.turn <- struct{}{}
+	r.turn.Wait()
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if err := r.fetch(ctx, "V00001", "S1", 0); !errors.Is(err, context.Canceled) {

@@ -3,6 +3,7 @@ package tier
 import (
 	"context"
 
+	"hemera/platform/turn"
 	"hemera/tape/catalogue"
 	"hemera/tape/tapeconfig"
 	"hemera/words/errs"
@@ -14,9 +15,7 @@ import (
 // read it too.
 type settings struct {
 	catalogue *catalogue.Catalogue
-	// turn is held by a change over its write to the store. It is a turn and
-	// not a mutex, as it is held over I/O.
-	turn chan struct{}
+	turn      turn.Turn // held by a change over its write to the store
 }
 
 // openSettings reads the configuration; a system that has none gets one that
@@ -33,7 +32,7 @@ func openSettings(ctx context.Context, c *catalogue.Catalogue) (*settings, error
 		}
 	}
 	c.Adopt(&tapeconfig.Settings{Config: config, Names: lookUpNames(config.Rules)})
-	return &settings{c, make(chan struct{}, 1)}, nil
+	return &settings{c, turn.New()}, nil
 }
 
 // now returns the settings that hold.
@@ -41,12 +40,10 @@ func (s *settings) now() *tapeconfig.Settings { return s.catalogue.Settings() }
 
 // take waits for the turn of changes.
 func (s *settings) take(ctx context.Context, subject string) (release func(), err error) {
-	select {
-	case s.turn <- struct{}{}:
-		return func() { <-s.turn }, nil
-	case <-ctx.Done():
-		return nil, errs.Wrap(ctx.Err(), "tier.Change", subject)
+	if err := s.turn.Acquire(ctx); err != nil {
+		return nil, errs.Wrap(err, "tier.Change", subject)
 	}
+	return s.turn.Release, nil
 }
 
 // change stores what a change makes of the configuration, and has it hold

@@ -58,6 +58,7 @@ var uncontained = map[string]string{
 	"platform/poll/loop.go: NewLoop":         "it looks at a table",
 	"platform/rpc/strangers.go: Accept":      "it closes a connection",
 	"tape/device/emulated/drive.go: Load":    "it cancels",
+	"tape/device/emulated/clock.go: acquire": "it cancels",
 	"platform/thinlog/thinlog.go: passes":    "it writes a line of the log",
 	"client/xrootd/open.go: openExclusively": "it cancels",
 	"node/run.go: waitUntil":                 "it waits",

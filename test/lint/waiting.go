@@ -76,6 +76,8 @@ func waiting() locks.Waiting {
 		"hemera/tape/tier.Granter":      {"*"},
 
 		// Turns of others: the holder may wait for any of the above.
+		"hemera/platform/turn.Turn":            {"Acquire", "Wait"},
+		"hemera/platform/turn.Shared":          {"Wait", "WaitShare"},
 		"hemera/platform/turns.Limiter":        {"Acquire"},
 		"golang.org/x/sync/semaphore.Weighted": {"Acquire"},
 	}

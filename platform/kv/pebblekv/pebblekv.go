@@ -53,6 +53,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"hemera/platform/kv"
+	"hemera/platform/turn"
 	"hemera/words/errs"
 )
 
@@ -180,7 +181,7 @@ func (s *Store) openLogs(o Options) (*pebble.Lock, error) {
 			return nil, errs.Wrap(err, "pebblekv.Open", s.dir)
 		}
 		o.Damaged(err)
-		state = &logState{fs: s.fs, dir: logs, turn: make(chan struct{}, 1)}
+		state = &logState{fs: s.fs, dir: logs, turn: turn.New()}
 	}
 	table := pebbleOptions(o).MemTableSize
 	s.logs = &logFS{
@@ -450,7 +451,7 @@ func (s *Store) withoutLogs(dir string) error {
 	if err := s.fs.MkdirAll(logs, 0o755); err != nil {
 		return err
 	}
-	state := &logState{fs: s.fs, dir: logs, turn: make(chan struct{}, 1)}
+	state := &logState{fs: s.fs, dir: logs, turn: turn.New()}
 	return errors.Join(state.none(), syncDir(s.fs, dir))
 }
 

@@ -15,6 +15,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/record"
 	"github.com/cockroachdb/pebble/v2/vfs"
 
+	"hemera/platform/turn"
 	"hemera/words/errs"
 )
 
@@ -104,7 +105,7 @@ func stamped(b *pebble.Batch, number uint64) []byte {
 func audited(t *testing.T, file []byte, m mark, log, after uint64) (uint64, error) {
 	t.Helper()
 	mem := vfs.NewMem()
-	state := &logState{fs: mem, dir: "db/journal", turn: make(chan struct{}, 1), mark: m, needed: []neededLog{{log, after}}}
+	state := &logState{fs: mem, dir: "db/journal", turn: turn.New(), mark: m, needed: []neededLog{{log, after}}}
 	err := mem.MkdirAll("db/journal", 0o755)
 	if err == nil {
 		var f vfs.File
@@ -250,7 +251,7 @@ func FuzzTokens(f *testing.F) {
 // FuzzLogState: no text of a state file makes its reader fail in any other way than with an error.
 func FuzzLogState(f *testing.F) {
 	mem := vfs.NewMem()
-	s := &logState{fs: mem, dir: "", turn: make(chan struct{}, 1)}
+	s := &logState{fs: mem, dir: "", turn: turn.New()}
 	_ = s.none()
 	f.Add(stateFormat + "mark 0011223344556677\nlog 3 after 9\ncrc32c 00000000\n")
 	f.Add("hemlog4\n")

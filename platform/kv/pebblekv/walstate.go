@@ -12,6 +12,7 @@ import (
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
+	"hemera/platform/turn"
 	"hemera/rules/checksum"
 	"hemera/words/errs"
 )
@@ -33,9 +34,8 @@ type logState struct {
 	fs  vfs.FS
 	dir string // of the log's files
 
-	// turn has one slot. It orders changes, which write to the disk; a mutex guards memory only.
-	turn   chan struct{}
-	stored bool // there was a state file
+	turn   turn.Turn // of changes, which write to the disk
+	stored bool      // there was a state file
 	// current is true once this process has its own state in the file. Until then needed is that of the process before, and
 	// begun are the logs of this one.
 	current bool
@@ -53,7 +53,7 @@ type neededLog struct {
 
 // readLogState returns the state of the logs in a directory. It fails with Corrupt if the file is damaged.
 func readLogState(files vfs.FS, dir string) (*logState, error) {
-	s := &logState{fs: files, dir: dir, turn: make(chan struct{}, 1)}
+	s := &logState{fs: files, dir: dir, turn: turn.New()}
 	file, err := files.Open(s.file())
 	if errors.Is(err, fs.ErrNotExist) {
 		return s, nil
@@ -144,8 +144,8 @@ func (s *logState) store() error {
 
 // change runs f with the turn. It may block on the disk, because another caller's f may be writing.
 func (s *logState) change(f func() error) error {
-	s.turn <- struct{}{}
-	defer func() { <-s.turn }()
+	s.turn.Wait()
+	defer s.turn.Release()
 	return f()
 }
 

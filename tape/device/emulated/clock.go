@@ -1,9 +1,11 @@
 package emulated
 
 import (
+	"cmp"
 	"context"
 	"time"
 
+	"hemera/platform/turn"
 	"hemera/tape/device"
 )
 
@@ -66,28 +68,29 @@ func (c *scaled) WaitUntil(ctx context.Context, t time.Duration) {
 // the arm.
 type machine struct {
 	clock Clock
-	token chan struct{} // holds one element while an operation runs
+	turn  turn.Turn // of one operation
 	ctx   context.Context
-	now   time.Duration // when the last operation ended; by the holder of the token
+	now   time.Duration // when the last operation ended; by the holder of the turn
 }
 
 // newMachine returns a machine whose waits end with the context, that of the
 // library.
 func newMachine(ctx context.Context, clock Clock) machine {
-	return machine{clock: clock, token: make(chan struct{}, 1), ctx: ctx}
+	return machine{clock: clock, turn: turn.New(), ctx: ctx}
 }
 
 // acquire waits until no other operation runs, the context ends, or the library is
 // closed. Release must follow success.
 func (d *machine) acquire(ctx context.Context) error {
-	select {
-	case d.token <- struct{}{}:
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-d.ctx.Done():
-		return fail("emulated.Open", "", device.ErrNotReady)
+	if !d.turn.TryAcquire() {
+		either, cancel := context.WithCancel(ctx)
+		defer cancel()
+		defer context.AfterFunc(d.ctx, cancel)()
+		if d.turn.Acquire(either) != nil {
+			return cmp.Or(ctx.Err(), fail("emulated.Open", "", device.ErrNotReady))
+		}
 	}
-	if d.ctx.Err() != nil { // both happened, and select takes either
+	if d.ctx.Err() != nil {
 		d.release()
 		return fail("emulated.Open", "", device.ErrNotReady)
 	}
@@ -95,10 +98,10 @@ func (d *machine) acquire(ctx context.Context) error {
 }
 
 // seize does what acquire does, for the library itself, also when it is closed.
-func (d *machine) seize() { d.token <- struct{}{} }
+func (d *machine) seize() { d.turn.Wait() }
 
 // release ends an operation.
-func (d *machine) release() { <-d.token }
+func (d *machine) release() { d.turn.Release() }
 
 // time returns when an operation that begins now begins.
 func (d *machine) time() time.Duration { return max(d.now, d.clock.Now()) }

@@ -10,6 +10,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"hemera/platform/turn"
 	"hemera/tape/device"
 	"hemera/tape/device/scsi"
 	"hemera/words/errs"
@@ -28,22 +29,20 @@ const (
 	pollEvery     = time.Second // between them
 )
 
-// descriptor is one open file that takes SCSI commands. Its token allows one command at a time.
+// descriptor is one open file that takes SCSI commands. Its turn allows one command at a time.
 type descriptor struct {
-	sys   syscalls      // the kernel, or a fake one
-	path  string        // for messages, and to open it again
-	flags int           // of open
-	token chan struct{} // full while nobody uses the device
+	sys   syscalls  // the kernel, or a fake one
+	path  string    // for messages, and to open it again
+	flags int       // of open
+	turn  turn.Turn // of one command
 	// pause waits; tests do not.
 	pause func(ctx context.Context, d time.Duration) error
-	fd    int // -1 while closed; guarded by the token
+	fd    int // -1 while closed; guarded by the turn
 }
 
 // newDescriptor returns a device that is closed; its first command opens it.
 func newDescriptor(sys syscalls, path string, flags int) *descriptor {
-	d := &descriptor{sys: sys, path: path, flags: flags, token: make(chan struct{}, 1), pause: sleep, fd: -1}
-	d.token <- struct{}{}
-	return d
+	return &descriptor{sys: sys, path: path, flags: flags, turn: turn.New(), pause: sleep, fd: -1}
 }
 
 // sleep waits, or returns the error of the context.
@@ -58,22 +57,16 @@ func sleep(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// acquire waits for the device.
+// acquire waits for the device. It fails if the context has ended, even if the device is free.
 func (d *descriptor) acquire(ctx context.Context) error {
-	// A free token would win over an ended context at random.
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	select {
-	case <-d.token:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
+	return d.turn.Acquire(ctx)
 }
 
 // release lets the next caller have the device.
-func (d *descriptor) release() { d.token <- struct{}{} }
+func (d *descriptor) release() { d.turn.Release() }
 
 // open opens the device unless it is open.
 func (d *descriptor) open() error {

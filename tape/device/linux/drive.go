@@ -81,14 +81,12 @@ func (d *Drive) Status(ctx context.Context) (device.Status, error) {
 		return device.Status{}, err
 	}
 	// Locate and Unload take minutes; those who look at a drive do not wait for them.
-	select {
-	case <-d.dev.token:
-		defer d.dev.release()
-	default:
+	if !d.dev.turn.TryAcquire() {
 		d.mu.Lock()
 		defer d.mu.Unlock()
 		return d.known, nil
 	}
+	defer d.dev.release()
 	s, err := d.look()
 	if err != nil {
 		return device.Status{}, err

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 
+	"hemera/platform/turn"
 	"hemera/tape/session"
 	"hemera/words/errs"
 	"hemera/words/hemera"
@@ -23,16 +24,18 @@ type Handle interface {
 // source is a file that is archived: a session.Content. The turn is no mutex, as time goes by in it.
 type source struct {
 	Handle
-	turn chan struct{}
+	turn turn.Turn
 }
 
 // NewSource returns an open file to archive.
-func NewSource(h Handle) session.Content { return &source{h, make(chan struct{}, 1)} }
+func NewSource(h Handle) session.Content { return &source{h, turn.New()} }
 
 // ReadAt implements session.Content.
 func (s *source) ReadAt(ctx context.Context, p []byte, off int64) error {
-	s.turn <- struct{}{}
-	defer func() { <-s.turn }()
+	if err := s.turn.Acquire(ctx); err != nil {
+		return err
+	}
+	defer s.turn.Release()
 	for len(p) > 0 {
 		n := 0
 		// A node may read into its memory after the call has failed (see hemera.File). What comes over a network is a copy.
@@ -53,8 +56,8 @@ func (s *source) ReadAt(ctx context.Context, p []byte, off int64) error {
 
 // Close implements session.Content.
 func (s *source) Close() error {
-	s.turn <- struct{}{}
-	defer func() { <-s.turn }()
+	s.turn.Wait()
+	defer s.turn.Release()
 	// There is nothing to commit of what was only read.
 	s.GiveUp(context.Background())
 	return nil

@@ -2,28 +2,6 @@ package record
 
 import "sync"
 
-// turn is the right to change what is visible. It orders the steps of the store that must not overlap: sending
-// a group and making it visible, and looking at the store while nothing is sent. It is a token and not a mutex
-// because its holder may wait: for the engine, which takes batches in order, or for a reading from the disk.
-// Holders come in the order in which they asked.
-type turn chan struct{}
-
-func newTurn() turn { return make(turn, 1) }
-
-func (t turn) acquire() { t <- struct{}{} }
-
-// tryAcquire reports whether nobody else has the turn.
-func (t turn) tryAcquire() bool {
-	select {
-	case t <- struct{}{}:
-		return true
-	default:
-		return false
-	}
-}
-
-func (t turn) release() { <-t }
-
 // sending says whether a group is on its way: given to the engine, or about to be, and not visible yet.
 // Readers of the engine itself wait for the end of that.
 type sending struct {

