@@ -19,19 +19,24 @@ func TestTree(t *testing.T) {
 		t.Fatalf("only %d files were found", len(files))
 	}
 	for _, b := range slices.Concat(Imports(module, files), Sizes(files), Interfaces(files), Docs(files), Comments(files), Words(files), Errors(files),
-		English(files), Sentences(files, unedited(t)), Goroutines(files), Contained(files), Addresses(files)) {
+		English(files), Sentences(files, unedited(t, "Sentences")), Contracts(files, unedited(t, "Contracts")), Goroutines(files), Contained(files), Addresses(files)) {
 		t.Error(b)
 	}
 }
 
-// unedited returns the folders that the rule of sentences leaves out: the items of the list in unedited.md.
-func unedited(t *testing.T) (folders []string) {
+// unedited returns the folders that a rule leaves out: the items of its list in unedited.md.
+func unedited(t *testing.T, rule string) (folders []string) {
 	t.Helper()
-	text, err := os.ReadFile("unedited.md")
+	data, err := os.ReadFile("unedited.md")
 	if err != nil {
 		t.Fatal(err)
 	}
-	for line := range strings.Lines(string(text)) {
+	_, list, ok := strings.Cut(string(data), "\n## "+rule+"\n")
+	if !ok {
+		t.Fatalf("unedited.md has no list of %s", rule)
+	}
+	list, _, _ = strings.Cut(list, "\n## ")
+	for line := range strings.Lines(list) {
 		if folder, ok := strings.CutPrefix(strings.TrimSpace(line), "- "); ok {
 			folders = append(folders, folder)
 		}
@@ -142,5 +147,41 @@ func TestRulesCanFail(t *testing.T) {
 		if bad := test.rule([]*File{source(t, test.name, test.text)}); len(bad) != test.want {
 			t.Errorf("%.60q: %v, want %d", test.text, bad, test.want)
 		}
+	}
+}
+
+// TestContractsAreMissed: the rule finds what an interface does not say, and takes what it says in any of the places.
+func TestContractsAreMissed(t *testing.T) {
+	const user = "package b\nimport \"hemera/a\"\nvar _ a.I\n"
+	for _, test := range []struct {
+		name, text string
+		missing    []string // a part of each finding
+	}{
+		{"nothing", "type I interface{ Set(ctx context.Context) error }", []string{"on what it fails (a kind of errs, or an error and its condition); whether it blocks, waits or returns at once; what of the change is durable"}},
+		{"all", "type I interface{\n// Set fails with NotFound. It blocks for the disk. The value is durable when it returns.\nSet() error\n}", nil},
+		{"in the doc of the interface", "// I fails with IO. It waits for the device, and a change is durable at return.\ntype I interface{ Set() error; Remove() error }", nil},
+		{"an error without a condition", "type I interface{\n// Get blocks for the disk. It may return an error.\nGet() error\n}", []string{"on what it fails"}},
+		{"an error with one", "type I interface{\n// Get blocks for the disk. It returns an error if it is closed.\nGet() error\n}", nil},
+		{"a reader changes nothing", "type I interface{\n// Get fails with NotFound.\nGet() error\n}", []string{"whether it blocks"}},
+		{"without an error", "type I interface{\n// Get returns the value.\nGet(ctx context.Context)\n}", []string{"whether it blocks"}},
+		{"from memory", "type I interface{ Get() int }", nil},
+		{"behind a link", "type I interface{\n// Get is for all; see [T.Get].\nGet() error\n}\n// Get fails with NotFound. It does not wait.\nfunc (T) Get() {}\n", nil},
+		{"a link to nothing", "type I interface{\n// Get is for all; see [T.Put].\nGet() error\n}\n", []string{"on what it fails"}},
+		{"not used elsewhere", "type J interface{ Set() error }", nil},
+		{"not exported", "type i interface{ Set() error }", nil},
+	} {
+		bad := Contracts([]*File{source(t, "a/a.go", "package a\n"+test.text+"\n"), source(t, "b/b.go", user)}, nil)
+		if len(bad) != len(test.missing) {
+			t.Errorf("%s: %q, want %q", test.name, bad, test.missing)
+			continue
+		}
+		for i, b := range bad {
+			if !strings.Contains(b, test.missing[i]) {
+				t.Errorf("%s: %q, want %q", test.name, b, test.missing[i])
+			}
+		}
+	}
+	if bad := Contracts([]*File{source(t, "a/a.go", "package a\n")}, []string{"a"}); len(bad) != 1 {
+		t.Errorf("a folder that is edited: %q", bad)
 	}
 }
