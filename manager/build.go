@@ -58,7 +58,7 @@ func newBuilder(ctx context.Context, o Options) (*builder, error) {
 		return nil, err
 	}
 	b := &builder{
-		Options: o, cluster: c, orders: orders.New(), pending: newPending(o.WritesOfUser, o.WritesOfSession), pieces: &recorder{tree: o.Tree, view: c.View},
+		Options: o, cluster: c, orders: orders.New(), pending: newPending(o.Tree.Claims, o.WritesOfUser, o.WritesOfSession), pieces: &recorder{tree: o.Tree, view: c.View},
 		network: netwatch.New(o.Log), exposed: exposed.New(o.Tree, c.View, o.Now), ops: newOperations(o.Now), panics: panics, turns: turns.New(),
 		nonce: new(atomic.Uint64), started: o.Now(), notes: new(readNotes),
 	}
@@ -105,7 +105,6 @@ func (b *builder) services() *Manager {
 		absent: func(who hemera.Identity, err error) error { return unknownYet(b.cluster, who, err) },
 	}
 	b.Tree.FollowSpaces(b.cluster.Views())
-	b.Tree.UseClaims(b.pending.claims.left, b.pending.claims.hold)
 	writes := b.writes()
 	m := &Manager{
 		Names:       names,

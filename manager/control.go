@@ -21,7 +21,6 @@ import (
 	"hemera/rules/access"
 	"hemera/rules/layout"
 	"hemera/rules/place"
-	"hemera/rules/quota"
 	"hemera/words/errs"
 	"hemera/words/hemera"
 )
@@ -127,9 +126,7 @@ func (ctl *control) commit(ctx context.Context, r hemera.CommitRequest) error {
 		ID: c.File, Gen: c.Gen, BaseGen: c.BaseGen, Replaces: c.Replaces, Force: c.Force, Convert: c.Convert, Parent: c.Parent, Name: strings.Clone(c.Name),
 		Mode: c.Mode, UID: c.Who.UID, GID: c.Who.GID, Size: r.Size, Layout: c.Layout, Space: strings.Clone(c.Space),
 		Sums: r.Checksums, Pieces: r.Pieces, Mtime: mtime, Xattrs: r.Xattrs, XattrsGone: r.XattrsGone, Who: c.Who.Name, Again: r.Left,
-		Promised: promised(&c), ReleaseClaim: func(limits []quota.Standing) ([]quota.Standing, *accounts.Promise) {
-			return ctl.pending.settle(name{c.Parent, c.Name}, c.Nonce, limits)
-		},
+		Claim: accounts.ClaimID(c.Nonce), Promised: ctl.pending.promised(&c),
 	}, layout.Required(c.Layout, r.Size, c.PiecesMin))
 	if err == nil || !errs.Undecided(err) && !r.Left {
 		// While the outcome is undecided the lock stays: the head asks again, and may hear that the commit was made. After the
@@ -144,15 +141,6 @@ func (ctl *control) commit(ctx context.Context, r hemera.CommitRequest) error {
 		ctl.engine.Wake() // there are pieces to remove, or to make
 	}
 	return errs.Wrap(err, "manager.Commit", c.Path)
-}
-
-// promised returns the size up to which no quota refuses a commit whose claim is not known. The room of a conversion was
-// not claimed, so it is counted with all others.
-func promised(c *hemera.Capability) int64 {
-	if c.Convert {
-		return -1
-	}
-	return c.Size
 }
 
 // late answers a commit that comes so late that the namespace may have forgotten whether pieces of the write were

@@ -30,7 +30,7 @@
 // An open for writing reads the directory and its quotas (Prepare), decides and places, then takes the lock of the name and
 // books its claim on the quotas in one step (pending.begin). What it read may be outdated by then: errOutdated makes it try
 // again, a bounded number of times. The node that gathers the write commits with the capability. The commit counts the
-// quotas again in its transaction, without the claim of this write (claims.settle), and frees the lock when the outcome is
+// quotas again in its transaction, without the claim of this write, which it names by id, and frees the lock when the outcome is
 // known. Capabilities are signed when another process has to see them, not before.
 //
 // # Conversions
@@ -81,7 +81,7 @@
 // # Locks
 //
 // In this order: a stripe of the pending table (only lockBoth holds two, in the order of their numbers); below a stripe the locks
-// of holders, processes and claims, which take no other. Every lock guards memory only.
+// of holders, processes and the claims of quotas (package accounts), which take no other. Every lock guards memory only.
 //
 // # Goroutines and blocking
 //

@@ -6,6 +6,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"hemera/namespace/accounts"
 	"hemera/words/errs"
 	"hemera/words/hemera"
 )
@@ -94,10 +95,7 @@ func TestAKeptWriteHoldsItsClaim(t *testing.T) {
 						r.m.Writes.pending.look(time.Now().Add(keptTime + time.Minute))
 					}
 					r.wantRoom(left)
-					c := &r.m.Writes.pending.claims
-					if len(c.held) != 0 || len(c.settled) != 0 || r.m.Writes.pending.kept.count.Load() != 0 {
-						t.Errorf("claims that nobody has: %v, %v", c.held, c.settled)
-					}
+					r.noClaims("/exp")
 				})
 			}
 		}
@@ -171,8 +169,8 @@ func TestARefusedCommitOfAKeptWriteMayComeAgain(t *testing.T) {
 // TestClaimsOfKeptWritesAreBounded: what is beyond the bound holds nothing, and frees its lock all the same.
 func TestClaimsOfKeptWritesAreBounded(t *testing.T) {
 	r := keptRig(t)
-	for n := range uint64(keptMax) {
-		r.m.Writes.pending.kept.put(1<<63+n, keptWrite{expires: time.Now().Add(time.Hour)})
+	for n := range accounts.ClaimID(accounts.KeptMax) {
+		r.m.Writes.pending.claims.KeepNew(1<<63+n, &accounts.Claim{}, 0, 0, time.Now().Add(time.Hour))
 	}
 	g := r.mustOpen("/exp/a", hemera.AccessCreate, size(600))
 	r.kept(g, 600)

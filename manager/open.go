@@ -78,7 +78,7 @@ const claimTries = 16
 // again.
 func (o *opener) tryOpen(ctx context.Context, now time.Time, who hemera.Identity, r hemera.OpenRequest) (hemera.Grant, error) {
 	// Before the first look at the namespace: what ends after this line may not be seen by it.
-	since := before{o.pending.claims.returned.load(), o.pending.ends.Load()}
+	since := before{o.pending.claims.Returned(), o.pending.ends.Load()}
 	var prep namespace.Prepared
 	var err error
 	if r.Again != nil && r.Access == hemera.AccessRead {
@@ -142,7 +142,7 @@ func (o *opener) left(session string) bool {
 
 // before has the facts that an open must know of the moment before its first look.
 type before struct {
-	returned hemera.QuotaAmount // see claims
+	returned hemera.QuotaAmount // see accounts.Claims
 	ends     uint64             // see pending
 }
 
@@ -195,11 +195,11 @@ func (o *opener) openWrite(ctx context.Context, c *hemera.Capability, prep *name
 	now := o.now()
 	// From here on the lock decides. Nothing has to be undone before it, and nothing can fail after it.
 	t := &taker{
-		force: r.Force, exclusive: r.Exclusive, ended: r.Ended, tried: r.Tried, since: since.ends, left: o.left,
+		force: r.Force, exclusive: r.Exclusive, ended: r.Ended, tried: r.Tried, since: since.ends, left: o.left, claim: claimFor(prep, since.returned, r, c),
 		write: &write{
 			nonce: c.Nonce, file: c.File, gen: c.Gen, path: r.Path, who: c.Who, session: r.Session, head: c.Targets[0].Node,
 			size: r.Size, began: now, expires: c.Expires.Add(hemera.PendingHold), permit: g.Permit,
-			process: r.Process, mode: c.Mode, disks: disks(c.Targets), claim: claimFor(prep, since.returned, r, c),
+			process: r.Process, mode: c.Mode, disks: disks(c.Targets),
 		},
 	}
 	err = o.pending.begin(name{c.Parent, c.Name}, t, now)

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"hemera/namespace/accounts"
-	"hemera/rules/quota"
 	"hemera/words/errs"
 	"hemera/words/hemera"
 )
@@ -37,10 +36,9 @@ type pending struct {
 	// disk at each open, so without a lock; grow is held to replace it by a longer one.
 	writers atomic.Pointer[[]*atomic.Int64]
 	grow    sync.Mutex
-	kept    keptWrites // which hold no lock, with a lock of its own
-	claims  claims     // what the writes take of quotas, with a lock of its own
-	recalls recalls    // which are no writes, and count as writes of their disks
-	granted granted    // conversions, with a lock of its own
+	claims  *accounts.Claims // what these writes, and those that heads keep, take of quotas; with a lock of its own
+	recalls recalls          // which are no writes, and count as writes of their disks
+	granted granted          // conversions, with a lock of its own
 	// renamed has the names of writes that were renamed, by their nonces: a capability still says the first one.
 	renamed sync.Map
 }
@@ -83,7 +81,7 @@ type write struct {
 	mode    uint32            // of the file
 
 	disks   []hemera.DiskID // its targets at the open, which count it in writers
-	claim   *claim          // on quotas; nil where no limit holds
+	limited bool            // it has a claim on quotas, under its nonce
 	counted counted         // in holders
 	report  headReport      // what its head said last
 	ended   chan struct{}   // closed when the lock is freed; nil while no caller waits for that
@@ -93,6 +91,7 @@ type write struct {
 // taker is a client that asks for the lock of a name, and the way in which it asks.
 type taker struct {
 	*write
+	claim     *accounts.Claim           // on quotas; nil where no limit holds
 	force     bool                      // take the lock from any writer: the later commit wins
 	exclusive bool                      // the name must not be taken, by a write under way neither
 	ended     []string                  // earlier sessions of the same client
@@ -146,10 +145,10 @@ func (t *taker) held(n name, old *write, now time.Time) error {
 		WithRemedy("try again when it is closed, or open with force")
 }
 
-// newPending returns a table without writes. The arguments bound the writes of one user and one session; 0 is the
-// default.
-func newPending(ofUser, ofSession int) *pending {
-	p := &pending{seed: maphash.MakeSeed(), holders: newHolders(ofUser, ofSession)}
+// newPending makes a table without writes, which claim quotas in claims. At most ofUser writes are of one user, and ofSession of one
+// session; 0 is the default.
+func newPending(claims *accounts.Claims, ofUser, ofSession int) *pending {
+	p := &pending{seed: maphash.MakeSeed(), claims: claims, holders: newHolders(ofUser, ofSession)}
 	p.writers.Store(new([]*atomic.Int64))
 	for i := range p.stripes {
 		p.stripes[i].writes = map[name]*write{}
@@ -190,13 +189,14 @@ func (p *pending) begin(n name, t *taker, now time.Time) error {
 	if err := p.holders.take(t.write); err != nil {
 		return err
 	}
-	if err := p.claims.take(t.claim, old.claimed()); err != nil {
+	t.limited = t.claim != nil
+	if err := claimed(p.claims.Take(t.write.claim(), t.claim, old.claim())); err != nil {
 		p.holders.release(t.write)
 		return err
 	}
 	if old != nil {
-		// take replaced it in one step, so that drop must not give it back a second time.
-		old.claim = nil // it was given back
+		// Take replaced its claim in one step, so that drop must not give it back a second time.
+		old.limited = false
 		p.drop(s, n, old)
 	}
 	p.total.Add(1)
@@ -209,7 +209,7 @@ func (p *pending) begin(n name, t *taker, now time.Time) error {
 
 // end frees the lock if the write with the nonce still holds it.
 func (p *pending) end(n name, nonce uint64) {
-	p.endKept(nonce)
+	p.claims.ReleaseKept(accounts.ClaimID(nonce))
 	s, n, w := p.find(n, nonce)
 	defer s.mu.Unlock()
 	if w != nil {
@@ -231,20 +231,20 @@ func (p *pending) leaves(n name, nonce uint64) error {
 	return nil
 }
 
-// settle has the claim of a write count as usage from now on, as it is being committed, and returns the
-// standings with what the other writes under way claim, and what the open promised: nil after a restart, which forgets it.
-func (p *pending) settle(n name, nonce uint64, limits []quota.Standing) ([]quota.Standing, *accounts.Promise) {
-	s, _, w := p.find(n, nonce)
+// promised returns the size up to which no quota refuses a commit whose claim is not known; -1 if nothing was promised. The claims of an
+// earlier life of the manager are forgotten: then the capability says what was promised.
+func (p *pending) promised(c *hemera.Capability) int64 {
+	// The room of a conversion was not claimed, so it is counted with all others.
+	if c.Convert {
+		return -1
+	}
+	s, _, w := p.find(name{c.Parent, c.Name}, c.Nonce)
 	defer s.mu.Unlock()
-	own := w.claimed()
-	known := w != nil
-	if !known {
-		own, known = p.kept.find(nonce)
+	// It met no limits at its open.
+	if w != nil && !w.limited {
+		return -1
 	}
-	if !known {
-		return p.claims.left(limits)
-	}
-	return p.claims.settle(own, limits)
+	return c.Size
 }
 
 // disksOf returns the disks that the name's write was given at its open; none if no write is under way.
@@ -279,7 +279,9 @@ func (p *pending) drop(s *stripe, n name, w *write) {
 	p.holders.release(w)
 	p.count(w.disks, -1)
 	// Last: when there is room on quotas again, nothing else of the write is left.
-	p.claims.release(w.claim)
+	if w.limited {
+		p.claims.Release(accounts.ClaimID(w.nonce))
+	}
 }
 
 // free takes a write from its name.

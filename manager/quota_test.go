@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"hemera/namespace"
+	"hemera/rules/quota"
 	"hemera/words/errs"
 	"hemera/words/hemera"
 )
@@ -20,6 +21,19 @@ func (r *rig) limit(path string, kind hemera.QuotaKind, id uint32, l hemera.Quot
 	}
 	if err := r.m.tree.QuotaKeeper.(*namespace.QuotaAdmin).CountQuotas(r.t.Context()); err != nil {
 		r.t.Fatal(err)
+	}
+}
+
+// noClaims checks that no claim is left on the project of a directory.
+func (r *rig) noClaims(path string) {
+	r.t.Helper()
+	e, err := r.m.Names.Stat(r.t.Context(), alice, path)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	project := []quota.Standing{{Account: quota.Account{Node: e.ID, Kind: hemera.QuotaProject}}}
+	if left := r.m.Writes.pending.claims.With(project)[0].Used; left != (hemera.QuotaAmount{}) {
+		r.t.Errorf("claims without a write: %+v", left)
 	}
 }
 
@@ -84,9 +98,7 @@ func TestWritesAtTheSameTimeShareAQuota(t *testing.T) {
 	_, err = r.m.Control.Commit(t.Context(), r.seal(g, 3000))
 	wantKind(t, err, errs.OverQuota)
 	r.m.Writes.pending.look(time.Now().Add(24 * time.Hour))
-	if len(r.m.Writes.pending.claims.held) != 0 {
-		t.Errorf("claims that nobody has: %v", r.m.Writes.pending.claims.held)
-	}
+	r.noClaims("/exp")
 }
 
 // TestCommitHoldsWhatTheOpenDidNotPromise: writes that announce nothing share what is left, the first to
@@ -129,9 +141,7 @@ func TestCommitHoldsWhatTheOpenDidNotPromise(t *testing.T) {
 	}
 	_, err = r.open("/exp/more", hemera.AccessCreate)
 	wantKind(t, err, errs.OverQuota)
-	if len(r.m.Writes.pending.claims.held)+len(r.m.Writes.pending.claims.settled) != 0 {
-		t.Error("claims that nobody has")
-	}
+	r.noClaims("/exp")
 }
 
 // lingering is a tree in which something happens when a commit is made, and its claim is still held.

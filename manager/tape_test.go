@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"hemera/namespace/accounts"
 	"hemera/tape/catalogue"
 	"hemera/tape/tapeconfig"
 	"hemera/words/adminapi"
@@ -64,7 +65,7 @@ func TestARecallIntoAClusterThatLacksDisks(t *testing.T) {
 
 // A recall counts as a write of its disks until its commit; a grant that is asked for again takes the place of the first.
 func TestRecallsCountAsWrites(t *testing.T) {
-	p := newPending(0, 0)
+	p := newPending(new(accounts.Claims), 0, 0)
 	left := p.recalls.begin(p, 1, []hemera.DiskID{1})
 	again := p.recalls.begin(p, 1, []hemera.DiskID{2})
 	other := p.recalls.begin(p, 2, []hemera.DiskID{2})

@@ -315,7 +315,7 @@ func (rep *reporter) addPolicy(ctx context.Context, who hemera.Identity, out *he
 			out.Reasons = append(out.Reasons, r)
 		}
 	}
-	if d := quota.Decide(rep.pending.claims.with(prep.Quota), quota.Want{QuotaAmount: hemera.QuotaAmount{Files: 1}, Open: true}); !d.Allowed {
+	if d := quota.Decide(rep.pending.claims.With(prep.Quota), quota.Want{QuotaAmount: hemera.QuotaAmount{Files: 1}, Open: true}); !d.Allowed {
 		out.Reasons = append(out.Reasons, hemera.Reason{About: "quota", Text: d.Whose + ": " + d.Why, Remedy: d.Remedy})
 	}
 }

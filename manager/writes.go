@@ -201,7 +201,7 @@ func (wa *writeAdmin) sweep(ctx context.Context) error {
 // look frees the locks whose time is over and returns the writes whose heads are to be asked.
 func (p *pending) look(now time.Time) map[hemera.NodeID]*nodeAsks {
 	nodes := map[hemera.NodeID]*nodeAsks{}
-	p.expireKept(now)
+	p.claims.ExpireKept(now)
 	p.each(func(s *stripe, n name, w *write) {
 		if now.After(w.expires) {
 			p.drop(s, n, w)

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"hemera/namespace/accounts"
 	"hemera/words/errs"
 	"hemera/words/hemera"
 )
@@ -114,7 +115,7 @@ func TestWhoComesBackToALock(t *testing.T) {
 // TestWritesAreBoundedByUserAndSession: a user who opens all that the bound allows keeps nobody else out.
 func TestWritesAreBoundedByUserAndSession(t *testing.T) {
 	const ofUser, ofSession = 50, 20
-	p := newPending(ofUser, ofSession)
+	p := newPending(new(accounts.Claims), ofUser, ofSession)
 	begin := func(i int, who hemera.Identity, session string) error {
 		w := &write{nonce: uint64(i), who: who, session: session, expires: time.Now().Add(time.Hour)}
 		return p.begin(name{1, fmt.Sprint(i)}, &taker{write: w}, time.Now())

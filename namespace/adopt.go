@@ -136,7 +136,7 @@ var (
 // it is used, as one that is not good is no reason to leave the file out.
 func (a *Adoption) commit() Commit {
 	return Commit{
-		ID: a.ID, Gen: a.Gen, Parent: hemera.RootID, Name: a.ID.Hex(), Mode: a.Mode, UID: a.UID, GID: a.GID, Size: a.Size, Promised: a.Size,
+		ID: a.ID, Gen: a.Gen, Parent: hemera.RootID, Name: a.ID.Hex(), Mode: a.Mode, UID: a.UID, GID: a.GID, Size: a.Size,
 		Layout: a.Layout, Space: a.Space, Sums: a.Sums, Pieces: a.Pieces, Mtime: a.Mtime, Who: "rebuild",
 	}
 }

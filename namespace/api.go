@@ -29,13 +29,15 @@ type Parts struct {
 	LifecycleKeeper
 	// Tapes is the copies on tape, and the jobs that wait for one.
 	Tapes *catalogue.Catalogue
+	// Claims has the room that writes under way take of limits: opens add to it, and changes leave room for it.
+	Claims *accounts.Claims
 }
 
 // Parts returns the namespace as its parts.
 func (n *Namespace) Parts() Parts {
 	return Parts{
 		Names: n.Tree, Directories: n.Tree, Attributes: n.Tree, Opener: n.Writes, PendingWrites: n.Writes, PieceIndex: n.Pieces, DiskSets: n.Pieces, Removals: n.Pieces,
-		History: n.Past, Inspector: n.Inspection, QuotaKeeper: n.Quotas, Adopter: n.Recovery, RecycleKeeper: n.Bins, LifecycleKeeper: n.Lifecycle, Tapes: n.Tapes,
+		History: n.Past, Inspector: n.Inspection, QuotaKeeper: n.Quotas, Adopter: n.Recovery, RecycleKeeper: n.Bins, LifecycleKeeper: n.Lifecycle, Tapes: n.Tapes, Claims: n.Claims,
 	}
 }
 
@@ -141,8 +143,6 @@ type QuotaKeeper interface {
 	Quotas(ctx context.Context, who hemera.Identity, path string) ([]hemera.QuotaRow, error)
 	// RunQuotas counts what is below new quota nodes, until ctx ends. It is called once.
 	RunQuotas(ctx context.Context) error
-	// UseClaims tells the namespace what writes under way have claimed; see [QuotaAdmin.UseClaims].
-	UseClaims(of accounts.Claims, hold accounts.Hold)
 }
 
 // Adopter makes files again of what their pieces say.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"maps"
 
+	"hemera/namespace/accounts"
 	"hemera/namespace/schema"
 	"hemera/words/errs"
 	"hemera/words/hemera"
@@ -25,26 +26,26 @@ const missingTries = 16
 // what writes under way claim of limits.
 type changes struct {
 	engine *engine
-	claims *claims
+	claims *accounts.Claims
 }
 
 // run does what update does, for changes that may need directories of the system, or names in a directory, and then the
 // work that they leave. What they charge to quotas is judged as a whole: OverQuota.
 func (c *changes) run(ctx context.Context, fn func(t tx) error) error {
 	var work changeWork
-	defer work.unhold()
+	defer work.holding.End()
 	for range missingTries {
 		err := c.engine.update(ctx, func(t tx) error {
 			// The change may run several times.
-			work.unhold()
-			work.trims, work.settle, work.unclaimed = work.trims[:0], nil, false
+			work.holding.End()
+			work.trims, work.settles = work.trims[:0], accounts.Settlement{}
 			work.judge.Reset()
 			t.work = &work
 			if err := fn(t); err != nil {
 				return err
 			}
 			var err error
-			work.release, err = t.ledger().Decide(c.claims.of(&work))
+			work.holding, err = t.ledger().Decide(c.claims, work.settles)
 			return err
 		})
 		// Neither error can come from anywhere else: both types are of this package.

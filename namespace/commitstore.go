@@ -1,10 +1,7 @@
 package namespace
 
 import (
-	"math"
-
 	"hemera/namespace/accounts"
-	"hemera/rules/quota"
 	"hemera/words/hemera"
 )
 
@@ -22,9 +19,9 @@ func (t commitTx) commitTo(parent, old, e *hemera.Entry, c *Commit) (*hemera.Ent
 	if dirs[0].ID != hemera.RootID {
 		return nil, conflict(c, "the file or its directory was removed meanwhile, and is in a recycle bin")
 	}
-	if c.ReleaseClaim != nil && accounts.Limited(dirs) {
-		t.work.unclaimed = c.Convert
-		t.work.settle = func(limits []quota.Standing) ([]quota.Standing, *accounts.Promise) { return c.release(e.Size, limits) }
+	// A conversion claimed nothing, so it has to leave room for all claims, as a rename has.
+	if c.Claim != 0 && !c.Convert && accounts.Limited(dirs) {
+		t.work.settles = accounts.Settlement{Claim: c.Claim, Promised: e.Size <= c.Promised}
 	}
 	if err := t.onTape(old, e, c, dirs, path); err != nil {
 		return nil, err
@@ -56,28 +53,13 @@ func (t commitTx) commitTo(parent, old, e *hemera.Entry, c *Commit) (*hemera.Ent
 	return e, nil
 }
 
-// ledger returns the quota accounts for the content of the commit. One without claims is not a user's: it is charged, and not
-// refused.
+// ledger returns the quota accounts for the content of the commit. One that is not a user's is charged, and not refused.
 func (c *Commit) ledger(t commitTx) accounts.Ledger {
 	l := tx(t).ledger()
-	if c.ReleaseClaim == nil {
+	if c.Claim == 0 {
 		l.Judge = nil
 	}
 	return l
-}
-
-// release ends the claim of the write, as its content of the size is in the usage from now on, and returns the standings with
-// the claims of others, and the promise of its open. The claims of an earlier life of the manager are forgotten: then
-// the capability's size is the promise.
-func (c *Commit) release(size int64, limits []quota.Standing) ([]quota.Standing, *accounts.Promise) {
-	limits, promise := c.ReleaseClaim(limits)
-	if promise == nil && size <= c.Promised {
-		promise = &accounts.Promise{Amount: hemera.QuotaAmount{Files: math.MaxInt64, Bytes: math.MaxInt64, Physical: math.MaxInt64}}
-		for _, s := range limits {
-			promise.Accounts = append(promise.Accounts, s.Account)
-		}
-	}
-	return limits, promise
 }
 
 // onTape keeps what follows from a commit for tapes: a new content is queued where its directories ask for that, what was replaced is dead on

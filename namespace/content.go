@@ -124,13 +124,11 @@ type Commit struct {
 	Who        string            // for the event log
 	DiskSet    uint64            // the version of the disks that Pieces were decided on; see [Pieces.DiskSet]
 	Again      bool              // a refusal is not for ever: the pieces stay, and it may be asked for again
-	// Promised is the size that the open let the write have, where its claim is not known any more.
+	// Claim names what the write has claimed of limits. The commit turns it into usage, and no quota refuses what the claim promised.
+	// A conversion names a claim that is not there. Zero: the content is not a user's, and no quota refuses it.
+	Claim accounts.ClaimID
+	// Promised is the size up to which no quota refuses the content if the claim is not known; -1 promises nothing.
 	Promised int64
-	// ReleaseClaim, if not nil, is called in the transaction where limits may hold: what the open claimed counts
-	// in the usage from now on. It returns the standings with the claims of other writes under way, and what the open
-	// promised: up to that no quota refuses the commit. A nil promise is one that is not known any more. If ReleaseClaim is nil,
-	// no quota refuses the content.
-	ReleaseClaim accounts.Claims
 }
 
 // number returns the number that the commit's write was given when it was prepared, and no other write ever: the new

@@ -18,13 +18,14 @@
 //	Tree        names, directories, attributes
 //	Writes      opens, commits, and writes that end without one; which writes are over or barred
 //	Pieces      what disks hold and are to remove; how long removed content is held
-//	Quotas      limits and usage; the counter, and what writes under way have claimed
+//	Quotas      limits and usage; the counter
 //	Bins        what was removed or replaced, and is kept; the rules of spaces
 //	Lifecycle   what rules of directories change
 //	Past        what restores and rebuilds have forgotten
 //	Recovery    files that were lost, and are adopted
 //	Inspection  figures, events and checks
 //	Tapes       copies on tape, and the jobs that wait for one
+//	Claims      what writes under way take of limits: opens add to it, changes read it
 //
 // A part names the others that it needs. All run their transactions on one engine. State of a part that a transaction
 // must see is in memory (memory.go). Consumers take the small interfaces that they need, from [Namespace.Parts].

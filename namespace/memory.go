@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"sync/atomic"
 
-	"hemera/namespace/accounts"
 	"hemera/rules/recycle"
 	"hemera/tape/catalogue"
 	"hemera/words/hemera"
@@ -37,33 +36,4 @@ func (r *spaceRules) rule(space string) string {
 	}
 	is, _ := v.Space(space)
 	return cmp.Or(is.Recycle, recycle.Off)
-}
-
-// claims returns the claims of writes under way. [QuotaAdmin] sets them; changes read them.
-type claims struct {
-	inUse atomic.Pointer[claimsInUse] // nil: no write under way claims anything
-}
-
-// claimsInUse has the functions by which changes and writes under way count each other.
-type claimsInUse struct {
-	claims accounts.Claims
-	hold   accounts.Hold
-}
-
-// use replaces both ways.
-func (c *claims) use(of accounts.Claims, hold accounts.Hold) { c.inUse.Store(&claimsInUse{of, hold}) }
-
-// of returns what the change has to leave to writes under way, and what has opens count the change meanwhile.
-func (c *claims) of(w *changeWork) (claims accounts.Claims, hold accounts.Hold) {
-	if use := c.inUse.Load(); use != nil {
-		claims, hold = use.claims, use.hold
-	}
-	if w.settle != nil {
-		claims = w.settle
-		// The claim of a write counts already.
-		if !w.unclaimed {
-			hold = nil
-		}
-	}
-	return claims, hold
 }

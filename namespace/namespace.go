@@ -43,6 +43,7 @@ type Namespace struct {
 	Past       *Past                // what restores and rebuilds have forgotten
 	Inspection *Inspection          // figures, events, checks
 	Tapes      *catalogue.Catalogue // copies on tape, and the jobs that wait for one
+	Claims     *accounts.Claims     // what writes under way take of limits
 
 	engine *engine
 }
@@ -86,7 +87,7 @@ func Open(ctx context.Context, store kv.Store, o Options) (*Namespace, error) {
 
 // newNamespace makes the parts. Each gets what it reads of the others; nothing works before the records are open.
 func newNamespace(o Options) *Namespace {
-	held, ended, spaces, claims := new(holds), new(endedWrites), new(spaceRules), new(claims)
+	held, ended, spaces, claims := new(holds), new(endedWrites), new(spaceRules), new(accounts.Claims)
 	held.set(o.Hold)
 	e := &engine{clock: o.Clock, log: o.Logger, memory: &memory{holds: held, ended: ended, spaces: spaces}}
 	ch := &changes{engine: e, claims: claims}
@@ -95,12 +96,13 @@ func newNamespace(o Options) *Namespace {
 		Tree:       tree,
 		Writes:     &Writes{engine: e, changes: ch, tree: tree, ended: ended},
 		Pieces:     &Pieces{engine: e, holds: held},
-		Quotas:     &QuotaAdmin{engine: e, claims: claims},
+		Quotas:     &QuotaAdmin{engine: e},
 		Bins:       &Bins{engine: e, changes: ch, tree: tree, past: past, spaces: spaces},
 		Lifecycle:  &Lifecycle{engine: e, tree: tree, past: past},
 		Recovery:   &Recovery{engine: e, tree: tree},
 		Past:       past,
 		Inspection: &Inspection{engine: e, past: past},
+		Claims:     claims,
 		engine:     e,
 	}
 }

@@ -7,8 +7,6 @@ import (
 	"testing"
 
 	"hemera/namespace"
-	"hemera/namespace/accounts"
-	"hemera/rules/quota"
 	"hemera/rules/recycle"
 	"hemera/words/errs"
 	"hemera/words/hemera"
@@ -140,7 +138,7 @@ func (h *tight) convert(p string) (what string, err error) {
 	for i := range c.Layout.Pieces {
 		c.Pieces = append(c.Pieces, hemera.Piece{Index: i, Disk: hemera.DiskID(1 + i)})
 	}
-	c.ReleaseClaim = func(limits []quota.Standing) ([]quota.Standing, *accounts.Promise) { return limits, nil }
+	c.Claim = 1
 	_, err = h.n.Writes.Commit(h.t.Context(), c)
 	return fmt.Sprint("convert ", p, " to ", c.Layout), err
 }
@@ -159,9 +157,7 @@ func (h *tight) change() (what string, err error) {
 		}
 		c := commitOf(prep, p, who)
 		c.Size = 1 + h.r.Int64N(14)
-		c.ReleaseClaim = func(limits []quota.Standing) ([]quota.Standing, *accounts.Promise) {
-			return limits, &accounts.Promise{}
-		}
+		c.Claim, c.Promised = 1, -1
 		_, err = n.Writes.Commit(ctx, c)
 		return fmt.Sprint("write ", p, " ", c.Size), err
 	case 3, 4:

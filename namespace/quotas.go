@@ -18,7 +18,6 @@ import (
 type QuotaAdmin struct {
 	engine  *engine
 	counter *accounts.Counter
-	claims  *claims // of writes under way; changes read them
 }
 
 // SetQuota implements hemera.QuotaAdmin. Users' and groups' usage is known when the counter has
@@ -191,10 +190,3 @@ func (n *QuotaAdmin) RunQuotas(ctx context.Context) error { return n.counter.Run
 
 // CountQuotas counts what is below new quota nodes, and returns when nothing is left to do.
 func (n *QuotaAdmin) CountQuotas(ctx context.Context) error { return n.counter.CountAll(ctx) }
-
-// UseClaims tells the namespace what writes under way have claimed of limits. All changes leave that to them. Hold, which may be nil,
-// hears what a change takes that claimed nothing before. Both are called within changes, so they must not block. UseClaims is called
-// before the first change.
-func (n *QuotaAdmin) UseClaims(of accounts.Claims, hold accounts.Hold) {
-	n.claims.use(of, hold)
-}

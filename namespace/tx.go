@@ -67,19 +67,9 @@ type trim struct {
 
 // changeWork has the state that a change needs beside its transaction, and the work that it leaves.
 type changeWork struct {
-	listed map[hemera.FileID][]string // names in directories
-	trims  []trim
-	judge  accounts.Judge
-	settle accounts.Claims // of a commit; nil for other changes
-	// unclaimed: the commit is of a conversion, which claimed nothing before.
-	unclaimed bool
-	release   func() // ends what the change holds; nil if it holds nothing
-}
-
-// unhold ends what the change holds, if it holds anything.
-func (w *changeWork) unhold() {
-	if w.release != nil {
-		w.release()
-		w.release = nil
-	}
+	listed  map[hemera.FileID][]string // names in directories
+	trims   []trim
+	judge   accounts.Judge
+	settles accounts.Settlement // of the commit of a write
+	holding accounts.Holding    // ended when the change is visible or has failed
 }

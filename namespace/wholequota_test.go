@@ -1,10 +1,14 @@
 package namespace_test
 
 import (
+	"context"
 	"fmt"
 	"testing"
 
+	"hemera/namespace"
 	"hemera/namespace/accounts"
+	"hemera/platform/kv"
+	"hemera/platform/kv/memkv"
 	"hemera/rules/quota"
 	"hemera/words/errs"
 	"hemera/words/hemera"
@@ -51,62 +55,80 @@ func TestAChangeIsJudgedAsAWhole(t *testing.T) {
 	}
 }
 
+// watched is a store that reports each ticket that is waited for.
+type watched struct {
+	kv.Store
+	waits func()
+}
+
+type watchedWriter struct {
+	kv.Writer
+	s *watched
+}
+
+type watchedTicket struct {
+	kv.Ticket
+	s *watched
+}
+
+func (s *watched) Acquire(ctx context.Context, owner string) (kv.Writer, error) {
+	w, err := s.Store.Acquire(ctx, owner)
+	return watchedWriter{w, s}, err
+}
+
+func (w watchedWriter) Enqueue(b *kv.Batch) (kv.Ticket, error) {
+	ticket, err := w.Writer.Enqueue(b)
+	return watchedTicket{ticket, w.s}, err
+}
+
+func (t watchedTicket) Wait(ctx context.Context) error {
+	t.s.waits()
+	return t.Ticket.Wait(ctx)
+}
+
 // TestChangesLeaveRoomToWrites: what an open was promised is not taken by a rename meanwhile, and a write whose directory is
 // moved below other limits has no promise there.
 func TestChangesLeaveRoomToWrites(t *testing.T) {
-	n, ctx := fresh(t), t.Context()
+	s, ctx := &watched{Store: memkv.New(), waits: func() {}}, t.Context()
+	n := open(t, s, namespace.Options{})
 	people(t, n, "/p", "/out/d")
 	limit(t, n, "/p", hemera.QuotaProject, 0, hemera.QuotaAmount{Bytes: 10})
 	p := must[hemera.Entry](t)(n.Tree.Stat(ctx, system(), "/p"))
-	project := quota.Account{Node: p.ID, Kind: hemera.QuotaProject}
-	claimed := hemera.QuotaAmount{Bytes: 6}
-	held := func(limits []quota.Standing) []quota.Standing {
-		for i := range limits {
-			if limits[i].Account == project {
-				limits[i].Used = limits[i].Used.Add(claimed)
-			}
+	project := []quota.Standing{{Account: quota.Account{Node: p.ID, Kind: hemera.QuotaProject}}}
+	claims := n.Parts().Claims
+	claim := func(id accounts.ClaimID, standings []quota.Standing) {
+		t.Helper()
+		if d, stale := claims.Take(id, &accounts.Claim{Standings: standings, Want: quota.Want{QuotaAmount: hemera.QuotaAmount{Files: 1, Bytes: 6}}}, 0); !d.Allowed || stale {
+			t.Fatalf("%+v, %v", d, stale)
 		}
-		return limits
 	}
-	// What a change takes is held until it is visible, or refused.
-	var holds, ended int
-	n.Quotas.UseClaims(func(limits []quota.Standing) ([]quota.Standing, *accounts.Promise) {
-		if len(limits) > 0 && holds != ended+1 {
-			t.Errorf("judged with %d holds, and %d ended", holds, ended)
-		}
-		return held(limits), nil
-	}, func(gains []accounts.Gain) func() {
-		holds++
-		if len(gains) != 1 || gains[0].Account != project || gains[0].Amount.Bytes < 4 || gains[0].Amount.Bytes > 5 {
-			t.Errorf("%+v", gains)
-		}
-		return func() {
-			ended++
-			if _, err := n.Tree.Stat(ctx, system(), "/p/g"); gains[0].Amount.Bytes == 4 && err != nil {
-				t.Errorf("not held until it is visible: %v", err)
-			}
-		}
-	})
+	counted := func() int64 { return claims.With(project)[0].Used.Bytes }
+	claim(1, project)
 	put(t, n, alice(), "/out/f", 5)
 	wantKind(t, "a rename into what is claimed", n.Tree.Rename(ctx, alice(), "/out/f", "/p/f"), errs.OverQuota)
+	// It was held although it was refused, as it is held before it is judged.
+	if back := claims.Returned().Bytes; back != 5 || counted() != 6 {
+		t.Errorf("%d bytes were given back, and %d are counted", back, counted())
+	}
 	put(t, n, alice(), "/out/g", 4)
+	var during int64
+	s.waits = func() { during = max(during, counted()) }
 	good(t, n.Tree.Rename(ctx, alice(), "/out/g", "/p/g"))
+	s.waits = func() {}
+	if during != 10 || counted() != 6 {
+		t.Errorf("%d bytes are counted until the change is visible, and %d afterwards", during, counted())
+	}
 
 	// The write of the claim itself.
 	c := prepare(t, n, alice(), "/p/w")
-	c.Size, c.Promised = 6, 6
-	c.ReleaseClaim = func(limits []quota.Standing) ([]quota.Standing, *accounts.Promise) {
-		return limits, &accounts.Promise{Accounts: []quota.Account{project}, Amount: hemera.QuotaAmount{Files: 1, Bytes: 6}}
-	}
+	c.Size, c.Claim, c.Promised = 6, 1, -1
 	must[hemera.Entry](t)(n.Writes.Commit(ctx, c))
-	claimed = hemera.QuotaAmount{}
+	claims.Release(1)
 
 	// One that was opened elsewhere.
 	moved := prepare(t, n, alice(), "/out/d/w")
-	moved.Size, moved.Promised = 6, 6
-	moved.ReleaseClaim = func(limits []quota.Standing) ([]quota.Standing, *accounts.Promise) {
-		return limits, &accounts.Promise{}
-	}
+	moved.Size, moved.Claim, moved.Promised = 6, 2, 6
+	claim(2, []quota.Standing{{Account: quota.Account{Node: p.ID + 1000, Kind: hemera.QuotaProject}}})
 	good(t, n.Tree.Rename(ctx, alice(), "/out/d", "/p/d"))
 	_, err := n.Writes.Commit(ctx, moved)
 	wantKind(t, "a commit below limits that its open did not meet", err, errs.OverQuota)

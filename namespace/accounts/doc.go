@@ -38,16 +38,17 @@
 //
 // # Where limits are enforced
 //
-// At the open, with [Ledger.Standing], where the manager adds what other open writes claim. All other changes gather what
-// they charge in a [Judge]: a commit, a rename, a restore, a change of owner, with everything that moves along. When such
-// a change is complete, before it is stored, [Ledger.Decide] judges it as a whole: it may take no more of a limit than is left
-// beside the claims of writes under way. What a commit's own open claimed there is promised to it. Repairs, recalls and
-// removals are charged and never refused. The rule itself is package quota, which is pure.
+// At the open, with [Ledger.Standing] and [Claims.Take]: a write claims what it announces, and claims of writes under way count beside
+// the usage. All other changes gather what they charge in a [Judge]: a commit, a rename, a restore, a change of owner, with everything
+// that moves along. When such a change is complete, before it is stored, [Ledger.Decide] judges it as a whole: it may take no more of a
+// limit than is left beside the claims. What a commit's own open claimed there is promised to it. Repairs, recalls and removals are
+// charged and never refused. The rule itself is package quota, which is pure.
 //
 // # Parts
 //
 //	Ledger   accounts and limits within a transaction: charges, the decision
 //	Judge    what one change charges, until it is complete
+//	Claims   what writes under way take of limits, and changes that are not visible yet; in memory
 //	Node     the limits of one directory, for a change of them
 //	Counter  the background work that makes usage exact
 //	List     rows for an admin, out of one picture of the store
@@ -56,6 +57,7 @@
 // Usage is signed and exact, limits are never negative; an amount of a limit that is zero limits nothing. All three
 // amounts, files, bytes and physical bytes, are charged together.
 //
-// [Ledger] is a view of a transaction and belongs to its goroutine. Counter may be called from any goroutine; its token
+// [Ledger] is a view of a transaction and belongs to its goroutine. [Claims] has one lock, below those of the manager and of the
+// records, which is held over memory only. Counter may be called from any goroutine; its token
 // is held while nodes are counted, which takes minutes for large trees, and nothing waits for it but other counts.
 package accounts

@@ -1,8 +1,6 @@
 package accounts
 
 import (
-	"slices"
-
 	"hemera/namespace/schema"
 	"hemera/rules/quota"
 	"hemera/words/errs"
@@ -25,42 +23,6 @@ type gain struct {
 	path  string // of the node
 	delta hemera.QuotaAmount
 }
-
-// Promise is the promise of an open to its write: up to that no quota refuses the commit.
-type Promise struct {
-	Accounts []quota.Account
-	Amount   hemera.QuotaAmount
-}
-
-// beyond returns what of an account's gain the promise does not cover. Each amount is covered as a whole or not at all.
-func (p *Promise) beyond(a quota.Account, want hemera.QuotaAmount) hemera.QuotaAmount {
-	if p == nil || !slices.Contains(p.Accounts, a) {
-		return want
-	}
-	for _, d := range [...]struct {
-		want     *int64
-		promised int64
-	}{{&want.Files, p.Amount.Files}, {&want.Bytes, p.Amount.Bytes}, {&want.Physical, p.Amount.Physical}} {
-		if *d.want <= d.promised {
-			*d.want = 0
-		}
-	}
-	return want
-}
-
-// Claims adds to standings what writes under way have claimed. Of the change that commits one of them it leaves out the
-// claim of that write, and returns it as a promise; nil if there is none.
-type Claims func(standings []quota.Standing) ([]quota.Standing, *Promise)
-
-// Gain is the growth that a change under judgement brings to an account, if any.
-type Gain struct {
-	quota.Account
-	Amount hemera.QuotaAmount
-}
-
-// Hold has opens count what a change takes from before it is judged until it is visible: else a write that was opened from what was used
-// before would be promised the same room. The returned function ends that.
-type Hold func([]Gain) (release func())
 
 // Named says for errors of the charges that follow which operation they belong to, and what it is about.
 func (j *Judge) Named(op, subject string) {
@@ -113,12 +75,12 @@ func (l Ledger) gainOf(dirs []*hemera.Entry, e *hemera.Entry, times int64) error
 	return l.gain(dirs, used, schema.UserAccount(e.UID), schema.GroupAccount(e.GID))
 }
 
-// Decide judges the complete change: OverQuota if it takes more of a limit, and the limit would be exceeded. Claims and hold may be nil.
-// A change that takes no more of a limit passes, also above the limit. The caller calls release, which may be nil, when the change is
-// visible or has failed.
-func (l Ledger) Decide(claims Claims, hold Hold) (release func(), err error) {
+// Decide judges the complete change: OverQuota if it takes more of a limit, and the limit would be exceeded beside the claims of others.
+// A change that takes no more of a limit passes, also above the limit. The caller ends what is returned when the change is visible or
+// has failed, also after an error.
+func (l Ledger) Decide(claims *Claims, s Settlement) (Holding, error) {
 	if len(l.Judge.gains) == 0 {
-		return nil, nil
+		return Holding{}, nil
 	}
 	var limits []quota.Standing
 	var wants []hemera.QuotaAmount
@@ -129,7 +91,7 @@ func (l Ledger) Decide(claims Claims, hold Hold) (release func(), err error) {
 		}
 		s, ok, err := l.standing(g.Account, g.path)
 		if err != nil {
-			return nil, err
+			return Holding{}, err
 		}
 		if ok {
 			// What is stored by now has the gain in it.
@@ -138,20 +100,22 @@ func (l Ledger) Decide(claims Claims, hold Hold) (release func(), err error) {
 			gains = append(gains, Gain{g.Account, hemera.QuotaAmount{Files: max(0, g.delta.Files), Bytes: max(0, g.delta.Bytes), Physical: max(0, g.delta.Physical)}})
 		}
 	}
-	// Held before it is judged: of a claim and this change, the one that comes later sees the other.
-	if hold != nil && len(gains) > 0 {
-		release = hold(gains)
+	// A commit ends its claim also where it takes nothing more.
+	if len(limits) == 0 && s.Claim == 0 {
+		return Holding{}, nil
 	}
-	var promise *Promise
-	if claims != nil {
-		limits, promise = claims(limits)
+	// The claim of a write counts already. All else is held before it is judged: of a claim and this change, the later one sees the other.
+	var holding Holding
+	if s.Claim == 0 {
+		holding = claims.hold(gains)
 	}
+	limits, promise := claims.settle(s, limits)
 	for i, s := range limits {
 		if err := within(l.Judge.op, l.Judge.subject, s, promise.beyond(s.Account, wants[i])); err != nil {
-			return release, err
+			return holding, err
 		}
 	}
-	return release, nil
+	return holding, nil
 }
 
 // within turns a refusal of the quota rule into the error that says whose limit it is, and what can be done:

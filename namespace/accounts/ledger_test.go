@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"pgregory.net/rapid"
 
@@ -96,24 +97,27 @@ func TestProjectsOfAllLevelsHoldAndOneNodesUsers(t *testing.T) {
 	}
 }
 
-// judged makes a change whose charges are judged.
-func (t *tree) judged(claims accounts.Claims, hold accounts.Hold, fn func(l accounts.Ledger) error) error {
+// judged makes a change whose charges are judged, beside no claims.
+func (t *tree) judged(fn func(l accounts.Ledger) error) error {
+	return t.judgedBeside(new(accounts.Claims), accounts.Settlement{}, fn)
+}
+
+// judgedBeside makes a change whose charges are judged.
+func (t *tree) judgedBeside(claims *accounts.Claims, s accounts.Settlement, fn func(l accounts.Ledger) error) error {
 	return t.Try(func(l accounts.Ledger) error {
 		l.Judge = new(accounts.Judge)
 		if err := fn(l); err != nil {
 			return err
 		}
-		release, err := l.Decide(claims, hold)
-		if release != nil {
-			release()
-		}
+		holding, err := l.Decide(claims, s)
+		holding.End()
 		return err
 	})
 }
 
-func (t *tree) write(p string, f file, claims accounts.Claims) error {
+func (t *tree) write(p string, f file, claims *accounts.Claims, s accounts.Settlement) error {
 	id := t.Take()
-	return t.judged(claims, nil, func(l accounts.Ledger) error {
+	return t.judgedBeside(claims, s, func(l accounts.Ledger) error {
 		l.Judge.Named("Commit", p)
 		dir, name := p[:strings.LastIndex(p, "/")], p[strings.LastIndex(p, "/")+1:]
 		return records.Add(l, max(dir, "/"), &hemera.Entry{ID: hemera.FileID(id), Name: name, Kind: hemera.KindFile, UID: f.uid, GID: f.gid, Size: f.size, Gen: 1,
@@ -140,7 +144,7 @@ func TestAChangeIsRefusedExactlyAboveALimit(t *testing.T) {
 		{"/out/x", file{1, 7, 1000, 2}, ""},
 	} {
 		tr := limited(t)
-		err := tr.write(c.p, c.f, nil)
+		err := tr.write(c.p, c.f, new(accounts.Claims), accounts.Settlement{})
 		if (c.refuse == "") != (err == nil) || err != nil && (errs.KindOf(err) != errs.OverQuota || !strings.Contains(err.Error(), c.refuse) || !strings.Contains(err.Error(), "namespace.Commit "+c.p)) {
 			t.Errorf("%s %+v: %v", c.p, c.f, err)
 		}
@@ -160,13 +164,13 @@ func TestWhatFreesIsNeverRefused(t *testing.T) {
 	tr.Put("/p/x", records.File{UID: 2, Size: 40, Disks: []hemera.DiskID{1}})
 	tr.Put("/out/y", records.File{UID: 2, Size: 1, Disks: []hemera.DiskID{1}})
 	tr.Limit("/p", hemera.QuotaProject, 0, hemera.QuotaAmount{Bytes: 20})
-	if err := tr.judged(nil, nil, func(l accounts.Ledger) error { return records.Move(l, "/p/x", "/p/a/x") }); err != nil {
+	if err := tr.judged(func(l accounts.Ledger) error { return records.Move(l, "/p/x", "/p/a/x") }); err != nil {
 		t.Errorf("moved below the same project: %v", err)
 	}
-	if err := tr.judged(nil, nil, func(l accounts.Ledger) error { return records.Move(l, "/out/y", "/p/y") }); errs.KindOf(err) != errs.OverQuota || !strings.Contains(err.Error(), "namespace.Rename /p") {
+	if err := tr.judged(func(l accounts.Ledger) error { return records.Move(l, "/out/y", "/p/y") }); errs.KindOf(err) != errs.OverQuota || !strings.Contains(err.Error(), "namespace.Rename /p") {
 		t.Errorf("moved into the project: %v", err)
 	}
-	if err := tr.judged(nil, nil, func(l accounts.Ledger) error { return records.Move(l, "/p/a/x", "/out/x") }); err != nil {
+	if err := tr.judged(func(l accounts.Ledger) error { return records.Move(l, "/p/a/x", "/out/x") }); err != nil {
 		t.Errorf("moved out: %v", err)
 	}
 	if bad := tr.problems(); bad != nil {
@@ -179,63 +183,69 @@ func TestWhatFreesIsNeverRefused(t *testing.T) {
 func TestAPromiseCoversAnAmountAsAWholeOrNotAtAll(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
-		promise *accounts.Promise // of user 1; Accounts is filled in
+		promise *hemera.QuotaAmount // of user 1
 		size    int64
 		claimed int64 // by other writes
 		refused bool
 	}{
 		{nil, 10, 0, false},
 		{nil, 10, 1, true},
-		{&accounts.Promise{Amount: hemera.QuotaAmount{Files: 1, Bytes: 10, Physical: 10}}, 10, 1, false},
-		{&accounts.Promise{Amount: hemera.QuotaAmount{Files: 1, Bytes: 9, Physical: 10}}, 10, 1, true},
-		{&accounts.Promise{Amount: hemera.QuotaAmount{Files: 1, Bytes: 9, Physical: 9}}, 10, 0, false}, // room is left for all of it
-		{&accounts.Promise{Amount: hemera.QuotaAmount{Files: 0, Bytes: 50, Physical: 50}}, 50, 50, false},
+		{&hemera.QuotaAmount{Files: 1, Bytes: 10, Physical: 10}, 10, 1, false},
+		{&hemera.QuotaAmount{Files: 1, Bytes: 9, Physical: 10}, 10, 1, true},
+		{&hemera.QuotaAmount{Files: 1, Bytes: 9, Physical: 9}, 10, 0, false}, // room is left for all of it
+		{&hemera.QuotaAmount{Files: 0, Bytes: 50, Physical: 50}, 50, 50, false},
 	} {
 		tr := limited(t)
-		user := quota.Account{Node: tr.Find("/p").ID, Kind: hemera.QuotaUser, ID: 1}
-		err := tr.write("/p/x", file{1, 7, c.size, 1}, func(all []quota.Standing) ([]quota.Standing, *accounts.Promise) {
-			for i := range all {
-				if all[i].Account == user {
-					all[i].Used.Bytes += c.claimed
-				}
-			}
-			if c.promise != nil {
-				c.promise.Accounts = []quota.Account{user}
-			}
-			return all, c.promise
-		})
+		user := []quota.Standing{{Account: quota.Account{Node: tr.Find("/p").ID, Kind: hemera.QuotaUser, ID: 1}}}
+		var claims accounts.Claims
+		claims.KeepNew(1, &accounts.Claim{Standings: user}, c.claimed, 0, time.Time{})
+		if c.promise != nil {
+			claims.Take(2, &accounts.Claim{Standings: user, Want: quota.Want{QuotaAmount: *c.promise}}, 0)
+		}
+		err := tr.write("/p/x", file{1, 7, c.size, 1}, &claims, accounts.Settlement{Claim: 2})
 		if c.refused != (errs.KindOf(err) == errs.OverQuota) || !c.refused && err != nil {
 			t.Errorf("%+v of %d bytes beside %d: %v", c.promise, c.size, c.claimed, err)
 		}
 	}
 }
 
-// TestWhatAChangeGainsIsHeldBeforeItIsJudged: hold gets what limited accounts gain and nothing of what they lose, before the claims are
-// read; a change that gains nothing holds nothing.
+// TestWhatAChangeGainsIsHeldBeforeItIsJudged: opens count what limited accounts gain until the change is visible, and nothing of what they
+// lose, also of a change that is refused; a change that gains nothing holds nothing.
 func TestWhatAChangeGainsIsHeldBeforeItIsJudged(t *testing.T) {
 	t.Parallel()
 	tr := limited(t)
 	tr.Put("/p/x", records.File{UID: 2, Size: 4, Disks: []hemera.DiskID{1, 2}})
-	var order []string
-	var held []accounts.Gain
-	hold := func(g []accounts.Gain) func() {
-		order, held = append(order, "hold"), g
-		return func() { order = append(order, "release") }
+	tr.Put("/p/y", records.File{UID: 2, Size: 40, Disks: []hemera.DiskID{1, 2}})
+	var claims accounts.Claims
+	p, a := tr.Find("/p").ID, tr.Find("/p/a").ID
+	of := func(dir hemera.FileID) hemera.QuotaAmount {
+		return claims.With([]quota.Standing{{Account: quota.Account{Node: dir, Kind: hemera.QuotaProject}}})[0].Used
 	}
-	claims := func(all []quota.Standing) ([]quota.Standing, *accounts.Promise) {
-		order = append(order, "judge")
-		return all, nil
-	}
-	if err := tr.judged(claims, hold, func(l accounts.Ledger) error { return records.Move(l, "/p/x", "/p/a/x") }); err != nil {
-		t.Fatal(err)
-	}
-	want := []accounts.Gain{{Account: quota.Account{Node: tr.Find("/p/a").ID, Kind: hemera.QuotaProject}, Amount: hemera.QuotaAmount{Files: 1, Bytes: 4, Physical: 8}}}
-	if !slices.Equal(held, want) || strings.Join(order, " ") != "hold judge release" {
-		t.Errorf("%v: %+v", order, held)
-	}
-	order = nil
-	if err := tr.judged(claims, hold, func(l accounts.Ledger) error { return records.Move(l, "/p/a/x", "/out/x") }); err != nil || slices.Contains(order, "hold") {
-		t.Errorf("%v, %v", order, err)
+	back := hemera.QuotaAmount{}
+	for _, c := range []struct {
+		from, to string
+		gains    hemera.QuotaAmount // of /p/a
+		refused  bool
+	}{
+		{"/p/x", "/p/a/x", hemera.QuotaAmount{Files: 1, Bytes: 4, Physical: 8}, false},
+		{"/p/y", "/p/a/y", hemera.QuotaAmount{Files: 1, Bytes: 40, Physical: 80}, true},
+		{"/p/a/x", "/out/x", hemera.QuotaAmount{}, false},
+	} {
+		var held, above hemera.QuotaAmount
+		err := tr.Try(func(l accounts.Ledger) error {
+			l.Judge = new(accounts.Judge)
+			if err := records.Move(l, c.from, c.to); err != nil {
+				return err
+			}
+			holding, err := l.Decide(&claims, accounts.Settlement{})
+			held, above = of(a), of(p)
+			holding.End()
+			return err
+		})
+		back = back.Add(c.gains)
+		if (errs.KindOf(err) == errs.OverQuota) != c.refused || !c.refused && err != nil || held != c.gains || above != (hemera.QuotaAmount{}) || of(a) != (hemera.QuotaAmount{}) || claims.Returned() != back {
+			t.Errorf("%s: %+v and %+v above are held, %+v were given back: %v", c.from, held, above, claims.Returned(), err)
+		}
 	}
 }
 
@@ -289,7 +299,7 @@ func TestDecideIsTheSlowRule(t *testing.T) {
 				steps = append(steps, func(l accounts.Ledger) error { return rewrite(l, from, grown) })
 				after[from] = grown
 			}
-			err := tr.judged(nil, nil, func(l accounts.Ledger) error {
+			err := tr.judged(func(l accounts.Ledger) error {
 				for _, step := range steps {
 					if err := step(l); err != nil {
 						return err
@@ -396,7 +406,7 @@ func TestAChangeOfOwnerMovesUsage(t *testing.T) {
 	tr := limited(t)
 	tr.Put("/p/x", records.File{UID: 2, GID: 7, Size: 9, Disks: []hemera.DiskID{1}})
 	chown := func(uid, gid uint32) error {
-		return tr.judged(nil, nil, func(l accounts.Ledger) error {
+		return tr.judged(func(l accounts.Ledger) error {
 			walk, err := records.Walk(l, "/p")
 			if err != nil {
 				return err

@@ -8,8 +8,8 @@ import (
 	"hemera/words/hemera"
 )
 
-// Tree has the calls to the namespace by which the catalogue makes files of tape files. None of it may be called within a
-// change.
+// Tree has the calls to the namespace by which the catalogue makes files of tape files. [New] gets it. None of it may be called
+// within a change.
 type Tree interface {
 	// MakeParents makes the directories above a path that are missing, as the system, with the mode.
 	MakeParents(ctx context.Context, path string, mode uint32) error
