@@ -19,13 +19,13 @@ func (s *stripes) strip() int64 { return min(decodeStep, int64(s.layout.BlockSiz
 // wanted returns the data pieces with bytes at off or behind that are not this node's, and as lost those data pieces that
 // cannot be read, or are slow. This node's own pieces cost little to read again.
 func (s *stripes) wanted(off int64) (wanted, lost layout.Set) {
-	usable := s.usable(false)
+	usable := s.hedges.usable(false)
 	for i := range s.layout.Data {
 		switch {
 		case !s.has(i, off):
 		case !usable.Has(int(i)):
 			wanted, lost = wanted.With(int(i)), lost.With(int(i))
-		case s.reader.localInUse(int(i)) == nil:
+		case s.pieces.localInUse(int(i)) == nil:
 			wanted = wanted.With(int(i))
 		}
 	}
@@ -34,7 +34,7 @@ func (s *stripes) wanted(off int64) (wanted, lost layout.Set) {
 
 // readColumn does what readPiece does, for a reader of the file, which is likely to read the rest of the row, too.
 func (s *stripes) readColumn(index int, p []byte, sums []uint32, off int64) error {
-	strip, end := s.strip(), layout.PieceSize(s.layout, s.reader.cap.Size, uint8(index))
+	strip, end := s.strip(), layout.PieceSize(s.layout, s.pieces.cap.Size, uint8(index))
 	if s.layout.Parity() == 0 || int64(len(p)) < strip && off+int64(len(p)) < end {
 		return s.readPiece(index, p, sums, off)
 	}
@@ -78,7 +78,7 @@ func (s *stripes) readKept(index int, p []byte, sums []uint32, at int64, wanted 
 // block returns what a piece has in the strip at an offset, and zeros behind its end: as it is, or computed. Blocks that are
 // computed have numbers of their own, so that one which is computed only ever waits for some that are read.
 func (s *stripes) block(index int, at int64) ([]byte, error) {
-	if s.usable(false).Has(index) {
+	if s.hedges.usable(false).Has(index) {
 		return s.raw(index, at)
 	}
 	return s.rows.Block(at, hemera.PiecesMax+index, int(s.strip()), func(b []byte) error { return s.decode(index, b, at) })
@@ -91,7 +91,7 @@ func (s *stripes) raw(index int, at int64) ([]byte, error) {
 
 // decode computes a block from others of its strip. It does not try again: readPiece does.
 func (s *stripes) decode(index int, b []byte, at int64) error {
-	code, err := s.reader.node.Codes.Get(s.layout)
+	code, err := s.pieces.node.Codes.Get(s.layout)
 	if err != nil {
 		return err
 	}
@@ -108,7 +108,7 @@ func (s *stripes) decode(index int, b []byte, at int64) error {
 	if err := plan.Rebuild(blocks); err != nil {
 		return err
 	}
-	s.reader.node.Counters.Rebuilt.Add(int64(len(b)))
+	s.pieces.node.Counters.Rebuilt.Add(int64(len(b)))
 	return nil
 }
 
@@ -117,7 +117,7 @@ func (s *stripes) gatherKept(read layout.Set, blocks [][]byte, at int64) error {
 	var group errgroup.Group
 	for i := range read.All() {
 		group.Go(func() error {
-			return s.reader.node.Panics.Do("transfer.Read", piece.Subject(s.reader.cap), func() (err error) {
+			return s.pieces.node.Panics.Do("transfer.Read", piece.Subject(s.pieces.cap), func() (err error) {
 				blocks[i], err = s.raw(i, at)
 				return err
 			})

@@ -23,7 +23,7 @@ var (
 
 // NewFile returns the handle of a client that reads. It owns the reader.
 func NewFile(r *Reader) *File {
-	return &File{Reader: r, Refusal: hemera.Refusal{Err: piece.ReadOnly("transfer.Write", piece.Subject(r.cap))}}
+	return &File{Reader: r, Refusal: hemera.Refusal{Err: piece.ReadOnly("transfer.Write", r.Name())}}
 }
 
 // ReadPages implements hemera.Handle.

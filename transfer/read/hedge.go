@@ -4,6 +4,8 @@ import (
 	"errors"
 	"io"
 	"slices"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"hemera/rules/layout"
@@ -23,6 +25,20 @@ const (
 	// help.
 	hedgesMax = 32
 )
+
+// hedger reads pieces of one coded file, and does not wait for those that are slow if others may be sooner. Its lock is a leaf.
+type hedger struct {
+	pieces *replicas
+	shared *Shared
+	layout hemera.Layout
+	copies bool // the reader makes copies, for which no client waits
+
+	// wary: a read was hedged, or an open slow, so another read may be. From then on reads go into memory of the reader's own.
+	wary atomic.Bool
+
+	mu   sync.Mutex
+	slow [hemera.CodedPiecesMax]int // of each piece, the reads that were hedged and have not returned
+}
 
 // hedgedError says that a read took too long, while other pieces may have the bytes sooner.
 type hedgedError struct {
@@ -54,8 +70,8 @@ type cachedReader interface {
 }
 
 // try opens a piece if it is not open, and reads it.
-func (s *stripes) try(index int, p []byte, sums []uint32, off int64) (a attempt) {
-	if a.from, a.err = s.reader.pick(index, nil); a.err == nil {
+func (s *hedger) try(index int, p []byte, sums []uint32, off int64) (a attempt) {
+	if a.from, a.err = s.pieces.pick(index, nil); a.err == nil {
 		a.n, a.err = a.from.src.ReadPages(p, sums, off)
 	}
 	return a
@@ -63,22 +79,22 @@ func (s *stripes) try(index int, p []byte, sums []uint32, off int64) (a attempt)
 
 // hedged does what try does, for as long as the node's patience. Then the piece is slow until the read returns, and the
 // memory is the read's.
-func (s *stripes) hedged(index int, p []byte, sums []uint32, off int64) attempt {
+func (s *hedger) hedged(index int, p []byte, sums []uint32, off int64) attempt {
 	// Bytes in this node's memory are there at once.
-	if local, ok := s.reader.localAtOnce(index).(cachedReader); ok {
+	if local, ok := s.pieces.localAtOnce(index).(cachedReader); ok {
 		if n, err, all := local.Cached(p, sums, off); all && n == len(p) {
 			return attempt{n: n, err: err}
 		}
 	}
 	if s.copies {
-		defer s.reader.shared.copyReads.acquire()() // a read that continues alone keeps no place
+		defer s.shared.copyReads.acquire()() // a read that continues alone keeps no place
 	}
 	// The goroutine ends with the read. The channel has room for its answer, so it never waits for anybody.
-	node, shared, began := s.reader.node, s.reader.shared, time.Now()
+	node, shared, began := s.pieces.node, s.shared, time.Now()
 	done := make(chan attempt, 1)
 	go func() {
 		var a attempt
-		err := node.Panics.Do("transfer.Read", piece.Subject(s.reader.cap), func() error {
+		err := node.Panics.Do("transfer.Read", piece.Subject(s.pieces.cap), func() error {
 			a = s.try(index, p, sums, off)
 			return nil
 		})
@@ -108,23 +124,23 @@ func (s *stripes) hedged(index int, p []byte, sums []uint32, off int64) attempt 
 		}
 	}
 	node.Counters.Hedged.Add(1)
-	node.Background(s.reader.cap, func() {
+	node.Background(s.pieces.cap, func() {
 		// The result of the read is worth knowing, though no caller waits for it.
 		defer func() {
 			shared.hedges.Add(-1)
-			s.reader.calls.Done()
+			s.pieces.calls.Done()
 		}()
 		if a := <-done; a.err != nil && a.from != nil && errs.KindOf(a.err) != errs.Corrupt && !errors.Is(a.err, io.EOF) {
-			s.reader.exclude(a.from, a.err)
+			s.pieces.exclude(a.from, a.err)
 		}
 		s.returned(index)
 	})
-	return attempt{err: errs.As(&hedgedError{patience, true}, errs.Timeout, "transfer.Read", piece.Subject(s.reader.cap))}
+	return attempt{err: errs.As(&hedgedError{patience, true}, errs.Timeout, "transfer.Read", piece.Subject(s.pieces.cap))}
 }
 
 // careful does what hedged does. After the first read that was hedged it reads into memory of its own, and copies: so the
 // caller keeps its memory, and has to read again once at most.
-func (s *stripes) careful(index int, p []byte, sums []uint32, off int64) attempt {
+func (s *hedger) careful(index int, p []byte, sums []uint32, off int64) attempt {
 	if !s.wary.Load() {
 		a := s.hedged(index, p, sums, off)
 		if wasHedged(a.err) {
@@ -132,84 +148,77 @@ func (s *stripes) careful(index int, p []byte, sums []uint32, off int64) attempt
 		}
 		return a
 	}
-	own := s.reader.shared.spare.Get(len(p))
+	own := s.shared.spare.Get(len(p))
 	var ownSums []uint32
 	if sums != nil {
 		ownSums = make([]uint32, len(sums))
 	}
 	a := s.hedged(index, own, ownSums, off)
 	if hedged, ok := errors.AsType[*hedgedError](a.err); ok {
-		a.err = errs.As(&hedgedError{after: hedged.after}, errs.Timeout, "transfer.Read", piece.Subject(s.reader.cap))
+		a.err = errs.As(&hedgedError{after: hedged.after}, errs.Timeout, "transfer.Read", piece.Subject(s.pieces.cap))
 		return a
 	}
 	copy(p, own[:a.n])
 	copy(sums, ownSums)
 	if !hemera.KeepsBuffers(a.err) {
-		s.reader.shared.spare.Put(own)
+		s.shared.spare.Put(own)
 	}
 	return a
 }
 
 // hedge records that a piece is not waited for, and counts the read, which continues, as a call of the reader. It returns
 // false if the other pieces would not be enough.
-func (s *stripes) hedge(index int) bool {
-	if index >= len(s.slow) || !s.reader.calls.Begin() {
+func (s *hedger) hedge(index int) bool {
+	if index >= len(s.slow) || !s.pieces.calls.Begin() {
 		return false
 	}
-	others := s.usable(true).Without(index) &^ s.reader.shared.slow.Of(s.reader.cap.Targets)
+	others := s.usable(true).Without(index) &^ s.shared.slow.Of(s.pieces.cap.Targets)
 	s.mu.Lock()
 	// Looked at and recorded at once: of two pieces that are slow together only one may be left out if there is one to spare.
 	// Pieces without bytes count as lost here, which errs on the side of waiting.
-	enough := layout.Readable(s.layout, s.reader.cap.Size, s.quick(others))
+	enough := layout.Readable(s.layout, s.pieces.cap.Size, s.quick(others))
 	if enough {
 		s.slow[index]++
 	}
 	s.mu.Unlock()
 	if !enough {
-		s.reader.calls.Done()
+		s.pieces.calls.Done()
 		return false
 	}
-	s.reader.shared.slow.Hedged(s.reader.cap.Targets, index)
+	s.shared.slow.Hedged(s.pieces.cap.Targets, index)
 	return true
 }
 
 // returned records that a read that was hedged has returned.
-func (s *stripes) returned(index int) {
-	s.reader.shared.slow.Returned(s.reader.cap.Targets, index)
+func (s *hedger) returned(index int) {
+	s.shared.slow.Returned(s.pieces.cap.Targets, index)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.slow[index]--
 }
 
 // waits reports whether a read that was hedged has not returned.
-func (s *stripes) waits() bool {
+func (s *hedger) waits() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.ContainsFunc(s.slow[:], func(n int) bool { return n > 0 })
 }
 
 // usable returns the set of the pieces that may be read, slow ones only if slowToo.
-func (s *stripes) usable(slowToo bool) (set layout.Set) {
-	r := s.reader
-	r.mu.Lock()
-	for _, o := range r.replicas {
-		if o.bad == nil {
-			set = set.With(int(o.target.Index))
-		}
-	}
-	r.mu.Unlock()
+func (s *hedger) usable(slowToo bool) (set layout.Set) {
+	set = s.pieces.usable()
 	if slowToo {
 		return set
 	}
 	// A disk that another file has found slow is slow here too.
-	set &^= s.reader.shared.slow.Of(s.reader.cap.Targets)
+	set &^= s.shared.slow.Of(s.pieces.cap.Targets)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.quick(set)
 }
 
 // quick takes the pieces that are slow out of a set. The caller holds mu.
-func (s *stripes) quick(set layout.Set) layout.Set {
+func (s *hedger) quick(set layout.Set) layout.Set {
 	for i, n := range s.slow {
 		if n > 0 {
 			set = set.Without(i)
