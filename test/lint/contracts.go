@@ -124,7 +124,7 @@ func (f *File) contract(name, all string, i *ast.InterfaceType, docs map[string]
 	return bad
 }
 
-// sentenceEnd is what follows a sentence, or a part of one.
+// sentenceEnd matches the end of a sentence, or of a part of one.
 var sentenceEnd = regexp.MustCompile(`[.;:]\s`)
 
 // namesFailure reports whether a text names an error, or says of one on what condition it comes.
