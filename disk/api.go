@@ -12,25 +12,26 @@ import (
 // Store is one disk. Methods may be called concurrently. Errors are *errs.Error: IO and Corrupt
 // count against the disk's health; NoSpace, ReadOnly, NotFound, Exists do not.
 //
-// A Store may block as long as its device does, or, as that of package bounded does, fail with an error that [IsStalled]
+// A Store may block as long as its device does. That of package bounded fails instead, with an error that [IsStalled]
 // recognises. Then buffers that were given to the call belong to it for good, and the caller must drop them: it must not
 // write to them, reuse them, or put them back into a pool. Sealing or removing may still have its effect later.
 type Store interface {
 	// Status is the disk's identity, room and health, without device access beyond its label and statfs.
 	Status() Status
-	// Create begins a pending piece. An unsealed piece of the same id is started over; a sealed one
-	// is Exists.
+	// Create begins a pending piece, which is durable after a Sync or a Seal only. An unsealed piece of the same id is started over; a sealed
+	// one is Exists.
 	Create(id hemera.PieceID, o CreateOptions) (Writer, error)
 	// Open opens a sealed piece. NotFound; Corrupt when the footer does not check.
 	Open(id hemera.PieceID) (Reader, error)
-	// Remove removes a piece, sealed or pending. Readers that have it open keep it. Missing is no error.
+	// Remove removes a piece, sealed or pending. That is not durable: after a crash the piece may be there again. Readers that have it open
+	// keep it. Missing is no error.
 	Remove(id hemera.PieceID) error
 	// Scan lists sealed pieces in order of id after the given one, at most limit.
 	Scan(after hemera.PieceID, limit int) ([]hemera.PieceStat, error)
 	// Expire removes pending pieces that are not open and whose last write is older than the age.
 	Expire(age time.Duration) (removed int, err error)
 	// RepairPages writes correct content over pages of a sealed piece whose stored checksum the new
-	// content matches; pages that do not match are refused with Corrupt.
+	// content matches; pages that do not match are refused with Corrupt. The pages are durable when it returns.
 	RepairPages(id hemera.PieceID, p []byte, off int64) error
 	// Close frees what is open. Readers stay usable; Writers fail with Conflict. A second Close is not an error.
 	Close() error
@@ -65,7 +66,8 @@ type CreateOptions struct {
 	Replace bool
 }
 
-// Writer is a pending piece, used by one transfer. Pages may be written in any order and again.
+// Writer is a pending piece, used by one transfer. Pages may be written in any order and again. Calls block for the device, and fail as those of
+// [Store] do; BadHandle after Seal or Abort, Conflict when the piece was removed or begun again. Durable is what a Sync or a Seal came after.
 type Writer interface {
 	// WritePages writes p at off. sums are the CRC32Cs of its page fragments, already verified, or
 	// nil to have them computed. Concurrent calls must not overlap.
@@ -84,12 +86,12 @@ type Writer interface {
 	// Seal writes checksums and footer; with s.Sync the piece and its directory entry are durable
 	// when it returns. The Writer is closed, whatever the result; on error the piece is removed.
 	Seal(s hemera.SealInfo) (hemera.PieceStat, error)
-	// Abort removes the piece.
+	// Abort closes the Writer and removes the piece. After a crash an unsealed piece may be there again, until it expires.
 	Abort() error
 }
 
-// Reader is a sealed piece, open. ReadPages never returns a byte that does not match its checksum:
-// on a bad page it returns what came before it and a Corrupt error whose BadPage can be asked for.
+// Reader is a sealed piece, open. Calls block for the device, but for Stat, and for what [MemoryReader] says. ReadPages never returns a byte
+// that does not match its checksum: on a bad page it returns what came before it and a Corrupt error whose BadPage can be asked for.
 type Reader interface {
 	ReadPages(p []byte, sums []uint32, off int64) (int, error)
 	// NextData returns the offset at or after off at which data may begin: the bytes before it are certainly zeros, and

@@ -15,7 +15,8 @@ const (
 	noteMax  = 4096
 )
 
-// Noter is a Store that keeps a note of its node. The disk looks at nothing of it.
+// Noter is a Store that keeps a note of its node. The disk looks at nothing of it. Noted blocks for the device,
+// Note seldom. IO when the device fails.
 type Noter interface {
 	// Note replaces the note with another one, at most 4096 bytes and as long as the one before. The next process finds it; a power cut may
 	// bring back an earlier one, or a part of each. It is not synced, and waits for the device seldom.

@@ -10,7 +10,7 @@ import (
 	"hemera/words/hemera"
 )
 
-// Resumer is a Store that finds pending pieces that an earlier process left.
+// Resumer is a Store that finds pending pieces that an earlier process left. It blocks for the device.
 type Resumer interface {
 	// Resume opens a pending piece that no Writer has, as its last sync left it. The Writer takes nothing but Size, Abort and the
 	// proof of what is there ([Prover]), until that is through; nothing has changed before. NotFound if there is no such piece, or
@@ -18,7 +18,8 @@ type Resumer interface {
 	Resume(id hemera.PieceID, o CreateOptions) (Writer, error)
 }
 
-// Prover is a Writer of a piece that an earlier process left. A Seal that fails leaves the piece, too; only Abort removes it.
+// Prover is a Writer of a piece that an earlier process left. A Seal that fails leaves the piece, too; only Abort removes it. Calls block for the
+// device; BadHandle when the Writer is closed, Conflict when the piece is another Writer's by now.
 type Prover interface {
 	// Prove compares the next part of the data with the checksums of the last sync, and reports whether that was all: from then on
 	// the Writer has that content, and is like any other. unproved is how many pages do not match: they were written over after the

@@ -173,7 +173,7 @@ func (w *writer) writeAt(p []byte, off int64) error {
 	return err
 }
 
-// Marker is a Store that changes what a footer says of the commit.
+// Marker is a Store that changes what a footer says of the commit. It blocks for the device.
 type Marker interface {
 	// Mark has the footer of a sealed piece say whether the piece is kept, and not committed. That is durable when Mark returns; a crash
 	// leaves the one or the other. NotFound if there is no such piece.
@@ -228,8 +228,9 @@ type Content struct {
 
 // Putter is a Store that makes a sealed piece at once.
 type Putter interface {
-	// Put does what Create, WritePages and Seal do one after the other, in fewer calls to the device. On
-	// error nothing is left of the piece. It keeps nothing of c.
+	// Put does what Create, WritePages and Seal do one after the other, in fewer calls to the device. It blocks for the device, and fails where
+	// one of them would: Exists, NoSpace, ReadOnly, IO. With s.Sync the piece is durable when it returns. On error nothing is left of the piece.
+	// It keeps nothing of c.
 	Put(id hemera.PieceID, o CreateOptions, c Content, s hemera.SealInfo) (hemera.PieceStat, error)
 }
 

@@ -65,7 +65,7 @@ type Worker interface {
 	// Name is the worker's name in logs.
 	Name() string
 	// Step does what is due now, with bounded memory, and returns how long the worker may rest; a wake-up ends the rest.
-	// An error is logged, and the next step tries again.
+	// It blocks for as long as the work takes, until ctx ends. When it fails, the error is logged and the next step tries again.
 	Step(ctx context.Context) (rest time.Duration, err error)
 }
 

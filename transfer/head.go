@@ -66,7 +66,8 @@ func (h *head) renew(ctx context.Context) {
 }
 
 // Committer is the part of [hemera.Control] the head of a write needs. Calls block for a round trip to the manager, or
-// until its store has synced. All are idempotent for one capability.
+// until its store has synced. All are idempotent for one capability. Timeout and Unavailable when the manager does not answer; Denied for a permit
+// that is not good any more. Locks and claims are in the manager's memory: only a commit is durable.
 type Committer interface {
 	// Commit makes the content visible and durable. After an error that is undecided (errs.Undecided) the caller
 	// repeats the same request; any other means that nothing was committed by this request.
@@ -108,7 +109,8 @@ func (w *Writes) patience() time.Duration {
 // the 60 s of silence after which stock clients drop a connection.
 const CommitPatience = 45 * time.Second
 
-// KeptStore holds the records of the writes that a node keeps, over the end of its process. Calls block for the device.
+// KeptStore holds the records of the writes that a node keeps, over the end of its process. Calls block for the device. IO and
+// NoSpace when that fails.
 type KeptStore interface {
 	// Save makes a record durable, in the place of an earlier one of the name.
 	Save(name string, record []byte) error

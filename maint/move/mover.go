@@ -27,7 +27,7 @@ type Options struct {
 	Stopping <-chan struct{} // closed to end the copies that have begun
 }
 
-// Files reads and records where the pieces of files are.
+// Files reads and records where the pieces of files are. Calls block for the store.
 type Files interface {
 	// Resolve returns the entry and its path now. It fails with NotFound if the file does not exist.
 	Resolve(ctx context.Context, id hemera.FileID) (hemera.Entry, string, error)
@@ -36,7 +36,7 @@ type Files interface {
 	MovePieces(ctx context.Context, id hemera.FileID, gen hemera.Generation, drop, add []hemera.Piece) error
 }
 
-// Removals lists the pieces that disks are to remove.
+// Removals lists the pieces that disks are to remove. It blocks for the store, and fails only if that does.
 type Removals interface {
 	// IsUnlinked reports whether the disk is to remove the piece, now or later.
 	IsUnlinked(ctx context.Context, disk hemera.DiskID, p hemera.PieceID) (bool, error)
@@ -47,8 +47,9 @@ type Cluster interface {
 	View() *hemera.View
 }
 
-// Signer signs read capabilities for the sources of copies and for who copies; capability.Keyring is one.
+// Signer signs read capabilities for the sources of copies and for who copies; capability.Keyring is one. It answers from memory.
 type Signer interface {
+	// MintFor returns the signed capability. It fails with Unavailable while there is no key, and with TooLarge.
 	MintFor(c hemera.Capability, also ...hemera.NodeID) (string, error)
 }
 

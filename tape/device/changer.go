@@ -2,12 +2,14 @@ package device
 
 import "context"
 
-// Changer is the robot of a library. It has one arm: moves wait for each other.
+// Changer is the robot of a library. It has one arm: moves wait for each other. Calls block for the robot; a context ends the wait for other calls,
+// but not a command that the robot works on. Errors are those of errors.go, wrapped with what the robot said.
 type Changer interface {
 	Identity() Identity
-	// Inventory lists all elements.
+	// Inventory lists all elements. It moves nothing, but may wait for a move. ErrNotReady while the robot starts; ErrHardware if it is broken.
 	Inventory(ctx context.Context) ([]Element, error)
-	// Move carries the cartridge from one element to another. ErrEmpty, ErrFull; ErrNotReady while a drive still holds the cartridge.
+	// Move carries the cartridge from one element to another, which takes up to minutes. The cartridge is there when it returns, and stays there
+	// after a crash. ErrEmpty, ErrFull; ErrNotReady while a drive still holds the cartridge.
 	Move(ctx context.Context, from, to int) error
 }
 

@@ -28,12 +28,13 @@ func Feature[F any](t Tape) (feature F, ok bool) {
 type Protector interface {
 	// Protectable reports whether the drive offers it.
 	Protectable() bool
-	// Protect switches it on or off, for reading and writing.
+	// Protect switches it on or off, for reading and writing. It blocks for the drive. Unsupported if the drive does not offer it.
 	Protect(ctx context.Context, read, write bool) error
 }
 
-// Encrypter encrypts in the drive, AES-256 with GCM, while a key is set (SPIN and SPOUT of SCSI). Blocks that were written without a key are read
-// all the same. A block of another key, or of any key while none is set, fails with ErrEncrypted, which names the key where the tape says it.
+// Encrypter encrypts in the drive, AES-256 with GCM, while a key is set (SPIN and SPOUT of SCSI). Blocks that were written without a key are
+// read all the same. A block of another key, or of any key while none is set, fails with ErrEncrypted, which names the key where the tape says
+// it. Calls block for the drive. Keys are in memory of the drive, and end with a power cut.
 type Encrypter interface {
 	// SetKey returns nil only when the drive has said that it encrypts. The key is gone after Unload, and a Load begins without one. Unsupported when
 	// the drive cannot encrypt, Invalid for a key of another size.
@@ -55,18 +56,20 @@ const (
 	KeyNameMax = 32
 )
 
-// Orderer recommends an order of accesses that travels little (RAO of SSC-5).
+// Orderer recommends an order of accesses that travels little (RAO of SSC-5). Calls block for the drive and fail as those of [Drive] do.
 type Orderer interface {
 	// OrderMax returns the number of segments that one call takes, 0 when the drive or its cartridge cannot order them.
 	OrderMax(ctx context.Context) (int, error)
-	// Order returns the indexes of the segments in the order to read them from where the tape stands.
+	// Order returns the indexes of the segments in the order to read them from where the tape stands. It fails if there are more than OrderMax
+	// allows, with TooLarge if there are very many.
 	Order(ctx context.Context, segments []Segment) ([]int, error)
 }
 
 // Segment is a range of objects, End excluded.
 type Segment struct{ Begin, End uint64 }
 
-// Monitor says how a drive is.
+// Monitor says how a drive is. Calls block for the drive, behind a command that it works on. They fail when the tape was
+// unloaded, and with ErrHardware when the drive is broken.
 type Monitor interface {
 	// Alerts are the TapeAlert flags that are raised, by number (1 to 64), and clears them.
 	Alerts(ctx context.Context) ([]int, error)

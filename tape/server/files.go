@@ -10,9 +10,12 @@ import (
 	"hemera/words/hemera"
 )
 
-// Files opens the contents of files on disk, with what the manager has granted. Package nodeio does it over XRootD.
+// Files opens the contents of files on disk, with what the manager has granted. Package nodeio does it over XRootD. Calls block
+// for the node; NotFound or Conflict when the content is gone or another one, and the job is void.
 type Files interface {
+	// Open opens a file to read it.
 	Open(ctx context.Context, g hemera.TapeGrant) (session.Content, error)
+	// Create begins a content. Nothing of it is visible or durable before its Commit.
 	Create(ctx context.Context, g hemera.TapeGrant) (session.Target, error)
 }
 

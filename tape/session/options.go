@@ -17,31 +17,34 @@ type Jobs interface {
 	Next(ctx context.Context, files int, bytes int64) (jobs []hemera.TapeWork, last bool, err error)
 }
 
-// Source opens files on disk that are to be archived.
+// Source opens files on disk that are to be archived. It waits for the manager and a node.
 type Source interface {
 	// Open fails with NotFound or Conflict when the content of the job is gone: the job is void then.
 	Open(ctx context.Context, job hemera.TapeWork) (Content, error)
 }
 
-// Content is an open file.
+// Content is an open file at a node. ReadAt blocks for the node.
 type Content interface {
-	// ReadAt fills p from an offset, or fails. Several calls run at a time.
+	// ReadAt fills p from an offset, with verified bytes, or fails: with Corrupt if the file ends before. Several calls run at a time.
 	ReadAt(ctx context.Context, p []byte, offset int64) error
+	// Close ends all use. It does not wait for the node, and never fails.
 	Close() error
 }
 
-// Sink makes files on disk for recalls.
+// Sink makes files on disk for recalls. It waits for the manager and a node. Nothing of a file is durable before its Commit.
 type Sink interface {
 	// Create fails with NotFound or Conflict when nobody needs the file any more: the job is void then.
 	Create(ctx context.Context, job hemera.TapeWork) (Target, error)
 }
 
-// Target is a file that a recall writes. One goroutine uses it. Commit or Abort ends it.
+// Target is a file that a recall writes. One goroutine uses it. Commit or Abort ends it. Nothing is visible or durable before Commit.
 type Target interface {
-	// Write appends; it keeps no reference to p.
+	// Write appends, and keeps no reference to p. It blocks while too much is on its way to the node, and fails when an earlier
+	// write has failed there.
 	Write(ctx context.Context, p []byte) error
-	// Commit makes the file durable and visible.
+	// Commit makes the file durable and visible, and waits for that. Conflict: the recall is void. After Timeout or Unavailable the file may be there.
 	Commit(ctx context.Context) error
+	// Abort drops what was written. It does not wait for the node.
 	Abort(ctx context.Context)
 }
 

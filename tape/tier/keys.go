@@ -24,14 +24,14 @@ import (
 // nowhere else. A tape whose secret is not there is not mounted; the rules
 // say so, and so does the list of what needs a person.
 
-// Secrets keeps the secrets of keys, outside of the namespace. Calls that
-// change it are made one after the other.
+// Secrets keeps the secrets of keys, outside of the namespace. Calls that change it are made one after the other. They
+// block for the disk; IO when it fails.
 type Secrets interface {
 	// Secret reads one. NotFound.
 	Secret(name string) (hemera.TapeSecret, error)
 	// Keep stores one durably. Exists if there is another one of the name.
 	Keep(name string, s hemera.TapeSecret) error
-	// Forget removes one for ever. One that is not there is no error.
+	// Forget removes one durably, for ever. One that is not there is no error.
 	Forget(name string) error
 }
 

@@ -24,7 +24,7 @@ var (
 	lasts = regexp.MustCompile(`(?i)\b(durabl[ey]|durability|crash|outlasts?|(from|in|of) memory|power cut)\b`)
 	// changes matches the names of methods that change something that others see later.
 	changes = regexp.MustCompile(`^(Abort|Add|Append|Archive|Cancel|Chmod|Clone|Commit|Create|Delete|Enqueue|Evict|Expel|Flush|Forget|Keep|Link|Mark|Mkdir|Move|Note|Purge|Put|Record|` +
-		`Register|Release|Remove|Rename|Repair|Replace|Restore|Save|Seal|Set|Sync|Truncate|Write)`)
+		`Register|Release|Remove|Rename|Repair|Replace|Restore|Save|Seal|Set|Sync|Truncate|Write)([A-Z]|$)`)
 )
 
 // contractless are folders whose interfaces do not count: pure rules neither wait nor change anything, and the others serve one program.

@@ -21,7 +21,8 @@ const copyWindows = 4
 // CopyWindow is the unit in which content is copied and read back, in bytes.
 const CopyWindow = 1 << 20
 
-// Source reads pages of one piece, verified; it is what content is copied from.
+// Source reads pages of one piece, verified; content is copied from it. Calls block for the disk or the node that has the piece. Corrupt for bytes
+// that do not match their checksums; the other errors are those of [hemera.Handle].
 type Source interface {
 	ReadPages(p []byte, sums []uint32, off int64) (int, error)
 	// NextData is as in [hemera.Sparse].
