@@ -41,7 +41,8 @@ func (n *Namespace) Parts() Parts {
 	}
 }
 
-// Opener decides whether a file may be opened, and what a write of it begins with.
+// Opener decides whether a file may be opened, and what a write of it begins with. Calls block for the disk where
+// memory does not have the records.
 type Opener interface {
 	// PrepareConversion returns what a new content of the file begins with; see [Writes.PrepareConversion].
 	PrepareConversion(ctx context.Context, id hemera.FileID, gen hemera.Generation) (Prepared, string, error)
@@ -51,7 +52,8 @@ type Opener interface {
 	PrepareBelow(ctx context.Context, who hemera.Identity, path string) (Prepared, error)
 }
 
-// PendingWrites ends writes that were begun: by a commit, or for good without one.
+// PendingWrites ends writes that were begun: by a commit, or for good without one. A change blocks until it is
+// durable, by the sync that all changes of the moment share. Calls fail with Unavailable once the store has failed.
 type PendingWrites interface {
 	// Commit makes content visible; see [Writes.Commit].
 	Commit(ctx context.Context, c Commit) (hemera.Entry, error)
@@ -67,7 +69,8 @@ type PendingWrites interface {
 	ClaimOrphan(ctx context.Context, disk hemera.DiskID, p hemera.PieceID) (bool, error)
 }
 
-// PieceIndex lists the pieces of each disk.
+// PieceIndex lists the pieces of each disk. Lists block for the disk where memory does not have the records. A change
+// blocks until it is durable. Calls fail with Unavailable once the store has failed.
 type PieceIndex interface {
 	// MovePieces changes the disks of a file's current generation; see [Pieces.MovePieces].
 	MovePieces(ctx context.Context, m PieceMove) error
@@ -93,7 +96,9 @@ type DiskSets interface {
 	LeaveDisks(ctx context.Context, disks ...hemera.DiskID) (pieces, bytes int64, err error)
 }
 
-// Removals lists the pieces that disks are to remove, now or, if the pieces are held, later.
+// Removals lists the pieces that disks are to remove, now or, if the pieces are held, later. Lists block for the disk
+// where memory does not have the records; a list and a confirmation are durable at return. Calls fail with
+// Unavailable once the store has failed.
 type Removals interface {
 	// Unlinked lists pieces a disk is to remove now.
 	Unlinked(ctx context.Context, disk hemera.DiskID, limit int) ([]hemera.PieceID, error)
@@ -107,7 +112,8 @@ type Removals interface {
 	IsUnlinked(ctx context.Context, disk hemera.DiskID, p hemera.PieceID) (bool, error)
 }
 
-// History is the knowledge of a namespace about its own past.
+// History is the knowledge of a namespace about its own past. Merged and ForgetLost block until they are durable, and
+// fail with Unavailable once the store has failed. The others answer from memory.
 type History interface {
 	// Restored reports whether the namespace was ever restored: disks may hold what it forgot.
 	Restored() bool
@@ -121,7 +127,9 @@ type History interface {
 	ForgetLost(ctx context.Context) error
 }
 
-// Inspector looks at the tree without an identity, and without changing it.
+// Inspector looks at the tree without an identity, and without changing it. Calls block for the disk where memory
+// does not have the records; CheckWith takes minutes in a large namespace, and ends with ctx. They fail with NotFound
+// for what does not exist, and with Unavailable once the store has failed.
 type Inspector interface {
 	// Resolve returns the entry with the id, and its path.
 	Resolve(ctx context.Context, id hemera.FileID) (hemera.Entry, string, error)
@@ -145,7 +153,7 @@ type QuotaKeeper interface {
 	RunQuotas(ctx context.Context) error
 }
 
-// Adopter makes files again of what their pieces say.
+// Adopter makes files again of what their pieces say. It blocks until the file is durable.
 type Adopter interface {
 	// Adopt makes a file of a content, or completes it; see [Recovery.Adopt].
 	Adopt(ctx context.Context, a Adoption) (Adopted, error)

@@ -42,7 +42,7 @@ type Mechanism interface {
 	Begin(peer Peer) Exchange
 }
 
-// Exchange is one attempt of one connection with one mechanism.
+// Exchange is one attempt of one connection with one mechanism. It may wait for the files of the machine's users.
 type Exchange interface {
 	// Step processes the credentials of one kXR_auth request (beginning with the mechanism's name and a zero byte). It
 	// returns an identity if the client is authenticated, or data to send back if another step is needed. It fails with
@@ -50,7 +50,7 @@ type Exchange interface {
 	Step(credentials []byte) (who *hemera.Identity, more []byte, err error)
 }
 
-// Policy decides which peers may connect and how they must authenticate.
+// Policy decides which peers may connect and how they must authenticate. It answers from memory.
 type Policy interface {
 	// Offer lists the mechanisms that the peer may use, best first. An empty list with a nil error means that the peer is
 	// served as the identity that Anonymous returns. It fails with Denied and a remedy if the peer may not connect.

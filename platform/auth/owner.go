@@ -16,7 +16,7 @@ func isAdmin(uid, server uint32) bool {
 	return uid == 0 || uid == server && uid != hemera.NobodyID
 }
 
-// Owners finds the user that owns a TCP socket of this machine.
+// Owners finds the user that owns a TCP socket of this machine. It blocks for the kernel, for milliseconds.
 type Owners interface {
 	// Owner returns the uid of the socket with client as its own address and server as its peer. It fails with NotFound
 	// if there is no such socket here, and with Unsupported if this way of asking is not available.

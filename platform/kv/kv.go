@@ -6,7 +6,8 @@ package kv
 import "context"
 
 // Store is an engine. Keys have up to 1 KiB, values up to 1 MiB. The caller may reuse argument slices when a call
-// returns; returned slices belong to the caller.
+// returns; returned slices belong to the caller. Calls but Stats block for the device. All fail with Unavailable once
+// the store is closed or its log has failed.
 type Store interface {
 	Reader
 	// Acquire makes the caller the only writer: it increases and persists the epoch. From then on every older Writer
@@ -21,10 +22,13 @@ type Store interface {
 	Backup(ctx context.Context, dir string) error
 	// Stats returns the engine's counters.
 	Stats() Stats
+	// Close makes durable what was enqueued, and waits for reads and snapshots. It fails if that cannot be written. A
+	// second call returns at once.
 	Close() error
 }
 
-// Reader reads batches that are durable, or that this process enqueued.
+// Reader reads batches that are durable, or that this process enqueued. Calls block for the device, but for what is
+// in its caches. Unavailable if the store is closed.
 type Reader interface {
 	// Get fails with errs.NotFound if there is no such key.
 	Get(ctx context.Context, key []byte) ([]byte, error)
@@ -38,7 +42,8 @@ type Reader interface {
 // Snapshot is the state of a store at one moment.
 type Snapshot interface {
 	Reader
-	// Close releases it. All its reads must have returned before.
+	// Close releases it. All its reads must have returned before. It returns at once, and fails only if the engine
+	// does.
 	Close() error
 }
 
@@ -47,9 +52,10 @@ type Writer interface {
 	Epoch() uint64
 	// Enqueue orders the batch after all batches enqueued before and makes it readable at once. It does not wait for the
 	// device, but blocks while the engine is behind with its tables. When it returns, the caller may reuse the batch and
-	// its slices. It fails with Fenced.
+	// its slices. It fails with Fenced. The batch is durable when its ticket says so.
 	Enqueue(b *Batch) (Ticket, error)
-	// LastSeq returns the sequence number of the last durable batch, from the engine.
+	// LastSeq returns the sequence number of the last durable batch, from the engine. It answers from memory, or asks
+	// the engine: Unavailable if that cannot be reached.
 	LastSeq(ctx context.Context) (uint64, error)
 }
 

@@ -57,7 +57,8 @@ type AuthorityOptions struct {
 const AuthorityFile = "authority.pem"
 
 // AuthorityRecord records which authority a cluster has, separately from the authority's file: a file that is lost, or
-// that is another cluster's, is noticed before nodes are locked out.
+// that is another cluster's, is noticed before nodes are locked out. Authority answers from memory; SetAuthority waits
+// for the store, and fails only if that does, or when ctx ends.
 type AuthorityRecord interface {
 	// Authority returns the fingerprint of the cluster's authority, nil if none was recorded. begun says that nodes were
 	// admitted, so that there was an authority in any case.

@@ -159,7 +159,8 @@ func (r *TokenRecord) used(key []byte) (TokenUse, bool) {
 }
 
 // TokenStore keeps the records of tokens under the SHA-256 of their secrets. The store is not enough to make a token. It
-// may drop expired records.
+// may drop expired records. Calls wait for the store, and fail if that does, or when ctx ends. A change is durable when
+// it returns.
 type TokenStore interface {
 	// PutToken stores the record durably, replacing one with the same id.
 	PutToken(ctx context.Context, id [32]byte, r TokenRecord) error

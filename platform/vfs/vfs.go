@@ -7,7 +7,9 @@ import (
 	"time"
 )
 
-// FS is a tree of files. Methods may be called concurrently.
+// FS is a tree of files. Methods may be called concurrently. Calls block for the device. Errors are those of package
+// os: fs.ErrNotExist if there is no such name, and the numbers of the system. A name that was made, moved or removed
+// is durable once its directory was synced (SyncDir).
 type FS interface {
 	// Open opens a file with the flags of package os: O_RDONLY or O_RDWR, O_CREATE, O_EXCL, O_TRUNC.
 	Open(name string, flag int) (File, error)
@@ -28,7 +30,8 @@ type FS interface {
 	Space(name string) (Space, error)
 }
 
-// Mover is an FS that can move a file to a name that nothing has, in one step.
+// Mover is an FS that can move a file to a name that nothing has, in one step. It blocks for the device, and is
+// durable as Rename is.
 type Mover interface {
 	// Move is Rename, but fs.ErrExist if the new name is taken.
 	Move(from, to string) error
@@ -56,7 +59,9 @@ func moveByLooking(from, to string, look func() error, rename func(from, to stri
 	return rename(from, to)
 }
 
-// File is one open file. Methods may be called concurrently; Close ends all use.
+// File is one open file. Methods may be called concurrently; Close ends all use. Calls block for the device. They
+// fail with ENOSPC where there is no room, EIO where the device fails, and the other numbers of the system. Durable
+// is what a Sync came after.
 type File interface {
 	// ReadAt is io.ReaderAt: fewer bytes than asked only with an error, at the end io.EOF.
 	ReadAt(p []byte, off int64) (int, error)
@@ -73,7 +78,8 @@ type File interface {
 	Close() error
 }
 
-// Hinter is a File that takes hints. A hint that is not supported does nothing, and is not an error.
+// Hinter is a File that takes hints. A hint that is not supported does nothing, and is not an error. Only Preallocate
+// blocks for the device.
 type Hinter interface {
 	// Preallocate reserves room for the first n bytes without changing the size. The only error is
 	// that there is not so much room.
@@ -86,7 +92,7 @@ type Hinter interface {
 	Forget(off, n int64)
 }
 
-// Sparse is a File that knows its holes.
+// Sparse is a File that knows its holes. Calls block for the device, and fail only if that does.
 type Sparse interface {
 	// NextData is the first offset at or after off from where there may be anything but zeros: what lies
 	// between would read as zeros, and is not read. It is the file's size when nothing follows.
@@ -96,7 +102,8 @@ type Sparse interface {
 }
 
 // Cloner is a File that can take over what another file of its filesystem holds, without the bytes passing through the
-// process. It fails with errors.ErrUnsupported, and changes nothing, where that is not possible.
+// process. It fails with errors.ErrUnsupported, and changes nothing, where that is not possible. It blocks for the
+// device; the content is durable after a Sync.
 type Cloner interface {
 	// Clone makes the content the same as that of from. No byte is copied: both files have the same blocks until one of them
 	// is written to.

@@ -8,7 +8,9 @@ import (
 	"hemera/words/hemera"
 )
 
-// ClusterAdmin is what an admin asks of the cluster's shape. Callers have checked that who is one.
+// ClusterAdmin is what an admin asks of the cluster's shape. Callers have checked that who is one. At the manager
+// View answers from memory. A change blocks until it is durable, and fails with NotFound for a disk, node or space
+// that does not exist, and with Invalid for a key or a value that cannot be.
 type ClusterAdmin interface {
 	// View is the cluster now.
 	View(ctx context.Context) (*hemera.View, error)
@@ -35,7 +37,8 @@ type Removal struct {
 	Lose  bool // with Force, also the last pieces of files
 }
 
-// TokenAdmin makes what nodes join with.
+// TokenAdmin makes what nodes join with. Calls block for the manager's store: Unavailable if that has failed, Invalid
+// for a request that makes no sense. A change is durable at return.
 type TokenAdmin interface {
 	// CreateToken makes a join token that works until it expires or was used.
 	CreateToken(ctx context.Context, r TokenRequest) (string, error)
@@ -52,7 +55,8 @@ type TokenRequest struct {
 	From     []string      // addresses or networks that they must come from; none: everywhere
 }
 
-// TrustAdmin decides which nodes are trusted.
+// TrustAdmin decides which nodes are trusted. Changes block until they are durable; nodes hear of them with their
+// next heartbeat.
 type TrustAdmin interface {
 	// AdmitNode lets a node in that waits for it. NotFound; Invalid for one that does not wait.
 	AdmitNode(ctx context.Context, id hemera.NodeID) error
@@ -64,7 +68,10 @@ type TrustAdmin interface {
 	RotateKeys(ctx context.Context, end bool) error
 }
 
-// MaintAdmin is what an admin asks about the files' health.
+// MaintAdmin is what an admin asks about the files' health. At the manager Jobs answers from memory, or blocks for
+// the store for a moment. The others block for the store, and those that read pieces for nodes and disks, for as long
+// as that takes or until ctx ends. NotFound for a file or a disk that does not exist; what cannot be read is in the
+// report, and is not an error.
 type MaintAdmin interface {
 	// Jobs lists running and recent drains and repairs.
 	Jobs(ctx context.Context) ([]hemera.JobStatus, error)
@@ -103,7 +110,8 @@ type DiskFiles struct {
 	Next  hemera.FileID
 }
 
-// Backups makes copies of what a manager remembers, while it works.
+// Backups makes copies of what a manager remembers, while it works. It blocks until out has taken all, and fails if
+// out does, or if the store cannot be read.
 type Backups interface {
 	// Backup writes an archive of everything the manager has to remember, secrets included, as of one
 	// moment after the call. It holds up nobody and goes as fast as out takes it. An archive whose
@@ -111,7 +119,8 @@ type Backups interface {
 	Backup(ctx context.Context, out io.Writer) error
 }
 
-// Observer is what the manager measured of itself.
+// Observer is what the manager measured of itself. Calls but OpenFiles and Measure answer from memory, or block for
+// the store for a moment. They fail only if the store does, but for what a method says.
 type Observer interface {
 	Operations(ctx context.Context) ([]OpStat, error)
 	Sessions(ctx context.Context) ([]hemera.SessionInfo, error)
@@ -130,17 +139,19 @@ type Observer interface {
 // WritesListMax bounds one list of writes under way.
 const WritesListMax = 100_000
 
-// WriteAdmin is what an admin sees of writes under way, and may do about them.
+// WriteAdmin is what an admin sees of writes under way, and may do about them. Locks are in memory; a commit by
+// EndWrite is durable at return.
 type WriteAdmin interface {
 	// Writes lists the writes that hold the lock of a name, and those that nodes keep for clients that are gone, oldest first, at
-	// most [WritesListMax]. An admin sees all, a user its own. It asks nodes, for some seconds at most.
+	// most [WritesListMax]. An admin sees all, a user its own. It asks nodes, for some seconds at most. Nodes that do not answer
+	// are left out. At the manager it never fails.
 	Writes(ctx context.Context, who hemera.Identity) ([]hemera.WriteInfo, error)
 	// EndWrite commits a write whose client is gone as it is, or removes it. The user must be its owner or an admin: Denied. NotFound
 	// if no node has it, Conflict if a client has it open or its name was written meanwhile, OverQuota. After a commit that is refused
-	// it is kept as before, and [hemera.WriteInfo] has why.
+	// it is kept as before, and [hemera.WriteInfo] has why. It waits for the node.
 	EndWrite(ctx context.Context, who hemera.Identity, id string, commit bool) (hemera.WriteInfo, error)
-	// FreeWrite frees the lock of a write, so that others may write the file, and gives back what it claims
-	// of quotas. Its writer is not stopped: its close counts unless another was faster. NotFound.
+	// FreeWrite frees the lock of a write, so that others may write the file, and gives back what it claims of
+	// quotas. Its writer is not stopped: its close counts unless another was faster. NotFound. It returns at once.
 	FreeWrite(ctx context.Context, id string) (hemera.WriteInfo, error)
 }
 

@@ -7,7 +7,8 @@ import (
 	"hemera/words/hemera"
 )
 
-// Benchmarker measures the namespace from within the manager (EOS: ns benchmark).
+// Benchmarker measures the namespace from within the manager (EOS: ns benchmark). Calls block for as long as the work
+// takes, until ctx ends.
 type Benchmarker interface {
 	// Benchmark runs the phases in their order and tells about them through visit: the set-up first,
 	// then how a phase goes, several times a second, and what came of it. It ends with visit's error,

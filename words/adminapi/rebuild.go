@@ -8,6 +8,8 @@ import (
 )
 
 // Rebuilder makes a namespace again from the pieces that disks have, when the manager's state and its backups are gone.
+// Rebuild blocks for as long as it takes to read all disks, until ctx ends. The others block for the store; their
+// change is durable at return.
 type Rebuilder interface {
 	// Rebuild reads what all disks that can be read have, and makes the files that the namespace lost. It changes no disk, may
 	// be cut off, and may be repeated: what is there already stays. tell hears a few times a second how far it is, with the

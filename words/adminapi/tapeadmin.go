@@ -7,7 +7,9 @@ import (
 	"hemera/words/hemera"
 )
 
-// TapeAdmin is what admins see and change of tapes. Callers have checked that who is one.
+// TapeAdmin is what admins see and change of tapes. Callers have checked that who is one. Calls block for the
+// manager's store, but wait for no drive. A change of the configuration is durable at return. They fail with NotFound
+// for what does not exist, and with Invalid for what makes no sense.
 type TapeAdmin interface {
 	// TapeConfig is the configuration as JSON: storage classes, pools, routes, organisations, mount policies and rules, media types, libraries.
 	TapeConfig(ctx context.Context) ([]byte, error)
@@ -27,7 +29,7 @@ type TapeAdmin interface {
 	OrderTape(ctx context.Context, who string, o TapeOrder) (string, error)
 }
 
-// TapeSessions is how single sessions of drives went.
+// TapeSessions is how single sessions of drives went. It answers from memory.
 type TapeSessions interface {
 	// TapeSession is a session that ended lately, with its course. NotFound for others.
 	TapeSession(ctx context.Context, mount uint64) (hemera.TapeSession, error)

@@ -74,7 +74,9 @@ type ConversionStatus struct {
 	Job JobStatus
 }
 
-// ConvertAdmin has files stored in other forms, in the background. Callers have checked that who is an admin.
+// ConvertAdmin has files stored in other forms, in the background. Callers have checked that who is an admin. A
+// change blocks until it is durable. Conversions answers from memory, and fails only through a client that does not
+// reach the manager.
 type ConvertAdmin interface {
 	// Convert remembers a request durably and begins it. NotFound, IsDirectory without Recursive, Invalid for a form
 	// that cannot be, NotFound for a space that does not exist, Overloaded when too many are remembered.

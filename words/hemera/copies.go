@@ -2,8 +2,8 @@ package hemera
 
 import "context"
 
-// CopyRules say where a node may fetch the sources of third-party copies from. A node asks before each
-// connection that it makes for one.
+// CopyRules say where a node may fetch the sources of third-party copies from. A node asks before each connection
+// that it makes for one. It blocks for a round trip to the manager.
 type CopyRules interface {
 	// MayFetch is nil when the node may read from the source. Denied says why not: that is for the node's
 	// log, and not for the client that named the source. Nothing is kept of the question; who gets another

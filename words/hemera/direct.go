@@ -6,7 +6,8 @@ import "context"
 // offers it there. The head still has the name, and alone commits. It believes nothing: before the commit it has the nodes
 // that hold the pieces compute sums of them, under a key that no client knows, and compares those.
 
-// DirectFile is a pending file at its head, as the client of a direct write has it.
+// DirectFile is a pending file at its head, as the client of a direct write has it. Calls wait for the nodes of the
+// pieces or for the manager: Timeout or Unavailable if those do not answer. Durable is what the close commits.
 type DirectFile interface {
 	// Adopt takes pieces that are offered for the content of the write, if they agree with each other and with s. What is
 	// left is the close, which commits them. Called again with the same values it returns the same.
@@ -42,7 +43,8 @@ type PieceProof struct {
 // BlockSums are the checksums of one block of a data piece.
 type BlockSums struct{ CRC32C, Adler32 uint32 }
 
-// Prover is a [PieceHandle] that can prove what the piece has.
+// Prover is a [PieceHandle] that can prove what the piece has. It blocks for the disk, as long as to read the part
+// takes.
 type Prover interface {
 	// Prove returns the sums of a part of the piece, which its client has offered to the head that asks. Corrupt if it was
 	// offered with other values than the request has, Invalid for a piece that was not offered, Denied to a client.

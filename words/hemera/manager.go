@@ -10,7 +10,9 @@ import (
 
 // Names is the tree, as doors ask for it. Paths are absolute and clean ("/a/b"). A slash at the end ("/a/b/") says that the
 // path is of a directory, here and in all services that take paths: NotDirectory if it is, or would be, a file's, but
-// IsDirectory for an open that would make the file. All methods check what who may do and fail with Denied.
+// IsDirectory for an open that would make the file. All methods check what who may do and fail with Denied. Reads are
+// answered from memory where the namespace has the records there, and block for the disk otherwise. A change blocks until
+// it is durable.
 type Names interface {
 	// Stat returns the entry. NotFound, NotDirectory (a component is a file).
 	Stat(ctx context.Context, who Identity, path string) (Entry, error)
@@ -41,8 +43,9 @@ type Publication struct {
 	Replace  bool     // a file at To
 }
 
-// Directories lists directories page by page, by what they are rather than where: for long walks of
-// large trees, which hold nothing between two pages and do not lose their way when a tree is moved.
+// Directories lists directories page by page, by what they are rather than where: for long walks of large trees,
+// which hold nothing between two pages and do not lose their way when a tree is moved. It blocks for the disk where
+// memory does not have the records.
 type Directories interface {
 	// Page returns the next entries of a directory in byte order of names, and the name that the page
 	// after it follows, "" when there is none. A directory that was removed is empty. Denied.
@@ -61,7 +64,8 @@ type PageRequest struct {
 	Limit int    // of names to look at; above 0
 }
 
-// Attributes changes what is known of an entry besides its content.
+// Attributes changes what is known of an entry besides its content. Calls fail with NotFound and Denied as those of
+// [Names] do. A change blocks until it is durable.
 type Attributes interface {
 	SetMode(ctx context.Context, who Identity, path string, mode uint32) error
 	// SetOwner takes -1 for "leave".
@@ -74,7 +78,10 @@ type Attributes interface {
 	RemoveXattr(ctx context.Context, who Identity, path, name string) error
 }
 
-// Files opens files at the manager: every open ends in a grant, which sends the client to a node.
+// Files opens files at the manager: every open ends in a grant, which sends the client to a node. Calls fail with
+// NotFound, NotDirectory and Denied as those of [Names] do. They block for the namespace, and where a method says so
+// for a node. Locks and grants are in memory of the manager: of an open nothing is durable. Move and Discard return
+// when their change is durable.
 type Files interface {
 	// Open decides access, layout and placement. NoSpace, NoReplicas (Tried and Avoid cover all, or
 	// none is online), Locked, Exists, IsDirectory, NotFound.
@@ -99,7 +106,10 @@ type Files interface {
 	Checksum(ctx context.Context, who Identity, path string, kind ChecksumKind) (Checksum, error)
 }
 
-// Control is what nodes ask of the manager. The node's identity comes from the transport.
+// Control is what nodes ask of the manager. The node's identity comes from the transport. Calls block for a round
+// trip, and for the manager's store where something changes. They fail with Timeout or Unavailable if the manager
+// does not answer, with Fenced if the lease is over, and with Denied for a permit that is not good. Register and
+// Commit are durable at return. Leases, locks and what writes claim of quotas are in memory of the manager.
 type Control interface {
 	// Register introduces a node and its disks after each start of either side. The reply's epoch
 	// is the node's lease: calls with an older one fail with Fenced, and the node registers again.
@@ -123,7 +133,7 @@ type Control interface {
 	// replaced, for them not to be chosen again; there are at most PiecesMax. Without failed disks it signs the same again,
 	// to be good for longer. NoSpace.
 	Replace(ctx context.Context, p *Permit, failed []DiskID) (Grant, error)
-	// Resolve returns the entry with the id, and its path now.
+	// Resolve returns the entry with the id, and its path now. It fails with NotFound.
 	Resolve(ctx context.Context, id FileID) (Entry, string, error)
 }
 

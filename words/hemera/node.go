@@ -6,7 +6,8 @@ import (
 	"time"
 )
 
-// Node opens files and pieces at a storage node.
+// Node opens files and pieces at a storage node. Calls block for the disks, the nodes and the manager that they need;
+// Unavailable or Timeout if those do not answer.
 type Node interface {
 	// Open verifies the permit and opens the file that it permits. A write that is pending here under the same
 	// capability is opened again, with everything written so far. Denied for bad or expired permits; Conflict
@@ -45,18 +46,21 @@ type PieceOpen struct {
 	Path string
 }
 
-// Handle is what an open file and an open piece have in common. Reads are verified: no byte that does not
-// match its page's checksum is ever returned. Pages are aligned to offsets in the content, so the first and
-// the last fragment of a range may be short. Methods may be called concurrently.
+// Handle is what an open file and an open piece have in common. Reads are verified: no byte that does not match its
+// page's checksum is ever returned. Pages are aligned to offsets in the content, so the first and the last fragment
+// of a range may be short. Methods may be called concurrently. Calls but Info block for disks and other nodes, for a
+// bounded time: a device that does not answer is left. They fail with IO, Corrupt or Unavailable when no piece is
+// left to use, and with BadHandle after the end.
 type Handle interface {
 	// ReadPages reads as io.ReaderAt does: fewer bytes than asked only at the end, with io.EOF. If sums is not
 	// nil it receives the CRC32C of each page fragment, and must have room for all of them.
 	ReadPages(p []byte, sums []uint32, off int64) (int, error)
-	// WritePages writes; holes read as zeros. The caller may reuse p and sums when it returns. If sums is not
-	// nil it holds the CRC32C of each page fragment, which the caller has verified: the disk keeps them.
-	// Nil means accepted, not durable.
+	// WritePages writes; holes read as zeros. The caller may reuse p and sums when it returns. If sums is not nil it
+	// holds the CRC32C of each page fragment, which the caller has verified: the disk keeps them. Nil means accepted,
+	// not durable. NoSpace and OverQuota: there is no room for more.
 	WritePages(p []byte, sums []uint32, off int64) error
-	// Truncate sets the size; what is new reads as zeros.
+	// Truncate sets the size; what is new reads as zeros. The size is durable as what is written is: after a Sync, or
+	// at the end.
 	Truncate(size int64) error
 	// Sync makes all that was accepted durable, in pieces that stay pending.
 	Sync(ctx context.Context) error
@@ -91,7 +95,8 @@ const (
 // File is one open file at a node, as clients have it.
 type File interface {
 	Handle
-	// End ends all use of this handle. A second call fails with BadHandle.
+	// End ends all use of this handle. A second call fails with BadHandle. A close blocks until the content is
+	// committed.
 	End(ctx context.Context, how Ending) error
 	// Shared reports whether other handles have the pending write open. While it is shared one of those is
 	// to commit it, and this one can be detached.
@@ -106,7 +111,7 @@ type PieceHandle interface {
 	// returns the same, and changes nothing but whether the piece is kept. Corrupt if the piece has another checksum than s says. Denied
 	// for a committed piece, and to clients: they offer theirs ([Offerer]).
 	Seal(ctx context.Context, s SealInfo) (PieceStat, error)
-	// End ends all use of this handle. A second call fails with BadHandle.
+	// End ends all use of this handle. A second call fails with BadHandle. It blocks for the disk.
 	End(ctx context.Context, how Ending) error
 }
 
@@ -114,6 +119,7 @@ type PieceHandle interface {
 type Offerer interface {
 	// Offer ends writing to the piece: the head of the write may take it from now on, have it proved and seal it. Called again
 	// with the same values it returns the same. Invalid if the piece has another size than s says, Denied once the head has it.
+	// It blocks for the disk. The piece is durable when its head has sealed it.
 	Offer(ctx context.Context, s SealInfo) error
 }
 
@@ -122,7 +128,7 @@ type Cloner interface {
 	// Clone gives a piece that nothing was written to the first size bytes of the base's piece on the same disk, with the
 	// checksums that those have there; where the filesystem can, the pieces share blocks. It may take as long as a copy of the
 	// piece. NotFound, Corrupt, Invalid or Unsupported: the piece is as it was, and its content can be written. After other
-	// errors it is of no use.
+	// errors it is of no use. The copy is durable as what is written is: after a Sync, or at the end.
 	Clone(ctx context.Context, size int64) error
 }
 
@@ -156,7 +162,8 @@ type FileInfo struct {
 	OnTape   bool       // of a file that is read: see [Capability.OnTape]
 }
 
-// Sparse is a [Handle] that knows where it holds nothing but zeros.
+// Sparse is a [Handle] that knows where it holds nothing but zeros. Calls block for the disk or the node that has the
+// content, and fail only if that does.
 type Sparse interface {
 	// NextData returns where data may begin, at or after off: what lies between is zeros, for certain, and need
 	// not be read. It is off itself where that is not known, and the size at most. One call searches a bounded

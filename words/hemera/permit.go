@@ -22,7 +22,7 @@ type Permit struct {
 	token  atomic.Pointer[string] // nil: not signed yet
 }
 
-// Signer makes the tokens of local permits. capability.Keyring is one.
+// Signer makes the tokens of local permits. capability.Keyring is one. It answers from memory.
 type Signer interface {
 	// Mint returns the signed capability, safe in a URL. Unavailable while there is no key, TooLarge.
 	Mint(c Capability) (string, error)

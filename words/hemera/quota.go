@@ -64,7 +64,8 @@ type QuotaRow struct {
 	Counting bool
 }
 
-// QuotaAdmin sets limits and tells what is used. Callers have checked that who is an admin.
+// QuotaAdmin sets limits and tells what is used. Callers have checked that who is an admin. Calls block for the
+// namespace's store. A change is durable at return.
 type QuotaAdmin interface {
 	// SetQuota sets limits; a directory becomes a quota node with its first. Fields of limits that
 	// are QuotaKeep stay, 0 means no limit. NotFound, NotDirectory, Invalid.
@@ -72,7 +73,8 @@ type QuotaAdmin interface {
 	// RemoveQuota removes one limit, or, without a kind, all limits of the directory. Without limits
 	// it stops to be a quota node. NotFound.
 	RemoveQuota(ctx context.Context, key QuotaKey) error
-	// Quotas lists everybody with a limit or usage at the quota nodes at and above the path, the
-	// highest first, or at all nodes if the path is empty; projects before users before groups.
+	// Quotas lists everybody with a limit or usage at the quota nodes at and above the path, the highest first, or at
+	// all nodes if the path is empty; projects before users before groups. It fails with NotFound if there is no such
+	// path.
 	Quotas(ctx context.Context, path string) ([]QuotaRow, error)
 }

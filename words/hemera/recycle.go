@@ -6,8 +6,9 @@ import (
 	"time"
 )
 
-// RecycleBin is what was removed or replaced and is kept: in bins for a while, and as versions beside their file. Users see, restore and purge what they own, admins
-// everything.
+// RecycleBin is what was removed or replaced and is kept: in bins for a while, and as versions beside their file.
+// Users see, restore and purge what they own, admins everything. Calls block for the namespace's store. A change is
+// durable at return; disks remove pieces later.
 type RecycleBin interface {
 	// Erase is Names.Remove for good, past the bin. Denied unless who is an admin.
 	Erase(ctx context.Context, who Identity, path string, kind EntryKind) error

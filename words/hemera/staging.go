@@ -5,8 +5,10 @@ import (
 	"time"
 )
 
-// Staging brings files from tape to disk and lets their disk copies go, for clients of any door. All methods check what who may do: reading a file is enough
-// to stage it; to evict it, who must be its owner, or an admin, or one of those who staged it.
+// Staging brings files from tape to disk and lets their disk copies go, for clients of any door. All methods check
+// what who may do: reading a file is enough to stage it; to evict it, who must be its owner, or an admin, or one of
+// those who staged it. Calls block for the namespace's store, but wait for no tape. What a call changed of requests
+// and files is durable at return; disks remove copies later.
 type Staging interface {
 	// Stage remembers a request durably and begins it. Paths that cannot be staged are part of the request, with their error.
 	// A file that is on disk is done at once, and stays there until it was released. Equal paths are one. Invalid without paths, or with more than
@@ -22,9 +24,11 @@ type Staging interface {
 	// a user that has no request for it needs the right to write it for that. errs has one result for each path: nil when it is done, and when there
 	// was nothing to release. Denied for the request of somebody else; an id that nobody knows is no id.
 	Release(ctx context.Context, who Identity, id string, paths []string) (errs []error, err error)
-	// Localities says of each path where it is, in their order. id is a request, or "".
+	// Localities says of each path where it is, in their order. id is a request, or "". What is wrong with a path is
+	// in its place of the result. It fails with Overloaded if too many calls of the user wait.
 	Localities(ctx context.Context, who Identity, id string, paths []string) ([]Locality, error)
 	// Stages lists requests that are remembered, of who or of all users, the newest first, at most 10,000. All: admins only.
+	// It fails with Denied if others ask for all.
 	Stages(ctx context.Context, who Identity, all bool) ([]StageSummary, error)
 	// ArchiveNow has a file archived by the class, whatever its directory says, and returns how many copies it queued: 0 for an empty file, which is
 	// archived by its record. Exists when it is archived already.

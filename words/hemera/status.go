@@ -5,8 +5,9 @@ import (
 	"time"
 )
 
-// StatusAdmin tells how well the cluster is, and why something is as it is. Callers have checked that
-// who is an admin.
+// StatusAdmin tells how well the cluster is, and why something is as it is. Callers have checked that who is an
+// admin. Calls answer from memory, or block for the namespace's store. They fail only if that does, but for what a
+// method says.
 type StatusAdmin interface {
 	// Status is a summary of the whole cluster, with everything that is not as it should be.
 	Status(ctx context.Context) (ClusterStatus, error)

@@ -6,7 +6,8 @@ import (
 )
 
 // TapeControl is what a tape server asks of the manager. A tape server is a node with a tape library: node and epoch are those of its lease, as in
-// [Control], and calls with an older epoch fail with Fenced. The server owns its library alone: no other one mounts its tapes.
+// [Control], and calls with an older epoch fail with Fenced. The server owns its library alone: no other one mounts its tapes. Calls block for a
+// round trip, and for the manager's store where something changes.
 type TapeControl interface {
 	// ReportLibrary says what the library and its drives are now. It is called when that changes, and every 10 s.
 	ReportLibrary(ctx context.Context, node NodeID, epoch uint64, l TapeLibrary) error

@@ -31,7 +31,7 @@ type TapeKey struct {
 }
 
 // TapeKeys is the keys of encryption as admins have them. Callers have checked that who is one. A key is removed as an object of the configuration
-// is: see adminapi.TapeAdmin.
+// is: see adminapi.TapeAdmin. Calls block for the manager's store and its directory, and fail if those do. A key is durable before it is used.
 type TapeKeys interface {
 	// TapeKeyList lists the keys by name, with what uses them.
 	TapeKeyList(ctx context.Context) ([]TapeKeyRow, error)
