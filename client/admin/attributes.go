@@ -16,8 +16,7 @@ func (c Attributes) SetMode(ctx context.Context, _ hemera.Identity, p string, mo
 	return c.server.do(ctx, "SetMode", adminapi.SetModeRequest{Path: p, Mode: mode})
 }
 
-// SetOwner implements hemera.Attributes.
-// An id of -1 stays as it is, as for chown(2).
+// SetOwner implements hemera.Attributes. An id of -1 stays as it is, as for chown(2).
 func (c Attributes) SetOwner(ctx context.Context, _ hemera.Identity, p string, uid, gid int64) error {
 	return c.server.do(ctx, "SetOwner", adminapi.SetOwnerRequest{Path: p, UID: uid, GID: gid})
 }
@@ -27,14 +26,12 @@ func (c Attributes) SetTimes(ctx context.Context, _ hemera.Identity, p string, m
 	return c.server.do(ctx, "SetTimes", adminapi.SetTimesRequest{Path: p, Mtime: mtime})
 }
 
-// SetXattr implements hemera.Attributes.
-// With createOnly it fails with Exists if the attribute is set.
+// SetXattr implements hemera.Attributes. With createOnly it fails with Exists if the attribute is set.
 func (c Attributes) SetXattr(ctx context.Context, _ hemera.Identity, p, name string, value []byte, createOnly bool) error {
 	return c.server.do(ctx, "SetXattr", adminapi.SetXattrRequest{Path: p, Name: name, Value: value, CreateOnly: createOnly})
 }
 
-// RemoveXattr implements hemera.Attributes.
-// It fails with NoAttribute if the attribute is not set.
+// RemoveXattr implements hemera.Attributes. It fails with NoAttribute if the attribute is not set.
 func (c Attributes) RemoveXattr(ctx context.Context, _ hemera.Identity, p, name string) error {
 	return c.server.do(ctx, "RemoveXattr", adminapi.RemoveXattrRequest{Path: p, Name: name})
 }

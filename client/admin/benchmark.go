@@ -10,8 +10,8 @@ import (
 // Benchmark measures the namespace. It implements adminapi.Benchmarker.
 type Benchmark struct{ server *server }
 
-// Benchmark implements adminapi.Benchmarker. When the context ends before the run does, the manager ends
-// the run and removes what it made; CleanBenchmark waits for that.
+// Benchmark implements adminapi.Benchmarker. If the context ends before the run does, the manager ends the run and
+// removes its files; CleanBenchmark waits for that.
 func (c Benchmark) Benchmark(ctx context.Context, _ hemera.Identity, r adminapi.BenchmarkRequest, visit func(adminapi.BenchmarkUpdate) error) error {
 	return receive(ctx, c.server, "Benchmark", r, func(u *adminapi.BenchmarkUpdate) error { return visit(*u) })
 }

@@ -13,11 +13,11 @@ import (
 	"hemera/words/hemera"
 )
 
-// PortDefault is the port of a manager when its URL names none; IANA's for XRootD.
+// PortDefault is the default port of a manager, IANA's for XRootD.
 const PortDefault = "1094"
 
-// Client asks an admin door. Each part implements the interfaces of the service behind the door. Identities passed to it are
-// ignored: the server finds out by itself who calls. Errors are *[RemoteError]. A Client is safe for concurrent use.
+// Client calls an admin door. Each part implements the interfaces of the service behind the door. Identities passed to it
+// are ignored: the server identifies the caller. Errors are *[RemoteError]. A Client is safe for concurrent use.
 type Client struct {
 	server      *server
 	About       About
@@ -67,13 +67,13 @@ func clientOf(s *server) *Client {
 		Recycle{s}, Staging{s}, Status{s}, Tape{s}, Trust{s}, Writes{s}}
 }
 
-// Dial makes a client of the server at a URL: root://host[:port] as data commands take it, or
-// http://host[:port], or unix:///path for the unix socket of a manager on this machine. It does not connect yet.
-// It fails with Invalid if the text is not such a URL.
+// Dial makes a client of the server at a URL: root://host[:port] as for data commands, http://host[:port], or
+// unix:///path for the unix socket of a manager on this machine. It does not connect yet. It fails with Invalid if the
+// text is not such a URL.
 func Dial(rawURL string) (*Client, error) { return DialFrom(rawURL, nil) }
 
-// DialFrom is Dial for a client that may run on another machine than the server; elsewhere then carries its requests.
-// Close closes elsewhere too.
+// DialFrom does the same as Dial for a client that may run on another machine than the server: then elsewhere carries its
+// requests. Close closes elsewhere too.
 func DialFrom(rawURL string, elsewhere Caller) (*Client, error) {
 	if IsSocketURL(rawURL) {
 		path, err := socketPath(rawURL)
@@ -90,14 +90,14 @@ func DialFrom(rawURL string, elsewhere Caller) (*Client, error) {
 		return nil, errs.New(errs.Invalid, "admin.Dial", rawURL, "is not a URL of a manager").
 			WithRemedy("write it as root://host:1094, or unix:///path/of/admin.sock on the manager's machine")
 	}
-	// url.Parse accepts any scheme; only these lead to a manager.
+	// url.Parse accepts any scheme, but only these URLs lead to a manager.
 	port := u.Port()
 	if port == "" {
 		port = PortDefault
 	}
 	addr := net.JoinHostPort(u.Hostname(), port)
 	c := newClient((&url.URL{Scheme: "http", Host: addr}).String(), addr, (&net.Dialer{Timeout: dialTime}).DialContext)
-	// The first request decides which way to go: it brings a context.
+	// The choice between here and elsewhere waits for the first request, because it needs a context.
 	if elsewhere != nil {
 		s := c.server
 		s.http.Transport = &nearest{base: s.base, host: u.Hostname(), here: s.http.Transport, elsewhere: through{elsewhere}}
@@ -105,7 +105,7 @@ func DialFrom(rawURL string, elsewhere Caller) (*Client, error) {
 	return c, nil
 }
 
-// escapeZone writes the zone of an address of one link as package url reads it: [fe80::1%25eth0]. XRootD URLs have it as it is.
+// escapeZone escapes the zone of a link-local address for package url: [fe80::1%25eth0]. XRootD URLs do not escape it.
 func escapeZone(rawURL string) string {
 	from, to, at := strings.IndexByte(rawURL, '['), strings.IndexByte(rawURL, ']'), strings.IndexByte(rawURL, '%')
 	if from < 0 || at < from || to < at || strings.HasPrefix(rawURL[at:], "%25") {
@@ -114,12 +114,11 @@ func escapeZone(rawURL string) string {
 	return rawURL[:at] + "%25" + rawURL[at+1:]
 }
 
-// newClient makes a client whose connections dial makes. Idle ones are kept for a minute, and at most four.
+// newClient makes a client whose connections dial makes. It keeps at most four idle ones, for a minute.
 func newClient(base, addr string, dial func(ctx context.Context, network, addr string) (net.Conn, error)) *Client {
 	transport := &http.Transport{DialContext: dial, MaxIdleConnsPerHost: 4, IdleConnTimeout: time.Minute}
 	return clientOf(&server{base: base, addr: addr, http: &http.Client{Transport: transport}})
 }
 
-// Close ends idle connections.
-// Calls under way go on.
+// Close closes idle connections. Calls under way continue.
 func (c *Client) Close() { c.server.http.CloseIdleConnections() }

@@ -10,13 +10,12 @@ import (
 // Cluster shows and changes disks, nodes and spaces. It implements adminapi.ClusterAdmin.
 type Cluster struct{ server *server }
 
-// View implements adminapi.ClusterAdmin.
-// The view belongs to the caller.
+// View implements adminapi.ClusterAdmin. The view belongs to the caller.
 func (c Cluster) View(ctx context.Context) (*hemera.View, error) {
 	return call[*hemera.View](ctx, c.server, "View", adminapi.None{})
 }
 
-// Spaces are those of the view, with their policies, which users may know too.
+// Spaces returns the spaces with their policies, which users may see too.
 func (c Cluster) Spaces(ctx context.Context) ([]hemera.Space, error) {
 	return call[[]hemera.Space](ctx, c.server, "Spaces", adminapi.None{})
 }

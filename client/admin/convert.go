@@ -7,10 +7,10 @@ import (
 	"hemera/words/hemera"
 )
 
-// Conversions asks for conversions. It implements hemera.ConvertAdmin.
+// Conversions requests conversions. It implements hemera.ConvertAdmin.
 type Conversions struct{ server *server }
 
-// Convert implements hemera.ConvertAdmin. The server knows itself who asks.
+// Convert implements hemera.ConvertAdmin. The server identifies the caller.
 func (c Conversions) Convert(ctx context.Context, _ string, r hemera.ConversionRequest) (hemera.Conversion, error) {
 	return call[hemera.Conversion](ctx, c.server, "Convert", r)
 }

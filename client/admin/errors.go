@@ -12,22 +12,21 @@ import (
 	"hemera/words/errs"
 )
 
-// RemoteError is what a [Client]'s calls fail with: the server's error and the trace id under which
-// its logs tell more. It unwraps to an *errs.Error with the kind and remedy the server gave.
+// RemoteError is the error of a [Client]'s calls: the server's error and the trace id of the call in its logs. It unwraps
+// to an *errs.Error with the server's kind and remedy.
 type RemoteError struct {
-	Trace string      // "" when the request never reached a server
+	Trace string      // "" if the request never reached a server
 	cause *errs.Error // never nil
-	text  string      // what Error returns
+	text  string      // the result of Error
 }
 
-// Error is the server's text.
+// Error returns the server's text.
 func (e *RemoteError) Error() string { return e.text }
 
 // Unwrap returns the *errs.Error.
 func (e *RemoteError) Unwrap() error { return e.cause }
 
-// TraceOf returns the trace id an error of a [Client] carries, or "".
-// It looks through wrapped errors.
+// TraceOf returns the trace id in an error of a [Client], or "". It looks through wrapped errors.
 func TraceOf(err error) string {
 	var e *RemoteError
 	if errors.As(err, &e) {
@@ -36,9 +35,9 @@ func TraceOf(err error) string {
 	return ""
 }
 
-// fromConnect turns what a call failed with into a *RemoteError. addr names the server in errors of
-// the transport, which are the context's when that has ended.
-// trace is that of the request. It is left out when no server answered, because no log has it then.
+// fromConnect turns the error of a call into a *RemoteError. addr names the server in errors of the transport; if the
+// context has ended, its error is used instead. trace is the request's. It is left out if no server answered, because no
+// log has it then.
 func fromConnect(ctx context.Context, err error, addr, trace string) error {
 	if err == nil {
 		return nil
@@ -60,7 +59,7 @@ func fromConnect(ctx context.Context, err error, addr, trace string) error {
 			return fromDetail(remote.Message(), s.GetFields())
 		}
 	}
-	if own, ok := errors.AsType[*errs.Error](err); ok { // of the door that the request came through
+	if own, ok := errors.AsType[*errs.Error](err); ok { // of the door that carried the request
 		return &RemoteError{cause: own, text: own.Error()}
 	}
 	kind, _ := rpc.KindOf(remote.Code()) // our own servers send the exact kind as a detail
@@ -75,7 +74,7 @@ func fromConnect(ctx context.Context, err error, addr, trace string) error {
 				break
 			}
 			cause.Remedy = "check that a manager is running there (hemera up starts one), or set HEMERA_URL to where it is"
-		case errs.Unsupported: // what a 404 that no server of these calls made becomes
+		case errs.Unsupported: // a 404 of a server that does not have these calls
 			cause.Text = "no manager answers there (" + cause.Text + ")"
 			cause.Remedy = "give the manager's address, not a node's, with --url or HEMERA_URL"
 		}
@@ -83,7 +82,7 @@ func fromConnect(ctx context.Context, err error, addr, trace string) error {
 	return &RemoteError{Trace: trace, cause: cause, text: errs.Plain(cause.Error())}
 }
 
-// fromDetail rebuilds an error from the details that the door added. It returns nil if they are not such details.
+// fromDetail rebuilds an error from the details that the door added. It returns nil for other details.
 func fromDetail(message string, fields map[string]*structpb.Value) error {
 	text := func(key string) string { return fields[key].GetStringValue() }
 	cause := &errs.Error{

@@ -14,7 +14,7 @@ import (
 	"hemera/words/hemera"
 )
 
-// A program asks a manager which disks are not well, and has one of them emptied. Errors have the server's kind and its remedy.
+// A program lists the disks that are not active and drains one of them. Errors have the server's kind and its remedy.
 func ExampleDial() {
 	cluster := fixture.NewCluster() // in place of a manager
 	manager := httptest.NewServer(admindoor.NewHandler(admindoor.Services{Cluster: cluster},

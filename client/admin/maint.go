@@ -8,7 +8,7 @@ import (
 	"hemera/words/hemera"
 )
 
-// Maint asks for jobs, checks and the files of disks. It implements adminapi.MaintAdmin.
+// Maint has the calls for jobs, checks and the files of disks. It implements adminapi.MaintAdmin.
 type Maint struct{ server *server }
 
 // Jobs implements adminapi.MaintAdmin.
@@ -36,9 +36,8 @@ func (c Maint) Fsck(ctx context.Context, repair bool) (adminapi.FsckReport, erro
 	return call[adminapi.FsckReport](ctx, c.server, "Fsck", adminapi.FsckRequest{Repair: repair})
 }
 
-// CheckNamespace implements adminapi.MaintAdmin.
-// The last report has Done set. A stream that ends without one is Unavailable: the server stopped, and nothing is
-// proved.
+// CheckNamespace implements adminapi.MaintAdmin. The last report has Done set. If the stream ends without it,
+// CheckNamespace fails with Unavailable: the server stopped, and nothing is proved.
 func (c Maint) CheckNamespace(ctx context.Context, progress func(adminapi.NamespaceCheck) error) (last adminapi.NamespaceCheck, err error) {
 	err = receive(ctx, c.server, "CheckNamespace", adminapi.None{}, func(r *adminapi.NamespaceCheck) error {
 		if last = *r; r.Done {

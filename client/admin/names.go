@@ -10,12 +10,12 @@ import (
 // Names reads and changes the tree. It implements hemera.Names.
 type Names struct{ server *server }
 
-// Stat implements hemera.Names. The server decides who asks; the argument is not sent.
+// Stat implements hemera.Names. The server identifies the caller; the argument is not sent.
 func (c Names) Stat(ctx context.Context, _ hemera.Identity, p string) (hemera.Entry, error) {
 	return call[hemera.Entry](ctx, c.server, "Stat", adminapi.PathRequest{Path: p})
 }
 
-// List implements hemera.Names; entries arrive while the server still lists.
+// List implements hemera.Names. Entries arrive while the server still lists.
 func (c Names) List(ctx context.Context, _ hemera.Identity, p string, visit func(hemera.Entry) error) error {
 	return receive(ctx, c.server, "List", adminapi.PathRequest{Path: p}, func(m *adminapi.Entries) error {
 		for _, e := range m.Entries {
@@ -32,8 +32,7 @@ func (c Names) Mkdir(ctx context.Context, _ hemera.Identity, p string, mode uint
 	return call[hemera.Entry](ctx, c.server, "Mkdir", adminapi.MkdirRequest{Path: p, Mode: mode, Parents: parents})
 }
 
-// Rename implements hemera.Names.
-// It moves a tree in one step, whatever its size.
+// Rename implements hemera.Names. It moves a tree of any size in one step.
 func (c Names) Rename(ctx context.Context, _ hemera.Identity, from, to string) error {
 	return c.server.do(ctx, "Rename", adminapi.RenameRequest{From: from, To: to})
 }
@@ -43,15 +42,13 @@ func (c Names) Publish(ctx context.Context, _ hemera.Identity, p hemera.Publicat
 	return c.server.do(ctx, "Publish", p)
 }
 
-// Remove implements hemera.Names.
-// Directories have to be empty: no verb removes a tree.
+// Remove implements hemera.Names. Directories have to be empty: no verb removes a tree.
 func (c Names) Remove(ctx context.Context, _ hemera.Identity, p string, kind hemera.EntryKind) error {
 	return c.server.do(ctx, "Remove", adminapi.RemoveRequest{Path: p, Kind: kind})
 }
 
-// Walk calls visit for every entry found, while the server still searches, and returns how much was
-// found. It ends with visit's error, if any.
-// The walk at the server ends when visit fails or the context ends.
+// Walk calls visit for every entry found, while the server still searches, and returns a summary. An error of visit, and
+// the end of the context, end the walk at the server too. Walk returns visit's error.
 func (c Names) Walk(ctx context.Context, r adminapi.WalkRequest, visit func(adminapi.Found) error) (sum adminapi.Sum, err error) {
 	err = receive(ctx, c.server, "Walk", r, func(m *adminapi.FoundEntries) error {
 		for _, f := range m.Found {

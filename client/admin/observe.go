@@ -7,7 +7,7 @@ import (
 	"hemera/words/hemera"
 )
 
-// Observe asks for measurements. It implements adminapi.Observer.
+// Observe has the calls for measurements. It implements adminapi.Observer.
 type Observe struct{ server *server }
 
 // Operations implements adminapi.Observer.

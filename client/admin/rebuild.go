@@ -10,9 +10,8 @@ import (
 // Rebuild rebuilds a namespace. It implements adminapi.Rebuilder.
 type Rebuild struct{ server *server }
 
-// Rebuild implements adminapi.Rebuilder.
-// The last report has Done set. A stream that ends without one is Unavailable: the server stopped, and the rest is left
-// to the next run.
+// Rebuild implements adminapi.Rebuilder. The last report has Done set. If the stream ends without it, Rebuild fails with
+// Unavailable: the server stopped, and the next run does the rest.
 func (c Rebuild) Rebuild(ctx context.Context, o adminapi.RebuildOptions, tell func(adminapi.RebuildReport) error) (last adminapi.RebuildReport, err error) {
 	err = receive(ctx, c.server, "Rebuild", o, func(r *adminapi.RebuildReport) error {
 		if last = *r; r.Done {

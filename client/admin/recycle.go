@@ -7,7 +7,7 @@ import (
 	"hemera/words/hemera"
 )
 
-// Recycle asks about recycle bins. It implements hemera.RecycleBin.
+// Recycle has the calls for recycle bins. It implements hemera.RecycleBin.
 type Recycle struct{ server *server }
 
 // Erase implements hemera.RecycleBin.
@@ -15,7 +15,7 @@ func (c Recycle) Erase(ctx context.Context, _ hemera.Identity, p string, kind he
 	return c.server.do(ctx, "Erase", adminapi.RemoveRequest{Path: p, Kind: kind})
 }
 
-// ListRecycled implements hemera.RecycleBin; entries arrive while the server still lists, without their attributes.
+// ListRecycled implements hemera.RecycleBin. Entries arrive while the server still lists, without their attributes.
 func (c Recycle) ListRecycled(ctx context.Context, _ hemera.Identity, q hemera.RecycleQuery, visit func(hemera.Recycled) error) error {
 	return receive(ctx, c.server, "Recycled", q, func(m *adminapi.RecycledEntries) error {
 		for _, e := range m.Entries {

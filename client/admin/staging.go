@@ -8,7 +8,7 @@ import (
 	"hemera/words/hemera"
 )
 
-// Staging asks for files that are on tape. It implements hemera.Staging.
+// Staging has the calls for files on tape. It implements hemera.Staging.
 type Staging struct{ server *server }
 
 // Stage implements hemera.Staging.
@@ -32,8 +32,7 @@ func (c Staging) CancelStage(ctx context.Context, _ hemera.Identity, id string, 
 	return c.server.do(ctx, "CancelStage", adminapi.CancelStageRequest{ID: id, Paths: paths, Forget: forget})
 }
 
-// Release implements hemera.Staging. Errors of single paths arrive as their
-// texts.
+// Release implements hemera.Staging. Errors of single paths arrive as texts.
 func (c Staging) Release(ctx context.Context, _ hemera.Identity, id string, paths []string) ([]error, error) {
 	texts, err := call[[]string](ctx, c.server, "Release", adminapi.PathsRequest{ID: id, Paths: paths})
 	failures := make([]error, len(texts))

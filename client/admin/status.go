@@ -7,7 +7,7 @@ import (
 	"hemera/words/hemera"
 )
 
-// Status asks for the health of the cluster. It implements hemera.StatusAdmin.
+// Status has the calls for the health of the cluster. It implements hemera.StatusAdmin.
 type Status struct{ server *server }
 
 // Impact implements hemera.StatusAdmin.

@@ -8,7 +8,7 @@ import (
 	"hemera/words/hemera"
 )
 
-// Tape asks and changes what admins have to do with tapes. It implements adminapi.TapeAdmin, adminapi.TapeSessions and hemera.TapeKeys.
+// Tape has the calls of admins for tapes. It implements adminapi.TapeAdmin, adminapi.TapeSessions and hemera.TapeKeys.
 type Tape struct{ server *server }
 
 // TapeConfig implements adminapi.TapeAdmin.

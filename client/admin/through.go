@@ -14,22 +14,21 @@ import (
 	"hemera/words/adminapi"
 )
 
-// dialTime bounds the making of a connection, and the search for its server.
+// dialTime bounds making a connection, and the search for its server.
 const dialTime = 10 * time.Second
 
-// Caller brings requests to a manager's other door, which answers as admindoor.NewCalls does.
+// Caller carries requests to a manager's other door, which answers like admindoor.NewCalls.
 type Caller interface {
 	// Call sends one HTTP request and calls answer with the pieces of the response.
 	Call(ctx context.Context, request []byte, answer func([]byte) error) error
 	Close() error
 }
 
-// through is an http.RoundTripper by way of a Caller.
+// through is an http.RoundTripper that uses a Caller.
 type through struct{ Caller }
 
-// RoundTrip implements http.RoundTripper.
-// The goroutine ends when the call does. It blocks in the pipe while nobody reads the body, and closing the body,
-// or an error here, ends it: the pipe then fails its writes, and the context the call.
+// RoundTrip implements http.RoundTripper. Its goroutine ends with the call. It blocks in the pipe until the body is read.
+// Closing the body ends it: then writes to the pipe fail, and the context of the call ends.
 func (t through) RoundTrip(r *http.Request) (*http.Response, error) {
 	// Requests are small (requestMax), so they are sent whole.
 	var request bytes.Buffer
@@ -55,10 +54,10 @@ func (t through) RoundTrip(r *http.Request) (*http.Response, error) {
 	return response, nil
 }
 
-// CloseIdleConnections is what http.Client looks for.
+// CloseIdleConnections ends the caller's connections. http.Client calls it.
 func (t through) CloseIdleConnections() { _ = t.Close() }
 
-// throughBody ends the call when nobody wants the rest.
+// throughBody ends the call when its reader does not want the rest.
 type throughBody struct {
 	io.Reader
 	in     *io.PipeReader
@@ -71,20 +70,20 @@ func (b *throughBody) Close() error {
 	return b.in.Close()
 }
 
-// nearest asks a server on this machine by HTTP, as it finds out there who owns the socket, and others through their
-// other door. The first request finds out which it is.
+// nearest uses HTTP for a server on this machine, because that server can identify the owner of the socket, and the other
+// door for servers elsewhere. The first request decides.
 type nearest struct {
 	base, host      string
 	here, elsewhere http.RoundTripper
 	once            sync.Once
-	way             http.RoundTripper // of both, after once
+	way             http.RoundTripper // one of both, set by once
 }
 
 // RoundTrip implements http.RoundTripper.
 func (n *nearest) RoundTrip(r *http.Request) (*http.Response, error) {
-	// holds: concurrent first requests wait for one decision, at most dialTime.
+	// Concurrent first requests wait for one decision, at most dialTime.
 	n.once.Do(func() {
-		// The decision includes a look-up of names and one request.
+		// The decision takes a name look-up and one request.
 		ctx, cancel := context.WithTimeout(r.Context(), dialTime)
 		defer cancel()
 		if n.way = n.here; !onThisMachine(ctx, n.host) || n.foreign(ctx) {
@@ -94,7 +93,7 @@ func (n *nearest) RoundTrip(r *http.Request) (*http.Response, error) {
 	return n.way.RoundTrip(r)
 }
 
-// CloseIdleConnections is what http.Client looks for.
+// CloseIdleConnections closes the idle connections of both ways. http.Client calls it.
 func (n *nearest) CloseIdleConnections() {
 	for _, way := range []http.RoundTripper{n.here, n.elsewhere} {
 		if c, ok := way.(interface{ CloseIdleConnections() }); ok {
@@ -103,9 +102,8 @@ func (n *nearest) CloseIdleConnections() {
 	}
 }
 
-// foreign reports whether a server at an address of this machine does not believe in that: the address leads to
-// another machine, or out of a container.
-// A server that cannot find the owner of the connection among the processes of its own machine answers 401.
+// foreign reports whether the server at an address of this machine is on another machine, as with a forwarded port or a
+// container. A server that cannot find the owner of the connection among the processes of its own machine answers 401.
 func (n *nearest) foreign(ctx context.Context) bool {
 	r, err := http.NewRequestWithContext(ctx, http.MethodPost, n.base+adminapi.Service+"Version", strings.NewReader("{}"))
 	if err != nil {
@@ -114,15 +112,15 @@ func (n *nearest) foreign(ctx context.Context) bool {
 	r.Header.Set("Content-Type", "application/json")
 	response, err := n.here.RoundTrip(r)
 	if err != nil {
-		return false // what is asked next fails likewise, and says why
+		return false // the next request fails likewise, and says why
 	}
-	_, _ = io.Copy(io.Discard, io.LimitReader(response.Body, adminapi.RequestMax)) // so that the connection is used again
+	_, _ = io.Copy(io.Discard, io.LimitReader(response.Body, adminapi.RequestMax)) // so that the connection is reused
 	_ = response.Body.Close()
 	return response.StatusCode == http.StatusUnauthorized
 }
 
-// onThisMachine reports whether a host is this machine. A name that nobody knows is, as far as that goes: what is
-// then tried says what is wrong with it.
+// onThisMachine reports whether a host is this machine. It returns true for an unknown name: the following request then
+// reports what is wrong with it.
 func onThisMachine(ctx context.Context, host string) bool {
 	addrs, err := net.DefaultResolver.LookupNetIP(ctx, "ip", host)
 	if err != nil {

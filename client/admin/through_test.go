@@ -14,7 +14,7 @@ import (
 	"hemera/words/hemera"
 )
 
-// TestCallsOfADoorThatFails keep its error.
+// TestCallsOfADoorThatFails checks that a call returns the error of its door, before the answer and within it.
 func TestCallsOfADoorThatFails(t *testing.T) {
 	for name, before := range map[string]string{"before the answer": "", "within the answer": "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n\r\n{"} {
 		way := failingCaller{before, errs.New(errs.Unavailable, "xrootd.Query", "root://there", "the connection was lost").WithRemedy("try again")}
@@ -42,7 +42,7 @@ func (c failingCaller) Call(_ context.Context, _ []byte, answer func([]byte) err
 
 func (failingCaller) Close() error { return nil }
 
-// TestWalkThroughADoorEndsWithItsListener: the call's context ends when nobody wants the rest.
+// TestWalkThroughADoorEndsWithItsListener checks that the context of the call ends when the caller stops reading.
 func TestWalkThroughADoorEndsWithItsListener(t *testing.T) {
 	ended := make(chan struct{})
 	c := clientOf(&server{base: "http://there", addr: "there", http: &http.Client{Transport: through{endless{ended}}}})
@@ -54,7 +54,7 @@ func TestWalkThroughADoorEndsWithItsListener(t *testing.T) {
 	<-ended
 }
 
-// endless answers one message of a walk, and then waits until it has to end.
+// endless answers one message of a listing, and then waits until its context ends.
 type endless struct{ ended chan struct{} }
 
 func (e endless) Call(ctx context.Context, _ []byte, answer func([]byte) error) error {
@@ -69,7 +69,7 @@ func (e endless) Call(ctx context.Context, _ []byte, answer func([]byte) error) 
 
 func (endless) Close() error { return nil }
 
-// TestNearestGoesByTheMachine: by HTTP to this one, through the door to others.
+// TestNearestGoesByTheMachine checks that requests to this machine use HTTP, and requests to others the door.
 func TestNearestGoesByTheMachine(t *testing.T) {
 	for host, here := range map[string]bool{"localhost": true, "127.0.0.1": true, "::1": true, "192.0.2.1": false, "no-such-host.invalid": true} {
 		if onThisMachine(t.Context(), host) != here {

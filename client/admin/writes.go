@@ -7,10 +7,10 @@ import (
 	"hemera/words/hemera"
 )
 
-// Writes asks for writes under way. It implements adminapi.WriteAdmin.
+// Writes has the calls for writes under way. It implements adminapi.WriteAdmin.
 type Writes struct{ server *server }
 
-// Writes implements adminapi.WriteAdmin. The server knows who asks.
+// Writes implements adminapi.WriteAdmin. The server identifies the caller.
 func (c Writes) Writes(ctx context.Context, _ hemera.Identity) ([]hemera.WriteInfo, error) {
 	return call[[]hemera.WriteInfo](ctx, c.server, "Writes", adminapi.None{})
 }
@@ -20,7 +20,7 @@ func (c Writes) FreeWrite(ctx context.Context, id string) (hemera.WriteInfo, err
 	return call[hemera.WriteInfo](ctx, c.server, "FreeWrite", adminapi.WriteRef{ID: id})
 }
 
-// EndWrite implements adminapi.WriteAdmin. The server knows who asks.
+// EndWrite implements adminapi.WriteAdmin. The server identifies the caller.
 func (c Writes) EndWrite(ctx context.Context, _ hemera.Identity, id string, commit bool) (hemera.WriteInfo, error) {
 	return call[hemera.WriteInfo](ctx, c.server, "EndWrite", adminapi.EndWriteRequest{ID: id, Commit: commit})
 }

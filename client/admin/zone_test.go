@@ -2,7 +2,7 @@ package admin
 
 import "testing"
 
-// TestAddressesHaveZones: those of a link are written as in XRootD URLs, or as in HTTP ones.
+// TestAddressesHaveZones checks zones of link-local addresses, as XRootD URLs write them and as HTTP URLs do.
 func TestAddressesHaveZones(t *testing.T) {
 	for url, want := range map[string][2]string{
 		"root://[fe80::1%eth0]:1095":   {"http://[fe80::1%25eth0]:1095", "[fe80::1%eth0]:1095"},

@@ -15,7 +15,8 @@ import (
 	"hemera/words/errs"
 )
 
-// TestSourceChangesAtTheSameSize: whatever is read of it may be a mixture, so nothing gets the name.
+// TestSourceChangesAtTheSameSize checks that no file appears under the target's name: the bytes that were read may be a
+// mixture.
 func TestSourceChangesAtTheSameSize(t *testing.T) {
 	const size = 1 << 20
 	overwrite := func(path string, at int64) error {
@@ -65,7 +66,8 @@ func TestSourceChangesAtTheSameSize(t *testing.T) {
 	}
 }
 
-// TestAServersFileChangesAtTheSameSize: the same of a server that sends whatever is there at each read. Access times change by reading.
+// TestAServersFileChangesAtTheSameSize checks the same for a server that sends the current bytes at each read. Reading
+// changes access times.
 func TestAServersFileChangesAtTheSameSize(t *testing.T) {
 	for name, change := range map[string]func(*wire.StatInfo){
 		"not": func(*wire.StatInfo) {}, "read by others": func(i *wire.StatInfo) { i.Atime++ },
@@ -91,10 +93,10 @@ func TestAServersFileChangesAtTheSameSize(t *testing.T) {
 	}
 }
 
-// changingHasher has the source changed while a chunk of it is hashed.
+// changingHasher changes the source while one chunk of it is hashed.
 type changingHasher struct {
 	checksum.Hasher
-	at     int // which chunk
+	at     int // number of the chunk
 	change func() error
 	err    error
 }

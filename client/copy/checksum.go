@@ -10,10 +10,10 @@ import (
 	"hemera/words/hemera"
 )
 
-// same reports whether source and target, which have the same size, have the same checksum.
-// The times of source and target do not count: many tools do not keep them.
+// same reports whether source and target, which have the same size, have the same checksum. Their times do not count:
+// many tools do not keep them.
 func (x *copier) same(ctx context.Context, j job) (bool, error) {
-	// Cheap where servers keep checksums; a local file is read.
+	// This is cheap if servers keep checksums; a local file is read.
 	from, err := x.checksum(ctx, j.from, j.src.size)
 	if err != nil {
 		return false, err
@@ -22,7 +22,7 @@ func (x *copier) same(ctx context.Context, j job) (bool, error) {
 	return err == nil && from == to, err
 }
 
-// checksum returns that of a whole file: the server's, or one made by reading the file where there is none.
+// checksum returns the checksum of a whole file: the server's, or else one made by reading the file.
 func (x *copier) checksum(ctx context.Context, p Place, size int64) (hemera.Checksum, error) {
 	if p.Remote {
 		sum, err := x.c.Checksum(ctx, p.URL, hemera.Adler32)
@@ -37,14 +37,14 @@ func (x *copier) checksum(ctx context.Context, p Place, size int64) (hemera.Chec
 	return sum.Sum(), nil
 }
 
-// resume returns how many bytes of the source an unfinished copy has left in a part, and their checksum. It compares
-// a part at a server with the beginning of the source: without the server's checksum of the part the copy begins
-// at 0. A part on this machine is compared at the end of the copy, because the source's server has a checksum of
-// the whole file only.
+// resume returns the length of the part that an unfinished copy of the source left, and its checksum. For a part at a
+// server it compares the part with the beginning of the source: if the server has no checksum of the part, the copy
+// begins at 0. A part on this machine is compared at the end of the copy, because the source's server only has a checksum
+// of the whole file.
 func (x *copier) resume(ctx context.Context, j job) (int64, checksum.Hasher, error) {
 	part := j.to.part()
 	size, err := x.store(j.to).part(ctx, part, j.src)
-	if err != nil || size == 0 { // no part, or one that is of another source for certain
+	if err != nil || size == 0 { // no part, or certainly one of another source
 		return 0, x.newHasher(), err
 	}
 	if !j.to.Remote { // the part has to be read anyway, for the running checksum
@@ -82,7 +82,7 @@ func (x *copier) prefix(ctx context.Context, p Place, n int64) (checksum.Hasher,
 		_, _ = sum.Write(b)
 		left -= int64(len(b))
 		switch {
-		case err == io.EOF && left > 0: // another process has cut it
+		case err == io.EOF && left > 0: // another process has truncated it
 			return nil, errs.New(errs.Conflict, "copy.Copy", p.String(), "it became shorter while it was copied")
 		case err != nil && err != io.EOF:
 			return nil, err
@@ -91,7 +91,7 @@ func (x *copier) prefix(ctx context.Context, p Place, n int64) (checksum.Hasher,
 	return sum, nil
 }
 
-// newHasher makes an Adler-32, which every XRootD server keeps too.
+// newHasher makes an Adler-32, which every XRootD server keeps.
 func (x *copier) newHasher() checksum.Hasher {
 	if x.o.NewHasher != nil {
 		return x.o.NewHasher()

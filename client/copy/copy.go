@@ -16,11 +16,11 @@ import (
 	"hemera/words/errs"
 )
 
-// Run copies files and, with Options.Recursive, directories between this machine and servers in any
-// combination. It goes on after a failure; the error is the first one, with the number of failures.
+// Run copies files and, with Options.Recursive, directories between this machine and servers in any combination. It
+// continues after a failure; the error is the first one, with the number of failures.
 //
-// A file gets its name only when it is complete, and, where it is written as a part, verified. A copy that
-// is interrupted leaves the parts of large files; one with Options.Continue goes on with them.
+// A file gets its name only when it is complete and, if it is written as a part, verified. An interrupted copy leaves the
+// parts of large files; one with Options.Continue continues them.
 func Run(ctx context.Context, c *xrootd.Client, sources []string, to string, o Options) (Progress, error) {
 	dst, err := ParsePlace(to)
 	if err != nil {
@@ -88,9 +88,9 @@ type copier struct {
 
 	mu     sync.Mutex               // guards first and atomic
 	first  error                    // failure
-	atomic map[xrootd.Endpoint]bool // what servers answered: do they show no file before its close?
+	atomic map[xrootd.Endpoint]bool // whether a server shows no file before its close
 
-	dirs []job // to get their attributes at the end; only the goroutine that lists uses it
+	dirs []job // directories that get their attributes at the end; only the goroutine that lists uses it
 }
 
 // newCopier makes a copier whose workers do not run yet.
@@ -99,7 +99,7 @@ func newCopier(c *xrootd.Client, o Options, track *tracker) *copier {
 	return &copier{c: c, o: o, umask: umask(), track: track, jobs: make(chan job, o.Parallel), atomic: map[xrootd.Endpoint]bool{}}
 }
 
-// store is where a place lives.
+// store returns the store of a place.
 func (x *copier) store(p Place) store {
 	if p.Remote {
 		return servers{x.c, x.nodes}
@@ -107,13 +107,13 @@ func (x *copier) store(p Place) store {
 	return machine{x.c.Options().Chunk, x.o.Links}
 }
 
-// mode is what the copy of something gets: its permission bits less the umask, as with cp.
+// mode returns the mode of a copy: the permission bits of the source less the umask, as with cp.
 func (x *copier) mode(src state, unknown uint32) uint32 { return cmp.Or(src.mode, unknown) &^ x.umask }
 
-// umask is the process's. It is read where that does not change it, as other goroutines make files.
-// 022, the usual one, if the file cannot be read.
+// umask returns the process's umask. It reads it in a way that does not change it, as other goroutines make files. If the
+// file cannot be read, it returns 022, the usual value.
 func umask() uint32 {
-	status, _ := os.ReadFile("/proc/self/status") // umask(2) would change it to tell it
+	status, _ := os.ReadFile("/proc/self/status") // umask(2) would change it to report it
 	for line := range strings.Lines(string(status)) {
 		if v, ok := strings.CutPrefix(line, "Umask:"); ok {
 			if n, err := strconv.ParseUint(strings.TrimSpace(v), 8, 32); err == nil {
@@ -124,7 +124,7 @@ func umask() uint32 {
 	return 0o022
 }
 
-// publisher is how the target's server gives the file its name.
+// publisher returns the way in which the target's server gives the file its name.
 func (x *copier) publisher(ctx context.Context, j job) (publisher, error) {
 	p := publisher{c: x.c, verify: x.o.Verify}
 	if !j.to.Remote {
@@ -147,8 +147,8 @@ func (x *copier) publisher(ctx context.Context, j job) (publisher, error) {
 	return p, nil
 }
 
-// enumerate makes jobs of one source. It makes directories by itself, before what is in them. It blocks while all
-// workers are busy.
+// enumerate makes jobs of one source. It makes directories itself, before their content. It blocks while all workers are
+// busy.
 func (x *copier) enumerate(ctx context.Context, source string, dst Place, sources int) error {
 	src, err := ParsePlace(source)
 	if err != nil {
@@ -169,7 +169,7 @@ func (x *copier) enumerate(ctx context.Context, source string, dst Place, source
 	if !from.dir {
 		return x.submit(ctx, job{src, dst, from})
 	}
-	// The top directory first; without it nothing below can be made.
+	// The top directory first, because everything else is below it.
 	if err := x.store(dst).mkdir(ctx, dst, x.mode(from, 0o755)); err != nil {
 		return err
 	}
@@ -177,7 +177,7 @@ func (x *copier) enumerate(ctx context.Context, source string, dst Place, source
 	return x.store(src).walk(ctx, src, func(rel string, s state) error {
 		j := job{src.Join(rel), dst.Join(rel), s}
 		switch {
-		case s.fault == nil && !s.dir && isPart(j.from.base()): // of an unfinished copy to the source
+		case s.fault == nil && !s.dir && isPart(j.from.base()): // the part of an unfinished copy to the source
 			x.track.add(func(p *Progress) { p.Passed++ })
 		case s.link:
 			x.track.add(func(p *Progress) { p.Links++ })
@@ -190,7 +190,7 @@ func (x *copier) enumerate(ctx context.Context, source string, dst Place, source
 				return nil
 			}
 			if !ofEntry(err) {
-				return err // of the server, and so of all entries
+				return err // of the server, so all entries would fail
 			}
 			x.fault(j, err)
 		default:
@@ -200,7 +200,7 @@ func (x *copier) enumerate(ctx context.Context, source string, dst Place, source
 	})
 }
 
-// noteDir remembers a directory that gets its attributes at the end.
+// noteDir records a directory that gets its attributes at the end.
 func (x *copier) noteDir(j job) {
 	if x.o.Preserve {
 		x.dirs = append(x.dirs, j)
@@ -213,7 +213,7 @@ func (x *copier) fault(j job, err error) {
 	x.done(j, err)
 }
 
-// submit counts a file and hands it to a worker.
+// submit counts a file and passes it to a worker.
 func (x *copier) submit(ctx context.Context, j job) error {
 	x.track.add(func(p *Progress) { p.FilesTotal++; p.BytesTotal += j.src.size })
 	select {
@@ -224,8 +224,7 @@ func (x *copier) submit(ctx context.Context, j job) error {
 	}
 }
 
-// done counts and reports one finished job.
-// It is called from all workers. Only the first error is kept; Report gets each.
+// done counts and reports one finished job. All workers call it. It keeps only the first error; Report gets each.
 func (x *copier) done(j job, err error) {
 	x.track.add(func(p *Progress) {
 		if err != nil {

@@ -18,8 +18,8 @@ import (
 	"hemera/words/errs"
 )
 
-// breaking is a server whose file cannot be read beyond its first half, while broken is set. Without
-// broken it has no checksums.
+// breaking starts a server whose file cannot be read beyond its first half while broken is set. With broken nil the
+// server has no checksums.
 func breaking(t *testing.T, data []byte, broken *atomic.Bool) *xrootdtest.Server {
 	return xrootdtest.New(t, xrootdtest.DataServer, func(r xrootdtest.Request) []byte {
 		switch r.ID {
@@ -77,7 +77,7 @@ func TestFailedDownloadLeavesAPart(t *testing.T) {
 	}
 }
 
-// Without a checksum of the source nothing proves that a part is of it.
+// Without a checksum of the source, nothing proves that a part belongs to it.
 func TestWithoutChecksumsNothingIsGoneOnWith(t *testing.T) {
 	data := xrootdtest.Pattern(1 << 20)
 	s := breaking(t, data, nil)
@@ -133,7 +133,8 @@ func TestFailedUploadIsGivenUp(t *testing.T) {
 	}
 }
 
-// A node that stops aborts what is written through it; the file goes to another, as with stock clients.
+// A node that stops aborts the files that are written through it. The copy begins again at another node, as with stock
+// clients.
 func TestAWriteThatTheServerLosesIsBegunAnew(t *testing.T) {
 	data := xrootdtest.Pattern(300_000)
 	for _, c := range []struct {
@@ -187,7 +188,7 @@ func TestAWriteThatTheServerLosesIsBegunAnew(t *testing.T) {
 	}
 }
 
-// The ? of a name would cut it off: the copy would have another name, or replace another file.
+// A ? in a name would cut it off: the copy would have another name, or replace another file.
 func TestANameThatCannotBeSaidIsNotCopied(t *testing.T) {
 	s := xrootdtest.New(t, xrootdtest.DataServer, func(r xrootdtest.Request) []byte {
 		switch r.ID {

@@ -12,46 +12,46 @@ import (
 	"hemera/words/hemera"
 )
 
-// store is where an end of a copy lives: this machine, or servers.
+// store is the place of one end of a copy: this machine, or servers.
 type store interface {
-	// stat never fails because nothing is there.
+	// stat returns the zero state if nothing exists there.
 	stat(ctx context.Context, p Place) (state, error)
-	// walk visits everything below a directory, directories before what is in them, by relative path. An
-	// entry with a fault is all that is told of it; the walk goes on.
+	// walk visits everything below a directory, directories before their content, by relative path. An entry with a fault
+	// has no other data; the walk continues.
 	walk(ctx context.Context, p Place, visit func(rel string, s state) error) error
 	mkdir(ctx context.Context, p Place, mode uint32) error
-	// part is how many bytes of a source are at the place of a part, 0 if it cannot be gone on with.
+	// part returns the number of bytes of a source at the place of a part, 0 if they cannot be used.
 	part(ctx context.Context, p Place, src state) (int64, error)
 	source(ctx context.Context, p Place, off int64) (source, error)
 	target(ctx context.Context, p Place, t targetOptions) (target, error)
 }
 
-// source gives a file's bytes in order, until io.EOF; they are valid until the next call.
+// source returns a file's bytes in order, until io.EOF; they are valid until the next call.
 type source interface {
 	next() ([]byte, error)
-	// version is another one after each change of the file's bytes, as far as that can be known. It is "" where they cannot change
-	// while they are read.
+	// version returns a value that changes with each change of the file's bytes, as far as that can be detected. It
+	// returns "" if they cannot change while they are read.
 	version() (string, error)
 	close()
 }
 
-// target takes a file's bytes in order. Exactly one of commit and abandon ends it.
+// target takes a file's bytes in order. The caller ends it with either commit or abandon.
 type target interface {
 	write(p []byte) error
-	// commit makes the file visible under its name, if what was written has the checksum; the zero
-	// checksum is not compared.
+	// commit makes the file visible under its name, if the written bytes have the checksum; the zero checksum is not
+	// compared.
 	commit(ctx context.Context, want hemera.Checksum) error
-	// abandon leaves nothing behind, or, if asked to keep and able to, a part, and says which.
+	// abandon removes the written bytes. With keep it leaves them as a part if possible, and returns true.
 	abandon(ctx context.Context, keep bool) (kept bool)
 }
 
-// targetOptions say how to begin a target: with a positive offset the part that is there is continued.
+// targetOptions says how to begin a target. With a positive offset it continues the existing part.
 type targetOptions struct {
 	off     int64
 	src     state
 	replace bool
 	persist bool
-	// preserve asks a local target for the mode, time and owner of the source.
+	// preserve makes a local target keep the mode, time and owner of the source.
 	preserve bool
 	mode     uint32
 	at       publisher // how a server's part gets its name
@@ -76,7 +76,7 @@ func (s servers) stat(ctx context.Context, p Place) (state, error) {
 	return stateOfInfo(i), nil
 }
 
-// stateOfInfo is what a server says of an entry. Its time has no fractions of seconds.
+// stateOfInfo returns a server's description of an entry as a state. Its time has no fractions of seconds.
 func stateOfInfo(i xrootd.Info) state {
 	return state{exists: true, dir: i.IsDir(), size: i.Size, mode: i.Mode, mtime: time.Unix(i.Mtime, 0), owner: i.Owner, group: i.Group}
 }
@@ -86,11 +86,12 @@ func (s servers) walk(ctx context.Context, p Place, visit func(rel string, s sta
 	return s.walkBelow(ctx, p.URL, "", visit)
 }
 
-// walkBelow visits a directory, and then the directories in it: a listing has a session of its own, and depth would add sessions.
+// walkBelow visits a directory, and then the directories in it, because a listing needs a session, and recursion would
+// need one for each level.
 func (s servers) walkBelow(ctx context.Context, top xrootd.URL, rel string, visit func(rel string, s state) error) error {
-	var dirs []string // visited after the listing, whose session is then free
-	var refused error // by the visitor
-	// With attributes: a stat for each entry would cost a round trip each.
+	var dirs []string // visited after the listing, when its session is free
+	var refused error // an error of the visitor
+	// With attributes: a stat for each entry would need a round trip each.
 	err := s.c.List(ctx, top.Join(rel), func(i xrootd.Info) error {
 		name := i.Name
 		if rel != "" {
@@ -102,7 +103,7 @@ func (s servers) walkBelow(ctx context.Context, top xrootd.URL, rel string, visi
 		refused = visit(name, stateOfInfo(i))
 		return refused
 	})
-	// A directory below that cannot be listed is one failure; the top one is the source's.
+	// If a directory below cannot be listed, that is one failure; for the top one the source fails.
 	if err != nil && refused == nil && rel != "" && ofEntry(err) {
 		err = visit(rel, state{fault: err})
 	}
@@ -114,15 +115,15 @@ func (s servers) walkBelow(ctx context.Context, top xrootd.URL, rel string, visi
 	return err
 }
 
-// mkdir implements store. The owner can always write into it; finishDirs sets the final mode.
+// mkdir implements store. The owner may always write into the directory; finishDirs sets the final mode.
 func (s servers) mkdir(ctx context.Context, p Place, mode uint32) error {
 	return s.c.Mkdir(ctx, p.URL, mode|0o700, true)
 }
 
-// part implements store. Whether the part is of this source is for resume to find out.
+// part implements store. resume checks whether the part is of this source.
 func (s servers) part(ctx context.Context, p Place, src state) (int64, error) {
 	st, err := s.stat(ctx, p)
-	if err != nil || st.dir || st.size > src.size { // longer than the source: of another content
+	if err != nil || st.dir || st.size > src.size { // longer than the source, so of another content
 		return 0, err
 	}
 	return st.size, nil
@@ -147,20 +148,20 @@ func (s servers) source(ctx context.Context, p Place, off int64) (source, error)
 // next implements source.
 func (s *remoteSource) next() ([]byte, error) { return s.reader.Next() }
 
-// version implements source. Where servers have a checksum it is compared besides.
+// version implements source. If servers have a checksum, it is compared as well.
 func (s *remoteSource) version() (string, error) { return s.file.Version(s.ctx) }
 
-// close implements source. The server is told also after an interruption.
+// close implements source. It closes the file at the server also after an interruption.
 func (s *remoteSource) close() {
 	s.reader.Close()
 	s.file.Close(context.WithoutCancel(s.ctx))
 }
 
-// remoteTarget writes a file of a server behind its user.
+// remoteTarget writes a file of a server, asynchronously.
 type remoteTarget struct {
 	place  Place
 	writer *direct.Writer
-	ctx    context.Context    // of writing: ends interruptGrace after the copy's
+	ctx    context.Context    // of writing; ends interruptGrace after the copy's
 	stop   context.CancelFunc // of ctx
 	targetOptions
 }
@@ -173,8 +174,8 @@ func (s servers) target(ctx context.Context, p Place, t targetOptions) (target, 
 	writing, stop := outlast(ctx, interruptGrace)
 	w, err := s.open(writing, u, o, t)
 	if o.Create && !t.at.atomic && errors.Is(err, errs.Exists) {
-		// Emptied, it would be the same file to the stock server, which remembers checksums by file and
-		// second of the change.
+		// If it were only emptied, the stock server would take it for the same file, because it remembers checksums by
+		// file and second of the change.
 		if err = s.c.Remove(ctx, u); err == nil {
 			w, err = s.open(writing, u, o, t)
 		}
@@ -186,7 +187,7 @@ func (s servers) target(ctx context.Context, p Place, t targetOptions) (target, 
 	return &remoteTarget{p, w, writing, stop, t}, nil
 }
 
-// open opens the place to write to. It is opened with the context of writing, for a write that outlasts the copy's.
+// open opens the place to write to. It uses the context of writing, for a write that outlasts the copy's.
 func (s servers) open(ctx context.Context, u xrootd.URL, o xrootd.OpenOptions, t targetOptions) (*direct.Writer, error) {
 	switch {
 	case t.off > 0:
@@ -197,10 +198,10 @@ func (s servers) open(ctx context.Context, u xrootd.URL, o xrootd.OpenOptions, t
 	return s.direct.Create(ctx, u, o)
 }
 
-// interruptGrace is how long an interrupted copy may take to leave what it has as a part.
+// interruptGrace is the time that an interrupted copy may take to leave its bytes as a part.
 const interruptGrace = 5 * time.Second
 
-// outlast returns a context like ctx that ends a while after ctx does.
+// outlast returns a context like ctx that ends grace after ctx does.
 func outlast(ctx context.Context, grace time.Duration) (context.Context, context.CancelFunc) {
 	longer, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	stop := context.AfterFunc(ctx, func() {
@@ -213,15 +214,14 @@ func outlast(ctx context.Context, grace time.Duration) (context.Context, context
 	return longer, func() { stop(); cancel() }
 }
 
-// unwritten is the failure of a write, or of sending what was left of it: nothing can have become
-// visible.
+// unwritten is the failure of a write, or of a flush: nothing can have become visible.
 type unwritten struct{ error }
 
 // Unwrap returns the failure itself.
 func (u unwritten) Unwrap() error { return u.error }
 
-// retryable reports whether the same write may succeed at another server: this one stopped, or its disks fail.
-// Internal is the answer of a node that has restarted to a write that it does not know (kXR_ServerError).
+// retryable reports whether the same write may succeed at another server: this one stopped, or its disks fail. Internal
+// is the answer of a restarted node to a write that it does not know (kXR_ServerError).
 func (u unwritten) retryable() bool {
 	switch errs.KindOf(u.error) {
 	case errs.Unavailable, errs.Conflict, errs.BadHandle, errs.IO, errs.Internal:
@@ -238,8 +238,8 @@ func (t *remoteTarget) write(p []byte) error {
 	return nil
 }
 
-// commit is not cut short by an interruption: the server could carry out a request that was sent after the next copy
-// has looked at the target.
+// commit implements target. An interruption does not end it: otherwise the server could carry out a request after the
+// next copy has looked at the target.
 func (t *remoteTarget) commit(_ context.Context, want hemera.Checksum) error {
 	defer t.stop()
 	ctx := t.ctx
@@ -256,7 +256,7 @@ func (t *remoteTarget) commit(_ context.Context, want hemera.Checksum) error {
 	return t.at.publish(ctx, t.place, t.src.size, want, t.replace)
 }
 
-// abandon leaves a part only if the server has accepted every byte up to its end.
+// abandon implements target. It leaves a part only if the server has accepted every byte up to its end.
 func (t *remoteTarget) abandon(_ context.Context, keep bool) bool {
 	defer t.stop()
 	if keep && !t.at.direct && t.writer.Keep(t.ctx) {
@@ -266,7 +266,7 @@ func (t *remoteTarget) abandon(_ context.Context, keep bool) bool {
 	return false
 }
 
-// readFull is how local files are read: whole chunks, so that their requests are.
+// readFull reads local files in whole chunks, so that requests are as large.
 func readFull(r io.Reader, p []byte) (int, error) {
 	n, err := io.ReadFull(r, p)
 	if err == io.ErrUnexpectedEOF {

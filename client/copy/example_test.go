@@ -12,7 +12,7 @@ import (
 	"hemera/client/xrootd/xrootdtest"
 )
 
-// A file comes from a server to a directory of this machine. A second copy with Continue finds it there.
+// Run copies a file from a server to a directory of this machine. A second copy with Continue finds it there.
 func ExampleRun() {
 	server, err := xrootdtest.Start(xrootdtest.DataServer, xrootdtest.OneFile([]byte("the first event")))
 	if err != nil {

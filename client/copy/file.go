@@ -11,11 +11,11 @@ import (
 	"hemera/words/hemera"
 )
 
-// fileTries is how often a file is begun when servers lose it in the middle.
+// fileTries is the number of attempts to copy a file when servers lose it.
 const fileTries = 4
 
-// file copies one file. If the server it was written through stops, the copy restarts, as with the stock
-// clients: another server will take it. So does a copy that went on with a part of another source.
+// file copies one file. If the server of the target stops, the copy restarts, as with the stock clients, and another
+// server will take it. It also restarts if it continued a part of another source.
 func (x *copier) file(ctx context.Context, j job) error {
 	var a attempt
 	for try := 1; ; try++ {
@@ -26,7 +26,7 @@ func (x *copier) file(ctx context.Context, j job) error {
 			x.c.Options().Log.Info("the part was of another file", "file", j.to.String(), "error", stale.error)
 			again, a.fresh = true, true
 		}
-		if _, ok := errors.AsType[direct.Unwritten](err); ok { // its head reaches the nodes by another way
+		if _, ok := errors.AsType[direct.Unwritten](err); ok { // its head reaches the nodes in another way
 			a.through = true
 		}
 		if !again || try == fileTries || ctx.Err() != nil {
@@ -36,21 +36,21 @@ func (x *copier) file(ctx context.Context, j job) error {
 	}
 }
 
-// attempt is how a file is copied, after what came of the attempts before.
+// attempt says how to copy a file, after earlier attempts failed.
 type attempt struct {
-	fresh   bool // not going on with a part
+	fresh   bool // do not continue a part
 	through bool // to a server's file through its head
 }
 
-// staleError is the failure of a file that was gone on with, when its part was not of this source.
+// staleError is the failure of a continued file whose part was not of this source.
 type staleError struct{ error }
 
 // Unwrap returns the failure itself.
 func (s staleError) Unwrap() error { return s.error }
 
-// fileOnce copies one file by the way that fits, and says how many bytes it has counted.
+// fileOnce copies one file in the way that fits, and returns the number of bytes that it has counted.
 func (x *copier) fileOnce(ctx context.Context, j job, a attempt) (int64, error) {
-	// A job that waited in the channel while the copy was interrupted.
+	// The job may have waited in the channel while the copy was interrupted.
 	if err := ctx.Err(); err != nil {
 		return 0, errs.Wrap(err, "copy.Copy", j.from.String())
 	}
@@ -61,8 +61,8 @@ func (x *copier) fileOnce(ctx context.Context, j job, a attempt) (int64, error) 
 	if err != nil {
 		return 0, err
 	}
-	var there state                 // zero: nothing is there, or the server refuses to replace it
-	if x.o.Continue || !at.direct { // else the server refuses by itself to replace: no need to ask
+	var there state                 // zero: nothing exists, or the server itself refuses to replace it
+	if x.o.Continue || !at.direct { // otherwise the server refuses to replace, so there is no need to ask
 		if there, err = x.store(j.to).stat(ctx, j.to); err != nil {
 			return 0, err
 		}
@@ -71,7 +71,7 @@ func (x *copier) fileOnce(ctx context.Context, j job, a attempt) (int64, error) 
 	if err != nil {
 		return 0, err
 	}
-	if act == actCompare { // reads both ends where a server has no checksum
+	if act == actCompare { // reads both ends if a server has no checksum
 		same, err := x.same(ctx, j)
 		switch {
 		case err != nil:
@@ -90,36 +90,36 @@ func (x *copier) fileOnce(ctx context.Context, j job, a attempt) (int64, error) 
 				WithRemedy("use --force to replace it")
 		}
 	}
-	// From server to server without this process, if both can.
+	// From server to server without this process, if both support it.
 	if j.from.Remote && j.to.Remote && x.o.TPC != TPCOff {
 		err := x.thirdParty(ctx, j, at)
 		if err == nil && x.o.Preserve {
 			err = x.preserve(ctx, j.to, j.src, 0o644)
 		}
-		// Unsupported comes before anything was written: the bytes can go through this process instead.
+		// Unsupported is returned before anything was written: the bytes can go through this process instead.
 		if x.o.TPC == TPCOnly || !errors.Is(err, errs.Unsupported) {
 			return 0, err
 		}
 	}
-	off, sum := int64(0), x.newHasher() // the sum runs over all of the file, from its beginning
+	off, sum := int64(0), x.newHasher() // the sum covers the whole file, from its beginning
 	if x.o.Continue && !a.fresh && !at.direct && !there.special {
 		if off, sum, err = x.resume(ctx, j); err != nil {
 			return 0, err
 		}
 	}
-	x.track.bytes(off) // what the part has counts as done
+	x.track.bytes(off) // the bytes of the part count as done
 	n, err := x.stream(ctx, j, at, off, sum, a.through)
-	// A wrong part shows at the end only, as a checksum that does not match; then all is copied again.
+	// A wrong part is only noticed at the end, by a checksum that does not match; then all is copied again.
 	if off > 0 && err != nil && (errors.Is(err, errs.Corrupt) || errors.Is(err, errs.Unsupported)) {
 		err = staleError{err}
 	}
 	return off + n, err
 }
 
-// stream copies the bytes from off on through this process, and says how many it has counted. The sum is
-// of the bytes before off.
+// stream copies the bytes from off on through this process, and returns the number of bytes that it has counted. sum has
+// the checksum of the bytes before off.
 func (x *copier) stream(ctx context.Context, j job, at publisher, off int64, sum checksum.Hasher, through bool) (n int64, err error) {
-	// The source first: without it there is nothing to make a target for.
+	// The source first: without it no target is needed.
 	src, err := x.store(j.from).source(ctx, j.from, off)
 	if err != nil {
 		return 0, err
@@ -131,12 +131,12 @@ func (x *copier) stream(ctx context.Context, j job, at publisher, off int64, sum
 	if err != nil {
 		return 0, err
 	}
-	since := "" // the sum of the bytes before off was made after the source was listed
+	since := "" // the checksum of the bytes before off was made after the source was listed
 	if off > 0 {
 		since = j.src.version
 	}
 	n, err = x.pumpUnchanged(src, dst, sum, since)
-	// A source that grew or shrank while it was read is in no state that it ever had.
+	// If a source grew or shrank while it was read, the copy has a content that it never had.
 	if err == nil && off+n != j.src.size {
 		err = errs.New(errs.Conflict, "copy.Copy", j.from.String(), "it changed its size while it was copied")
 	}
@@ -144,11 +144,11 @@ func (x *copier) stream(ctx context.Context, j job, at publisher, off int64, sum
 	if err == nil && x.o.Verify != VerifyNever || off > 0 {
 		want = sum.Sum()
 	}
-	// The source's own checksum is compared before the target gets its name.
+	// Compare the source's own checksum before the target gets its name.
 	if err == nil && j.from.Remote {
 		from := publisher{c: x.c, verify: x.o.Verify}
 		if off > 0 && !j.to.Remote {
-			from.verify = VerifyAlways // it is the proof that the part was of this source
+			from.verify = VerifyAlways // it proves that the part was of this source
 		}
 		err = from.check(ctx, j.from, want)
 	}
@@ -159,25 +159,25 @@ func (x *copier) stream(ctx context.Context, j job, at publisher, off int64, sum
 		return n, err
 	}
 	err = dst.commit(ctx, want)
-	// A local target has its attributes already, given before its name.
+	// A local target has its attributes already, set before its name.
 	if err == nil && x.o.Preserve && j.to.Remote {
 		err = x.preserve(ctx, j.to, j.src, 0o644)
 	}
 	return n, err
 }
 
-// worthKeeping reports whether what was copied before a failure is right as far as it goes.
+// worthKeeping reports whether the bytes copied before a failure are correct.
 func worthKeeping(err error) bool {
 	switch errs.KindOf(err) {
-	case errs.Conflict, errs.Corrupt, errs.Unsupported: // the bytes are not those of the source, or cannot be proved to be
+	case errs.Conflict, errs.Corrupt, errs.Unsupported: // the bytes are not the source's, or that cannot be proved
 		return false
 	}
 	_, unwritten := errors.AsType[unwritten](err)
 	return !unwritten
 }
 
-// pumpUnchanged is pump for a source that must stay as it is meanwhile, and since it had a version if one is given: Conflict if
-// it was changed, whatever its size is.
+// pumpUnchanged moves the bytes of a source that must not change meanwhile, nor since it had the version since, if that
+// is not empty. It fails with Conflict if the source was changed, whatever its size.
 func (x *copier) pumpUnchanged(src source, dst target, sum checksum.Hasher, since string) (int64, error) {
 	before, err := src.version()
 	if err != nil {
@@ -198,7 +198,7 @@ func (x *copier) pumpUnchanged(src source, dst target, sum checksum.Hasher, sinc
 func (x *copier) pump(src source, dst target, sum checksum.Hasher) (int64, error) {
 	total := int64(0)
 	for {
-		p, err := src.next() // a last piece may come with io.EOF
+		p, err := src.next() // the last bytes may come with io.EOF
 		if len(p) > 0 {
 			_, _ = sum.Write(p)
 			if err := dst.write(p); err != nil {

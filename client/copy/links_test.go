@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// TestLinksOfATree: what becomes of each kind of link, by what was asked for.
+// TestLinksOfATree checks the result for each kind of link and each option.
 func TestLinksOfATree(t *testing.T) {
 	top := t.TempDir()
 	if err := errors.Join(

@@ -37,7 +37,7 @@ func (machine) stat(_ context.Context, p Place) (state, error) {
 	return stateOf(i), nil
 }
 
-// stateOf is what the system says of a file.
+// stateOf returns the system's description of a file as a state.
 func stateOf(i os.FileInfo) state {
 	s := state{exists: true, dir: i.IsDir(), special: special(i), size: i.Size(), mode: uint32(i.Mode().Perm()), mtime: i.ModTime()}
 	s.version = versionOf(i)
@@ -47,8 +47,8 @@ func stateOf(i os.FileInfo) state {
 	return s
 }
 
-// versionOf is what the system says of a regular file that is another after each change of it. The time of the last change of
-// the inode is a part, as programs can set the other one back.
+// versionOf returns a text that changes with each change of a regular file. The time of the last change of the inode is
+// included, as programs can set the other one back.
 func versionOf(i os.FileInfo) string {
 	sys, ok := i.Sys().(*syscall.Stat_t)
 	if !ok || !i.Mode().IsRegular() {
@@ -57,7 +57,7 @@ func versionOf(i os.FileInfo) string {
 	return fmt.Sprint(sys.Dev, sys.Ino, sys.Size, sys.Mtim, sys.Ctim)
 }
 
-// versionNow is [versionOf] an open file.
+// versionNow returns [versionOf] an open file.
 func versionNow(f *os.File) (string, error) {
 	i, err := f.Stat()
 	if err != nil {
@@ -75,8 +75,8 @@ func (m machine) walk(ctx context.Context, p Place, visit func(rel string, s sta
 	return m.walkBelow(ctx, p.Path, "", []os.FileInfo{top}, visit)
 }
 
-// walkBelow visits what is in a directory. above are the directories on the way to it, itself the last: a
-// link to one of them would lead round in circles.
+// walkBelow visits the content of a directory. above has the directories on the path to it, including itself: a link to
+// one of them would lead to an endless walk.
 func (m machine) walkBelow(ctx context.Context, top, rel string, above []os.FileInfo, visit func(rel string, s state) error) error {
 	dir := filepath.Join(top, filepath.FromSlash(rel))
 	entries, err := os.ReadDir(dir) // sorted by name, all of one directory in memory
@@ -103,9 +103,9 @@ func (m machine) walkBelow(ctx context.Context, top, rel string, above []os.File
 	return nil
 }
 
-// found is what a walk has come upon; a file or directory may be behind a link.
+// found returns the state of an entry of a walk. If it is a link, the state is that of the link's target.
 func (m machine) found(path string, d fs.DirEntry, above []os.FileInfo) (state, os.FileInfo) {
-	link := d.Type()&fs.ModeSymlink != 0 // from the listing: no stat for what is skipped
+	link := d.Type()&fs.ModeSymlink != 0 // from the listing: no stat for skipped entries
 	if link && m.links == LinksSkip {
 		return state{link: true}, nil
 	}
@@ -130,8 +130,8 @@ func (m machine) found(path string, d fs.DirEntry, above []os.FileInfo) (state, 
 	return stateOf(i), i
 }
 
-// nowhere reports whether there is nothing to copy behind a link: nothing at all, a directory that the link is in,
-// or a device.
+// nowhere reports whether a link leads to nothing that can be copied: to nothing at all, to a directory that has the
+// link, or to a device.
 func nowhere(i os.FileInfo, err error, above []os.FileInfo) bool {
 	if err != nil {
 		return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ELOOP)
@@ -144,12 +144,12 @@ func among(list []os.FileInfo, i os.FileInfo) bool {
 	return slices.ContainsFunc(list, func(a os.FileInfo) bool { return os.SameFile(a, i) })
 }
 
-// mkdir makes a directory that this user can fill.
+// mkdir implements store. The user may write into the directory.
 func (machine) mkdir(_ context.Context, p Place, mode uint32) error {
 	return errs.Wrap(os.MkdirAll(p.Path, fs.FileMode(mode|0o700)), "copy.MakeDirectory", p.Path)
 }
 
-// part is what a download may go on with: the part of a source of that signature.
+// part implements store. It returns the size of a part whose source has the same signature.
 func (machine) part(_ context.Context, p Place, src state) (int64, error) {
 	i, err := os.Lstat(p.Path)
 	switch {
@@ -157,12 +157,12 @@ func (machine) part(_ context.Context, p Place, src state) (int64, error) {
 		return 0, nil
 	case err != nil:
 		return 0, errs.Wrap(err, "copy.Stat", p.Path)
-	case !own(i) || i.Size() > src.size: // somebody else's, or of another content
+	case !own(i) || i.Size() > src.size: // of another user, or of another content
 		return 0, nil
 	}
 	var b [64]byte
 	n, err := unix.Lgetxattr(p.Path, sourceAttribute, b[:])
-	// Filesystems without attributes have no signature; then the checksum at the end decides.
+	// Without attributes in the filesystem there is no signature; then the checksum at the end decides.
 	if err == nil && string(b[:n]) != src.signature() {
 		return 0, nil
 	}
@@ -171,7 +171,7 @@ func (machine) part(_ context.Context, p Place, src state) (int64, error) {
 
 // localSource reads a local file.
 type localSource struct {
-	ctx  context.Context // of the copy: reading a file cannot be interrupted otherwise
+	ctx  context.Context // of the copy: there is no other way to interrupt reading
 	file *os.File
 	buf  []byte // used for each chunk
 }
@@ -216,13 +216,13 @@ type localTarget struct {
 	targetOptions
 }
 
-// target implements store. A device or pipe is written to as it is; a file gets a part.
+// target implements store. It writes to a device or pipe directly; a file gets a part.
 func (machine) target(_ context.Context, p Place, t targetOptions) (target, error) {
 	if i, err := os.Stat(p.Path); err == nil && special(i) {
 		f, err := os.OpenFile(p.Path, os.O_WRONLY, 0)
 		return deviceTarget{f}, errs.Wrap(err, "copy.Open", p.Path)
 	}
-	// Directories above are made as at servers, which make them with OpenOptions.Parents.
+	// Make the directories above, as servers do with OpenOptions.Parents.
 	if err := os.MkdirAll(filepath.Dir(p.Path), 0o755); err != nil {
 		return nil, errs.Wrap(err, "copy.MakeDirectory", filepath.Dir(p.Path))
 	}
@@ -231,7 +231,7 @@ func (machine) target(_ context.Context, p Place, t targetOptions) (target, erro
 		return nil, err
 	}
 	if t.off == 0 {
-		_ = unix.Fsetxattr(int(f.Fd()), sourceAttribute, []byte(t.src.signature()), 0) // not every filesystem can
+		_ = unix.Fsetxattr(int(f.Fd()), sourceAttribute, []byte(t.src.signature()), 0) // some filesystems do not support it
 	}
 	return &localTarget{f, p.Path, t}, nil
 }
@@ -242,11 +242,11 @@ func (t *localTarget) write(p []byte) error {
 	return errs.Wrap(err, "copy.Write", t.file.Name())
 }
 
-// commit closes the file last: until then nobody else's part has its name.
+// commit implements target. It closes the file last: until then its lock keeps other copies from using its name.
 func (t *localTarget) commit(context.Context, hemera.Checksum) error {
 	err := t.finishAttributes()
 	if err == nil {
-		err = t.file.Sync() // before the name: a file that is there after a power cut is complete
+		err = t.file.Sync() // before the name: a file that exists after a power cut is complete
 	}
 	if err == nil {
 		err = publish(t.file.Name(), t.name, t.replace)
@@ -260,8 +260,8 @@ func (t *localTarget) commit(context.Context, hemera.Checksum) error {
 	return errs.Wrap(err, "copy.Finish", t.name)
 }
 
-// finishAttributes removes what only an unfinished file has: the note of its source, and the owner's permission to
-// write where the source has none.
+// finishAttributes removes the attributes of an unfinished file: the note of its source, and the owner's permission to
+// write if the source has none.
 func (t *localTarget) finishAttributes() error {
 	_ = unix.Fremovexattr(int(t.file.Fd()), sourceAttribute)
 	i, err := t.file.Stat()
@@ -277,9 +277,9 @@ func (t *localTarget) finishAttributes() error {
 	return nil
 }
 
-// abandon implements target. An empty part is not worth keeping.
+// abandon implements target. It does not keep an empty part.
 func (t *localTarget) abandon(_ context.Context, keep bool) bool {
-	// A part that is kept needs no sync: resume compares what is there.
+	// A kept part needs no sync: resume checks it.
 	if i, err := t.file.Stat(); !keep || err != nil || i.Size() == 0 {
 		keep = false
 		os.Remove(t.file.Name())
@@ -302,7 +302,7 @@ func (t deviceTarget) commit(context.Context, hemera.Checksum) error {
 	return errs.Wrap(t.file.Close(), "copy.Write", t.file.Name())
 }
 
-// abandon implements target. What was written cannot be taken back.
+// abandon implements target. Written bytes cannot be removed.
 func (t deviceTarget) abandon(context.Context, bool) bool {
 	t.file.Close()
 	return false

@@ -20,17 +20,17 @@ import (
 	"hemera/words/hemera"
 )
 
-// A file that a copy has not finished is its part: beside it, named .NAME.hemera-part, on this machine
-// and on servers. There is at most one part of a file. A copy goes on with the part or replaces it, and
-// moves it to the file's name when it is whole and verified.
+// The part of a file has the bytes of an unfinished copy. It is beside the file, named .NAME.hemera-part, on this machine
+// and on servers. A file has at most one part. A copy continues or replaces the part, and renames it to the file's name
+// when it is complete and verified.
 const (
 	partMark   = hemera.PartPrefix
 	partSuffix = hemera.PartSuffix
 	nameMax    = 255 // bytes, of most filesystems and of Hemera
 )
 
-// partName is the name of a file's part. A name that would be too long is shortened, and tells by a
-// checksum of the whole name whose it is.
+// partName returns the name of a file's part. A name that would be too long is shortened, and has a checksum of the whole
+// name.
 func partName(name string) string {
 	part := partMark + name + partSuffix
 	if len(part) <= nameMax {
@@ -50,7 +50,7 @@ func isPart(name string) bool {
 	return strings.HasPrefix(name, partMark) && strings.HasSuffix(name, partSuffix) && len(name) > len(partMark)+len(partSuffix)
 }
 
-// part is the place of a file's part.
+// part returns the place of a file's part.
 func (p Place) part() Place {
 	if p.Remote {
 		p.URL.Path = p.URL.Path[:len(p.URL.Path)-len(p.base())] + partName(p.base())
@@ -60,16 +60,16 @@ func (p Place) part() Place {
 	return p
 }
 
-// sourceAttribute of a local part names its source. It saves work only: a download that went on
-// with a part is compared with the source's checksum before it gets its name.
+// sourceAttribute is the attribute of a local part that names its source. It only saves work: a continued download is
+// compared with the source's checksum before it gets its name.
 const sourceAttribute = "user.hemera.source"
 
-// signature is what tells one content of a source from another without reading it.
+// signature returns a text that distinguishes contents of a source without reading them.
 func (s state) signature() string { return fmt.Sprintf("%d %d", s.size, s.mtime.Unix()) }
 
-// openPart makes the part of a file, or with an offset opens the one that is there, at that offset. Until
-// it is closed no other copy gets it: two at once would mix their contents. Locked if another has it,
-// Conflict if it is not as long as off any more. A new part gets the permission bits, less the umask.
+// openPart makes the part of a file, or with an offset opens the existing one, at that offset. It locks the part until it
+// is closed: two copies at once would mix their contents. It fails with Locked if another copy has it, and with Conflict
+// if its length is not off any more. A new part gets the permission bits, less the umask.
 func openPart(part string, off int64, mode uint32) (*os.File, error) {
 	f, err := openLocked(part, off == 0, mode)
 	if err != nil {
@@ -84,7 +84,7 @@ func openPart(part string, off int64, mode uint32) (*os.File, error) {
 
 // goTo empties a part, or goes to its end, which must be at off.
 func goTo(f *os.File, off int64) error {
-	if off == 0 { // whatever was there is of another copy
+	if off == 0 { // an earlier content is of another copy
 		return f.Truncate(0)
 	}
 	end, err := f.Seek(0, io.SeekEnd)
@@ -94,16 +94,16 @@ func goTo(f *os.File, off int64) error {
 	return err
 }
 
-// openLocked opens a file that nobody else has open by this function, or makes it. Filesystems without
-// locks do without. What is there must be a file of this user: in a directory that others may write to,
-// anything may have been put there under a name that can be guessed.
+// openLocked opens a file that no other process has opened with this function, or makes it. On filesystems without locks
+// there is no lock. An existing file must belong to this user: in a directory to which others may write, another user
+// could have put something there under a predictable name.
 func openLocked(name string, create bool, mode uint32) (*os.File, error) {
 	for {
 		f, err := os.OpenFile(name, os.O_RDWR|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0)
 		if create && errors.Is(err, fs.ErrNotExist) {
 			f, err = os.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_EXCL|unix.O_NOFOLLOW, fs.FileMode(mode&0o777|0o600))
 			if errors.Is(err, fs.ErrExist) {
-				continue // another copy made it just now
+				continue // another copy made it at this moment
 			}
 		}
 		switch {
@@ -126,27 +126,27 @@ func openLocked(name string, create bool, mode uint32) (*os.File, error) {
 		if err == nil && os.SameFile(now, opened) {
 			return f, nil
 		}
-		f.Close() // between open and lock its copy finished or removed it: look again
+		f.Close() // between open and lock another copy finished or removed it: look again
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return nil, errs.Wrap(err, "copy.Create", name)
 		}
 	}
 }
 
-// own reports whether a file is this user's, and has no second name through which others may reach it.
-// The effective user counts, as that is whose rights the copy has.
+// own reports whether a file belongs to this user, and has no second name through which others may reach it. The
+// effective user counts, because the copy has that user's rights.
 func own(i os.FileInfo) bool {
 	s, ok := i.Sys().(*syscall.Stat_t)
 	return ok && i.Mode().IsRegular() && int(s.Uid) == os.Geteuid() && s.Nlink == 1
 }
 
-// foreign is the error of a part's name that is taken by something else.
+// foreign returns the error for a part's name that is taken by something else.
 func foreign(name string) error {
 	return errs.New(errs.Denied, "copy.Create", name, "there is something of that name that is no file of yours").
 		WithRemedy("remove it, or give the copy another target")
 }
 
-// publish gives a part its final name. Unless it is to replace a file, Exists when one was made there
+// publish gives a part its final name. Unless it may replace a file, it fails with Exists if one was made there
 // meanwhile.
 func publish(part, name string, replace bool) error {
 	if replace { // atomic: readers see the old file or the new one
@@ -159,8 +159,8 @@ func publish(part, name string, replace bool) error {
 	return err
 }
 
-// followLink returns the file that a local name leads to through links, so that a copy writes through a link and
-// does not replace it.
+// followLink returns the file to which a local name leads through links, so that a copy writes through a link and does
+// not replace it.
 func followLink(name string) string {
 	if i, err := os.Lstat(name); err != nil || i.Mode()&fs.ModeSymlink == 0 {
 		return name
@@ -171,6 +171,6 @@ func followLink(name string) string {
 	return name
 }
 
-// special reports whether something is neither a file nor a directory: a device or a pipe, which is
-// written to as it is.
+// special reports whether an entry is neither a file nor a directory: a device or a pipe, to which a copy writes
+// directly.
 func special(i os.FileInfo) bool { return i != nil && !i.IsDir() && !i.Mode().IsRegular() }

@@ -31,7 +31,7 @@ func content(t *testing.T, name, want string) {
 	}
 }
 
-// Two copies to one target at once would mix what they write.
+// Two concurrent copies to one target would mix their bytes.
 func TestAPartBelongsToOneCopy(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "f")
 	first := begin(t, name, targetOptions{})
@@ -75,7 +75,7 @@ func TestAPartIsGoneOnWith(t *testing.T) {
 	nothingBeside(t, name)
 }
 
-// Of a file that was replaced meanwhile, a part is no beginning.
+// A part of a source that was replaced meanwhile must not be continued.
 func TestAPartIsOfOneSource(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "f")
 	src := state{size: 10, mtime: time.Unix(1000, 0)}
@@ -95,7 +95,7 @@ func TestAPartIsOfOneSource(t *testing.T) {
 	}
 }
 
-// In a directory that others may write to, anything may wait under the name of a part.
+// In a directory that others may write to, the name of a part may already be taken by any kind of entry.
 func TestAPartIsAFileOfOnesOwn(t *testing.T) {
 	for what, plant := range map[string]func(part, victim string) error{
 		"link":      func(part, victim string) error { return os.Symlink(victim, part) },
@@ -120,7 +120,7 @@ func TestAPartIsAFileOfOnesOwn(t *testing.T) {
 	}
 }
 
-// A private file has no copy that others can read, not even while it is made.
+// The copy of a private file must not be readable for others, not even while it is written.
 func TestAPartHasTheModeOfItsSource(t *testing.T) {
 	for mode, want := range map[uint32][2]os.FileMode{0o600: {0o600, 0o600}, 0o444: {0o644, 0o444}, 0o750: {0o750, 0o750}} {
 		name := filepath.Join(t.TempDir(), "f")
@@ -162,7 +162,7 @@ func nothingBeside(t *testing.T, name string) {
 	}
 }
 
-// Who did not ask to replace a file does not replace one that was made while the copy was under way.
+// A copy without Force does not replace a file that was made while the copy ran.
 func TestACopyDoesNotReplaceWhatWasMadeMeanwhile(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "f")
 	to := begin(t, name, targetOptions{})
@@ -177,7 +177,7 @@ func TestACopyDoesNotReplaceWhatWasMadeMeanwhile(t *testing.T) {
 	nothingBeside(t, name)
 }
 
-// A copy to /dev/null is how rates are measured; as root it must not put a file there.
+// People measure rates with copies to /dev/null. As root such a copy must not replace the device by a file.
 func TestADeviceIsWrittenToAsItIs(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "pipe")
 	if err := unix.Mkfifo(name, 0o600); err != nil {

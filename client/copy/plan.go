@@ -16,7 +16,7 @@ type Place struct {
 	Remote  bool
 	URL     xrootd.URL // if remote
 	Path    string     // local, clean
-	Content bool       // written with /. at its end: what is in the directory, not the directory itself
+	Content bool       // written with /. at its end: the content of the directory, not the directory itself
 }
 
 // ParsePlace reads a URL or a local path.
@@ -32,10 +32,10 @@ func ParsePlace(s string) (Place, error) {
 	return Place{Path: filepath.Clean(s), Content: strings.HasSuffix(s, contentMark)}, nil
 }
 
-// contentMark at the end of a source means what is in a directory, as with cp.
+// contentMark at the end of a source means the content of a directory, as with cp.
 const contentMark = "/."
 
-// String is the place without secrets.
+// String returns the place without secrets.
 func (p Place) String() string {
 	if p.Remote {
 		return p.URL.Redacted()
@@ -43,7 +43,7 @@ func (p Place) String() string {
 	return p.Path
 }
 
-// Join is the place of an entry below; rel has slashes.
+// Join returns the place of an entry below; rel has slashes.
 func (p Place) Join(rel string) Place {
 	if rel == "" {
 		return p
@@ -56,7 +56,7 @@ func (p Place) Join(rel string) Place {
 	return p
 }
 
-// base is the last name of the place: what the copy of it is called in a directory.
+// base returns the last name of the place, which is the name of its copy in a directory.
 func (p Place) base() string {
 	if p.Remote {
 		return path.Base(p.URL.Path)
@@ -64,7 +64,7 @@ func (p Place) base() string {
 	return filepath.Base(p.Path)
 }
 
-// state is what was found at a place.
+// state is the state of a place.
 type state struct {
 	exists  bool // if not, all else is zero
 	dir     bool
@@ -72,14 +72,14 @@ type state struct {
 	size    int64     // bytes
 	mode    uint32    // permission bits; 0 if not known
 	mtime   time.Time // in seconds at servers; zero if not known
-	version string    // of a file of this machine: any change of its bytes makes another one; "" if not known
+	version string    // of a file of this machine: changes with its bytes; "" if not known
 	owner   string    // name or number
 	group   string
-	link    bool  // a link, told because links are passed over
-	fault   error // why the entry cannot be copied; others can
+	link    bool  // a skipped link
+	fault   error // reason why this entry cannot be copied
 }
 
-// ofEntry reports whether a failure is of one entry alone, so that it makes sense to go on with others.
+// ofEntry reports whether a failure concerns one entry only, so that others may succeed.
 func ofEntry(err error) bool {
 	switch errs.KindOf(err) {
 	case errs.NotFound, errs.Denied, errs.Invalid, errs.TooLarge, errs.Exists, errs.IsDirectory, errs.NotDirectory, errs.Unsupported:
@@ -88,14 +88,14 @@ func ofEntry(err error) bool {
 	return false
 }
 
-// end is one end of a copy and what is there.
+// end is one end of a copy and its state.
 type end struct {
 	Place
 	state
 }
 
-// resolveTarget decides where one of the sources goes: into a destination that is a directory, else
-// onto it.
+// resolveTarget returns the target of one of the sources: in a destination that is a directory, else the destination
+// itself.
 func resolveTarget(from, to end, recursive bool, sources int) (Place, error) {
 	src, dst := from.Place, to.Place
 	switch {
@@ -121,15 +121,15 @@ func resolveTarget(from, to end, recursive bool, sources int) (Place, error) {
 	return dst, nil
 }
 
-// action is what to do about one file.
+// action says how to handle one file.
 type action int
 
 const (
-	actCopy    action = iota // all of it or the rest, making or replacing the target
-	actCompare               // the target may be the same file already
+	actCopy    action = iota
+	actCompare        // the target may be the same file already
 )
 
-// choose decides by what is at the target now.
+// choose returns the action for a file, by the current state of the target.
 func choose(src state, dst state, dstName string, o Options) (action, error) {
 	switch {
 	case !dst.exists:
@@ -138,11 +138,11 @@ func choose(src state, dst state, dstName string, o Options) (action, error) {
 		return actCopy, errs.New(errs.IsDirectory, "copy.Copy", dstName, "a file cannot replace a directory")
 	case dst.special: // nothing to replace, compare or continue
 		return actCopy, nil
-	case o.Continue && dst.size == src.size: // also with Force: what is the same need not be copied
+	case o.Continue && dst.size == src.size: // also with Force: an identical file need not be copied
 		return actCompare, nil
 	case o.Force:
 		return actCopy, nil
-	case o.Continue: // parts have names of their own, so this is no beginning of ours
+	case o.Continue: // parts have names of their own, so this is not the beginning of one of our copies
 		return actCopy, errs.New(errs.Exists, "copy.Copy", dstName, "another file of that name is there, with another size").
 			WithRemedy("use --force to replace it")
 	}

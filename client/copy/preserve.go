@@ -12,8 +12,8 @@ import (
 	"hemera/words/errs"
 )
 
-// attributesOf returns what a target gets of a source; unknown is the mode where the source's is not known. Only root
-// gives files away, as with cp.
+// attributesOf returns the attributes that a target gets from a source; unknown is the mode if the source's is not known.
+// Only root can give files away, as with cp.
 func attributesOf(src state, unknown uint32) xrootd.Attributes {
 	a := xrootd.Attributes{Mode: src.mode, Mtime: src.mtime, UID: -1, GID: -1}
 	if a.Mode == 0 {
@@ -26,9 +26,9 @@ func attributesOf(src state, unknown uint32) xrootd.Attributes {
 	return a
 }
 
-// idOf is an id that is written as a number, or as a name that this machine knows; else -1.
+// idOf returns an id that is written as a number, or as a name that this machine has; else -1.
 func idOf(name string, lookup func(string) (*user.User, error)) int64 {
-	if n, err := strconv.ParseUint(name, 10, 32); err == nil { // a server that has no name for it
+	if n, err := strconv.ParseUint(name, 10, 32); err == nil { // from a server without a name for it
 		return int64(n)
 	}
 	if name == "" {
@@ -51,7 +51,7 @@ func lookupGroup(name string) (*user.User, error) {
 	return &user.User{Uid: g.Gid}, nil
 }
 
-// equalAttributes reports whether a target has all that it is to get, as far as its server tells.
+// equalAttributes reports whether a target has all attributes already, as far as its server reports them.
 func equalAttributes(a xrootd.Attributes, there state) bool {
 	return there.mode == a.Mode && there.mtime.Unix() == a.Mtime.Unix() && a.UID < 0 && a.GID < 0
 }
@@ -67,10 +67,10 @@ func setAttributes(f *os.File, a xrootd.Attributes) error {
 	if err := f.Chmod(fs.FileMode(a.Mode)); err != nil {
 		return err
 	}
-	return os.Chtimes(f.Name(), time.Time{}, a.Mtime) // the zero time leaves the access time
+	return os.Chtimes(f.Name(), time.Time{}, a.Mtime) // the zero time keeps the access time
 }
 
-// preserve gives what was copied the mode, time and owner of its source.
+// preserve gives a copy the mode, time and owner of its source.
 func (x *copier) preserve(ctx context.Context, to Place, src state, unknown uint32) error {
 	a := attributesOf(src, unknown)
 	if to.Remote {
@@ -84,19 +84,19 @@ func (x *copier) preserve(ctx context.Context, to Place, src state, unknown uint
 	return errs.Wrap(setAttributes(f, a), "copy.Preserve", to.Path)
 }
 
-// finishDirs gives directories their attributes at the end, the last first: what is put into a directory changes its
-// time, and needs permission to write.
+// finishDirs gives directories their attributes at the end, the last first: a new entry changes the time of its
+// directory, and needs permission to write.
 func (x *copier) finishDirs(ctx context.Context) {
 	for len(x.dirs) > 0 && ctx.Err() == nil {
 		last := x.dirs[len(x.dirs)-1]
-		x.dirs = x.dirs[:len(x.dirs)-1] // children were noted after their parents
+		x.dirs = x.dirs[:len(x.dirs)-1] // children were recorded after their parents
 		if err := x.preserve(ctx, last.to, last.src, 0o755); err != nil {
 			x.fault(last, err)
 		}
 	}
 }
 
-// canPreserve fails where times cannot be kept: better than a copy that seems to have kept them.
+// canPreserve fails if times cannot be kept. An error is better than a copy that seems to have kept them.
 func (x *copier) canPreserve(ctx context.Context, to Place) error {
 	if !x.o.Preserve || !to.Remote {
 		return nil

@@ -5,18 +5,18 @@ import (
 	"time"
 )
 
-// Progress is how far a copy is.
+// Progress has the counts of a copy.
 type Progress struct {
 	Files, FilesTotal int64 // done (copied or skipped), and found so far
 	Failed            int64
 	Bytes, BytesTotal int64
-	// Skipped and SkippedBytes are what of it was there already.
+	// Skipped and SkippedBytes count the part of them that existed already.
 	Skipped, SkippedBytes int64
-	// Passed counts what a copy of a tree leaves out: the parts of unfinished copies.
+	// Passed counts the files of a tree that are left out: parts of unfinished copies.
 	Passed int64
-	// Links counts the symbolic links that were passed over on purpose.
+	// Links counts the symbolic links that were skipped as requested.
 	Links int64
-	// Listed says that the sources have been listed: the totals grow no more.
+	// Listed says that the sources have been listed: the totals are final.
 	Listed bool
 	// Kept counts the parts that were left because their copy was interrupted or failed.
 	Kept int64
@@ -27,7 +27,7 @@ type Progress struct {
 // progressEvery is the interval between calls of a progress function.
 const progressEvery = 250 * time.Millisecond
 
-// tracker counts, and reports from a goroutine of its own.
+// tracker counts, and reports from its own goroutine.
 type tracker struct {
 	report func(Progress)
 	stop   chan struct{}
@@ -37,7 +37,7 @@ type tracker struct {
 	now Progress
 }
 
-// newTracker starts the goroutine that reports; without a function there is none.
+// newTracker starts the goroutine that reports, if there is a function.
 func newTracker(report func(Progress)) *tracker {
 	t := &tracker{report: report, stop: make(chan struct{})}
 	if report != nil {
@@ -53,7 +53,7 @@ func (t *tracker) add(change func(*Progress)) {
 	t.mu.Unlock()
 }
 
-// bytes counts bytes that have gone through.
+// bytes counts copied bytes.
 func (t *tracker) bytes(n int64) { t.add(func(p *Progress) { p.Bytes += n }) }
 
 // close makes the last report and returns the final counts.
@@ -87,7 +87,7 @@ func (t *tracker) run() {
 	}
 }
 
-// smooth is the rate after n more bytes in d: half old, half new.
+// smooth returns the rate after n more bytes in d: half old, half new.
 func smooth(rate float64, n int64, d time.Duration) float64 {
 	if d <= 0 { // the clock was set back
 		return rate

@@ -9,16 +9,16 @@ import (
 	"hemera/words/hemera"
 )
 
-// publisher is how files of one server get their final names.
+// publisher gives files of one server their final names.
 type publisher struct {
 	c *xrootd.Client
-	// atomic servers show no file before its close, and move it on conditions.
+	// atomic servers show no file before its close, and rename it under conditions.
 	atomic bool
 	direct bool // the file is written under its final name, and visible at the close
 	verify Verify
 }
 
-// written is the place to write a file under.
+// written returns the place to which a file is written.
 func (p publisher) written(to Place) Place {
 	if p.direct {
 		return to
@@ -26,10 +26,10 @@ func (p publisher) written(to Place) Place {
 	return to.part()
 }
 
-// publish verifies what was written and closed, and gives a part its final name. It removes a file that does not match.
+// publish verifies a written and closed file, and gives a part its final name. It removes a file that does not match.
 func (p publisher) publish(ctx context.Context, to Place, size int64, want hemera.Checksum, replace bool) error {
 	part := p.written(to)
-	// An atomic server compares in the same step as it moves; others are asked before.
+	// An atomic server compares in the same step as the move; others are asked before.
 	if p.direct || !p.atomic {
 		if err := p.check(ctx, part, want); err != nil {
 			if !p.direct {
@@ -47,21 +47,21 @@ func (p publisher) publish(ctx context.Context, to Place, size int64, want hemer
 	} else {
 		err = p.replaceAt(ctx, part, to, replace)
 	}
-	// While it is not known whether the move happened, the part stays: it is all there is to go on with.
+	// While it is not known whether the move happened, the part stays: a later copy can continue it.
 	if err != nil && !errs.Undecided(err) {
 		_ = p.c.Remove(context.WithoutCancel(ctx), part.URL)
 	}
 	return err
 }
 
-// move has the server compare and move in one step.
+// move makes the server compare and move in one step.
 func (p publisher) move(ctx context.Context, part, to Place, m hemera.Publication) error {
 	m.From, m.To = part.URL.Path, to.URL.Path // of one server
 	err := p.c.Publish(ctx, to.URL, m)
 	if err != nil && errs.KindOf(err) == errs.Unavailable && p.moved(ctx, part, to, m.Size) {
 		return nil // the answer was lost, not the move
 	}
-	if errors.Is(err, errs.Unsupported) && m.Sum.Kind != hemera.ChecksumNone { // not stored: it is to be computed
+	if errors.Is(err, errs.Unsupported) && m.Sum.Kind != hemera.ChecksumNone { // not stored: the server has to compute it
 		if err := p.check(ctx, part, m.Sum); err != nil {
 			return err
 		}
@@ -82,15 +82,15 @@ func (p publisher) move(ctx context.Context, part, to Place, m hemera.Publicatio
 // moved reports whether a part is gone and a file of its size has the final name.
 func (p publisher) moved(ctx context.Context, part, to Place, size int64) bool {
 	_, err := p.c.Stat(ctx, part.URL)
-	if err == nil || errs.KindOf(err) != errs.NotFound { // the part is still there, or nobody can say
+	if err == nil || errs.KindOf(err) != errs.NotFound { // the part still exists, or this is unknown
 		return false
 	}
 	i, err := p.c.Stat(ctx, to.URL)
 	return err == nil && i.Size == size && !i.IsDir()
 }
 
-// replaceAt moves a part at a server that supports no conditions: between the stat and the move another may make
-// a file of that name, which the move of such servers refuses to replace.
+// replaceAt moves a part at a server without conditions: between the stat and the move another client may make a file
+// with that name, which the move of such servers refuses to replace.
 func (p publisher) replaceAt(ctx context.Context, part, to Place, replace bool) error {
 	there, err := servers{c: p.c}.stat(ctx, to)
 	switch {
@@ -123,8 +123,8 @@ func (p publisher) check(ctx context.Context, at Place, want hemera.Checksum) er
 	return err
 }
 
-// mismatch is the error of a file whose checksum is not that of the bytes that were copied.
-// The remedy is a copy: which of both is bad, this process cannot know.
+// mismatch returns the error for a file whose checksum is not that of the copied bytes. The remedy is another copy: this
+// process cannot know which of both is bad.
 func mismatch(at Place, got, want hemera.Checksum) error {
 	return errs.New(errs.Corrupt, "copy.Copy", at.String(), "checksum is "+got.String()+", the copy has "+want.String()).
 		WithRemedy("copy the file again with --force; if it fails again, one of the two servers or the network damages data")

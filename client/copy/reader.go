@@ -11,9 +11,9 @@ import (
 	"hemera/words/hemera"
 )
 
-// FromReader makes a file of a server from what a reader returns up to its end. The file appears when it is
-// complete and verified; after a failure of the reader nothing is left. Of the options it uses Force, Persist,
-// Direct and Verify. It returns the number of bytes written.
+// FromReader makes a file of a server from a reader's bytes up to its end. The file appears when it is complete and
+// verified; after an error of the reader nothing is left. Of the options it uses Force, Persist, Direct and Verify. It
+// returns the number of bytes written.
 func FromReader(ctx context.Context, c *xrootd.Client, r io.Reader, to xrootd.URL, o Options) (int64, error) {
 	if hemera.OfDirectory(to.Path) {
 		return 0, errs.New(errs.IsDirectory, "copy.Copy", to.Redacted(), "the path ends in a slash").WithRemedy("name the file")
@@ -24,8 +24,8 @@ func FromReader(ctx context.Context, c *xrootd.Client, r io.Reader, to xrootd.UR
 	if err != nil {
 		return 0, err
 	}
-	// There is nothing to go on with after a failure, so a part has a use only where files are visible before their close.
-	at.direct = at.atomic // a content of unknown length, that cannot be gone on with, needs no part there
+	// A part could not be continued after a failure, so it is only needed if files are visible before their close.
+	at.direct = at.atomic // a content of unknown length, which cannot be continued, needs no part there
 	if !at.direct {
 		there, err := servers{c: c}.stat(ctx, j.to)
 		if err != nil {
@@ -43,7 +43,7 @@ func FromReader(ctx context.Context, c *xrootd.Client, r io.Reader, to xrootd.UR
 	}
 	sum := x.newHasher()
 	n, err := x.pumpUnchanged(&readerSource{r, make([]byte, c.Options().Chunk)}, dst, sum, "")
-	if err == nil { // an interrupted program in front ends its output too, and that is no end
+	if err == nil { // an interrupted program before this one in a pipe also ends its output, but not completely
 		err = errs.Wrap(ctx.Err(), "copy.Copy", j.to.String())
 	}
 	if err != nil {
@@ -57,7 +57,7 @@ func FromReader(ctx context.Context, c *xrootd.Client, r io.Reader, to xrootd.UR
 	return n, dst.commit(ctx, want)
 }
 
-// readerSource is any reader as a source.
+// readerSource is a reader as a source.
 type readerSource struct {
 	r   io.Reader
 	buf []byte
@@ -81,5 +81,5 @@ func (s *readerSource) version() (string, error) {
 	return versionNow(f)
 }
 
-// close implements source. The reader is the caller's.
+// close implements source. The caller closes the reader.
 func (s *readerSource) close() {}

@@ -13,25 +13,25 @@ import (
 	"hemera/words/hemera"
 )
 
-// tpcPoll is how often the destination is asked how far it is, as by the stock clients.
+// tpcPoll is the interval of requests for the progress of the destination, as with the stock clients.
 const tpcPoll = 2500 * time.Millisecond
 
-// thirdParty has the destination's server fetch the file from the source's: the sequence of the
-// stock clients. Unsupported if one of the servers does not do it.
+// thirdParty makes the destination's server fetch the file from the source's, with the same sequence of requests as the
+// stock clients. It fails with Unsupported if one of the servers does not support it.
 func (x *copier) thirdParty(ctx context.Context, j job, at publisher) error {
 	// The first of the source's two opens: a manager redirects it to the server that will be read.
 	placed, err := x.c.Open(ctx, withOpaque(j.from.URL, "tpc.stage", "placement"), xrootd.OpenOptions{})
 	if err != nil {
 		return err
 	}
-	src, size := placed.URL(), placed.Info().Size // a server that has the file, and what it asked to be shown
+	src, size := placed.URL(), placed.Info().Size // a server that has the file, and the parameters that it wants back
 	if err := placed.Close(ctx); err != nil {
 		return err
 	}
 	if err := x.canThirdParty(ctx, src.Endpoint); err != nil {
 		return err
 	}
-	// The key ties the three parties together: who has it may read this one file.
+	// The key connects the three parties: a server with it may read this one file.
 	key := tpcKey()
 	dst, err := x.c.Open(ctx, orderURL(at.written(j.to).URL, src, j.from.URL, key), xrootd.OpenOptions{
 		Write: true, Create: true, Exclusive: at.direct && !x.o.Force, Parents: true, Persist: x.o.Persist, Mode: x.mode(j.src, 0o644), Size: size,
@@ -44,13 +44,13 @@ func (x *copier) thirdParty(ctx context.Context, j job, at publisher) error {
 		err = x.direct(ctx, j, src, dst, key)
 	}
 	if err != nil {
-		_ = dst.Abandon(context.WithoutCancel(ctx)) // nothing of it stays, also after an interruption
+		_ = dst.Abandon(context.WithoutCancel(ctx)) // also after an interruption nothing of it stays
 		return err
 	}
 	if err := dst.Close(ctx); err != nil {
 		return err
 	}
-	// This process has not seen the bytes: both servers are asked.
+	// This process has not seen the bytes, so both servers are asked.
 	var want hemera.Checksum
 	if x.o.Verify != VerifyNever {
 		want, err = x.c.Checksum(ctx, j.from.URL, hemera.Adler32)
@@ -61,8 +61,8 @@ func (x *copier) thirdParty(ctx context.Context, j job, at publisher) error {
 	return at.publish(ctx, j.to, size, want, x.o.Force)
 }
 
-// direct gives the destination its order and waits until it is carried out. The source is told at the
-// server that the destination was told of: another that has the file would not know of the copy.
+// direct gives the destination its order and waits until it is carried out. It announces the copy to the source at the
+// same server that the destination reads from: another server with the file would not know about the copy.
 func (x *copier) direct(ctx context.Context, j job, from xrootd.URL, dst *xrootd.File, key string) error {
 	if err := dst.Sync(ctx); err != nil { // the destination prepares
 		return err
@@ -70,7 +70,7 @@ func (x *copier) direct(ctx context.Context, j job, from xrootd.URL, dst *xrootd
 	u := withOpaque(from, "tpc.dst", dst.URL().Host)
 	u = withOpaque(u, "tpc.key", key)
 	u = withOpaque(u, "tpc.stage", "copy")
-	src, err := x.c.Open(ctx, u, xrootd.OpenOptions{}) // the source now knows whom to expect
+	src, err := x.c.Open(ctx, u, xrootd.OpenOptions{}) // the source now expects the destination
 	if err != nil {
 		return err
 	}
@@ -90,7 +90,7 @@ func (x *copier) direct(ctx context.Context, j job, from xrootd.URL, dst *xrootd
 			}
 			return err
 		case <-tick.C:
-			// For the progress display only: what cannot be asked is not shown.
+			// For the progress display only, so errors are ignored.
 			if i, err := dst.Stat(ctx); err == nil && i.Size > seen && i.Size <= j.src.size {
 				x.track.bytes(i.Size - seen)
 				seen = i.Size
@@ -99,7 +99,7 @@ func (x *copier) direct(ctx context.Context, j job, from xrootd.URL, dst *xrootd
 	}
 }
 
-// canThirdParty asks a server whether it takes part.
+// canThirdParty asks a server whether it supports third-party copies.
 func (x *copier) canThirdParty(ctx context.Context, e xrootd.Endpoint) error {
 	values, err := x.c.Config(ctx, e, "tpc") // a version, 0 for none; or the key itself
 	if err != nil && !errors.Is(err, errs.Unsupported) {
@@ -113,9 +113,8 @@ func (x *copier) canThirdParty(ctx context.Context, e xrootd.Endpoint) error {
 	return errs.New(errs.Unsupported, "copy.CopyDirectly", e.String(), "the server does not do third-party copies")
 }
 
-// orderURL is the destination's URL with all that it has to know.
-// dlg, dlgon, spr and tpr are what stock servers expect of a client: no delegation, and root as the protocol of
-// both ends.
+// orderURL returns the destination's URL with all parameters of the copy. Stock servers expect dlg, dlgon, spr and tpr
+// from a client: no delegation, and root as the protocol of both ends.
 func orderURL(dst, src, from xrootd.URL, key string) xrootd.URL {
 	for _, p := range [][2]string{
 		{"tpc.dlg", src.Addr()}, {"tpc.dlgon", "0"}, {"tpc.key", key}, {"tpc.lfn", from.Path},
@@ -132,8 +131,7 @@ func withOpaque(u xrootd.URL, key, value string) xrootd.URL {
 	return u
 }
 
-// tpcKey is 24 hexadecimal digits that nobody can guess.
-// It has 96 bits. A server refuses a key that is too short or in use.
+// tpcKey returns 24 random hexadecimal digits, which are 96 bits. A server refuses a key that is too short or in use.
 func tpcKey() string {
 	var b [12]byte
 	_, _ = rand.Read(b[:])

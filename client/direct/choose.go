@@ -10,12 +10,12 @@ import (
 	"hemera/words/hemera"
 )
 
-// sizeMin is the size in bytes of the smallest file that Auto reads from its nodes. Below, to open the pieces costs more than
-// their nodes gain. It is also what a manager with nodes of its own opens itself.
+// sizeMin is the size in bytes of the smallest file that Auto reads from its nodes. For smaller files, opening the pieces
+// takes longer than their nodes save. A manager with nodes in its process opens files below the same size itself.
 const sizeMin = 16 << 20
 
-// parse returns the permit that a token is, for a file of a size. It fails with Invalid if the token is no capability to
-// read, or says what no manager would.
+// parse returns the permit of a token, for a file of a size. It fails with Invalid if the token is not a capability to
+// read, or has values that no manager would sign.
 func parse(token string, size int64) (*hemera.Permit, error) {
 	c, err := capability.Peek(token)
 	if err != nil {
@@ -30,8 +30,8 @@ func parse(token string, size int64) (*hemera.Permit, error) {
 	return permitOf(&c, token)
 }
 
-// permitOf returns the permit of a token that has the capability, if its pieces are those of its layout. Nobody verified it. It is
-// this client's own, and the nodes compare the token.
+// permitOf returns the permit of a token with the capability, if its pieces are those of its layout. The token is not
+// verified: it is this client's own, and the nodes verify it.
 func permitOf(c *hemera.Capability, token string) (*hemera.Permit, error) {
 	if c.Layout.Validate() != nil {
 		return nil, wrong(c, "has a layout that cannot be")
@@ -44,12 +44,12 @@ func permitOf(c *hemera.Capability, token string) (*hemera.Permit, error) {
 	return hemera.VerifiedPermit(*c, token), nil
 }
 
-// wrong is the error of a capability that no manager would give.
+// wrong returns the error for a capability that no manager would sign.
 func wrong(c *hemera.Capability, what string) error {
 	return errs.New(errs.Invalid, "direct.Open", c.Path, "the capability "+what)
 }
 
-// suited says why a file is not to be read from its nodes, or returns "". Only nodes that can be reached count.
+// suited returns the reason why a file should not be read from its nodes, or "". Only nodes that can be reached count.
 func suited(m Mode, c *hemera.Capability, reachable func(addr string) bool) (reason string) {
 	if !c.Layout.Coded() {
 		return "its layout is " + c.Layout.String() + ", so one node has all of it"
@@ -79,8 +79,8 @@ func suited(m Mode, c *hemera.Capability, reachable func(addr string) bool) (rea
 	return ""
 }
 
-// suitedToWrite says why a file of about size bytes is not to be written to its nodes, or returns "". All nodes have to be
-// reached, as a write takes all pieces.
+// suitedToWrite returns the reason why a file of about size bytes should not be written to its nodes, or "". All nodes
+// must be reachable, as a write needs all pieces.
 func suitedToWrite(m Mode, c *hemera.Capability, size int64, reachable func(addr string) bool) (reason string) {
 	nodes, data := map[hemera.NodeID]bool{}, 0
 	for _, t := range c.Targets {
@@ -111,9 +111,10 @@ func suitedToWrite(m Mode, c *hemera.Capability, size int64, reachable func(addr
 	return ""
 }
 
-// pays reports whether a client with a link of own bits per second writes faster if it sends all pieces itself than if its head
-// sends them on. The client sends Pieces/Data of the file by itself; a head that keeps one piece sends the others, beside what
-// it sends already. Where a speed is not known the client writes by itself: that carries no byte twice.
+// pays reports whether a client with a link of own bits per second writes faster if it sends all pieces itself than if
+// its head forwards them. The client would send Pieces/Data of the file; a head that keeps one piece forwards the others,
+// in addition to its current traffic. If a speed is not known, the client sends the pieces itself: then no byte is sent
+// twice.
 func pays(l hemera.Layout, own int64, head hemera.NetworkLink) bool {
 	if own <= 0 || head.Speed <= 0 {
 		return true

@@ -13,7 +13,7 @@ import (
 	"hemera/words/hemera"
 )
 
-// coded is a capability to read a file whose pieces are on nodes 1, 2, …, each on its own.
+// coded returns a capability to read a file with one piece on each of the nodes 1, 2, and so on.
 func coded(name string, size int64) hemera.Capability {
 	l, err := hemera.ParseLayout(name, 0)
 	if err != nil {
@@ -61,7 +61,8 @@ func TestSuited(t *testing.T) {
 	}
 }
 
-// TestTokensOfOthersAreNotBelieved: the server that a client opens a file at may be anybody's.
+// TestTokensOfOthersAreNotBelieved checks that a client does not trust the token of a server: a URL may lead to any
+// server.
 func TestTokensOfOthersAreNotBelieved(t *testing.T) {
 	key := hemera.Key{ID: 1, Secret: []byte("0123456789abcdef0123456789abcdef")}
 	const size = 5 << 20

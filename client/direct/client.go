@@ -15,40 +15,41 @@ import (
 // Mode says whether coded files are read from, and written to, the nodes of their pieces.
 type Mode int
 
-// The modes. Auto decides by the file, and goes through the head where a file does not pay or nodes cannot be reached. Always
-// reads coded files of all sizes so, and fails where nodes cannot be reached. Files of other layouts have nothing to gain:
-// each mode reads them at the one node that the manager chooses.
+// The modes. Auto decides for each file, and uses the head if direct access does not pay or nodes cannot be reached.
+// Always reads coded files of all sizes directly, and fails if nodes cannot be reached. For files of other layouts there
+// is no difference: each mode reads them at the one node that the manager chooses.
 const (
 	Auto Mode = iota
 	Always
 	Never
 )
 
-// Options of a [Client]. The zero value is good.
+// Options of a [Client]. The zero value is usable.
 type Options struct {
 	Mode Mode
-	// Note is called when a file does not go straight between this client and the nodes of its pieces, with the reason; nil for nobody. It is called
-	// from several goroutines.
+	// Note is called with the reason if a file does not go directly between this client and the nodes of its pieces; may
+	// be nil. It is called from several goroutines.
 	Note func(file, reason string)
-	// Straight is called when a file goes straight to or from the nodes of its pieces, with the layout; nil for nobody. It is
+	// Straight is called with the layout if a file goes directly to or from the nodes of its pieces; may be nil. It is
 	// called from several goroutines.
 	Straight func(file, layout string)
 }
 
-// Client reads from the nodes of any number of clusters. It has sessions of its own with nodes, one for each disk.
+// Client reads from and writes to the nodes of any number of clusters. It has its own sessions with nodes, one for each
+// disk.
 type Client struct {
-	xrd   *xrootd.Client // for what goes to managers and heads; not closed by Close
+	xrd   *xrootd.Client // for managers and heads; not closed by Close
 	opts  Options
 	nodes *peers.Peers
 	reach *reach         // before nodes
-	host  *transfer.Host // without disks: all pieces are its peers'
+	host  *transfer.Host // without disks: all pieces are at its peers
 	spare chunks
 
 	own   sync.Once
 	speed int64 // of this machine's link, after own
 }
 
-// New makes a client that opens files with c. It connects to nothing yet.
+// New makes a client that opens files with c. It does not connect yet.
 func New(c *xrootd.Client, o Options) *Client {
 	x := c.Options()
 	nodes := peers.New(xrootd.Options{User: x.User, App: x.App, Log: x.Log, Anonymous: x.Anonymous, Permit: x.Permit, Sessions: 1})
@@ -57,7 +58,7 @@ func New(c *xrootd.Client, o Options) *Client {
 	return d
 }
 
-// newHost makes a host without disks: all pieces are its peers'.
+// newHost makes a host without disks: all pieces are at its peers.
 func (c *Client) newHost(control transfer.Committer) *transfer.Host {
 	return &transfer.Host{
 		Node: piece.Node{
@@ -71,17 +72,17 @@ func (c *Client) newHost(control transfer.Committer) *transfer.Host {
 	}
 }
 
-// Close ends all sessions with nodes. Reads in flight fail. It does not wait for them.
+// Close closes all sessions with nodes. Reads in flight fail. It does not wait for them.
 func (c *Client) Close() error { return c.nodes.Close() }
 
-// straight tells that a file does not go through its head.
+// straight reports that a file does not go through its head.
 func (c *Client) straight(file string, l hemera.Layout) {
 	if c.opts.Straight != nil {
 		c.opts.Straight(file, l.String())
 	}
 }
 
-// note tells why a file goes through its head.
+// note reports why a file goes through its head.
 func (c *Client) note(file, reason string) {
 	c.xrd.Options().Log.Info("the file goes through one node", "file", file, "error", reason)
 	if c.opts.Note != nil {

@@ -11,24 +11,24 @@ import (
 	"hemera/words/hemera"
 )
 
-// committer has the head of one write do what a head does with its manager. It implements [transfer.Committer] for a host that
-// is a client: the head compares the pieces before it commits.
+// committer implements [transfer.Committer] for a host that is a client: the head of the write makes the calls that a
+// head makes to its manager. The head compares the pieces before it commits.
 type committer struct {
 	head    *xrootd.File
-	closing bool // the close was begun: what comes of it may be visible
+	closing bool // the close has begun: its result may be visible
 }
 
 var _ transfer.Committer = (*committer)(nil)
 
-// Commit has the head take the pieces, and closes the file, which commits it. It is called once. An error that is undecided
-// means what it means of a close.
+// Commit gives the pieces to the head, and closes the file, which commits it. It must be called once. An undecided error
+// has the same meaning as one of a close.
 func (c *committer) Commit(ctx context.Context, r hemera.CommitRequest) error {
-	if r.Size > 0 { // an empty file is the head's as it is
+	if r.Size > 0 { // an empty file needs no pieces
 		ask := wire.EncodeAdopt(hemera.SealInfo{FileSize: r.Size, Checksums: r.Checksums, Sync: true}, r.Pieces)
 		if _, err := c.head.Query(ctx, wire.QueryOpaquf, ask); err != nil {
 			c.head.Release() // so that no later close commits a file without its bytes
 			if errs.Undecided(err) {
-				// The pieces are removed by who made them: without a close nothing can have been committed.
+				// The writer removes the pieces: without a close nothing can have been committed.
 				err = errs.As(err, errs.IO, "direct.Commit", c.head.URL().Redacted())
 			}
 			return err
@@ -38,7 +38,8 @@ func (c *committer) Commit(ctx context.Context, r hemera.CommitRequest) error {
 	return c.head.Close(ctx)
 }
 
-// Abort has the head cancel the write. A head that cannot be asked cancels it by itself, when its client does not come back.
+// Abort makes the head cancel the write. If the head cannot be reached, it cancels the write itself when its client does
+// not come back.
 func (c *committer) Abort(ctx context.Context, _ *hemera.Permit) error {
 	if _, err := c.head.Query(ctx, wire.QueryOpaquf, wire.OpaqueAbort); err != nil {
 		c.head.Release()
@@ -47,10 +48,10 @@ func (c *committer) Abort(ctx context.Context, _ *hemera.Permit) error {
 	return c.head.Close(ctx)
 }
 
-// Keep is for heads: a host that is a client keeps no write without itself.
+// Keep does nothing: a write of a client cannot outlive the client.
 func (c *committer) Keep(context.Context, *hemera.Permit, int64) error { return nil }
 
-// Replace asks for other disks in the places of the failed ones.
+// Replace requests other disks instead of the failed ones.
 func (c *committer) Replace(ctx context.Context, _ *hemera.Permit, failed []hemera.DiskID) (hemera.Grant, error) {
 	token, err := c.head.Query(ctx, wire.QueryOpaquf, wire.EncodeReplace(failed))
 	if err != nil {
@@ -63,8 +64,8 @@ func (c *committer) Replace(ctx context.Context, _ *hemera.Permit, failed []heme
 	return hemera.Grant{Permit: permit}, err
 }
 
-// parseWrite returns the permit that a token is. It fails with Invalid if the token is no capability to write a new file, or says
-// what no manager would.
+// parseWrite returns the permit of a token. It fails with Invalid if the token is not a capability to write a new file,
+// or has values that no manager would sign.
 func parseWrite(token string) (*hemera.Permit, error) {
 	c, err := capability.Peek(token)
 	if err != nil {

@@ -14,26 +14,26 @@ import (
 	"hemera/words/hemera"
 )
 
-// File is a file that is open for reading. Methods may be called concurrently.
+// File is a file that is open for reading. Methods are safe for concurrent use.
 type File struct {
 	client *Client
-	url    xrootd.URL   // as it was asked for
-	head   *xrootd.File // open as for every client; what cannot be read from the nodes is read there
+	url    xrootd.URL   // as passed to Open
+	head   *xrootd.File // open as for every client; bytes that cannot be read from the nodes are read here
 	first  hemera.Capability
 
 	// turn belongs to the caller that replaces the pieces; mu is not held meanwhile.
 	turn turn.Turn
 
-	mu     sync.Mutex // guards what follows
+	mu     sync.Mutex // guards the following fields
 	pieces *read.Reader
-	grant  int // counts the capabilities that pieces were opened with
+	grant  int // counts the capabilities with which pieces were opened
 	closed bool
 }
 
-// Open opens a file for reading, and decides where it is read from. It blocks and fails as [xrootd.Client.Open] does. With
-// Always it fails with the kind of the reason for which a coded file cannot be read from its nodes.
+// Open opens a file for reading, and decides how to read it. It blocks and fails as [xrootd.Client.Open] does. With
+// Always, if a coded file cannot be read from its nodes, it fails with the kind of the reason.
 func (c *Client) Open(ctx context.Context, u xrootd.URL) (*File, error) {
-	if c.opts.Mode == Always { // a manager with nodes of its own opens small files itself, but for those that ask where
+	if c.opts.Mode == Always { // a manager with nodes in its process opens small files itself, unless the client asks for the place
 		u.Opaque = u.Opaque.With(wire.OpaqueWhere, "1")
 	}
 	head, err := c.xrd.Open(ctx, u, xrootd.OpenOptions{})
@@ -51,7 +51,7 @@ func (c *Client) Open(ctx context.Context, u xrootd.URL) (*File, error) {
 	return f, nil
 }
 
-// begin reads from the nodes if the file is suited.
+// begin opens the pieces at the nodes if the file is suited.
 func (f *File) begin(ctx context.Context) error {
 	c, always := f.client, f.client.opts.Mode == Always
 	token := f.head.URL().Opaque.Value(wire.OpaqueCapability)
@@ -81,7 +81,7 @@ func (f *File) begin(ctx context.Context) error {
 	return nil
 }
 
-// where asks the manager for a capability; "" if it gives none.
+// where asks the manager for a capability. It returns "" if it gets none.
 func (f *File) where(ctx context.Context, u xrootd.URL) string {
 	to, err := f.client.xrd.Where(ctx, u, xrootd.OpenOptions{})
 	if err != nil {
@@ -90,8 +90,8 @@ func (f *File) where(ctx context.Context, u xrootd.URL) string {
 	return to.Opaque.Value(wire.OpaqueCapability)
 }
 
-// Version is another one after each change of the file, as far as its server can tell: stock servers tell times in whole seconds. It is
-// "" where all reads until Close are of one content, which a capability names.
+// Version returns a value that changes with each change of the file, as far as its server can detect it: stock servers
+// report times in whole seconds. It returns "" if all reads until Close are of one content, which a capability names.
 func (f *File) Version(ctx context.Context) (string, error) {
 	if f.head.URL().Opaque.Value(wire.OpaqueCapability) != "" {
 		return "", nil
@@ -103,16 +103,17 @@ func (f *File) Version(ctx context.Context) (string, error) {
 	return fmt.Sprint(i.ID, i.Size, i.Mtime, i.Ctime), err
 }
 
-// Info is what the server said at the open.
+// Info returns the server's description from the time of the open.
 func (f *File) Info() xrootd.Info { return f.head.Info() }
 
-// Direct reports whether the file is read from the nodes of its pieces now.
+// Direct reports whether the file is currently read from the nodes of its pieces.
 func (f *File) Direct() bool {
 	pieces, _ := f.now()
 	return pieces != nil
 }
 
-// ReadAt is io.ReaderAt with a context. It reads all pieces that have the bytes at once, and needs up to 64 MiB for that.
+// ReadAt reads like io.ReaderAt, with a context. It reads from all pieces with these bytes at once, and needs up to 64
+// MiB for that.
 func (f *File) ReadAt(ctx context.Context, p []byte, off int64) (int, error) {
 	if off < 0 {
 		return 0, errs.New(errs.Invalid, "direct.Read", f.url.Redacted(), "the offset is negative")
@@ -133,8 +134,8 @@ func (f *File) ReadAt(ctx context.Context, p []byte, off int64) (int, error) {
 	return done, nil
 }
 
-// Close ends all use. It waits for no node but the head, as [xrootd.File.Close] does, and not for the head if the file was read
-// without it: it may have stopped meanwhile, and has nothing to say.
+// Close ends all use. It waits for no node but the head, as [xrootd.File.Close] does. If the file was read without the
+// head, it does not wait for the head either, which may have stopped.
 func (f *File) Close(ctx context.Context) error {
 	f.mu.Lock()
 	old := f.pieces
@@ -155,14 +156,14 @@ func leave(r *read.Reader) {
 	}
 }
 
-// now returns what the file is read from, nil for the head, and its grant.
+// now returns the pieces in use and their grant; nil pieces mean that the head is read.
 func (f *File) now() (*read.Reader, int) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.pieces, f.grant
 }
 
-// swap replaces what the file is read from, and closes what it was read from before.
+// swap replaces the pieces in use, and closes the old ones.
 func (f *File) swap(fresh *read.Reader) {
 	f.mu.Lock()
 	old := f.pieces
@@ -175,9 +176,9 @@ func (f *File) swap(fresh *read.Reader) {
 	leave(old)
 }
 
-// read returns n bytes at off, which are within the file. They are in memory of the client's, for it to take back.
+// read returns n bytes at off, which must be within the file, in memory of the client's pool; the caller gives it back.
 //
-// A read that fails at the nodes is tried once more with a new capability, then the file is read through its head.
+// If a read from the nodes fails, it is tried once more with a new capability. Then the file is read through its head.
 func (f *File) read(ctx context.Context, off, n int64) ([]byte, error) {
 	for tries := 0; ; tries++ {
 		pieces, grant := f.now()
@@ -199,7 +200,7 @@ func (f *File) read(ctx context.Context, off, n int64) ([]byte, error) {
 
 // readPieces reads from the nodes.
 func (f *File) readPieces(pieces *read.Reader, off, n int64) ([]byte, error) {
-	// A read that is not waited for keeps its memory. After the first, the reader copies, so this ends soon.
+	// An abandoned read keeps its memory. After the first, the reader copies, so this ends soon.
 	for tries := 0; ; tries++ {
 		p := f.client.spare.get(n)
 		got, err := pieces.ReadPages(p, nil, off)
@@ -233,8 +234,8 @@ func (f *File) readHead(ctx context.Context, off, n int64) ([]byte, error) {
 	return nil, err
 }
 
-// recover finds another way after a read failed with the grant: a new capability if renew is set and there is one, else the
-// head. It returns cause if there is no other way. It blocks while another caller does the same.
+// recover finds another way after a read failed with the grant: a new capability if renew is set and there is one, else
+// the head. It returns cause if there is no other way. It blocks while another caller does the same.
 func (f *File) recover(ctx context.Context, failed int, cause error, renew bool) error {
 	if err := f.turn.Acquire(ctx); err != nil {
 		return errs.Wrap(err, "direct.Read", f.url.Redacted())
@@ -257,10 +258,10 @@ func (f *File) recover(ctx context.Context, failed int, cause error, renew bool)
 	return nil
 }
 
-// renew opens the pieces with a new capability for the same content; nil if there is none.
+// renew opens the pieces with a new capability for the same content. It returns nil if it gets none.
 func (f *File) renew(ctx context.Context) *read.Reader {
 	u := f.url
-	u.Opaque = u.Opaque.With(wire.OpaqueAgain, "1") // the manager grants what it granted before, even if it was replaced
+	u.Opaque = u.Opaque.With(wire.OpaqueAgain, "1") // the manager grants the same content, even if it was replaced
 	permit, err := parse(f.where(ctx, u), f.first.Size)
 	if err != nil || permit.File != f.first.File || permit.Gen != f.first.Gen || permit.Layout != f.first.Layout {
 		return nil

@@ -21,10 +21,10 @@ import (
 	"hemera/words/hemera"
 )
 
-// patience bounds what a test waits for.
+// patience bounds the waits of a test.
 const patience = 30 * time.Second
 
-// nodes run a cluster of six nodes with a disk each, and return it with what writes to it.
+// nodes runs a cluster of six nodes with a disk each, and returns it with a client that writes to it.
 func nodes(t *testing.T) (*daemon.Up, *xrootd.Client) {
 	t.Helper()
 	up, err := daemon.OpenUp(t.Context(), daemon.UpOptions{Nodes: 6, Disks: 6, Manager: daemon.ManagerOptions{
@@ -40,7 +40,7 @@ func nodes(t *testing.T) (*daemon.Up, *xrootd.Client) {
 	return up, c
 }
 
-// client is one that reads, with notes of what it says.
+// client returns a client for reads, and the list of its notes.
 func client(t *testing.T, c *xrootd.Client, m Mode) (*Client, *[]string) {
 	notes := &[]string{}
 	d := New(c, Options{Mode: m, Note: func(_, reason string) { *notes = append(*notes, reason) }})
@@ -75,7 +75,7 @@ func put(t *testing.T, c *xrootd.Client, u xrootd.URL, seed byte, size int) []by
 	return b
 }
 
-// opened opens a file for the test's length.
+// opened opens a file until the test ends.
 func opened(t *testing.T, d *Client, u xrootd.URL) *File {
 	t.Helper()
 	f, err := d.Open(t.Context(), u)
@@ -86,7 +86,7 @@ func opened(t *testing.T, d *Client, u xrootd.URL) *File {
 	return f
 }
 
-// rest reads what is left of a reader.
+// rest reads the remaining bytes of a reader.
 func rest(t *testing.T, r *Reader) []byte {
 	t.Helper()
 	var got []byte
@@ -102,7 +102,7 @@ func rest(t *testing.T, r *Reader) []byte {
 	}
 }
 
-// sent is what each node has sent so far, in bytes.
+// sent returns the number of bytes that each node has sent so far.
 func sent(up *daemon.Up) (list []int64) {
 	for _, n := range up.Nodes {
 		list = append(list, n.Counters().ReadBytes.Load())
@@ -110,8 +110,8 @@ func sent(up *daemon.Up) (list []int64) {
 	return list
 }
 
-// TestBytesComeFromTheNodesThatHaveThem: a reader gets the bytes of the file, and each node sends what it has of it and nothing
-// else: no byte goes through another node.
+// TestBytesComeFromTheNodesThatHaveThem checks that a reader gets the bytes of the file, and that each node sends the
+// bytes of its own piece only: no byte passes through another node.
 func TestBytesComeFromTheNodesThatHaveThem(t *testing.T) {
 	up, c := nodes(t)
 	d, notes := client(t, c, Always)
@@ -121,7 +121,7 @@ func TestBytesComeFromTheNodesThatHaveThem(t *testing.T) {
 		want := put(t, c, urlOf(t, up, "/"+layout+"?hem.layout="+layout+"&hem.blocksize=64k"), 1, size)
 		f := opened(t, d, u)
 		var all, most int64
-		// Where a machine is so busy that a node seems slow, more is read: then it does not count.
+		// On a busy machine a node may seem slow, and more is read; such a run does not count.
 		for hedged := int64(-1); hedged != d.host.Counters.Hedged.Load(); {
 			hedged = d.host.Counters.Hedged.Load()
 			before := sent(up)
@@ -137,11 +137,11 @@ func TestBytesComeFromTheNodesThatHaveThem(t *testing.T) {
 			}
 		}
 		data := int64(f.first.Layout.Data)
-		// A byte of each piece is read to open it.
+		// Opening a piece reads one byte of it.
 		if all < size || all > size+data || most > size/data+64<<10 {
 			t.Errorf("%s: the nodes sent %d bytes of %d, one of them %d", layout, all, size, most)
 		}
-		// Ranges from anywhere, as a library reads.
+		// Ranges at random offsets, as an analysis library reads.
 		random := rand.New(rand.NewPCG(1, 2))
 		for range 50 {
 			off := random.Int64N(size + 1000)
@@ -159,7 +159,7 @@ func TestBytesComeFromTheNodesThatHaveThem(t *testing.T) {
 	}
 }
 
-// TestFilesThatDoNotPay go through one node, as they do for other clients.
+// TestFilesThatDoNotPay checks that files too small for direct access go through one node, as for other clients.
 func TestFilesThatDoNotPay(t *testing.T) {
 	up, c := nodes(t)
 	for _, m := range []struct {
@@ -189,8 +189,8 @@ func TestFilesThatDoNotPay(t *testing.T) {
 	}
 }
 
-// TestReaderGoesOnWithANewCapability: the pieces cannot be read any more with the first one, as after its expiry. Meanwhile the
-// file was replaced: the reader gets what it began with.
+// TestReaderGoesOnWithANewCapability checks that a reader gets a new capability when the first one has expired, and still
+// reads the content with which it began, although the file was replaced meanwhile.
 func TestReaderGoesOnWithANewCapability(t *testing.T) {
 	up, c := nodes(t)
 	d, notes := client(t, c, Auto)
@@ -200,7 +200,7 @@ func TestReaderGoesOnWithANewCapability(t *testing.T) {
 	f := opened(t, d, u)
 	r := f.NewReader(t.Context(), 0, hemera.FileSizeMax)
 	got := slices.Clone(next(t, r))
-	other := xrootd.New(xrootd.Options{}) // as another process would
+	other := xrootd.New(xrootd.Options{}) // like another process
 	defer other.Close()
 	newer := put(t, other, written, 5, 20<<20)
 	pieces, _ := f.now()
@@ -223,8 +223,8 @@ func next(t *testing.T, r *Reader) []byte {
 	return b
 }
 
-// TestFirewallBetweenClientAndNodes: the file is read through its head, and so is the next one, at once. With Always it is an
-// error that says what to do.
+// TestFirewallBetweenClientAndNodes checks that the file is read through its head, and the next file too, without another
+// try. With Always the open fails with a remedy.
 func TestFirewallBetweenClientAndNodes(t *testing.T) {
 	up, c := nodes(t)
 	u := urlOf(t, up, "/f")
@@ -254,7 +254,7 @@ func TestFirewallBetweenClientAndNodes(t *testing.T) {
 	}
 }
 
-// TestReaderThatIsLeft returns at once when its context ends, and when it is closed.
+// TestReaderThatIsLeft checks that a read returns at once when its context ends, and when the reader is closed.
 func TestReaderThatIsLeft(t *testing.T) {
 	up, c := nodes(t)
 	d, _ := client(t, c, Always)
@@ -264,7 +264,7 @@ func TestReaderThatIsLeft(t *testing.T) {
 	r := f.NewReader(ctx, 0, hemera.FileSizeMax)
 	next(t, r)
 	cancel()
-	for { // what has arrived may still come
+	for { // bytes that have arrived may still be returned
 		if _, err := r.Next(); err != nil {
 			if !errors.Is(err, errs.Cancelled) && !errors.Is(err, context.Canceled) {
 				t.Errorf("after the end of its context: %v", err)
@@ -284,7 +284,7 @@ func TestReaderThatIsLeft(t *testing.T) {
 	}
 }
 
-// TestAHeadThatStoppedIsNotWaitedFor: what was read without the head is closed without its answer.
+// TestAHeadThatStoppedIsNotWaitedFor checks that a file that was read without its head closes without the head's answer.
 func TestAHeadThatStoppedIsNotWaitedFor(t *testing.T) {
 	const size = 20 << 20
 	closed := make(chan struct{})

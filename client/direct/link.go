@@ -11,7 +11,7 @@ import (
 	"hemera/words/hemera"
 )
 
-// link is the speed of this machine's link in bits per second, 0 if it is not known. It is looked up once.
+// link returns the speed of this machine's link in bits per second, 0 if it is not known. It looks it up once.
 func (c *Client) link() int64 {
 	c.own.Do(func() {
 		network := node.NewNetwork(c.xrd.Options().Log)
@@ -22,7 +22,8 @@ func (c *Client) link() int64 {
 	return c.speed
 }
 
-// headLink asks a node for its link; zero if it does not say, or is on this machine, where no link is between.
+// headLink asks a node for its link. The result is zero if the node does not report it, or is on this machine, with no
+// link in between.
 func (c *Client) headLink(ctx context.Context, head xrootd.Endpoint) (l hemera.NetworkLink) {
 	if ip, err := netip.ParseAddr(head.Host); err == nil && ip.IsLoopback() || head.Host == "localhost" {
 		return l
@@ -31,7 +32,7 @@ func (c *Client) headLink(ctx context.Context, head xrootd.Endpoint) (l hemera.N
 	if err != nil || len(values) != 1 {
 		return l
 	}
-	// An older node gives the key back.
+	// An older node returns the key.
 	if _, err := fmt.Sscanf(values[0], "%d %d", &l.Speed, &l.Out); err != nil {
 		return hemera.NetworkLink{}
 	}

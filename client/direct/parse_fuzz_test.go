@@ -2,7 +2,7 @@ package direct
 
 import "testing"
 
-// FuzzParse: a server may answer any token; a permit has pieces of its layout.
+// FuzzParse checks that a permit has the pieces of its layout, whatever token the server sends.
 func FuzzParse(f *testing.F) {
 	f.Add("token", int64(1))
 	f.Fuzz(func(t *testing.T, token string, size int64) {

@@ -9,8 +9,8 @@ import (
 	"hemera/words/errs"
 )
 
-// Nodes that cannot be reached are not tried again for a while, which doubles with each failure. A firewall between this
-// machine and the nodes would otherwise cost each file of a tree the time that a connection takes to fail.
+// Nodes that cannot be reached are not tried again for a time that doubles with each failure. Otherwise a firewall
+// between this machine and the nodes would delay each file of a tree by the time that a connection takes to fail.
 const (
 	absentLeast, absentMost = 10 * time.Second, 10 * time.Minute
 	absentMax               = 4096 // nodes that are remembered
@@ -25,7 +25,7 @@ type reach struct {
 	absent map[string]absence
 }
 
-// absence is what is known of a node that could not be reached the last time.
+// absence is the record of a node that could not be reached the last time.
 type absence struct {
 	failures int
 	until    time.Time
@@ -60,13 +60,13 @@ func (r *reach) reachable(addr string) bool {
 	return !known || !r.now().Before(a.until)
 }
 
-// tried takes note of what an open at a node came to.
+// tried records the result of an open at a node.
 func (r *reach) tried(addr string, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	switch errs.KindOf(err) {
 	case errs.Unavailable, errs.Timeout:
-	default: // it has answered
+	default: // the node has answered
 		delete(r.absent, addr)
 		return
 	}

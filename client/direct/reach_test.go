@@ -13,7 +13,7 @@ import (
 	"hemera/words/hemera"
 )
 
-// scripted are peers whose opens fail with err, and are counted.
+// scripted stands for peers whose opens fail with err; it counts the opens.
 type scripted struct {
 	piece.Peers
 	err   error
@@ -56,7 +56,7 @@ func TestNodesThatCannotBeReachedAreNotTriedForAWhile(t *testing.T) {
 		now = now.Add(1)
 		away = min(2*away, absentMost)
 	}
-	// An answer of any kind ends it.
+	// Any answer shows that the node can be reached.
 	if !open("a:1", errs.New(errs.Denied, "open", "a", "")) || !open("a:1", silent) {
 		t.Error("a node that answers is not tried")
 	}
@@ -64,7 +64,7 @@ func TestNodesThatCannotBeReachedAreNotTriedForAWhile(t *testing.T) {
 	if !r.reachable("a:1") {
 		t.Error("what was before the answer counts")
 	}
-	// Opens that failed together are one failure.
+	// Concurrent failures count once.
 	for range 5 {
 		r.tried("c:1", silent)
 	}

@@ -10,13 +10,13 @@ import (
 	"hemera/words/errs"
 )
 
-// Reader reads a range of a file in order, ahead of its user. Use it from one goroutine and close it. It keeps up to 64 MiB:
-// two rows of the file, or 16 MiB if they are less.
+// Reader reads a range of a file in order, ahead of its user. It is not safe for concurrent use and must be closed. It
+// uses up to 64 MiB: two rows of the file, or 16 MiB if they are less.
 type Reader struct {
 	ctx     context.Context
 	cancel  context.CancelFunc
 	file    *File
-	through *xrootd.Reader // of a file that was not opened at its nodes; nil otherwise
+	through *xrootd.Reader // for a file that was not opened at its nodes; nil otherwise
 
 	begun    bool // Next was called
 	window   window
@@ -25,7 +25,7 @@ type Reader struct {
 	end      int64
 	inFlight int64      // bytes
 	reads    []*request // in flight, in order
-	now      []byte     // what Next returned last
+	now      []byte     // the last result of Next
 	err      error      // final
 }
 
@@ -38,8 +38,8 @@ type request struct {
 	took time.Duration
 }
 
-// NewReader reads from off up to end, or to the end of the file if that comes first. It sends nothing before the first Next.
-// The context bounds all of its calls.
+// NewReader reads from off up to end, or to the end of the file if that comes first. It sends nothing before the first
+// Next. The context bounds all of its calls.
 func (f *File) NewReader(ctx context.Context, off, end int64) *Reader {
 	ctx, cancel := context.WithCancel(ctx)
 	r := &Reader{ctx: ctx, cancel: cancel, file: f}
@@ -53,7 +53,7 @@ func (f *File) NewReader(ctx context.Context, off, end int64) *Reader {
 	return r
 }
 
-// Next returns the next bytes, at most 1 MiB, verified. They are valid until the next call. The end is io.EOF.
+// Next returns the next bytes, at most 1 MiB, verified. They are valid until the next call. At the end it returns io.EOF.
 func (r *Reader) Next() ([]byte, error) {
 	if r.through != nil {
 		return r.through.Next()
@@ -67,7 +67,7 @@ func (r *Reader) Next() ([]byte, error) {
 		r.begun = true
 		r.openRow()
 	}
-	r.fill() // before waiting, so that reads overlap with what the user does
+	r.fill() // before waiting, so that reads overlap with the work of the user
 	if len(r.reads) == 0 {
 		r.err = io.EOF
 		return nil, r.err
@@ -90,8 +90,8 @@ func (r *Reader) Next() ([]byte, error) {
 	return r.now, nil
 }
 
-// openRow has the other pieces of the first row opened beside each other, by reads of one byte. The first reads are all of one
-// piece, and a session far away takes some round trips.
+// openRow opens the other pieces of the first row in parallel, with reads of one byte. The first reads are all of one
+// piece, and opening a session far away takes some round trips.
 func (r *Reader) openRow() {
 	pieces, _ := r.file.now()
 	if pieces == nil {
@@ -100,7 +100,7 @@ func (r *Reader) openRow() {
 	end := min(r.end, r.next+r.block*int64(r.file.first.Layout.Data))
 	for off := (r.next/r.block + 1) * r.block; off < end; off += r.block {
 		go func() {
-			// What fails here fails again where it is needed.
+			// An error here appears again at the real read.
 			p, _ := r.file.readPieces(pieces, off, 1)
 			r.file.client.spare.put(p)
 		}()
@@ -124,7 +124,7 @@ func (r *Reader) fill() {
 	}
 }
 
-// Close drops what is in flight. The file stays open.
+// Close cancels reads in flight. The file stays open.
 func (r *Reader) Close() error {
 	r.cancel()
 	if r.through != nil {
@@ -137,7 +137,7 @@ func (r *Reader) Close() error {
 	return nil
 }
 
-// chunks has memory of reads that was used, for the next. The zero value is ready.
+// chunks has the memory of earlier reads. The zero value is ready to use.
 type chunks struct{ pool sync.Pool }
 
 // get returns n bytes with any content, at most chunkLarge.
@@ -148,7 +148,7 @@ func (c *chunks) get(n int64) []byte {
 	return new([chunkLarge]byte)[:n]
 }
 
-// put takes back what get returned, once nobody looks at it any more. Nil is nothing.
+// put returns memory of get to the pool, once it is not used any more. It ignores nil.
 func (c *chunks) put(b []byte) {
 	if cap(b) == chunkLarge {
 		c.pool.Put((*[chunkLarge]byte)(b[:chunkLarge]))

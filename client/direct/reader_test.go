@@ -15,7 +15,8 @@ import (
 	"hemera/words/hemera"
 )
 
-// far are nodes behind a long line: an open takes four round trips, a read takes one. Their pieces are cut of a content.
+// far simulates nodes with a long round trip: an open takes four round trips, a read one. Their pieces are cut from one
+// content.
 type far struct {
 	piece.Peers
 	trip    time.Duration
@@ -48,7 +49,8 @@ func (p *farPiece) ReadPages(b []byte, _ []uint32, off int64) (int, error) {
 func (p *farPiece) Size() int64  { return int64(len(p.data)) }
 func (p *farPiece) Close() error { return nil }
 
-// TestPiecesAreOpenedBesideEachOther: the first row of a file far away takes the time of one open, not of one for each piece.
+// TestPiecesAreOpenedBesideEachOther checks that the first row of a distant file takes the time of one open, not of one
+// open for each piece.
 func TestPiecesAreOpenedBesideEachOther(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const trip, size = 30 * time.Millisecond, 8<<20 + 5
@@ -75,7 +77,7 @@ func TestPiecesAreOpenedBesideEachOther(t *testing.T) {
 		if got := rest(t, r); !bytes.Equal(got, content) {
 			t.Errorf("%d bytes that differ", len(got))
 		}
-		// One open, and then some round trips while the window grows.
+		// The time of one open, and some round trips while the window grows.
 		if took := time.Since(began); took > 12*trip {
 			t.Errorf("8 pieces took %v, with %v a round trip", took, trip)
 		}

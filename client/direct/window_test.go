@@ -5,21 +5,21 @@ import (
 	"time"
 )
 
-// line is a path with a rate in bytes a second and a round trip: what is asked for comes in order, one after the other.
+// line simulates a path with a rate in bytes a second and a round trip. Answers come in the order of the requests.
 type line struct {
 	rate float64
 	trip time.Duration
 }
 
-// run reads size bytes with a window over the line, by a clock of its own. It returns how long that takes, and the longest
-// time of one read after the first warm bytes.
+// run reads size bytes with a window over the line, on a simulated clock. It returns the total time, and the longest time
+// of one read after the first warm bytes.
 func (l line) run(w *window, size, block, warm int64) (all, longest time.Duration) {
 	type inFlight struct {
 		n        int64
 		sent, at time.Duration
 	}
 	var queue []inFlight
-	var now, busy time.Duration // busy: until when the line is taken
+	var now, busy time.Duration // busy: time until which the line transfers
 	var off, flying, got int64
 	for got < size {
 		for off < size && (len(queue) == 0 || flying < w.size) {
@@ -42,13 +42,13 @@ func (l line) run(w *window, size, block, warm int64) (all, longest time.Duratio
 	return now, longest
 }
 
-// TestWindowFillsEveryLine: a line is busy nearly all the time, whatever its rate and length are, and no read takes so long
-// that its node would count as slow, which is 3 s for reads that usually take long.
+// TestWindowFillsEveryLine checks that a line is busy nearly all the time, whatever its rate and round trip, and that no
+// read takes so long that its node counts as slow (3 s for reads that usually take long).
 func TestWindowFillsEveryLine(t *testing.T) {
 	for name, c := range map[string]struct {
 		line
 		size  int64
-		least float64 // share of the rate
+		least float64 // fraction of the rate
 	}{
 		"a modem":               {line{300e3, 50 * time.Millisecond}, 20 << 20, 0.95},
 		"a home":                {line{6e6, 20 * time.Millisecond}, 200 << 20, 0.95},
@@ -86,7 +86,7 @@ func TestWindowIsBounded(t *testing.T) {
 	}
 }
 
-// TestReadsAreOfOnePiece: reads follow each other without a gap, and none crosses the end of a block.
+// TestReadsAreOfOnePiece checks that reads follow each other without a gap, and that none crosses the end of a block.
 func TestReadsAreOfOnePiece(t *testing.T) {
 	for _, block := range []int64{64 << 10, 68 << 10, 1 << 20, 3<<20 + 4096, 16 << 20} {
 		for _, size := range []int64{windowLeast, chunkLargeFrom} {

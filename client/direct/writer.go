@@ -10,33 +10,33 @@ import (
 	"hemera/words/hemera"
 )
 
-// Writer writes a new file in order, to the nodes of its pieces or through its head. Use it from one goroutine, and end it by
-// Commit or Abandon. Of a file that is written to the nodes it keeps the parity of up to 8 rows, and up to 32 MiB a piece of
-// what nodes have not answered yet.
+// Writer writes a new file in order, to the nodes of its pieces or through its head. It is not safe for concurrent use
+// and must be ended by Commit or Abandon. For a file that is written to the nodes it keeps the parity of up to 8 rows,
+// and up to 32 MiB for each piece of bytes that nodes have not acknowledged yet.
 type Writer struct {
 	ctx     context.Context
 	head    *xrootd.File
-	through *xrootd.Writer // of a file that goes through its head; nil otherwise
-	pieces  hemera.File    // the write, as this host has it; nil if through is not
+	through *xrootd.Writer // for a file that goes through its head; nil otherwise
+	pieces  hemera.File    // the write at this host; nil if through is not
 	commits *committer     // of pieces
 	off     int64
 }
 
-// Unwritten says that a write to nodes failed, and that nothing became visible for certain. The same may succeed through a
-// head.
+// Unwritten says that a write to nodes failed, and that certainly nothing became visible. The same write may succeed
+// through a head.
 type Unwritten struct{ error }
 
 // Unwrap returns the failure itself.
 func (u Unwritten) Unwrap() error { return u.error }
 
-// Create opens a new file for writing, and decides where its bytes go. It blocks and fails as [xrootd.Client.Open] does. With Always
-// it fails with the kind of the reason for which a file of a coded layout cannot be written to its nodes. The context bounds
-// all calls of the writer.
+// Create opens a new file for writing, and decides where its bytes go. It blocks and fails as [xrootd.Client.Open] does.
+// With Always, if a file of a coded layout cannot be written to its nodes, it fails with the kind of the reason. The
+// context bounds all calls of the writer.
 func (c *Client) Create(ctx context.Context, u xrootd.URL, o xrootd.OpenOptions) (*Writer, error) {
 	if c.opts.Mode == Never {
 		return c.Through(ctx, u, o)
 	}
-	if c.opts.Mode == Always { // a manager with nodes of its own opens small files itself, but for those that ask where
+	if c.opts.Mode == Always { // a manager with nodes in its process opens small files itself, unless the client asks for the place
 		u.Opaque = u.Opaque.With(wire.OpaqueWhere, "1")
 	}
 	head, err := c.xrd.Open(ctx, u, o)
@@ -54,12 +54,13 @@ func (c *Client) Create(ctx context.Context, u xrootd.URL, o xrootd.OpenOptions)
 	return w, nil
 }
 
-// Through opens a new file for writing through its head, as Create does with Never.
+// Through opens a new file for writing through its head, like Create with Never.
 func (c *Client) Through(ctx context.Context, u xrootd.URL, o xrootd.OpenOptions) (*Writer, error) {
 	return c.Continue(ctx, u, o, 0)
 }
 
-// Continue opens a file that is there and writes on from off, through its head. It blocks and fails as [xrootd.Client.Open] does.
+// Continue opens an existing file and continues to write at off, through its head. It blocks and fails as
+// [xrootd.Client.Open] does.
 func (c *Client) Continue(ctx context.Context, u xrootd.URL, o xrootd.OpenOptions, off int64) (*Writer, error) {
 	head, err := c.xrd.Open(ctx, u, o)
 	if err != nil {
@@ -68,7 +69,7 @@ func (c *Client) Continue(ctx context.Context, u xrootd.URL, o xrootd.OpenOption
 	return &Writer{ctx: ctx, head: head, through: head.NewWriter(ctx, off)}, nil
 }
 
-// begin has the file written to its nodes if it is suited.
+// begin writes the file to its nodes if it is suited.
 func (c *Client) begin(w *Writer, size int64) error {
 	name, always := w.head.URL().Redacted(), c.opts.Mode == Always
 	token := w.head.URL().Opaque.Value(wire.OpaqueCapability)
@@ -88,7 +89,7 @@ func (c *Client) begin(w *Writer, size int64) error {
 	if reason == "" {
 		w.commits = &committer{head: w.head}
 		host := c.newHost(w.commits)
-		// The close of a write asks its committer once: what a client may repeat, the connection to the head repeats.
+		// The close of a write calls its committer once: the connection to the head repeats requests if a client may.
 		host.Writes.Patience = 1
 		w.pieces, err = transfer.NewPending(host).Open(w.ctx, permit, hemera.NodeOpen{Truncate: true})
 		if err == nil {
@@ -106,10 +107,10 @@ func (c *Client) begin(w *Writer, size int64) error {
 // Direct reports whether the file is written to the nodes of its pieces.
 func (w *Writer) Direct() bool { return w.pieces != nil }
 
-// Head is the node that commits the write, as host:port.
+// Head returns the node that commits the write, as host:port.
 func (w *Writer) Head() string { return w.head.URL().Addr() }
 
-// Offset is how many bytes were written.
+// Offset returns the number of bytes written.
 func (w *Writer) Offset() int64 {
 	if w.through != nil {
 		return w.through.Offset()
@@ -117,7 +118,7 @@ func (w *Writer) Offset() int64 {
 	return w.off
 }
 
-// Write sends p, which may be reused when it returns. It returns before all nodes have the bytes.
+// Write sends p, which the caller may reuse when it returns. It returns before all nodes have the bytes.
 func (w *Writer) Write(p []byte) (int, error) {
 	if w.through != nil {
 		return w.through.Write(p)
@@ -129,7 +130,7 @@ func (w *Writer) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// Flush returns when servers have accepted what goes through the head. At nodes that is part of the commit.
+// Flush blocks until the server has accepted all bytes that go through the head. At nodes this is part of the commit.
 func (w *Writer) Flush() error {
 	if w.through != nil {
 		return w.through.Flush()
@@ -137,8 +138,9 @@ func (w *Writer) Flush() error {
 	return nil
 }
 
-// Commit makes the file durable and visible, as [xrootd.File.Close] does. It waits for the nodes to seal their pieces, for the head to
-// compare them, and for the manager. After an error the content is not to be relied on; after [Unwritten] nothing is visible.
+// Commit makes the file durable and visible, as [xrootd.File.Close] does. It blocks until the nodes have sealed their
+// pieces, the head has compared them, and the manager has committed. After an error the content is not reliable; after
+// [Unwritten] nothing is visible.
 func (w *Writer) Commit(ctx context.Context) error {
 	if w.through == nil {
 		err := w.pieces.End(ctx, hemera.EndClose)
@@ -153,17 +155,17 @@ func (w *Writer) Commit(ctx context.Context) error {
 	return w.head.Close(ctx)
 }
 
-// Keep ends a write through a head with what it has so far, as a part for a later copy. It reports whether it could: the
-// pieces of a direct write are of no use before the end.
+// Keep ends a write through a head with its bytes so far, as a part for a later copy. It reports whether that was
+// possible: the pieces of a direct write are not usable before the end.
 func (w *Writer) Keep(ctx context.Context) bool {
 	if w.through == nil || w.through.Flush() != nil || w.Offset() == 0 {
 		return false
 	}
-	_ = w.head.Truncate(ctx, w.Offset()) // on purpose: a close below the announced size fails
+	_ = w.head.Truncate(ctx, w.Offset()) // because a close below the announced size fails
 	return w.head.Close(ctx) == nil
 }
 
-// Abandon cancels the write: nothing of it becomes visible. It waits for the servers to have heard.
+// Abandon cancels the write: nothing of it becomes visible. It blocks until the servers have answered.
 func (w *Writer) Abandon(ctx context.Context) error {
 	if w.through != nil {
 		return w.head.Abandon(ctx)

@@ -21,12 +21,12 @@ import (
 	"hemera/words/hemera"
 )
 
-// newFile is how copies make files.
+// newFile returns the options with which copies create files.
 func newFile(size int) xrootd.OpenOptions {
 	return xrootd.OpenOptions{Write: true, Create: true, Mode: 0o644, Size: int64(size)}
 }
 
-// received is what each node was sent so far, in bytes.
+// received returns the number of bytes that each node has received so far.
 func received(up *daemon.Up) (list []int64) {
 	for _, n := range up.Nodes {
 		list = append(list, n.Counters().WriteBytes.Load())
@@ -34,7 +34,7 @@ func received(up *daemon.Up) (list []int64) {
 	return list
 }
 
-// random returns a content.
+// random returns size random bytes.
 func random(seed byte, size int) []byte {
 	b := make([]byte, size)
 	_, _ = rand.NewChaCha8([32]byte{seed}).Read(b)
@@ -51,7 +51,7 @@ func write(w *Writer, content []byte) error {
 	return w.Commit(w.ctx)
 }
 
-// stored reads the file as a stock client does.
+// stored reads the file like a stock client.
 func stored(t *testing.T, c *xrootd.Client, u xrootd.URL) []byte {
 	t.Helper()
 	f, err := c.Open(t.Context(), u, xrootd.OpenOptions{})
@@ -66,8 +66,8 @@ func stored(t *testing.T, c *xrootd.Client, u xrootd.URL) []byte {
 	return got
 }
 
-// TestBytesGoToTheNodesThatKeepThem: a writer makes the file that a head would make, and each node is sent its piece and nothing
-// else.
+// TestBytesGoToTheNodesThatKeepThem checks that a writer makes the same file as a head would, and that each node receives
+// the bytes of its own piece only.
 func TestBytesGoToTheNodesThatKeepThem(t *testing.T) {
 	up, c := nodes(t)
 	d, notes := client(t, c, Always)
@@ -117,7 +117,8 @@ func TestBytesGoToTheNodesThatKeepThem(t *testing.T) {
 	}
 }
 
-// TestWhatDoesNotSuitGoesThroughTheHead says why, and writes the same file.
+// TestWhatDoesNotSuitGoesThroughTheHead checks that files that do not suit direct access are written through the head,
+// with a note that says why.
 func TestWhatDoesNotSuitGoesThroughTheHead(t *testing.T) {
 	up, c := nodes(t)
 	for _, f := range []struct {
@@ -147,7 +148,7 @@ func TestWhatDoesNotSuitGoesThroughTheHead(t *testing.T) {
 	}
 }
 
-// TestTheWayIsTold for a file that goes straight, when it is written and when it is read.
+// TestTheWayIsTold checks the notes about a direct write and a direct read.
 func TestTheWayIsTold(t *testing.T) {
 	up, c := nodes(t)
 	var told []string
@@ -170,7 +171,7 @@ func TestTheWayIsTold(t *testing.T) {
 	}
 }
 
-// TestAnAbandonedWriteLeavesNothing: no name, no piece, no write that the nodes wait for.
+// TestAnAbandonedWriteLeavesNothing checks that neither a name, nor a piece, nor a pending write at the nodes remains.
 func TestAnAbandonedWriteLeavesNothing(t *testing.T) {
 	up, c := nodes(t)
 	d, _ := client(t, c, Always)
@@ -196,7 +197,7 @@ func TestAnAbandonedWriteLeavesNothing(t *testing.T) {
 	}
 }
 
-// liar claims another checksum than the pieces have.
+// liar claims a wrong checksum of the pieces.
 type liar struct{ *committer }
 
 // Commit implements transfer.Committer.
@@ -206,7 +207,8 @@ func (l liar) Commit(ctx context.Context, r hemera.CommitRequest) error {
 	return l.committer.Commit(ctx, r)
 }
 
-// TestAWrongClientCommitsNothing: the head finds out over the wire, and removes the pieces.
+// TestAWrongClientCommitsNothing checks that the head detects a wrong checksum with the nodes' answers, and removes the
+// pieces.
 func TestAWrongClientCommitsNothing(t *testing.T) {
 	up, c := nodes(t)
 	d, _ := client(t, c, Always)
@@ -236,7 +238,7 @@ func TestAWrongClientCommitsNothing(t *testing.T) {
 	}
 }
 
-// TestHandlesOfOtherKindsTakeNoPart: queries of direct writes on what is not one.
+// TestHandlesOfOtherKindsTakeNoPart checks that queries of direct writes fail on handles of other kinds.
 func TestHandlesOfOtherKindsTakeNoPart(t *testing.T) {
 	up, c := nodes(t)
 	u := urlOf(t, up, "/f")

@@ -11,21 +11,22 @@ import (
 	"hemera/words/hemera"
 )
 
-// Checked is what a check of one piece found.
+// Checked is the result of a check of one piece.
 type Checked struct {
 	Stat hemera.PieceStat
-	// BadPages are the offsets of pages that do not match their checksums; after many the check stops.
+	// BadPages has the offsets of pages that do not match their checksums; after many the check stops.
 	BadPages []int64
-	// Wrong says which checksum of the whole file does not match, of a piece that is a copy of the file; "" if all do.
+	// Wrong names the checksum of the whole file that does not match, if the piece is a copy of the file; "" if all
+	// match.
 	Wrong string
 }
 
 // Good reports whether nothing is wrong with the piece.
 func (c Checked) Good() bool { return len(c.BadPages) == 0 && c.Wrong == "" }
 
-// Check reads all of a piece and compares each page with its checksum. Of a copy of a file it also compares the
-// checksums of the file. read, if it is not nil, hears of the bytes that were read. It fails like
-// [disk.OpenPieceFile], with an error of the device, and when ctx ends; what is wrong with pages is no error.
+// Check reads all of a piece and compares each page with its checksum. For a copy of a file it also compares the
+// checksums of the file. It calls read, if it is not nil, with the number of bytes after each read. It fails like
+// [disk.OpenPieceFile], with an error of the device, and when ctx ends; bad pages are not an error.
 func Check(ctx context.Context, fsys vfs.FS, path string, read func(n int)) (c Checked, err error) {
 	p, err := disk.OpenPieceFile(fsys, path)
 	if err != nil {
@@ -50,7 +51,7 @@ func Check(ctx context.Context, fsys vfs.FS, path string, read func(n int)) (c C
 			read(len(b))
 		}
 	})
-	// With a bad page the hash is of something else, and says nothing more.
+	// With a bad page the hash is meaningless.
 	if err != nil || len(c.BadPages) > 0 {
 		return c, err
 	}

@@ -13,8 +13,8 @@ import (
 	"hemera/words/hemera"
 )
 
-// A disk of a broken machine has a piece of a replicated file. Its file alone is enough to have the content back, whatever
-// the file is called.
+// Open reads a replicated file from the file of one piece, which came from a disk of a broken machine. The name of the
+// file does not matter.
 func ExampleOpen() {
 	memory := vfs.NewMemory(16<<20, time.Now)
 	if _, err := disk.Format(memory, "/"); err != nil {

@@ -14,18 +14,18 @@ import (
 	"hemera/words/hemera"
 )
 
-// chunk is how much of a file is made at a time, in bytes: the memory for each piece that rebuilding reads.
+// chunk is the number of bytes of a file that are made at a time: the memory for each piece that a rebuild reads.
 const chunk = 256 << 10
 
-// WriteTo writes the content of the file, from its begin to its end, and calls wrote, if it is not nil, with the number of
-// bytes after each step. A page that is bad in one piece is taken from others, and becomes a problem.
+// WriteTo writes the content of the file, from its beginning to its end, and calls wrote, if it is not nil, with the
+// number of bytes after each step. A page that is bad in one piece is taken from others, and is recorded as a problem.
 //
-// It fails with NoReplicas at the first place that no piece has, and with Corrupt if the whole does not match the
-// checksums in the footers. What was written before is then not the file.
+// It fails with NoReplicas at the first place that cannot be rebuilt, and with Corrupt if the whole does not match the
+// checksums in the footers. Then the bytes written before are not the file.
 func (f *File) WriteTo(ctx context.Context, w io.Writer, wrote func(n int)) error {
 	const op = "pieces.Join"
 	l, size := f.stat.Layout, f.stat.FileSize
-	// All checksums are taken in the same pass; most files have one.
+	// All checksums are computed in the same pass; most files have one.
 	kinds := make([]hemera.ChecksumKind, 0, len(f.stat.Checksums))
 	for _, c := range f.stat.Checksums {
 		kinds = append(kinds, c.Kind)
@@ -57,7 +57,7 @@ func (f *File) WriteTo(ctx context.Context, w io.Writer, wrote func(n int)) erro
 			wrote(len(p))
 		}
 	}
-	// Pages can agree with their own checksums and be another content's: only the whole shows that.
+	// Pages can match their own checksums and belong to another content: only the checksum of the whole shows that.
 	for _, got := range hash.Sums() {
 		if want, _ := hemera.FindChecksum(f.stat.Checksums, got.Kind); got != want {
 			return errs.New(errs.Corrupt, op, "fxid:"+f.stat.ID.File.Hex(), fmt.Sprintf("the content has %s, and its footers say %s", got, want)).
@@ -96,10 +96,10 @@ func (f *File) fill(column int, p []byte, off int64) bool {
 	return f.read(column, p, off) || f.code != nil && f.rebuild(column, p, off)
 }
 
-// rebuild computes the bytes of a data piece from other pieces, without those that turn out to be bad there.
+// rebuild computes the bytes of a data piece from other pieces, without those that are bad there.
 func (f *File) rebuild(column int, p []byte, off int64) bool {
 	have := f.have.Without(column)
-	// Each turn leaves out a piece that was bad, so there are at most as many as pieces.
+	// Each round leaves out a bad piece, so there are at most as many as pieces.
 	for {
 		plan, err := f.plan(column, have)
 		if err != nil {
@@ -115,13 +115,13 @@ func (f *File) rebuild(column int, p []byte, off int64) bool {
 		}
 		if bad < 0 {
 			blocks[column] = p[:0:len(p)]
-			return plan.Rebuild(blocks) == nil // the blocks fit, as the plan asked for them
+			return plan.Rebuild(blocks) == nil // the blocks fit, because they are those of the plan
 		}
 		have = have.Without(bad)
 	}
 }
 
-// good is the set of pieces that are good at the offset, for an error. p is memory to read into.
+// good returns the set of pieces that are good at the offset, for an error. p is memory for reading.
 func (f *File) good(p []byte, off int64) (have layout.Set) {
 	for i := range f.have.All() {
 		if f.read(i, p, off) {
@@ -131,7 +131,7 @@ func (f *File) good(p []byte, off int64) (have layout.Set) {
 	return have
 }
 
-// plan returns how to rebuild the piece, which is the same for most of a file.
+// plan returns the plan to rebuild the piece, which is the same for most of a file.
 func (f *File) plan(want int, have layout.Set) (*erasure.Plan, error) {
 	key := lost{want, have}
 	if p := f.plans[key]; p != nil {
@@ -152,16 +152,16 @@ func (f *File) buffer(index, n int) []byte {
 	return f.buffers[index][:n]
 }
 
-// read fills p from the piece with the index, or another copy of it. What is behind its end is zeros. It returns false if
+// read fills p from the piece with the index, or another copy of it. Bytes beyond its end are zeros. It returns false if
 // no copy is good there.
 func (f *File) read(index int, p []byte, off int64) bool {
-	// A column may end within a row of blocks, and the code counts zeros there.
+	// A column may end within a row of blocks; the code then uses zeros.
 	stored := max(0, min(int64(len(p)), layout.PieceSize(f.stat.Layout, f.stat.FileSize, uint8(index))-off))
 	clear(p[stored:])
 	if stored == 0 {
 		return true
 	}
-	// Mostly there is one; a second is another disk's copy of the same piece.
+	// Usually there is one; a second is another disk's copy of the same piece.
 	for _, piece := range f.pieces[index] {
 		n, err := piece.ReadAt(p[:stored], off)
 		if int64(n) == stored {
@@ -172,7 +172,7 @@ func (f *File) read(index int, p []byte, off int64) bool {
 	return false
 }
 
-// note remembers the first problem of a piece.
+// note records the first problem of a piece.
 func (f *File) note(piece *disk.PieceFile, err error) {
 	// One line for each piece is enough for a person; hemera piece verify lists all bad pages.
 	for _, p := range f.problems {

@@ -14,34 +14,34 @@ import (
 	"hemera/words/hemera"
 )
 
-// Problem is what is wrong with one of the files that were given.
+// Problem is an error of one of the given files.
 type Problem struct {
 	Path string
 	Err  error
 }
 
-// File is one content of a file, as far as its pieces were given. It must not be used concurrently.
+// File is one content of a file, with the given pieces. It is not safe for concurrent use.
 type File struct {
-	// stat is that of the first piece. All agree about the file; index, size and time are one piece's own.
+	// stat is that of the first piece. All agree about the file; index, size and time differ.
 	stat     hemera.PieceStat
-	code     *erasure.Code // nil for a layout that computes nothing
+	code     *erasure.Code // nil for a layout without parity
 	pieces   [hemera.PiecesMax][]*disk.PieceFile
-	have     layout.Set // pieces that are there, by index; those without bytes too
+	have     layout.Set // available pieces, by index, including those without bytes
 	problems []Problem
 
 	plans   map[lost]*erasure.Plan
 	buffers [hemera.PiecesMax][]byte // for rebuilding, made when first needed
 }
 
-// lost is what a plan is for: the piece that is wanted, and those that are there.
+// lost is the key of a plan: the wanted piece, and the available ones.
 type lost struct {
 	want int
 	have layout.Set
 }
 
-// Open opens the pieces of one file. A path that is no good piece becomes a problem, and the others are used. It fails
-// with Conflict if the pieces are of different files or contents, and with NoReplicas if they are not enough, naming what
-// is missing. The caller closes the file.
+// Open opens the pieces of one file. A path without a good piece becomes a problem, and the others are used. It fails
+// with Conflict if the pieces are of different files or contents, and with NoReplicas, naming the missing ones, if they
+// are not enough. The caller closes the file.
 func Open(fsys vfs.FS, paths []string) (_ *File, err error) {
 	f := &File{plans: map[lost]*erasure.Plan{}}
 	defer func() {
@@ -52,12 +52,12 @@ func Open(fsys vfs.FS, paths []string) (_ *File, err error) {
 	var first *disk.PieceFile
 	for _, path := range paths {
 		p, err := disk.OpenPieceFile(fsys, path)
-		// One bad file does not end it: the user gave all there are, and the others may be enough.
+		// One bad file is not the end: the others may be enough.
 		if err != nil {
 			f.problems = append(f.problems, Problem{path, err})
 			continue
 		}
-		// Footers are compared with the first good one. Which of two contents the user wants nobody can tell.
+		// Compare footers with the first good one. Which of two contents the user wants cannot be known.
 		if first == nil {
 			first, f.stat = p, p.Stat()
 		}
@@ -68,7 +68,7 @@ func Open(fsys vfs.FS, paths []string) (_ *File, err error) {
 	if first == nil {
 		return nil, f.insufficient(0)
 	}
-	// The geometry of a layout that a later version made is not known here.
+	// The geometry of a layout of a later version is unknown.
 	if err := f.stat.Layout.Validate(); err != nil {
 		return nil, errs.As(err, errs.Unsupported, "pieces.Open", first.Path())
 	}
@@ -89,7 +89,7 @@ func Open(fsys vfs.FS, paths []string) (_ *File, err error) {
 	return f, nil
 }
 
-// add takes a piece in. It fails with Conflict if the piece is not of the file. One whose size does not fit is a problem.
+// add adds a piece. It fails with Conflict if the piece is not of the file. A piece with a wrong size is a problem.
 func (f *File) add(first string, p *disk.PieceFile) error {
 	s, index := p.Stat(), p.Stat().ID.Index
 	// The error names both sides, as either may be the wrong one.
@@ -97,7 +97,7 @@ func (f *File) add(first string, p *disk.PieceFile) error {
 		return errs.New(errs.Conflict, "pieces.Open", p.Path(), fmt.Sprintf("it is of %s, and %s is of %s", what, first, difference(s, f.stat))).
 			WithRemedy("give the pieces of one content of one file; `hemera piece show` tells which they are")
 	}
-	// Footers have a CRC, so this is a defect of what wrote them; arithmetic must not rely on it all the same.
+	// Footers have a CRC, so this is a defect of their writer; arithmetic must not rely on it all the same.
 	if int(index) >= len(f.pieces) || index >= s.Layout.Pieces || layout.PieceSize(s.Layout, s.FileSize, index) != s.Size {
 		f.problems = append(f.problems, Problem{p.Path(), errs.New(errs.Corrupt, "pieces.Open", p.Path(),
 			fmt.Sprintf("piece %d with %d bytes does not fit layout %s of a file of %d bytes", index, s.Size, s.Layout, s.FileSize))})
@@ -108,7 +108,7 @@ func (f *File) add(first string, p *disk.PieceFile) error {
 	return nil
 }
 
-// difference says in what the second piece is not of the same content as the first; "" if it is of the same.
+// difference says how the second piece differs from the content of the first; "" if it does not.
 func difference(a, b hemera.PieceStat) string {
 	switch {
 	case a.ID.File != b.ID.File:
@@ -125,10 +125,11 @@ func difference(a, b hemera.PieceStat) string {
 	return ""
 }
 
-// Stat returns what the footers agree about: all but the index, the size and the time of the seal, which are one piece's.
+// Stat returns the common data of the footers: all except the index, the size and the time of the seal, which are those
+// of one piece.
 func (f *File) Stat() hemera.PieceStat { return f.stat }
 
-// Problems returns what was found wrong with the pieces so far. A file may be complete all the same.
+// Problems returns the problems found so far. The file may be complete all the same.
 func (f *File) Problems() []Problem { return f.problems }
 
 // Close closes the pieces.
@@ -140,11 +141,11 @@ func (f *File) Close() {
 	}
 }
 
-// insufficient is the error of pieces that are not enough: those of have are good, and problems says what the others are.
+// insufficient returns the error for too few pieces: those of have are good, and problems has the reasons for the others.
 func (f *File) insufficient(have layout.Set) error {
 	const op = "pieces.Open"
 	var text []string
-	// Without a footer nobody knows how many pieces there are.
+	// Without a footer the number of pieces is not known.
 	if f.stat.Layout.Pieces > 0 {
 		var missing layout.Set
 		for i := range f.stat.Layout.Pieces {
@@ -159,11 +160,11 @@ func (f *File) insufficient(have layout.Set) error {
 	} else {
 		text = append(text, "no piece is good")
 	}
-	// Pieces that were given and are bad are not missing: each is named with its reason.
+	// A given piece that is bad is not missing: it is named with its reason.
 	for _, p := range f.problems {
 		text = append(text, fmt.Sprintf("%s: %s", p.Path, errs.Reason(p.Err, p.Path)))
 	}
-	// The id helps to look for more pieces.
+	// The id helps in finding more pieces.
 	subject := ""
 	if f.stat.ID.File != 0 {
 		subject = "fxid:" + f.stat.ID.File.Hex()
@@ -172,7 +173,7 @@ func (f *File) insufficient(have layout.Set) error {
 		WithRemedy("find more pieces: on each disk they are named " + pieceNames(f.stat.ID))
 }
 
-// pieceNames is a pattern of the names that pieces of the content have on disks.
+// pieceNames returns a pattern of the names that pieces of the content have on disks.
 func pieceNames(id hemera.PieceID) string {
 	if id.File == 0 {
 		return "<file id>.<generation>.<piece>, in hexadecimal"

@@ -20,13 +20,13 @@ import (
 	"hemera/words/hemera"
 )
 
-// made is a file of a test and the files of its pieces, by index; "" for pieces without bytes.
+// made has a file of a test and the files of its pieces, by index; "" for pieces without bytes.
 type made struct {
 	content []byte
 	pieces  []string
 }
 
-// cut makes the pieces of a content, byte by byte, so that nothing of how they are joined is used.
+// cut makes the pieces of a content byte by byte, independently of the code under test.
 func cut(t *testing.T, l hemera.Layout, size int) made {
 	t.Helper()
 	m := made{content: make([]byte, size)}
@@ -73,7 +73,7 @@ func cut(t *testing.T, l hemera.Layout, size int) made {
 	return m
 }
 
-// seal makes the file of a piece.
+// seal writes the file of a piece.
 func seal(t *testing.T, id hemera.PieceID, l hemera.Layout, data []byte, size int64, sums ...hemera.Checksum) string {
 	t.Helper()
 	root := t.TempDir()
@@ -98,7 +98,7 @@ func seal(t *testing.T, id hemera.PieceID, l hemera.Layout, data []byte, size in
 	return filepath.Join(root, "0", id.String())
 }
 
-// flip changes a bit of a copy of the file.
+// flip returns a copy of the file with one bit changed.
 func flip(t *testing.T, path string, at int64) string {
 	t.Helper()
 	raw, err := os.ReadFile(path)
@@ -126,7 +126,7 @@ func join(t *testing.T, paths ...string) ([]byte, []Problem, error) {
 	return out.Bytes(), f.Problems(), err
 }
 
-// layouts are those that the tests go through. Blocks are small, so that small files have several rows.
+// layouts returns the layouts of the tests. Blocks are small, so that small files have several rows.
 func layouts() []hemera.Layout {
 	list := []hemera.Layout{hemera.Plain(), hemera.Replica(3), hemera.ReedSolomon(2, 1), hemera.ReedSolomon(4, 2), hemera.Stripe(3), hemera.Local(4, 2, 1)}
 	for i := range list {
@@ -151,7 +151,7 @@ func TestAnySufficientPiecesMakeTheFile(t *testing.T) {
 						paths, have = append(paths, p), have.With(i)
 					}
 				}
-				slices.Reverse(paths) // their order does not matter
+				slices.Reverse(paths) // the order must not matter
 				got, problems, err := join(t, paths...)
 				switch readable := layout.Readable(l, int64(size), have); {
 				case readable && (err != nil || len(problems) > 0 || !bytes.Equal(got, m.content)):
@@ -164,7 +164,7 @@ func TestAnySufficientPiecesMakeTheFile(t *testing.T) {
 	}
 }
 
-// TestBadPagesComeFromOtherPieces damages two pieces at different places: each place has enough good ones.
+// TestBadPagesComeFromOtherPieces damages two pieces at different places, so each place has enough good pieces.
 func TestBadPagesComeFromOtherPieces(t *testing.T) {
 	const size = 9*hemera.BlockSizeMin + 4097
 	l := hemera.ReedSolomon(2, 1)
@@ -180,13 +180,13 @@ func TestBadPagesComeFromOtherPieces(t *testing.T) {
 			t.Errorf("%+v", p)
 		}
 	}
-	// At the same place they are too many, and the error names both.
+	// At the same place the damage is too much, and the error names both pieces.
 	bad[1] = flip(t, m.pieces[1], 100)
 	_, _, err = join(t, bad...)
 	if !errors.Is(err, errs.NoReplicas) || !strings.Contains(err.Error(), bad[0]) || !strings.Contains(err.Error(), bad[1]) {
 		t.Errorf("two bad blocks of a row: %v", err)
 	}
-	// A footer that is bad is as good as no piece.
+	// A piece with a bad footer counts as missing.
 	bad = []string{m.pieces[0], flip(t, m.pieces[1], fileSize(t, m.pieces[1])-20), m.pieces[2]}
 	got, problems, err = join(t, bad...)
 	if err != nil || !bytes.Equal(got, m.content) || len(problems) != 1 || problems[0].Path != bad[1] {

@@ -21,7 +21,7 @@ func anonymous(t *testing.T, o xrootd.Options) *xrootd.Client {
 	return c
 }
 
-// TestAnonymousClientsClaimNothing: a client that acts for somebody else must not lend its own name.
+// TestAnonymousClientsClaimNothing checks that a client that acts for another user does not claim its own name.
 func TestAnonymousClientsClaimNothing(t *testing.T) {
 	s := xrootdtest.NewSecure(t, "&P=unix&P=host", func(r xrootdtest.Request) []byte {
 		if r.ID == wire.ReqOpen {
@@ -65,7 +65,7 @@ func TestAnonymousClientsTakeNoNames(t *testing.T) {
 	}
 }
 
-// TestConnectionsArePermittedByAddress: a redirect, or a name that means another address, must not get round it.
+// TestConnectionsArePermittedByAddress checks that neither a redirect nor a name with another address avoids the check.
 func TestConnectionsArePermittedByAddress(t *testing.T) {
 	victim := xrootdtest.New(t, xrootdtest.DataServer, func(r xrootdtest.Request) []byte { return xrootdtest.Opened(r, 5) })
 	evil := xrootdtest.New(t, xrootdtest.Manager, func(r xrootdtest.Request) []byte { return xrootdtest.Redirect(r, victim, "") })

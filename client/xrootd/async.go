@@ -11,15 +11,15 @@ import (
 	"hemera/words/errs"
 )
 
-// AsyncWriter writes to one opening of a file on one session. Its writes return when they are in the
-// socket, before the server has answered; a failure shows at any later call and is final. It ends with
-// its session: unlike a [File] it never opens the file again. A node writes pieces to other nodes with it.
+// AsyncWriter writes to one opening of a file on one session. Its writes return when they are in the socket, before the
+// server has answered; a failure is returned by a later call and is final. It ends with its session: unlike a [File] it
+// never opens the file again. A node writes pieces to other nodes with it.
 //
-// It keeps nothing of what it has sent, which would be a copy of all data: a page that arrives damaged ends the writer. Its user has
-// other pieces, and what is lost is made again from them.
+// It keeps no copy of sent data: a page that arrives damaged ends the writer. Its user has other pieces, from which the
+// lost one is rebuilt.
 //
-// Methods may be called concurrently. Those that send (WritePages, Truncate, Sync, Query) take turns; the others
-// return at once, also while one of those blocks.
+// Methods are safe for concurrent use. Those that send (WritePages, Truncate, Sync, Query) wait for each other; the
+// others return at once.
 type AsyncWriter struct {
 	client *Client // for its options
 	handle *handle // never replaced
@@ -29,20 +29,20 @@ type AsyncWriter struct {
 	vec  [][]byte  // the holder's, with room: a request's payload
 	room []byte    // the same, for the checksums in vec
 
-	mu       sync.Mutex    // what follows is shared with the reading goroutine
-	inFlight int           // bytes of data sent and not answered
+	mu       sync.Mutex    // shared with the reading goroutine
+	inFlight int           // bytes of data sent and not acknowledged
 	err      error         // final
 	signal   chan struct{} // has a token after an answer; settle waits for it
 	left     bool          // the handle is closed, or about to be
 }
 
-// newAsyncWriter takes over a handle, and with it the duty to close it.
+// newAsyncWriter takes over a handle, and the duty to close it.
 func newAsyncWriter(c *Client, h *handle, peer string) *AsyncWriter {
 	return &AsyncWriter{client: c, handle: h, peer: peer, turn: turn.New(), signal: make(chan struct{}, 1)}
 }
 
-// WritePages sends p, whose page fragments have the CRC32Cs sums. Both are the caller's again when it returns. It blocks
-// while more than Options.Window bytes are unanswered, for at most Options.Stall without any answer.
+// WritePages sends p, whose page fragments have the CRC32Cs sums. The caller may reuse both when it returns. It blocks
+// while more than Options.Window bytes are not acknowledged, for at most Options.Stall without any answer.
 func (w *AsyncWriter) WritePages(p []byte, sums []uint32, off int64) error {
 	w.turn.Wait()
 	defer w.turn.Release()
@@ -59,12 +59,12 @@ func (w *AsyncWriter) WritePages(p []byte, sums []uint32, off int64) error {
 	return w.failed()
 }
 
-// start sends one request; the reading goroutine takes its answer.
+// start sends one request; the reading goroutine handles its answer.
 func (w *AsyncWriter) start(p []byte, sums []uint32, off int64) {
 	w.mu.Lock()
 	w.inFlight += len(p)
 	w.mu.Unlock()
-	k := &call{finish: func(k *call) { w.answered(len(p), k.answer) }} // perhaps before send returns, so the bytes are counted first
+	k := &call{finish: func(k *call) { w.answered(len(p), k.answer) }} // finish may run before send returns, so the bytes are counted first
 	var err error
 	if w.handle.pages {
 		w.room = slices.Grow(w.room[:0], 4*len(sums))[:4*len(sums)]
@@ -78,10 +78,10 @@ func (w *AsyncWriter) start(p []byte, sums []uint32, off int64) {
 	} else {
 		w.answered(len(p), answer{err: err})
 	}
-	clear(w.vec) // keeps nothing of the caller's
+	clear(w.vec) // keep no reference to the caller's memory
 }
 
-// answered runs in the session's reading goroutine and must not block. n is how many bytes of data the request had.
+// answered runs in the session's reading goroutine and must not block. n is the number of bytes of data in the request.
 func (w *AsyncWriter) answered(n int, a answer) {
 	err := a.failure("xrootd.WriteTo", w.peer)
 	if err == nil && len(a.body) > 0 { // the list of pages that did not match their checksums
@@ -96,7 +96,7 @@ func (w *AsyncWriter) answered(n int, a answer) {
 	w.wake()
 }
 
-// wake lets settle look at the state again.
+// wake makes settle check the state again.
 func (w *AsyncWriter) wake() {
 	select {
 	case w.signal <- struct{}{}:
@@ -104,21 +104,22 @@ func (w *AsyncWriter) wake() {
 	}
 }
 
-// failed returns the final error, nil while there is none.
+// failed returns the final error, or nil.
 func (w *AsyncWriter) failed() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.err
 }
 
-// progress returns the state that settle decides by.
+// progress returns the state for settle.
 func (w *AsyncWriter) progress() (inFlight int, err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.inFlight, w.err
 }
 
-// settle blocks until at most limit bytes are unanswered. Without any answer for Options.Stall it fails the writer with Timeout.
+// settle blocks until at most limit bytes are not acknowledged. Without any answer for Options.Stall the writer fails
+// with Timeout.
 func (w *AsyncWriter) settle(ctx context.Context, limit int) error {
 	stall := time.NewTimer(w.client.opts.Stall)
 	defer stall.Stop()
@@ -141,7 +142,7 @@ func (w *AsyncWriter) settle(ctx context.Context, limit int) error {
 	}
 }
 
-// fail makes err the final error, unless there is one already, and returns the final error.
+// fail sets the final error, unless there is one already, and returns it.
 func (w *AsyncWriter) fail(err error) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -151,7 +152,7 @@ func (w *AsyncWriter) fail(err error) error {
 	return w.err
 }
 
-// ask sends one request after everything written was answered, and waits for its answer.
+// ask waits until everything written was acknowledged, sends one request, and waits for its answer.
 func (w *AsyncWriter) ask(ctx context.Context, op string, r wire.Request, payload []byte) ([]byte, error) {
 	a, err := w.exchange(ctx, op, r, payload)
 	if err == nil {
@@ -163,7 +164,7 @@ func (w *AsyncWriter) ask(ctx context.Context, op string, r wire.Request, payloa
 	return a.body, nil
 }
 
-// exchange is ask without a look at the answer. Its error is final.
+// exchange does the same as ask without checking the answer. Its error is final.
 func (w *AsyncWriter) exchange(ctx context.Context, op string, r wire.Request, payload []byte) (answer, error) {
 	if err := w.turn.Acquire(ctx); err != nil {
 		return answer{}, w.fail(errs.Wrap(err, op, w.peer))
@@ -180,27 +181,27 @@ func (w *AsyncWriter) exchange(ctx context.Context, op string, r wire.Request, p
 	return w.handle.conn.wait(ctx, k), nil
 }
 
-// Truncate sets the size once everything written is accepted.
+// Truncate sets the size after everything written was accepted.
 func (w *AsyncWriter) Truncate(size int64) error {
 	_, err := w.ask(noContext, "xrootd.TruncateAt", wire.Truncate{Handle: w.handle.fh, Size: size}, nil)
 	return err
 }
 
-// Sync returns when everything written is durable.
+// Sync blocks until everything written is durable.
 func (w *AsyncWriter) Sync(ctx context.Context) error {
 	_, err := w.ask(ctx, "xrootd.SyncAt", wire.Sync{Handle: w.handle.fh}, nil)
 	return err
 }
 
-// Query sends an opaque request about the open file, once everything written is accepted; op is the operation that
-// errors name. It returns the text of the answer.
+// Query sends an opaque request on the open file, after everything written was accepted; errors name the operation op. It
+// returns the text of the answer.
 func (w *AsyncWriter) Query(ctx context.Context, op, text string) (string, error) {
 	body, err := w.ask(ctx, op, wire.Query{Kind: wire.QueryOpaquf, Handle: w.handle.fh}, []byte(text))
 	return wire.Text(body), err
 }
 
-// TryQuery is Query, but a server that answers with an error does not end the writer: what was asked for was not done, and
-// the writer goes on.
+// TryQuery does the same as Query, but an error from the server does not end the writer: the request was not carried out,
+// and the writer stays usable.
 func (w *AsyncWriter) TryQuery(ctx context.Context, op, text string) error {
 	a, err := w.exchange(ctx, op, wire.Query{Kind: wire.QueryOpaquf, Handle: w.handle.fh}, []byte(text))
 	if err == nil && a.err != nil { // the session has ended
@@ -212,7 +213,7 @@ func (w *AsyncWriter) TryQuery(ctx context.Context, op, text string) error {
 	return err
 }
 
-// Release closes the handle without waiting. A second call does nothing.
+// Release closes the handle without waiting. A second call has no effect.
 func (w *AsyncWriter) Release() {
 	w.mu.Lock()
 	left := w.left
@@ -223,9 +224,9 @@ func (w *AsyncWriter) Release() {
 	}
 }
 
-// Abort cancels the write and releases the handle, without waiting for the server: one that is gone removes what
-// was written by itself. If the connection ends before the server has answered, unanswered is called once, if not
-// nil, in a goroutine that must not block. Abort does nothing after Release.
+// Abort cancels the write and releases the handle, without waiting for the server: a server that is gone removes the
+// written bytes itself. If the connection ends before the server has answered, Abort calls unanswered once, if not nil,
+// in a goroutine that must not block. It has no effect after Release.
 func (w *AsyncWriter) Abort(unanswered func()) {
 	_ = w.fail(errs.New(errs.Cancelled, "xrootd.WriteTo", w.peer, "the write was aborted"))
 	w.mu.Lock()
@@ -238,7 +239,7 @@ func (w *AsyncWriter) Abort(unanswered func()) {
 		unanswered = func() {}
 	}
 	k := &call{finish: func(k *call) {
-		if k.answer.err != nil { // none came
+		if k.answer.err != nil { // there was no answer
 			unanswered()
 		}
 	}}

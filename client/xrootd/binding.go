@@ -10,8 +10,8 @@ import (
 	"hemera/words/errs"
 )
 
-// binding ties an open file to its present handle at a server, and replaces the handle when its session is lost or
-// its server cannot read the file. See DESIGN.md for the rules.
+// binding connects an open file to its current handle at a server, and replaces the handle when its session is lost or
+// its server cannot read the file. DESIGN.md has the rules.
 type binding struct {
 	client *Client
 	url    URL // as opened, before redirects
@@ -21,7 +21,7 @@ type binding struct {
 	// turn belongs to the caller that opens the file again; mu is not held meanwhile.
 	turn turn.Turn
 
-	mu     sync.Mutex // guards what follows
+	mu     sync.Mutex // guards the rest
 	handle *handle
 	route  route // where the handle is
 	closed bool
@@ -38,13 +38,13 @@ type handle struct {
 	gen   int  // counts openings of the file
 }
 
-// newHandle makes the session keep alive for the handle, until leave or done.
+// newHandle makes a handle. It keeps the session alive until leave or done.
 func newHandle(conn *Conn, fh wire.Handle, gen int) *handle {
 	conn.users.Add(1)
 	return &handle{conn, fh, conn.HasPages(), gen}
 }
 
-// done lets the session end when nobody else uses it.
+// done lets the session end if it has no other user.
 func (h *handle) done() { h.conn.users.Add(-1) }
 
 // leave closes the handle without waiting; requests before it are still answered.
@@ -55,15 +55,15 @@ func (h *handle) leave() {
 	}
 }
 
-// abort cancels a write that must not go on, without waiting: it would leave a hole, and a close alone would make
-// it visible.
+// abort cancels a write that must not continue, without waiting: it would leave a hole, and a close alone would make it
+// visible.
 func (h *handle) abort() {
 	k := &call{finish: func(*call) {}}
 	_ = h.conn.send(noContext, k, wire.Query{Kind: wire.QueryOpaquf, Handle: h.fh}, []byte(wire.OpaqueAbort))
 	h.leave()
 }
 
-// closeLateOpen ends what was opened for a caller that did not wait for the answer.
+// closeLateOpen closes a file that was opened for a caller that did not wait for the answer.
 func closeLateOpen(write bool) func(*Conn, []byte) {
 	return func(conn *Conn, body []byte) {
 		reply, err := wire.ParseOpenReply(body)
@@ -79,7 +79,7 @@ func closeLateOpen(write bool) func(*Conn, []byte) {
 	}
 }
 
-// openReason is why a file is opened.
+// openReason is the reason why a file is opened.
 type openReason int
 
 const (
@@ -88,10 +88,10 @@ const (
 	openFailing            // its server could not read it
 )
 
-// open goes the route and makes what it finds the file's handle. The caller holds the turn, or is the only one.
+// open follows the route and makes the opened file the current handle. The caller holds the turn, or is the only one.
 func (b *binding) open(ctx context.Context, r route, why openReason) error {
 	again := why != openFirst
-	// Says that this goes on with a read, see wire.OpaqueAgain.
+	// Says that this continues a read, see wire.OpaqueAgain.
 	if again && !b.opts.Write {
 		r.url.Opaque = r.url.Opaque.With(wire.OpaqueAgain, "1")
 	}
@@ -110,16 +110,16 @@ func (b *binding) open(ctx context.Context, r route, why openReason) error {
 	if err != nil {
 		return errs.As(err, errs.Corrupt, "xrootd.Open", r.url.Redacted())
 	}
-	if b.opts.Write { // before data is sent that a stalled disk may hold up
+	if b.opts.Write { // before data is sent, which a stalled disk may delay
 		a.conn.raiseUserTimeout()
 	}
 	return b.bind(a, reply, again)
 }
 
-// bind makes a handle of an open's answer, unless the file is another than before. It closes the handle before.
+// bind makes a handle of an open's answer, unless the file has changed. It closes the old handle.
 func (b *binding) bind(a result, reply wire.OpenReply, again bool) error {
 	old, fresh, err := b.swap(a, reply, again)
-	// Handles are closed without the lock: that sends requests.
+	// Handles are closed without the lock, because that sends requests.
 	switch {
 	case err != nil && b.opts.Write:
 		fresh.abort()
@@ -131,7 +131,7 @@ func (b *binding) bind(a result, reply wire.OpenReply, again bool) error {
 	return err
 }
 
-// swap installs the new handle, and returns the one before. After an error the new one is not installed.
+// swap installs the new handle, and returns the old one. After an error the new one is not installed.
 func (b *binding) swap(a result, reply wire.OpenReply, again bool) (old, fresh *handle, err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -150,8 +150,8 @@ func (b *binding) swap(a result, reply wire.OpenReply, again bool) (old, fresh *
 	return old, fresh, nil
 }
 
-// checkSame fails with Conflict if what was opened again is not the file of before, and with BadHandle if the file
-// was closed meanwhile. The caller holds the lock.
+// checkSame fails with Conflict if the file that was opened again has changed, and with BadHandle if the file was closed
+// meanwhile. The caller holds the lock.
 func (b *binding) checkSame(r route, reply wire.OpenReply, again bool) error {
 	switch {
 	case !again:
@@ -169,12 +169,12 @@ func (b *binding) checkSame(r route, reply wire.OpenReply, again bool) error {
 	return nil
 }
 
-// closedError is what every call after Close fails with.
+// closedError returns the error of every call after Close.
 func (b *binding) closedError() error {
 	return errs.New(errs.BadHandle, "xrootd.Use", b.url.Redacted(), "the file is closed")
 }
 
-// current is the handle to use now. BadHandle if the file is closed.
+// current returns the handle to use now. It fails with BadHandle if the file is closed.
 func (b *binding) current() (*handle, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -184,14 +184,14 @@ func (b *binding) current() (*handle, error) {
 	return b.handle, nil
 }
 
-// size is the file's size at the open, and whether the server gave it.
+// size returns the file's size at the open, and whether the server reported it.
 func (b *binding) size() (int64, bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.info.Size, b.sized
 }
 
-// place returns the route of the present handle.
+// place returns the route of the current handle.
 func (b *binding) place() route {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -209,7 +209,7 @@ func (b *binding) close() *handle {
 	return b.handle
 }
 
-// accepted notes how far the server has the file; only a truncation makes that less.
+// accepted records up to where the server has the file; only a truncation reduces that.
 func (b *binding) accepted(end int64, truncated bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -218,11 +218,11 @@ func (b *binding) accepted(end int64, truncated bool) {
 	}
 }
 
-// recoveriesMax is how many times in a row one request is tried on a new handle.
+// recoveriesMax is the number of times in a row that one request is tried on a new handle.
 const recoveriesMax = 8
 
-// with runs op on the current handle, and again on a new one when that can help.
-// op is called on one handle at a time, and must be able to run again from its beginning.
+// with runs op on the current handle, and again on a new one if that can help. It calls op on one handle at a time; op
+// must be able to run again from its beginning.
 func (b *binding) with(ctx context.Context, op func(h *handle) error) error {
 	for tries := 0; ; tries++ {
 		h, err := b.current()
@@ -241,10 +241,10 @@ func (b *binding) with(ctx context.Context, op func(h *handle) error) error {
 	}
 }
 
-// recover replaces the handle that failed with cause. It returns cause if nothing can be done. It blocks while
-// another caller opens the file again.
+// recover replaces the handle that failed with cause. It returns cause if nothing can be done. It blocks while another
+// caller opens the file again.
 func (b *binding) recover(ctx context.Context, failed *handle, cause error) error {
-	_, gone := isLoss(cause) // else the server has answered, and the session lives
+	_, gone := isLoss(cause) // otherwise the server has answered, and the session is alive
 	kind := errs.KindOf(cause)
 	if ctx.Err() != nil || (!gone && (b.opts.Write || failoverReason(kind) == "" || kind == errs.NotFound)) {
 		return cause
@@ -254,9 +254,9 @@ func (b *binding) recover(ctx context.Context, failed *handle, cause error) erro
 	}
 	defer b.turn.Release()
 	if now, err := b.current(); err != nil || now.gen != failed.gen {
-		return nil // another caller has done it, or closed the file: current tells
+		return nil // another caller has done it, or closed the file, which current reports
 	}
-	r := b.place() // nobody changes it while the turn is held
+	r := b.place() // it does not change while the turn is held
 	log := b.client.opts.Log.With("url", b.url.Redacted(), "error", cause)
 	if b.opts.Write {
 		log.Info("opening again to go on writing")

@@ -13,12 +13,12 @@ import (
 	"hemera/words/errs"
 )
 
-// partial answers a request with one frame, and more to come.
+// partial answers a request with one frame, which more frames follow.
 func partial(r xrootdtest.Request, body string) []byte {
 	return wire.AppendResponse(nil, r.Stream, wire.StatusOKSoFar, []byte(body))
 }
 
-// TestCall: a call follows redirects, obeys waits, and is sent again only if it cannot have arrived.
+// TestCall checks that a call follows redirects, obeys waits, and is sent again only if it cannot have arrived.
 func TestCall(t *testing.T) {
 	var turns atomic.Int64
 	there := xrootdtest.New(t, xrootdtest.Manager, func(r xrootdtest.Request) []byte {

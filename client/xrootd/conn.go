@@ -16,10 +16,9 @@ import (
 	"hemera/words/errs"
 )
 
-// Conn is one logged-in session: many requests in flight, answered in any order, over one TCP
-// connection. One goroutine reads, one watches the time; callers write. When the connection is lost
-// every request in flight fails at once and the Conn is of no more use. Methods may be called
-// concurrently.
+// Conn is one logged-in session: many requests in flight, answered in any order, over one TCP connection. One goroutine
+// reads, one checks timeouts; callers write. When the connection is lost, every request in flight fails at once and the
+// Conn is not usable any more. Methods are safe for concurrent use.
 type Conn struct {
 	endpoint Endpoint
 	opts     Options // complete
@@ -30,22 +29,22 @@ type Conn struct {
 	// Set by the login, constant afterwards.
 	flags   uint32         // of the server, from the answer to kXR_protocol
 	version uint32         // of the protocol that the server speaks
-	session wire.SessionID // by which a later session ends this one
+	session wire.SessionID // with which a later session ends this one
 
-	free  chan uint16   // slots for requests; its capacity bounds them
+	free  chan uint16   // free slots for requests; its capacity bounds them
 	down  chan struct{} // closed once, by fail
 	users atomic.Int64  // open files and borrowers: the session is not idle
-	heard atomic.Int64  // when the last bytes came, in Unix nanoseconds
+	heard atomic.Int64  // time of the last bytes received, in Unix nanoseconds
 
-	mu    sync.Mutex // guards calls, err, and in each call what stands above its line
+	mu    sync.Mutex // guards calls, err, and in each call the fields above its line
 	calls []*call    // by slot; nil is free
-	err   error      // why it is down
+	err   error      // reason of its end
 }
 
-// greetingSlot is for the answer to the handshake, which has no stream of its own. No request uses it.
+// greetingSlot is for the answer to the handshake, which has no stream id. No request uses it.
 const greetingSlot = 0
 
-// newConn wraps a fresh connection; log in before use.
+// newConn wraps a new connection; log in before use.
 func newConn(nc net.Conn, e Endpoint, o Options) *Conn {
 	c := &Conn{
 		endpoint: e, opts: o, nc: nc, in: newReceiver(nc), out: newSender(nc),
@@ -61,22 +60,22 @@ func newConn(nc net.Conn, e Endpoint, o Options) *Conn {
 // Endpoint returns the server and user of the session.
 func (c *Conn) Endpoint() Endpoint { return c.endpoint }
 
-// HasPages reports whether the server has pgread and pgwrite: it says so, and its version is new enough that it means it.
+// HasPages reports whether the server supports pgread and pgwrite: it announces them, and its version is new enough.
 func (c *Conn) HasPages() bool {
 	return c.flags&wire.FlagSupPgrw != 0 && c.version >= wire.VersionPages
 }
 
-// Down returns a channel that is closed when the session has ended, for whatever reason. A Conn never comes back.
+// Down returns a channel that is closed when the session has ended, for any reason. An ended Conn stays ended.
 func (c *Conn) Down() <-chan struct{} { return c.down }
 
-// Close ends the session; requests in flight fail with Unavailable. What is open in the session the server closes by itself.
+// Close ends the session; requests in flight fail with Unavailable. The server closes the session's open files.
 func (c *Conn) Close() error {
 	c.fail(errs.New(errs.Cancelled, "xrootd.TalkTo", c.endpoint.String(), "closed"))
 	return nil
 }
 
-// fail ends the session and every call that the reading goroutine is not in the middle of; that one
-// is ended by the reading goroutine itself.
+// fail ends the session and all calls, except one that the reading goroutine is processing; that goroutine ends it
+// itself.
 func (c *Conn) fail(err error) {
 	c.mu.Lock()
 	if c.err != nil { // the first reason counts
@@ -86,7 +85,7 @@ func (c *Conn) fail(err error) {
 	c.err = err
 	var ended []*call
 	for slot, k := range c.calls {
-		if k != nil && !k.busy { // a busy one is completed by endFrame
+		if k != nil && !k.busy { // endFrame completes a busy one
 			c.calls[slot] = nil
 			ended = append(ended, k)
 		}
@@ -101,15 +100,15 @@ func (c *Conn) fail(err error) {
 	}
 }
 
-// streamID is how a slot travels. Servers return it as it was; 16 bits bound the requests in flight.
+// streamID returns a slot in its wire form. Servers return it unchanged; its 16 bits bound the requests in flight.
 func streamID(slot uint16) (id wire.StreamID) {
 	binary.BigEndian.PutUint16(id[:], slot)
 	return id
 }
 
-// send queues a request; flush puts it on its way. The payload's pieces must stay unchanged until
-// the flush has returned. It blocks while too many requests are in flight. After nil, finish will
-// be called, or done closed, exactly once; after an error never.
+// send queues a request; flush sends it. The payload must not change until the flush has returned. It blocks while too
+// many requests are in flight. If it returns nil, finish will be called, or done closed, exactly once; after an error
+// never.
 func (c *Conn) send(ctx context.Context, k *call, r wire.Request, payload ...[]byte) error {
 	// A free slot is the right to send one request.
 	select {
@@ -122,8 +121,8 @@ func (c *Conn) send(ctx context.Context, k *call, r wire.Request, payload ...[]b
 	if k.finish == nil {
 		k.done = make(chan struct{})
 	}
-	k.since = time.Now() // before it is in the socket: waiting for other senders counts as silence too
-	// Zero is not "no limit": each request has one.
+	k.since = time.Now() // before it is in the socket, so that waiting for other senders counts as silence too
+	// Zero does not mean "no limit": each request has one.
 	if k.silenceMax == 0 {
 		k.silenceMax = c.opts.Stall
 	}
@@ -145,22 +144,22 @@ func (c *Conn) send(ctx context.Context, k *call, r wire.Request, payload ...[]b
 	return nil
 }
 
-// flush writes everything queued. Its failure also fails the calls, so it needs no answer of its own.
+// flush writes everything queued. Its failure also fails the calls, so it returns nothing.
 func (c *Conn) flush() {
 	if err := c.out.flush(); err != nil {
 		c.fail(err)
 	}
 }
 
-// reason is why the session is down; nil while it is up.
+// reason returns the reason why the session has ended; nil while it is alive.
 func (c *Conn) reason() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.err
 }
 
-// wait returns the answer of a call that was sent. If the context ends first, the call is abandoned: its sink is not
-// used any more once wait has returned.
+// wait returns the answer of a sent call. If the context ends first, the call is abandoned: its sink is not used any more
+// once wait has returned.
 func (c *Conn) wait(ctx context.Context, k *call) answer {
 	select {
 	case <-k.done:
@@ -182,7 +181,8 @@ func (c *Conn) wait(ctx context.Context, k *call) answer {
 	return k.answer
 }
 
-// abandon ends the caller's part of a call: nobody waits for its answer. It reports false if the call has finished or will very soon.
+// abandon ends the caller's part of a call: its answer is not needed any more. It returns false if the call has finished
+// or will finish very soon.
 func (c *Conn) abandon(k *call) bool {
 	c.mu.Lock()
 	if c.calls[k.slot] != k {
@@ -195,7 +195,7 @@ func (c *Conn) abandon(k *call) bool {
 		return true
 	}
 	c.mu.Unlock()
-	// The caller's memory is being written to by a frame that may never end.
+	// A frame that may never end is being written to the caller's memory.
 	c.fail(errors.New("abandoned in the middle of an answer"))
 	return false
 }
@@ -210,19 +210,19 @@ func (c *Conn) roundTrip(ctx context.Context, s sink, r wire.Request, payload ..
 	return c.wait(ctx, k)
 }
 
-// Ping returns when the server has answered on this session.
+// Ping blocks until the server has answered on this session.
 func (c *Conn) Ping(ctx context.Context) error {
 	return c.roundTrip(ctx, nil, wire.Ping{}).failure("xrootd.Ping", c.endpoint.String())
 }
 
-// writeUserTimeout is how long a server may take no data of a write: longer than a node waits for a disk that
-// has stalled, after which it goes on at another disk or says why not.
+// writeUserTimeout is the time for which a server may accept no data of a write: longer than a node waits for a disk that
+// has stalled, after which it continues on another disk or fails.
 const writeUserTimeout = 45 * time.Second
 
-// raiseUserTimeout keeps the kernel from giving the session up while its server takes no data. For the
-// kernel that is the same as a server that is gone: Options.UserTimeout bounds both.
+// raiseUserTimeout keeps the kernel from ending the session while its server accepts no data. The kernel cannot
+// distinguish that from a server that is gone: Options.UserTimeout bounds both.
 func (c *Conn) raiseUserTimeout() {
-	socket, ok := c.nc.(syscall.Conn) // not so in simulations
+	socket, ok := c.nc.(syscall.Conn) // not in simulations
 	if !ok || c.opts.UserTimeout >= writeUserTimeout {
 		return
 	}

@@ -15,7 +15,7 @@ import (
 	"hemera/words/errs"
 )
 
-// TestCloseDoesNotWaitForADial: a server that says nothing does not keep a client, and its process, from ending.
+// TestCloseDoesNotWaitForADial checks that a silent server does not keep a client, and so its process, from ending.
 func TestCloseDoesNotWaitForADial(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -44,10 +44,10 @@ func TestCloseDoesNotWaitForADial(t *testing.T) {
 	}
 }
 
-// TestCloseAfterTheContextsEnd: the server is told all the same, or it would keep the file open as long as the
-// session lives; a write is aborted, and not made visible as it is.
+// TestCloseAfterTheContextsEnd checks that the close is sent although the context has ended. Otherwise the server would
+// keep the file open as long as the session lives. A write is aborted and must not become visible.
 func TestCloseAfterTheContextsEnd(t *testing.T) {
-	for range 20 { // what is told must not be left to chance
+	for range 20 { // several times, because the order of goroutines differs
 		s := xrootdtest.New(t, xrootdtest.DataServer, func(r xrootdtest.Request) []byte {
 			if r.ID == wire.ReqOpen {
 				return xrootdtest.Opened(r, 0)
@@ -70,7 +70,7 @@ func TestCloseAfterTheContextsEnd(t *testing.T) {
 			}
 		}
 		if _, err := c.Stat(t.Context(), s.URL("/f")); err == nil {
-			t.Error("the answer to a stat makes sense") // it only came after the others
+			t.Error("the answer to a stat makes sense") // the server sends it after the others only
 		}
 		q, closes := s.Got(wire.ReqQuery), s.Got(wire.ReqClose)
 		if len(closes) != 2 || len(q) != 1 || q[0].Payload != wire.OpaqueAbort {
@@ -79,7 +79,8 @@ func TestCloseAfterTheContextsEnd(t *testing.T) {
 	}
 }
 
-// TestLateOpen: what is opened for a caller that has stopped waiting is closed again, and a write is aborted.
+// TestLateOpen checks that a file that was opened for a caller that stopped waiting is closed again, and that a write is
+// aborted.
 func TestLateOpen(t *testing.T) {
 	for _, write := range []bool{false, true} {
 		ctx, cancel := context.WithCancel(t.Context())

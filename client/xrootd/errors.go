@@ -9,8 +9,8 @@ import (
 	"hemera/words/errs"
 )
 
-// kindOf is the kind nearest to a server's code. FSError and ItExists stand for several failures
-// that only their text tells apart.
+// kindOf returns the kind nearest to a server's code. FSError and ItExists stand for several failures that only their
+// text distinguishes.
 func kindOf(e *wire.Error) errs.Kind {
 	text := strings.ToLower(e.Text) // of any server, in its own words
 	switch {
@@ -25,8 +25,8 @@ func kindOf(e *wire.Error) errs.Kind {
 	return errs.Internal
 }
 
-// kinds are those of codes that mean one thing.
-// Codes that are not here are Internal. Several codes lead to one kind where a caller would do the same about them.
+// kinds has the kinds of codes with one meaning. Other codes are Internal. Several codes have one kind if a caller would
+// react in the same way.
 var kinds = map[wire.Code]errs.Kind{
 	wire.ArgInvalid: errs.Invalid, wire.ArgMissing: errs.Invalid, wire.ArgTooLong: errs.TooLarge,
 	wire.FileLocked: errs.Locked, wire.FileNotOpen: errs.BadHandle, wire.FSError: errs.IO,
@@ -42,8 +42,8 @@ var kinds = map[wire.Code]errs.Kind{
 	wire.TooManyErrs: errs.Corrupt, wire.ReqTimedOut: errs.Timeout, wire.TimerExpired: errs.Timeout,
 }
 
-// brief leaves out of a server's text what the error around it says anyway: Hemera's texts begin with
-// the operation and the path.
+// brief removes from a server's text what the error around it has already: Hemera's texts begin with the operation and
+// the path.
 func brief(text, subject string) string {
 	about, rest, ok := strings.Cut(text, ": ")
 	_, path, two := strings.Cut(about, " ")
@@ -53,14 +53,14 @@ func brief(text, subject string) string {
 	return text
 }
 
-// lossError is the cause of errors that mean the session is gone. Sent is false when the server
-// cannot have seen the request: repeating it is then always right.
+// lossError is the cause of errors that mean the session is gone. sent is false if the server cannot have received the
+// request: then a repetition is always safe.
 type lossError struct {
 	sent  bool
 	cause error
 }
 
-// Error says why the session ended.
+// Error returns the reason why the session ended.
 func (e *lossError) Error() string {
 	if e.cause == nil {
 		return "connection closed"
@@ -68,10 +68,10 @@ func (e *lossError) Error() string {
 	return e.cause.Error()
 }
 
-// Unwrap returns why the session ended, nil if the server closed it.
+// Unwrap returns the reason why the session ended, nil if the server closed it.
 func (e *lossError) Unwrap() error { return e.cause }
 
-// lost makes the error of a request whose session ended.
+// lost returns the error of a request whose session ended.
 func lost(e Endpoint, sent bool, cause error) error {
 	err := &errs.Error{Kind: errs.Unavailable, Op: "xrootd.TalkTo", Subject: e.String(), Text: "the connection was lost", Cause: &lossError{sent, cause}}
 	if !sent {
@@ -81,8 +81,8 @@ func lost(e Endpoint, sent bool, cause error) error {
 	return err
 }
 
-// isLoss reports whether err is the loss of a session, and whether the request may have arrived. Only such errors are retried
-// without an answer.
+// isLoss reports whether err is the loss of a session, and whether the request may have arrived. Only such errors are
+// retried without an answer.
 func isLoss(err error) (sent, loss bool) {
 	var l *lossError
 	if !errors.As(err, &l) {
@@ -91,8 +91,8 @@ func isLoss(err error) (sent, loss bool) {
 	return l.sent, true
 }
 
-// malformed is the error of an answer that breaks the protocol. The session ends with it: where the next frame begins is
-// not known any more.
+// malformed returns the error for an answer that breaks the protocol. It ends the session, because the beginning of the
+// next frame is not known any more.
 func malformed(format string, args ...any) error {
 	return errs.New(errs.Corrupt, "xrootd.ReadAnswer", "", fmt.Sprintf(format, args...))
 }

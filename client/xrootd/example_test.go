@@ -9,7 +9,7 @@ import (
 	"hemera/client/xrootd/xrootdtest"
 )
 
-// A file of any XRootD server is opened by its URL, read, and closed.
+// Open opens a file of any XRootD server by its URL.
 func Example() {
 	server, err := xrootdtest.Start(xrootdtest.DataServer, xrootdtest.OneFile([]byte("the first event")))
 	if err != nil {

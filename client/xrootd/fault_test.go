@@ -15,7 +15,7 @@ import (
 	"hemera/test/conform"
 )
 
-// through is a client and the URL of a file at a server behind a proxy.
+// through returns a client, and the URL of a file at a server behind a proxy.
 func through(t *testing.T, server string, cuts ...conform.Cut) (*xrootd.Client, xrootd.URL, *conform.Cutter) {
 	t.Helper()
 	u, err := xrootd.ParseURL(server)
@@ -32,7 +32,7 @@ func through(t *testing.T, server string, cuts ...conform.Cut) (*xrootd.Client, 
 	return c, u, p
 }
 
-// places are bytes to cut at: in the login, in an answer's header, in data, at its end.
+// places has the byte offsets of cuts: in the login, in an answer's header, in data, at its end.
 var places = []int64{1, 30, 60, 300, 1000, 70_000, 131_072, 400_001}
 
 func TestReadGoesOnAfterCut(t *testing.T) {
@@ -68,7 +68,7 @@ func TestWriteGoesOnAfterCut(t *testing.T) {
 	data := xrootdtest.Pattern(1_000_003)
 	for _, at := range places {
 		t.Run(fmt.Sprint(at), func(t *testing.T) {
-			// Cut once in what the client sends and once in what it hears.
+			// One cut in the client's requests and one in the answers.
 			c, u, p := through(t, server, conform.Cut{ToServer: max(at, 200)}, conform.Cut{ToClient: 400})
 			u.Path = fmt.Sprintf("/w%d", at)
 			f, err := c.Open(t.Context(), u, xrootd.OpenOptions{Write: true, Create: true, Mode: 0o644})
@@ -117,7 +117,7 @@ func TestCancelledReadGivesMemoryBack(t *testing.T) {
 		}()
 		cancel()
 		<-done
-		clear(p) // the race detector sees if somebody still writes here
+		clear(p) // the race detector reports a writer that is still active
 	}
 	p := make([]byte, len(data))
 	if n, err := f.ReadAt(t.Context(), p, 0); err != nil || !bytes.Equal(p, data) {

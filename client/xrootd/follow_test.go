@@ -50,7 +50,7 @@ func TestRedirectsInACircleEnd(t *testing.T) {
 	}
 }
 
-// The manager must hear which nodes failed: both have the same host name here.
+// The client must tell the manager which nodes failed: both have the same host name here.
 func TestOpenGoesRoundFailingNodes(t *testing.T) {
 	good1 := xrootdtest.New(t, xrootdtest.DataServer, func(r xrootdtest.Request) []byte { return xrootdtest.Opened(r, 1) })
 	sick := xrootdtest.New(t, xrootdtest.DataServer, func(r xrootdtest.Request) []byte { return xrootdtest.Bad(r, wire.IOError, "disk on fire") })
@@ -120,7 +120,7 @@ func TestReadMovesToAnotherNodeOnError(t *testing.T) {
 	if n, err := f.ReadAt(t.Context(), p, 0); err != nil || !bytes.Equal(p, data) {
 		t.Errorf("read %d bytes, %v", n, err)
 	}
-	// Nobody waits for the answer to the close. It is in order with this request on the same connection.
+	// The client does not wait for the answer to the close. It is in order with this request on the same connection.
 	_, _ = c.Stat(t.Context(), sick.URL("/f"))
 	if len(sick.Got(wire.ReqClose)) != 1 {
 		t.Error("the handle at the failing node was not closed")
@@ -258,7 +258,8 @@ func TestBadPageIsWrittenAgain(t *testing.T) {
 	}
 }
 
-// TestADamagedPageEndsAnAsynchronousWriter: it does not keep what it sent, so it must not have the file sealed.
+// TestADamagedPageEndsAnAsynchronousWriter checks that the write fails: the writer has no copy of the sent bytes, so the
+// file must not be sealed.
 func TestADamagedPageEndsAnAsynchronousWriter(t *testing.T) {
 	s := xrootdtest.New(t, xrootdtest.DataServer, func(r xrootdtest.Request) []byte {
 		switch r.ID {
@@ -275,7 +276,7 @@ func TestADamagedPageEndsAnAsynchronousWriter(t *testing.T) {
 	}
 	defer w.Release()
 	data := xrootdtest.Pattern(20_000)
-	if err := w.WritePages(data, xrootdtest.Sums(data, 0), 0); err != nil && !errors.Is(err, errs.IO) { // the answer may be there already
+	if err := w.WritePages(data, xrootdtest.Sums(data, 0), 0); err != nil && !errors.Is(err, errs.IO) { // the answer may have arrived
 		t.Fatal(err)
 	}
 	if _, err := w.Query(t.Context(), "seal", "seal"); !errors.Is(err, errs.IO) || !strings.Contains(err.Error(), "damaged") {
@@ -286,7 +287,7 @@ func TestADamagedPageEndsAnAsynchronousWriter(t *testing.T) {
 	}
 }
 
-// A node that has forgotten a pending write must not be made to commit a file with a hole.
+// A write that the node has forgotten must not be continued, because the file would have a hole.
 func TestForgottenWriteFails(t *testing.T) {
 	var opens atomic.Int32
 	s := xrootdtest.New(t, xrootdtest.DataServer, func(r xrootdtest.Request) []byte {
@@ -317,7 +318,8 @@ func TestForgottenWriteFails(t *testing.T) {
 	}
 }
 
-// TestAReadThatIsSentElsewhere: the client opens the file where the server says, with what it says, and reads on there.
+// TestAReadThatIsSentElsewhere checks that the client opens the file at the server of the redirect, with its opaque data,
+// and continues to read there.
 func TestAReadThatIsSentElsewhere(t *testing.T) {
 	data := xrootdtest.Pattern(300_000)
 	good := xrootdtest.New(t, xrootdtest.DataServer, xrootdtest.OneFile(data))

@@ -14,17 +14,17 @@ import (
 	"hemera/words/errs"
 )
 
-// noContext is for requests that nobody waits for, and for calls whose interface has no context. The session's own timeouts end
-// them.
+// noContext is for requests without a waiting caller, and for calls whose interface has no context. The session's own
+// timeouts end them.
 var noContext = context.Background()
 
-// Dial connects and logs in, in one round trip where the server asks for no proof of identity.
-// Unavailable if the server is not there; Unauthenticated if it offers no mechanism that works.
+// Dial connects and logs in, in one round trip if the server requires no authentication. It fails with Unavailable if the
+// server cannot be reached, and with Unauthenticated if it offers no mechanism that works.
 func Dial(ctx context.Context, e Endpoint, o Options) (*Conn, error) {
 	return dial(ctx, e, o.withDefaults(), wire.ExpectLogin)
 }
 
-// dial is Dial with options that are complete; expect says what the client will do, see wire.Protocol.
+// dial does the same as Dial with complete options; expect announces the client's next request, see wire.Protocol.
 func dial(ctx context.Context, e Endpoint, o Options, expect uint8) (*Conn, error) {
 	ctx, cancel := context.WithTimeout(ctx, o.DialTimeout)
 	defer cancel()
@@ -33,7 +33,7 @@ func dial(ctx context.Context, e Endpoint, o Options, expect uint8) (*Conn, erro
 		return nil, errs.New(errs.Denied, "xrootd.ConnectTo", e.String(), "this client logs in as nobody, and the address names a user")
 	}
 	options := link.Options{UserTimeout: o.UserTimeout, KeepIdle: o.UserTimeout / 2, KeepInterval: time.Second}
-	var refused atomic.Pointer[error] // by Permit, for good; several addresses of a name are tried beside each other
+	var refused atomic.Pointer[error] // by Permit, permanently; several addresses of a name are tried in parallel
 	if o.Permit != nil {
 		options.Permit = func(ctx context.Context, to netip.AddrPort) error {
 			err := o.Permit(ctx, e, to)
@@ -43,7 +43,7 @@ func dial(ctx context.Context, e Endpoint, o Options, expect uint8) (*Conn, erro
 			return err
 		}
 	}
-	// Keep-alive probes notice a machine that is gone while nothing is in flight, the user timeout while something is.
+	// Keep-alive probes find a dead machine while nothing is in flight, the user timeout while something is.
 	nc, err := link.Dial(ctx, e.Addr(), options)
 	if why := refused.Load(); err != nil && why != nil {
 		return nil, errs.Wrap(*why, "xrootd.ConnectTo", e.String())
@@ -52,10 +52,10 @@ func dial(ctx context.Context, e Endpoint, o Options, expect uint8) (*Conn, erro
 		return nil, lost(e, false, err)
 	}
 	c := newConn(nc, e, o)
-	// Both end with the session; login needs them already, to read the answers and to notice silence.
+	// Both end with the session; the login needs them already, to read the answers and to notice silence.
 	c.contained(c.receive)
 	c.contained(c.watch)
-	// The deadline covers the login: a port that accepts and says nothing is no server.
+	// The deadline includes the login: a port that accepts and stays silent is not a server.
 	if err := c.login(ctx, expect); err != nil {
 		c.fail(err)
 		return nil, err
@@ -81,7 +81,7 @@ func (c *Conn) login(ctx context.Context, expect uint8) error {
 		// Without the flags of redirects: a copy restarts when a write fails, not when it is redirected.
 		Ability: wire.LoginAbilities &^ wire.AbilityRedirFlags, Capabilities: wire.LoginCapVer,
 	}
-	host, _ := os.Hostname() // for the server's logs only; an empty one does no harm
+	host, _ := os.Hostname() // for the server's logs only; it may be empty
 	if err := c.send(ctx, &login, id, fmt.Appendf(nil, "?xrd.appname=%s&xrd.hostname=%s&xrd.rn=hemera", c.opts.App, host)); err != nil {
 		return err
 	}
@@ -110,7 +110,7 @@ func (c *Conn) login(ctx context.Context, expect uint8) error {
 	return c.authenticate(ctx, l.Security)
 }
 
-// user is the login name: the address's, else the client's.
+// user returns the login name: the address's, else the client's.
 func (c *Conn) user() string {
 	if c.endpoint.User != "" {
 		return c.endpoint.User
@@ -118,20 +118,20 @@ func (c *Conn) user() string {
 	return c.opts.User
 }
 
-// authenticate goes through the server's offers in its order; a refusal is not the end of the
-// session, the next offer may do.
+// authenticate tries the server's offers in order. A refusal does not end the session, because the next offer may
+// succeed.
 func (c *Conn) authenticate(ctx context.Context, security string) error {
-	if !strings.Contains(security, "&P=") { // the server serves anybody
+	if !strings.Contains(security, "&P=") { // the server requires no authentication
 		return nil
 	}
 	var last error // the server's answer to the last offer that was tried
 	for _, name := range offers(security) {
 		credentials, known := credentials(name, c.user())
-		if !known || c.opts.Anonymous && name != "host" { // unix would say a name
+		if !known || c.opts.Anonymous && name != "host" { // unix would send a name
 			continue
 		}
 		a := c.roundTrip(ctx, nil, wire.Auth{Type: name}, credentials)
-		if a.err == nil && a.status == wire.StatusAuthMore { // of mechanisms with a challenge; unix and host have none
+		if a.err == nil && a.status == wire.StatusAuthMore { // for mechanisms with a challenge; unix and host have none
 			last = errs.New(errs.Unauthenticated, "xrootd.AuthenticateAt", c.endpoint.String()+" by "+name, "the server wants more steps than the mechanism has")
 			continue
 		}
@@ -142,7 +142,7 @@ func (c *Conn) authenticate(ctx context.Context, security string) error {
 	if last != nil {
 		return last
 	}
-	// None of the offers is one that this client has: say both sides, so that an admin sees what to configure.
+	// This client has none of the offered mechanisms: name both lists, so that an admin sees what to configure.
 	has := "unix and host"
 	if c.opts.Anonymous {
 		has = "host, as it acts for somebody else"
@@ -151,8 +151,8 @@ func (c *Conn) authenticate(ctx context.Context, security string) error {
 		"the server wants one of "+strings.Join(offers(security), ", ")+", this client has "+has)
 }
 
-// offers are the mechanisms in a login's answer, in the server's order of preference: "&P=gsi,v:10600&P=unix". Their arguments are
-// dropped, as neither unix nor host has any.
+// offers returns the mechanisms in a login's answer, in the server's order of preference: "&P=gsi,v:10600&P=unix". It
+// drops their arguments, as neither unix nor host has any.
 func offers(security string) []string {
 	var names []string
 	for part := range strings.SplitSeq(security, "&P=") {
@@ -164,7 +164,7 @@ func offers(security string) []string {
 	return names
 }
 
-// credentials are what proves identity by one mechanism, and whether the client has it at all.
+// credentials returns the credentials for one mechanism, and whether the client supports it.
 func credentials(name, user string) ([]byte, bool) {
 	switch name {
 	case "unix":

@@ -12,11 +12,10 @@ import (
 // chunksAhead bounds the pieces of an answer that wait for their reader.
 const chunksAhead = 4
 
-// chunkSink hands a listing's bytes to the caller's goroutine as they come; a full channel makes
-// the server wait.
+// chunkSink passes a listing's bytes to the caller's goroutine as they arrive; a full channel makes the server wait.
 type chunkSink chan []byte
 
-// take implements sink. It blocks while the reader is slow, which is why a listing has a session of its own.
+// take implements sink. It blocks while the reader is slow, so a listing has its own session.
 func (s chunkSink) take(r *receiver, f frame) error {
 	for left := f.n; left > 0; {
 		// New memory each time: the reader keeps the chunk while the next one arrives.
@@ -30,7 +29,7 @@ func (s chunkSink) take(r *receiver, f frame) error {
 	return nil
 }
 
-// drain lets a sink whose session was closed come to its end: the reading goroutine may be about to hand over a piece.
+// drain lets a sink whose session was closed finish: the reading goroutine may be about to pass a chunk.
 func drain(chunks chunkSink, k *call) {
 	for {
 		select {
@@ -41,19 +40,19 @@ func drain(chunks chunkSink, k *call) {
 	}
 }
 
-// listing reads the text of a directory listing piece by piece. It is a state machine over lines: with stat lines, names and
-// stats alternate after a lead-in of two lines; without, each line is a name.
+// listing parses the text of a directory listing chunk by chunk. With stat lines, names and stats alternate after a first
+// pair of lines; without, each line is a name.
 type listing struct {
 	rest  []byte // of a line that has not ended
-	lines int    // so far, the one that has not ended left out
+	lines int    // complete lines so far
 	name  string // waits for its stat line
 	stats bool   // names are followed by their stat lines
 	plain bool   // the server sends names only
 }
 
-// feed takes a piece of the text and calls visit for each complete entry. end is set with the last.
+// feed processes a chunk of the text and calls visit for each complete entry. end is set with the last.
 func (l *listing) feed(chunk []byte, end bool, visit func(Info) error) error {
-	// A line may begin in one chunk and end in another, so what is left over is kept.
+	// A line may begin in one chunk and end in another, so the rest is kept.
 	l.rest = append(l.rest, chunk...)
 	for {
 		i := bytes.IndexAny(l.rest, "\n\x00")
@@ -72,7 +71,7 @@ func (l *listing) feed(chunk []byte, end bool, visit func(Info) error) error {
 	}
 }
 
-// line takes one line: the lead-in of two that announces stat lines, a name, or a name's stat line.
+// line processes one line: the lead-in of two that announces stat lines, a name, or a name's stat line.
 func (l *listing) line(s string, visit func(Info) error) error {
 	l.lines++
 	switch {
@@ -100,8 +99,8 @@ func (l *listing) line(s string, visit func(Info) error) error {
 	return entry(Info{name, info}, visit)
 }
 
-// entry passes an entry on. Its name becomes a part of paths, at other servers and on this machine, so
-// one that leads out of its directory is not taken.
+// entry passes an entry to visit. Its name becomes a part of paths, at other servers and on this machine, so it refuses a
+// name that leads out of its directory.
 func entry(i Info, visit func(Info) error) error {
 	switch {
 	case i.Name == "." || i.Name == "..":

@@ -11,7 +11,7 @@ import (
 	"hemera/words/hemera"
 )
 
-// Info is what a server says of an entry. Name is its last component. Servers that are not Hemera leave out fields; those
+// Info is a server's description of an entry. Name is its last component. Fields that other servers than Hemera leave out
 // are zero.
 type Info struct {
 	Name string
@@ -21,14 +21,15 @@ type Info struct {
 // IsDir reports whether the entry is a directory.
 func (i Info) IsDir() bool { return i.Flags&wire.StatIsDir != 0 }
 
-// onPath makes the builder of a request whose payload is the URL's path. It is called for each attempt, since redirects change
-// the URL.
+// onPath returns the builder of a request whose payload is the URL's path. It is called for each attempt, since redirects
+// change the URL.
 func onPath(w wire.Request) func(URL) (wire.Request, []byte) {
 	return func(u URL) (wire.Request, []byte) { return w, u.payload() }
 }
 
-// Stat asks for one entry. It follows links that the server follows, and is repeated after a lost connection. It fails with
-// NotFound if nothing has the name, and with NotDirectory if something on the way is a file.
+// Stat returns the description of one entry. It follows links that the server follows, and is repeated after a lost
+// connection. It fails with NotFound if the name does not exist, and with NotDirectory if a component of the path is a
+// file.
 func (c *Client) Stat(ctx context.Context, u URL) (Info, error) {
 	a, err := c.do(ctx, newRoute(u), request{op: "xrootd.Stat", build: onPath(wire.Stat{}), repeatable: true})
 	if err != nil {
@@ -38,21 +39,22 @@ func (c *Client) Stat(ctx context.Context, u URL) (Info, error) {
 	return Info{baseName(u.Path), s}, errs.As(err, errs.Corrupt, "xrootd.Stat", u.Redacted())
 }
 
-// baseName is what follows the last slash.
+// baseName returns the text after the last slash.
 func baseName(path string) string {
 	path = hemera.PlainPath(path)
 	return path[strings.LastIndexByte(path, '/')+1:]
 }
 
-// change does a request whose answer is empty. It is not repeated once it may have arrived: a second removal or rename could
-// hit what somebody else made between the two.
+// change sends a request whose answer is empty. It is not repeated once it may have arrived: a second removal or rename
+// could hit an entry that another client made in between.
 func (c *Client) change(ctx context.Context, u URL, op string, w wire.Request) error {
 	_, err := c.do(ctx, newRoute(u), request{op: op, build: onPath(w)})
 	return err
 }
 
-// Mkdir makes a directory with the permission bits of mode. With parents it makes those above it too, an existing directory is
-// no error, and the request is repeated after a lost connection. Without, it fails with Exists if the name is taken.
+// Mkdir makes a directory with the permission bits of mode. With parents it also makes those above it, an existing
+// directory is not an error, and the request is repeated after a lost connection. Without parents it fails with Exists if
+// the name is taken.
 func (c *Client) Mkdir(ctx context.Context, u URL, mode uint32, parents bool) error {
 	w := wire.Mkdir{Mode: uint16(mode)}
 	if parents {
@@ -61,7 +63,7 @@ func (c *Client) Mkdir(ctx context.Context, u URL, mode uint32, parents bool) er
 	q := request{op: "xrootd.MakeDirectory", build: onPath(w), repeatable: parents}
 	_, err := c.do(ctx, newRoute(u), q)
 	if parents && errs.KindOf(err) == errs.Exists && err != nil {
-		// The stock server says so when the directory has another mode.
+		// The stock server returns this error if the directory has another mode.
 		if i, statErr := c.Stat(ctx, u); statErr == nil && i.IsDir() {
 			return nil
 		}
@@ -69,18 +71,18 @@ func (c *Client) Mkdir(ctx context.Context, u URL, mode uint32, parents bool) er
 	return err
 }
 
-// Remove removes a file. Some servers also take an empty directory. After Unavailable the caller does not know whether the
-// file is gone.
+// Remove removes a file. Some servers also remove an empty directory. After Unavailable the caller does not know whether
+// the file is gone.
 func (c *Client) Remove(ctx context.Context, u URL) error {
 	return c.change(ctx, u, "xrootd.Remove", wire.Rm{})
 }
 
-// Rmdir removes an empty directory. It fails with NotEmpty, also where a server says only in its text why it refused.
+// Rmdir removes an empty directory. It fails with NotEmpty, even if a server gives the reason only in its text.
 func (c *Client) Rmdir(ctx context.Context, u URL) error {
 	return c.change(ctx, u, "xrootd.RemoveDirectory", wire.Rmdir{})
 }
 
-// Chmod sets permission bits; others of mode are not sent.
+// Chmod sets the permission bits of mode; other bits are not sent.
 func (c *Client) Chmod(ctx context.Context, u URL, mode uint32) error {
 	return c.change(ctx, u, "xrootd.ChangeMode", wire.Chmod{Mode: uint16(mode)})
 }
@@ -90,9 +92,8 @@ func (c *Client) Truncate(ctx context.Context, u URL, size int64) error {
 	return c.change(ctx, u, "xrootd.Truncate", wire.Truncate{Size: size})
 }
 
-// Rename moves an entry within its server; to is a path. Whether a file of
-// that name is replaced is the server's rule.
-// It is not repeated once it may have arrived. After Unavailable the caller looks at both names.
+// Rename moves an entry within its server; to is a path. The server decides whether an existing file is replaced. It is
+// not repeated once it may have arrived. After Unavailable the caller checks both names.
 func (c *Client) Rename(ctx context.Context, from URL, to string) error {
 	q := request{op: "xrootd.Rename", build: func(u URL) (wire.Request, []byte) {
 		return wire.Mv{FromLength: int16(len(from.Path))}, []byte(from.Path + " " + u.Opaque.Join(to))
@@ -101,8 +102,8 @@ func (c *Client) Rename(ctx context.Context, from URL, to string) error {
 	return err
 }
 
-// Publish moves a file within its server if it is what p says; see hemera.Names. Unsupported by servers
-// that are not Hemera: they would move any file, so ask [Client.Publishes] before.
+// Publish moves a file within its server if it matches p; see hemera.Names. Servers other than Hemera do not support it
+// and would move any file, so call [Client.Publishes] before.
 func (c *Client) Publish(ctx context.Context, server URL, p hemera.Publication) error {
 	opaque := server.Opaque.With(wire.OpaqueSize, strconv.FormatInt(p.Size, 10))
 	if p.Sum.Kind != hemera.ChecksumNone {
@@ -119,11 +120,11 @@ func (c *Client) Publish(ctx context.Context, server URL, p hemera.Publication) 
 	return err
 }
 
-// Attributes are what a copy keeps of its source besides the content.
+// Attributes has the attributes that a copy takes from its source.
 type Attributes struct {
 	Mode     uint32    // permission bits
-	Mtime    time.Time // zero: leave
-	UID, GID int64     // -1: leave
+	Mtime    time.Time // zero: unchanged
+	UID, GID int64     // -1: unchanged
 }
 
 // SetAttributes gives an entry of a Hemera server its mode, time and owner. It fails with Denied if the user may
@@ -138,10 +139,9 @@ func (c *Client) SetAttributes(ctx context.Context, u URL, a Attributes) error {
 	return c.Chmod(ctx, u, a.Mode)
 }
 
-// List calls visit for each entry of a directory, in the server's order, with bounded memory. Its
-// session is its own while it lasts, so that visit may use the client as it likes and be slow. It
-// ends with visit's error, if any. Entries that are made or removed meanwhile may be missing or not. A lost connection ends it:
-// visit cannot be called a second time for what it has seen.
+// List calls visit for each entry of a directory, in the server's order, with bounded memory. It uses its own session, so
+// that visit may use the client freely and be slow. It ends with visit's error, if any. Entries that are made or removed
+// meanwhile may be missing or not. A lost connection ends it: visit must not be called twice for the same entry.
 func (c *Client) List(ctx context.Context, u URL, visit func(Info) error) error {
 	var l listing
 	ctx, stop := context.WithCancel(ctx)
@@ -155,7 +155,7 @@ func (c *Client) List(ctx context.Context, u URL, visit func(Info) error) error 
 	return err
 }
 
-// visitEntry calls visit with an entry. It asks for the attributes if the server lists names only.
+// visitEntry calls visit with an entry. It gets the attributes with a stat if the server lists names only.
 func (c *Client) visitEntry(ctx context.Context, dir URL, i Info, plain bool, visit func(Info) error) error {
 	if plain {
 		full, err := c.Stat(ctx, dir.Join(i.Name))
@@ -170,5 +170,5 @@ func (c *Client) visitEntry(ctx context.Context, dir URL, i Info, plain bool, vi
 	return visit(i)
 }
 
-// Xattrs returns the attributes of an entry, without asking the server.
+// Xattrs returns a value for access to the attributes of an entry. It sends no request.
 func (c *Client) Xattrs(u URL) Xattrs { return Xattrs{c, u} }

@@ -13,22 +13,22 @@ import (
 
 // OpenOptions says how to open a file. The zero value reads.
 type OpenOptions struct {
-	Write bool // and read; without it, read only
-	// Create makes the file, or empties the one that exists; with Exclusive that is Exists. Without
-	// Create, Write updates a file that exists.
+	Write bool // with reads; otherwise read only
+	// Create makes the file, or empties an existing one; with Exclusive it fails with Exists instead. Without Create,
+	// Write updates an existing file.
 	Create    bool
 	Exclusive bool
 	Parents   bool   // make missing directories above
-	Persist   bool   // remove the file if the client goes away before the close
+	Persist   bool   // remove the file if the client disappears before the close
 	Force     bool   // open even if another writer holds it
 	Mode      uint32 // permission bits of a new file
 	Size      int64  // expected, or 0
-	// Group keeps the file on sessions that it shares with files of its group only. A server handles the requests of
-	// one session in order, so that a request that waits for a device delays those behind it. 0 is the common group.
+	// Group restricts the file to sessions for files of its group. A server handles the requests of one session in order,
+	// so a request that waits for a device delays those behind it. 0 is the common group.
 	Group int
 }
 
-// flags are the options of the first open, or of one that opens again what the first one made.
+// flags returns the options of the first open, or of one that opens the file again.
 func (o OpenOptions) flags(again bool) uint16 {
 	f := wire.OpenRetStat
 	switch {
@@ -41,7 +41,7 @@ func (o OpenOptions) flags(again bool) uint16 {
 	default:
 		f |= wire.OpenUpdate | wire.OpenDelete
 	}
-	// An open that goes on takes none of the options of the first one.
+	// An open that continues has none of the options of the first one.
 	if again {
 		return f
 	}
@@ -57,12 +57,12 @@ func (o OpenOptions) flags(again bool) uint16 {
 	return f
 }
 
-// Open opens the file. It follows redirects, and asks the manager for another server when one fails.
+// Open opens the file. It follows redirects, and asks the manager for another server if one fails.
 func (c *Client) Open(ctx context.Context, u URL, o OpenOptions) (*File, error) {
 	if o.Size > 0 && o.Create { // the manager chooses disks with room for it, and checks the quota
 		u.Opaque = u.Opaque.With("oss.asize", strconv.FormatInt(o.Size, 10))
 	}
-	if id := hemera.TraceID(ctx); id != "" { // servers go on with it in their logs
+	if id := hemera.TraceID(ctx); id != "" { // servers use it in their logs
 		u.Opaque = u.Opaque.With(wire.OpaqueTrace, id)
 	}
 	b := &binding{client: c, url: u, opts: o, lane: c.lane(o.Group), turn: turn.New()}
@@ -78,7 +78,7 @@ func (c *Client) Open(ctx context.Context, u URL, o OpenOptions) (*File, error) 
 	return &File{b}, nil
 }
 
-// OpenAsync opens a file for an [AsyncWriter]. It blocks as [Client.Open] does.
+// OpenAsync opens a file for an [AsyncWriter]. It blocks like [Client.Open].
 func (c *Client) OpenAsync(ctx context.Context, u URL, o OpenOptions) (*AsyncWriter, error) {
 	o.Write = true
 	f, err := c.Open(ctx, u, o)
@@ -92,9 +92,9 @@ func (c *Client) OpenAsync(ctx context.Context, u URL, o OpenOptions) (*AsyncWri
 	return newAsyncWriter(c, h, u.Addr()), nil
 }
 
-// Where asks a manager where an open leads, and does not go there: the answer is the URL to open, with
-// the permission in it. A write so begun holds its lock until it is opened there and closed, or its
-// permission ends. Unsupported when the server opens the file itself, as one without a manager does.
+// Where asks a manager to which server an open leads, without opening the file there. It returns the URL to open, with
+// the permission in it. For a write, the lock is held until the file is opened there and closed, or its permission
+// expires. It fails with Unsupported if the server opens the file itself, like one without a manager.
 func (c *Client) Where(ctx context.Context, u URL, o OpenOptions) (URL, error) {
 	const op = "xrootd.AskWhereToOpen"
 	u.Opaque = u.Opaque.With(wire.OpaqueWhere, "1")
@@ -119,12 +119,12 @@ func (c *Client) Where(ctx context.Context, u URL, o OpenOptions) (URL, error) {
 	return r.url, errs.Wrap(err, op, u.Redacted())
 }
 
-// exclusiveGrace is how long an exclusive create may still take once its caller has cancelled it.
+// exclusiveGrace is the time that an exclusive create may still take after its caller has cancelled it.
 const exclusiveGrace = 2 * time.Second
 
-// openExclusively creates a file that nobody else may be creating. A caller that cancels must not leave the name
-// taken: it could not create the file itself the next moment. So the open goes on for a while, and what it
-// created is aborted before the call returns.
+// openExclusively creates a file that no other client may be creating. A caller that cancels must not leave the name
+// taken: it could not create the file itself a moment later. So the open continues for a while, and a created file is
+// aborted before the call returns.
 func (b *binding) openExclusively(ctx context.Context, r route) error {
 	// lasting has the values of ctx, but ends exclusiveGrace after it.
 	lasting, cancel := context.WithCancel(context.WithoutCancel(ctx))

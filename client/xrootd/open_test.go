@@ -10,7 +10,8 @@ import (
 	"hemera/words/errs"
 )
 
-// TestWhereStaysAtTheManager: the answer leads to the node with its permission, and nobody goes there.
+// TestWhereStaysAtTheManager checks that Where returns the node of the redirect with its permission, and does not connect
+// to it.
 func TestWhereStaysAtTheManager(t *testing.T) {
 	node := xrootdtest.New(t, xrootdtest.DataServer, func(r xrootdtest.Request) []byte { return xrootdtest.Opened(r, 5) })
 	head := xrootdtest.New(t, xrootdtest.Manager, func(r xrootdtest.Request) []byte { return xrootdtest.Redirect(r, node, "hem.cap=secret") })
@@ -28,7 +29,7 @@ func TestWhereStaysAtTheManager(t *testing.T) {
 	}
 }
 
-// TestWhereOfAServerThatOpens: a server without a manager opens the file, which is closed again.
+// TestWhereOfAServerThatOpens checks that the file is closed again at a server without a manager, which opens it.
 func TestWhereOfAServerThatOpens(t *testing.T) {
 	s := xrootdtest.New(t, xrootdtest.DataServer, func(r xrootdtest.Request) []byte {
 		if r.ID == wire.ReqOpen {

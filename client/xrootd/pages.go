@@ -9,7 +9,7 @@ import (
 	"hemera/words/hemera"
 )
 
-// dataSink puts the bytes of a kXR_read into the caller's memory.
+// dataSink stores the bytes of a kXR_read in the caller's memory.
 type dataSink struct {
 	p   []byte
 	got int // bytes so far
@@ -17,7 +17,7 @@ type dataSink struct {
 
 // take implements sink.
 func (s *dataSink) take(r *receiver, f frame) error {
-	if f.n > len(s.p)-s.got { // it would overwrite what is not ours
+	if f.n > len(s.p)-s.got { // it would overwrite other memory
 		return malformed("read answer is longer than what was asked for")
 	}
 	n, err := io.ReadFull(r, s.p[s.got:s.got+f.n])
@@ -25,7 +25,7 @@ func (s *dataSink) take(r *receiver, f frame) error {
 	return err
 }
 
-// pageSink puts the bytes of a kXR_pgread into the caller's memory, checking every page.
+// pageSink stores the bytes of a kXR_pgread in the caller's memory, and checks every page.
 type pageSink struct {
 	p    []byte
 	sums []uint32 // nil if not wanted
@@ -34,15 +34,15 @@ type pageSink struct {
 	bad  []span // fragments that do not match their checksums
 }
 
-// span is a page fragment of a request: where it begins in p, and its length in bytes.
+// span is a page fragment of a request: its offset in p, and its length in bytes.
 type span struct{ at, n int }
 
-// take implements sink. A page that does not match is noted, not refused: it is asked for again alone.
+// take implements sink. It records a page that does not match, which is then requested again alone.
 func (s *pageSink) take(r *receiver, f frame) error {
 	if f.n == 0 {
 		return nil
 	}
-	// Frames come in the order of the file; one that says another offset would put bytes in a wrong place.
+	// Frames are in the order of the file; with another offset the bytes would go to a wrong place.
 	if !f.paged || f.offset != s.off+int64(s.got) {
 		return malformed("page answer for offset %d, not %d", f.offset, s.off+int64(s.got))
 	}
@@ -56,10 +56,11 @@ func (s *pageSink) take(r *receiver, f frame) error {
 	return nil
 }
 
-// takeBatch takes the next pages of a frame, each behind its checksum, as far as one system call may read. It returns how many of the
-// left bytes of the frame they are.
+// takeBatch reads the next pages of a frame, each after its checksum, as many as one system call may read. It returns the
+// number of bytes of the frame that it read, of left.
 func (s *pageSink) takeBatch(r *receiver, left int) (taken int, err error) {
-	// Pages are read to their places first and checked there: a copy would cost more than asking for a bad page again.
+	// Pages are read to their final places first and checked there: copying all pages would take longer than requesting a
+	// bad one again.
 	var sums [batchPages][4]byte
 	var places [2 * batchPages][]byte
 	at, count := s.got, 0
@@ -88,7 +89,7 @@ func (s *pageSink) takeBatch(r *receiver, left int) (taken int, err error) {
 	return taken, nil
 }
 
-// index is the number of the page fragment that begins at a place in p: its place in sums, which are one for each fragment.
+// index returns the number of the page fragment that begins at a place in p, which is its index in sums.
 func (s *pageSink) index(at int) int {
 	return int((s.off+int64(at))/hemera.PageSize - s.off/hemera.PageSize)
 }

@@ -9,20 +9,20 @@ import (
 	"hemera/words/errs"
 )
 
-// pool is a bounded set of sessions with servers. Shared sessions are kept by server, user and lane, and live
-// until they are idle for Options.Idle; sessions for exclusive use are lent out, and a few are kept for the next.
-// Methods may be called concurrently.
+// pool is a bounded set of sessions with servers. Shared sessions are kept by server, user and lane until they are idle
+// for Options.Idle. Sessions for exclusive use are leased, and a few are kept for the next lease. Methods are safe for
+// concurrent use.
 type pool struct {
 	opts Options
 
-	mu       sync.Mutex // guards what follows; never held while dialing
+	mu       sync.Mutex // guards the rest; never held while dialing
 	sessions map[sessionKey]*session
-	spare    map[Endpoint][]*Conn // for exclusive use, idle now
+	spare    map[Endpoint][]*Conn // idle sessions for exclusive use
 	closed   bool
 }
 
-// sessionKey names a shared session: a server, and which of several sessions with it. The lanes of group g, see
-// OpenOptions.Group, are g × Options.Sessions and the numbers that follow.
+// sessionKey names a shared session: a server, and one of several sessions with it. The lanes of group g, see
+// OpenOptions.Group, begin at g × Options.Sessions.
 type sessionKey struct {
 	endpoint Endpoint
 	lane     int
@@ -34,13 +34,13 @@ type session struct {
 	conn *Conn // nil before the first; may be dead
 }
 
-// newPool makes an empty pool; the options are complete.
+// newPool makes an empty pool; the options must be complete.
 func newPool(o Options) *pool {
 	return &pool{opts: o, sessions: map[sessionKey]*session{}, spare: map[Endpoint][]*Conn{}}
 }
 
-// close ends all sessions. It does not wait for servers that are being dialed; their connections end when they
-// are made.
+// close ends all sessions. It does not wait for servers that are being dialed; their connections end as soon as they are
+// made.
 func (p *pool) close() {
 	p.mu.Lock()
 	p.closed = true
@@ -60,7 +60,7 @@ func (p *pool) close() {
 	}
 }
 
-// entry finds or makes the pool's entry for the key. Overloaded if all are in use.
+// entry returns the pool's entry for the key, and makes it if needed. It fails with Overloaded if all are in use.
 func (p *pool) entry(key sessionKey) (*session, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -70,7 +70,7 @@ func (p *pool) entry(key sessionKey) (*session, error) {
 	if s := p.sessions[key]; s != nil {
 		return s, nil
 	}
-	if len(p.sessions) >= p.opts.PoolMax { // only then: sessions that are kept save a dial
+	if len(p.sessions) >= p.opts.PoolMax { // only then, because kept sessions save a dial
 		p.dropUnused()
 	}
 	if len(p.sessions) >= p.opts.PoolMax {
@@ -81,12 +81,12 @@ func (p *pool) entry(key sessionKey) (*session, error) {
 	return s, nil
 }
 
-// closedError is what calls after Close fail with.
+// closedError returns the error of calls after Close.
 func closedError(e Endpoint) error {
 	return errs.New(errs.Cancelled, "xrootd.ConnectTo", e.String(), "the client is closed")
 }
 
-// set gives an entry its connection. It reports false if the pool was closed meanwhile.
+// set sets the connection of an entry. It returns false if the pool was closed meanwhile.
 func (p *pool) set(s *session, conn *Conn) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -96,8 +96,8 @@ func (p *pool) set(s *session, conn *Conn) bool {
 	return !p.closed
 }
 
-// dropUnused removes the entries that nobody uses now. The caller holds the lock.
-// It does not wait: an entry that is being dialed is in use.
+// dropUnused removes unused entries. The caller holds the lock. It does not wait: an entry that is being dialed counts as
+// used.
 func (p *pool) dropUnused() {
 	for key, s := range p.sessions {
 		if !s.turn.TryAcquire() { // being dialed
@@ -113,8 +113,8 @@ func (p *pool) dropUnused() {
 	}
 }
 
-// connect returns a live shared session with the server, dialing if there is none.
-// It blocks while another caller dials the same session, and for at most DialTimeout while it dials itself.
+// connect returns a live shared session with the server, dialing if there is none. It blocks while another caller dials
+// the same session, and for at most DialTimeout while it dials itself.
 func (p *pool) connect(ctx context.Context, e Endpoint, lane int) (*Conn, error) {
 	s, err := p.entry(sessionKey{e, lane})
 	if err != nil {
@@ -125,20 +125,20 @@ func (p *pool) connect(ctx context.Context, e Endpoint, lane int) (*Conn, error)
 	}
 	defer s.turn.Release()
 	old := s.conn
-	if old != nil && old.reason() == nil { // it may end the next moment; then the request fails, and is repeated if it may be
+	if old != nil && old.reason() == nil { // it may end at the next moment; then the request fails, and is repeated if allowed
 		return old, nil
 	}
 	conn, err := dial(ctx, e, p.opts, wire.ExpectLogin)
 	if err != nil {
 		return nil, err
 	}
-	if !p.set(s, conn) { // the client was closed while this was dialing
+	if !p.set(s, conn) { // the client was closed during the dial
 		conn.Close()
 		return nil, closedError(e)
 	}
 	if old != nil {
-		// Frees what the lost session holds, locks before all. Requests are handled in order, so the
-		// answer need not be waited for; NotFound is as good.
+		// End the lost session, to release its locks and files. Requests are handled in order, so there is no need to
+		// wait for the answer; NotFound is fine too.
 		k := &call{finish: func(*call) {}}
 		if conn.send(ctx, k, wire.Endsess{Session: old.session}) == nil {
 			conn.flush()
@@ -147,10 +147,10 @@ func (p *pool) connect(ctx context.Context, e Endpoint, lane int) (*Conn, error)
 	return conn, nil
 }
 
-// lease returns a session for exclusive use. The caller gives it back with release.
+// lease returns a session for exclusive use. The caller returns it with release.
 func (p *pool) lease(ctx context.Context, e Endpoint) (*Conn, error) {
 	p.mu.Lock()
-	for list := p.spare[e]; len(list) > 0; { // the last one used is the likeliest to live
+	for list := p.spare[e]; len(list) > 0; { // the last one used is the most likely to be alive
 		conn := list[len(list)-1]
 		list = list[:len(list)-1]
 		p.spare[e] = list
@@ -166,7 +166,7 @@ func (p *pool) lease(ctx context.Context, e Endpoint) (*Conn, error) {
 // sparesMax bounds the idle exclusive sessions that are kept for one server.
 const sparesMax = 4
 
-// release takes a leased session back, or closes it if there are enough spare ones or it has ended.
+// release puts a leased session back, or closes it if there are enough spare ones or it has ended.
 func (p *pool) release(conn *Conn) {
 	p.mu.Lock()
 	if list := p.spare[conn.endpoint]; !p.closed && conn.reason() == nil && len(list) < sparesMax {

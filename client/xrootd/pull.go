@@ -10,21 +10,21 @@ import (
 	"hemera/words/hemera"
 )
 
-// PullRequest says what a destination of a third-party copy fetches, in the words its client used.
+// PullRequest is the order of a destination of a third-party copy, with the keys of the client's URL.
 type PullRequest struct {
 	Source Endpoint // tpc.src
 	Path   string   // tpc.lfn, at the source
-	Key    string   // tpc.key: the source gives the file to a client that shows it
-	// Origins are what the source may call the client that ordered the copy, user.pid@host, the
-	// likeliest first: it gives the file only to a puller that names it in the same way.
+	Key    string   // tpc.key: the source gives the file to a client that presents it
+	// Origins are names that the source may have for the client that ordered the copy, user.pid@host, the most likely
+	// first: it gives the file only to a puller that uses the same name.
 	Origins []string
 	Opaque  wire.Opaque // tpc.scgi, for the source
-	Opened  func()      // called when the source is open; nil for nobody
+	Opened  func()      // called when the source is open; may be nil
 }
 
-// Pull reads the source's file into dst, checking every page and keeping its checksum, and calls
-// progress, if not nil, with the number of bytes written so far. It returns that number at the end.
-// dst is left open; after an error it holds a part. A source that makes the reader wait is obeyed.
+// Pull reads the source's file into dst, checks every page and keeps its checksum, and calls progress, if not nil, with
+// the number of bytes written so far. It returns that number at the end. dst stays open; after an error it has a part. If
+// the source sends "wait", Pull obeys.
 func Pull(ctx context.Context, c *Client, r PullRequest, dst hemera.Handle, progress func(int64)) (int64, error) {
 	path, err := wire.CleanPath(r.Path)
 	if err != nil {
@@ -35,7 +35,7 @@ func Pull(ctx context.Context, c *Client, r PullRequest, dst hemera.Handle, prog
 	if err != nil {
 		return 0, err
 	}
-	defer f.Close(ctx) // the source then knows that its part is done
+	defer f.Close(ctx) // tells the source that its part is done
 	if r.Opened != nil {
 		r.Opened()
 	}
@@ -65,15 +65,15 @@ func Pull(ctx context.Context, c *Client, r PullRequest, dst hemera.Handle, prog
 	return done, nil
 }
 
-// originTimeout is how long a source may take to recognize its client by one name: it keeps who
-// calls the client otherwise waiting, until the client's permission has expired too.
+// originTimeout is the time that a source may take to recognize its client by one name: otherwise a wrong name would make
+// the puller wait until the client's permission has expired too.
 const originTimeout = 2 * time.Second
 
-// openPull opens the source's file, naming the client in each way that it may be known by.
+// openPull opens the source's file, trying each name that the client may have.
 func openPull(ctx context.Context, c *Client, u URL, origins []string) (f *File, err error) {
 	opaque := u.Opaque
 	err = errs.New(errs.Invalid, "xrootd.Pull", u.Redacted(), "the client that ordered the copy has no name")
-	// The last name gets all the time that is left: then the source may wait for its client to tell it of the copy.
+	// The last name gets all the time that is left: then the source may wait until its client announces the copy.
 	for i, origin := range origins {
 		u.Opaque = opaque.With("tpc.org", origin)
 		attempt, cancel := ctx, func() {}

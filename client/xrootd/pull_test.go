@@ -13,7 +13,7 @@ import (
 	"hemera/words/hemera"
 )
 
-// memoryFile is a hemera.File in memory that checks the sums it is given.
+// memoryFile is a hemera.File in memory that verifies the sums it gets.
 type memoryFile struct {
 	hemera.File
 	t    *testing.T
@@ -46,7 +46,7 @@ func TestPull(t *testing.T) {
 		data := xrootdtest.Pattern(size)
 		s := xrootdtest.New(t, xrootdtest.DataServer, func(r xrootdtest.Request) []byte {
 			switch r.ID {
-			case wire.ReqOpen: // the source waits until the client has told it whom to expect
+			case wire.ReqOpen: // the source waits until the client has named the destination
 				b := wire.AppendResponse(nil, r.Stream, wire.StatusWaitResp, wire.Wait{Seconds: 9}.Append(nil))
 				reply := wire.OpenReply{Handle: wire.Handle{1}, Stat: &wire.StatInfo{Size: int64(size)}}.Append(nil, false)
 				return wire.AppendAsync(b, r.Stream, wire.StatusOK, reply)
@@ -79,7 +79,7 @@ func TestPull(t *testing.T) {
 	}
 }
 
-// A source that ends early must not pass for a whole file.
+// A source that ends early must not count as a whole file.
 func TestPullOfShortSource(t *testing.T) {
 	s := xrootdtest.New(t, xrootdtest.DataServer, func(r xrootdtest.Request) []byte {
 		switch r.ID {
@@ -95,7 +95,7 @@ func TestPullOfShortSource(t *testing.T) {
 	}
 }
 
-// A source may know the client that ordered the copy by another name than the likeliest.
+// A source may know the client that ordered the copy by another name than the most likely one.
 func TestPullNamesTheClientAsTheSourceDoes(t *testing.T) {
 	s := xrootdtest.New(t, xrootdtest.DataServer, func(r xrootdtest.Request) []byte {
 		switch r.ID {

@@ -11,7 +11,7 @@ import (
 	"hemera/words/hemera"
 )
 
-// StatVFS asks how much room there is, in MiB and percent, as the protocol has it. Space has bytes.
+// StatVFS returns the room of a server, in MiB and percent, as in the protocol. Space returns bytes.
 func (c *Client) StatVFS(ctx context.Context, u URL) (wire.SpaceInfo, error) {
 	a, err := c.do(ctx, newRoute(u), request{op: "xrootd.StatSpace", build: onPath(wire.Stat{Options: wire.StatVFS}), repeatable: true})
 	if err != nil {
@@ -21,16 +21,16 @@ func (c *Client) StatVFS(ctx context.Context, u URL) (wire.SpaceInfo, error) {
 	return s, errs.As(err, errs.Corrupt, "xrootd.StatSpace", u.Redacted())
 }
 
-// Ping asks whether the server answers, and returns when it does. It waits for RetryFor while nothing listens.
+// Ping blocks until the server answers. While the server does not listen it tries for RetryFor.
 func (c *Client) Ping(ctx context.Context, e Endpoint) error {
 	q := request{op: "xrootd.Ping", repeatable: true, build: func(URL) (wire.Request, []byte) { return wire.Ping{}, nil }}
 	_, err := c.do(ctx, newRoute(URL{Endpoint: e, Path: "/"}), q)
 	return err
 }
 
-// Publishes reports whether a server knows [Client.Publish] and shows no file before its close.
+// Publishes reports whether a server supports [Client.Publish] and shows no file before its close.
 func (c *Client) Publishes(ctx context.Context, e Endpoint) (bool, error) {
-	// Servers that are not Hemera return the key, or refuse the question.
+	// Other servers return the key, or refuse the query.
 	values, err := c.Config(ctx, e, wire.ConfigPublish)
 	if errors.Is(err, errs.Unsupported) || errors.Is(err, errs.Invalid) {
 		return false, nil
@@ -38,7 +38,8 @@ func (c *Client) Publishes(ctx context.Context, e Endpoint) (bool, error) {
 	return err == nil && len(values) == 1 && values[0] == "1", err
 }
 
-// Locate asks a manager which servers have the file; "*" instead of a path asks for all servers. The answer is a moment's.
+// Locate returns the servers that have the file, according to a manager; "*" instead of a path returns all servers. The
+// answer may change at any time.
 func (c *Client) Locate(ctx context.Context, u URL, options uint16) ([]wire.Location, error) {
 	q := request{op: "xrootd.Locate", build: onPath(wire.Locate{Options: options}), repeatable: true}
 	a, err := c.do(ctx, newRoute(u), q)
@@ -49,8 +50,8 @@ func (c *Client) Locate(ctx context.Context, u URL, options uint16) ([]wire.Loca
 	return list, errs.As(err, errs.Corrupt, "xrootd.Locate", u.Redacted())
 }
 
-// Query asks a question of the kind (wire.QueryConfig and so on); arg is its text. The answer ends at its first NUL. It fails
-// with Unsupported at servers that do not have the kind.
+// Query sends a query of the kind (wire.QueryConfig and so on); arg is its text. The answer ends at its first NUL. It
+// fails with Unsupported at servers without the kind.
 func (c *Client) Query(ctx context.Context, e Endpoint, kind uint16, arg string) (string, error) {
 	q := request{op: "xrootd.Query", repeatable: true, build: func(URL) (wire.Request, []byte) {
 		return wire.Query{Kind: kind}, []byte(arg)
@@ -59,7 +60,7 @@ func (c *Client) Query(ctx context.Context, e Endpoint, kind uint16, arg string)
 	return wire.Text(a.body), err
 }
 
-// Config asks for configuration values, in order; of an unknown key the server returns the key.
+// Config returns configuration values, in order; for an unknown key the server returns the key.
 func (c *Client) Config(ctx context.Context, e Endpoint, keys ...string) ([]string, error) {
 	text, err := c.Query(ctx, e, wire.QueryConfig, strings.Join(keys, " "))
 	if err != nil {
@@ -68,14 +69,14 @@ func (c *Client) Config(ctx context.Context, e Endpoint, keys ...string) ([]stri
 	return strings.Split(strings.TrimRight(text, "\n"), "\n"), nil
 }
 
-// Space asks for the room of the space that a path is in: "oss.free" and the other keys.
+// Space returns the room of the space of a path: "oss.free" and the other keys.
 func (c *Client) Space(ctx context.Context, u URL) (wire.Opaque, error) {
 	text, err := c.Query(ctx, u.Endpoint, wire.QuerySpace, u.Path)
 	return wire.Opaque(text), err
 }
 
-// Checksum asks for a file's checksum; ChecksumNone for the kind the server prefers. It can take as
-// long as the server needs to read the file.
+// Checksum returns a file's checksum; ChecksumNone means the kind that the server prefers. It may block while the server
+// reads the file.
 func (c *Client) Checksum(ctx context.Context, u URL, kind hemera.ChecksumKind) (hemera.Checksum, error) {
 	if kind != hemera.ChecksumNone {
 		u.Opaque = u.Opaque.With("cks.type", kind.String())
@@ -95,8 +96,8 @@ func (c *Client) Checksum(ctx context.Context, u URL, kind hemera.ChecksumKind) 
 	return sum, errs.As(err, errs.Corrupt, "xrootd.Checksum", u.Redacted())
 }
 
-// adminCallSilenceMax is how long a call may be answered with nothing: a search finds what it finds. A server that is gone
-// is noticed by its kernel's silence.
+// adminCallSilenceMax is the time for which a call may have no answer: a search may find nothing for long. The kernel
+// notices a dead server.
 const adminCallSilenceMax = 24 * time.Hour
 
 // Call sends a call of the admin API to the manager that the server is or knows, as the user of the session, and calls
@@ -108,7 +109,7 @@ func (c *Client) Call(ctx context.Context, at URL, message []byte, answer func([
 			return wire.Query{Kind: wire.QueryOpaque}, append([]byte(wire.OpaqueCall), message...)
 		},
 	}, answer)
-	// A stock server says that it does not know the query: a person has to know what that means.
+	// A stock server answers that it does not know the query: explain this to the user.
 	if own, ok := errors.AsType[*errs.Error](err); ok && own.Kind == errs.Unsupported && own.Remedy == "" {
 		return own.WithRemedy("its server is no manager of Hemera, or of a version before 0.2: run the command on its machine")
 	}

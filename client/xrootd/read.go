@@ -9,8 +9,8 @@ import (
 	"hemera/words/errs"
 )
 
-// readPiece is one read request of a file: where its bytes go, and the request while it is in flight. It may be sent several
-// times, on several handles, but is in flight on one at a time.
+// readPiece is one read request of a file: the memory for its bytes, and the request while it is in flight. It may be
+// sent several times, on several handles, but only on one at a time.
 type readPiece struct {
 	p    []byte
 	sums []uint32 // nil if not wanted
@@ -23,19 +23,19 @@ type readPiece struct {
 	err   error     // it could not be sent
 }
 
-// sentElsewhere is the error of a read whose server sends its client to another one, where the file is to be opened again.
+// sentElsewhere is the error of a read that the server redirects to another one, where the file has to be opened again.
 type sentElsewhere struct {
 	error
 	to route
 }
 
-// Unwrap returns the error by itself.
+// Unwrap returns the error itself.
 func (e *sentElsewhere) Unwrap() error { return e.error }
 
-// send queues the request on the handle; failure shows in wait.
+// send queues the request on the handle; wait returns a failure.
 func (r *readPiece) send(ctx context.Context, h *handle) {
 	r.h, r.call, r.err, r.pages, r.data = h, &call{}, nil, nil, nil
-	if h.pages { // each page with its checksum, where the server can
+	if h.pages { // each page with its checksum, if the server supports it
 		r.pages = &pageSink{p: r.p, sums: r.sums, off: r.off}
 		r.call.sink = r.pages
 		r.err = h.conn.send(ctx, r.call, wire.Pgread{Handle: h.fh, Offset: r.off, Length: int32(len(r.p))})
@@ -46,7 +46,7 @@ func (r *readPiece) send(ctx context.Context, h *handle) {
 	r.err = h.conn.send(ctx, r.call, wire.Read{Handle: h.fh, Offset: r.off, Length: int32(len(r.p))})
 }
 
-// wait returns how many bytes came, all of them verified.
+// wait returns the number of bytes received, all of them verified.
 func (r *readPiece) wait(ctx context.Context, u URL, rules policy) (int, error) {
 	spent := attempts{}
 	for {
@@ -72,7 +72,7 @@ func (r *readPiece) wait(ctx context.Context, u URL, rules policy) (int, error) 
 		r.h.conn.flush()
 	}
 	if r.data != nil {
-		if r.sums != nil { // of what arrived: there is nothing to compare with
+		if r.sums != nil { // nothing to compare them with
 			checksum.PageSums(r.p[:r.data.got], r.off, r.sums)
 		}
 		return r.data.got, nil
@@ -80,10 +80,10 @@ func (r *readPiece) wait(ctx context.Context, u URL, rules policy) (int, error) 
 	return r.pages.got, r.readAgain(ctx, u)
 }
 
-// pageRetries is how often one bad page is asked for again before the read fails.
+// pageRetries is the number of times that one bad page is requested again before the read fails.
 const pageRetries = 3
 
-// readAgain asks again for pages that did not match their checksums.
+// readAgain requests pages again that did not match their checksums.
 func (r *readPiece) readAgain(ctx context.Context, u URL) error {
 	// One page at a time: bad ones are rare, and a short answer is less likely to be damaged again.
 	for _, b := range r.pages.bad {
@@ -111,7 +111,7 @@ func (r *readPiece) readAgain(ctx context.Context, u URL) error {
 	return nil
 }
 
-// dropReads abandons requests in flight, so that their memory is the caller's again.
+// dropReads abandons requests in flight, so that the caller may reuse their memory.
 func dropReads(pieces []*readPiece) {
 	// Waiting with a context that has ended abandons the call.
 	gone, cancel := context.WithCancel(noContext)
@@ -123,12 +123,12 @@ func dropReads(pieces []*readPiece) {
 	}
 }
 
-// finishRead returns the piece's bytes, from another handle if this one fails.
-// It returns fewer bytes than the piece has only at the end of the file.
+// finishRead waits for the piece's bytes, and uses another handle if this one fails. It returns fewer bytes than the
+// piece has only at the end of the file.
 func (f *File) finishRead(ctx context.Context, r *readPiece) (int, error) {
 	p := policy{op: "xrootd.Read", waitFor: f.b.client.opts.WaitFor}
 	n := 0
-	first := true // the request was sent before, by startReads
+	first := true // startReads has sent the request already
 	err := f.b.with(ctx, func(h *handle) error {
 		if !first || r.h == nil {
 			r.send(ctx, h)
@@ -138,7 +138,7 @@ func (f *File) finishRead(ctx context.Context, r *readPiece) (int, error) {
 		var err error
 		n, err = r.wait(ctx, f.b.url, p)
 		if err != nil && r.h != h {
-			// The piece was sent on an older handle than the current: not the current one's fault.
+			// The piece was sent on an older handle, so its failure does not concern the current one.
 			r.send(ctx, h)
 			h.conn.flush()
 			n, err = r.wait(ctx, f.b.url, p)
@@ -148,7 +148,7 @@ func (f *File) finishRead(ctx context.Context, r *readPiece) (int, error) {
 	return n, err
 }
 
-// startReads sends pieces on the current handle. Failures show when the pieces are finished.
+// startReads sends pieces on the current handle. finishRead returns failures.
 func (f *File) startReads(ctx context.Context, pieces ...*readPiece) {
 	h, err := f.b.current()
 	for _, r := range pieces {
@@ -162,21 +162,20 @@ func (f *File) startReads(ctx context.Context, pieces ...*readPiece) {
 	}
 }
 
-// ReadAt is io.ReaderAt with a context: fewer bytes than asked only at the end, with io.EOF, or with an error. The bytes were
-// checked on arrival where the server has pgread.
+// ReadAt reads like io.ReaderAt, with a context: it returns fewer bytes than requested only at the end, with io.EOF, or
+// with an error. The bytes are verified if the server supports pgread.
 func (f *File) ReadAt(ctx context.Context, p []byte, off int64) (int, error) {
 	return f.ReadPages(ctx, p, nil, off)
 }
 
-// ReadPages is ReadAt that also returns the CRC32C of each page fragment, aligned to file offsets.
-// What it returns was checked on arrival; from servers without pgread there is nothing to check,
-// and the sums are those of what arrived. sums may be nil. It keeps up to a window of requests in
-// flight.
+// ReadPages reads like ReadAt and also returns the CRC32C of each page fragment, aligned to file offsets. The bytes are
+// verified on arrival. Servers without pgread send no checksums; then the sums are computed from the received bytes. sums
+// may be nil. ReadPages keeps up to a window of requests in flight.
 func (f *File) ReadPages(ctx context.Context, p []byte, sums []uint32, off int64) (int, error) {
 	if off < 0 {
 		return 0, errs.New(errs.Invalid, "xrootd.Read", f.b.url.Redacted(), "the offset is negative")
 	}
-	// A window of requests is in flight; each one that is finished lets the next one go.
+	// A window of requests is in flight; each finished one lets the next one start.
 	pieces := cutReads(p, sums, off, f.b.client.opts.Chunk)
 	window := max(1, f.b.client.opts.Window/f.b.client.opts.Chunk)
 	sent := min(window, len(pieces))
@@ -189,7 +188,7 @@ func (f *File) ReadPages(ctx context.Context, p []byte, sums []uint32, off int64
 			err = io.EOF
 		}
 		if err != nil {
-			dropReads(pieces[i+1 : sent]) // p is the caller's again when this returns
+			dropReads(pieces[i+1 : sent]) // the caller may reuse p when this returns
 			return total, err
 		}
 		if sent < len(pieces) {

@@ -11,7 +11,7 @@ import (
 	"hemera/rules/wire"
 )
 
-// contained does work of the session in a goroutine. A panic there ends the session.
+// contained runs work of the session in a goroutine. A panic there ends the session.
 func (c *Conn) contained(work func()) {
 	c.opts.Panics.Go(nil, "xrootd.Serve", c.endpoint.String(), func() {
 		err := c.opts.Panics.Do("xrootd.Serve", c.endpoint.String(), func() error { work(); return nil })
@@ -21,7 +21,8 @@ func (c *Conn) contained(work func()) {
 	})
 }
 
-// receive is the reading goroutine: it runs until the connection ends and then fails what is left.
+// receive reads the answers until the connection ends, and then fails all remaining calls. It runs in a goroutine of its
+// own.
 func (c *Conn) receive() {
 	err := c.readFrames()
 	if errors.Is(err, io.EOF) {
@@ -30,15 +31,15 @@ func (c *Conn) receive() {
 	c.fail(err)
 }
 
-// readFrames hands each frame to its call until the connection or the protocol breaks.
+// readFrames passes each frame to its call until the connection or the protocol breaks.
 func (c *Conn) readFrames() error {
 	var head [wire.ResponseHeaderSize]byte
 	for {
-		// Blocks between frames for as long as the server has nothing to say; watch decides how long that may be.
+		// Blocks between frames while the server is silent; watch bounds that time.
 		if _, err := io.ReadFull(c.in, head[:]); err != nil {
 			return err
 		}
-		// A header counts as life, also one of a frame whose body takes long.
+		// A header counts as a sign of life, even if the body of the frame takes long.
 		c.heard.Store(time.Now().UnixNano())
 		h := wire.ParseResponseHeader(head[:])
 		if h.Length < 0 {
@@ -56,8 +57,8 @@ func (c *Conn) readFrames() error {
 	}
 }
 
-// attend handles a message that no request asked for just now (kXR_attn): an answer that was promised by kXR_waitresp. Other
-// messages are ignored, as the protocol allows.
+// attend handles an unsolicited message (kXR_attn): an answer that was promised by kXR_waitresp. It ignores other
+// messages, as the protocol allows.
 func (c *Conn) attend(h wire.ResponseHeader) error {
 	if h.Length > bodyMax {
 		return malformed("message is larger than %d bytes", bodyMax)
@@ -66,7 +67,7 @@ func (c *Conn) attend(h wire.ResponseHeader) error {
 	if err := outer.take(c.in, frame{n: int(h.Length)}); err != nil {
 		return err
 	}
-	// The message is a whole response within a response; it goes the way of any other.
+	// The message has a whole response in it, which is handled like any other.
 	inner, body, ok, err := wire.ParseAttn(outer.got)
 	if err != nil {
 		return err
@@ -77,7 +78,7 @@ func (c *Conn) attend(h wire.ResponseHeader) error {
 	return c.dispatch(inner, &receiver{Reader: bufio.NewReader(bytes.NewReader(body))})
 }
 
-// beginFrame finds the call a frame is for, and keeps everyone else off it until endFrame.
+// beginFrame returns the call of a frame, and marks it busy until endFrame.
 func (c *Conn) beginFrame(id wire.StreamID) (*call, error) {
 	slot := int(binary.BigEndian.Uint16(id[:]))
 	c.mu.Lock()
@@ -85,7 +86,7 @@ func (c *Conn) beginFrame(id wire.StreamID) (*call, error) {
 	if c.err != nil {
 		return nil, c.err
 	}
-	// The slot of a call that was abandoned stays taken until its answer, so an unknown one breaks the protocol.
+	// The slot of an abandoned call stays taken until its answer, so an unknown one breaks the protocol.
 	if slot >= len(c.calls) || c.calls[slot] == nil {
 		return nil, malformed("answer to a request that was not made")
 	}
@@ -96,9 +97,9 @@ func (c *Conn) beginFrame(id wire.StreamID) (*call, error) {
 	return k, nil
 }
 
-// endFrame gives the call back; with the last frame the slot is free for the next. It reports
-// whether the session has ended meanwhile, and left this call to be completed here.
-// late is the time until which the server has promised an answer; zero for none.
+// endFrame ends the processing of a frame; after the last frame the slot is free. It reports whether the session has
+// ended meanwhile, so that this call has to be completed here. late is the time until which the server has promised an
+// answer; zero for none.
 func (c *Conn) endFrame(k *call, last bool, late time.Time) (ended bool) {
 	c.mu.Lock()
 	k.busy = false
@@ -114,8 +115,8 @@ func (c *Conn) endFrame(k *call, last bool, late time.Time) (ended bool) {
 	return ended
 }
 
-// dispatch reads one frame's body from in and gives it to the call it belongs to. An error ends the session: the place of the
-// next frame in the stream is not known then.
+// dispatch reads one frame's body from in and passes it to its call. An error ends the session: then the place of the
+// next frame in the stream is unknown.
 func (c *Conn) dispatch(h wire.ResponseHeader, in *receiver) error {
 	k, err := c.beginFrame(h.Stream)
 	if err != nil {
@@ -123,9 +124,9 @@ func (c *Conn) dispatch(h wire.ResponseHeader, in *receiver) error {
 	}
 	s := k.sink
 	switch {
-	case k.abandoned && k.onLateAnswer == nil: // nobody wants the bytes
+	case k.abandoned && k.onLateAnswer == nil: // the bytes are not needed
 		s = discard{}
-	case k.abandoned || s == nil: // the sink's memory is its caller's again: collect
+	case k.abandoned || s == nil: // the sink's memory belongs to its caller again: collect
 		s = k
 	}
 	var a answer
@@ -139,10 +140,10 @@ func (c *Conn) dispatch(h wire.ResponseHeader, in *receiver) error {
 		err = s.take(in, frame{n: int(h.Length)})
 	case wire.StatusStatus:
 		last, err = c.dispatchPages(h, in, s)
-	case wire.StatusWaitResp: // the answer comes later, as an attn
+	case wire.StatusWaitResp: // the answer follows in an attn
 		last = false
 		late, err = readLate(in, int(h.Length))
-	default: // error, redirect, wait, authmore: small, and for the caller rather than for its sink
+	default: // error, redirect, wait, authmore: small, and for the caller and not its sink
 		text := call{}
 		err = text.take(in, frame{n: int(h.Length)})
 		a = answer{status: h.Status, body: text.got}
@@ -160,17 +161,17 @@ func (c *Conn) dispatch(h wire.ResponseHeader, in *receiver) error {
 	switch {
 	case last && !abandoned:
 		k.complete(a)
-	// In a goroutine of its own, as it sends requests and this one must go on reading.
+	// In its own goroutine, as it sends requests and this one must continue to read.
 	case last && k.onLateAnswer != nil && h.Status == wire.StatusOK && err == nil:
 		c.contained(func() { k.onLateAnswer(c, k.got) })
 	}
 	return err
 }
 
-// dispatchPages reads a kXR_status frame: its own header, then the data that header announces.
+// dispatchPages reads a kXR_status frame: its own header, then the data that the header announces.
 func (c *Conn) dispatchPages(h wire.ResponseHeader, in *receiver, s sink) (last bool, err error) {
 	var b [wire.StatusBodySize]byte
-	// The header's length covers the status body only; the data that follows is counted in there.
+	// The header's length includes only the status body; that has the length of the following data.
 	if int(h.Length) != len(b) {
 		return false, malformed("page answer with a header of %d bytes", h.Length)
 	}
@@ -195,7 +196,7 @@ func readLate(in *receiver, n int) (time.Time, error) {
 	return time.Now().Add(waitTime(w)), err
 }
 
-// discard is the sink of calls nobody waits for.
+// discard is the sink of abandoned calls.
 type discard struct{}
 
 // take implements sink.

@@ -13,28 +13,29 @@ import (
 )
 
 const (
-	// inBuffer is the receiver's buffer, in bytes: one system call for many short answers. What it has of long ones is copied.
+	// inBuffer is the size of the receiver's buffer, in bytes: many short answers need one system call. The part of long
+	// answers that is in it gets copied.
 	inBuffer = 16 << 10
-	// batchPages is how many pages are read at once, so that a call is short and the pages are in the second cache of a core when they
-	// are checked.
+	// batchPages is the number of pages that are read at once, so that a call is short and the pages are in a core's
+	// second-level cache when they are checked.
 	batchPages = 32
 )
 
-// receiver is what the reading goroutine reads from: short things by a buffer, pages into their places.
+// receiver reads for the reading goroutine: headers and short answers through a buffer, pages directly into their places.
 type receiver struct {
 	*bufio.Reader
 
-	socket  syscall.RawConn // nil if there is none, as in simulations
+	socket  syscall.RawConn // nil without a socket, as in simulations
 	list    iovec.List
 	receive func(fd uintptr) (done bool) // receives all of the list, unless there is nothing to read now
 	err     error                        // of receive
 }
 
-// newReceiver reads from nc; nobody else may.
+// newReceiver reads from nc, which must have no other reader.
 func newReceiver(nc net.Conn) *receiver {
 	r := &receiver{Reader: bufio.NewReaderSize(nc, inBuffer)}
 	if c, ok := nc.(syscall.Conn); ok {
-		r.socket, _ = c.SyscallConn() // fails for one that is closed, as reading will
+		r.socket, _ = c.SyscallConn() // fails for a closed one, as reading will
 	}
 	r.receive = func(fd uintptr) bool {
 		for !r.list.Done() {
@@ -53,9 +54,10 @@ func newReceiver(nc net.Conn) *receiver {
 	return r
 }
 
-// readInto fills the places one after the other, which it may change. None is empty, and together they have batchPages pages at most.
+// readInto fills the places one after the other, and may change them. None may be empty, and together they must have at
+// most batchPages pages.
 func (r *receiver) readInto(places [][]byte) error {
-	for len(places) > 0 && (r.socket == nil || r.Buffered() > 0) { // what is buffered comes first
+	for len(places) > 0 && (r.socket == nil || r.Buffered() > 0) { // the buffered bytes come first
 		p := places[0]
 		if r.socket != nil {
 			p = p[:min(len(p), r.Buffered())]

@@ -12,13 +12,13 @@ import (
 	"hemera/rules/wire"
 )
 
-// ends are the two ends of a connection: with a socket, and without one.
+// ends makes the two ends of a connection, with a socket and without.
 var ends = map[string]func(t *testing.T) (ours, theirs net.Conn){
 	"pipe":   func(*testing.T) (net.Conn, net.Conn) { return net.Pipe() },
 	"socket": tcpEnds,
 }
 
-// tcpEnds are the two ends of a TCP connection. The caller closes them.
+// tcpEnds returns the two ends of a TCP connection. The caller closes them.
 func tcpEnds(t *testing.T) (ours, theirs net.Conn) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -34,8 +34,8 @@ func tcpEnds(t *testing.T) (ours, theirs net.Conn) {
 	return ours, theirs
 }
 
-// TestPagesComeInAnyParts: pages and checksums reach their places, wherever a range begins, and however little comes at a time. What
-// follows a frame is left to the next.
+// TestPagesComeInAnyParts checks that pages and checksums reach their places, wherever a range begins and however few
+// bytes arrive at a time. The bytes after a frame stay for the next one.
 func TestPagesComeInAnyParts(t *testing.T) {
 	for name, connect := range ends {
 		rng := rand.New(rand.NewPCG(3, 4))
@@ -81,7 +81,8 @@ func TestPagesComeInAnyParts(t *testing.T) {
 	}
 }
 
-// TestPagesThatDoNotFitAreRefused: before anything is written behind the caller's memory. A connection that ends in a page is an error.
+// TestPagesThatDoNotFitAreRefused checks that an answer that is too long fails before it writes beyond the caller's
+// memory. A connection that ends in a page is an error.
 func TestPagesThatDoNotFitAreRefused(t *testing.T) {
 	for name, connect := range ends {
 		for _, c := range []struct{ asked, frame, sent int }{
@@ -89,7 +90,7 @@ func TestPagesThatDoNotFitAreRefused(t *testing.T) {
 			{4096, 4, 4},                   // a checksum without a page
 			{8192, 4100 + 3, 4100 + 3},     // the end is in a checksum
 			{8192, 2 * 4100, 4100},         // the connection ends between pages
-			{80 * 4096, 80 * 4100, 300000}, // or in one
+			{80 * 4096, 80 * 4100, 300000}, // the connection ends in a page
 		} {
 			ours, theirs := connect(t)
 			go func() {

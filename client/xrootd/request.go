@@ -8,14 +8,14 @@ import (
 	"hemera/words/errs"
 )
 
-// requester sends requests wherever their routes lead. It carries out what [policy] decides.
-// It has no state of its own, so that it is copied freely.
+// requester sends requests along their routes. It carries out the decisions of [policy]. It has no state, so it can be
+// copied.
 type requester struct {
 	pool *pool
 	opts Options
 }
 
-// request is one operation, to be sent wherever its route leads.
+// request is one operation, for any server on its route.
 type request struct {
 	op         string // as in errs.Error
 	build      func(u URL) (wire.Request, []byte)
@@ -23,36 +23,36 @@ type request struct {
 	failover   bool          // see policy
 	lane       int           // of the shared session
 	silenceMax time.Duration // see call
-	sink       sink          // takes the answer's bytes as they come; nil: they are collected
+	sink       sink          // gets the answer's bytes as they arrive; nil: they are collected
 	exclusive  bool          // use a leased session
-	recovers   bool          // the loss of a session came before, which may still hold locks
+	recovers   bool          // an earlier session was lost, which may still hold locks
 	stays      bool          // a redirect is the answer
 	// onLateAnswer: see call.
 	onLateAnswer func(conn *Conn, body []byte)
-	// await, if set, waits for the answer in the caller's way.
+	// await, if set, waits for the answer in the caller's place.
 	await func(ctx context.Context, conn *Conn, k *call) answer
 }
 
-// result is a good answer, the session it came on and the route that led there.
+// result is a good answer, with the session and the route that led to it.
 type result struct {
 	body       []byte
 	conn       *Conn
 	route      route
-	redirected bool // the body is a redirect, of a request that stays
+	redirected bool // the body is a redirect, for a request with stays
 }
 
-// do sends the request until it is answered, by the server it leads to.
+// do sends the request until the server to which the route leads has answered.
 func (d requester) do(ctx context.Context, r route, q request) (result, error) {
 	if err := r.url.checkPath(q.op); err != nil {
 		return result{}, err
 	}
-	// Time is measured here and judged there.
+	// The time is measured here and judged there.
 	p := policy{op: q.op, repeatable: q.repeatable, failover: q.failover, retryFor: d.opts.RetryFor, waitFor: d.opts.WaitFor}
 	spent := attempts{lost: q.recovers}
-	var failing time.Time // since when, zero while nothing has failed
+	var failing time.Time // time of the first failure, zero without any
 	for {
 		conn, a := d.attempt(ctx, r, q)
-		if q.stays && a.err == nil && a.status == wire.StatusRedirect { // where it leads is what was asked
+		if q.stays && a.err == nil && a.status == wire.StatusRedirect { // the redirect is the answer
 			return result{a.body, conn, r, true}, nil
 		}
 		next := p.decide(r, a, spent)
@@ -86,8 +86,8 @@ func (d requester) do(ctx context.Context, r route, q request) (result, error) {
 	}
 }
 
-// attempt asks the server that the route is at, once.
-// The connection is nil if there was none. Its answer is not judged here.
+// attempt sends the request once, to the current server of the route. The connection is nil if there was none. It does
+// not judge the answer.
 func (d requester) attempt(ctx context.Context, r route, q request) (*Conn, answer) {
 	conn, err := d.session(ctx, r.url.Endpoint, q)
 	if err != nil {
@@ -108,7 +108,7 @@ func (d requester) attempt(ctx context.Context, r route, q request) (*Conn, answ
 	return conn, conn.wait(ctx, k)
 }
 
-// session finds the session for one attempt.
+// session returns the session for one attempt.
 func (d requester) session(ctx context.Context, e Endpoint, q request) (*Conn, error) {
 	if q.exclusive {
 		return d.pool.lease(ctx, e)
@@ -116,8 +116,8 @@ func (d requester) session(ctx context.Context, e Endpoint, q request) (*Conn, e
 	return d.pool.connect(ctx, e, q.lane)
 }
 
-// stream does a request on a session of its own, and calls feed with the answer's bytes as they come. It ends with
-// feed's error, if any.
+// stream sends a request on its own session, and calls feed with the answer's bytes as they arrive. It ends with feed's
+// error, if any.
 func (d requester) stream(ctx context.Context, u URL, q request, feed func(chunk []byte) error) error {
 	chunks := make(chunkSink, chunksAhead)
 	var failed error
@@ -127,7 +127,7 @@ func (d requester) stream(ctx context.Context, u URL, q request, feed func(chunk
 			select {
 			case chunk := <-chunks:
 				if failed = feed(chunk); failed != nil {
-					conn.Close() // nobody reads the rest
+					conn.Close() // the rest is not needed
 					drain(chunks, k)
 					return answer{}
 				}
@@ -141,7 +141,7 @@ func (d requester) stream(ctx context.Context, u URL, q request, feed func(chunk
 		}
 	}
 	_, err := d.do(ctx, newRoute(u), q)
-	// The last pieces may still be in the channel when the answer is complete.
+	// The last chunks may still be in the channel when the answer is complete.
 	for err == nil && failed == nil && len(chunks) > 0 {
 		failed = feed(<-chunks)
 	}

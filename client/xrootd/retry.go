@@ -9,35 +9,34 @@ import (
 	"hemera/words/errs"
 )
 
-// attempts is what an operation has spent so far.
-// It belongs to one operation, and the loop around decide keeps it.
+// attempts counts the attempts of one operation. The loop around decide updates it.
 type attempts struct {
-	lost     bool          // a session was lost: locks may be our own, of before
-	failures int           // after which the same servers were asked again
+	lost     bool          // a session was lost: a lock may be our own, from before
+	failures int           // number of failures after which the same servers were asked again
 	failing  time.Duration // since the first failure of any kind
-	waited   time.Duration // because servers said so
+	waited   time.Duration // because servers asked for it
 }
 
-// decision is what to do after one attempt: stop with err (nil is success), or go to next after delay.
+// decision says what to do after one attempt: stop with err (nil is success), or continue with route after delay.
 type decision struct {
 	stop  bool
 	err   error
 	route route
 	delay time.Duration
-	wait  bool // the delay is a server's wish
-	retry bool // this was a failure, and servers that failed are asked again
+	wait  bool // the server asked for the delay
+	retry bool // this was a failure, and the same servers are asked again
 }
 
-// policy is how an operation may be repeated.
+// policy says how an operation may be repeated.
 type policy struct {
 	op         string
-	repeatable bool // a repetition cannot harm
+	repeatable bool // a repetition cannot do harm
 	failover   bool // another server may succeed where one failed
 	retryFor   time.Duration
 	waitFor    time.Duration
 }
 
-// decide says what follows an attempt at r. It is pure: time comes in with e.
+// decide returns the decision after an attempt at r. It is pure: e has the times.
 func (p policy) decide(r route, a answer, e attempts) decision {
 	subject := r.url.Redacted()
 	if a.err != nil {
@@ -63,9 +62,9 @@ func (p policy) decide(r route, a answer, e attempts) decision {
 		return decision{err: errs.New(errs.Unavailable, p.op, subject, w.Text), route: r, delay: waitTime(w), wait: true}
 	}
 	err := a.failure(p.op, subject)
-	// The order counts: a failure of servers first, then what another server may have, then our own lock.
+	// The order matters: a failure of servers first, then a failure that another server may not have, then our own lock.
 	if e.lost && errs.KindOf(err) == errs.NoReplicas && len(r.tried) > 0 {
-		return p.repeat(r.withoutTried(), err, e) // what broke was a connection, not a server
+		return p.repeat(r.withoutTried(), err, e) // a connection broke, not a server
 	}
 	if next, ok := r.failed(errs.KindOf(err)); ok && p.failover {
 		return decision{route: next}
@@ -90,7 +89,7 @@ func (p policy) decideLoss(r route, cause error, e attempts) decision {
 	return p.repeat(r, err, e)
 }
 
-// repeat asks again after a while, unless that has gone on for too long.
+// repeat tries again after a pause, unless the time for retries is over.
 func (p policy) repeat(r route, err error, e attempts) decision {
 	delay := backoff(e.failures)
 	if e.failing+delay > p.retryFor {
@@ -99,15 +98,15 @@ func (p policy) repeat(r route, err error, e attempts) decision {
 	return decision{err: err, route: r, delay: delay, retry: true}
 }
 
-// backoff is the pause after a number of failures in a row: 50 ms, doubling to 2 s.
+// backoff returns the pause after a number of failures in a row: 50 ms, doubling to 2 s.
 func backoff(failures int) time.Duration {
 	return min(50*time.Millisecond<<min(failures, 10), 2*time.Second)
 }
 
-// failuresTold is the failure with which an operation has gone on for more than a second.
+// failuresTold is the number of failures after which an operation has taken more than a second.
 const failuresTold = 6
 
-// waitTold is the least time for which a server has a client wait that its user is told of.
+// waitTold is the least delay by a server that is reported to the user.
 const waitTold = 2 * time.Second
 
 // pause waits, or returns the context's error.

@@ -189,7 +189,7 @@ func TestPolicy(t *testing.T) {
 	}
 }
 
-// FuzzListing cuts a listing anywhere and must find what the decoder of whole listings finds.
+// FuzzListing cuts a listing at any place. The result must be the same as that of the decoder for whole listings.
 func FuzzListing(f *testing.F) {
 	whole := wire.AppendDirlistLead(nil)
 	for i := range 3 {
@@ -233,7 +233,7 @@ func FuzzListing(f *testing.F) {
 	})
 }
 
-// A copy joins listed names to its target: none may lead out of it.
+// A copy joins listed names to its target, so no name may lead out of the directory.
 func TestAListedNameStaysInItsDirectory(t *testing.T) {
 	stat := "\n1 2 0 3\n"
 	for text, want := range map[string]string{

@@ -5,21 +5,21 @@ import (
 	"sync"
 )
 
-// copyMax is the longest payload, in bytes, that is copied into a batch rather than referred to: one system call for many short
-// requests, no copy of file data.
+// copyMax is the longest payload, in bytes, that is copied into a batch: many short requests need one system call, and
+// file data is not copied.
 const copyMax = 8 << 10
 
-// sender writes the requests of many goroutines: a caller that finds the socket free writes what all have
-// queued, in one system call, while the others wait for it. There is no writing goroutine. Short requests are copied together,
-// long payloads are passed to writev as they are.
+// sender writes the requests of many goroutines. A caller that finds the socket free writes everything queued, in one
+// system call, while the others wait for it. There is no writing goroutine. Short requests are copied together, long
+// payloads are passed to writev directly.
 type sender struct {
 	nc net.Conn
 
 	mu      sync.Mutex  // guards what follows; not held while writing
 	turn    sync.Cond   // a batch was written
-	bufs    net.Buffers // queued; the first is our own
-	grows   bool        // the last of bufs is our own and takes more
-	spare   []byte      // memory of an earlier batch, to be used again
+	bufs    net.Buffers // queued; the first is the sender's own
+	grows   bool        // the last of bufs is the sender's own and can grow
+	spare   []byte      // memory of an earlier batch, for reuse
 	slots   net.Buffers // the same for bufs itself, empty
 	round   uint64      // number of the batch being queued
 	written uint64      // number of the last batch written
@@ -27,14 +27,14 @@ type sender struct {
 	err     error       // final
 }
 
-// newSender writes to nc; nobody else may.
+// newSender writes to nc, which must have no other writer.
 func newSender(nc net.Conn) *sender {
 	s := &sender{nc: nc, round: 1}
 	s.turn.L = &s.mu
 	return s
 }
 
-// queue adds a request to the next batch; its payload, of n bytes in all, must not change until flush has returned.
+// queue adds a request to the next batch. Its payload, of n bytes, must not change until flush has returned.
 func (s *sender) queue(head []byte, payload [][]byte, n int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -62,7 +62,7 @@ func (s *sender) add(p []byte) {
 	s.spare = nil
 }
 
-// flush returns when everything queued before is in the socket, or with the error that ended it.
+// flush blocks until everything queued before is in the socket. It returns the final error, if any.
 func (s *sender) flush() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -83,15 +83,15 @@ func (s *sender) flush() error {
 	return s.err
 }
 
-// writeBatch writes what is queued. The lock is held at entry and exit, not meanwhile.
+// writeBatch writes everything queued. The lock is held at entry and exit, but not during the write.
 func (s *sender) writeBatch() {
 	bufs, round := s.bufs, s.round
 	s.bufs, s.grows, s.busy = s.slots, false, true
 	s.round++
 	s.mu.Unlock()
 	all, first := bufs, bufs[0]
-	_, err := bufs.WriteTo(s.nc) // which takes the front off bufs
-	clear(all)                   // keeps no payload alive
+	_, err := bufs.WriteTo(s.nc) // removes the front of bufs
+	clear(all)                   // keep no payload alive
 	s.mu.Lock()
 	s.busy, s.written = false, round
 	s.slots = all[:0]

@@ -7,8 +7,8 @@ import (
 	"hemera/rules/wire"
 )
 
-// Reader reads a file in order, with a window of requests in flight ahead of its user. Use it from
-// one goroutine and close it. It keeps Options.Window bytes at most, in buffers of the client that are used again.
+// Reader reads a file in order, with a window of requests in flight ahead of its user. It is not safe for concurrent use
+// and must be closed. It keeps at most Options.Window bytes, in buffers that the client reuses.
 type Reader struct {
 	ctx    context.Context
 	file   *File
@@ -16,15 +16,15 @@ type Reader struct {
 	next   int64        // offset of the next request
 	end    int64
 	window int
-	ahead  int        // requests to keep in flight; grows while the user goes on
+	ahead  int        // requests to keep in flight; grows while the user reads
 	sums   bool       // keep page checksums
 	rest   []byte     // of the piece being consumed
-	now    *readPiece // whose bytes Next returned last
+	now    *readPiece // with the bytes that Next returned last
 	err    error      // final, io.EOF at the end
 }
 
-// NewReader reads from off up to end, or to the file's end, as it was at the open, if that comes first. It sends nothing before
-// the first Next. The context bounds all of its calls.
+// NewReader reads from off up to end, or to the file's end at the open, if that comes first. It sends nothing before the
+// first Next. The context bounds all of its calls.
 func (f *File) NewReader(ctx context.Context, off, end int64) *Reader {
 	if size, known := f.b.size(); known {
 		end = min(end, size)
@@ -32,15 +32,15 @@ func (f *File) NewReader(ctx context.Context, off, end int64) *Reader {
 	return &Reader{ctx: ctx, file: f, next: off, end: end, window: max(2, f.b.client.opts.Window/f.b.client.opts.Chunk), ahead: 2}
 }
 
-// KeepSums makes the reader keep the page checksums that came with the data, for [Reader.Sums].
-// Call it before the first Next.
+// KeepSums makes the reader keep the page checksums that were received with the data, for [Reader.Sums]. Call it before
+// the first Next.
 func (r *Reader) KeepSums() { r.sums = true }
 
-// Sums are the CRC32Cs of the page fragments that Next returned last, and their offset in the file.
+// Sums returns the CRC32Cs of the page fragments that Next returned last, and their offset in the file.
 func (r *Reader) Sums() (sums []uint32, off int64) { return r.now.sums, r.now.off }
 
-// Next returns the next bytes, at most a chunk, verified. They are valid until the next call. The
-// end is io.EOF.
+// Next returns the next bytes, at most a chunk, verified. They are valid until the next call. At the end it returns
+// io.EOF.
 func (r *Reader) Next() ([]byte, error) {
 	if r.now != nil {
 		r.file.b.client.buffers.put(r.now.p)
@@ -49,7 +49,7 @@ func (r *Reader) Next() ([]byte, error) {
 	if r.err != nil {
 		return nil, r.err
 	}
-	r.fill() // before waiting, so that requests overlap with what the user does
+	r.fill() // before waiting, so that requests overlap with the work of the user
 	if len(r.pieces) == 0 {
 		r.err = io.EOF
 		return nil, r.err
@@ -84,12 +84,12 @@ func (r *Reader) fill() {
 		r.pieces = append(r.pieces, p)
 		r.next += n
 	}
-	// Doubled with each call: a user that reads a little does not pay for a whole window.
+	// Doubled with each call, so that a user that reads little does not load a whole window.
 	r.ahead = min(r.ahead*2, r.window)
 	r.file.startReads(r.ctx, fresh...)
 }
 
-// Read is io.Reader, for users that have a buffer of their own; Next saves the copy.
+// Read implements io.Reader, for users with their own buffer; Next avoids the copy.
 func (r *Reader) Read(p []byte) (int, error) {
 	if len(r.rest) == 0 {
 		b, err := r.Next()
@@ -103,7 +103,7 @@ func (r *Reader) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// Close drops what is in flight. The file stays open.
+// Close cancels requests in flight. The file stays open.
 func (r *Reader) Close() error {
 	dropReads(r.pieces)
 	r.pieces, r.rest = nil, nil
@@ -113,33 +113,34 @@ func (r *Reader) Close() error {
 	return nil
 }
 
-// Writer writes a file in order, behind its user: a write returns before the server has it, and a
-// failure may show at any later call. Use it from one goroutine.
+// Writer writes a file in order, asynchronously: a write returns before the server has it, and any later call may return
+// its failure. It is not safe for concurrent use.
 type Writer struct {
 	ctx   context.Context
 	file  *File
 	queue *writeQueue // requests in flight
-	buf   []byte      // gathered, not sent
+	buf   []byte      // collected, not sent
 	off   int64       // of buf
 	err   error
 }
 
-// NewWriter writes from off on. The context bounds all of its calls. There is no Close: Flush, and then close the file.
+// NewWriter writes from off on. The context bounds all of its calls. It has no Close: call Flush, and then close the
+// file.
 func (f *File) NewWriter(ctx context.Context, off int64) *Writer {
 	return &Writer{ctx: ctx, file: f, queue: f.newQueue(), off: off}
 }
 
-// Offset is where in the file the next byte goes that the server has not been sent; after a Flush without error the
-// server has accepted all before it.
+// Offset returns the file offset of the next byte that has not been sent. After a Flush without error the server has
+// accepted all bytes before it.
 func (w *Writer) Offset() int64 { return w.off }
 
-// Write is io.Writer; p may be reused when it returns.
+// Write implements io.Writer; the caller may reuse p when it returns.
 func (w *Writer) Write(p []byte) (int, error) {
 	total := len(p)
 	for len(p) > 0 && w.err == nil {
 		room := w.room()
 		if len(w.buf) == 0 && len(p) >= room {
-			w.send(p[:room]) // whole chunks need no gathering
+			w.send(p[:room]) // whole chunks need not be collected
 			p = p[room:]
 			continue
 		}
@@ -156,7 +157,7 @@ func (w *Writer) Write(p []byte) (int, error) {
 	return total - len(p), w.err
 }
 
-// room is how far the request at the present offset may reach.
+// room returns the number of bytes that a request at the current offset may have.
 func (w *Writer) room() int {
 	// Requests end at multiples of the chunk, so that no page is in two of them.
 	chunk := w.file.b.client.opts.Chunk
@@ -170,7 +171,7 @@ func (w *Writer) send(p []byte) {
 	}
 }
 
-// Flush returns when the server has accepted everything. The file stays open.
+// Flush blocks until the server has accepted everything. The file stays open.
 func (w *Writer) Flush() error {
 	if w.err == nil && len(w.buf) > 0 {
 		w.send(w.buf)

@@ -8,28 +8,29 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// OnTheWay is how long data has been on its way between servers and this client, since the client was made. The rest of the time that
-// a caller waits is the servers': they were reading what is to be sent, or did not take what was sent.
+// OnTheWay returns the time for which data was in transit between servers and this client, since the client was made. The
+// rest of a caller's waiting time is due to the servers: they were reading data to be sent, or did not accept sent data.
 //
-//   - From servers: from the header of an answer until all of it was received and verified. Servers such as Hemera's nodes send the header
-//     when they have the data. Answers of several sessions at the same time count once.
-//   - To servers: the time in which sent bytes were not acknowledged, without that in which the server had no room for more, by the
-//     kernel's own count of each session (busy_time and rwnd_limited of TCP_INFO).
+//   - From servers: from the header of an answer until all of it was received and verified. Servers such as Hemera's
+//     nodes send the header when they have the data. Answers of several sessions at the same time count once.
+//   - To servers: the time in which sent bytes were not acknowledged, without that in which the server had no room for
+//     more, by the kernel's own count of each session (busy_time and rwnd_limited of TCP_INFO).
 //
-// A session that ends takes its count with it, so the sum may be smaller than before.
+// The count of a session is lost when it ends, so the sum may decrease.
 func (c *Client) OnTheWay() time.Duration {
 	return c.opts.answers.total() + c.pool.sending()
 }
 
-// transit is a clock that goes while anything is on its way. Methods may be called concurrently; a nil one counts nothing.
+// transit measures the time in which anything is in transit. Methods are safe for concurrent use; a nil one counts
+// nothing.
 type transit struct {
 	mu     sync.Mutex
-	active int // answers that are being received
+	active int // answers being received
 	since  time.Time
-	sum    time.Duration // without what is under way
+	sum    time.Duration // without the current interval
 }
 
-// begin notes that the receipt of an answer begins.
+// begin records that the receipt of an answer begins.
 func (t *transit) begin() {
 	if t == nil {
 		return
@@ -41,7 +42,7 @@ func (t *transit) begin() {
 	}
 }
 
-// end notes that it ended.
+// end records that it ended.
 func (t *transit) end() {
 	if t == nil {
 		return
@@ -53,7 +54,7 @@ func (t *transit) end() {
 	}
 }
 
-// total is what the clock shows.
+// total returns the sum, including the current interval.
 func (t *transit) total() time.Duration {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -63,7 +64,7 @@ func (t *transit) total() time.Duration {
 	return t.sum
 }
 
-// sending is how long the shared sessions had bytes on their way to servers.
+// sending returns the time for which the shared sessions had bytes in transit to servers.
 func (p *pool) sending() (sum time.Duration) {
 	p.mu.Lock()
 	var open []*Conn
@@ -79,9 +80,9 @@ func (p *pool) sending() (sum time.Duration) {
 	return sum
 }
 
-// sending is 0 for a session that has ended, or is no TCP connection.
+// sending returns that time for one session; 0 if the session has ended, or is not a TCP connection.
 func (c *Conn) sending() (busy time.Duration) {
-	socket, ok := c.nc.(syscall.Conn) // not so in simulations
+	socket, ok := c.nc.(syscall.Conn) // not in simulations
 	if !ok {
 		return 0
 	}

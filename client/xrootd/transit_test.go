@@ -12,13 +12,13 @@ import (
 	"hemera/rules/wire"
 )
 
-// TestAnswersOnTheWay: the clock goes from the header of an answer to its end. It does not go while a server has nothing to say, and two
-// answers at the same time count once.
+// TestAnswersOnTheWay checks that the clock runs from the header of an answer to its end. It does not run while a server
+// is silent, and two answers at the same time count once.
 func TestAnswersOnTheWay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		o := Options{}.withDefaults()
 		o.answers = &transit{}
-		// lane begins a session with a call in the first slot, and returns the server's end of it.
+		// lane starts a session with a call in the first slot, and returns the server's end.
 		lane := func() net.Conn {
 			ours, theirs := net.Pipe()
 			c := newConn(ours, Endpoint{}, o)
@@ -57,14 +57,15 @@ func TestAnswersOnTheWay(t *testing.T) {
 	})
 }
 
-// TestSentBytesAreOnTheWay: bytes that a server does not take are the server's time, and not the network's.
+// TestSentBytesAreOnTheWay checks that the time in which a server does not read counts as the server's and not as the
+// network's.
 func TestSentBytesAreOnTheWay(t *testing.T) {
 	ours, theirs := tcpEnds(t)
 	defer theirs.Close()
 	needsCounters(t, ours)
 	c := newConn(ours, Endpoint{}, Options{}.withDefaults())
 	defer c.Close()
-	// More than two kernels keep: the write blocks until the other side reads.
+	// More than both kernels buffer: the write blocks until the other side reads.
 	ended := make(chan struct{})
 	began := time.Now()
 	go func() {
@@ -74,7 +75,7 @@ func TestSentBytesAreOnTheWay(t *testing.T) {
 			_, err = ours.Write(b)
 		}
 	}()
-	// Once the kernels are full, the count stands still. When that is depends on the machine.
+	// When the kernels' buffers are full, the count stands still. The time of that depends on the machine.
 	const while = 100 * time.Millisecond
 	for {
 		before, since := c.sending(), time.Now()
@@ -86,7 +87,7 @@ func TestSentBytesAreOnTheWay(t *testing.T) {
 			t.Fatalf("of %s in which the server read nothing, %s are the network's", time.Since(began), c.sending())
 		}
 	}
-	// What it takes is on its way for a while. Kernels count in steps of some milliseconds.
+	// The bytes that it reads are in transit for a while. Kernels count in steps of some milliseconds.
 	stands := c.sending()
 	for b := make([]byte, 1<<20); c.sending() == stands; {
 		if _, err := theirs.Read(b); err != nil || time.Since(began) > 2*time.Minute {
@@ -97,7 +98,8 @@ func TestSentBytesAreOnTheWay(t *testing.T) {
 	<-ended
 }
 
-// needsCounters skips a test where connections have no counters: an emulator of user programs answers this call by itself, with nothing.
+// needsCounters skips a test where connections have no counters: an emulator of user programs answers the system call
+// with zeros.
 func needsCounters(t *testing.T, c net.Conn) {
 	t.Helper()
 	raw, err := c.(syscall.Conn).SyscallConn()

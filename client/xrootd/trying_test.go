@@ -11,14 +11,14 @@ import (
 	"hemera/words/errs"
 )
 
-// Nobody waits half a minute without knowing what for.
+// While a client tries for long to connect, it must report that.
 func TestTryingIsTold(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
 	addr := l.Addr().String()
-	_ = l.Close() // nobody listens there
+	_ = l.Close() // nothing listens there
 	ctx, cancel := context.WithCancel(t.Context())
 	told := 0
 	c := xrootd.New(xrootd.Options{Trying: func(cause error, atMost time.Duration) {

@@ -9,20 +9,20 @@ import (
 	"hemera/words/errs"
 )
 
-// DefaultPort is where XRootD servers listen.
+// DefaultPort is the default port of XRootD servers.
 const DefaultPort = 1094
 
-// Endpoint is a server as one user sees it: the identity of a session. It is comparable, and a key of the pool.
+// Endpoint is a server with the user of a session. It is comparable, and a key of the pool.
 type Endpoint struct {
-	User string // login name to ask for, "" for the client's own
+	User string // login name, "" for the client's own
 	Host string // name or address, IPv6 without brackets
 	Port int
 }
 
-// Addr is host:port, ready to dial.
+// Addr returns host:port, ready to dial.
 func (e Endpoint) Addr() string { return net.JoinHostPort(e.Host, strconv.Itoa(e.Port)) }
 
-// String is [user@]host:port.
+// String returns [user@]host:port.
 func (e Endpoint) String() string {
 	if e.User == "" {
 		return e.Addr()
@@ -30,14 +30,14 @@ func (e Endpoint) String() string {
 	return e.User + "@" + e.Addr()
 }
 
-// ParseEndpoint reads [user@]host[:port]; IPv6 addresses are in brackets when a port follows. Without a port it is
-// [DefaultPort]. Invalid names what is wrong. Nothing is looked up.
+// ParseEndpoint reads [user@]host[:port]; IPv6 addresses are in brackets if a port follows. The default port is
+// [DefaultPort]. It fails with Invalid and says what is wrong. It looks up nothing.
 func ParseEndpoint(s string) (Endpoint, error) {
 	var e Endpoint
 	rest := s
-	if i := strings.LastIndexByte(rest, '@'); i >= 0 { // the last: a user name may have one
+	if i := strings.LastIndexByte(rest, '@'); i >= 0 { // the last one, because a user name may have one
 		e.User, rest = rest[:i], rest[i+1:]
-		e.User, _, _ = strings.Cut(e.User, ":") // a password has no use here
+		e.User, _, _ = strings.Cut(e.User, ":") // a password is not used
 	}
 	e.Port = DefaultPort
 	// net.SplitHostPort fails without a port, which is allowed here.
@@ -56,7 +56,8 @@ func ParseEndpoint(s string) (Endpoint, error) {
 			return Endpoint{}, errs.New(errs.Invalid, "xrootd.ParseServerAddress", s, "port must be 1 to 65535")
 		}
 	}
-	// Of an address of one link the zone names the interface: without a name it is looked up as a host, for as long as that is tried.
+	// The zone of a link-local address names the interface: an empty one would be looked up as a host, until that times
+	// out.
 	if _, zone, has := strings.Cut(host, "%"); has && zone == "" {
 		return Endpoint{}, errs.New(errs.Invalid, "xrootd.ParseServerAddress", s, "the zone after % is empty").WithRemedy("name the interface, as in [fe80::1%eth0]:1094")
 	}
@@ -66,11 +67,11 @@ func ParseEndpoint(s string) (Endpoint, error) {
 	return e, nil
 }
 
-// URL names a file or directory on a server: root://[user@]host[:port]/<path>[?<opaque>], where the
-// path is absolute and so usually begins with a second slash. Nothing in it is percent-decoded.
+// URL names a file or directory on a server: root://[user@]host[:port]/<path>[?<opaque>], where the path is absolute and
+// so usually begins with a second slash. Nothing in it is percent-decoded.
 type URL struct {
 	Endpoint
-	Path   string // absolute and clean; a slash at its end says that it is of a directory
+	Path   string // absolute and clean; a slash at its end means a directory
 	Opaque wire.Opaque
 }
 
@@ -79,7 +80,8 @@ func IsRemote(s string) bool {
 	return strings.HasPrefix(s, "root://") || strings.HasPrefix(s, "xroot://")
 }
 
-// ParseURL reads a URL. Invalid names what is wrong: no such scheme, no host, or a path that is not clean.
+// ParseURL reads a URL. It fails with Invalid and says what is wrong: another scheme, no host, or a path that is not
+// clean.
 func ParseURL(s string) (URL, error) {
 	_, rest, ok := strings.Cut(s, "://")
 	if !ok || !IsRemote(s) {
@@ -98,15 +100,15 @@ func ParseURL(s string) (URL, error) {
 	return URL{Endpoint: e, Path: path, Opaque: wire.Opaque(cgi)}, nil
 }
 
-// String is the URL with its opaque part, which may hold secrets; see [URL.Redacted].
+// String returns the URL with its opaque part, which may have secrets; see [URL.Redacted].
 func (u URL) String() string {
 	return u.Opaque.Join(u.Redacted())
 }
 
-// Redacted is the URL without its opaque part, for logs and errors.
+// Redacted returns the URL without its opaque part, for logs and errors.
 func (u URL) Redacted() string { return "root://" + u.Endpoint.String() + "/" + u.Path }
 
-// Join is the URL of an entry below u; rel is clean and relative.
+// Join returns the URL of an entry below u; rel is clean and relative.
 func (u URL) Join(rel string) URL {
 	if rel != "" {
 		u.Path = strings.TrimSuffix(u.Path, "/") + "/" + rel
@@ -114,8 +116,8 @@ func (u URL) Join(rel string) URL {
 	return u
 }
 
-// checkPath refuses a path that requests cannot carry: what follows a ? would be taken for options, and
-// the request be about another file. Only joined names, such as those of local files, can have one.
+// checkPath refuses a path that requests cannot carry: the text after a ? would be taken for options, and the request
+// would concern another file. Only joined names, such as those of local files, can have one.
 func (u URL) checkPath(op string) error {
 	if !strings.Contains(u.Path, "?") {
 		return nil
@@ -124,5 +126,5 @@ func (u URL) checkPath(op string) error {
 		WithRemedy("rename it")
 }
 
-// payload is the form requests carry: path?opaque.
+// payload returns the form in requests: path?opaque.
 func (u URL) payload() []byte { return []byte(u.Opaque.Join(u.Path)) }

@@ -10,7 +10,7 @@ import (
 	"hemera/platform/link"
 )
 
-// TestRaiseUserTimeout looks at the socket: only the kernel could show more, by waiting.
+// TestRaiseUserTimeout reads the option back from the socket. A test of its effect would have to wait for the kernel.
 func TestRaiseUserTimeout(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

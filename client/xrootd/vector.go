@@ -14,9 +14,8 @@ type Range struct {
 	P   []byte
 }
 
-// ReadVector fills all ranges, which must lie within the file, with as few requests as the
-// protocol's limits allow. Unlike other reads the bytes carry no checksums on the wire; a server of
-// Hemera has verified them.
+// ReadVector fills all ranges, which must lie within the file, with as few requests as the protocol's limits allow.
+// Unlike other reads the bytes have no checksums on the wire; a server of Hemera has verified them.
 func (f *File) ReadVector(ctx context.Context, ranges []Range) error {
 	// One request after the other: a vector is small, and its parts are not in order of the file.
 	for _, batch := range cutVector(ranges) {
@@ -41,8 +40,8 @@ func (f *File) ReadVector(ctx context.Context, ranges []Range) error {
 	return nil
 }
 
-// cutVector divides ranges into elements and requests within the protocol's limits: wire.ReadvElementMax bytes in an element,
-// wire.VectorMax elements in a request. Empty ranges vanish.
+// cutVector divides ranges into elements and requests within the protocol's limits: wire.ReadvElementMax bytes in an
+// element, wire.VectorMax elements in a request. It drops empty ranges.
 func cutVector(ranges []Range) [][]Range {
 	var batches [][]Range
 	var batch []Range
@@ -62,10 +61,10 @@ func cutVector(ranges []Range) [][]Range {
 	return batches
 }
 
-// vectorSink distributes a readv answer: each element's header, then its data, in the order asked.
+// vectorSink distributes the answer of a readv: each element's header, then its data, in the order of the request.
 type vectorSink struct {
-	ranges []Range // as they were asked for
-	next   int     // of ranges, to be filled next
+	ranges []Range // in the order of the request
+	next   int     // index of the range to fill next
 }
 
 // take implements sink. A frame has whole elements only.
@@ -78,7 +77,7 @@ func (s *vectorSink) take(r *receiver, f frame) error {
 		if _, err := io.ReadFull(r, head[:]); err != nil {
 			return err
 		}
-		// Each element repeats what was asked, so that a mixed-up answer is noticed before it overwrites memory.
+		// Each element repeats its range, so that a wrong answer is noticed before it overwrites memory.
 		want := s.ranges[s.next]
 		left -= len(head) + len(want.P)
 		if g := wire.ParseSegment(head[:]); int(g.Length) != len(want.P) || g.Offset != want.Off || left < 0 {

@@ -7,9 +7,9 @@ import (
 	"hemera/rules/wire"
 )
 
-// watch is the goroutine that ends silent sessions, pings quiet ones, and closes those that nobody uses.
+// watch ends silent sessions, pings quiet ones, and closes unused ones. It runs in a goroutine of its own.
 func (c *Conn) watch() {
-	// A quarter of the shortest time: what is due is done at most that much late.
+	// A quarter of the shortest time: each action is late by at most that.
 	tick := time.NewTicker(min(c.opts.Stall, c.opts.Ping, c.opts.Idle) / 4)
 	defer tick.Stop()
 	for {
@@ -22,17 +22,17 @@ func (c *Conn) watch() {
 	}
 }
 
-// watchAction is what to do about a session; one at a time, the worst first.
+// watchAction is an action on a session; one at a time, the most urgent first.
 type watchAction int
 
 const (
 	watchNothing watchAction = iota
 	watchPing                // it is used and quiet
 	watchStalled             // a request has waited too long in silence
-	watchIdle                // nobody has used it for long
+	watchIdle                // it has been unused for long
 )
 
-// check does what nextAction says. It must not block: it is what notices that others do.
+// check carries out nextAction. It must not block, because it has to notice blocked sends.
 func (c *Conn) check(now time.Time) {
 	switch c.nextAction(now) {
 	case watchStalled:
@@ -48,17 +48,17 @@ func (c *Conn) check(now time.Time) {
 			return
 		}
 		if c.send(noContext, k, wire.Ping{}) == nil {
-			c.contained(c.flush) // which may block, and then this goroutine is needed
+			c.contained(c.flush) // it may block, and this goroutine must not
 		}
 	}
 }
 
-// nextAction decides by the clock alone.
+// nextAction returns the action for the session at a time.
 func (c *Conn) nextAction(now time.Time) watchAction {
 	heard := time.Unix(0, c.heard.Load())
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	inFlight := 0 // also abandoned calls: the server owes their answers
+	inFlight := 0 // including abandoned calls, whose answers are still expected
 	for _, k := range c.calls {
 		if k == nil {
 			continue
@@ -71,7 +71,7 @@ func (c *Conn) nextAction(now time.Time) watchAction {
 		}
 	}
 	switch quiet := now.Sub(heard); {
-	case inFlight > 0: // the answer will tell whether it lives
+	case inFlight > 0: // the answer will show whether it is alive
 		return watchNothing
 	case c.users.Load() == 0 && quiet > c.opts.Idle:
 		return watchIdle
@@ -81,7 +81,7 @@ func (c *Conn) nextAction(now time.Time) watchAction {
 	return watchNothing
 }
 
-// unused reports whether ending the session would disturb nobody: no file is open and no request is in flight.
+// unused reports whether the session has no open file and no request in flight, so that it can end.
 func (c *Conn) unused() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()

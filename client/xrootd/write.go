@@ -11,7 +11,7 @@ import (
 	"hemera/words/hemera"
 )
 
-// buffers are the memory of writes in flight, reused.
+// buffers keeps the memory of earlier writes for reuse.
 type buffers struct{ pool sync.Pool }
 
 // get returns an empty buffer with room for n bytes.
@@ -22,15 +22,15 @@ func (b *buffers) get(n int) []byte {
 	return make([]byte, 0, n)
 }
 
-// put takes a buffer back. Nobody may use it any more.
+// put returns a buffer, which must not be used any more.
 func (b *buffers) put(p []byte) {
 	if cap(p) > 0 {
 		b.pool.Put(&p)
 	}
 }
 
-// writePiece is one write request of a file: the payload as it travels, kept until it is answered,
-// because it may have to be sent again.
+// writePiece is one write request of a file: the payload in its wire form, kept until it is acknowledged, because it may
+// have to be sent again.
 type writePiece struct {
 	off     int64  // in the file
 	n       int    // bytes of data
@@ -42,7 +42,7 @@ type writePiece struct {
 	err  error
 }
 
-// newWrite makes the payload; p may be reused at once. sums may be nil.
+// newWrite makes the payload; the caller may reuse p at once. sums may be nil.
 func newWrite(b *buffers, p []byte, sums []uint32, off int64, paged bool) *writePiece {
 	w := &writePiece{off: off, n: len(p), paged: paged}
 	if !paged {
@@ -54,7 +54,7 @@ func newWrite(b *buffers, p []byte, sums []uint32, off int64, paged bool) *write
 		w.payload = wire.AppendPages(w.payload, p, sums, off)
 		return w
 	}
-	// Each page fragment is written behind its checksum.
+	// Each page fragment follows its checksum.
 	for at := off; len(p) > 0; {
 		n := wire.FragmentLen(at, len(p))
 		w.payload = binary.BigEndian.AppendUint32(w.payload, checksum.CRC32C(p[:n]))
@@ -64,7 +64,7 @@ func newWrite(b *buffers, p []byte, sums []uint32, off int64, paged bool) *write
 	return w
 }
 
-// send queues the request on the handle; the payload stays as it is until the answer.
+// send queues the request on the handle; the payload must not change until the answer.
 func (w *writePiece) send(ctx context.Context, h *handle) {
 	w.h, w.call = h, &call{}
 	if w.paged {
@@ -74,7 +74,7 @@ func (w *writePiece) send(ctx context.Context, h *handle) {
 	w.err = h.conn.send(ctx, w.call, wire.Write{Handle: h.fh, Offset: w.off}, w.payload)
 }
 
-// wait returns when the server has accepted every byte.
+// wait blocks until the server has accepted every byte.
 func (w *writePiece) wait(ctx context.Context, u URL, rules policy) error {
 	spent := attempts{}
 	for {
@@ -86,7 +86,7 @@ func (w *writePiece) wait(ctx context.Context, u URL, rules policy) error {
 		if next.stop && next.err != nil {
 			return next.err
 		}
-		if next.stop { // accepted, but for pages that the answer lists
+		if next.stop { // accepted, except pages that the answer lists
 			return w.sendBad(ctx, u.Redacted(), a.body)
 		}
 		if !next.wait {
@@ -96,7 +96,7 @@ func (w *writePiece) wait(ctx context.Context, u URL, rules policy) error {
 		if err := pause(ctx, next.delay); err != nil {
 			return err
 		}
-		// The server took nothing of it: the same request once more.
+		// The server accepted nothing of it: send the same request again.
 		w.send(ctx, w.h)
 		w.h.conn.flush()
 	}
@@ -131,12 +131,12 @@ func (w *writePiece) sendBad(ctx context.Context, subject string, list []byte) e
 	return nil
 }
 
-// page finds the fragment at a file offset in the payload, with its checksum.
+// page returns the fragment at a file offset in the payload, with its checksum.
 func (w *writePiece) page(off int64) ([]byte, bool) {
 	if !w.paged || off < w.off || (off != w.off && off%hemera.PageSize != 0) {
 		return nil, false
 	}
-	// Each page in the payload stands behind its checksum of 4 bytes.
+	// Each page in the payload follows its checksum of 4 bytes.
 	at := int(off - w.off + 4*int64(wire.Fragments(w.off, off-w.off)))
 	if at+4 >= len(w.payload) {
 		return nil, false
@@ -145,11 +145,11 @@ func (w *writePiece) page(off int64) ([]byte, bool) {
 	return w.payload[at : at+n], true
 }
 
-// finishWrite sees the piece accepted, on another handle if this one fails. Repeating a write is
-// harmless: the same bytes go to the same place.
+// finishWrite waits until the piece is accepted, and uses another handle if this one fails. Repeating a write does no
+// harm: the same bytes go to the same place.
 func (f *File) finishWrite(ctx context.Context, w *writePiece) error {
 	p := policy{op: "xrootd.Write", waitFor: f.b.client.opts.WaitFor}
-	first := true // the request was sent before, by startWrite
+	first := true // startWrite has sent the request already
 	return f.b.with(ctx, func(h *handle) error {
 		// On a new handle, or if the file was opened again after the piece was sent.
 		if !first || w.h != h {
@@ -161,7 +161,7 @@ func (f *File) finishWrite(ctx context.Context, w *writePiece) error {
 	})
 }
 
-// startWrite sends one piece on the current handle. BadHandle if the file is closed.
+// startWrite sends one piece on the current handle. It fails with BadHandle if the file is closed.
 func (f *File) startWrite(ctx context.Context, p []byte, sums []uint32, off int64) (*writePiece, error) {
 	h, err := f.b.current()
 	if err != nil {
@@ -173,14 +173,14 @@ func (f *File) startWrite(ctx context.Context, p []byte, sums []uint32, off int6
 	return w, nil
 }
 
-// WriteAt returns when the server has accepted all of p, which is not yet durable: Sync or Close make it so. A window of
-// requests is in flight. p may be reused when it returns.
+// WriteAt blocks until the server has accepted all of p. It is durable only after Sync or Close. A window of requests is
+// in flight. The caller may reuse p when it returns.
 func (f *File) WriteAt(ctx context.Context, p []byte, off int64) error {
 	return f.WritePages(ctx, p, nil, off)
 }
 
-// WritePages is WriteAt for data whose CRC32Cs are known; nil has them computed. The server checks
-// every page against them, and pages that arrive damaged are sent again.
+// WritePages writes like WriteAt, with the CRC32C of each page in sums; with nil sums it computes them. The server checks
+// every page, and pages that arrive damaged are sent again.
 func (f *File) WritePages(ctx context.Context, p []byte, sums []uint32, off int64) error {
 	q := f.newQueue() // of this call alone: it returns when its own bytes are accepted
 	for len(p) > 0 {
@@ -205,12 +205,12 @@ type writeQueue struct {
 	max    int
 }
 
-// newQueue makes a queue that holds a window of requests.
+// newQueue makes a queue for a window of requests.
 func (f *File) newQueue() *writeQueue {
 	return &writeQueue{file: f, max: max(1, f.b.client.opts.Window/f.b.client.opts.Chunk)}
 }
 
-// write starts one request; it blocks while the queue is full. After an error the queue is of no more use.
+// write starts one request; it blocks while the queue is full. After an error the queue is not usable any more.
 func (q *writeQueue) write(ctx context.Context, p []byte, sums []uint32, off int64) error {
 	if len(q.pieces) >= q.max { // the oldest first: answers usually come in order
 		if err := q.finishFirst(ctx); err != nil {
@@ -242,7 +242,7 @@ func (q *writeQueue) finishFirst(ctx context.Context) error {
 	err := q.file.finishWrite(ctx, w)
 	if err == nil {
 		q.file.b.accepted(w.off+int64(w.n), false)
-		q.file.b.client.buffers.put(w.payload) // not after an error: the request may still be on its way
+		q.file.b.client.buffers.put(w.payload) // not after an error: the request may still be in transit
 	}
 	return err
 }

@@ -7,13 +7,13 @@ import (
 	"hemera/words/errs"
 )
 
-// Xattrs are the extended attributes of one entry at a server. Each method is one request.
+// Xattrs gives access to the extended attributes of one entry at a server. Each method sends one request.
 type Xattrs struct {
 	client *Client
 	url    URL
 }
 
-// request does one attribute request.
+// request sends one attribute request.
 func (x Xattrs) request(ctx context.Context, w wire.Fattr, args wire.FattrArgs, repeatable bool) ([]byte, error) {
 	w.Count = uint8(len(args.Names)) // one, or none to list
 	q := request{op: "xrootd.UseAttributesOf", repeatable: repeatable, build: func(u URL) (wire.Request, []byte) {
@@ -24,7 +24,7 @@ func (x Xattrs) request(ctx context.Context, w wire.Fattr, args wire.FattrArgs, 
 	return a.body, err
 }
 
-// result reads the answer about the one name of the request.
+// result returns the value in an answer about one name, or the error that the answer has for it.
 func (x Xattrs) result(name string, body []byte, values bool) ([]byte, error) {
 	results, err := wire.ParseFattrResults(body, values)
 	if err != nil {
@@ -33,7 +33,7 @@ func (x Xattrs) result(name string, body []byte, values bool) ([]byte, error) {
 	if len(results) != 1 {
 		return nil, errs.New(errs.Corrupt, "xrootd.UseAttributesOf", x.url.Redacted(), "the answer is not about one attribute")
 	}
-	// The request as a whole succeeds; each attribute has a code of its own.
+	// The request as a whole succeeds; each attribute has its own code.
 	if code := results[0].Code; code != 0 {
 		e := &wire.Error{Code: code, Text: "attribute " + name}
 		return nil, errs.As(e, kindOf(e), "xrootd.UseAttributesOf", x.url.Redacted())
@@ -41,8 +41,8 @@ func (x Xattrs) result(name string, body []byte, values bool) ([]byte, error) {
 	return results[0].Value, nil
 }
 
-// Set sets one attribute; with createOnly it fails with Exists if the attribute is set. An Unavailable of a
-// createOnly call does not say whether the attribute was set.
+// Set sets one attribute; with createOnly it fails with Exists if the attribute is set. After Unavailable of a createOnly
+// call it is unknown whether the attribute was set.
 func (x Xattrs) Set(ctx context.Context, name string, value []byte, createOnly bool) error {
 	w := wire.Fattr{Subcode: wire.FattrSet}
 	if createOnly {

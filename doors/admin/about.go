@@ -32,10 +32,9 @@ func serveAbout(d *door) {
 	})
 }
 
-// health answers "ok" while the process can answer at all; the first line is for machines. Whether
-// disks and nodes are well is what /metrics and `hemera fs ls` tell.
-// It calls no service: a supervisor must not restart a process because a disk or a node is stalled. Strangers learn
-// nothing but that it runs.
+// health answers "ok" as long as the process can answer; the first line is for programs. It calls no service, because a
+// supervisor must not restart a process when a disk or a node is stalled; /metrics and `hemera fs ls` show their state.
+// Strangers get the first line only.
 func (d *door) health(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 	if fromStranger(r) {
@@ -45,8 +44,8 @@ func (d *door) health(w http.ResponseWriter, r *http.Request) {
 	fmt.Fprintf(w, "ok\nversion %s\nrole %s\n", d.Version.Version, d.Version.Role)
 }
 
-// page lists what is here, for people who come with a browser.
-// It is plain text, so that curl shows it as a browser does. Strangers see neither the version nor the verbs.
+// page lists the verbs, for people with a browser. It is plain text, so that curl shows the same. Strangers see neither
+// the version nor the verbs.
 func (d *door) page(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 	if fromStranger(r) {

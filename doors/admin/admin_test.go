@@ -21,7 +21,7 @@ import (
 	"hemera/words/hemera"
 )
 
-// serve starts a door over the fixture for one identity, and a client of it.
+// serve starts a door over the fixture for one identity, and returns it with a client.
 func serve(t *testing.T, who hemera.Identity) (*fixture.Cluster, *httptest.Server, *admin.Client) {
 	t.Helper()
 	cluster := fixture.NewCluster()
@@ -41,7 +41,7 @@ func serve(t *testing.T, who hemera.Identity) (*fixture.Cluster, *httptest.Serve
 
 var root = hemera.Identity{Name: "root", Admin: true}
 
-// TestRemoteIsLocal asks every reading verb both ways.
+// TestRemoteIsLocal calls every reading verb both ways.
 func TestRemoteIsLocal(t *testing.T) {
 	local, _, remote := serve(t, root)
 	ctx := context.Background()
@@ -96,7 +96,7 @@ func TestRemoteIsLocal(t *testing.T) {
 	}
 }
 
-// TestChangesArrive does every changing verb remotely and looks at the fixture itself.
+// TestChangesArrive calls every changing verb remotely and checks the fixture itself.
 func TestChangesArrive(t *testing.T) {
 	local, _, remote := serve(t, root)
 	ctx := context.Background()
@@ -160,18 +160,18 @@ func TestErrorsKeepKindRemedyAndTrace(t *testing.T) {
 	if admin.TraceOf(err) != "0123456789abcdef" {
 		t.Errorf("trace is %q", admin.TraceOf(err))
 	}
-	// A stream's error comes after its messages.
+	// A stream's error follows its messages.
 	err = remote.Names.List(ctx, root, "/nowhere", func(hemera.Entry) error { return nil })
 	if !errors.Is(err, errs.NotFound) || admin.TraceOf(err) != "0123456789abcdef" {
 		t.Errorf("listing: %v", err)
 	}
-	// Bytes that are not UTF-8 may not be lost in the kind.
+	// Bytes that are not UTF-8 must not change the kind of the error.
 	if _, err = remote.Names.Stat(ctx, root, "/bad\xff"); !errors.Is(err, errs.NotFound) {
 		t.Errorf("a path of any bytes: %v", err)
 	}
 }
 
-// A node's port speaks HTTP too, but has no admin API.
+// A node's port also speaks HTTP, but has no admin API.
 func TestWhoTakesANodeForTheManagerIsTold(t *testing.T) {
 	s := httptest.NewServer(http.NotFoundHandler())
 	defer s.Close()
@@ -202,7 +202,7 @@ func TestUnreachableServerHasARemedy(t *testing.T) {
 			t.Errorf("%s: %v", url, err)
 		}
 	}
-	// A path may have any letters, as people write them or escaped.
+	// A path may have any characters, written plainly or escaped.
 	for _, url := range []string{"unix:///run/100%/admin.sock", "unix:///run/a%20b/admin.sock", admin.SocketURL("/run/100% sure/admin.sock")} {
 		if _, err := admin.Dial(url); err != nil {
 			t.Errorf("%s: %v", url, err)
@@ -262,7 +262,7 @@ func post(h http.Handler, path, body string) *httptest.ResponseRecorder {
 	return w
 }
 
-// TestPlainJSON is what curl does.
+// TestPlainJSON checks plain JSON requests, as curl sends them.
 func TestPlainJSON(t *testing.T) {
 	cluster := fixture.NewCluster()
 	h := admindoor.NewHandler(admindoor.Services{Cluster: cluster, Names: cluster.Tree}, func(*http.Request) (hemera.Identity, error) { return root, nil })
@@ -279,12 +279,12 @@ func TestPlainJSON(t *testing.T) {
 		t.Errorf("checksums are not readable in %s", w.Body)
 	}
 	for body, want := range map[string]int{
-		`{"Pfad":"/exp"}`:       400, // a typing error is not ignored
+		`{"Pfad":"/exp"}`:       400, // a misspelt field is not ignored
 		`{"Path":"/exp"} {}`:    400,
 		`{"Path":`:              400,
 		`{"Path":"/nowhere"}`:   404,
 		``:                      404,
-		`"` + long(2<<20) + `"`: 429, // over the limit, read no further
+		`"` + long(2<<20) + `"`: 429, // over the limit: the rest is not read
 	} {
 		if w := post(h, "/hemera.admin.v1.Admin/Stat", body); w.Code != want {
 			t.Errorf("%.30s: %d %.200s", body, w.Code, w.Body)
@@ -331,7 +331,7 @@ func TestWalk(t *testing.T) {
 	}
 }
 
-// TestListStreams shows that entries arrive before the server has finished listing.
+// TestListStreams checks that entries arrive before the server has finished listing.
 func TestListStreams(t *testing.T) {
 	seen := make(chan struct{})
 	n := endless{seen}
@@ -351,7 +351,7 @@ func TestListStreams(t *testing.T) {
 	}
 }
 
-// endless lists no further than one message until the client has seen its first entry.
+// endless lists only one message until the client has seen its first entry.
 type endless struct{ seen chan struct{} }
 
 func (n endless) List(ctx context.Context, _ hemera.Identity, _ string, visit func(hemera.Entry) error) error {

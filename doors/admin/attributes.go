@@ -26,8 +26,8 @@ func serveAttributes(d *door) {
 	})
 }
 
-// attribute serves a verb of hemera.Attributes, with the caller's identity.
-// Whether the caller may do it is decided by the service, not here: verbs on files are open to every identity.
+// attribute serves a verb of hemera.Attributes, with the caller's identity. Verbs on files are open to every identity;
+// the service checks permissions.
 func attribute[Req any](d *door, verb string, f func(context.Context, hemera.Attributes, hemera.Identity, *Req) error) {
 	unary(d, verb, false, func(ctx context.Context, who hemera.Identity, r *Req) (adminapi.None, error) {
 		a, err := part(d.Attributes, "attributes")

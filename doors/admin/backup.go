@@ -8,9 +8,9 @@ import (
 	"hemera/words/hemera"
 )
 
-// serveBackup serves a backup as a stream of chunks. A client that reads slowly slows the backup, not the manager.
-// A client that takes nothing at all for stallTime is cut off (paced.go): the snapshot that the backup reads keeps
-// everything that is overwritten meanwhile.
+// serveBackup serves a backup as a stream of chunks. A slow client slows the backup, not the manager. A client that reads
+// nothing for stallTime loses its connection (paced.go), because the snapshot of the backup keeps everything that is
+// overwritten meanwhile.
 func serveBackup(d *door) {
 	h := streamed(d, "Backup", func(ctx context.Context, _ hemera.Identity, _ *adminapi.None, send func(*adminapi.Chunk) error) error {
 		b, err := part(d.Backups, "backup")
@@ -19,11 +19,11 @@ func serveBackup(d *door) {
 		}
 		return b.Backup(ctx, chunks(send))
 	})
-	// Not stream: the answer needs a deadline for each write, which starts again with each chunk.
+	// Not with stream: the answer needs a deadline for each write.
 	d.serve("Backup", true, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { h.ServeHTTP(paced{w}, r) }))
 }
 
-// chunks sends what is written as one message each.
+// chunks sends each write as one message.
 type chunks func(*adminapi.Chunk) error
 
 // Write implements io.Writer.

@@ -2,24 +2,23 @@ package admin
 
 import "time"
 
-// batchMax is how many entries one message of a stream carries at most.
-// It bounds memory on both sides: attributes apart, entries are small.
+// batchMax bounds the entries in one message of a stream, and so the memory of both sides: without attributes, entries
+// are small.
 const batchMax = 256
 
-// batchWait is how long an item may wait for others before it is sent: a slow search shows what it
-// has found, a fast one sends full messages.
+// batchWait bounds the time that an item waits for others before it is sent: a slow search shows each match soon, and a
+// fast one sends full messages.
 const batchWait = 100 * time.Millisecond
 
-// batch gathers items into messages. It looks at the clock when something happens only, so the last
-// items wait for the next add, touch or flush.
-// It has one user at a time and no lock.
+// batch collects items into messages. It checks the time in its methods only, so the last items wait for the next add,
+// touch or flush. It is not safe for concurrent use.
 type batch[T any] struct {
 	send  func([]T) error
-	items []T       // not sent yet, at most batchMax; send must not keep them
-	first time.Time // when the oldest of items came
+	items []T       // not sent yet, at most batchMax; send must not retain them
+	first time.Time // arrival of the oldest item
 }
 
-// add takes an item, and sends the batch if it is full.
+// add appends an item, and sends the batch if it is full or has waited for batchWait.
 func (b *batch[T]) add(item T) error {
 	if len(b.items) == 0 {
 		b.first = time.Now()
@@ -28,7 +27,7 @@ func (b *batch[T]) add(item T) error {
 	return b.touch()
 }
 
-// touch sends what is due.
+// touch sends the batch if it is full or has waited for batchWait.
 func (b *batch[T]) touch() error {
 	if len(b.items) == batchMax || len(b.items) > 0 && time.Since(b.first) > batchWait {
 		return b.flush()
@@ -36,9 +35,8 @@ func (b *batch[T]) touch() error {
 	return nil
 }
 
-// flush sends what the batch has.
-// An empty batch sends nothing. The array of items is used again, so send must have encoded them at return. If send
-// fails the items are lost: the stream ends then.
+// flush sends the items, if there are any. The array is reused, so send must have encoded them when it returns. If send
+// fails the items are lost, and the caller ends the stream.
 func (b *batch[T]) flush() error {
 	if len(b.items) == 0 {
 		return nil

@@ -7,8 +7,8 @@ import (
 	"hemera/words/hemera"
 )
 
-// serveBenchmark serves the benchmark of the namespace, which runs in the manager.
-// Both verbs need an admin, because a run takes as much of the manager as it can get.
+// serveBenchmark serves the benchmark of the namespace, which runs in the manager. Both verbs need an admin, because a
+// run takes all the time of the manager that it can get.
 func serveBenchmark(d *door) {
 	stream(d, "Benchmark", true, func(ctx context.Context, who hemera.Identity, r *adminapi.BenchmarkRequest, send func(*adminapi.BenchmarkUpdate) error) error {
 		b, err := part(d.Benchmark, "the benchmark")

@@ -13,23 +13,22 @@ import (
 	"hemera/words/hemera"
 )
 
-// answerPiece is how much of an answer is collected before it is sent on.
+// answerPiece bounds the bytes of an answer that are collected before they are sent.
 const answerPiece = 32 << 10
 
-// callerKey is the context key of an identity that a door has already proved; see caller.
-// Its type is not exported, so that only this package can put an identity there.
+// callerKey is the context key of an identity that another door has authenticated; see caller. The type is not exported,
+// so that only this package can set it.
 type callerKey struct{}
 
-// calls has a handler of [NewHandler] answer requests that came through another door.
+// calls passes requests that came through another door to a handler of [NewHandler].
 type calls struct{ http.Handler }
 
-// NewCalls lets another door pass requests on to a handler of [NewHandler]: those of verbs only, as the identity that
-// the door found out.
+// NewCalls returns an interface through which another door passes requests to a handler of [NewHandler]. Only requests of
+// verbs are accepted. They run as the identity that the door has authenticated.
 func NewCalls(h http.Handler) hemera.Calls { return calls{h} }
 
-// Call implements hemera.Calls.
-// It fails with Invalid if the bytes are not an HTTP request, with Unsupported for a path that is not of a verb,
-// and with the error of answer. The errors of a verb are in its HTTP response.
+// Call implements hemera.Calls. It fails with Invalid if the bytes are not an HTTP request, with Unsupported if the path
+// is not a verb's, and with the error of answer. Errors of a verb are in its HTTP response.
 func (c calls) Call(ctx context.Context, who hemera.Identity, request []byte, answer func([]byte) error) error {
 	r, err := http.ReadRequest(bufio.NewReader(bytes.NewReader(request)))
 	if err != nil {
@@ -38,35 +37,34 @@ func (c calls) Call(ctx context.Context, who hemera.Identity, request []byte, an
 	if r.Method != http.MethodPost || !strings.HasPrefix(r.URL.Path, adminapi.Service) {
 		return errs.New(errs.Unsupported, "admin.Call", r.URL.Path, "only verbs of the admin API are answered here")
 	}
-	// For the log; nothing is decided by it.
+	// For the log only; no decision depends on it.
 	r.RemoteAddr = who.Host
 	w := &callAnswer{header: http.Header{}, answer: answer}
 	w.out = bufio.NewWriterSize(pieces{w}, answerPiece)
 	c.ServeHTTP(w, r.WithContext(context.WithValue(ctx, callerKey{}, who)))
-	// A verb without any output still has a status line.
+	// A verb without output still has a status line.
 	w.WriteHeader(http.StatusOK)
 	_ = w.out.Flush()
 	return w.err
 }
 
-// caller is who sent a request that came through another door.
+// caller returns the sender of a request that came through another door.
 func caller(ctx context.Context) (who hemera.Identity, ok bool) {
 	who, ok = ctx.Value(callerKey{}).(hemera.Identity)
 	return who, ok
 }
 
-// callAnswer is an http.ResponseWriter whose response ends where the answer ends.
-// It is used by the one goroutine that runs the verb. Deadlines have no meaning here: http.ResponseController finds
-// none and says so, which guard ignores.
+// callAnswer is an http.ResponseWriter that sends the response to another door. Only the goroutine of the verb uses it.
+// It has no deadlines, so http.ResponseController returns an error, which guard ignores.
 type callAnswer struct {
 	header http.Header
 	begun  bool               // the status line was written
-	out    *bufio.Writer      // collects up to answerPiece; below it is pieces
-	answer func([]byte) error // of the other door; it must not keep the bytes
-	err    error              // the answer's
+	out    *bufio.Writer      // collects up to answerPiece, then writes to pieces
+	answer func([]byte) error // of the other door; must not retain the bytes
+	err    error              // the error of answer
 }
 
-// pieces keeps the error that sending ended with.
+// pieces sends bytes and keeps the error of sending.
 type pieces struct{ w *callAnswer }
 
 // Write implements io.Writer.
@@ -80,8 +78,7 @@ func (p pieces) Write(b []byte) (int, error) {
 // Header implements http.ResponseWriter.
 func (w *callAnswer) Header() http.Header { return w.header }
 
-// WriteHeader implements http.ResponseWriter.
-// Only the first status counts, as in net/http.
+// WriteHeader implements http.ResponseWriter. Only the first status counts, as in net/http.
 func (w *callAnswer) WriteHeader(status int) {
 	if w.begun {
 		return
@@ -98,8 +95,8 @@ func (w *callAnswer) Write(b []byte) (int, error) {
 	return w.out.Write(b)
 }
 
-// Flush implements http.Flusher.
-// Connect flushes after each message of a stream, so that a match of a search is shown when it is found.
+// Flush implements http.Flusher. Connect flushes after each message of a stream, so that a match of a search is shown at
+// once.
 func (w *callAnswer) Flush() {
 	w.WriteHeader(http.StatusOK)
 	_ = w.out.Flush()

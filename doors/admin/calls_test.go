@@ -15,7 +15,7 @@ import (
 	"hemera/words/hemera"
 )
 
-// doorCaller is a client's way through a door that says who it is.
+// doorCaller passes a client's calls through a door with an authenticated identity.
 type doorCaller struct {
 	calls  hemera.Calls
 	who    hemera.Identity
@@ -31,7 +31,7 @@ func (c *doorCaller) Call(ctx context.Context, request []byte, answer func([]byt
 
 func (*doorCaller) Close() error { return nil }
 
-// clientThrough is a client of a manager on another machine.
+// clientThrough returns a client of a manager on another machine.
 func clientThrough(t *testing.T, way *doorCaller) *adminclient.Client {
 	t.Helper()
 	c, err := adminclient.DialFrom("root://192.0.2.1:1094", way)
@@ -42,7 +42,8 @@ func clientThrough(t *testing.T, way *doorCaller) *adminclient.Client {
 	return c
 }
 
-// callingAs is a client of a fixture through another door, and what the door saw. Nobody is let in by HTTP.
+// callingAs returns a client of a fixture through another door, and the record of that door. Requests over HTTP are
+// refused.
 func callingAs(t *testing.T, who hemera.Identity) (*fixture.Cluster, *adminclient.Client, *doorCaller) {
 	t.Helper()
 	cluster := fixture.NewCluster()
@@ -58,7 +59,7 @@ func callingAs(t *testing.T, who hemera.Identity) (*fixture.Cluster, *adminclien
 
 var alice = hemera.Identity{Name: "alice", UID: 1001, GID: 100, Host: "192.0.2.7"}
 
-// TestUsersHaveTheirVerbsThroughAnotherDoor, with one answer and with many.
+// TestUsersHaveTheirVerbsThroughAnotherDoor calls verbs of users with one answer and with many.
 func TestUsersHaveTheirVerbsThroughAnotherDoor(t *testing.T) {
 	ctx := hemera.WithTrace(t.Context(), "0123456789abcdef")
 	_, c, way := callingAs(t, alice)
@@ -105,7 +106,8 @@ func TestUsersHaveTheirVerbsThroughAnotherDoor(t *testing.T) {
 	}
 }
 
-// TestAdminVerbsAreRefusedToUsers of another door, whatever their requests say.
+// TestAdminVerbsAreRefusedToUsers checks that users of another door cannot call admin verbs, whatever their requests
+// contain.
 func TestAdminVerbsAreRefusedToUsers(t *testing.T) {
 	_, c, way := callingAs(t, alice)
 	_, viewErr := c.Cluster.View(t.Context())
@@ -145,7 +147,7 @@ func TestAdminVerbsAreRefusedToUsers(t *testing.T) {
 	}
 }
 
-// FuzzCall: whatever a user sends, an admin's verb is not run.
+// FuzzCall checks that no request of a user runs an admin's verb.
 func FuzzCall(f *testing.F) {
 	for _, seed := range []string{
 		"POST /hemera.admin.v1.Admin/Operations HTTP/1.1\r\nContent-Type: application/json\r\n\r\n",
@@ -164,7 +166,7 @@ func FuzzCall(f *testing.F) {
 	})
 }
 
-// watched notes that it was asked.
+// watched records whether it was called.
 type watched struct {
 	adminapi.Observer
 	ran *bool
@@ -175,7 +177,8 @@ func (w watched) Operations(context.Context) ([]adminapi.OpStat, error) {
 	return nil, nil
 }
 
-// TestWhoAmIIsWhomTheDoorProved: a user of another machine learns who the session is, whatever the request says.
+// TestWhoAmIIsWhomTheDoorProved checks that WhoAmI of a user of another machine returns the identity of the session,
+// whatever the request contains.
 func TestWhoAmIIsWhomTheDoorProved(t *testing.T) {
 	_, c, _ := callingAs(t, alice)
 	who, err := c.About.WhoAmI(t.Context())

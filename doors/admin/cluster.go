@@ -7,9 +7,8 @@ import (
 	"hemera/words/hemera"
 )
 
-// serveCluster serves the view of the cluster and changes to disks, nodes and spaces.
-// Spaces is open to users: their policies say how a file will be stored, and nothing in them is secret. The rest of
-// the view has names of hosts and paths.
+// serveCluster serves the view of the cluster and changes to disks, nodes and spaces. Spaces is open to users: policies
+// say how a file will be stored, and have no secrets. The other parts of the view have names of hosts and paths.
 func serveCluster(d *door) {
 	unary(d, "View", true, func(ctx context.Context, _ hemera.Identity, _ *adminapi.None) (*hemera.View, error) {
 		c, err := part(d.Cluster, "cluster")
@@ -52,14 +51,14 @@ func serveCluster(d *door) {
 	})
 }
 
-// change serves a verb that alters the cluster, and logs who asked for it.
+// change serves a verb that changes the cluster, and logs the caller.
 func change[Req any](d *door, verb string, f func(context.Context, adminapi.ClusterAdmin, *Req) error) {
 	unary(d, verb, true, func(ctx context.Context, who hemera.Identity, r *Req) (adminapi.None, error) {
 		c, err := part(d.Cluster, "cluster")
 		if err != nil {
 			return adminapi.None{}, err
 		}
-		// Before the change: a crash during it must leave a trace, too.
+		// Before the change, so that a crash during it leaves a log line too.
 		d.audit(ctx, who, verb, r)
 		return adminapi.None{}, f(ctx, c, r)
 	})

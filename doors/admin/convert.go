@@ -7,7 +7,7 @@ import (
 	"hemera/words/hemera"
 )
 
-// serveConvert serves requests to store files in another form.
+// serveConvert serves requests to store files with another layout.
 func serveConvert(d *door) {
 	unary(d, "Convert", true, func(ctx context.Context, who hemera.Identity, r *hemera.ConversionRequest) (hemera.Conversion, error) {
 		c, err := part(d.Convert, "conversions")

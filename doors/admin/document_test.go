@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// TestVerbsAreDocumented: docs/protocol.md names each verb that the door lists.
+// TestVerbsAreDocumented checks that docs/protocol.md names each verb of the door.
 func TestVerbsAreDocumented(t *testing.T) {
 	_, server, _ := serve(t, root)
 	answer, err := server.Client().Get(server.URL)

@@ -18,13 +18,13 @@ import (
 )
 
 const (
-	// strangerTime is how long a request may take to arrive until its sender is known.
+	// strangerTime bounds the time in which a request must arrive until its sender is identified.
 	strangerTime = 10 * time.Second
-	// strangerAnswer is how long the whole request may take, the answer included, until its sender is known.
+	// strangerAnswer bounds the time of the whole request, with its answer, until its sender is identified.
 	strangerAnswer = 30 * time.Second
 )
 
-// Services is what the door asks. Verbs of a part that is nil answer Unsupported.
+// Services has the services behind the door. Verbs of a part that is nil fail with Unsupported.
 type Services struct {
 	Cluster   adminapi.ClusterAdmin // disks, nodes, spaces
 	Tokens    adminapi.TokenAdmin   // join tokens
@@ -42,54 +42,53 @@ type Services struct {
 	Status    hemera.StatusAdmin // health, explanations
 	Benchmark adminapi.Benchmarker
 	Names     hemera.Names // the tree
-	// Directories is what trees are walked with.
+	// Directories is used to walk trees.
 	Directories hemera.Directories
 	Attributes  hemera.Attributes
 	Backups     adminapi.Backups
 	Rebuild     adminapi.Rebuilder
-	// Config lists the settings in force; it must have left out secrets.
+	// Config lists the current settings, without secrets.
 	Config func() []adminapi.Setting
-	// Configure changes settings and reads those of files again. It returns when what can change while the server runs is in
-	// force. A setting that is wrong is Invalid and changes nothing.
+	// Configure changes settings and reads the settings in files again. It returns when all settings that can change
+	// while the server runs are in effect. A wrong setting is Invalid and changes nothing.
 	Configure func(context.Context, adminapi.ConfigChange) (adminapi.ConfigResult, error)
-	// Limits are the bounds of the process; nil shows none.
+	// Limits returns the bounds of the process; nil for none.
 	Limits func() []Limit
 	// Version describes the running program.
 	Version adminapi.VersionInfo
 	Log     *slog.Logger
 	// Panics counts requests that failed by a panic. May be nil.
 	Panics *contain.Panics
-	// Turns are those of users beside others, which every request of a user takes; nil: of this door alone.
+	// Turns limits the concurrent requests of users. With nil the door has its own limiter.
 	Turns *turns.Limiter
 }
 
-// Authorizer finds out who sent a request. It fails with Unauthenticated or Denied and a remedy.
-// Verbs on files are done as that identity; all others need its Admin.
-// It must not read the body. It may ask the kernel, and returns within moments.
+// Authorizer identifies the sender of a request. It fails with Unauthenticated or Denied and a remedy. It must not read
+// the body. It may ask the kernel, and returns soon.
 type Authorizer func(*http.Request) (hemera.Identity, error)
 
-// door is the handler of the admin API: routing, identification, errors and logs. The verbs of each subject are in a
-// file with that subject's name, as functions that register themselves.
+// door is the handler of the admin API: routing, identification, errors and logs. Each subject has a file with its verbs,
+// and a function that registers them.
 type door struct {
 	Services
 	mux       *http.ServeMux       // all paths
 	authorize Authorizer           // of HTTP requests
 	verbs     []string             // for the page at /
 	failures  *connect.ErrorWriter // for requests that reach no verb
-	questions *turns.Limiter       // of what users ask of nodes; apart, as a node may take seconds
+	questions *turns.Limiter       // of questions of users to nodes; separate, because a node may take seconds
 }
 
-// traced gives every request a trace id before anything can fail.
-// The deadlines that it sets bound what a sender can hold before guard knows it. guard removes them.
+// traced gives every request a trace id before it can fail. It sets deadlines for senders that are not identified yet;
+// guard removes them.
 func (d *door) traced(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		// A client's id joins the logs of both sides.
+		// The trace id of a client connects the logs of both sides.
 		id := r.Header.Get(adminapi.TraceHeader)
 		if !validTrace(id) {
 			id = hemera.NewTraceID()
 		}
 		w.Header().Set(adminapi.TraceHeader, id)
-		// A client that is not identified yet must not keep a connection by never finishing its request.
+		// A client that is not identified yet must not keep a connection with a request that never ends.
 		deadlines, now := http.NewResponseController(w), time.Now()
 		_ = deadlines.SetReadDeadline(now.Add(strangerTime))
 		_ = deadlines.SetWriteDeadline(now.Add(strangerAnswer))
@@ -97,8 +96,8 @@ func (d *door) traced(next http.Handler) http.Handler {
 	})
 }
 
-// validTrace accepts what [hemera.NewTraceID] makes: anything else from outside stays out of logs.
-// Such an id is 16 lower-case hexadecimal digits.
+// validTrace reports whether id has the form of [hemera.NewTraceID], 16 lower-case hexadecimal digits. Other texts of
+// clients must not reach logs.
 func validTrace(id string) bool {
 	if len(id) != 16 {
 		return false
@@ -114,9 +113,8 @@ func validTrace(id string) bool {
 // identityKey is the context key of the caller's identity within a verb.
 type identityKey struct{}
 
-// guard lets a request through to its verb with an identity, or answers why not. The body has not
-// been read by then.
-// A refusal is logged with the path and the address, never with the request: it may have secrets, such as a token.
+// guard serves a request with its identity, or answers with the reason of the refusal. It does not read the body. It logs
+// refusals with path and address, and never with the request, which may have secrets such as a token.
 func (d *door) guard(admin bool, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		who, err := d.admit(admin, r)
@@ -132,7 +130,7 @@ func (d *door) guard(admin bool, next http.Handler) http.Handler {
 			return
 		}
 		defer call.End()
-		// From here on a verb may take as long as it needs.
+		// From here on a verb may take any time.
 		deadlines := http.NewResponseController(w)
 		_ = deadlines.SetReadDeadline(time.Time{})
 		_ = deadlines.SetWriteDeadline(time.Time{})
@@ -140,18 +138,18 @@ func (d *door) guard(admin bool, next http.Handler) http.Handler {
 	})
 }
 
-// admit returns the identity of a request's sender, or why it may not call. admin verbs need an admin. The identity is
-// returned with the error too, for the log.
+// admit returns the identity of a request's sender, or the reason why the sender may not call. admin states that the verb
+// needs an admin. On errors too it returns the identity if it is known, for the log.
 func (d *door) admit(admin bool, r *http.Request) (hemera.Identity, error) {
-	// A browser sends Origin, or Sec-Fetch-Site with plain GETs; programs do not. The owner of the socket is the
-	// user, whatever web page wrote the request, so all web pages are refused. "none" is an address that the user
-	// typed.
+	// A browser sends Origin, or Sec-Fetch-Site with plain GETs; programs do not. On loopback the identity is that of the
+	// user, whatever web page wrote the request, so all web pages are refused. "none" means that the user typed the
+	// address.
 	site := r.Header.Get("Sec-Fetch-Site")
 	if r.Header.Get("Origin") != "" || site != "" && site != "none" {
 		return hemera.Identity{}, errs.New(errs.Denied, "admin.Authorize", r.RemoteAddr, "requests from web pages are not taken").
 			WithRemedy("use the hemera command, or a program that sends no Origin header")
 	}
-	// An XRootD session has proved who it is.
+	// An XRootD session has authenticated the sender.
 	who, known := caller(r.Context())
 	if !known {
 		var err error
@@ -178,7 +176,7 @@ func adminOnly(ctx context.Context, who hemera.Identity) error {
 		WithRemedy("run it on the manager's host as root or as the user the manager runs as")
 }
 
-// part is nil-safe access to a service: verbs of a part that is not there say so.
+// part returns a service. It fails with Unsupported if the process does not have it.
 func part[T comparable](t T, name string) (T, error) {
 	var none T
 	if t == none {
@@ -188,9 +186,8 @@ func part[T comparable](t T, name string) (T, error) {
 	return t, nil
 }
 
-// unary serves one verb with one answer.
-// admin says that the verb needs an admin. f runs in the goroutine of the request; its context ends with the
-// connection.
+// unary serves one verb with one answer. admin states that the verb needs an admin. f runs in the goroutine of the
+// request; its context ends with the connection.
 func unary[Req, Res any](d *door, verb string, admin bool, f func(context.Context, hemera.Identity, *Req) (Res, error)) {
 	h := connect.NewUnaryHandler(adminapi.Service+verb, func(ctx context.Context, r *connect.Request[rpc.Envelope]) (*connect.Response[rpc.Envelope], error) {
 		who, _ := ctx.Value(identityKey{}).(hemera.Identity)
@@ -203,9 +200,8 @@ func unary[Req, Res any](d *door, verb string, admin bool, f func(context.Contex
 	d.serve(verb, admin, h)
 }
 
-// stream serves one verb with many answers.
-// f calls send from one goroutine. send blocks while the client does not read, and fails when it has left; f then
-// returns that error.
+// stream serves one verb with many answers. f calls send from one goroutine. send blocks while the client does not read,
+// and fails when the client has left; f then returns that error.
 func stream[Req, Res any](d *door, verb string, admin bool, f func(context.Context, hemera.Identity, *Req, func(*Res) error) error) {
 	d.serve(verb, admin, streamed(d, verb, f))
 }
@@ -228,7 +224,7 @@ func (d *door) serve(verb string, admin bool, h http.Handler) {
 	d.mux.Handle(adminapi.Service+verb, d.guard(admin, h))
 }
 
-// options are those of every verb: the codec, a limit for requests, and an error instead of a crash.
+// options returns the options of every verb: the codec, a bound for requests, and an error in place of a panic.
 func (d *door) options(request func(connect.Spec, any) error) []connect.HandlerOption {
 	return []connect.HandlerOption{
 		connect.WithCodec(rpc.EnvelopeCodec(adminapi.Codec{Strict: true})),
@@ -240,14 +236,13 @@ func (d *door) options(request func(connect.Spec, any) error) []connect.HandlerO
 	}
 }
 
-// audit logs a change that an admin asked for, before it is made.
-// Verbs that only read are not logged here. A request with a secret needs a type that masks it: all fields are
-// written.
+// audit logs a change that an admin requests, before it is made. Verbs that only read are not logged. All fields of the
+// request are written, so a secret in it needs a type that masks it.
 func (d *door) audit(ctx context.Context, who hemera.Identity, verb string, request any) {
 	d.Log.InfoContext(ctx, "admin", "verb", verb, "request", logged{request}, "who", who.Name, "uid", who.UID, "trace", hemera.TraceID(ctx))
 }
 
-// logged is a request in a log: JSON in logs of both kinds, as text logs would show Go's syntax.
+// logged encodes a request for logs. It is JSON also in text logs, which would otherwise show Go's syntax.
 type logged struct{ request any }
 
 // MarshalJSON implements json.Marshaler.

@@ -13,8 +13,8 @@ import (
 	"hemera/words/hemera"
 )
 
-// toConnect turns a service's error into the protocol's, with everything a person needs as detail.
-// An error that is of the protocol already, such as one of the stream, passes as it is. Details are protobuf, so their texts are made valid UTF-8.
+// toConnect converts a service's error into one of the protocol, with kind, remedy and trace id as details. It returns an
+// error of the protocol unchanged. Details are protobuf, so their texts become valid UTF-8.
 func toConnect(ctx context.Context, err error) *connect.Error {
 	var already *connect.Error
 	if errors.As(err, &already) {
@@ -32,7 +32,7 @@ func toConnect(ctx context.Context, err error) *connect.Error {
 	}
 	for key, value := range fields {
 		if text, ok := value.(string); ok {
-			fields[key] = strings.ToValidUTF8(text, "\ufffd") // a path can be any bytes
+			fields[key] = strings.ToValidUTF8(text, "\ufffd") // a path may have any bytes
 		}
 	}
 	detail, _ := structpb.NewStruct(fields)

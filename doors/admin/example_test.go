@@ -13,8 +13,8 @@ import (
 	"hemera/words/hemera"
 )
 
-// A door is served with the parts that a program has. Every verb is a POST of JSON; those of a part that is not there
-// answer Unsupported.
+// NewHandler serves a door with the parts of a program. Every verb is a POST of JSON; verbs of a missing part answer
+// Unsupported.
 func ExampleNewHandler() {
 	door := admindoor.NewHandler(admindoor.Services{Names: fixture.NewTree()}, func(*http.Request) (hemera.Identity, error) {
 		return hemera.Identity{Name: "alice", UID: 1001, GID: 100}, nil

@@ -10,8 +10,8 @@ import (
 	"hemera/platform/turns"
 )
 
-// NewHandler makes the door's handler. It may serve concurrently and keeps no state of its own.
-// Verbs are registered here once and for all: the handler is immutable when it is returned.
+// NewHandler makes the door's handler. It is safe for concurrent use. All verbs are registered here; later the handler
+// does not change.
 func NewHandler(s Services, authorize Authorizer) http.Handler {
 	if s.Log == nil {
 		s.Log = slog.New(slog.DiscardHandler)

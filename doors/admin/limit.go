@@ -2,14 +2,14 @@ package admin
 
 import "github.com/prometheus/client_golang/prometheus"
 
-// Limit is one bound of a process and what is used of it. Share is what one client may have of Total.
-// Refused counts since the process started.
+// Limit is one bound of a process and its use. Share is the part of Total that one client may have. Refusals are counted
+// from the start of the process.
 type Limit struct {
 	Name string // as in docs/operations.md, such as calls
 	// Used, Total and Share have the unit of the bound: connections, bytes or requests.
 	Used, Total, Share int64
-	Clients            int // that use something of it now
-	// RefusedShare counts refusals of one client that had its share, RefusedTotal those because all was in use.
+	Clients            int // clients that use some of it now
+	// RefusedShare counts refusals because the client had its share, RefusedTotal those because everything was in use.
 	RefusedShare, RefusedTotal int64
 }
 
@@ -21,9 +21,8 @@ var (
 	mLimitRefused = counter("limit_refused_total", "Requests and connections that were refused: share is when one client had its share, total when all was in use.", "limit", "why")
 )
 
-// sendLimits sends the bounds of the process, and how often each refused a client.
+// sendLimits sends the bounds of the process, and the number of refusals of each.
 func sendLimits(ch chan<- prometheus.Metric, limits []Limit) {
-	// One series for each bound.
 	for _, l := range limits {
 		mLimitUsed.send(ch, float64(l.Used), l.Name)
 		mLimitTotal.send(ch, float64(l.Total), l.Name)

@@ -10,7 +10,7 @@ import (
 	"hemera/words/hemera"
 )
 
-// TestRequestsInLogsAreJSON: an object in logs of JSON, and the same text in text logs, without Go's syntax.
+// TestRequestsInLogsAreJSON checks that a request is an object in JSON logs, and the same JSON in text logs.
 func TestRequestsInLogsAreJSON(t *testing.T) {
 	var text, object bytes.Buffer
 	for _, h := range []slog.Handler{slog.NewTextHandler(&text, nil), slog.NewJSONHandler(&object, nil)} {

@@ -7,9 +7,9 @@ import (
 	"hemera/words/hemera"
 )
 
-// serveMaint serves jobs, checks and what is on disks. FileInfo is open to users; fileInfo hides what they may not see.
-// CheckNamespace is a stream because a check of a large tree takes minutes: progress comes a few times a second,
-// and a client that leaves ends the check.
+// serveMaint serves jobs, checks and the content of disks. FileInfo is open to users; fileInfo leaves out what they may
+// not see. CheckNamespace is a stream because a check of a large tree takes minutes: it reports progress a few times a
+// second, and ends when the client leaves.
 func serveMaint(d *door) {
 	maint(d, "Jobs", func(ctx context.Context, m adminapi.MaintAdmin, _ *adminapi.None) ([]hemera.JobStatus, error) {
 		return m.Jobs(ctx)
@@ -50,7 +50,8 @@ func maint[Req, Res any](d *door, verb string, f func(context.Context, adminapi.
 	})
 }
 
-// fileInfo tells users of what they can reach, and of disks what says where a piece is.
+// fileInfo returns the report of a file. For users it has only files that they can reach, and only the fields of disks
+// that say where a piece is.
 func fileInfo(ctx context.Context, d *door, who hemera.Identity, r *adminapi.FileRef) (report adminapi.FileReport, err error) {
 	m, err := part(d.Maint, "maintenance")
 	if err != nil {
@@ -60,7 +61,7 @@ func fileInfo(ctx context.Context, d *door, who hemera.Identity, r *adminapi.Fil
 	if err != nil || who.Admin {
 		return report, err
 	}
-	// Users see where a piece is and whether it can be read, but not how full or how busy the disk is.
+	// Users see where a piece is and whether it can be read, but not the use or the load of the disk.
 	for i, p := range report.Pieces {
 		report.Pieces[i].Disk = hemera.Disk{ID: p.Disk.ID, Node: p.Disk.Node, Path: p.Disk.Path, Space: p.Disk.Space,
 			Zone: p.Disk.Zone, Config: p.Disk.Config, Health: p.Disk.Health, Active: p.Disk.Active}

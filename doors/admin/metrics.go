@@ -14,16 +14,15 @@ import (
 	"hemera/words/hemera"
 )
 
-// scrapeTimeout bounds what one scrape may wait for the services.
-// It is shorter than the 10 s that Prometheus waits by default, so that a part that does not answer costs its own
-// metrics only.
+// scrapeTimeout bounds the time that one scrape waits for the services. It is shorter than the 10 s of Prometheus, so
+// that a part that does not answer loses only its own metrics.
 const scrapeTimeout = 5 * time.Second
 
-// metrics serves what the services know at the moment of the scrape; nothing is counted here.
+// metrics serves the metrics, which it gets from the services at each scrape.
 func (d *door) metrics() http.Handler { return exposition(scrape{d}) }
 
-// exposition serves what the collector has, and what is known of any Go process.
-// At most four scrapes run at a time; more are refused with 503. A collector that fails leaves out its own samples.
+// exposition serves the collector's metrics, and those of any Go process. At most four scrapes run at a time; more are
+// refused with 503. A collector that fails leaves out its own samples.
 func exposition(c prometheus.Collector) http.Handler {
 	registry := prometheus.NewRegistry()
 	registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}), c)
@@ -33,12 +32,11 @@ func exposition(c prometheus.Collector) http.Handler {
 // scrape is a prometheus.Collector of the whole cluster.
 type scrape struct{ d *door }
 
-// Describe sends nothing: which metrics there are depends on which services are there.
+// Describe sends nothing: the metrics depend on the services of the process.
 func (scrape) Describe(chan<- *prometheus.Desc) {}
 
-// Collect implements prometheus.Collector. A part that fails is left out and shows as part_up 0.
-// Prometheus may call it from several goroutines. The view is asked once and used for all parts, so that a disk has
-// the same labels everywhere.
+// Collect implements prometheus.Collector. A part that fails is left out and has part_up 0. Prometheus may call it
+// concurrently. The view is read once for all parts, so that a disk has the same labels everywhere.
 func (s scrape) Collect(ch chan<- prometheus.Metric) {
 	ctx, cancel := context.WithTimeout(hemera.WithTrace(context.Background(), hemera.NewTraceID()), scrapeTimeout)
 	defer cancel()
@@ -71,7 +69,7 @@ func (s scrape) Collect(ch chan<- prometheus.Metric) {
 		s.report(ctx, ch, "network", err)
 		sendNetwork(ch, network)
 	}
-	// One picture: the same that hemera tape status shows.
+	// One call gives all metrics of tapes, the same values as hemera tape status.
 	if s.d.Tape != nil {
 		s.report(ctx, ch, "tape", sendTape(ctx, ch, s.d.Tape))
 	}
@@ -82,7 +80,7 @@ func (s scrape) Collect(ch chan<- prometheus.Metric) {
 	}
 }
 
-// report sends a sample that says that a part of the scrape failed, and logs the error: a scrape always answers.
+// report sends a sample that says whether a part of the scrape succeeded, and logs its error.
 func (s scrape) report(ctx context.Context, ch chan<- prometheus.Metric, part string, err error) {
 	if err != nil {
 		s.d.Log.WarnContext(ctx, "scrape", "part", part, "error", err, "trace", hemera.TraceID(ctx))
@@ -90,8 +88,8 @@ func (s scrape) report(ctx context.Context, ch chan<- prometheus.Metric, part st
 	mUp.send(ch, number(err == nil), part)
 }
 
-// named is the values of [diskLabels]. Disk 0 stands for files that lack pieces, wherever they are: it has
-// no name. A disk that was removed has its number only.
+// named returns the values of [diskLabels]. Disk 0 stands for files with missing pieces and has no name. A removed disk
+// has its number only.
 func named(v *hemera.View, id hemera.DiskID, more ...string) []string {
 	names := []string{"", "", ""}
 	if id != 0 {
@@ -103,7 +101,7 @@ func named(v *hemera.View, id hemera.DiskID, more ...string) []string {
 	return append(names, more...)
 }
 
-// sendDisks sends the state, room and rates of each disk.
+// sendDisks sends the state, space and rates of each disk.
 func sendDisks(ch chan<- prometheus.Metric, v *hemera.View) {
 	for _, d := range v.Disks {
 		where := named(v, d.ID, d.Node.String(), d.Space)
@@ -132,9 +130,8 @@ func sendDisks(ch chan<- prometheus.Metric, v *hemera.View) {
 	}
 }
 
-// sendNodes sends the state of each node and what it measures of itself.
-// A node without a heartbeat has no age: its zero time would be an age of centuries.
-// A clock that went back gives 0.
+// sendNodes sends the state of each node and its own measurements. A node without a heartbeat has no age: its zero time
+// would give an age of centuries. If the clock was set back the age is 0.
 func sendNodes(ch chan<- prometheus.Metric, nodes []hemera.NodeInfo, now time.Time) {
 	for _, n := range nodes {
 		id := n.ID.String()
@@ -192,7 +189,7 @@ func sendObserved(ctx context.Context, ch chan<- prometheus.Metric, o adminapi.O
 	return nil
 }
 
-// sendJobs shows what is under way; a disk can have had several finished jobs, which would clash.
+// sendJobs sends the jobs that have not ended. A disk may have several ended jobs, whose samples would have equal labels.
 func sendJobs(ch chan<- prometheus.Metric, v *hemera.View, jobs []hemera.JobStatus) {
 	for _, j := range summed(jobs) {
 		if j.Over() {
@@ -210,8 +207,8 @@ func sendJobs(ch chan<- prometheus.Metric, v *hemera.View, jobs []hemera.JobStat
 	}
 }
 
-// summed adds up the jobs of trees that are in the same state. They have no disk to tell them apart, and a metric may
-// not be there twice.
+// summed adds up the jobs of trees with the same kind and state. They have no disk in their labels, and a metric must not
+// have two samples with the same labels.
 func summed(jobs []hemera.JobStatus) (out []hemera.JobStatus) {
 	for _, j := range jobs {
 		i := slices.IndexFunc(out, func(o hemera.JobStatus) bool {

@@ -18,8 +18,8 @@ import (
 	"hemera/words/hemera"
 )
 
-// TestMetricsFollowTheRules holds what `promtool check metrics` asks of every scrape, and asks promtool
-// itself where it is installed.
+// TestMetricsFollowTheRules checks the rules of `promtool check metrics` for a scrape, and runs promtool itself where it
+// is installed.
 func TestMetricsFollowTheRules(t *testing.T) {
 	_, server, _ := serve(t, root)
 	monitor := httptest.NewServer(admin.NewMonitor(admin.MonitorOptions{Counters: func() []admin.Counter {
@@ -41,7 +41,7 @@ func TestMetricsFollowTheRules(t *testing.T) {
 	}
 }
 
-// TestTheRulesAreSeenBroken plants what the rules forbid.
+// TestTheRulesAreSeenBroken checks that violations of the rules are found.
 func TestTheRulesAreSeenBroken(t *testing.T) {
 	for _, text := range []string{
 		"# HELP a_b x\n# TYPE a_b counter\na_b 1\n",
@@ -57,7 +57,7 @@ func TestTheRulesAreSeenBroken(t *testing.T) {
 	}
 }
 
-// brokenRules is what is wrong with metrics in the text format.
+// brokenRules returns the violations of metrics in the text format.
 func brokenRules(text string) (wrong []string) {
 	help := map[string]bool{}
 	units := regexp.MustCompile(`_(milliseconds|minutes|hours|kilobytes|megabytes|percent)(_|$)`)
@@ -74,7 +74,7 @@ func brokenRules(text string) (wrong []string) {
 			if (kind == "counter") != strings.HasSuffix(name, "_total") {
 				wrong = append(wrong, name+" is a "+kind)
 			}
-			if !strings.HasPrefix(name, "go_") && (name != strings.ToLower(name) || units.MatchString(name)) { // go_ ones are the library's
+			if !strings.HasPrefix(name, "go_") && (name != strings.ToLower(name) || units.MatchString(name)) { // go_ metrics are the library's
 				wrong = append(wrong, name+" is no name or unit of Prometheus")
 			}
 		case strings.HasPrefix(line, "hemera_") || strings.HasPrefix(line, "a"):
@@ -100,7 +100,7 @@ func scrape(t *testing.T, url string) string {
 	return body.String()
 }
 
-// What is known of the nodes' networks is told by node, and losses by direction.
+// Networks have one sample for each node, and losses one for each direction.
 func TestNetworkMetrics(t *testing.T) {
 	_, server, _ := serve(t, root)
 	text := scrape(t, server.URL)
@@ -119,7 +119,7 @@ func TestNetworkMetrics(t *testing.T) {
 	}
 }
 
-// short is a cluster in which files lack pieces, on no disk in particular.
+// short is a cluster in which files lack pieces, on no particular disk.
 type short struct{ *fixture.Cluster }
 
 func (short) Jobs(context.Context) ([]hemera.JobStatus, error) {
@@ -136,7 +136,7 @@ func TestARepairOfNoDiskNamesNone(t *testing.T) {
 	}
 }
 
-// What drives did and what waits for them; queues of single tapes are added up by their pool.
+// Work of drives, and queues; queues of single tapes are summed by pool.
 func TestTapeMetrics(t *testing.T) {
 	_, server, _ := serve(t, root)
 	text := scrape(t, server.URL)

@@ -9,25 +9,25 @@ import (
 	"hemera/words/adminapi"
 )
 
-// Counter is a number that only grows, since the process started. Its metric is hemera_node_<Name>.
-// Name is as Prometheus wants it: lower case, with _total at its end.
+// Counter is a value that only grows while the process runs. Its metric is hemera_node_<Name>. Name follows Prometheus:
+// lower case, with _total at its end.
 type Counter struct {
 	Name, Help string
 	Value      int64
 }
 
-// MonitorOptions is what a process without the admin API shows of itself.
+// MonitorOptions has the values that a process without the admin API exports.
 type MonitorOptions struct {
 	Version adminapi.VersionInfo
-	// Counters are asked once a scrape; names and texts must not change.
+	// Counters is called once for each scrape; names and texts must not change.
 	Counters func() []Counter
-	// Limits are the bounds of the process; nil shows none.
+	// Limits returns the bounds of the process; nil for none.
 	Limits func() []Limit
 	Log    *slog.Logger
 }
 
-// NewMonitor makes a handler that answers /metrics and /healthz only. It may serve concurrently.
-// It has no verbs and identifies nobody. The caller decides which hosts may reach /metrics.
+// NewMonitor makes a handler that answers /metrics and /healthz only. It is safe for concurrent use. It has no verbs and
+// identifies no senders; the caller decides which hosts may reach /metrics.
 func NewMonitor(o MonitorOptions) http.Handler {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
@@ -41,7 +41,7 @@ func NewMonitor(o MonitorOptions) http.Handler {
 // monitor is a prometheus.Collector of one process.
 type monitor struct{ o MonitorOptions }
 
-// Describe sends nothing: which counters there are is the process's business.
+// Describe sends nothing: the counters depend on the process.
 func (monitor) Describe(chan<- *prometheus.Desc) {}
 
 // Collect implements prometheus.Collector.

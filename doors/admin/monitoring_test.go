@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// TestRulesAndDashboardUseMetricsThatExist reads docs/monitoring against a scrape.
+// TestRulesAndDashboardUseMetricsThatExist checks docs/monitoring against a scrape.
 func TestRulesAndDashboardUseMetricsThatExist(t *testing.T) {
 	_, server, _ := serve(t, root)
 	text := scrape(t, server.URL)

@@ -7,9 +7,8 @@ import (
 	"hemera/words/hemera"
 )
 
-// attributesMax is the number of bytes of attributes with which a message is sent, even if it has fewer than batchMax entries.
-// It is in bytes of values. One entry can have much more than the average, and messages are bounded by answerMax at
-// the client.
+// attributesMax bounds the bytes of attribute values in a message: a batch that reaches it is sent, even with fewer than
+// batchMax entries. A client bounds messages by answerMax, and one entry may have much more than the average.
 const attributesMax = 1 << 20
 
 // serveNames serves the verbs of hemera.Names to users, with their identity.
@@ -35,7 +34,7 @@ func serveNames(d *door) {
 			return err
 		}
 		b := batch[hemera.Entry]{send: func(e []hemera.Entry) error { return send(&adminapi.Entries{Entries: e}) }}
-		attributes := 0 // their bytes in the batch, which are bounded too
+		attributes := 0 // bytes of attributes in the batch
 		err = n.List(ctx, who, r.Path, func(e hemera.Entry) error {
 			for _, value := range e.Xattrs {
 				attributes += len(value)
@@ -53,7 +52,7 @@ func serveNames(d *door) {
 	})
 }
 
-// names serves a verb of hemera.Names.
+// names serves a verb of hemera.Names, with the caller's identity.
 func names[Req, Res any](d *door, verb string, f func(context.Context, hemera.Names, hemera.Identity, *Req) (Res, error)) {
 	unary(d, verb, false, func(ctx context.Context, who hemera.Identity, r *Req) (res Res, err error) {
 		n, err := part(d.Names, "namespace")

@@ -9,7 +9,7 @@ import (
 	"hemera/words/hemera"
 )
 
-// serveNetwork serves what is known of the nodes' networks.
+// serveNetwork serves the report about the nodes' networks.
 func serveNetwork(d *door) {
 	unary(d, "Network", true, func(ctx context.Context, _ hemera.Identity, _ *adminapi.None) (r hemera.NetworkReport, err error) {
 		s, err := part(d.Status, "status")
@@ -20,8 +20,8 @@ func serveNetwork(d *door) {
 	})
 }
 
-// sendNetwork sends what is known of each node's network. Segments are of the last minutes, in which older ones fade, so they
-// are gauges.
+// sendNetwork sends the state of each node's network. Segments are those of the last minutes, with less weight for older
+// ones, so they are gauges.
 func sendNetwork(ch chan<- prometheus.Metric, r hemera.NetworkReport) {
 	for _, n := range r.Nodes {
 		id := n.Node.String()

@@ -7,12 +7,11 @@ import (
 	"hemera/words/hemera"
 )
 
-// eventsMax bounds one answer of Events, whatever was asked for.
-// A caller that wants more asks again with the last number that it got.
+// eventsMax bounds one answer of Events, whatever the request says. A caller asks again with the last number that it got.
 const eventsMax = 10_000
 
-// serveObserve serves measurements: operations, sessions, open files, counts and events.
-// All of it needs an admin: sessions and open files show what users do.
+// serveObserve serves measurements: operations, sessions, open files, counts and events. All verbs need an admin, because
+// sessions and open files show the activity of users.
 func serveObserve(d *door) {
 	observe(d, "Operations", func(ctx context.Context, o adminapi.Observer, _ *adminapi.None) ([]adminapi.OpStat, error) {
 		return o.Operations(ctx)

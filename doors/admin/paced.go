@@ -5,16 +5,15 @@ import (
 	"time"
 )
 
-// stallTime is how long a client may take nothing of a backup, which keeps what is overwritten
-// meanwhile.
+// stallTime bounds the time in which a client of a backup reads nothing. Meanwhile the backup's snapshot keeps what is
+// overwritten.
 const stallTime = 2 * time.Minute
 
-// paced is an answer to a client that goes on taking it; one that does not loses its connection.
-// Each write sets the deadline again, so a slow client may take hours as long as it takes something. A deadline for
-// the whole backup would be wrong for any size of namespace.
+// paced is an answer that closes the connection of a client that stops reading. Each write sets the deadline again, so a
+// slow client may take hours. One deadline for the whole backup would be wrong, because a namespace may have any size.
 type paced struct{ http.ResponseWriter }
 
-// Unwrap is for http.ResponseController.
+// Unwrap returns the wrapped writer, for http.ResponseController.
 func (p paced) Unwrap() http.ResponseWriter { return p.ResponseWriter }
 
 // Write implements io.Writer.
@@ -29,9 +28,8 @@ func (p paced) Flush() {
 	_ = http.NewResponseController(p.ResponseWriter).Flush()
 }
 
-// again extends the deadline of the answer: the client has the time of one write for the next chunk.
-// An http.ResponseWriter without deadlines, as of a call through another door, has no connection to lose: the error
-// is ignored.
+// again extends the deadline of the answer by the time for one write. It ignores errors: the http.ResponseWriter of a
+// call through another door has no deadlines.
 func (p paced) again() {
 	_ = http.NewResponseController(p.ResponseWriter).SetWriteDeadline(time.Now().Add(stallTime))
 }

@@ -9,7 +9,7 @@ import (
 	"hemera/words/hemera"
 )
 
-// serveQuota serves quotas. Users may ask; quotas decides what they see.
+// serveQuota serves quotas. Users may read quotas; the function quotas decides which ones.
 func serveQuota(d *door) {
 	unary(d, "SetQuota", true, func(ctx context.Context, who hemera.Identity, r *adminapi.SetQuotaRequest) (adminapi.None, error) {
 		q, err := part(d.Quota, "quota")
@@ -32,9 +32,9 @@ func serveQuota(d *door) {
 	})
 }
 
-// quotas tells users of the limits that bound them: their own, their groups' and those of projects, at quota nodes
-// that they may see.
-// Rows that a user may not see are left out without a word, so that an answer does not show that a path exists.
+// quotas returns the limits that bind the caller: the user's own, those of the user's groups, and those of projects, at
+// quota nodes that the user may see. Other rows are left out silently, so that an answer does not show that a path
+// exists. Admins get all rows.
 func quotas(ctx context.Context, d *door, who hemera.Identity, r *adminapi.QuotasRequest) ([]hemera.QuotaRow, error) {
 	q, err := part(d.Quota, "quota")
 	if err != nil {
@@ -52,17 +52,17 @@ func quotas(ctx context.Context, d *door, who hemera.Identity, r *adminapi.Quota
 			return nil, err
 		}
 	}
-	// A node has a row for every user with a file below it.
-	release, err := d.Turns.Acquire(ctx, who) // it reads all rows
+	// A node has a row for every user with a file below it, and all rows are read.
+	release, err := d.Turns.Acquire(ctx, who)
 	if err != nil {
 		return nil, err
 	}
 	rows, err := q.Quotas(ctx, r.Path)
 	release()
-	// One look at each quota node, not at each of its rows.
+	// One check for each quota node, not for each of its rows.
 	seen := map[string]bool{}
 	return slices.DeleteFunc(rows, func(row hemera.QuotaRow) bool {
-		// A user sees own limits, those of own groups, and of projects.
+		// A user sees the own limits, those of the own groups, and those of projects.
 		if !quota.Bounds(row.QuotaKey, who) {
 			return true
 		}

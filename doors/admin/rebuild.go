@@ -7,8 +7,8 @@ import (
 	"hemera/words/hemera"
 )
 
-// serveRebuild serves the rebuild of a lost namespace.
-// Rebuild is a stream because it reads every disk: the client hears of progress and findings, and ends it by leaving.
+// serveRebuild serves the rebuild of a lost namespace. Rebuild is a stream because it reads every disk: the client gets
+// progress and findings. It ends when the client leaves.
 func serveRebuild(d *door) {
 	stream(d, "Rebuild", true, func(ctx context.Context, _ hemera.Identity, r *adminapi.RebuildOptions, send func(*adminapi.RebuildReport) error) error {
 		b, err := part(d.Rebuild, "the rebuild")

@@ -7,7 +7,7 @@ import (
 	"hemera/words/hemera"
 )
 
-// serveRecycle serves recycle bins. Users may ask: the service shows and gives them what they own.
+// serveRecycle serves recycle bins. Users may call all but Erase: the service shows and restores their own entries only.
 func serveRecycle(d *door) {
 	unary(d, "Erase", true, func(ctx context.Context, who hemera.Identity, r *adminapi.RemoveRequest) (adminapi.None, error) {
 		b, err := part(d.Recycle, "recycle bins")
@@ -53,7 +53,7 @@ func serveRecycle(d *door) {
 		}
 		out := batch[hemera.Recycled]{send: func(list []hemera.Recycled) error { return send(&adminapi.RecycledEntries{Entries: list}) }}
 		err = b.ListRecycled(ctx, who, *r, func(e hemera.Recycled) error {
-			e.Entry.Xattrs = nil // they are not what is asked for, and may be large
+			e.Entry.Xattrs = nil // not requested, and may be large
 			return out.add(e)
 		})
 		if err != nil {

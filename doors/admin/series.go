@@ -8,14 +8,13 @@ import (
 	"hemera/words/hemera"
 )
 
-// metric is a description with the way to send one value of it.
-// kind is not used by histograms.
+// metric describes a metric and sends its values. Histograms do not use kind.
 type metric struct {
 	desc *prometheus.Desc
 	kind prometheus.ValueType
 }
 
-// gauge describes a metric that goes up and down.
+// gauge describes a metric that may fall.
 func gauge(name, help string, labels ...string) metric {
 	return metric{prometheus.NewDesc("hemera_"+name, help, labels, nil), prometheus.GaugeValue}
 }
@@ -25,16 +24,15 @@ func counter(name, help string, labels ...string) metric {
 	return metric{prometheus.NewDesc("hemera_"+name, help, labels, nil), prometheus.CounterValue}
 }
 
-// histogram is a metric whose classes are those of [hemera.Latency].
+// histogram describes a metric with the classes of [hemera.Latency].
 func histogram(name, help string, labels ...string) metric {
 	return metric{desc: prometheus.NewDesc("hemera_"+name, help, labels, nil)}
 }
 
-// diskLabels are the labels by which every metric of a disk names it, and more.
+// diskLabels returns the labels that name a disk in every metric, and more.
 func diskLabels(more ...string) []string { return append([]string{"disk", "host", "path"}, more...) }
 
-// observe sends a histogram.
-// Buckets of Prometheus are cumulative; the last class has no bound, and is in the count alone.
+// observe sends a histogram. Buckets of Prometheus are cumulative; the last class has no bound, and is only in the count.
 func (m metric) observe(ch chan<- prometheus.Metric, l hemera.Latency, labels ...string) {
 	buckets := map[float64]uint64{}
 	var below uint64
@@ -47,14 +45,14 @@ func (m metric) observe(ch chan<- prometheus.Metric, l hemera.Latency, labels ..
 	ch <- prometheus.MustNewConstHistogram(m.desc, below, l.Sum.Seconds(), buckets, labels...)
 }
 
-// send sends one sample. labels are values, in the order of the description.
+// send sends one sample. labels has the values in the order of the description.
 func (m metric) send(ch chan<- prometheus.Metric, value float64, labels ...string) {
 	ch <- prometheus.MustNewConstMetric(m.desc, m.kind, value, labels...)
 }
 
 var (
-	// Names and labels are API: dashboards and alarms depend on them. Units are those of Prometheus: bytes,
-	// seconds, ratios from 0 to 1.
+	// Names and labels are API: dashboards and alarms depend on them. Units are those of Prometheus: bytes, seconds,
+	// ratios from 0 to 1.
 	mBuild = gauge("build_info", "Always 1; the labels tell what runs.", "version", "commit", "go", "arch", "role")
 	mUp    = gauge("part_up", "Whether a part answered this scrape.", "part")
 
@@ -65,7 +63,7 @@ var (
 	mOpErrors  = counter("operation_errors_total", "Operations that failed.", "op")
 	mOpLatency = histogram("operation_latency_seconds", "How long the server's part of operations took.", "op")
 
-	// Disks, as their nodes measured them at the last heartbeat. Counters begin again when a node starts.
+	// Disks, as measured by their nodes at the last heartbeat. Counters begin again when a node starts.
 	mDiskCapacity = gauge("disk_capacity_bytes", "Size of the filesystem.", diskLabels("node", "space")...)
 	mDiskUsed     = gauge("disk_used_bytes", "Used on the filesystem.", diskLabels("node", "space")...)
 	mDiskFree     = gauge("disk_free_bytes", "What may still be written, headroom taken off.", diskLabels("node", "space")...)
@@ -96,7 +94,7 @@ var (
 	mNetOutErrs = counter("node_net_out_errors_total", "Send errors of the interface.", "node", "interface")
 	mNetInDrops = counter("node_net_in_drops_total", "Packets received and dropped.", "node", "interface")
 
-	// What nodes count of each other, and what follows from it.
+	// Losses that nodes count in their traffic with each other, and the conclusions.
 	mNetStanding = gauge("node_network", "1 for what is known of the node's network: unknown, well or suspected, and the cause.", "node", "addr", "standing", "cause")
 	mNetWeight   = gauge("node_network_weight", "Share of its usual part that the node gets of new pieces and of readers.", "node", "addr")
 	mNetSegments = gauge("node_network_segments", "TCP segments in the last minutes, by direction as the node sees it.", "node", "addr", "direction")
@@ -139,7 +137,7 @@ var (
 	mJobFail     = gauge("job_failed_files", "Files a drain or repair failed at.", diskLabels("kind", "state")...)
 )
 
-// number is 1 or 0.
+// number returns 1 for true and 0 for false.
 func number(b bool) float64 {
 	if b {
 		return 1
@@ -147,7 +145,7 @@ func number(b bool) float64 {
 	return 0
 }
 
-// seconds is a time as metrics have it; 0 for none.
+// seconds returns a time in seconds since 1970; 0 for the zero time.
 func seconds(t time.Time) float64 {
 	if t.IsZero() {
 		return 0

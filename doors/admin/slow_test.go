@@ -12,7 +12,7 @@ import (
 	"hemera/words/hemera"
 )
 
-// deadlines records what a handler allows its connection.
+// deadlines records the deadlines that a handler sets.
 type deadlines struct {
 	*httptest.ResponseRecorder
 	last time.Time
@@ -23,7 +23,7 @@ func (d *deadlines) SetReadDeadline(t time.Time) error {
 	return nil
 }
 
-// TestStrangersMayNotBeSlow holds that only an identified sender has any time to send its request.
+// TestStrangersMayNotBeSlow checks that only an identified sender may take any time for its request.
 func TestStrangersMayNotBeSlow(t *testing.T) {
 	for known, name := range map[bool]string{true: "alice", false: "a stranger"} {
 		h := admin.NewHandler(admin.Services{}, func(*http.Request) (hemera.Identity, error) {

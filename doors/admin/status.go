@@ -9,8 +9,8 @@ import (
 	"hemera/words/hemera"
 )
 
-// serveStatus serves the health of the cluster and explanations.
-// Why of a file is open to users; the service hides what they may not see. All else needs an admin: it names files, disks and hosts.
+// serveStatus serves the health of the cluster and explanations. Why of a file is open to users; the service hides what
+// they may not see. The other verbs need an admin, because they name files, disks and hosts.
 func serveStatus(d *door) {
 	unary(d, "Status", true, func(ctx context.Context, _ hemera.Identity, _ *adminapi.None) (status hemera.ClusterStatus, err error) {
 		s, err := part(d.Status, "status")
@@ -45,8 +45,8 @@ func serveStatus(d *door) {
 	})
 }
 
-// sendStatus sends each condition once: two of one code and subject are one of both counts.
-// Two samples with the same labels are an error of the scrape.
+// sendStatus sends the health and its conditions. Conditions with one code and subject become one sample with the sum of
+// their counts, because two samples with the same labels make the scrape fail.
 func sendStatus(ch chan<- prometheus.Metric, s hemera.ClusterStatus) {
 	mHealth.send(ch, map[hemera.Severity]float64{hemera.SeverityWarning: 1, hemera.SeverityError: 2}[s.Health])
 	mLost.send(ch, float64(s.Files.Lost))

@@ -8,13 +8,11 @@ import (
 	"hemera/words/hemera"
 )
 
-// Verbs for tapes are in two groups. What concerns the tier as a whole is
-// for admins. What concerns single files is for users: the service looks
-// each path up as the user who asks, and refuses what that user may not do.
+// Verbs for tapes have two groups. Verbs about the whole tier are for admins. Verbs about single files are for users: the
+// service checks each path with the identity of the caller.
 
-// serveTape serves what admins see and change of tapes.
+// serveTape serves the verbs of admins.
 func serveTape(d *door) {
-	// As it is stored: tens of objects.
 	unary(d, "TapeConfig", true, func(ctx context.Context, _ hemera.Identity, _ *adminapi.None) (json.RawMessage, error) {
 		t, err := part(d.Tape, "tapes")
 		if err != nil {
@@ -22,17 +20,17 @@ func serveTape(d *door) {
 		}
 		return t.TapeConfig(ctx)
 	})
-	// One object, durable when it is answered.
+	// The change is durable when the verb answers.
 	unary(d, "TapeChange", true, func(ctx context.Context, who hemera.Identity, r *adminapi.TapeChange) (adminapi.None, error) {
 		t, err := part(d.Tape, "tapes")
 		if err != nil {
 			return adminapi.None{}, err
 		}
-		// The values have no secrets: keys of encryption are named, not shown; see serveTapeKeys.
+		// The values have no secrets: encryption keys appear by name; see serveTapeKeys.
 		d.audit(ctx, who, "TapeChange", r)
 		return adminapi.None{}, t.ChangeTape(ctx, who.Name, *r)
 	})
-	// All of them: thousands at most, a record each.
+	// All tapes, thousands at most.
 	unary(d, "Tapes", true, func(ctx context.Context, _ hemera.Identity, _ *adminapi.None) ([]hemera.Tape, error) {
 		t, err := part(d.Tape, "tapes")
 		if err != nil {
@@ -40,7 +38,7 @@ func serveTape(d *door) {
 		}
 		return t.Tapes(ctx)
 	})
-	// A page; callers go on behind its last fSeq.
+	// One page; a caller continues after its last fSeq.
 	unary(d, "TapeFiles", true, func(ctx context.Context, _ hemera.Identity, r *adminapi.TapeFilesRequest) ([]hemera.TapeFile, error) {
 		t, err := part(d.Tape, "tapes")
 		if err != nil {
@@ -48,7 +46,7 @@ func serveTape(d *door) {
 		}
 		return t.TapeFiles(ctx, r.VID, r.After, r.Dead)
 	})
-	// Drives, queues and what needs a person, of one moment.
+	// Drives, queues and attention, read at one moment.
 	unary(d, "TapePicture", true, func(ctx context.Context, _ hemera.Identity, _ *adminapi.None) (adminapi.TapePicture, error) {
 		t, err := part(d.Tape, "tapes")
 		if err != nil {
@@ -56,7 +54,7 @@ func serveTape(d *door) {
 		}
 		return t.TapePicture(ctx)
 	})
-	// One of those that the picture lists, with its course.
+	// A session that the picture lists, with its course.
 	unary(d, "TapeSession", true, func(ctx context.Context, _ hemera.Identity, r *adminapi.SessionRef) (hemera.TapeSession, error) {
 		s, err := part(d.Sessions, "tapes")
 		if err != nil {
@@ -64,7 +62,7 @@ func serveTape(d *door) {
 		}
 		return s.TapeSession(ctx, r.Mount)
 	})
-	// At most 1000.
+	// At most 1000 jobs.
 	unary(d, "TapeJobs", true, func(ctx context.Context, _ hemera.Identity, r *adminapi.TapeJobQuery) ([]hemera.TapeWork, error) {
 		t, err := part(d.Tape, "tapes")
 		if err != nil {
@@ -80,7 +78,7 @@ func serveTape(d *door) {
 		}
 		return t.ExplainTape(ctx, r.Subject)
 	})
-	// It is begun when it is answered, and goes on by itself.
+	// The work has started when the verb answers, and continues by itself.
 	unary(d, "TapeOrder", true, func(ctx context.Context, who hemera.Identity, r *adminapi.TapeOrder) (adminapi.Said, error) {
 		t, err := part(d.Tape, "tapes")
 		if err != nil {
@@ -92,10 +90,9 @@ func serveTape(d *door) {
 	})
 }
 
-// serveStaging serves what users do with files that are on tape: the
-// service looks at who asks.
+// serveStaging serves the verbs of users for files on tape. The service checks the caller.
 func serveStaging(d *door) {
-	// Remembered when it is answered; files come later.
+	// The request is durable when the verb answers; the files arrive later.
 	unary(d, "Stage", false, func(ctx context.Context, who hemera.Identity, r *hemera.StageRequest) (adminapi.StageRef, error) {
 		s, err := part(d.Staging, "tapes")
 		if err != nil {
@@ -104,7 +101,7 @@ func serveStaging(d *door) {
 		id, err := s.Stage(ctx, who, *r)
 		return adminapi.StageRef{ID: id}, err
 	})
-	// Read from the files, so it is never older than they are.
+	// The state is read from the files, so it is current.
 	unary(d, "StageStatus", false, func(ctx context.Context, who hemera.Identity, r *adminapi.StageRef) (hemera.StageStatus, error) {
 		s, err := part(d.Staging, "tapes")
 		if err != nil {
@@ -112,7 +109,7 @@ func serveStaging(d *door) {
 		}
 		return s.StageStatus(ctx, who, r.ID)
 	})
-	// Those of all users are for admins: the service looks at who asks.
+	// Only admins get the requests of all users; the service checks that.
 	unary(d, "Stages", false, func(ctx context.Context, who hemera.Identity, r *adminapi.StagesRequest) ([]hemera.StageSummary, error) {
 		s, err := part(d.Staging, "tapes")
 		if err != nil {
@@ -120,7 +117,7 @@ func serveStaging(d *door) {
 		}
 		return s.Stages(ctx, who, r.All)
 	})
-	// What is on its way already may still arrive.
+	// A file that is being recalled may still arrive.
 	unary(d, "CancelStage", false, func(ctx context.Context, who hemera.Identity, r *adminapi.CancelStageRequest) (adminapi.None, error) {
 		s, err := part(d.Staging, "tapes")
 		if err != nil {
@@ -128,14 +125,14 @@ func serveStaging(d *door) {
 		}
 		return adminapi.None{}, s.CancelStage(ctx, who, r.ID, r.Paths, r.Forget)
 	})
-	// Each path by itself: one that fails is no failure of the others.
+	// Each path is handled alone: one failure does not affect the others.
 	unary(d, "Release", false, func(ctx context.Context, who hemera.Identity, r *adminapi.PathsRequest) ([]string, error) {
 		s, err := part(d.Staging, "tapes")
 		if err != nil {
 			return nil, err
 		}
 		failures, err := s.Release(ctx, who, r.ID, r.Paths)
-		// One text for each path, "" where it is done.
+		// One text for each path; "" for success.
 		texts := make([]string, len(failures))
 		for i, f := range failures {
 			if f != nil {
@@ -152,7 +149,7 @@ func serveStaging(d *door) {
 		}
 		return s.Localities(ctx, who, r.ID, r.Paths)
 	})
-	// Queued when it is answered.
+	// The files are queued when the verb answers.
 	unary(d, "Archive", false, func(ctx context.Context, who hemera.Identity, r *adminapi.ArchiveRequest) (adminapi.Archived, error) {
 		s, err := part(d.Staging, "tapes")
 		if err != nil {
@@ -161,7 +158,7 @@ func serveStaging(d *door) {
 		copies, err := s.ArchiveNow(ctx, who, r.Path, r.Class)
 		return adminapi.Archived{Copies: copies}, err
 	})
-	// The disks remove the copies soon after.
+	// The disks remove the copies soon after the answer.
 	unary(d, "Evict", true, func(ctx context.Context, who hemera.Identity, r *adminapi.Subject) (adminapi.Evicted, error) {
 		s, err := part(d.Staging, "tapes")
 		if err != nil {

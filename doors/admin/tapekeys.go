@@ -7,9 +7,9 @@ import (
 	"hemera/words/hemera"
 )
 
-// serveTapeKeys serves the keys that tapes are encrypted with. They are removed with TapeChange.
+// serveTapeKeys serves the encryption keys of tapes. TapeChange removes keys.
 func serveTapeKeys(d *door) {
-	// Names and fingerprints; no verb answers a secret.
+	// Names and fingerprints; no verb returns a secret.
 	unary(d, "TapeKeyList", true, func(ctx context.Context, _ hemera.Identity, _ *adminapi.None) ([]hemera.TapeKeyRow, error) {
 		t, err := part(d.TapeKeys, "tape keys")
 		if err != nil {
@@ -17,14 +17,14 @@ func serveTapeKeys(d *door) {
 		}
 		return t.TapeKeyList(ctx)
 	})
-	// Durable when it is answered.
+	// The key is durable when the verb answers.
 	unary(d, "TapeKeyAdd", true, func(ctx context.Context, who hemera.Identity, r *adminapi.AddTapeKeyRequest) (hemera.TapeKeyRow, error) {
 		t, err := part(d.TapeKeys, "tape keys")
 		if err != nil {
 			return hemera.TapeKeyRow{}, err
 		}
 		k := hemera.TapeKey{Name: r.Name, Secret: r.Secret}
-		d.audit(ctx, who, "TapeKeyAdd", k) // which leaves out the secret
+		d.audit(ctx, who, "TapeKeyAdd", k) // its log form has no secret
 		return t.AddTapeKey(ctx, who.Name, k, r.Comment)
 	})
 }

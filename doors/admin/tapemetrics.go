@@ -9,7 +9,7 @@ import (
 	"hemera/words/adminapi"
 )
 
-// tapeMetrics describes what is told of tapes. Sums are of the manager's life: what drives did before it was started is not in them.
+// tapeMetrics has the descriptions of the tape metrics. Sums count from the start of the manager.
 type tapeMetrics struct {
 	drive, wanted, library                                                    metric
 	sessions, files, bytes, failures, hitches, flushes, time, streaming, wait metric
@@ -17,16 +17,17 @@ type tapeMetrics struct {
 	tapes, full, empty, capacity, used, writable, live, liveBytes             metric
 }
 
-// newTapeMetrics gives names and labels, which are API. A recall queue is of a tape, and there are thousands: they are told by pool.
+// newTapeMetrics describes the metrics; their names and labels are API. There may be thousands of tapes, so recall queues
+// are summed by pool.
 func newTapeMetrics() tapeMetrics {
 	session := []string{"drive", "library", "kind"}
 	return tapeMetrics{
-		// A drive has one status at a time. What an admin wants of it is another thing.
+		// A drive has one status at a time. The wanted state is a separate metric.
 		drive:   gauge("tape_drive", "1 for what the drive does.", "drive", "library", "status"),
 		wanted:  gauge("tape_drive_wanted", "1 if admins want the drive in service, 0 if they put it down.", "drive", "library"),
 		library: gauge("tape_library_up", "1 if the library works.", "library"),
 
-		// Counters have the session under way, so that an hour of streaming is not one step at its end.
+		// Counters include the session that runs, so that an hour of streaming is not one step at its end.
 		sessions:  counter("tape_sessions_total", "Sessions of the drive that ended, by kind: archive, recall, verify, scan, label (those that failed).", session...),
 		files:     counter("tape_files_total", "Files that went to or came from tape.", session...),
 		bytes:     counter("tape_bytes_total", "Bytes of them.", session...),
@@ -38,7 +39,7 @@ func newTapeMetrics() tapeMetrics {
 		wait: counter("tape_wait_seconds_total", "What sessions waited for: disk, network, robot, tape (loading, positioning, flushing).",
 			append(session, "cause")...),
 
-		// The oldest as a time, so that its age goes on between two scrapes.
+		// The oldest is a time and not an age, so that its age grows between scrapes.
 		queueFiles:  gauge("tape_queue_files", "Files that wait for a drive.", "kind", "pool"),
 		queueBytes:  gauge("tape_queue_bytes", "Bytes of them.", "kind", "pool"),
 		queueOldest: gauge("tape_queue_oldest_timestamp_seconds", "Since when the oldest of them waits.", "kind", "pool"),
@@ -47,7 +48,7 @@ func newTapeMetrics() tapeMetrics {
 			"class", "cause"),
 		attention: gauge("tape_attention_items", "Things that need a person: hemera tape status lists them."),
 
-		// Room is that of tapes that can be written now: full and disabled ones have none.
+		// Room counts only tapes that can be written now, so not full or disabled ones.
 		tapes:     gauge("tape_pool_tapes", "Tapes of the pool.", "pool"),
 		full:      gauge("tape_pool_full_tapes", "Those that are full.", "pool"),
 		empty:     gauge("tape_pool_empty_tapes", "Those on which nothing was written.", "pool"),
@@ -59,19 +60,18 @@ func newTapeMetrics() tapeMetrics {
 	}
 }
 
-// sendTape sends what is known of tapes.
+// sendTape sends the metrics of tapes.
 func sendTape(ctx context.Context, ch chan<- prometheus.Metric, t adminapi.TapeAdmin) error {
 	p, err := t.TapePicture(ctx)
 	if err != nil {
 		return err
 	}
-	// Described for each scrape: names cost little, and nothing is kept.
 	m := newTapeMetrics()
-	// A library whose server is silent is known by the drives that do nothing, and by the list of what needs a person.
+	// A library whose server is silent shows by its idle drives and in the attention list.
 	for _, l := range p.Libraries {
 		m.library.send(ch, number(l.Problem == ""), l.Name)
 	}
-	// A drive that never worked has no sums, and no counters.
+	// A drive that has never worked has no totals, and so no counters.
 	for _, d := range p.Drives {
 		m.drive.send(ch, 1, d.Name, d.Library, d.Status)
 		m.wanted.send(ch, number(d.Up), d.Name, d.Library)
@@ -93,34 +93,33 @@ func sendTape(ctx context.Context, ch chan<- prometheus.Metric, t adminapi.TapeA
 	return nil
 }
 
-// sendTotals sends the sums of a drive's sessions of one kind.
+// sendTotals sends the totals of a drive's sessions of one kind.
 func (m tapeMetrics) sendTotals(ch chan<- prometheus.Metric, of adminapi.TapeTotals, labels ...string) {
-	// What was done.
 	m.sessions.send(ch, float64(of.Sessions), labels...)
 	m.files.send(ch, float64(of.Files), labels...)
 	m.bytes.send(ch, float64(of.Bytes), labels...)
 	m.failures.send(ch, float64(of.Failed), labels...)
-	// How it went. Drives without a counter of back-hitches stay at 0.
+	// Drives without a counter of back-hitches stay at 0.
 	m.hitches.send(ch, float64(of.BackHitches), labels...)
 	m.flushes.send(ch, float64(of.Flushes), labels...)
-	// Their quotient is the streaming share of any stretch of time.
+	// The quotient of these two is the streaming share.
 	m.time.send(ch, of.Elapsed.Seconds(), labels...)
 	m.streaming.send(ch, of.Streaming.Seconds(), labels...)
-	// Robot and load are before the transfer: they are not in its seconds.
+	// Robot and load times precede the transfer and are not in its seconds.
 	for cause, waited := range map[string]time.Duration{"disk": of.Disk, "network": of.Network, "robot": of.Robot, "tape": of.Tape} {
 		m.wait.send(ch, waited.Seconds(), append(labels, cause)...)
 	}
 }
 
-// queueKey is what queues are added up by.
+// queueKey has the labels by which queues are summed.
 type queueKey struct{ kind, pool string }
 
-// sendQueues sends what waits, what has failed, and what needs a person.
+// sendQueues sends queues, failed jobs and the length of the attention list.
 func (m tapeMetrics) sendQueues(ch chan<- prometheus.Metric, p adminapi.TapePicture) {
 	sums := map[queueKey]adminapi.TapeQueue{}
 	for _, q := range p.Queues {
 		key := queueKey{q.Kind.String(), q.Pool}
-		// A metric may not be there twice.
+		// Samples must differ in their labels.
 		sum, found := sums[key]
 		sum.Files, sum.Bytes = sum.Files+q.Files, sum.Bytes+q.Bytes
 		if !found || q.Oldest.Before(sum.Oldest) {
@@ -128,13 +127,13 @@ func (m tapeMetrics) sendQueues(ch chan<- prometheus.Metric, p adminapi.TapePict
 		}
 		sums[key] = sum
 	}
-	// A pool for which nothing waits has no queue, and no metric.
+	// A pool with an empty queue has no sample.
 	for key, sum := range sums {
 		m.queueFiles.send(ch, float64(sum.Files), key.kind, key.pool)
 		m.queueBytes.send(ch, float64(sum.Bytes), key.kind, key.pool)
 		m.queueOldest.send(ch, seconds(sum.Oldest), key.kind, key.pool)
 	}
-	// Failed jobs of a kind wait for the same person.
+	// Failed jobs of a kind count together.
 	failed := map[string]int64{}
 	for _, q := range p.Failed {
 		failed[q.Kind.String()] += q.Files
@@ -142,7 +141,7 @@ func (m tapeMetrics) sendQueues(ch chan<- prometheus.Metric, p adminapi.TapePict
 	for kind, files := range failed {
 		m.failedJobs.send(ch, float64(files), kind)
 	}
-	// Files of a class that nobody made are in no queue, so no other metric has them.
+	// Files of a class that does not exist are in no queue, so no other metric counts them.
 	for _, h := range p.Held {
 		cause := "class"
 		if h.TooLarge {
@@ -150,6 +149,6 @@ func (m tapeMetrics) sendQueues(ch chan<- prometheus.Metric, p adminapi.TapePict
 		}
 		m.held.send(ch, float64(h.Files), h.Class, cause)
 	}
-	// The list itself is for people; its length is enough to wake one.
+	// The list is for people; an alarm needs only its length.
 	m.attention.send(ch, float64(len(p.Attention)))
 }

@@ -7,9 +7,8 @@ import (
 	"hemera/words/hemera"
 )
 
-// serveTrust serves tokens, the admission and removal of nodes, and the keys of capabilities.
-// A token is a secret: it is in the answer of CreateToken and in no log line. Tokens lists what is known of them
-// without their secrets.
+// serveTrust serves tokens, the admission and removal of nodes, and the keys of capabilities. A token is a secret: only
+// the answer of CreateToken has it, and no log line. Tokens lists tokens without their secrets.
 func serveTrust(d *door) {
 	unary(d, "CreateToken", true, func(ctx context.Context, who hemera.Identity, r *adminapi.TokenRequest) (adminapi.Token, error) {
 		c, err := part(d.Tokens, "tokens")
@@ -46,8 +45,7 @@ func serveTrust(d *door) {
 	})
 }
 
-// trust serves a verb that changes who is trusted, and logs who asked for it.
-// The log line comes before the change, as for change.
+// trust serves a verb that changes trust, and logs the caller before the change, as change does.
 func trust[Req any](d *door, verb string, f func(context.Context, adminapi.TrustAdmin, *Req) error) {
 	unary(d, verb, true, func(ctx context.Context, who hemera.Identity, r *Req) (adminapi.None, error) {
 		t, err := part(d.Trust, "trust")

@@ -20,7 +20,7 @@ import (
 	"hemera/words/hemera"
 )
 
-// entryLooker looks at a namespace as a manager's file info does.
+// entryLooker looks up entries like a manager's file info.
 type entryLooker struct {
 	adminapi.MaintAdmin
 	tree *namespace.Namespace
@@ -32,7 +32,7 @@ func (l entryLooker) FileInfo(ctx context.Context, who hemera.Identity, path str
 	return adminapi.FileReport{Entry: e, Path: path, Pieces: []adminapi.PieceReport{{Disk: disk, Host: "node1"}}}, err
 }
 
-// TestUsersAreToldOfWhatTheyMaySee: as the caller that the door found out, not as one that the request names.
+// TestUsersAreToldOfWhatTheyMaySee checks that verbs use the caller's identity from the door, not one in the request.
 func TestUsersAreToldOfWhatTheyMaySee(t *testing.T) {
 	n := fixture.NewNamespace(t)
 	owner, guest := hemera.Identity{Name: "owner", UID: 1, GID: 1}, hemera.Identity{Name: "guest", UID: 2, GID: 2}
@@ -76,14 +76,14 @@ func TestUsersAreToldOfWhatTheyMaySee(t *testing.T) {
 	}
 }
 
-// TestUsersOwners: the group may be changed to one of the owner's own, the owner by no user.
+// TestUsersOwners checks that users may change the group of their files to a group of their own, and never the owner.
 func TestUsersOwners(t *testing.T) {
 	n := fixture.NewNamespace(t)
 	owner := hemera.Identity{Name: "owner", UID: 1, GID: 1, Groups: []uint32{1, 7}}
 	fixture.MakeDirs(t, n.Tree, owner, "/mine", 0o755)
 	h := NewHandler(Services{Names: n.Tree, Attributes: n.Tree}, nil)
 	c := clientThrough(t, &doorCaller{calls: NewCalls(h), who: owner})
-	root := hemera.Identity{Admin: true} // what a client says of itself
+	root := hemera.Identity{Admin: true} // what a client claims
 	if err := c.Attributes.SetOwner(t.Context(), root, "/mine", -1, 7); err != nil {
 		t.Errorf("to a group of his: %v", err)
 	}
@@ -97,7 +97,7 @@ func TestUsersOwners(t *testing.T) {
 	}
 }
 
-// TestUsersSeeTheLimitsThatBoundThem and not those of others.
+// TestUsersSeeTheLimitsThatBoundThem checks that users see no other limits.
 func TestUsersSeeTheLimitsThatBoundThem(t *testing.T) {
 	rows := func(who hemera.Identity, path string) (out []hemera.QuotaKey) {
 		t.Helper()
@@ -121,7 +121,7 @@ func TestUsersSeeTheLimitsThatBoundThem(t *testing.T) {
 	}{
 		{alice, []hemera.QuotaKey{project, others}},
 		{hemera.Identity{Name: "bob", UID: 4242, Groups: []uint32{4300}}, []hemera.QuotaKey{project, his, others, group}},
-		{hemera.Identity{Name: "nobody", UID: hemera.NobodyID}, nil}, // who may not see /exp
+		{hemera.Identity{Name: "nobody", UID: hemera.NobodyID}, nil}, // may not see /exp
 		{hemera.Identity{Name: "root", Admin: true}, []hemera.QuotaKey{project, his, others, group, unbounded}},
 	} {
 		if got := rows(c.who, ""); !slices.Equal(got, c.want) {
@@ -134,7 +134,8 @@ func TestUsersSeeTheLimitsThatBoundThem(t *testing.T) {
 	}
 }
 
-// TestUsersWalksShareALimiter: many walks read few pages at the same time; an admin's does not wait for them.
+// TestUsersWalksShareALimiter checks that many walks of users read few pages at the same time, and that an admin's walk
+// does not wait for them.
 func TestUsersWalksShareALimiter(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := fixture.NewNamespace(t)
@@ -176,7 +177,7 @@ func TestUsersWalksShareALimiter(t *testing.T) {
 	})
 }
 
-// TestVerbsOfUsers lists the verbs that need no admin: each checks by itself what its caller may see and do.
+// TestVerbsOfUsers lists the verbs that need no admin: each checks the permissions of its caller.
 func TestVerbsOfUsers(t *testing.T) {
 	users := []string{"Stat", "List", "Walk", "Mkdir", "Rename", "Publish", "Remove", "SetMode", "SetOwner", "SetTimes", "SetXattr", "RemoveXattr",
 		"FileInfo", "Why", "Quotas", "Spaces", "Writes", "EndWrite", "Version", "WhoAmI", "Restore", "RestoreVersion", "Purge", "Recycled",
@@ -192,7 +193,7 @@ func TestVerbsOfUsers(t *testing.T) {
 		}
 		listed++
 		request := "{}"
-		if verb == "Why" { // of a file; the rest is for admins
+		if verb == "Why" { // for files; the rest is for admins
 			request = `{"Kind":"file"}`
 		}
 		r := httptest.NewRequest(http.MethodPost, adminapi.Service+verb, strings.NewReader(request))

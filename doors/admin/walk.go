@@ -12,7 +12,7 @@ import (
 	"hemera/words/hemera"
 )
 
-// count adds an entry to a sum. Directories count by number only.
+// count adds an entry to a sum. Directories add to the number only.
 func count(s *adminapi.Sum, e hemera.Entry) {
 	if e.IsDir() {
 		s.Dirs++
@@ -23,7 +23,7 @@ func count(s *adminapi.Sum, e hemera.Entry) {
 	s.Physical += layout.Used(e.Layout, e.Size, e.Pieces)
 }
 
-// serveWalk serves the search of a tree. Users' walks take turns, page by page; see package turns.
+// serveWalk serves the search of a tree. Walks of users take turns page by page; see package turns.
 func serveWalk(d *door) {
 	stream(d, "Walk", false, func(ctx context.Context, who hemera.Identity, r *adminapi.WalkRequest, send func(*adminapi.FoundEntries) error) error {
 		names, err := part(d.Names, "namespace")
@@ -34,7 +34,7 @@ func serveWalk(d *door) {
 		if err != nil {
 			return err
 		}
-		// A bad pattern is an error now, rather than a search without matches.
+		// A bad pattern fails here; otherwise the search would have no matches.
 		if _, err := gopath.Match(r.Name, ""); err != nil {
 			return errs.New(errs.Invalid, "admin.Walk", r.Name, "is not a pattern").
 				WithRemedy("patterns take *, ? and [a-z], as in a shell")
@@ -47,7 +47,7 @@ func serveWalk(d *door) {
 		out := &finder{request: r,
 			found: batch[adminapi.Found]{send: func(f []adminapi.Found) error { return send(&adminapi.FoundEntries{Found: f}) }},
 			paths: batch[string]{send: func(p []string) error { return send(&adminapi.FoundEntries{Paths: p}) }}}
-		// These come from lists of disks; the tree is not walked.
+		// These come from lists of the disks, without a walk.
 		if r.Standing != "" {
 			if err := impaired(ctx, d, who, top, out); err != nil {
 				return err
@@ -62,8 +62,8 @@ func serveWalk(d *door) {
 	})
 }
 
-// impaired finds the files below top that have the standing that is asked for.
-// The list has files of all users, whose directories were not checked for the caller; so an admin has to ask.
+// impaired finds the files below top with the requested standing. The list has files of all users, and access to their
+// directories is not checked; so only an admin may call it.
 func impaired(ctx context.Context, d *door, who hemera.Identity, top string, out *finder) error {
 	s, err := part(d.Status, "status")
 	if err != nil {
@@ -73,7 +73,7 @@ func impaired(ctx context.Context, d *door, who hemera.Identity, top string, out
 		return errs.New(errs.Denied, "admin.Walk", top, "only an admin is told which files lack pieces").
 			WithRemedy("run it on the manager's host as root or as the user the manager runs as")
 	}
-	// These files come from the lists of disks, so depth and top are checked here.
+	// These files come from the lists of the disks, so depth and top are checked here.
 	prefix := strings.TrimSuffix(top, "/") + "/"
 	return s.Impaired(ctx, out.request.Standing, func(path string, e hemera.Entry) error {
 		below, inside := strings.CutPrefix(path, prefix)
@@ -87,8 +87,7 @@ func impaired(ctx context.Context, d *door, who hemera.Identity, top string, out
 	})
 }
 
-// finder sends what a walk meets and the request asks for.
-// It is used by the goroutine of its request alone.
+// finder sends the entries of a walk that match the request. Only the goroutine of the request uses it.
 type finder struct {
 	request *adminapi.WalkRequest
 	found   batch[adminapi.Found] // matches
@@ -96,16 +95,16 @@ type finder struct {
 	sum     adminapi.Sum          // of all matches
 }
 
-// visit takes one entry, or a directory that could not be listed.
+// visit handles one entry, or a directory that could not be listed.
 func (f *finder) visit(path string, e hemera.Entry, failure error) error {
-	// Paths and entries go in different messages; a failure keeps its place between them.
+	// Paths and entries are in different messages; the flush keeps a failure in its order.
 	if failure != nil {
 		if err := f.paths.flush(); err != nil {
 			return err
 		}
 		return f.found.add(adminapi.Found{Path: path, Entry: hemera.Entry{Kind: e.Kind}, Err: errs.Plain(failure.Error())})
 	}
-	e.Xattrs = nil // of all that is found they could be most
+	e.Xattrs = nil // in a long list these would be most of the bytes
 	if matches(f.request, e) {
 		count(&f.sum, e)
 		switch {
@@ -127,8 +126,8 @@ func (f *finder) visit(path string, e hemera.Entry, failure error) error {
 	return f.paths.touch()
 }
 
-// end sends what is left, and the sum.
-// The sum is the last message, so a client that got it knows that the walk is complete.
+// end sends the remaining matches, and the sum. The sum is the last message: a client that has it knows that the walk is
+// complete.
 func (f *finder) end(send func(*adminapi.FoundEntries) error) error {
 	if err := f.found.flush(); err != nil {
 		return err
@@ -139,8 +138,8 @@ func (f *finder) end(send func(*adminapi.FoundEntries) error) error {
 	return send(&adminapi.FoundEntries{Sum: &f.sum})
 }
 
-// matches is true if an entry meets all conditions.
-// It only looks at the entry, so it costs no reading. A file that is empty has no pieces and is never incomplete.
+// matches reports whether an entry meets all conditions. It looks only at the entry. An empty file has no pieces and is
+// never incomplete.
 func matches(r *adminapi.WalkRequest, e hemera.Entry) bool {
 	if r.Name != "" {
 		if ok, _ := gopath.Match(r.Name, e.Name); !ok {
@@ -150,7 +149,7 @@ func matches(r *adminapi.WalkRequest, e hemera.Entry) bool {
 	if e.IsDir() && (r.Layout != "" || r.Pieces != 0 || r.Incomplete) {
 		return false
 	}
-	// A directory has the size of all below it.
+	// The size of a directory is the sum of all files below it.
 	size := e.Size
 	if e.IsDir() {
 		size = e.Tree.Bytes

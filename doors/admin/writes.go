@@ -7,8 +7,8 @@ import (
 	"hemera/words/hemera"
 )
 
-// serveWrites serves the locks of writes under way, and the writes whose clients are gone: to users their own.
-// FreeWrite frees the name for other writers; the writer whose lock it was may still commit, if it is first.
+// serveWrites serves the locks of writes under way, and the writes whose clients are gone. Users see their own. FreeWrite
+// frees the name for other writers; the earlier holder of the lock may still commit, if it commits first.
 func serveWrites(d *door) {
 	unary(d, "Writes", false, func(ctx context.Context, who hemera.Identity, _ *adminapi.None) ([]hemera.WriteInfo, error) {
 		w, err := part(d.Writes, "writes")

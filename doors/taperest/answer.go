@@ -9,7 +9,7 @@ import (
 	"hemera/words/hemera"
 )
 
-// problem is the body of an error, as RFC 9457 has it.
+// problem is the body of an error, as in RFC 9457.
 type problem struct {
 	Title  string `json:"title"`
 	Status int    `json:"status"`
@@ -17,7 +17,7 @@ type problem struct {
 	Type   string `json:"type"`
 }
 
-// statusOf is the HTTP status for a failure. Clients repeat 5xx later, and stop after 4xx.
+// statusOf returns the HTTP status of a failure. Clients repeat a request later after 5xx, and not after 4xx.
 func statusOf(err error) int {
 	if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
 		return http.StatusRequestEntityTooLarge
@@ -43,13 +43,13 @@ func statusOf(err error) int {
 	return http.StatusInternalServerError
 }
 
-// fail answers with an error: what a person can do follows the text.
+// fail answers with an error, followed by its remedy.
 func (d *door) fail(w http.ResponseWriter, r *http.Request, err error) {
 	status := statusOf(err)
 	if status == http.StatusServiceUnavailable {
 		w.Header().Set("Retry-After", retrySeconds)
 	}
-	if status == http.StatusInternalServerError { // a defect, or a failure that has no status
+	if status == http.StatusInternalServerError { // a defect, or a failure without a status of its own
 		d.Log.Warn("tape request failed", "path", r.URL.Path, "trace", hemera.TraceID(r.Context()), "error", err)
 	}
 	// Clients show the text to their users as it is.
@@ -60,15 +60,15 @@ func (d *door) fail(w http.ResponseWriter, r *http.Request, err error) {
 	answerError(w, status, errs.WithPosix(text, errs.Posix(errs.KindOf(err))))
 }
 
-// answerError answers with a problem, whose type is that the status says all.
+// answerError answers with a problem. Its type about:blank states that the status says everything.
 func answerError(w http.ResponseWriter, status int, detail string) {
 	w.Header().Set("Content-Type", "application/problem+json") // clients that do not know the type read the same JSON
 	write(w, status, problem{Title: http.StatusText(status), Status: status, Detail: detail, Type: "about:blank"})
 }
 
-// answerJSON answers with a value; nil has no body.
+// answerJSON answers with a value, or with the status only if it is nil.
 func answerJSON(w http.ResponseWriter, status int, value any) {
-	if value == nil { // cancel, delete and release have nothing to say
+	if value == nil { // cancel, delete and release
 		w.WriteHeader(status)
 		return
 	}
@@ -76,11 +76,11 @@ func answerJSON(w http.ResponseWriter, status int, value any) {
 	write(w, status, value)
 }
 
-// write sends a value, followed by a line end. An error is the connection's, which nobody reads any more.
+// write sends a value, followed by a line end. It ignores the error of a broken connection.
 func write(w http.ResponseWriter, status int, value any) {
 	w.Header().Set("Cache-Control", "no-store") // states change
 	w.WriteHeader(status)
 	e := json.NewEncoder(w)
-	e.SetEscapeHTML(false) // paths are shown as they are
+	e.SetEscapeHTML(false) // paths are shown unchanged
 	_ = e.Encode(value)
 }

@@ -13,21 +13,21 @@ import (
 	"hemera/words/hemera"
 )
 
-// body is what any call may get: a list of paths in one of two forms. Other fields are ignored, as clients send those of later
-// versions too.
+// body is the body of any call: a list of paths in one of two forms. Other fields are ignored, because clients also send
+// fields of later versions.
 type body struct {
 	Paths []string   `json:"paths"`
 	Files []bodyFile `json:"files"`
 }
 
-// bodyFile is one file. diskLifetime is not known here: a file stays until it is released.
+// bodyFile is one file. diskLifetime is ignored: a file stays until it is released.
 type bodyFile struct {
 	Path     string                     `json:"path"`
 	Metadata map[string]json.RawMessage `json:"targetedMetadata"` // by site
 }
 
-// parse reads a body. It fails with Invalid for what is not one JSON object, or has no path, too many, or a path that no file
-// can have. The files are in the order of the body, those of files before those of paths.
+// parse reads a body. It fails with Invalid if the body is not one JSON object, has no paths or too many, or has a path
+// that no file can have. The result has the files in the order of the body, those of "files" before those of "paths".
 func parse(data []byte, site string) ([]hemera.StageFile, error) {
 	const op = "taperest.Read"
 	var b body
@@ -60,10 +60,10 @@ func parse(data []byte, site string) ([]hemera.StageFile, error) {
 	return list, nil
 }
 
-// activity is what the metadata for this site says, or else those for all sites. Mount rules choose by it how urgent a recall
-// is; "" is none.
+// activity returns the activity in the metadata for this site, or else in those for all sites; "" for none. Mount rules
+// use it for the priority of a recall.
 func (f *bodyFile) activity(site string) (string, error) {
-	// Metadata of other sites may have any form, so only one is decoded.
+	// Metadata of other sites may have any form, so they are not decoded.
 	raw := f.Metadata[site]
 	if raw == nil {
 		raw = f.Metadata["default"]
@@ -78,7 +78,7 @@ func (f *bodyFile) activity(site string) (string, error) {
 	return m.Activity, errs.As(err, errs.Invalid, "taperest.Read", "targetedMetadata")
 }
 
-// filesOf reads the files of a request. The whole body is in memory, which bodyMax and the budgets of the door bound.
+// filesOf reads the files of a request. The whole body is in memory; bodyMax and the budgets of the door bound it.
 func (d *door) filesOf(r *http.Request) ([]hemera.StageFile, error) {
 	data, err := io.ReadAll(r.Body)
 	if _, tooLarge := errors.AsType[*http.MaxBytesError](err); err != nil && !tooLarge && errs.KindOf(err) != errs.Overloaded { // the client left, or was too slow
@@ -90,8 +90,7 @@ func (d *door) filesOf(r *http.Request) ([]hemera.StageFile, error) {
 	return parse(data, d.Site)
 }
 
-// pathsOf reads the paths of a request that has no use for more. They are in the order of the body, since answers about them are
-// paired with it.
+// pathsOf reads the paths of a request in the order of the body; answers about them have the same order.
 func (d *door) pathsOf(r *http.Request) ([]string, error) {
 	files, err := d.filesOf(r)
 	paths := make([]string, len(files))
@@ -101,7 +100,7 @@ func (d *door) pathsOf(r *http.Request) ([]string, error) {
 	return paths, err
 }
 
-// busy says whose bound refuses a request.
+// busy returns the error of a request that exceeds a bound.
 func busy(path string, v limits.Verdict) error {
 	text := "too many requests are being served"
 	if v == limits.ShareFull {
@@ -110,7 +109,7 @@ func busy(path string, v limits.Verdict) error {
 	return errs.New(errs.Overloaded, "taperest.Answer", path, text).WithRemedy("send it again in some seconds, and fewer at a time")
 }
 
-// countedBody is a body whose bytes are counted while they arrive: before they are read, so that memory is never ahead of the count.
+// countedBody charges a body while it arrives. It charges bytes before it reads them, so memory never exceeds the charge.
 type countedBody struct {
 	io.ReadCloser
 	account *limits.Account[hemera.Account]
@@ -119,7 +118,8 @@ type countedBody struct {
 	read    int64
 }
 
-// Read implements io.Reader. Overloaded if the bodies of the user, or of all, have no room for more.
+// Read implements io.Reader. It fails with Overloaded if the bodies of the user, or of all users, have reached their
+// bound.
 func (b *countedBody) Read(p []byte) (int, error) {
 	if b.read == b.taken {
 		if v := b.account.Take(bodyStep); v != limits.Fits {
@@ -132,7 +132,7 @@ func (b *countedBody) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// release counts the body out.
+// release ends the charge of the body.
 func (b *countedBody) release() {
 	b.account.Give(b.taken)
 	b.account.Close()

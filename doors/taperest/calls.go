@@ -11,13 +11,13 @@ import (
 	"hemera/words/hemera"
 )
 
-// made is the answer to a new request, which is durable by then.
+// made is the answer to a new request, which is durable.
 type made struct {
 	ID       string `json:"requestId"`
 	location string // of the request, for the header
 }
 
-// callStage makes a request. Files that cannot be staged are in it with their error.
+// callStage makes a stage request. Files that cannot be staged are part of it, with their error.
 func callStage(d *door, r *http.Request, who hemera.Identity) (any, error) {
 	files, err := d.filesOf(r)
 	if err != nil {
@@ -31,7 +31,7 @@ func callStage(d *door, r *http.Request, who hemera.Identity) (any, error) {
 	return made{ID: id, location: Root + "stage/" + url.PathEscape(id)}, nil
 }
 
-// statusAnswer is a request. Times are seconds since 1970.
+// statusAnswer has the state of a request. Times are seconds since 1970.
 type statusAnswer struct {
 	ID        string       `json:"id"`
 	Created   int64        `json:"createdAt"`
@@ -40,14 +40,14 @@ type statusAnswer struct {
 	Files     []fileStatus `json:"files"`
 }
 
-// fileStatus is one file of a request: it is done when it is on disk, and has failed when it has an error.
+// fileStatus is the state of one file of a request. A file on disk is done; a file with an error has failed.
 type fileStatus struct {
 	Path   string `json:"path"`
 	OnDisk *bool  `json:"onDisk,omitempty"`
 	Error  string `json:"error,omitempty"`
 }
 
-// callStatus answers what has become of a request.
+// callStatus answers with the state of a request.
 func callStatus(d *door, r *http.Request, who hemera.Identity) (any, error) {
 	s, err := d.Staging.StageStatus(r.Context(), who, r.PathValue("id"))
 	if err != nil {
@@ -61,7 +61,7 @@ func callStatus(d *door, r *http.Request, who hemera.Identity) (any, error) {
 	return a, nil
 }
 
-// seconds is a time as clients read it, zero for none: EOS answers with seconds, not milliseconds.
+// seconds returns a time in seconds since 1970, like EOS; 0 for the zero time.
 func seconds(t time.Time) int64 {
 	if t.IsZero() {
 		return 0
@@ -69,8 +69,8 @@ func seconds(t time.Time) int64 {
 	return t.Unix()
 }
 
-// fileStatusOf is the state of a file. Clients wait for a file as long as it is not on disk and has no error, so one that
-// nobody will bring has one. What went wrong before does not matter for a file that is there.
+// fileStatusOf returns the state of a file. Clients wait while a file is not on disk and has no error, so a file that
+// will not come has an error. An earlier error does not matter for a file that is on disk.
 func fileStatusOf(l hemera.Locality) fileStatus {
 	s := fileStatus{Path: l.Path}
 	switch {
@@ -84,7 +84,7 @@ func fileStatusOf(l hemera.Locality) fileStatus {
 	return s
 }
 
-// callCancel withdraws files from a request. 400 if it does not have one of them.
+// callCancel withdraws files from a request. It fails with 400 if the request does not have one of them.
 func callCancel(d *door, r *http.Request, who hemera.Identity) (any, error) {
 	id := r.PathValue("id")
 	paths, err := d.pathsOf(r)
@@ -98,13 +98,13 @@ func callCancel(d *door, r *http.Request, who hemera.Identity) (any, error) {
 // callDelete withdraws all files of a request and forgets it.
 func callDelete(d *door, r *http.Request, who hemera.Identity) (any, error) {
 	id := r.PathValue("id")
-	// Without paths all of the request is meant.
+	// No paths: the whole request.
 	d.audit(r.Context(), who, "delete", id, 0)
 	return nil, d.Staging.CancelStage(r.Context(), who, id, nil, true)
 }
 
-// callRelease says that files are not needed on disk any more by the request of the id; one that is not known here stands for
-// any request of the caller. It fails with the first path that could not be released, after all were tried.
+// callRelease states that the request no longer needs its files on disk. An unknown id stands for any request of the
+// caller. It tries all paths, and then fails with the error of the first that could not be released.
 func callRelease(d *door, r *http.Request, who hemera.Identity) (any, error) {
 	paths, err := d.pathsOf(r)
 	if err != nil {
@@ -133,14 +133,14 @@ func callRelease(d *door, r *http.Request, who hemera.Identity) (any, error) {
 	return nil, errs.As(first, errs.KindOf(first), "taperest.Release", fmt.Sprintf("%d of %d files", failed, len(paths)))
 }
 
-// fileLocality is where one file is: a word of the specification, or an error.
+// fileLocality says where one file is: a word of the specification, or an error.
 type fileLocality struct {
 	Path     string `json:"path"`
 	Locality string `json:"locality,omitempty"`
 	Error    string `json:"error,omitempty"`
 }
 
-// callArchiveInfo answers where files are, in the order of the paths.
+// callArchiveInfo answers with the places of files, in the order of the paths.
 func callArchiveInfo(d *door, r *http.Request, who hemera.Identity) (any, error) {
 	paths, err := d.pathsOf(r)
 	if err != nil {
@@ -157,12 +157,12 @@ func callArchiveInfo(d *door, r *http.Request, who hemera.Identity) (any, error)
 	return list, nil
 }
 
-// localityOf is where a file is, in the words of the specification. A file that cannot be looked at has an error alone. What
-// went wrong with the last recall does not belong here.
+// localityOf returns the place of a file as a word of the specification. A file that cannot be looked at has only an
+// error. The error of the last recall is left out.
 func localityOf(l hemera.Locality) fileLocality {
 	f := fileLocality{Path: l.Path}
 	switch {
-	case !l.Exists, l.Error != "" && !l.OnDisk && !l.OnTape: // missing, or not for this user
+	case !l.Exists, l.Error != "" && !l.OnDisk && !l.OnTape: // missing, or denied
 		f.Error = errs.Plain(cmp.Or(l.Error, errs.NotFound.String()))
 	case l.OnDisk && l.OnTape:
 		f.Locality = "DISK_AND_TAPE"
@@ -170,7 +170,7 @@ func localityOf(l hemera.Locality) fileLocality {
 		f.Locality = "DISK"
 	case l.OnTape:
 		f.Locality = "TAPE"
-	default: // it is there, but on no disk that answers and on no tape
+	default: // the file exists, but on no disk that answers and on no tape
 		f.Locality = "UNAVAILABLE"
 	}
 	return f

@@ -15,48 +15,51 @@ import (
 )
 
 const (
-	// Root is the path of the API; all calls but the next one are below it.
+	// Root is the path of the API, and all other calls are below it.
 	Root = "/api/v1/"
-	// WellKnown is where clients find out where the API is.
+	// WellKnown is the path at which clients find the address of the API.
 	WellKnown = "/.well-known/wlcg-tape-rest-api"
 
-	// bodyMax bounds a body in bytes: as many paths as a request may have, of usual length.
+	// bodyMax bounds a body in bytes. A request with the most paths of usual length fits.
 	bodyMax = 16 << 20
-	// bodiesMax is how many requests with a body are served at a time, bodiesOfUser how many of one user. Bytes of bodies
-	// in memory are bounded by bodyBytes, those of one user by a quarter; a body counts as it arrives, so a slow one is small.
+	// bodiesMax bounds the concurrent requests with a body, bodiesOfUser those of one user. bodyBytes bounds the memory
+	// of bodies, and a quarter of it that of one user. A body is charged in steps of bodyStep as it arrives, so a slow
+	// one is small.
 	bodiesMax, bodiesOfUser = 256, 16
 	bodyBytes, bodyStep     = 256 << 20, 64 << 10
-	// strangerTime is how long a request may take until its sender is known, and bodyTime how long its body may take then.
+	// strangerTime bounds the time of a request until its sender is identified, bodyTime the time until its body has
+	// arrived after that.
 	strangerTime, bodyTime = 10 * time.Second, time.Minute
-	// retrySeconds is when clients are to come back that were not served for want of something.
+	// retrySeconds is the time after which clients repeat a request that was refused for lack of resources.
 	retrySeconds = "5"
 )
 
-// Authorizer finds out who sent a request. It fails with Unauthenticated or Denied, and does not read the body.
+// Authorizer identifies the sender of a request. It fails with Unauthenticated or Denied, and does not read the body.
 type Authorizer func(*http.Request) (hemera.Identity, error)
 
-// Options are what the door asks and says. Staging and Authorize are set.
+// Options has the service behind the door and its settings. Staging and Authorize are required.
 type Options struct {
 	Staging   hemera.Staging
 	Authorize Authorizer
-	// Site is what the site is called in targetedMetadata, "" for hemera.
+	// Site is the name of the site in targetedMetadata; "" for hemera.
 	Site string
-	// Addr is host:port that clients are told who send no Host header.
+	// Addr is the host:port for clients that send no Host header.
 	Addr string
 	Log  *slog.Logger // nil: no log
 }
 
-// door is the handler: routing, identities, bodies and errors. What the calls do is in calls.go.
+// door is the handler: routing, identities, bodies and errors. The calls are in calls.go.
 type door struct {
 	Options
 	bodies *limits.Budget[hemera.Account] // requests with a body that are being served
 	bytes  *limits.Budget[hemera.Account] // of their bodies
 }
 
-// call serves one method of one path for a known sender. The answer is JSON, or no body if it is nil.
+// call serves one method of one path for an identified sender. The answer is JSON, or no body for nil.
 type call func(d *door, r *http.Request, who hemera.Identity) (answer any, err error)
 
-// routes are the calls by path and method. The id is any text: managers choose it, and so do clients of other doors.
+// routes returns the calls by path and method. The id may be any text, because managers and clients of other doors choose
+// it.
 func routes() map[string]map[string]call {
 	return map[string]map[string]call{
 		Root + "stage":             {http.MethodPost: callStage},
@@ -67,24 +70,24 @@ func routes() map[string]map[string]call {
 	}
 }
 
-// NewHandler makes the door's handler, for [Root] and [WellKnown]. Other paths are answered 404.
+// NewHandler makes the door's handler, for [Root] and [WellKnown]. It answers 404 for other paths.
 func NewHandler(o Options) http.Handler { return newDoor(o).handler() }
 
-// newDoor makes the door with nothing to serve yet.
+// newDoor makes the door.
 func newDoor(o Options) *door {
 	if o.Site == "" {
 		o.Site = "hemera"
 	}
-	if o.Log == nil { // as tests have it
+	if o.Log == nil { // in tests
 		o.Log = slog.New(slog.DiscardHandler)
 	}
 	return &door{Options: o, bodies: limits.NewBudget[hemera.Account]("tape bodies", limits.Bounds{Total: bodiesMax, Share: bodiesOfUser}),
 		bytes: limits.NewBudget[hemera.Account]("tape body bytes", limits.Bounds{Total: bodyBytes, Share: bodyBytes / 4})}
 }
 
-// handler serves all paths of the door.
+// handler returns the handler of all paths.
 func (d *door) handler() http.Handler {
-	// The mux is not changed after this function, so requests need no lock.
+	// The mux does not change after this function, so requests need no lock.
 	mux := http.NewServeMux()
 	mux.HandleFunc(WellKnown, d.wellKnown)
 	for pattern, methods := range routes() {
@@ -97,7 +100,7 @@ func (d *door) handler() http.Handler {
 	return traced(mux)
 }
 
-// traced gives every request a trace id for the logs, and bounds what a sender can hold before it is known.
+// traced gives every request a trace id for the logs, and sets deadlines for senders that are not identified yet.
 func traced(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		id := hemera.NewTraceID()
@@ -109,7 +112,7 @@ func traced(next http.Handler) http.Handler {
 	})
 }
 
-// guarded serves the methods of a path to senders that are known.
+// guarded serves the methods of a path to identified senders.
 func (d *door) guarded(methods map[string]call) http.Handler {
 	allowed := strings.Join(slices.Sorted(maps.Keys(methods)), ", ")
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -126,7 +129,8 @@ func (d *door) guarded(methods map[string]call) http.Handler {
 			return
 		}
 		if r.Method == http.MethodPost { // the others have no body
-			// Nobody waits here: a client that comes again is better than a connection that is kept.
+			// Requests are refused and not queued: a client that repeats its request costs less than a connection that
+			// waits.
 			account := d.bodies.Open(who.Account())
 			defer account.Close()
 			if v := account.Take(1); v != limits.Fits {
@@ -139,9 +143,10 @@ func (d *door) guarded(methods map[string]call) http.Handler {
 	})
 }
 
-// serve makes a call and answers. A call may take as long as its service, so the deadline of the answer is set when it is there.
+// serve makes a call and answers. A call may take as long as its service, so the deadline of the answer begins when it is
+// complete.
 func (d *door) serve(w http.ResponseWriter, r *http.Request, who hemera.Identity, f call) {
-	// A connection that cannot have deadlines is one of a test.
+	// Connections of tests have no deadlines.
 	deadlines := http.NewResponseController(w)
 	_ = deadlines.SetReadDeadline(time.Now().Add(bodyTime))
 	_ = deadlines.SetWriteDeadline(time.Time{})
@@ -154,7 +159,7 @@ func (d *door) serve(w http.ResponseWriter, r *http.Request, who hemera.Identity
 		d.fail(w, r, err)
 		return
 	}
-	if made, ok := answer.(made); ok { // the one answer that is about something new
+	if made, ok := answer.(made); ok { // the one answer that creates something
 		w.Header().Set("Location", made.location)
 		answerJSON(w, http.StatusCreated, made)
 		return
@@ -162,8 +167,8 @@ func (d *door) serve(w http.ResponseWriter, r *http.Request, who hemera.Identity
 	answerJSON(w, http.StatusOK, answer)
 }
 
-// admit returns the identity of a request's sender. A browser sends Origin, or Sec-Fetch-Site with plain requests; programs do
-// not. "none" is an address that the user typed.
+// admit returns the identity of a request's sender. Browsers send Origin, or Sec-Fetch-Site with plain requests; programs
+// do not. "none" means that the user typed the address.
 func (d *door) admit(r *http.Request) (hemera.Identity, error) {
 	// The admin door refuses the same requests, for the same reason.
 	site := r.Header.Get("Sec-Fetch-Site")
@@ -180,14 +185,14 @@ type endpoint struct {
 	Version string `json:"version"`
 }
 
-// wellKnown tells anybody where the API is: at the name by which the client called.
+// wellKnown answers everybody with the address of the API, with the host name that the client used.
 func (d *door) wellKnown(w http.ResponseWriter, r *http.Request) {
 	if r.Method != http.MethodGet && r.Method != http.MethodHead {
 		w.Header().Set("Allow", "GET, HEAD")
 		answerError(w, http.StatusMethodNotAllowed, "this call takes GET")
 		return
 	}
-	// The process has refused names that are not this server's before.
+	// The process refuses other names than this server's before this.
 	host := r.Host
 	if host == "" {
 		host = d.Addr
@@ -199,7 +204,7 @@ func (d *door) wellKnown(w http.ResponseWriter, r *http.Request) {
 	}{d.Site, "tape of a Hemera cluster", []endpoint{{"http://" + host + strings.TrimSuffix(Root, "/"), "v1"}}})
 }
 
-// audit logs a change that somebody asked for, before it is made.
+// audit logs a change before it is made.
 func (d *door) audit(ctx context.Context, who hemera.Identity, what, id string, paths int) {
 	d.Log.InfoContext(ctx, "tape request", "call", what, "id", id, "paths", paths, "who", who.Name, "uid", who.UID, "trace", hemera.TraceID(ctx))
 }

@@ -16,11 +16,11 @@ import (
 	"hemera/words/hemera"
 )
 
-// alice is who is on the machine; the header From makes another user of a request.
+// alice is the owner of requests on this machine; the header From selects another user.
 var alice = hemera.Identity{Name: "alice", UID: 1001, GID: 100}
 
-// rig is a door in front of a tree with tape. /exp/data.root and /exp/notes.txt are on tape only, /exp/run1/a.dat on disk too,
-// /exp/run1/b.dat on disk alone.
+// rig is a door in front of a tree with tape. /exp/data.root and /exp/notes.txt are on tape only, /exp/run1/a.dat also on
+// disk, /exp/run1/b.dat on disk only.
 type rig struct {
 	http.Handler
 	tape *fixture.Staging
@@ -43,7 +43,7 @@ func newRig() *rig {
 	return r
 }
 
-// ask sends "METHOD path", with lines of headers after it.
+// ask sends a request "METHOD path", with lines of headers after it.
 func (r *rig) ask(call, body string) *httptest.ResponseRecorder {
 	lines := strings.Split(call, "\n")
 	method, path, _ := strings.Cut(lines[0], " ")
@@ -58,7 +58,7 @@ func (r *rig) ask(call, body string) *httptest.ResponseRecorder {
 	return w
 }
 
-// want asks and compares status and body.
+// want sends a request and compares status and body.
 func (r *rig) want(t *testing.T, call, body string, status int, answer string) http.Header {
 	t.Helper()
 	w := r.ask(call, body)
@@ -68,7 +68,7 @@ func (r *rig) want(t *testing.T, call, body string, status int, answer string) h
 	return w.Header()
 }
 
-// TestRequest is the life of a request, with every call.
+// TestRequest runs through the life of a request, with every call.
 func TestRequest(t *testing.T) {
 	r := newRig()
 	r.want(t, "GET "+WellKnown, "", 200,
@@ -85,7 +85,7 @@ func TestRequest(t *testing.T) {
 	r.want(t, "GET "+one, "", 200, `{"id":"request-1","createdAt":1700000000,"startedAt":1700000000,"files":[`+
 		`{"path":"/exp/data.root","onDisk":false},{"path":"/exp/notes.txt","onDisk":false},{"path":"/exp/run1/b.dat","onDisk":true},{"path":"/exp/none","error":"not found"}]}`)
 
-	// Others may not see it, and what is not in it cannot be withdrawn.
+	// Other users may not see it, and files that are not in it cannot be withdrawn.
 	r.want(t, "GET "+one+"\nFrom: bob", "", 403,
 		`{"title":"Forbidden","status":403,"detail":"stage status request-1: the request is another user's; permission denied","type":"about:blank"}`)
 	if w := r.ask("POST "+one+"/cancel", `{"paths":["/exp/notes.txt","/exp/run1/a.dat"]}`); w.Code != 400 {
@@ -107,14 +107,14 @@ func TestRequest(t *testing.T) {
 	}
 }
 
-// TestFailedRecall: a client learns why, and the rest of the request goes on.
+// TestFailedRecall checks that a client gets the reason, and that the rest of the request continues.
 func TestFailedRecall(t *testing.T) {
 	r := newRig()
 	r.want(t, "POST /api/v1/stage", `{"paths":["/exp/data.root","/exp/notes.txt"]}`, 201, `{"requestId":"request-1"}`)
 	r.tape.Fail("/exp/data.root", "the tape is broken")
 	r.want(t, "GET /api/v1/stage/request-1", "", 200,
 		`{"id":"request-1","createdAt":1700000000,"startedAt":1700000000,"files":[{"path":"/exp/data.root","error":"the tape is broken"},{"path":"/exp/notes.txt","onDisk":false}]}`)
-	// archiveinfo is about the archive, not about the recall.
+	// archiveinfo reports the archive and not the recall.
 	r.want(t, "POST /api/v1/archiveinfo", `{"paths":["/exp/data.root"]}`, 200, `[{"path":"/exp/data.root","locality":"TAPE"}]`)
 }
 
@@ -156,7 +156,7 @@ func TestRefused(t *testing.T) {
 			t.Errorf("%s %.80s\n%d %s\nwant %d with %q", c.call, c.body, w.Code, got, c.status, c.detail)
 		}
 	}
-	// Strangers get what .well-known says, at the address the server knows if they name none.
+	// Strangers get .well-known, with the address of the server if they send no Host.
 	w := r.ask("GET "+WellKnown+"\nFrom: nobody", "")
 	if w.Code != 200 {
 		t.Errorf("%d %s", w.Code, w.Body)
@@ -166,7 +166,8 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// TestMetadata: the site's own metadata are before those for all, and those of other sites are not looked at.
+// TestMetadata checks that the site's own metadata precede those for all sites, and that those of other sites are
+// ignored.
 func TestMetadata(t *testing.T) {
 	for text, want := range map[string]string{
 		`{"hemera":{"activity":"reco"},"default":{"activity":"other"}}`: "reco",
@@ -181,7 +182,7 @@ func TestMetadata(t *testing.T) {
 	}
 }
 
-// blocked is a service whose status waits until the test lets it go.
+// blocked is a service whose status calls wait until the test releases them.
 type blocked struct {
 	hemera.Staging
 	entered, release chan struct{}
@@ -193,7 +194,8 @@ func (b blocked) Localities(context.Context, hemera.Identity, string, []string) 
 	return nil, nil
 }
 
-// TestBodiesAreBounded: a user that has its share of requests or of memory has to come again, and others are served meanwhile.
+// TestBodiesAreBounded checks that a user with its full share of requests or memory is refused, and that others are
+// served meanwhile.
 func TestBodiesAreBounded(t *testing.T) {
 	service := blocked{entered: make(chan struct{}), release: make(chan struct{})}
 	d := newDoor(Options{Staging: service, Authorize: func(r *http.Request) (hemera.Identity, error) {
@@ -227,7 +229,8 @@ func TestBodiesAreBounded(t *testing.T) {
 	}
 }
 
-// TestBytesOfBodiesAreCounted: a body takes what has arrived of it, at most the share of its user, and gives it back.
+// TestBytesOfBodiesAreCounted checks that a body is charged as it arrives, up to the share of its user, and that the
+// charge is returned.
 func TestBytesOfBodiesAreCounted(t *testing.T) {
 	budget := limits.NewBudget[hemera.Account]("bytes", limits.Bounds{Total: 4 * bodyStep, Share: 2 * bodyStep})
 	body := func(size int) (*countedBody, error) {
@@ -266,7 +269,7 @@ func TestStatusOf(t *testing.T) {
 	}
 }
 
-// FuzzParse: whatever a client sends, what comes out can be staged.
+// FuzzParse checks that all parsed files can be staged, whatever a client sends.
 func FuzzParse(f *testing.F) {
 	for _, s := range []string{`{"paths":["/a"]}`, `{"files":[{"path":"/a","targetedMetadata":{"s":{"activity":"x"}}}]}`, `{"paths":null}`, "", "[", `{"files":[{}]}`} {
 		f.Add([]byte(s))

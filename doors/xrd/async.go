@@ -9,23 +9,22 @@ import (
 )
 
 const (
-	// promisedSeconds is how long clients wait for an answer that was promised.
+	// promisedSeconds is the time that clients wait for a promised answer.
 	promisedSeconds = 1800
-	// asyncMax is how much asynchronous work one connection may have under way.
+	// asyncMax bounds the asynchronous work of one connection.
 	asyncMax = 64
 )
 
-// asyncWork is the work of one connection that runs beside its goroutine, each on a goroutine of its own. It answers
-// when it is done, in any order. It is safe for concurrent use.
-//
-// What runs beside its connection must not use what belongs to the connection's goroutine: it has the handle of a file,
-// which is counted as in use, and a copy of the request. The Sink is safe to answer on.
+// asyncWork runs work of one connection outside its goroutine, each in a goroutine of its own, which answers when it is
+// done. Answers come in any order. It is safe for concurrent use.
+// The work must not use the fields that belong to the connection's goroutine: it has the handle of a file, which is
+// counted as in use, and a copy of the request. It may answer on the Sink.
 type asyncWork struct {
-	slots   chan struct{}  // one element for each that is under way
-	running sync.WaitGroup // also goroutines that wait for one of them
+	slots   chan struct{}  // one element for each work under way
+	running sync.WaitGroup // also goroutines that wait for a slot
 }
 
-// acquire takes a slot; false if none is free. The caller gives it to start, or releases it.
+// acquire takes a slot. It returns false if none is free. The caller passes the slot to start, or releases it.
 func (a *asyncWork) acquire() bool {
 	select {
 	case a.slots <- struct{}{}:
@@ -35,7 +34,7 @@ func (a *asyncWork) acquire() bool {
 	}
 }
 
-// release frees a slot whose work was not started.
+// release frees a slot.
 func (a *asyncWork) release() { <-a.slots }
 
 // start runs work on a goroutine of its own and then releases the slot, which the caller has acquired.
@@ -47,14 +46,14 @@ func (a *asyncWork) start(c *conn, work func()) {
 	})
 }
 
-// runInline runs work that waits for a disk while the connection waits for it, and answers.
+// runInline runs work that waits for a disk, and answers. The connection waits meanwhile.
 func runInline(r *request, work func() ([]byte, error)) error {
 	r.lend()
 	return withWaitResp(r, work)
 }
 
-// withWaitResp runs work and answers. If work takes longer than SlowAnswer it promises the answer, so that the client does
-// not take the connection for dead (§5 STREAMTIMEOUT).
+// withWaitResp runs work and answers. If work takes longer than SlowAnswer it promises the answer, so that the client
+// does not regard the connection as lost (§5 STREAMTIMEOUT).
 func withWaitResp(r *request, work func() ([]byte, error)) error {
 	waits := &r.conn.srv.waits
 	w := waits.Get().(*slowAnswer) // pooled with its timer
@@ -72,15 +71,15 @@ func withWaitResp(r *request, work func() ([]byte, error)) error {
 	return r.ok(body)
 }
 
-// slowAnswer promises a client its answer when it takes long.
+// slowAnswer promises an answer that takes long.
 type slowAnswer struct {
-	timer  *time.Timer // runs promise; made with the first use
+	timer  *time.Timer // runs promise; made at the first use
 	conn   *conn
 	stream wire.StreamID
 
 	mu       sync.Mutex
-	done     bool          // the answer is there; it is not promised any more
-	promised chan struct{} // not nil once the answer is to be promised; closed when the promise is on its way
+	done     bool          // the answer is complete and is not promised any more
+	promised chan struct{} // non-nil when the answer is promised; closed when the promise was sent
 }
 
 // begin starts the timer of one request.
@@ -94,7 +93,8 @@ func (w *slowAnswer) begin(r *request) {
 	w.timer.Reset(after)
 }
 
-// promise runs on the timer's goroutine. It does not hold mu while it sends.
+// promise sends the promise unless the answer is complete. It runs in the timer's goroutine and does not hold mu while it
+// sends.
 func (w *slowAnswer) promise() {
 	w.mu.Lock()
 	if w.done {
@@ -108,8 +108,8 @@ func (w *slowAnswer) promise() {
 	promiseAnswer(w.conn, w.stream)
 }
 
-// wasPromised ends the wait and reports whether the answer was promised. If not, it is not promised afterwards. If so, it
-// waits for the promise: a client takes an answer that comes before its promise for another's.
+// wasPromised ends the wait and reports whether the answer was promised. If so, it waits until the promise was sent: a
+// client would take an answer before its promise for another request's.
 func (w *slowAnswer) wasPromised() bool {
 	w.mu.Lock()
 	w.done = true
@@ -122,9 +122,9 @@ func (w *slowAnswer) wasPromised() bool {
 	return true
 }
 
-// runAsync runs work that ends a write, and answers when it is done, while the connection goes on: head nodes send the
-// pieces of many files over one connection, and clients with many threads files, and those must not wait for each
-// other's disks. Without a free slot it is runInline.
+// runAsync runs work that ends a write, and answers when it is done. The connection serves other requests meanwhile: a
+// head node sends the pieces of many files over one connection, and these must not wait for each other's disks. Without a
+// free slot runAsync works like runInline.
 func runAsync(r *request, work func() ([]byte, error)) error {
 	c := r.conn
 	if !c.async.acquire() {
@@ -139,14 +139,14 @@ func runAsync(r *request, work func() ([]byte, error)) error {
 		if err == nil {
 			err = c.out.Flush()
 		}
-		if err != nil { // the connection's goroutine finds that out
+		if err != nil { // the connection's goroutine will see the error too
 			_ = c.nc.Close()
 		}
 	})
 	return nil
 }
 
-// promiseAnswer sends kXR_waitresp. If that fails the next write fails too.
+// promiseAnswer sends kXR_waitresp. It ignores errors: the next write fails too.
 func promiseAnswer(c *conn, stream wire.StreamID) {
 	_ = c.out.Answer(stream, wire.StatusWaitResp, wire.Wait{Seconds: promisedSeconds}.Append(nil))
 	_ = c.out.Flush()
@@ -164,8 +164,8 @@ func deliver(r *request, body []byte, err error) error {
 	return r.conn.out.Flush()
 }
 
-// runAsyncAfter runs work beside the connection. An answer that is there within the grace goes out in order. Otherwise
-// it is promised, and the connection goes on.
+// runAsyncAfter runs work outside the connection's goroutine. An answer within the grace is sent in order. Otherwise it
+// is promised, and the connection serves other requests.
 func runAsyncAfter(r *request, grace time.Duration, work func(context.Context) ([]byte, error)) error {
 	c := r.conn
 	if !c.async.acquire() {
@@ -175,12 +175,12 @@ func runAsyncAfter(r *request, grace time.Duration, work func(context.Context) (
 		c.async.release()
 		return err
 	}
-	later := r.detach() // for the answer after the promise
+	later := r.detach() // for the answer after a promise
 	type outcome struct {
 		body []byte
 		err  error
 	}
-	done := make(chan outcome, 1) // with room, so that the work ends although nobody waits
+	done := make(chan outcome, 1) // buffered, so that the work can end when nothing receives
 	c.async.start(c, func() {
 		body, err := work(later.context())
 		done <- outcome{body, err}

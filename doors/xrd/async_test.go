@@ -18,7 +18,7 @@ import (
 	"hemera/words/hemera"
 )
 
-// TestSlowCloseIsPromised holds a commit back until the answer was promised.
+// TestSlowCloseIsPromised delays a commit until its answer was promised.
 func TestSlowCloseIsPromised(t *testing.T) {
 	for _, fails := range []bool{false, true} {
 		p := newPair(t, func(o *Options) { o.Limits.SlowAnswer = time.Millisecond })
@@ -57,7 +57,7 @@ func TestSlowCloseIsPromised(t *testing.T) {
 	}
 }
 
-// TestLateAnswerFollowsItsPromise: an answer that is there while its promise waits for a slow client waits for it.
+// TestLateAnswerFollowsItsPromise checks that an answer waits for its promise, which waits for a slow client.
 func TestLateAnswerFollowsItsPromise(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		here, there := net.Pipe()
@@ -99,7 +99,7 @@ func (f heldChecksum) Checksum(ctx context.Context, who hemera.Identity, path st
 	return f.Files.Checksum(ctx, who, path, kind)
 }
 
-// TestSlowChecksum goes on serving the connection while a checksum is computed.
+// TestSlowChecksum checks that the connection is served while a checksum is computed.
 func TestSlowChecksum(t *testing.T) {
 	release := make(chan struct{})
 	p := newPair(t, manager(func(o *ManagerOptions) { o.Files = heldChecksum{o.Files, release} }))
@@ -171,7 +171,7 @@ func TestThirdPartyCopyRefused(t *testing.T) {
 	open("tpc.src=h:1&hem.cap="+tokenOf(g), wire.NotAuthorized) // the destination is open for reading
 }
 
-// failingPuller fails.
+// failingPuller always fails.
 type failingPuller struct{}
 
 func (failingPuller) Pull(context.Context, PullSource, hemera.Handle, func(int64)) error {
@@ -196,7 +196,7 @@ func TestFailedCopyLeavesNothing(t *testing.T) {
 	}
 }
 
-// TestClosesDoNotWaitForEachOther: what several threads of one client close on one connection.
+// TestClosesDoNotWaitForEachOther closes files of several threads of one client on one connection.
 func TestClosesDoNotWaitForEachOther(t *testing.T) {
 	p, _ := newLocalPair(t, nil)
 	c := dial(t, p.managerAddr)
@@ -224,7 +224,7 @@ func TestClosesDoNotWaitForEachOther(t *testing.T) {
 		}
 		handles[id] = true
 	}
-	c.must(t, wire.Stat{Handle: all[0]}, "") // answered before them
+	c.must(t, wire.Stat{Handle: all[0]}, "") // answered before the closes
 	id, err := c.send(wire.Close{Handle: all[0]}, nil)
 	if err != nil {
 		t.Fatal(err)
@@ -239,7 +239,8 @@ func TestClosesDoNotWaitForEachOther(t *testing.T) {
 	}
 }
 
-// TestClosesFailBesideOpens: a close that fails beside its connection leaves alone what belongs to that.
+// TestClosesFailBesideOpens checks that a close that fails outside the connection's goroutine does not touch the
+// connection's fields.
 func TestClosesFailBesideOpens(t *testing.T) {
 	p := newPair(t, nil)
 	c := dial(t, p.nodeAddr)
@@ -256,7 +257,7 @@ func TestClosesFailBesideOpens(t *testing.T) {
 		return nil
 	}
 	p.mu.Unlock()
-	for _, fh := range all { // each a close, and beside it a change of what is open
+	for _, fh := range all { // closes, with changes of the open files at the same time
 		if _, err := c.send(wire.Close{Handle: fh}, nil); err != nil {
 			t.Fatal(err)
 		}
@@ -269,7 +270,7 @@ func TestClosesFailBesideOpens(t *testing.T) {
 	}
 }
 
-// TestShutdownLeavesWhatHangs: a call that never returns does not keep a server from ending in time.
+// TestShutdownLeavesWhatHangs checks that a call that never returns does not keep a server from ending in time.
 func TestShutdownLeavesWhatHangs(t *testing.T) {
 	p := newPair(t, nil)
 	c := dial(t, p.nodeAddr)
@@ -297,14 +298,14 @@ func TestShutdownLeavesWhatHangs(t *testing.T) {
 	c.closed(t)
 }
 
-// panickingPuller has a defect.
+// panickingPuller panics.
 type panickingPuller struct{}
 
 func (panickingPuller) Pull(context.Context, PullSource, hemera.Handle, func(int64)) error {
 	panic("a defect")
 }
 
-// TestPanicInACopy costs its client the connection, and nobody else anything.
+// TestPanicInACopy checks that a panic closes its client's connection and does not affect others.
 func TestPanicInACopy(t *testing.T) {
 	p := newPair(t, node(func(o *NodeOptions) { o.Puller = panickingPuller{} }))
 	c := dial(t, p.nodeAddr)

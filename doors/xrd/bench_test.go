@@ -8,7 +8,7 @@ import (
 	"hemera/rules/wire"
 )
 
-// BenchmarkDoor measures the time that the door takes for opens, reads and writes of one client, in front of a memory.
+// BenchmarkDoor measures the door's time for opens, reads and writes of one client, over files in memory.
 func BenchmarkDoor(b *testing.B) {
 	p := newPair(b, nil)
 	p.put("/f", string(make([]byte, 4<<20)))

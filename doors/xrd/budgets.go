@@ -8,30 +8,30 @@ import (
 )
 
 const (
-	// requestMemory is the most memory for long requests on their way in, checkpointMemory for what checkpoints
-	// keep. A client gets a quarter of either.
+	// requestMemory bounds the memory of incoming long requests, checkpointMemory that of checkpoints. One client gets a
+	// quarter of each.
 	requestMemory    = 256 << 20
 	checkpointMemory = 128 << 20
-	// callsMax is how many calls of the admin API are answered at the same time, callsPerClient how many of one client.
+	// callsMax bounds the concurrent calls of the admin API, callsPerClient those of one client.
 	callsMax, callsPerClient = 128, 8
 )
 
-// Client names whom the use of a server is charged to: the user that logged in or, without one, the address.
+// Client identifies the client whose use of a server is charged: the user that logged in or, without one, the address.
 type Client struct {
 	Addr netip.Addr
 	Name string
 	UID  uint32
 }
 
-// Budgets bound what the clients of all doors of a process use together. The zero Budgets is not useful.
+// Budgets bound the resources that the clients of all doors of a process use together. The zero Budgets is not useful.
 type Budgets struct {
-	// Requests is memory for requests that are long, or do not arrive at once, in bytes.
+	// Requests bounds memory, in bytes, for requests that are long or arrive slowly.
 	Requests *limits.Budget[Client]
-	// Checkpoints is memory for what changes under a checkpoint overwrote, in bytes.
+	// Checkpoints bounds memory, in bytes, for the data that changes under a checkpoint overwrite.
 	Checkpoints *limits.Budget[Client]
-	// Handles are open files.
+	// Handles bounds open files.
 	Handles *limits.Budget[Client]
-	// Calls are calls of the admin API under way.
+	// Calls bounds concurrent calls of the admin API.
 	Calls *limits.Budget[Client]
 }
 
@@ -55,5 +55,5 @@ func (b *Budgets) Usages() []limits.Usage {
 	return []limits.Usage{b.Requests.Usage(), b.Checkpoints.Usage(), b.Handles.Usage(), b.Calls.Usage()}
 }
 
-// clientAt returns the client of a connection, if only its address is known.
+// clientAt returns the client of a connection of which only the address is known.
 func clientAt(p auth.Peer) Client { return Client{Addr: limits.AddressKey(p.Remote.Addr())} }

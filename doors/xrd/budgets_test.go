@@ -13,7 +13,7 @@ import (
 	"hemera/words/hemera"
 )
 
-// begin sends the header of a request with a payload of n bytes, and some of these.
+// begin sends the header of a request with a payload of n bytes, and the first bytes of the payload.
 func (c *rawConn) begin(t *testing.T, r wire.Request, n, some int) {
 	t.Helper()
 	b := wire.AppendRequest(nil, wire.StreamID{}, r, n)
@@ -32,7 +32,7 @@ func drained(t *testing.T, b *limits.Budget[Client]) {
 	}
 }
 
-// A request that is begun and not ended is kept for a short time, and what waits like that is little.
+// An unfinished request is kept for a short time only, and takes little memory.
 func TestRequestsThatNeverEnd(t *testing.T) {
 	budgets := NewBudgets(1024, 0) // 16 MiB, 4 for a client
 	p := newPair(t, func(o *Options) {
@@ -61,7 +61,7 @@ func TestRequestsThatNeverEnd(t *testing.T) {
 	}
 }
 
-// A client needs long lists at a node only if it has a file open there.
+// A node accepts long lists only from clients with an open file.
 func TestNodesTakeLongRequestsForOpenFilesOnly(t *testing.T) {
 	p := newPair(t, nil)
 	p.put("/f", "original")
@@ -77,7 +77,7 @@ func TestNodesTakeLongRequestsForOpenFilesOnly(t *testing.T) {
 	c.must(t, wire.Fattr{Handle: fh, Subcode: wire.FattrSet, Count: 2}, long)
 }
 
-// What an open file has of attributes is bounded when they are set, not when they are committed.
+// The attributes of an open file are bounded when they are set, not when they are committed.
 func TestAttributesOfAnOpenFileAreBounded(t *testing.T) {
 	p := newPair(t, nil)
 	c := dial(t, p.nodeAddr)
@@ -107,7 +107,7 @@ func TestAttributesOfAnOpenFileAreBounded(t *testing.T) {
 	}
 }
 
-// Checkpoints keep what they must be able to put back in memory: all of them together have little of it.
+// All checkpoints together have little memory for overwritten bytes.
 func TestCheckpointsShareABudget(t *testing.T) {
 	budgets := NewBudgets(1024, 0) // 4 MiB for a client
 	p := newPair(t, func(o *Options) { o.Budgets = budgets })
@@ -142,7 +142,7 @@ func TestCheckpointsShareABudget(t *testing.T) {
 	}
 }
 
-// One client has a share of the files that a server has open, over all its sessions.
+// One client has a share of the open files of a server, over all its sessions.
 func TestHandlesAreCountedByClient(t *testing.T) {
 	budgets := NewBudgets(256, 0) // 64 files, 32 for a client
 	p := newPair(t, func(o *Options) { o.Budgets = budgets })
@@ -169,8 +169,8 @@ func TestHandlesAreCountedByClient(t *testing.T) {
 	drained(t, budgets.Handles)
 }
 
-// TestHandlesAtNodesAreCountedByUser: the capability names the user. One at its share leaves another of the same machine alone,
-// and a head that opens pieces for both counts them for each.
+// TestHandlesAtNodesAreCountedByUser checks that the user of the capability is charged: one with a full share does not
+// affect another of the same machine, and a head that opens pieces for both is charged for each.
 func TestHandlesAtNodesAreCountedByUser(t *testing.T) {
 	budgets := NewBudgets(256, 0) // 64 files, 32 for a user
 	p := newPair(t, func(o *Options) { o.Budgets = budgets })
@@ -194,7 +194,7 @@ func TestHandlesAtNodesAreCountedByUser(t *testing.T) {
 	drained(t, budgets.Handles)
 }
 
-// tokenFor is a capability that names a user.
+// tokenFor returns the token of a capability for a user.
 func (p *pair) tokenFor(t *testing.T, name string, uid uint32, o hemera.OpenRequest) string {
 	t.Helper()
 	g, err := p.memory.grantOpen(o)
@@ -207,8 +207,8 @@ func (p *pair) tokenFor(t *testing.T, name string, uid uint32, o hemera.OpenRequ
 	return tokenOf(g)
 }
 
-// TestWhatIsUsedForAFileIsCountedByItsUser: two users of one machine open files at a node. One has its share of what checkpoints keep, of arranged
-// copies and of long requests; the other is served.
+// TestWhatIsUsedForAFileIsCountedByItsUser opens files of two users of one machine at a node. One has its full share of
+// checkpoints, arranged copies and long requests; the other is still served.
 func TestWhatIsUsedForAFileIsCountedByItsUser(t *testing.T) {
 	budgets := NewBudgets(1<<14, 0) // 4 MiB for a client
 	p := newPair(t, func(o *Options) { o.Budgets, o.Limits.RequestTime = budgets, time.Hour })
@@ -237,7 +237,7 @@ func TestWhatIsUsedForAFileIsCountedByItsUser(t *testing.T) {
 			t.Errorf("checkpoint %d: %v", i, got)
 		}
 	}
-	if got := checkpoint(c, "/f4", "other", 1002); got != wire.StatusOK { // on the same connection, as heads have it
+	if got := checkpoint(c, "/f4", "other", 1002); got != wire.StatusOK { // on the same connection, like a head
 		t.Errorf("a checkpoint of another user: %v", got)
 	}
 
@@ -260,7 +260,7 @@ func TestWhatIsUsedForAFileIsCountedByItsUser(t *testing.T) {
 		t.Errorf("one user has arranged %d copies, another cannot", copies)
 	}
 
-	// Requests that do not end hold what they will take. begin reports whether one more of the user is taken.
+	// Unfinished requests reserve their whole length. begin reports whether one more of the user is accepted.
 	const long = 120_000
 	begin := func(token string) bool {
 		t.Helper()
@@ -288,7 +288,8 @@ func TestWhatIsUsedForAFileIsCountedByItsUser(t *testing.T) {
 	}
 }
 
-// TestTruncationsByPathAreOfThePathOfTheirCapability, as opens are.
+// TestTruncationsByPathAreOfThePathOfTheirCapability checks that the capability of a truncation must be for its path, as
+// with opens.
 func TestTruncationsByPathAreOfThePathOfTheirCapability(t *testing.T) {
 	p := newPair(t, nil)
 	p.put("/f", "original")
@@ -310,7 +311,7 @@ func TestQueriesAreBounded(t *testing.T) {
 	c.refused(t, wire.Query{Kind: wire.QueryConfig}, strings.Repeat("chksum ", configKeysMax+1), wire.ArgTooLong)
 }
 
-// A refused login is in the log, with who it was.
+// A refused login is logged with the client's name.
 func TestRefusedLoginsAreLogged(t *testing.T) {
 	lines := make(chan string, 16)
 	p := newPair(t, func(o *Options) {

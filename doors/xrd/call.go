@@ -9,9 +9,9 @@ import (
 )
 
 const (
-	// callMax is the longest argument of a query that carries a call: an attribute at its limit, in base64.
+	// callMax bounds the argument of a query with a call: an attribute of the largest size, in base64.
 	callMax = 160 << 10
-	// callSeconds is how long a client waits when too many calls are under way.
+	// callSeconds is the wait of a client when too many calls are under way.
 	callSeconds = 1
 )
 
@@ -20,14 +20,14 @@ func isCall(q wire.Query, payload []byte) bool {
 	return q.Kind == wire.QueryOpaque && bytes.HasPrefix(payload, []byte(wire.OpaqueCall))
 }
 
-// serveCall answers a query that carries a call, as the identity of the session. It runs beside the connection, which sees
-// meanwhile that its client goes away; the answer goes out as it comes.
+// serveCall answers a query with a call, as the identity of the session. It runs outside the connection's goroutine,
+// which detects meanwhile that the client leaves. The pieces of the answer are sent as they come.
 func (q *queryHandlers) serveCall(r *request) error {
 	c := r.conn
 	if !c.async.acquire() {
 		return &waitFor{Seconds: callSeconds, Text: "too much slow work on this connection"}
 	}
-	// A call may run as long as an admin's command, so how many run is bounded for each client, beside the slots of the
+	// A call may run as long as an admin's command, so calls are bounded for each client, besides the slots of the
 	// connection.
 	account := q.srv.o.Budgets.Calls.Open(c.countedAs())
 	if verdict := account.Take(1); verdict != limits.Fits {
@@ -35,8 +35,8 @@ func (q *queryHandlers) serveCall(r *request) error {
 		c.async.release()
 		return &waitFor{Seconds: callSeconds, Text: "too many calls are under way: " + verdict.String()}
 	}
-	who, message := r.who(), bytes.Clone(r.payload[len(wire.OpaqueCall):]) // the payload's memory is used again
-	own := r.detach()                                                      // this request ends now; the answer does not
+	who, message := r.who(), bytes.Clone(r.payload[len(wire.OpaqueCall):]) // the payload's memory is reused
+	own := r.detach()                                                      // the request ends now, and the answer later
 	c.async.start(c, func() {
 		defer func() {
 			account.Give(1)
@@ -49,7 +49,7 @@ func (q *queryHandlers) serveCall(r *request) error {
 	return nil
 }
 
-// answerCall sends each piece of the answer when it is there. Its error ends the connection.
+// answerCall sends each piece of the answer as it comes. Its error ends the connection.
 func (q *queryHandlers) answerCall(r *request, who hemera.Identity, message []byte) error {
 	out := r.conn.out
 	err := q.calls.Call(r.context(), who, message, func(piece []byte) error {
@@ -58,7 +58,7 @@ func (q *queryHandlers) answerCall(r *request, who hemera.Identity, message []by
 		}
 		return out.Flush()
 	})
-	// The last frame is empty: the pieces before it were complete answers so far.
+	// The last frame is empty, because the pieces were sent with kXR_oksofar.
 	if err == nil {
 		err = r.ok(nil)
 	} else {

@@ -20,7 +20,7 @@ func (f callsFunc) Call(ctx context.Context, who hemera.Identity, request []byte
 	return f(ctx, who, request, answer)
 }
 
-// newCalls is a pair whose manager's door answers calls with f.
+// newCalls starts a pair whose manager's door answers calls with f.
 func newCalls(t *testing.T, budgets *Budgets, f callsFunc) *pair {
 	t.Helper()
 	return newPair(t, func(o *Options) {
@@ -33,8 +33,8 @@ func newCalls(t *testing.T, budgets *Budgets, f callsFunc) *pair {
 
 var callQuery = wire.Query{Kind: wire.QueryOpaque}
 
-// TestCallsAreAnsweredInPieces: the message arrives as it is, with the session's identity, and the answer comes in
-// frames while it is made.
+// TestCallsAreAnsweredInPieces checks that the message arrives unchanged with the session's identity, and that the answer
+// is sent in frames while it is made.
 func TestCallsAreAnsweredInPieces(t *testing.T) {
 	message := "POST /x HTTP/1.1\r\nUser: root\r\n\r\n\x00\x01" + strings.Repeat("m", 100<<10)
 	large := bytes.Repeat([]byte("0123456789abcdef"), 20<<10)
@@ -67,7 +67,8 @@ func TestCallsAreAnsweredInPieces(t *testing.T) {
 	c.refused(t, callQuery, wire.OpaqueCall+strings.Repeat("m", callMax), wire.ArgTooLong)
 }
 
-// TestCallsThatFail end with an error, also after some frames; the connection goes on.
+// TestCallsThatFail checks that a failed call ends with an error, also after some frames, and that the connection stays
+// usable.
 func TestCallsThatFail(t *testing.T) {
 	p := newCalls(t, nil, func(_ context.Context, _ hemera.Identity, request []byte, answer func([]byte) error) error {
 		if string(request) == "panic" {
@@ -104,7 +105,8 @@ func TestCallsThatFail(t *testing.T) {
 	}
 }
 
-// TestCallsEndWithTheirConnection, which is served meanwhile.
+// TestCallsEndWithTheirConnection checks that the end of the connection ends its call, and that the connection is served
+// meanwhile.
 func TestCallsEndWithTheirConnection(t *testing.T) {
 	budgets := NewBudgets(1024, 0)
 	ended := make(chan error, 1)
@@ -138,7 +140,7 @@ func TestCallsEndWithTheirConnection(t *testing.T) {
 	drained(t, budgets.Calls)
 }
 
-// TestCallsAreBounded: a client that has its share has to wait, another is answered.
+// TestCallsAreBounded checks that a client with its full share must wait, and that another is served.
 func TestCallsAreBounded(t *testing.T) {
 	budgets := NewBudgets(1024, 0)
 	release := make(chan struct{})

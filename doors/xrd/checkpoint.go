@@ -7,15 +7,14 @@ import (
 	"hemera/rules/wire"
 )
 
-// checkpointHandlers serve changes that can be undone.
+// checkpointHandlers serve checkpoints: changes that can be undone.
 type checkpointHandlers struct {
 	writes *writeHandlers
 	files  *fileHandlers
-	budget *limits.Budget[Client] // of memory
+	budget *limits.Budget[Client] // for memory
 }
 
-// chkpoint answers kXR_chkpoint: changes between begin and commit can be undone, and are when the
-// client goes away.
+// chkpoint answers kXR_chkpoint. Changes between begin and commit can be undone, and are undone when the client leaves.
 func (c *checkpointHandlers) chkpoint(r *request) error {
 	q := wire.DecodeChkpoint(r.Body)
 	if q.Operation == wire.CkpXeq { // carries another request in its payload
@@ -28,7 +27,7 @@ func (c *checkpointHandlers) chkpoint(r *request) error {
 	if err != nil {
 		return err
 	}
-	h.inUse.Wait() // what is still written through bound connections belongs before it
+	h.inUse.Wait() // writes that came on bound connections precede the checkpoint
 	switch {
 	case q.Operation == wire.CkpBegin && h.undo != nil:
 		return translate.Refuse(wire.ItExists, "a checkpoint is under way")
@@ -55,13 +54,13 @@ func (c *checkpointHandlers) chkpoint(r *request) error {
 	return translate.Refuse(wire.ArgInvalid, "the checkpoint operation is not known")
 }
 
-// chkpointXeq runs the change that the payload describes and whose data follows it.
+// chkpointXeq runs the change that the payload describes. The data of the change follows the payload.
 func (c *checkpointHandlers) chkpointXeq(r *request, q wire.Chkpoint) error {
-	if len(r.payload) != wire.RequestHeaderSize { // what follows could not be told from requests
+	if len(r.payload) != wire.RequestHeaderSize { // the data could not be told from requests
 		return closeAfter{translate.Refuse(wire.ArgInvalid, "a checkpointed change needs its request's header")}
 	}
 	inner := &request{RequestHeader: wire.ParseRequestHeader(r.payload), conn: r.conn, session: r.session, trace: r.trace}
-	inner.Stream = r.Stream // the answer is the checkpoint's
+	inner.Stream = r.Stream // the answer belongs to the checkpoint
 	if inner.Length < 0 {
 		return closeAfter{translate.Refuse(wire.ArgInvalid, "the request's length is negative")}
 	}
@@ -75,7 +74,7 @@ func (c *checkpointHandlers) chkpointXeq(r *request, q wire.Chkpoint) error {
 	if inner.ID == wire.ReqWritev {
 		return c.chkpointWritev(inner, h, q.Handle, err)
 	}
-	run := c.writes.write // also drops the data of a change that is refused
+	run := c.writes.write // it also drops the data of a refused change
 	if err == nil {
 		switch inner.ID {
 		case wire.ReqWrite:
@@ -92,7 +91,7 @@ func (c *checkpointHandlers) chkpointXeq(r *request, q wire.Chkpoint) error {
 			}
 			run = c.files.truncate
 			w := wire.DecodeTruncate(inner.Body)
-			err = saveBefore(h, w.Handle, q.Handle, w.Size, h.undo.Size()-w.Size) // what is cut off
+			err = saveBefore(h, w.Handle, q.Handle, w.Size, h.undo.Size()-w.Size) // the bytes that are cut off
 		default:
 			err = translate.Refuse(wire.ArgInvalid, inner.ID.String()+" cannot be checkpointed")
 		}
@@ -103,7 +102,7 @@ func (c *checkpointHandlers) chkpointXeq(r *request, q wire.Chkpoint) error {
 	return run(inner)
 }
 
-// chkpointWritev runs a vector of changes, whose ranges are all saved before the first is written.
+// chkpointWritev runs a vector of changes. It saves all ranges before it writes the first.
 func (c *checkpointHandlers) chkpointWritev(inner *request, h *fileHandle, own wire.Handle, err error) error {
 	err2 := inner.conn.intake.readPayload(inner, payloadMax)
 	if inner.release != nil {
@@ -112,7 +111,7 @@ func (c *checkpointHandlers) chkpointWritev(inner *request, h *fileHandle, own w
 	if err2 != nil {
 		return closeAfter{err2}
 	}
-	n, listErr := wire.CheckSegments(inner.payload) // the lengths say where the next request begins
+	n, listErr := wire.CheckSegments(inner.payload) // with the lengths, the begin of the next request is known
 	if listErr != nil {
 		return closeAfter{listErr}
 	}
@@ -130,8 +129,8 @@ func (c *checkpointHandlers) chkpointWritev(inner *request, h *fileHandle, own w
 	return c.writes.writev(inner)
 }
 
-// saveBefore keeps what the n bytes at off of the handle target were, before a request under the checkpoint of h, whose
-// handle is own, overwrites them.
+// saveBefore saves the n bytes at off of the handle target, before a request under the checkpoint of h overwrites them.
+// own is the handle of h; it fails if target is another one.
 func saveBefore(h *fileHandle, target, own wire.Handle, off, n int64) error {
 	if target != own {
 		return translate.Refuse(wire.ArgInvalid, "the change is for another file than the checkpoint")

@@ -16,7 +16,7 @@ import (
 	"hemera/words/hemera"
 )
 
-// enginePuller is the real engine behind the door.
+// enginePuller copies with Hemera's client.
 type enginePuller struct{ c *xrootd.Client }
 
 func (e enginePuller) Pull(ctx context.Context, s PullSource, dst hemera.Handle, progress func(int64)) error {
@@ -36,7 +36,7 @@ func TestClientSuite(t *testing.T) {
 	conform.ClientTPC(t, "root://"+p.managerAddr+"//", "root://"+p.managerAddr+"//")
 }
 
-// TestClientSuiteLocally is the same where the manager's door opens files itself.
+// TestClientSuiteLocally runs the same suite with a manager's door that opens files itself.
 func TestClientSuiteLocally(t *testing.T) {
 	c := xrootd.New(xrootd.Options{})
 	defer c.Close()
@@ -127,7 +127,7 @@ func TestClientSurvivesCuts(t *testing.T) {
 	}
 }
 
-// survive makes the file and reads it back.
+// survive writes the file and reads it back.
 func survive(t *testing.T, manager string, data []byte) {
 	c := xrootd.New(xrootd.Options{Chunk: 64 << 10, Window: 256 << 10})
 	defer c.Close()

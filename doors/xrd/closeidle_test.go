@@ -9,13 +9,13 @@ import (
 	"hemera/words/hemera"
 )
 
-// What is closed to make room is what nobody misses: never a connection with an open file.
+// CloseIdle closes only unused connections: never one with an open file.
 func TestCloseIdleSparesOpenFiles(t *testing.T) {
 	p := newPair(t, nil)
 	p.put("/f", "original")
 	quiet, reader := dial(t, p.nodeAddr), dial(t, p.nodeAddr)
 	fh := p.openOld(t, reader, "/f", hemera.AccessRead)
-	silent := bare(t, p.nodeAddr) // has not said who it is
+	silent := bare(t, p.nodeAddr) // has not logged in
 	gone := make(chan struct{})
 	for _, c := range []*rawConn{silent, quiet} {
 		go func() {

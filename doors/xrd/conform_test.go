@@ -10,7 +10,7 @@ import (
 	"hemera/words/hemera"
 )
 
-// TestFakesConform: the files and pieces that the tests of this package are made with keep the contracts of real ones.
+// TestFakesConform checks that the files and pieces of this package's tests fulfil the contracts of real ones.
 func TestFakesConform(t *testing.T) {
 	m := newPair(t, nil).memory
 	names := 0
@@ -58,7 +58,7 @@ func TestFakesConform(t *testing.T) {
 	})
 }
 
-// TestPeersConform runs the suite of peers on those that reach each other through this door.
+// TestPeersConform runs the suite of peers over this door.
 func TestPeersConform(t *testing.T) {
 	p := newPair(t, nil)
 	nodes := peers.New(xrootd.Options{Chunk: 64 << 10, Window: 256 << 10})

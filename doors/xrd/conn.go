@@ -18,14 +18,14 @@ import (
 	"hemera/words/hemera"
 )
 
-// slowRequest is how long a request takes that waited for something: the next of its kind on the connection is
-// expected to wait too.
+// slowRequest is the duration from which a request counts as one that waited: the connection expects that the next
+// request of its kind waits too.
 const slowRequest = 50 * time.Microsecond
 
-// conn is one connection, from accept to close: it reads requests, has them served in order, and parks while there are
-// none. What the requests do is in the handlers, and what a client holds is in its session.
-//
-// All fields belong to the goroutine that serves the connection but those marked. A parked connection has no goroutine.
+// conn is one connection, from accept to close: it reads requests, has them served in order, and is parked while there
+// are none. The handlers serve the requests, and the session has the client's state.
+// All fields belong to the goroutine that serves the connection except those marked. A parked connection has no
+// goroutine.
 type conn struct {
 	srv    *Server
 	nc     net.Conn
@@ -41,16 +41,16 @@ type conn struct {
 	deadline      readDeadline
 	intake        intake
 	async         asyncWork // safe for concurrent use
-	slowKinds     uint64    // the kinds of request that took long when they last came, one bit each
+	slowKinds     uint64    // kinds of request that were slow the last time, one bit each
 
-	session *session   // of the login that came here; nil before, and on a bound connection
-	bound   *substream // this connection carries data of another's session
+	session *session   // of the login on this connection; nil before it, and on a bound connection
+	bound   *substream // set if this connection carries data of another connection's session
 	work    queuedWork // the queued request that a bound connection serves
 	current request
 
-	// Shutdown, and the search for idle connections, read these.
-	busy   atomic.Bool             // a request is under way
-	shared atomic.Pointer[session] // the session that the connection serves, its own or another's
+	// For Shutdown and the search for idle connections.
+	busy   atomic.Bool             // a request is being served
+	shared atomic.Pointer[session] // the session that the connection serves, its own or another connection's
 }
 
 func newConn(ctx context.Context, s *Server, nc net.Conn) *conn {
@@ -65,7 +65,7 @@ func newConn(ctx context.Context, s *Server, nc net.Conn) *conn {
 	return c
 }
 
-// addrOf returns the zero address for anything but TCP.
+// addrOf returns the address of a TCP connection, and the zero address for others.
 func addrOf(a net.Addr) netip.AddrPort {
 	if t, ok := a.(*net.TCPAddr); ok {
 		p := t.AddrPort()
@@ -74,10 +74,9 @@ func addrOf(a net.Addr) netip.AddrPort {
 	return netip.AddrPort{}
 }
 
-// serve runs the connection until it ends, or until it is parked. The poller that finds input on a parked connection
-// calls serve again.
+// serve runs the connection until it ends or is parked. The poller calls serve again when a parked connection has input.
 func (c *conn) serve() {
-	if parked := c.serveRequests(); !parked { // else it is another goroutine's already
+	if parked := c.serveRequests(); !parked { // otherwise another goroutine may have it already
 		defer c.srv.clients.removeConn(c)
 		c.srv.o.Panics.Run("xrd.Close", fmt.Sprint(c.peer.Remote), c.end)
 	}
@@ -105,8 +104,8 @@ func (c *conn) serveRequests() (parked bool) {
 	return false
 }
 
-// containPanic keeps a defect in serving one client from ending the others: that client's connection is closed, with
-// what it holds. It is deferred by each goroutine that works for the connection.
+// containPanic closes the connection whose serving has panicked, so that the others are not affected. Each goroutine that
+// works for the connection defers it.
 func (c *conn) containPanic() {
 	if p := recover(); p != nil {
 		_ = c.srv.o.Panics.Note("xrd.Serve", fmt.Sprint(c.peer.Remote), p)
@@ -114,9 +113,9 @@ func (c *conn) containPanic() {
 	}
 }
 
-// end releases what the connection holds. It waits for asynchronous work, which may wait for disks.
+// end releases everything that the connection has. It waits for asynchronous work, which may wait for disks.
 func (c *conn) end() {
-	// The socket first: work that waits for the client ends with it.
+	// First the socket: work that waits for the client then ends.
 	_ = c.nc.Close()
 	c.intake.close()
 	c.cancel() // services that work for the connection stop
@@ -125,14 +124,14 @@ func (c *conn) end() {
 		c.bound.close()
 	}
 	if c.session != nil {
-		c.session.streams.close() // a close may wait for data that is to come there
+		c.session.streams.close() // a close may wait for data on the streams
 		c.async.running.Wait()
 		c.srv.endSession(c.session)
 	}
 	c.in.Close()
 }
 
-// beforeWait runs when the connection is about to wait for its client, between two requests or for the rest of one.
+// beforeWait runs before the connection waits for its client, between two requests or for the rest of one.
 func (c *conn) beforeWait(betweenRequests bool) error {
 	// The client may wait for these answers before it sends more.
 	if err := c.out.Flush(); err != nil {
@@ -148,7 +147,7 @@ func (c *conn) beforeWait(betweenRequests bool) error {
 	return err
 }
 
-// handshake reads the client's first 20 bytes, which may come in any pieces (§2.1). Later calls do nothing.
+// handshake reads the client's first 20 bytes, which may arrive in parts (§2.1). Later calls do nothing.
 func (c *conn) handshake() error {
 	if c.handshakeDone {
 		return nil
@@ -169,7 +168,7 @@ func (c *conn) handshake() error {
 	return c.out.Collect(wire.HandshakeReply{Version: wire.ProtocolVersion, Type: kind}.Append(nil))
 }
 
-// next reads and serves one request. An error ends the connection, but for ErrIdle, which says that there is none.
+// next reads and serves one request. Errors end the connection, except ErrIdle, which means that there is no request.
 func (c *conn) next() error {
 	if c.bound != nil {
 		return c.nextQueued()
@@ -180,7 +179,7 @@ func (c *conn) next() error {
 	}
 	c.busy.Store(true)
 	c.current = request{RequestHeader: wire.ParseRequestHeader(b), conn: c, session: c.session}
-	r := &c.current // one for all: a request costs no allocation
+	r := &c.current // one for all requests, so that a request costs no allocation
 	c.in.Skip(wire.RequestHeaderSize)
 	c.in.Begin()
 	began := time.Now()
@@ -204,7 +203,7 @@ func (c *conn) nextQueued() error {
 	c.busy.Store(true)
 	c.work = w
 	c.current = w.request
-	c.current.conn = c // the data and the answer are here, not on the session's connection
+	c.current.conn = c // the data and the answer use this connection, not the session's
 	err = w.run(&c.current)
 	if err != nil {
 		err = c.finish(&c.current, err)
@@ -227,8 +226,8 @@ func (c *conn) finish(r *request, err error) error {
 	return last.error
 }
 
-// timed serves a request and takes its time: for the records, and to lend this goroutine beforehand to requests that
-// will probably keep it. Requests that wait for a disk in any case lend it themselves.
+// timed serves a request and records its time. If the last request of the kind was slow, it calls lend first. Handlers
+// that always wait for a disk call lend themselves.
 func (c *conn) timed(r *request, began time.Time) error {
 	kind := uint64(1) << ((r.ID - wire.ReqAuth) % 64) // there are fewer than 64 kinds
 	if c.slowKinds&kind != 0 {
@@ -245,7 +244,7 @@ func (c *conn) timed(r *request, began time.Time) error {
 	return err
 }
 
-// failureOf returns the error that counts as a failure for a Recorder. A redirect is an answer.
+// failureOf returns the error that a Recorder counts as a failure; nil for a redirect, which is an answer.
 func failureOf(err error) error {
 	if _, ok := errors.AsType[*redirect](err); ok {
 		return nil
@@ -265,7 +264,7 @@ func (c *conn) dispatch(r *request) error {
 	if err := c.admit(r, op); err != nil {
 		return c.intake.skip(r, err)
 	}
-	if op.streams { // the handler takes the data, however long it is
+	if op.streams { // the handler reads the data, of any length
 		return op.handler.Serve(r)
 	}
 	err := c.intake.readPayload(r, op.payloadMax)
@@ -278,12 +277,12 @@ func (c *conn) dispatch(r *request) error {
 	return op.handler.Serve(r)
 }
 
-// admit fails if the client may not send the request now, or the role does not serve it.
+// admit fails if the client may not send the request now, or if the role does not serve it.
 func (c *conn) admit(r *request, op *operation) error {
 	switch {
 	case c.login.refusal != nil && r.ID != wire.ReqProtocol && r.ID != wire.ReqPing && r.ID != wire.ReqLogin:
 		return closeAfter{c.login.refusal}
-	case op.beforeLogin: // the handler checks what it needs
+	case op.beforeLogin: // the handler checks the state
 		return nil
 	case c.session == nil:
 		return closeAfter{translate.Refuse(wire.InvalidRequest, r.ID.String()+" before login")}
@@ -295,15 +294,15 @@ func (c *conn) admit(r *request, op *operation) error {
 	return nil
 }
 
-// lend tells the loop that the goroutine that serves the connection will now wait for something other than the client,
-// so that another goroutine takes over its turn at the poller.
+// lend tells the poller that the goroutine that serves the connection will wait for something other than the client, so
+// that another goroutine takes its turn at the poller.
 func (c *conn) lend() {
 	if c.sock != nil {
 		c.sock.ReleasePoller()
 	}
 }
 
-// unused reports whether nothing is lost when the connection is closed. It is safe for concurrent use.
+// unused reports whether closing the connection loses nothing. It is safe for concurrent use.
 func (c *conn) unused() bool {
 	ss := c.shared.Load()
 	return !c.busy.Load() && len(c.async.slots) == 0 && (ss == nil || ss.handles.open.Load() == 0)
@@ -312,8 +311,8 @@ func (c *conn) unused() bool {
 // expired reports whether a parked connection's client has been silent for too long. It is safe for concurrent use.
 func (c *conn) expired(now time.Time) bool { return !c.busy.Load() && c.deadline.expired(now) }
 
-// silentSince returns when the client last sent a request, in Unix nanoseconds, and whether it has logged in. If it has
-// not, the time is when it connected. It is safe for concurrent use.
+// silentSince returns the time of the client's last request, in Unix nanoseconds, and whether it has logged in. Before
+// the login it is the time of the connection. It is safe for concurrent use.
 func (c *conn) silentSince() (since int64, loggedIn bool) {
 	ss := c.shared.Load()
 	if ss == nil || ss.identity() == nil {
@@ -322,7 +321,7 @@ func (c *conn) silentSince() (since int64, loggedIn bool) {
 	return ss.lastUsed.Load(), true
 }
 
-// countedAs returns the client that the connection's use of shared budgets is charged to.
+// countedAs returns the client to which the connection's use of shared budgets is charged.
 func (c *conn) countedAs() Client {
 	if c.session != nil {
 		if who := c.session.identity(); who != nil && who.UID != hemera.NobodyID {

@@ -7,23 +7,22 @@ import (
 	"time"
 )
 
-// minRate is how many bytes of a request without file data have to arrive in a second, at least.
+// minRate is the least rate, in bytes a second, at which a request without file data must arrive.
 const minRate = 100 << 10
 
-// loginPhase is how far a connection has come with its login.
+// loginPhase is the progress of a connection's login.
 type loginPhase uint8
 
 const (
-	loggingIn         loginPhase = 0 // until the client has shown who it is
+	loggingIn         loginPhase = 0 // until the client is authenticated
 	ownsSession       loginPhase = 1
 	carriesSubstreams loginPhase = 2 // it is bound to another connection's session
 )
 
-// readDeadline bounds how long a connection waits for its client: for the login, for the next request, and for the rest
-// of one. A parked connection has no deadline; [readDeadline.expired] tells whether it should be closed.
-//
-// Setting a deadline costs as much as a small answer, so that of silence is moved only now and then. All belongs to the
-// connection's goroutine but silentSince.
+// readDeadline bounds the time that a connection waits for its client: for the login, for the next request, and for the
+// rest of one. A parked connection has no deadline; [readDeadline.expired] reports whether to close it.
+// Setting a deadline costs as much as a small answer, so the deadline of silence is moved only rarely. All fields but
+// silentSince belong to the connection's goroutine.
 type readDeadline struct {
 	nc       net.Conn
 	limits   *Limits
@@ -32,31 +31,32 @@ type readDeadline struct {
 	lastSet  time.Time // zero: set the deadline at the next wait
 	required bool      // the rest of a request has a deadline of its own; see require
 
-	// When the client was last waited for after its login, roughly, in Unix nanoseconds. Zero: it has not logged in.
+	// The time of the last wait for the client after its login, approximately, in Unix nanoseconds; zero before the
+	// login.
 	silentSince atomic.Int64
 }
 
-// neverSilent is the silence of a bound connection: it ends with its session.
+// neverSilent marks a bound connection, which ends with its session.
 const neverSilent = math.MaxInt64
 
-// enter notes that the login got to a phase.
+// enter records the phase of the login.
 func (d *readDeadline) enter(p loginPhase) {
 	d.phase = p
 	d.lastSet = time.Time{}
 }
 
-// loggedIn reports whether the client has shown who it is, or the connection is bound to a session whose client has.
+// loggedIn reports whether the client is authenticated, or the connection is bound to a session whose client is.
 func (d *readDeadline) loggedIn() bool { return d.phase != loggingIn }
 
-// set gives the client its time for what it sends next.
+// set sets the deadline for the client's next bytes.
 func (d *readDeadline) set(betweenRequests bool) error {
 	now := time.Now()
 	switch {
-	case d.required: // require has set one
+	case d.required: // require has set a deadline
 	case d.phase == carriesSubstreams && !betweenRequests: // in the middle of a write's data
 		d.lastSet = time.Time{}
 		return d.nc.SetReadDeadline(now.Add(d.limits.IdleTimeout))
-	case d.phase == carriesSubstreams: // silent as long as its session lives
+	case d.phase == carriesSubstreams: // may be silent as long as its session lives
 		if d.lastSet.IsZero() {
 			d.lastSet = now
 			d.silentSince.Store(neverSilent)
@@ -67,7 +67,7 @@ func (d *readDeadline) set(betweenRequests bool) error {
 			d.lastSet = now
 			return d.nc.SetReadDeadline(d.accepted.Add(d.limits.LoginTimeout))
 		}
-	case now.Sub(d.lastSet) > d.limits.IdleTimeout/16: // rarely: every request would pay for it
+	case now.Sub(d.lastSet) > d.limits.IdleTimeout/16: // rarely, because of its cost
 		d.lastSet = now
 		d.silentSince.Store(now.UnixNano())
 		return d.nc.SetReadDeadline(now.Add(d.limits.IdleTimeout))
@@ -75,10 +75,10 @@ func (d *readDeadline) set(betweenRequests bool) error {
 	return nil
 }
 
-// require bounds how long the client may take to send the next n bytes, until the function it returns is called.
+// require bounds the time for the next n bytes of the client, until the returned function is called.
 func (d *readDeadline) require(n int64) (done func()) {
 	if d.required || !d.loggedIn() {
-		return func() {} // a login has a deadline for all of it
+		return func() {} // the login has one deadline for everything
 	}
 	d.required = true
 	_ = d.nc.SetReadDeadline(time.Now().Add(d.limits.RequestTime + time.Duration(n)*time.Second/minRate))
@@ -88,8 +88,8 @@ func (d *readDeadline) require(n int64) (done func()) {
 	}
 }
 
-// expired reports whether the client of a connection without a request under way has been silent for too long. It is
-// safe for concurrent use.
+// expired reports whether the client of a connection without a request has been silent for too long. It is safe for
+// concurrent use.
 func (d *readDeadline) expired(now time.Time) bool {
 	switch since := d.silentSince.Load(); since {
 	case neverSilent:

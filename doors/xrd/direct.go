@@ -15,8 +15,8 @@ func isDirect(arg string) bool {
 	return strings.HasPrefix(arg, wire.OpaqueAdopt) || strings.HasPrefix(arg, wire.OpaqueReplace) || strings.HasPrefix(arg, wire.OpaqueProve)
 }
 
-// serveDirect answers the queries of direct writes: its client has the head take the pieces, or asks for other disks, and the
-// head has a node prove its piece. All may wait for disks or the manager.
+// serveDirect answers the queries of direct writes: the client passes its pieces to the head, or asks for other disks,
+// and the head asks a node to prove its piece. All may wait for disks or the manager.
 func serveDirect(r *request, id wire.Handle, arg string) error {
 	h, err := r.session.handles.get(id)
 	if err != nil {
@@ -38,7 +38,7 @@ func serveDirect(r *request, id wire.Handle, arg string) error {
 	if err != nil {
 		return err
 	}
-	ctx := context.WithoutCancel(r.context()) // what was begun is finished: the client may ask again on another connection
+	ctx := context.WithoutCancel(r.context()) // complete the work if the client leaves: it may ask again on another connection
 	f.inUse.Add(1)
 	return runAsync(r, func() ([]byte, error) {
 		defer f.inUse.Done()
@@ -46,7 +46,7 @@ func serveDirect(r *request, id wire.Handle, arg string) error {
 	})
 }
 
-// adopt has the head of a direct write take the pieces that its client sealed.
+// adopt makes the head of a direct write take over the pieces that its client sealed.
 func adopt(f *openFile, arg string) (func(context.Context) ([]byte, error), error) {
 	d, ok := f.file.(hemera.DirectFile)
 	if !ok {
@@ -59,7 +59,7 @@ func adopt(f *openFile, arg string) (func(context.Context) ([]byte, error), erro
 	return func(ctx context.Context) ([]byte, error) { return nil, d.Adopt(ctx, seal, pieces) }, nil
 }
 
-// replace has the manager name other disks for a direct write.
+// replace asks the manager for other disks for a direct write.
 func replace(f *openFile, arg string) (func(context.Context) ([]byte, error), error) {
 	d, ok := f.file.(hemera.DirectFile)
 	if !ok {
@@ -75,7 +75,7 @@ func replace(f *openFile, arg string) (func(context.Context) ([]byte, error), er
 	}, nil
 }
 
-// prove has a node compute the sums of a part of its piece.
+// prove makes a node compute the sums of a part of its piece.
 func prove(f *openFile, arg string) (func(context.Context) ([]byte, error), error) {
 	p, ok := f.file.(hemera.Prover)
 	if !ok {
@@ -91,7 +91,7 @@ func prove(f *openFile, arg string) (func(context.Context) ([]byte, error), erro
 	}, nil
 }
 
-// notDirect refuses a query on a handle that cannot serve it.
+// notDirect returns the error for a query on a handle that does not support it.
 func notDirect(f *openFile) error {
 	return translate.Refuse(wire.Unsupported, "the handle of "+f.path+" takes no part in direct writes")
 }

@@ -9,22 +9,22 @@ import (
 	"hemera/words/hemera"
 )
 
-// listing sends a directory in frames as it is read: memory does not grow with its length.
+// listing sends a directory in frames while it is read: memory does not grow with its length.
 type listing struct {
 	out    *transport.Sink
 	stream wire.StreamID
 	who    hemera.Identity
 	stats  bool
 	sums   bool
-	kind   hemera.ChecksumKind // ChecksumNone: the first that is known
+	kind   hemera.ChecksumKind // ChecksumNone: the first that is stored
 	buf    []byte
 }
 
-// frameSize is how much of a listing is sent at a time.
+// frameSize is the length from which collected entries are sent as a frame.
 const frameSize = transport.BufferSize / 2
 
-// dirlist answers kXR_dirlist: names, with stat lines or checksums if they were asked for. The service calls back for each
-// entry, and the answer goes out in frames while the directory is read; a client that does not read stops the listing.
+// dirlist answers kXR_dirlist: names, with stat lines or checksums if requested. The service calls back for each entry,
+// and the answer is sent in frames while the directory is read; a client that does not read stops the listing.
 func (n *nameHandlers) dirlist(r *request) error {
 	path, opaque, err := r.path()
 	if err != nil {
@@ -38,18 +38,18 @@ func (n *nameHandlers) dirlist(r *request) error {
 			return err
 		}
 	}
-	if l.stats { // the lead tells the client that stat lines follow
+	if l.stats { // the first line announces stat lines
 		l.buf = wire.AppendDirlistLead(l.buf)
 	}
-	var pending []hemera.Entry // files that the same process is making, which it finds by stat as well
-	if !l.stats {              // only nodes know their sizes
+	var pending []hemera.Entry // files that the same process is writing, which it also finds by stat
+	if !l.stats {              // only nodes know the sizes of pending files
 		pending, err = n.files.PendingIn(r.conn.ctx, l.who, path, r.session.processName())
 		if err != nil {
 			return err
 		}
 	}
 	if err := n.names.List(r.conn.ctx, l.who, path, func(e hemera.Entry) error {
-		pending = slices.DeleteFunc(pending, func(m hemera.Entry) bool { return m.Name == e.Name }) // visible meanwhile: not twice
+		pending = slices.DeleteFunc(pending, func(m hemera.Entry) bool { return m.Name == e.Name }) // visible meanwhile: must not appear twice
 		return l.add(e)
 	}); err != nil {
 		return err
@@ -62,9 +62,9 @@ func (n *nameHandlers) dirlist(r *request) error {
 	return r.ok(wire.EndDirlist(l.buf))
 }
 
-// add takes one entry. The last entry always stays in buf, for the last frame must end in NUL.
+// add adds one entry. The last entry always stays in buf, because the last frame must end in NUL.
 func (l *listing) add(e hemera.Entry) error {
-	if len(l.buf) > frameSize { // before the entry is added: the last one stays for the last frame
+	if len(l.buf) > frameSize { // before the entry is added, because the last one stays for the last frame
 		if err := l.out.Answer(l.stream, wire.StatusOKSoFar, l.buf); err != nil {
 			return err
 		}
@@ -72,7 +72,7 @@ func (l *listing) add(e hemera.Entry) error {
 	}
 	d := wire.DirEntry{Name: e.Name}
 	if l.stats {
-		s := translate.StatOfEntry(e, l.who) // as this identity sees it
+		s := translate.StatOfEntry(e, l.who) // with the permissions of this identity
 		d.Stat = &s
 	}
 	if l.sums {
@@ -82,7 +82,7 @@ func (l *listing) add(e hemera.Entry) error {
 	return nil
 }
 
-// checksum returns what is stored of the kind. Nothing is computed for a listing.
+// checksum returns the stored checksum of the requested kind. A listing computes none.
 func (l *listing) checksum(e hemera.Entry) string {
 	kind := l.kind
 	if kind == hemera.ChecksumNone && len(e.Checksums) > 0 {

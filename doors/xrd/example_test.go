@@ -16,7 +16,7 @@ import (
 // noFiles is a service without content.
 type noFiles struct{ hemera.Files }
 
-// asAlice is a policy that serves every peer as one user.
+// asAlice is a policy that serves every client as one user.
 type asAlice struct{ auth.Policy }
 
 // Offer implements auth.Policy.
@@ -27,7 +27,7 @@ func (asAlice) Anonymous(auth.Peer) hemera.Identity {
 	return hemera.Identity{Name: "alice", UID: 1001, GID: 100}
 }
 
-// Anything that implements the hemera interfaces can be served to XRootD clients: here a tree in memory.
+// New serves any implementation of the hemera interfaces to XRootD clients: here a tree in memory.
 func ExampleNew() {
 	tree := fixture.NewTree()
 	door, err := xrd.New(xrd.Options{

@@ -13,9 +13,8 @@ import (
 )
 
 // fattr answers kXR_fattr of a path, at a manager.
-//
-// Attributes of a path are the manager's, and changes are durable when they are answered. Attributes of an open file are
-// shown as the client will find them after its close, and change with its commit.
+// The manager has the attributes of a path, and changes are durable when they are answered. Attributes of an open file
+// are shown as the client will find them after its close; they change with its commit.
 func (n *nameHandlers) fattr(r *request) error {
 	q := wire.DecodeFattr(r.Body)
 	args, err := wire.ParseFattrArgs(q, r.payload)
@@ -39,20 +38,22 @@ func (n *nameHandlers) fattr(r *request) error {
 		values := q.Options&wire.FattrData != 0
 		return r.ok(wire.AppendFattrList(nil, translate.ShownAttributes(e.Xattrs, e.IsDir()), values))
 	case wire.FattrGet:
-		// A stat is allowed to everybody who gets to the entry. User attributes are content: they need the right to read.
+		// A stat is allowed for every user with access to the directory. User attributes are content and need the right
+		// to read.
 		if d := access.Decide(r.who(), access.Of(e), access.Read); !d.Allowed && slices.ContainsFunc(args.Names, translate.OfUser) {
 			return errs.New(errs.Denied, "xrd.Fattr", path, "permission denied: "+d.Rule)
 		}
 		return r.ok(wire.AppendFattrResults(nil, translate.LookupAttributes(e.Xattrs, args.Names), true))
 	}
 	r.lend()
-	// Each name has a result of its own: a failure of one does not undo the others.
+	// Each name has its own result: one failure does not undo the others.
 	results := make([]wire.FattrResult, len(args.Names))
 	for i, name := range args.Names {
 		results[i].Name = name
 		var err error
 		if q.Subcode == wire.FattrSet {
-			err = n.attributes.SetXattr(r.conn.ctx, r.who(), path, translate.AttributeName(name), slices.Clone(args.Values[i]), q.Options&wire.FattrIsNew != 0) // the payload's memory is used again
+			// the payload's memory is reused
+			err = n.attributes.SetXattr(r.conn.ctx, r.who(), path, translate.AttributeName(name), slices.Clone(args.Values[i]), q.Options&wire.FattrIsNew != 0)
 		} else {
 			err = n.attributes.RemoveXattr(r.conn.ctx, r.who(), path, translate.AttributeName(name))
 		}
@@ -63,8 +64,7 @@ func (n *nameHandlers) fattr(r *request) error {
 	return r.ok(wire.AppendFattrResults(nil, results, false))
 }
 
-// fattr answers kXR_fattr of an open file. What is set is kept with the handle and
-// committed with the content.
+// fattr answers kXR_fattr of an open file. Changes are kept with the handle and committed with the content.
 func (f *fileHandlers) fattr(r *request) error {
 	q := wire.DecodeFattr(r.Body)
 	h, err := r.session.handles.file(q.Handle)
@@ -89,7 +89,7 @@ func (f *fileHandlers) fattr(r *request) error {
 	return r.ok(wire.AppendFattrResults(nil, translate.LookupAttributes(known, args.Names), true))
 }
 
-// attributesOf returns the attributes of an open file: those committed, and those set since.
+// attributesOf returns the attributes of an open file: the committed ones, with the changes of this handle.
 func (f *fileHandlers) attributesOf(r *request, h *fileHandle) (map[string][]byte, error) {
 	known, err := f.committedAttributes(r, h)
 	if err == nil {
@@ -107,7 +107,7 @@ func (f *fileHandlers) committedAttributes(r *request, h *fileHandle) (map[strin
 			return nil, err
 		}
 		if info := h.file.Info(); info.Writable {
-			// The right to write is not one to read. What the handle itself sets is shown below.
+			// A right to write does not include reading. The handle's own changes are shown below.
 			maps.Copy(known, access.Attributes(hemera.Identity{UID: info.UID, GID: info.GID}, &e))
 		} else {
 			maps.Copy(known, e.Xattrs)
@@ -119,12 +119,12 @@ func (f *fileHandlers) committedAttributes(r *request, h *fileHandle) (map[strin
 	return known, nil
 }
 
-// changeAttributes sets or removes attributes of a file being written. Each name has a result of its own.
+// changeAttributes sets or removes attributes of a file that is being written. Each name has its own result.
 func (f *fileHandlers) changeAttributes(r *request, h *fileHandle, q wire.Fattr, args wire.FattrArgs) error {
 	if err := h.forWriting(); err != nil {
 		return err
 	}
-	if _, ok := h.file.(hemera.XattrSetter); !ok { // open for reading, or its commit carries none
+	if _, ok := h.file.(hemera.XattrSetter); !ok { // open for reading, or the commit has no attributes
 		return translate.Refuse(wire.Unsupported, "attributes of this open file cannot be changed; close it first")
 	}
 	committed, err := f.committedAttributes(r, h)
@@ -133,8 +133,8 @@ func (f *fileHandlers) changeAttributes(r *request, h *fileHandle, q wire.Fattr,
 	}
 	known := maps.Clone(committed)
 	translate.ApplyAttributes(known, h.attributes)
-	// total is what the entry will hold, in bytes. It is checked here, as the client cannot tell later which change made
-	// its close fail.
+	// total is the size of the entry's attributes, in bytes. It is checked here, because after a failed close the client
+	// could not know which change caused it.
 	total := 0
 	for name, value := range known {
 		total += len(name) + len(value)
@@ -147,16 +147,16 @@ func (f *fileHandlers) changeAttributes(r *request, h *fileHandle, q wire.Fattr,
 		if exists {
 			had = len(full) + len(old)
 		}
-		_, ours := h.attributes[full] // a second change of one name takes no more room
+		_, ours := h.attributes[full] // a second change of one name needs no more room
 		results[i].Name = name
 		switch {
-		// sys. attributes decide about policy; writing a file is no right to change them.
+		// sys. attributes control policies; the right to write a file does not include them.
 		case !strings.HasPrefix(full, translate.UserPrefix):
 			results[i].Code = wire.NotAuthorized
 		case q.Subcode == wire.FattrDel && !exists:
 			results[i].Code = wire.AttrNotFound
 		case q.Subcode == wire.FattrDel:
-			// The commit has to remove what is stored, and to forget what was only set here.
+			// The commit must remove the stored attribute, and forget one that was only set here.
 			if _, stored := committed[full]; stored {
 				h.setAttribute(full, nil)
 			} else {
@@ -169,7 +169,7 @@ func (f *fileHandlers) changeAttributes(r *request, h *fileHandle, q wire.Fattr,
 		case !ours && len(h.attributes) >= hemera.XattrsMax:
 			results[i].Code = wire.ArgTooLong
 		case total-had+len(full)+len(args.Values[i]) > hemera.XattrsBytesMax:
-			results[i].Code = wire.ArgTooLong // the commit would refuse it, with all else
+			results[i].Code = wire.ArgTooLong // the commit would refuse it together with everything else
 		default:
 			value := append([]byte{}, args.Values[i]...) // never nil
 			h.setAttribute(full, value)

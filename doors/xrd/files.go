@@ -14,7 +14,7 @@ import (
 // resolver finds the committed entry of an open file.
 type resolver func(ctx context.Context, id hemera.FileID) (hemera.Entry, string, error)
 
-// fileHandlers serve what is about an open file, but for its data.
+// fileHandlers serve requests about an open file, except for its data.
 type fileHandlers struct {
 	resolve resolver // nil: attributes of open files are those set through the handle alone
 }
@@ -33,14 +33,14 @@ func (f *fileHandlers) stat(r *request) error {
 	return okStat(r, file.file.Info())
 }
 
-// close answers kXR_close. Of a file that was written it answers when the file is durable and visible.
+// close answers kXR_close. For a file that was written the answer means that it is durable and visible.
 func (f *fileHandlers) close(r *request) error {
 	ss, id := r.session, wire.DecodeClose(r.Body).Handle
 	h, err := ss.handles.get(id)
 	if err != nil {
 		return err
 	}
-	// The id is free at once, also if the close fails: clients never use it again.
+	// The id is free at once, also if the close fails: clients do not use it again.
 	ss.handles.remove(id)
 	file, _ := h.(*fileHandle)
 	var write *hemera.Grant // if a manager's door opened it
@@ -48,14 +48,14 @@ func (f *fileHandlers) close(r *request) error {
 		write = file.write
 		ss.forgetWrite(file.path, write)
 	}
-	if !h.data().writable && (file == nil || file.pull == nil) { // a read, which is not a copy's destination
-		// Nothing is waited for but reads under way.
+	if !h.data().writable && (file == nil || file.pull == nil) { // a read that is not the destination of a copy
+		// It waits only for reads under way.
 		if err := h.close(r.conn.ctx); err != nil {
 			return err
 		}
 		return r.ok(nil)
 	}
-	// The close ends even if the connection does: a client that comes back finds its outcome.
+	// The close continues if the connection ends: a client that reconnects finds its outcome.
 	ctx := hemera.WithTrace(context.Background(), r.traceID())
 	work := func() ([]byte, error) {
 		err := h.close(ctx)
@@ -65,8 +65,8 @@ func (f *fileHandlers) close(r *request) error {
 		return nil, err
 	}
 	if len(ss.handles.files) > 0 || r.conn.in.Buffered() > 0 || ss.streams.wasGiven(1) {
-		// The client has more to do than to wait for this file's disks, or may go away before it has sent on
-		// another connection what the close waits for.
+		// The client has other work than waiting for this file's disks, or may leave before it has sent on another
+		// connection the data for which the close waits.
 		return runAsync(r, work)
 	}
 	return runInline(r, work)
@@ -78,10 +78,10 @@ func (f *fileHandlers) sync(r *request) error {
 	if err != nil {
 		return err
 	}
-	if h, err := r.session.handles.file(wire.DecodeSync(r.Body).Handle); err == nil && h.pull != nil { // stock clients drive a third-party copy by syncs
+	if h, err := r.session.handles.file(wire.DecodeSync(r.Body).Handle); err == nil && h.pull != nil { // stock clients start a third-party copy by syncs
 		return syncPull(r, h)
 	}
-	if !file.writable { // there is nothing to make durable
+	if !file.writable { // nothing to make durable
 		return r.ok(nil)
 	}
 	return runInline(r, func() ([]byte, error) { return nil, file.file.Sync(r.context()) })
@@ -94,7 +94,7 @@ func (f *fileHandlers) truncate(r *request) error {
 		return err
 	}
 	file, err := r.session.handles.forWriting(t.Handle)
-	if err == nil { // accepted, not durable, as a write
+	if err == nil { // accepted but not durable, like a write
 		err = file.file.Truncate(t.Size)
 	}
 	if err != nil {
@@ -103,8 +103,8 @@ func (f *fileHandlers) truncate(r *request) error {
 	return r.ok(nil)
 }
 
-// queryHoles tells a copy where the data of an open file continues, so that holes are not sent, or how many bytes it
-// has.
+// queryHoles answers the next offset with data of an open file, so that a copy can skip holes, or the number of its
+// allocated bytes.
 func queryHoles(r *request, id wire.Handle, arg string) error {
 	h, err := r.session.handles.get(id)
 	if err != nil {
@@ -136,8 +136,8 @@ func queryHoles(r *request, id wire.Handle, arg string) error {
 	})
 }
 
-// endFile answers the queries that end a write without a close: a head node seals or aborts a piece, a client offers one, or
-// aborts a file. Afterwards only close is left.
+// endFile answers the queries that end a write without a close: a head node seals or aborts a piece, and a client offers
+// a piece or aborts a file. Afterwards only close is possible.
 func endFile(r *request, id wire.Handle, arg string) error {
 	h, err := r.session.handles.get(id)
 	if err != nil {
@@ -151,8 +151,8 @@ func endFile(r *request, id wire.Handle, arg string) error {
 			return err
 		}
 	}
-	f.inUse.Wait() // data that came on bound connections belongs before the end
-	// The head may lose this connection and ask again on another: what was begun is finished.
+	f.inUse.Wait() // data that came on bound connections precedes the end
+	// The head may lose this connection and ask again on another, so the work is completed.
 	ctx := context.WithoutCancel(r.context())
 	if abort {
 		return abortFile(ctx, r, f)
@@ -179,7 +179,7 @@ func sealPiece(ctx context.Context, r *request, h handle, arg string) error {
 	if err != nil {
 		return errs.As(err, errs.Invalid, "xrd.Seal", f.path)
 	}
-	p, ok := h.(*pieceHandle) // a file is sealed by its close
+	p, ok := h.(*pieceHandle) // a close seals a file
 	if !ok {
 		return errs.New(errs.Unsupported, "xrd.Seal", f.path, "the handle is not a piece")
 	}
@@ -205,8 +205,8 @@ func sealPiece(ctx context.Context, r *request, h handle, arg string) error {
 	})
 }
 
-// clonePiece makes a pending piece of an update begin as a copy of one of the base, for the head of the update. It runs beside the
-// connection, as it may take as long as a copy of the piece; the head waits with what it writes to the piece.
+// clonePiece copies a piece of the base to a pending piece of an update, for the head of the update. It runs outside the
+// connection's goroutine, because it may take as long as a copy of the piece; the head waits with its writes.
 func clonePiece(r *request, id wire.Handle, arg string) error {
 	h, err := r.session.handles.get(id)
 	if err != nil {
@@ -225,7 +225,7 @@ func clonePiece(r *request, id wire.Handle, arg string) error {
 		return errs.New(errs.Unsupported, "xrd.Clone", f.path, "the handle is not a piece")
 	}
 	f.inUse.Add(1) // a close waits for it
-	// A head that goes away needs no copy.
+	// A head that leaves needs no copy.
 	ctx := r.context()
 	return runAsync(r, func() ([]byte, error) {
 		defer f.inUse.Done()

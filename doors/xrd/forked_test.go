@@ -9,7 +9,7 @@ import (
 	"hemera/words/hemera"
 )
 
-// TestForkedChildReadsOn: a child that was forked opens its parent's files again under a number of its own.
+// TestForkedChildReadsOn checks that a forked child, with its own process number, gets the content of its parent's files.
 func TestForkedChildReadsOn(t *testing.T) {
 	files := &watchedFiles{gen: 5}
 	p := newPair(t, func(o *Options) {
@@ -49,7 +49,7 @@ func TestForkedChildReadsOn(t *testing.T) {
 	}
 }
 
-// TestForkedChildOfALocalReader: what the manager's door has open itself for a parent that lives.
+// TestForkedChildOfALocalReader checks the same for files that the manager's door has open for a living parent.
 func TestForkedChildOfALocalReader(t *testing.T) {
 	files := &watchedFiles{gen: 5}
 	p, _ := newLocalPair(t, func(o *Options) {

@@ -24,8 +24,8 @@ func (s script) SetDeadline(time.Time) error      { return nil }
 func (s script) SetReadDeadline(time.Time) error  { return nil }
 func (s script) SetWriteDeadline(time.Time) error { return nil }
 
-// FuzzSession gives both doors any bytes after a login with an open file: they must come to an end,
-// without panic, and let everything go.
+// FuzzSession sends arbitrary bytes to both doors after a login with an open file: the doors must end the session without
+// a panic, and release everything.
 func FuzzSession(f *testing.F) {
 	one := wire.Handle{0, 0, 0, 1}
 	add := func(r wire.Request, payload string, rest ...byte) {
@@ -78,7 +78,7 @@ func FuzzSession(f *testing.F) {
 	})
 }
 
-// smallNode refuses to make files of a size that would only cost the fuzzer memory.
+// smallNode refuses large files, which would only cost the fuzzer memory.
 type smallNode struct{ *memory }
 
 func (n smallNode) Open(ctx context.Context, p *hemera.Permit, o hemera.NodeOpen) (hemera.File, error) {

@@ -16,52 +16,51 @@ import (
 	"hemera/words/hemera"
 )
 
-// handle is what a session has open: a file, or one piece of a file.
-//
-// What becomes of a write when its handle ends:
-//
-//   - close of a file commits it; nothing of it is visible if that fails.
-//   - close of a piece keeps it: its head decides, by a seal or an abort before.
-//   - abort removes what is pending.
-//   - a client that goes away leaves its write pending for a while, and finds it when it opens again. It is aborted if
-//     the client asked for that (posc), or if pages are known to be bad. A checkpoint that was not committed is undone.
+// handle is a file, or one piece of a file, that a session has open.
+// A write ends with its handle in one of these ways:
+//   - close of a file commits it; if that fails, nothing of it is visible.
+//   - close of a piece keeps it: its head has decided by a seal or an abort before.
+//   - abort removes the pending data.
+//   - When a client disconnects its write stays pending for a while, and the client finds it with another open. The
+//     write is aborted instead if the client asked for that (posc), or if pages are known to be bad. A checkpoint that
+//     was not committed is undone.
 //
 // Each handle is ended once, by the goroutine of the session's connection or by asynchronous work that it started.
 type handle interface {
-	// data is the part that both have in common.
+	// data returns the common part.
 	data() *openFile
-	// close ends the handle as its client asked for. Of a write it returns when the file is durable and visible.
+	// close ends the handle as its client asked for. After a write it returns when the file is durable and visible.
 	close(ctx context.Context) error
-	// abort ends the handle; nothing of a write is kept.
+	// abort ends the handle and removes a pending write.
 	abort(ctx context.Context)
-	// abandon ends the handle of a client that went away, which may come back to a write.
+	// abandon ends the handle of a client that disconnected. The client may continue a write.
 	abandon(log *slog.Logger)
 }
 
-// endable is what [hemera.File] and [hemera.PieceHandle] have in common.
+// endable is the common part of [hemera.File] and [hemera.PieceHandle].
 type endable interface {
 	hemera.Handle
 	End(ctx context.Context, how hemera.Ending) error
 }
 
-// openFile is what is read and written through a handle. It belongs to the session's goroutine. Work on a bound
-// connection, and asynchronous work, uses only file and the bad pages, and is counted in inUse.
+// openFile is the state of an open file or piece. It belongs to the session's goroutine. Work on a bound connection, and
+// asynchronous work, uses only file and the bad pages, and is counted in inUse.
 type openFile struct {
-	file     endable // what is open: all I/O goes here
+	file     endable // all I/O uses it
 	path     string  // as the client opened it, for errors and logs
 	writable bool    // opened for writing; never changes
-	onTape   bool    // a read that finds no good piece sends the client to the manager; never changes
-	ended    bool    // sealed or aborted by a query: only close is left
+	onTape   bool    // a read without a good piece sends the client to the manager; never changes
+	ended    bool    // sealed or aborted by a query: only close is possible
 	bad      badPages
-	counted  *limits.Account[Client] // the budget of open files that this one is counted in; nil if none
-	client   Client                  // whom it is charged to, and what is used for it; zero for none
-	// inUse counts work that uses the file beside the session's goroutine, which alone adds to it.
+	counted  *limits.Account[Client] // the budget of open files that has this one; nil if none
+	client   Client                  // the client that is charged for it; zero for none
+	// inUse counts work that uses the file outside the session's goroutine. Only that goroutine adds to it.
 	inUse sync.WaitGroup
 }
 
 func (f *openFile) data() *openFile { return f }
 
-// uncount ends the count of an open file. Later calls do nothing.
+// uncount ends the charge of an open file. Later calls do nothing.
 func (f *openFile) uncount() {
 	if f.counted != nil {
 		f.counted.Give(1)
@@ -70,7 +69,7 @@ func (f *openFile) uncount() {
 	}
 }
 
-// forReading fails for a file that was ended.
+// forReading fails if the file was ended.
 func (f *openFile) forReading() error {
 	if f.ended {
 		return errBadHandle
@@ -78,7 +77,7 @@ func (f *openFile) forReading() error {
 	return nil
 }
 
-// forWriting fails for a file that was ended, or is open for reading.
+// forWriting fails if the file was ended, or is open for reading.
 func (f *openFile) forWriting() error {
 	switch {
 	case f.ended:
@@ -89,14 +88,14 @@ func (f *openFile) forWriting() error {
 	return nil
 }
 
-// badPages are pages whose checksums did not match and that the client has to send again before it closes. Safe for
-// concurrent use.
+// badPages has the pages whose checksums did not match and that the client must send again before it closes. It is safe
+// for concurrent use.
 type badPages struct {
 	mu    sync.Mutex
 	pages map[int64]int // the length of each, by offset
 }
 
-// add records a page. inRequest is how many of the same request are bad already.
+// add records a page. inRequest is the number of earlier bad pages of the same request.
 func (b *badPages) add(off int64, n, inRequest int) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -110,14 +109,14 @@ func (b *badPages) add(off int64, n, inRequest int) error {
 	return nil
 }
 
-// remove forgets a page that came again, with a checksum that matches.
+// remove forgets a page that arrived again with a matching checksum.
 func (b *badPages) remove(off int64) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	delete(b.pages, off)
 }
 
-// has reports whether the client is to send the page again.
+// has reports whether the client must send the page again.
 func (b *badPages) has(off int64) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -131,27 +130,27 @@ func (b *badPages) any() bool {
 	return len(b.pages) > 0
 }
 
-// fileHandle is a handle of a whole file, as clients have them.
+// fileHandle is a handle of a whole file, for a client.
 type fileHandle struct {
 	openFile
 	posc    bool              // persist on successful close: aborted when the connection ends
-	undo    *undo.Log[Client] // checkpoint under way
+	undo    *undo.Log[Client] // the current checkpoint
 	pull    *pull             // third-party copy into this file
-	restart *copyRestart      // to have a copy restarted when a write fails
+	restart *copyRestart      // set if the copy is restarted when a write fails
 	write   *hemera.Grant     // of a write that a manager's door opened itself
 	granted *hemera.Permit    // of a read that a manager's door opened itself
-	// attributes were set through this handle, under their stored names; nil removes one.
+	// attributes has the changes through this handle, by stored name; nil removes one.
 	attributes map[string][]byte
 }
 
-// close first lets the work on bound connections and the queries of holes end.
+// close first waits for work on bound connections and queries of holes.
 func (h *fileHandle) close(ctx context.Context) error {
 	h.inUse.Wait()
 	switch {
 	case h.ended:
 		h.detach(ctx)
 		return nil
-	// A client that closes the destination of a copy cancels it; the protocol has no other way.
+	// A client that closes the destination of a copy cancels the copy; the protocol has no other way.
 	case h.pull != nil && !h.pull.finished():
 		h.pull.stop()
 		h.abort(ctx)
@@ -163,7 +162,7 @@ func (h *fileHandle) close(ctx context.Context) error {
 		h.abort(ctx)
 		return translate.Refuse(wire.ChkSumErr, "pages whose checksums did not match were not sent again; nothing was kept")
 	}
-	// A checkpoint that was not committed is undone by the close.
+	// The close undoes a checkpoint that was not committed.
 	if h.undo != nil {
 		if err := h.rollback(); err != nil {
 			h.abort(ctx)
@@ -174,7 +173,7 @@ func (h *fileHandle) close(ctx context.Context) error {
 	return h.file.End(ctx, hemera.EndClose)
 }
 
-// abort also ends the count of the handle, as a handle that is aborted may never have got into its table.
+// abort also ends the charge of the handle, which may not have entered its table.
 func (h *fileHandle) abort(ctx context.Context) {
 	h.uncount() // the caller may not remove the handle from its table
 	h.forgetUndo()
@@ -185,17 +184,17 @@ func (h *fileHandle) abort(ctx context.Context) {
 	h.detach(ctx)
 }
 
-// detach ends use of the file, and keeps a pending write for a client that comes back. It never commits.
+// detach ends the use of the file, and keeps a pending write for a client that reconnects. It never commits.
 func (h *fileHandle) detach(ctx context.Context) {
 	h.forgetUndo()
 	h.passAttributes()
 	_ = h.file.End(ctx, hemera.EndDetach)
 }
 
-// abandonTimeout bounds what is done for a client that went away.
+// abandonTimeout bounds the work for a client that disconnected.
 const abandonTimeout = 30 * time.Second
 
-// abandon ends the handle without an answer, and keeps what the client may want to find again.
+// abandon ends the handle without an answer, and keeps the data that the client may continue.
 func (h *fileHandle) abandon(log *slog.Logger) {
 	h.inUse.Wait()
 	ctx, cancel := context.WithTimeout(context.Background(), abandonTimeout)
@@ -206,7 +205,7 @@ func (h *fileHandle) abandon(log *slog.Logger) {
 	}
 	if h.pull != nil {
 		h.pull.stop()
-		// A copy that has ended well has all its bytes, and its client heard so.
+		// A copy that has succeeded has all its bytes, and its client got the answer.
 		if h.pull.done == nil || h.pull.err != nil {
 			h.abort(ctx)
 			return
@@ -219,7 +218,7 @@ func (h *fileHandle) abandon(log *slog.Logger) {
 			return
 		}
 	}
-	// The client asked for nothing to be kept, or its data is known to be incomplete.
+	// The client asked for this, or its data is incomplete.
 	if h.posc || h.bad.any() && h.writable {
 		h.abort(ctx)
 		return
@@ -227,19 +226,19 @@ func (h *fileHandle) abandon(log *slog.Logger) {
 	h.detach(ctx)
 }
 
-// pieceHandle is a handle of one piece, as head nodes have them at other nodes. A query seals or aborts the piece, and
-// then it is closed. Close alone keeps a piece pending.
+// pieceHandle is a handle of one piece, for the head node. A query seals or aborts the piece before its close. Close
+// alone keeps a piece pending.
 type pieceHandle struct {
 	openFile
 	piece hemera.PieceHandle // also file
 }
 
-// close of a piece that was not ended keeps it pending, unless pages are known to be bad.
+// close keeps a piece pending that was not ended, unless pages are known to be bad.
 func (h *pieceHandle) close(ctx context.Context) error {
 	h.inUse.Wait()
 	switch {
 	case h.ended:
-		_ = h.file.End(ctx, hemera.EndClose) // after an abort there is nothing to end
+		_ = h.file.End(ctx, hemera.EndClose) // after an abort nothing remains to end
 		return nil
 	case h.bad.any():
 		h.abort(ctx)
@@ -248,7 +247,7 @@ func (h *pieceHandle) close(ctx context.Context) error {
 	return h.file.End(ctx, hemera.EndClose)
 }
 
-// abort removes the piece, also one that is sealed.
+// abort removes the piece, also if it is sealed.
 func (h *pieceHandle) abort(ctx context.Context) {
 	h.uncount()
 	_ = h.file.End(ctx, hemera.EndAbort)
@@ -263,25 +262,25 @@ func (h *pieceHandle) abandon(*slog.Logger) {
 		h.abort(ctx)
 		return
 	}
-	_ = h.file.End(ctx, hemera.EndDetach) // its head may come back, to write on or to abort it
+	_ = h.file.End(ctx, hemera.EndDetach) // its head may reconnect to continue or abort it
 }
 
-// handleTable holds what one session has open. It belongs to the goroutine of the session's connection but for open and
-// reading.
+// handleTable has the open handles of one session. It belongs to the goroutine of the session's connection except for
+// open and reading.
 type handleTable struct {
 	limit  int // of handles
 	budget *limits.Budget[Client]
 	files  map[wire.Handle]handle
-	lastID uint32 // ids are not used again while the session lasts
-	client Client // whom all that is open is charged to; zero if there are several, or none
+	lastID uint32 // ids are not reused while the session lives
+	client Client // the client that is charged for all handles; zero if there are several, or none
 
-	open    atomic.Int32 // len(files) // for Shutdown, CloseIdle and admins
+	open    atomic.Int32 // len(files), for Shutdown, CloseIdle and admins
 	reading localReads   // for other sessions: see readMemory
 }
 
-// count charges one more open file to the client, and returns the account that gives it back.
+// count charges one more open file to the client, and returns its account.
 func (t *handleTable) count(client Client) (*limits.Account[Client], error) {
-	if len(t.files) >= t.limit { // one session's limit; the budget is its client's, over all sessions
+	if len(t.files) >= t.limit { // the session's limit; the budget is for all sessions of the client
 		return nil, errs.New(errs.Overloaded, "xrd.Open", "", "this session has too many open files").
 			WithRemedy("close some")
 	}
@@ -302,7 +301,7 @@ func (t *handleTable) add(h handle) wire.Handle {
 	if of := h.data().client; len(t.files) == 0 {
 		t.client = of
 	} else if t.client != of {
-		t.client = Client{} // a head, which works for several
+		t.client = Client{} // a head, which works for several clients
 	}
 	t.files[id] = h
 	if f, ok := h.(*fileHandle); ok && f.granted != nil {
@@ -320,7 +319,7 @@ func (t *handleTable) get(id wire.Handle) (handle, error) {
 	return nil, errBadHandle
 }
 
-// forReading returns what is open under the id. It fails for what was ended: then only close is left.
+// forReading returns the open file of the id. It fails if it was ended: then only close is possible.
 func (t *handleTable) forReading(id wire.Handle) (*openFile, error) {
 	h, err := t.get(id)
 	if err != nil {
@@ -330,7 +329,7 @@ func (t *handleTable) forReading(id wire.Handle) (*openFile, error) {
 	return f, f.forReading()
 }
 
-// forWriting returns what is open for writing under the id. It fails for what was ended, and for what is open for reading.
+// forWriting returns the open file of the id. It fails if it was ended, or is open for reading.
 func (t *handleTable) forWriting(id wire.Handle) (*openFile, error) {
 	h, err := t.get(id)
 	if err != nil {
@@ -340,7 +339,7 @@ func (t *handleTable) forWriting(id wire.Handle) (*openFile, error) {
 	return f, f.forWriting()
 }
 
-// file returns the handle with the id if it is of a file.
+// file returns the handle of the id. It fails if the handle is of a piece.
 func (t *handleTable) file(id wire.Handle) (*fileHandle, error) {
 	if h, ok := t.files[id].(*fileHandle); ok {
 		return h, nil
@@ -348,7 +347,7 @@ func (t *handleTable) file(id wire.Handle) (*fileHandle, error) {
 	return nil, errBadHandle
 }
 
-// remove takes a handle out of the table. The caller closes it.
+// remove removes a handle from the table. The caller closes it.
 func (t *handleTable) remove(id wire.Handle) {
 	h := t.files[id]
 	h.data().uncount()
@@ -359,23 +358,23 @@ func (t *handleTable) remove(id wire.Handle) {
 	t.open.Add(-1)
 }
 
-// abandonAll ends all handles, for a client that went away.
+// abandonAll abandons all handles of a client that disconnected.
 func (t *handleTable) abandonAll(o *Options) {
 	for id, h := range t.files {
-		// One that panics keeps none of the others open.
+		// A panic in one must not keep the others open.
 		o.Panics.Run("xrd.Close", "", func() { h.abandon(o.Log) })
 		t.remove(id)
 	}
 }
 
-// rollback puts the file back to where the checkpoint began, and ends it.
+// rollback restores the file to the begin of the checkpoint, and ends the checkpoint.
 func (h *fileHandle) rollback() error {
 	u := h.undo
 	h.undo = nil
 	return u.Rollback(h.file, h.path)
 }
 
-// forgetUndo ends a checkpoint, if there is one, with the file as it is now.
+// forgetUndo ends a checkpoint, if there is one, and keeps its changes.
 func (h *fileHandle) forgetUndo() {
 	if h.undo != nil {
 		h.undo.Forget()
@@ -383,7 +382,7 @@ func (h *fileHandle) forgetUndo() {
 	}
 }
 
-// setAttribute keeps one change; a nil value removes the attribute.
+// setAttribute records one change; a nil value removes the attribute.
 func (h *fileHandle) setAttribute(name string, value []byte) {
 	if h.attributes == nil {
 		h.attributes = map[string][]byte{}
@@ -391,7 +390,7 @@ func (h *fileHandle) setAttribute(name string, value []byte) {
 	h.attributes[name] = value
 }
 
-// passAttributes gives the file what was set through the handle, so that it is committed with it.
+// passAttributes gives the changes of attributes to the file, whose commit includes them.
 func (h *fileHandle) passAttributes() {
 	if pending, ok := h.file.(hemera.XattrSetter); ok {
 		for name, value := range h.attributes {
@@ -400,17 +399,17 @@ func (h *fileHandle) passAttributes() {
 	}
 }
 
-// copyRestart is kept with a handle whose copy can be restarted: the size that was announced, and the capability in
-// opaque form.
+// copyRestart is the state of a handle whose copy can be restarted: the announced size, and the capability in opaque
+// form.
 type copyRestart struct {
 	size       int64
 	capability wire.Opaque
-	// Once a write failed: whether the copy is restarted. Everything that fails on the handle afterwards is answered
-	// alike: stock clients that get an error beside a redirect wait for ever.
+	// Set when a write failed, with the decision whether the copy is restarted. All later failures on the handle get the
+	// same answer: stock clients that get an error beside a redirect wait for ever.
 	decided, restarts bool
 }
 
-// okOpen answers an open with the handle it makes.
+// okOpen answers an open with its handle.
 func okOpen(r *request, h handle, o wire.Open) error {
 	reply := wire.OpenReply{Handle: r.session.handles.add(h)}
 	if o.Options&wire.OpenRetStat != 0 {
@@ -420,14 +419,14 @@ func okOpen(r *request, h handle, o wire.Open) error {
 	return r.ok(reply.Append(nil, o.Options&wire.OpenCompress != 0))
 }
 
-// localReads are the handles of reads that a session's manager's door opened itself, for other sessions to see. It is
-// safe for concurrent use.
+// localReads has the handles of reads that a manager's door opened itself, for other sessions. It is safe for concurrent
+// use.
 type localReads struct {
 	mu      sync.Mutex
 	handles map[wire.Handle]*fileHandle
 }
 
-// add records a handle, while it is open.
+// add records an open handle.
 func (l *localReads) add(id wire.Handle, h *fileHandle) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -437,14 +436,14 @@ func (l *localReads) add(id wire.Handle, h *fileHandle) {
 	l.handles[id] = h
 }
 
-// remove forgets a handle that is closed.
+// remove forgets a closed handle.
 func (l *localReads) remove(id wire.Handle) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	delete(l.handles, id)
 }
 
-// contents lists the contents of the path that are open.
+// contents returns the open contents of the path.
 func (l *localReads) contents(path string) (list []*hemera.Content) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

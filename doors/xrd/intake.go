@@ -8,32 +8,31 @@ import (
 )
 
 const (
-	// payloadMax is the longest payload, in bytes, of most requests that carry no file data.
+	// payloadMax bounds the payload, in bytes, of most requests without file data.
 	payloadMax = transport.BufferSize
-	// drainMax is the longest payload, in bytes, that is read and dropped so that the connection can go on.
+	// drainMax bounds the payload, in bytes, of a refused request that is read and dropped so that the connection can
+	// continue.
 	drainMax = 16 << 20
-	// retryBusySeconds is how long a client waits before it repeats a request that found no memory or no slot.
+	// retryBusySeconds is the wait of a client before it repeats a request that found no memory or slot.
 	retryBusySeconds = 5
 )
 
-// intake takes off a connection what follows a request's header. Whatever happens to the request, the next one is found
-// where this one ends; if that cannot be, the connection ends.
-//
-// A payload that is there already costs nothing. One that the client still has to send has a deadline, and its memory
-// is charged to the client's budget, and grows only with the bytes that arrive.
+// intake reads the bytes after a request's header. After every request, also a failed one, the connection is at the begin
+// of the next; if that is not possible the connection ends.
+// A payload that has arrived costs nothing. Otherwise it has a deadline, its memory is charged to the client's budget,
+// and the memory grows only with the bytes that arrive.
 type intake struct {
 	in       *transport.Source
 	deadline *readDeadline
 	budget   *limits.Budget[Client]
-	// forOpenFiles: payloads longer than a buffer are taken only from clients with an open file. Nodes have no other
-	// use for them.
+	// forOpenFiles: payloads longer than a buffer are accepted only from clients with an open file. Nodes need no others.
 	forOpenFiles bool
 
-	account   *limits.Account[Client] // nil until it was first needed
+	account   *limits.Account[Client] // nil until first needed
 	accountOf Client
 }
 
-// readPayload reads the payload of a request. max is the longest that its kind allows.
+// readPayload reads the payload of a request. max is the longest payload of its kind.
 func (i *intake) readPayload(r *request, max int) error {
 	n := int(r.Length) // dispatch has refused negative lengths
 	switch {
@@ -44,23 +43,23 @@ func (i *intake) readPayload(r *request, max int) error {
 		if err != nil {
 			return closeAfter{err}
 		}
-		r.payload = b // stays valid: nothing is read before the handler returns
+		r.payload = b // valid until the handler returns, because nothing is read before
 		i.in.Skip(n)
 		return nil
 	}
 	return i.awaitPayload(r, n)
 }
 
-// awaitPayload reads a payload that is long, or not there yet.
+// awaitPayload reads a payload that is long or has not arrived.
 func (i *intake) awaitPayload(r *request, n int) error {
 	if n > transport.BufferSize && i.forOpenFiles && r.session != nil && r.session.handles.open.Load() == 0 {
 		return i.skip(r, translate.Refuse(wire.ArgTooLong, "a node takes requests of this length for open files only"))
 	}
-	defer i.deadline.require(int64(n))() // a client that stops sending costs memory for so long at most
+	defer i.deadline.require(int64(n))() // bounds the time for which a client that stops sending occupies memory
 	if verdict := i.reserve(r, max(n, transport.BufferSize)); verdict != limits.Fits {
 		return i.skip(r, &waitFor{Seconds: retryBusySeconds, Text: "too many long requests are under way: " + verdict.String()})
 	}
-	if n <= transport.BufferSize { // it fits behind the header, and needs no memory of its own
+	if n <= transport.BufferSize { // fits behind the header and needs no memory of its own
 		b, err := i.in.Peek(n)
 		if err != nil {
 			return closeAfter{err}
@@ -69,7 +68,7 @@ func (i *intake) awaitPayload(r *request, n int) error {
 		i.in.Skip(n)
 		return nil
 	}
-	b := make([]byte, 0, transport.BufferSize) // grows with what arrives
+	b := make([]byte, 0, transport.BufferSize) // grows with the bytes that arrive
 	for len(b) < n {
 		p, err := i.in.Peek(min(n-len(b), transport.BufferSize/4))
 		if err != nil {
@@ -82,9 +81,9 @@ func (i *intake) awaitPayload(r *request, n int) error {
 	return nil
 }
 
-// skip drops the payload of a request that is refused, and returns err.
+// skip drops the payload of a refused request, and returns err.
 func (i *intake) skip(r *request, err error) error {
-	// Writes may be longer: their data passes through a chunk, and is dropped as it comes.
+	// Writes may be longer: their data passes through a chunk and is dropped.
 	if r.Length > drainMax && r.ID != wire.ReqWrite && r.ID != wire.ReqPgwrite {
 		return closeAfter{err}
 	}
@@ -102,19 +101,19 @@ func (i *intake) drain(n int64, err error) error {
 	return err
 }
 
-// reserve charges n bytes to the request's client until the request was served. Unless it returns Fits the request must
-// not be taken.
+// reserve charges n bytes to the request's client until the request was served. It accepts the request only if it returns
+// Fits.
 func (i *intake) reserve(r *request, n int) limits.Verdict {
-	// A node knows no user but those whose files are open. Several, or none, are the connection's.
+	// A node knows only users with open files. With several users, or none, the connection is charged.
 	client := r.conn.countedAs()
 	if r.session != nil && r.session.handles.client.Name != "" {
 		client = r.session.handles.client
 	}
-	if i.account == nil || i.accountOf != client { // a login changes which client that is, and so may an open
+	if i.account == nil || i.accountOf != client { // a login or an open may change the client
 		i.close()
 		i.account, i.accountOf = i.budget.Open(client), client
 	}
-	account := i.account // stays open: most connections that need it once need it again
+	account := i.account // stays open, because most connections that need it once need it again
 	verdict := account.Take(int64(n))
 	if verdict == limits.Fits {
 		r.release = func() { account.Give(int64(n)) }
@@ -122,7 +121,7 @@ func (i *intake) reserve(r *request, n int) limits.Verdict {
 	return verdict
 }
 
-// close ends what the connection has of the budget.
+// close ends the account of the connection.
 func (i *intake) close() {
 	if i.account != nil {
 		i.account.Close()

@@ -31,7 +31,7 @@ func random(n int) []byte {
 	return b
 }
 
-// pages encodes data as pgwrite sends it; the pages whose numbers are in spoil get a wrong checksum.
+// pages encodes data for pgwrite; the pages with numbers in spoil get a wrong checksum.
 func pages(data []byte, off int64, spoil ...int) []byte {
 	sums := wire.SumPages(make([]uint32, wire.Fragments(off, int64(len(data)))), data, off)
 	for _, i := range spoil {
@@ -40,7 +40,7 @@ func pages(data []byte, off int64, spoil ...int) []byte {
 	return wire.AppendPages(nil, data, sums, off)
 }
 
-// pgread reads and checks pages.
+// pgread reads pages and verifies them.
 func (c *rawConn) pgread(t *testing.T, fh wire.Handle, off int64, n int32) []byte {
 	t.Helper()
 	id, err := c.send(wire.Pgread{Handle: fh, Offset: off, Length: n}, nil)
@@ -367,7 +367,8 @@ func TestPieceHandle(t *testing.T) {
 	}
 }
 
-// TestPieceBeginsAsACopy: the head of an update asks for it by a query on the piece, which goes on if that is refused.
+// TestPieceBeginsAsACopy checks the query by which the head of an update copies a piece of the base; if it is refused the
+// piece stays usable.
 func TestPieceBeginsAsACopy(t *testing.T) {
 	p := newPair(t, nil)
 	p.put("/f", "what was there")
@@ -392,13 +393,12 @@ func TestPieceBeginsAsACopy(t *testing.T) {
 	q.Handle = open(hemera.OpenRequest{Path: "/g", Access: hemera.AccessCreate}, "&hem.piece=1")
 	c.refused(t, q, wire.EncodeClone(4), wire.NotFound)
 	c.must(t, wire.Pgwrite{Handle: q.Handle}, string(pages([]byte("piece"), 0)))
-	// A file is no piece.
+	// A file is not a piece.
 	q.Handle = open(hemera.OpenRequest{Path: "/h", Access: hemera.AccessCreate}, "")
 	c.refused(t, q, wire.EncodeClone(4), wire.Unsupported)
 }
 
-// TestSealsDoNotWaitForEachOther holds the seal of one piece while another on the same connection
-// is sealed and closed.
+// TestSealsDoNotWaitForEachOther delays the seal of one piece while another on the same connection is sealed and closed.
 func TestSealsDoNotWaitForEachOther(t *testing.T) {
 	p := newPair(t, nil)
 	c := dial(t, p.nodeAddr)
@@ -482,7 +482,7 @@ func TestCheckpoint(t *testing.T) {
 	}
 }
 
-// TestCheckpointIsOfOneFile: what a checkpointed change does to another file could not be taken back.
+// TestCheckpointIsOfOneFile checks that a checkpoint refuses changes of another file, because it could not undo them.
 func TestCheckpointIsOfOneFile(t *testing.T) {
 	p := newPair(t, nil)
 	p.put("/f", "original")
@@ -523,7 +523,7 @@ func TestCheckpointIsOfOneFile(t *testing.T) {
 	}
 }
 
-// onDisk is a file that offers itself for pipes and for sendfile, but only its upper half.
+// onDisk is a file whose upper half can be sent from a pipe or by sendfile.
 type onDisk struct {
 	hemera.File
 	f               *os.File
@@ -600,14 +600,14 @@ func TestReadsThatAreNotCopied(t *testing.T) {
 	}
 }
 
-// lending has some ranges in memory.
+// lending is a file with some ranges in memory.
 type lending struct {
 	hemera.File
 	data      []byte
 	lent, out *atomic.Int64
 }
 
-// Lend lends up to 70,000 bytes, but not what begins in every fourth range of that length.
+// Lend lends up to 70,000 bytes, except at the begin of every fourth range of that length.
 func (l lending) Lend(off, n int64) hemera.Loan {
 	const step = 70_000
 	if off >= int64(len(l.data)) || off/step%4 == 3 {
@@ -632,7 +632,7 @@ func (n lendingNode) Open(ctx context.Context, p *hemera.Permit, o hemera.NodeOp
 	return n.lending, err
 }
 
-// TestReadsOfLentMemory: what a file lends goes out, between what it does not lend, and is returned.
+// TestReadsOfLentMemory checks that lent ranges are sent in order with other ranges, and are returned.
 func TestReadsOfLentMemory(t *testing.T) {
 	data := random(2_000_001)
 	var lent, out atomic.Int64
@@ -657,7 +657,7 @@ func TestReadsOfLentMemory(t *testing.T) {
 	}
 }
 
-// fading is verified, and cannot be read any more behind some offset.
+// fading is verified, but cannot be read beyond some offset any more.
 type fading struct {
 	hemera.File
 	f    *os.File
@@ -675,7 +675,7 @@ func (f fading) ReadPages(p []byte, sums []uint32, off int64) (int, error) {
 	return f.File.ReadPages(p, sums, off)
 }
 
-// A long frame that cannot be finished ends the connection: its client takes what follows for data.
+// A long frame that cannot be finished ends the connection; otherwise its client would take the next bytes for data.
 func TestAFrameThatCannotBeFinishedEndsTheConnection(t *testing.T) {
 	needsLoop(t, "frames are read before they are sent")
 	for good, frames := range map[int64]bool{0: false, 2 << 20: true} {
@@ -701,7 +701,7 @@ func (n fadingNode) Open(ctx context.Context, p *hemera.Permit, o hemera.NodeOpe
 	return fading{File: f, good: n.good}, err
 }
 
-// taped is fading, of a file that tape has.
+// taped is a fading file that is also on tape.
 type taped struct{ fading }
 
 func (f taped) Info() hemera.FileInfo {
@@ -717,8 +717,9 @@ func (n tapedNode) Open(ctx context.Context, p *hemera.Permit, o hemera.NodeOpen
 	return taped{fading{File: f, good: 3 << 20}}, err
 }
 
-// TestAReaderIsSentToTheManager: no good piece was found, and tape has the file. Reads of all kinds go to the manager, where their client opens
-// the file again. A client that comes from there hears the error, and so does one of a third-party copy, who is no user there.
+// TestAReaderIsSentToTheManager checks that reads of all kinds are redirected to the manager if no piece is good and the
+// file is on tape; the client opens it again there. A client that comes from there gets the error, and so does the
+// destination of a third-party copy, which has no rights there.
 func TestAReaderIsSentToTheManager(t *testing.T) {
 	p := newPair(t, node(func(o *NodeOptions) { o.Node = tapedNode{o.Node.(*memory)} }))
 	p.put("/f", string(random(6<<20)))

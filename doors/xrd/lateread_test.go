@@ -11,18 +11,18 @@ import (
 	"hemera/words/hemera"
 )
 
-// lateError is that of a read which was not waited for, and which still has its memory.
+// lateError is the error of a read that was not waited for and still has its memory.
 type lateError struct{ error }
 
 func (lateError) KeepsBuffers() bool { return true }
 func (e lateError) Unwrap() error    { return e.error }
 
-// lateReads are reads that return an error and go on: the next request writes what they bring into their memory.
+// lateReads are reads that return an error but continue: they write to their memory at the next request.
 type lateReads struct {
 	mu   sync.Mutex
-	left int      // how many reads are late from now on
-	kept [][]byte // the memory of those that were
-	used bool     // somebody else was given some of it
+	left int      // number of following reads that are late
+	kept [][]byte // their memory
+	used bool     // another request got some of it
 }
 
 // lateFile is a file whose reads may be late.
@@ -46,7 +46,7 @@ func (f *lateFile) ReadPages(p []byte, sums []uint32, off int64) (int, error) {
 	return 0, errs.As(lateError{errs.New(errs.Timeout, "transfer.Read", "/late", "a piece was not read within 200ms")}, errs.Timeout, "transfer.Read", "/late")
 }
 
-// arrive ends the late reads: what they bring is in their memory.
+// arrive ends the late reads: their bytes arrive in their memory.
 func (l *lateReads) arrive() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -57,7 +57,7 @@ func (l *lateReads) arrive() {
 	}
 }
 
-// overlap reports whether two slices share memory. Both are parts of chunks, whose capacity ends where the chunk does.
+// overlap reports whether two slices share memory. Both are parts of chunks, whose capacity ends with the chunk.
 func overlap(a, b []byte) bool {
 	return len(a) > 0 && len(b) > 0 && &a[:cap(a)][cap(a)-1] == &b[:cap(b)][cap(b)-1]
 }
@@ -76,8 +76,8 @@ func (n *lateNode) Open(ctx context.Context, p *hemera.Permit, o hemera.NodeOpen
 	return &lateFile{f.(*memoryFile), &n.late}, nil
 }
 
-// TestLateReads: a read that is not waited for is made again into other memory, its client sees no error, and nobody gets the
-// memory that it still writes to.
+// TestLateReads checks that a read that is not waited for is repeated into other memory, that its client sees no error,
+// and that the memory to which it still writes is not used again.
 func TestLateReads(t *testing.T) {
 	n := &lateNode{}
 	p := newPair(t, func(o *Options) {
@@ -97,7 +97,7 @@ func TestLateReads(t *testing.T) {
 		}
 		return v, want
 	}
-	// The second element is late when the chunk has the first already.
+	// The second element is late when the first is already in the chunk.
 	short, wantShort := vector(1000, 60_000, 5)
 	for name, ask := range map[string]func() (got, want []byte){
 		"readv":       func() (got, want []byte) { return c.must(t, wire.Readv{}, string(short)), wantShort },

@@ -10,7 +10,7 @@ import (
 	"hemera/words/hemera"
 )
 
-// locator answers where things are.
+// locator answers requests for the places of files and servers.
 type locator struct {
 	names hemera.Names
 	files hemera.Files
@@ -22,9 +22,10 @@ func (s *Server) locator(m *ManagerOptions) *locator {
 	return &locator{names: m.Names, files: m.Files, view: m.View, host: s.o.Host}
 }
 
-// serve answers kXR_locate. A manager answers about names itself, so for directories, and for every server
-// that may have a path ("*/path"), it names itself, as a server: clients would look behind a manager, and
-// list a directory or add up the room once for each server. For every server ("*") it names the nodes.
+// serve answers kXR_locate. A manager answers requests about names itself, so for directories, and for every server that
+// may have a path ("*/path"), it returns its own address, as a server: if it returned a manager, clients would also ask
+// the servers behind it, and list a directory or add up the space once for each server. For every server ("*") it returns
+// the nodes.
 func (l *locator) serve(r *request) error {
 	raw, _ := wire.SplitPath(r.payload)
 	named := wire.DecodeLocate(r.Body).Options&wire.LocatePrefName != 0
@@ -36,7 +37,7 @@ func (l *locator) serve(r *request) error {
 	if err != nil {
 		return err
 	}
-	e, err := l.names.Stat(r.conn.ctx, r.who(), path) // NotFound and Denied come from here
+	e, err := l.names.Stat(r.conn.ctx, r.who(), path) // it may fail with NotFound or Denied
 	if err != nil {
 		return err
 	}
@@ -49,22 +50,22 @@ func (l *locator) serve(r *request) error {
 	}
 	list := make([]wire.Location, 0, len(targets))
 	for _, t := range targets {
-		list = append(list, wire.Location{Type: 'S', Access: 'r', Addr: t.Addr}) // a server that has it, to read
+		list = append(list, wire.Location{Type: 'S', Access: 'r', Addr: t.Addr}) // a server that has the file, for reading
 	}
-	if len(list) == 0 { // a file without pieces is here
+	if len(list) == 0 { // a file without pieces is at this server
 		list = append(list, l.here(r.conn, named))
 	}
 	return r.ok(wire.AppendLocations(nil, list))
 }
 
-// servers lists the nodes that are online, or this server if there are none.
+// servers returns the nodes that are online, or this server if there are none.
 func (l *locator) servers(c *conn, named bool) (list []wire.Location) {
 	if l.view == nil {
 		return []wire.Location{l.here(c, named)}
 	}
-	view := l.view() // one picture for all nodes
+	view := l.view() // one view for all nodes
 	for _, n := range view.Nodes {
-		if n.Status != hemera.NodeOnline { // clients would wait for it
+		if n.Status != hemera.NodeOnline { // clients would wait for an offline node
 			continue
 		}
 		l := wire.Location{Type: 'S', Access: 'r', Addr: n.Addr}
@@ -79,7 +80,7 @@ func (l *locator) servers(c *conn, named bool) (list []wire.Location) {
 	return list
 }
 
-// here returns this server as the client of this connection reaches it.
+// here returns this server's address as the client of this connection reaches it.
 func (l *locator) here(c *conn, named bool) wire.Location {
 	addr := c.nc.LocalAddr().String()
 	if named && l.host != "" && c.peer.Local.IsValid() {

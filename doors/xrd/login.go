@@ -15,7 +15,7 @@ import (
 	"hemera/words/errs"
 )
 
-// loginHandlers serve what is about a connection and its session: who the client is, and which session it belongs to.
+// loginHandlers serve requests about a connection and its session: login, authentication, binding.
 type loginHandlers struct {
 	policy     auth.Policy
 	clients    *registry
@@ -24,9 +24,9 @@ type loginHandlers struct {
 	binds      bool // connections can be bound to sessions
 }
 
-// loginState is how far one connection's login has come.
+// loginState is the progress of one connection's login.
 type loginState struct {
-	refusal  error     // why the client was not let in; its first request is answered with it
+	refusal  error     // the reason why the login was refused; it answers the client's first request
 	exchange *exchange // authentication under way
 }
 
@@ -34,11 +34,11 @@ type loginState struct {
 func (l *loginHandlers) protocol(r *request) error {
 	p := wire.DecodeProtocol(r.Body)
 	flags := wire.FlagIsServer | wire.FlagSupPosc | wire.FlagSupPgrw
-	if l.manager { // clients expect redirects from a manager
+	if l.manager { // clients expect redirects only from a manager
 		flags = wire.FlagIsManager | wire.FlagSupPosc | wire.FlagSupPgrw
 	}
 	if p.Version == 0 {
-		// The oldest clients know only 1 for a data server and 0 for a balancer.
+		// The oldest clients know only the values 1, a data server, and 0, a balancer.
 		flags &= wire.FlagIsServer
 	}
 	return r.ok(wire.ProtocolReply{Version: wire.ProtocolVersion, Flags: flags}.Append(nil))
@@ -55,39 +55,41 @@ func (l *loginHandlers) login(r *request) error {
 	}
 	login := wire.DecodeLogin(r.Body)
 	c.peer.Login = printable(login.User)
-	_, env := wire.SplitPath(append([]byte("?"), r.payload...)) // the payload is a query without a path
+	_, env := wire.SplitPath(append([]byte("?"), r.payload...)) // the payload is like a query without a path
 	c.peer.App = printable(env.Value("xrd.appname"))
 	offers, err := l.policy.Offer(c.peer)
 	if err != nil {
-		// Stock clients print no text that answers a login, but that of their first request: it is refused.
+		// Stock clients do not print the error text of a login, but that of their first request. So the login succeeds
+		// and the first request fails.
 		logRefusal(c, err)
 		c.login.refusal = err
-		ss := newSession(c, login) // not added, so no other session finds it
+		ss := newSession(c, login) // not registered, so no other session finds it
 		return r.ok(wire.LoginReply{Session: ss.id}.Append(nil))
 	}
 	ss := newSession(c, login)
 	ss.host, ss.stock = printable(env.Value("xrd.hostname")), env.Has("xrd.rn")
 	var security strings.Builder
-	for _, m := range offers { // the client takes the first that it can
+	for _, m := range offers { // the client uses the first that it supports
 		security.WriteString("&P=" + m.Offer())
 	}
 	c.session = ss
 	c.shared.Store(ss)
-	if len(offers) == 0 { // nothing to prove: the session is usable at once
+	if len(offers) == 0 { // no authentication: the session is usable at once
 		ss.setIdentity(l.policy.Anonymous(c.peer))
 		c.deadline.enter(ownsSession)
 	}
-	l.clients.addSession(ss) // from here on others may find it
+	l.clients.addSession(ss) // other sessions may find it from now on
 	return r.ok(wire.LoginReply{Session: ss.id, Security: security.String()}.Append(nil))
 }
 
-// exchange is one attempt to authenticate.
+// exchange is one attempt of authentication.
 type exchange struct {
 	name string
 	auth.Exchange
 }
 
-// auth runs one step of an authentication. A failure leaves the connection open: the client tries its next mechanism.
+// auth runs one step of an authentication. After a failure the connection stays open, because the client tries its next
+// mechanism.
 func (l *loginHandlers) auth(r *request) error {
 	c := r.conn
 	if c.session == nil {
@@ -101,7 +103,7 @@ func (l *loginHandlers) auth(r *request) error {
 		end = len(r.payload)
 	}
 	name := string(r.payload[:end])
-	if c.login.exchange == nil || c.login.exchange.name != name { // a client may change its mind between two steps
+	if c.login.exchange == nil || c.login.exchange.name != name { // a client may change the mechanism between two steps
 		mechanism, err := l.mechanism(c.peer, name)
 		if err != nil {
 			return err
@@ -123,12 +125,13 @@ func (l *loginHandlers) auth(r *request) error {
 	return r.ok(nil)
 }
 
-// logRefusal leaves in the log which client was not let in. The log drops some of many lines that name one remote address.
+// logRefusal logs a refused login. The log drops some of many lines about one remote address.
 func logRefusal(c *conn, why error) {
 	c.srv.o.Log.Warn("login refused", "remote", c.peer.Remote.String(), "claims", c.peer.Login, "app", c.peer.App, "error", why)
 }
 
-// mechanism returns what the client chose, if the policy still offers it to this peer. Unauthenticated otherwise.
+// mechanism returns the client's mechanism if the policy still offers it to this peer. It fails with Unauthenticated
+// otherwise.
 func (l *loginHandlers) mechanism(peer auth.Peer, name string) (auth.Mechanism, error) {
 	offers, err := l.policy.Offer(peer)
 	if err != nil {
@@ -142,7 +145,7 @@ func (l *loginHandlers) mechanism(peer auth.Peer, name string) (auth.Mechanism, 
 	return nil, errs.New(errs.Unauthenticated, "xrd.Auth", "", "mechanism "+strconv.Quote(name)+" is not offered")
 }
 
-// ping answers who has logged in, before authentication too, as the reference does.
+// ping answers once the client has logged in, also before authentication, like the reference.
 func (l *loginHandlers) ping(r *request) error {
 	if r.session == nil {
 		return closeAfter{translate.Refuse(wire.InvalidRequest, "ping before login")}
@@ -150,7 +153,7 @@ func (l *loginHandlers) ping(r *request) error {
 	return r.ok(nil)
 }
 
-// bind makes this connection carry data of another's session.
+// bind makes this connection carry data of another connection's session.
 func (l *loginHandlers) bind(r *request) error {
 	c := r.conn
 	if c.session != nil || c.bound != nil {
@@ -162,7 +165,7 @@ func (l *loginHandlers) bind(r *request) error {
 		return translate.Refuse(wire.Unsupported, "a manager has one stream")
 	case ss == nil || ss.identity() == nil:
 		return errNoSession
-	// A session id travels unencrypted. A host that overhears one gets nothing by it.
+	// A session id travels unencrypted, so a session accepts only connections from the same host.
 	case ss.conn.peer.Remote.Addr() != c.peer.Remote.Addr():
 		return translate.Refuse(wire.NotAuthorized, "the session belongs to another host")
 	}
@@ -170,25 +173,26 @@ func (l *loginHandlers) bind(r *request) error {
 	if err := ss.streams.add(bound); err != nil {
 		return err
 	}
-	c.bound = bound // from here on the connection serves the queue
+	c.bound = bound // the connection serves the queue from now on
 	c.shared.Store(ss)
 	c.deadline.enter(carriesSubstreams)
 	return r.ok([]byte{bound.id})
 }
 
 const (
-	// endsessWait is how long an old session may take to close its files before the client has to come back.
+	// endsessWait bounds the time that an old session may take to close its files before the client has to ask again.
 	endsessWait = 5 * time.Second
-	// endsessTimeout is for how long it has to: longer than anything takes on a disk that is not stalled.
+	// endsessTimeout bounds the time for which the client is asked again: longer than any operation on a disk that is not
+	// stalled.
 	endsessTimeout = time.Minute
 )
 
-// endsess ends an earlier session of the same client, which has reconnected. Its files are free when the answer goes
-// out, unless they are on a stalled disk: then the client must not be kept from all others. Any error but NotFound would
-// be fatal to stock clients.
+// endsess ends an earlier session of the same client, which has reconnected. When it answers, the session's files are
+// closed, unless a disk is stalled: the client must still be able to use other files. Stock clients regard any error but
+// NotFound as fatal.
 func (l *loginHandlers) endsess(r *request) error {
 	id, ss := wire.DecodeEndsess(r.Body).Session, r.session
-	if id == ss.id { // a client may end its own session instead of closing the connection
+	if id == ss.id { // a client may end its own session in place of closing the connection
 		if err := r.ok(nil); err != nil {
 			return err
 		}
@@ -207,7 +211,7 @@ func (l *loginHandlers) endsess(r *request) error {
 	if !old.samePrincipal(ss) {
 		return errNoSession
 	}
-	_ = old.conn.nc.Close() // its goroutine ends it
+	_ = old.conn.nc.Close() // its goroutine ends the session
 	if old.endingFor() > endsessTimeout {
 		return errNoSession
 	}
@@ -222,10 +226,10 @@ func (l *loginHandlers) endsess(r *request) error {
 	}
 }
 
-// set records what clients tell about themselves.
+// set records information of clients about themselves.
 func (l *loginHandlers) set(r *request) error {
 	text := wire.Text(r.payload)
-	verb, rest, _ := strings.Cut(text, " ") // what is not about identity is accepted and ignored
+	verb, rest, _ := strings.Cut(text, " ") // other settings are accepted and ignored
 	switch verb {
 	case "appid":
 		who := r.who()
@@ -240,8 +244,8 @@ func (l *loginHandlers) set(r *request) error {
 	return translate.Refuse(wire.ArgInvalid, "cannot set "+strconv.Quote(verb))
 }
 
-// setMonitor answers requests about monitoring. There is none, so the id of an info is 0, which means that it was not
-// recorded.
+// setMonitor answers requests about monitoring. Monitoring is not supported: the id in the answer to info is 0, which
+// means that nothing was recorded.
 func setMonitor(r *request, rest string) error {
 	verb, _, _ := strings.Cut(strings.TrimSpace(rest), " ")
 	switch verb {

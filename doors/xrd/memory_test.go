@@ -19,21 +19,21 @@ import (
 	"hemera/words/hemera"
 )
 
-// memory is a whole tiny Hemera for tests of the protocol: a tree, and its files' content in a map. It
-// implements hemera.Names, Directories, Attributes and Node; as memoryFiles it is hemera.Files.
+// memory is a small cluster in memory for tests of the protocol: a tree, and the content of its files in a map. It
+// implements hemera.Names, Directories, Attributes and Node; memoryFiles implements hemera.Files.
 type memory struct {
 	*fixture.Tree // locked after mu
 
 	mu     sync.Mutex
-	data   map[hemera.FileID][]byte // what was committed
+	data   map[hemera.FileID][]byte // committed content
 	grants map[string]*memoryGrant  // by token
-	locks  map[string]*memoryGrant  // by path: the writes under way
+	locks  map[string]*memoryGrant  // by path: current writes
 	addr   string                   // of the node's door
-	// fail, if set, is asked before each file operation, and each "change" of the tree.
+	// fail, if set, is called before each file operation, and before each "change" of the tree.
 	fail func(op string) error
 }
 
-// tester is the user that everybody is.
+// tester is the user of all tests.
 var tester = hemera.Identity{Name: "tester", UID: 1000, GID: 1000}
 
 func newMemory() *memory {
@@ -57,7 +57,7 @@ func (m *memory) put(path, content string) {
 	m.data[e.ID] = []byte(content)
 }
 
-// stored is what was committed under the path.
+// stored returns the committed content of the path.
 func (m *memory) stored(path string) string {
 	e, err := m.Stat(context.Background(), tester, path)
 	if err != nil {
@@ -68,7 +68,7 @@ func (m *memory) stored(path string) string {
 	return string(m.data[e.ID])
 }
 
-// Written is hemera.Node.
+// Written implements hemera.Node.
 func (m *memory) Written(_ context.Context, p *hemera.Permit, _ string) (hemera.FileInfo, error) {
 	token, _ := p.Token()
 	m.mu.Lock()
@@ -80,20 +80,20 @@ func (m *memory) Written(_ context.Context, p *hemera.Permit, _ string) (hemera.
 	return g.pending.Info(), nil
 }
 
-// Open is hemera.Node.
+// Open implements hemera.Node.
 func (m *memory) Open(_ context.Context, p *hemera.Permit, o hemera.NodeOpen) (hemera.File, error) {
 	token, _ := p.Token()
 	f, err := m.open(token, o.Truncate)
 	if err != nil {
 		return nil, err
 	}
-	if o.Path != "" && o.Path != f.grant.request.Path { // without one it was granted at this door
+	if o.Path != "" && o.Path != f.grant.request.Path { // without a path the permit was granted at this door
 		return nil, errs.New(errs.Denied, "memory.Open", o.Path, "the capability is for another path")
 	}
 	return f, nil
 }
 
-// User is hemera.Node: a grant that names nobody else is its opener's.
+// User implements hemera.Node. Without another name a grant belongs to its opener.
 func (m *memory) User(_ context.Context, p *hemera.Permit) (hemera.Identity, error) {
 	token, _ := p.Token()
 	m.mu.Lock()
@@ -104,7 +104,7 @@ func (m *memory) User(_ context.Context, p *hemera.Permit) (hemera.Identity, err
 	return hemera.Identity{}, errs.New(errs.Denied, "memory.User", "", "unknown token")
 }
 
-// OpenPiece is hemera.Node: the piece is the file.
+// OpenPiece implements hemera.Node. The piece is the file.
 func (m *memory) OpenPiece(_ context.Context, p *hemera.Permit, o hemera.PieceOpen) (hemera.PieceHandle, error) {
 	token, _ := p.Token()
 	f, err := m.open(token, o.Truncate)
@@ -216,7 +216,7 @@ func (f *memoryFile) WritePages(p []byte, sums []uint32, off int64) error {
 	return f.writeAt(p, off)
 }
 
-// refusal is why the file cannot be changed.
+// refusal returns the reason why the file cannot be changed, or nil.
 func (f *memoryFile) refusal() error {
 	if !f.writable {
 		return errs.New(errs.Denied, "write", f.path, "the handle is open for reading")
@@ -308,7 +308,7 @@ func (f *memoryFile) Xattrs() map[string][]byte {
 // memoryPiece is a file opened as a piece.
 type memoryPiece struct{ *memoryFile }
 
-// NextData passes pages that are zeros.
+// NextData skips pages of zeros.
 func (p memoryPiece) NextData(off int64) (int64, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -322,7 +322,7 @@ func (p memoryPiece) NextData(off int64) (int64, error) {
 	return off, nil
 }
 
-// Clone is hemera.Cloner: an update has the content of its base already.
+// Clone implements hemera.Cloner. An update has the content of its base already.
 func (p memoryPiece) Clone(_ context.Context, size int64) error {
 	if p.grant.request.Access != hemera.AccessUpdate {
 		return errs.New(errs.NotFound, "clone", p.path, "there is no base")
@@ -330,7 +330,7 @@ func (p memoryPiece) Clone(_ context.Context, size int64) error {
 	return p.Truncate(size)
 }
 
-// Allocated is not known.
+// Allocated fails with Unsupported.
 func (p memoryPiece) Allocated() (int64, error) {
 	return 0, errs.New(errs.Unsupported, "allocated", p.path, "not known")
 }
@@ -356,7 +356,7 @@ func (p *memoryPiece) Seal(ctx context.Context, s hemera.SealInfo) (hemera.Piece
 	return hemera.PieceStat{ID: hemera.PieceID{File: p.id, Gen: 1}, Size: s.FileSize}, p.memoryFile.close()
 }
 
-// sumOf computes the checksums that the standard library has.
+// sumOf computes checksums of the kinds that the standard library supports.
 func sumOf(kind hemera.ChecksumKind, data []byte) hemera.Checksum {
 	var h hash.Hash
 	switch kind {

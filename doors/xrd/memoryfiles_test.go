@@ -14,23 +14,23 @@ import (
 	"hemera/words/hemera"
 )
 
-// memoryNode is the id of the one node.
+// memoryNode is the id of the only node.
 const memoryNode = 7
 
-// memoryGrant is an open that was granted, and while it is written, its pending content. The memory's lock guards it.
+// memoryGrant is a granted open and, for a write, its pending content. The memory's lock guards it.
 type memoryGrant struct {
 	m         *memory
 	who       hemera.Identity
 	request   hemera.OpenRequest
-	path      string // of the request, or after a move of the write
+	path      string // of the request, or later of a move
 	id        hemera.FileID
-	base      hemera.Generation // that its commit replaces
+	base      hemera.Generation // replaced by its commit
 	permit    *hemera.Permit
-	pending   *memoryFile // nil: not opened at the node, or over
+	pending   *memoryFile // nil: not opened at the node, or ended
 	discarded bool
 }
 
-// commit makes the content visible, unless the file is not what the write began with any more. The memory and f are locked.
+// commit makes the content visible, unless the file has changed since the write began. The memory and f are locked.
 func (g *memoryGrant) commit(f *memoryFile) error {
 	e, err := g.m.Stat(context.Background(), tester, g.path)
 	switch {
@@ -48,12 +48,12 @@ func (g *memoryGrant) commit(f *memoryFile) error {
 	e.Gen, e.Size, e.Mtime, e.Checksums = e.Gen+1, int64(len(f.data)), time.Now(), []hemera.Checksum{sumOf(hemera.Adler32, f.data)}
 	g.m.Put(g.path, e)
 	g.m.data[e.ID] = f.data
-	g.base = e.Gen // a second close of the same write is no conflict
+	g.base = e.Gen // so a second close of the same write does not conflict
 	g.end(f)
 	return nil
 }
 
-// end frees the lock, and forgets the content if it is still the write's.
+// end frees the lock, and forgets the content if it still belongs to the write.
 func (g *memoryGrant) end(f *memoryFile) {
 	if g.pending == f {
 		g.pending = nil
@@ -61,15 +61,15 @@ func (g *memoryGrant) end(f *memoryFile) {
 	g.free()
 }
 
-// free frees the lock, if the write has it.
+// free frees the lock if the write has it.
 func (g *memoryGrant) free() {
 	if g.m.locks[g.path] == g {
 		delete(g.m.locks, g.path)
 	}
 }
 
-// refuses is why another open must not take the lock. The same user comes back to a write: which of two is committed
-// first wins. Unlike a manager, the memory believes that of exclusive creates too.
+// refuses returns the reason why another open must not take the lock, or nil. A user may open its own write again: the
+// first commit wins. Unlike a manager, memory allows this for exclusive creates too.
 func (g *memoryGrant) refuses(who hemera.Identity, r hemera.OpenRequest) error {
 	switch {
 	case g == nil || r.Force || r.Access == hemera.AccessRead || who.UID == g.who.UID && who.Name == g.who.Name && who.Host == g.who.Host:
@@ -80,7 +80,7 @@ func (g *memoryGrant) refuses(who hemera.Identity, r hemera.OpenRequest) error {
 	return errs.New(errs.Locked, "xrd.Open", r.Path, "another writer holds the file")
 }
 
-// ownAt is the process's write of the path, or nil. mu is held.
+// ownAt returns the process's write of the path, or nil. mu is held.
 func (m *memory) ownAt(p string, who hemera.Identity, process string) *memoryGrant {
 	g := m.locks[p]
 	if g == nil || process == "" || g.request.Process != process || g.who.UID != who.UID || g.who.Name != who.Name {
@@ -89,8 +89,8 @@ func (m *memory) ownAt(p string, who hemera.Identity, process string) *memoryGra
 	return g
 }
 
-// memoryFiles is memory as hemera.Files, whose Open differs from hemera.Node's. It does not look at Unchanged, as its files
-// are never older than the test.
+// memoryFiles implements hemera.Files, whose Open differs from that of hemera.Node. It ignores Unchanged, because its
+// files are never older than the test.
 type memoryFiles struct{ *memory }
 
 // Open implements hemera.Files: tokens are only numbers.
@@ -136,7 +136,7 @@ func (m memoryFiles) Open(ctx context.Context, who hemera.Identity, r hemera.Ope
 	return m.granted(g), nil
 }
 
-// opened finds what an open is for: a zero Entry for a file that is to be made.
+// opened returns the entry for an open: a zero Entry for a new file.
 func (m memoryFiles) opened(ctx context.Context, who hemera.Identity, r hemera.OpenRequest) (hemera.Entry, error) {
 	e, err := m.Stat(ctx, who, r.Path)
 	switch {
@@ -149,7 +149,7 @@ func (m memoryFiles) opened(ctx context.Context, who hemera.Identity, r hemera.O
 		return e, err
 	}
 	if r.Parents {
-		_, err = m.Mkdir(ctx, who, path.Dir(r.Path), 0o755, true) // of "/d/new/" that is "/d/new"
+		_, err = m.Mkdir(ctx, who, path.Dir(r.Path), 0o755, true) // for "/d/new/" it is "/d/new"
 	} else {
 		_, err = m.Stat(ctx, who, path.Dir(hemera.PlainPath(r.Path)))
 	}
@@ -159,7 +159,7 @@ func (m memoryFiles) opened(ctx context.Context, who hemera.Identity, r hemera.O
 	return hemera.Entry{}, err
 }
 
-// granted sends a client to the node.
+// granted returns a grant that redirects a client to the node.
 func (m memoryFiles) granted(g *memoryGrant) hemera.Grant {
 	return hemera.Grant{Addr: m.addr, Permit: g.permit}
 }
@@ -178,7 +178,7 @@ func (m memoryFiles) Pending(_ context.Context, who hemera.Identity, p, process 
 	return m.granted(g), known, nil
 }
 
-// entry is the file that the write makes.
+// entry returns the entry of the file that the write makes.
 func (g *memoryGrant) entry() hemera.Entry {
 	now := time.Now()
 	return hemera.Entry{
@@ -211,7 +211,7 @@ func (m memoryFiles) Discard(_ context.Context, who hemera.Identity, p, process,
 	return nil
 }
 
-// Move implements hemera.Files. A write that is open moves within its directory.
+// Move implements hemera.Files. An open write moves within its directory.
 func (m memoryFiles) Move(ctx context.Context, who hemera.Identity, from, to, process string) error {
 	m.mu.Lock()
 	g := m.ownAt(from, who, process)
@@ -252,7 +252,7 @@ func (m memoryFiles) Checksum(ctx context.Context, who hemera.Identity, p string
 	return sumOf(kind, []byte(m.stored(p))), nil
 }
 
-// grantOpen opens for the tests' user.
+// grantOpen opens a file for the tests' user.
 func (m *memory) grantOpen(r hemera.OpenRequest) (hemera.Grant, error) {
 	return memoryFiles{m}.Open(context.Background(), tester, r)
 }

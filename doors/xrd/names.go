@@ -13,27 +13,26 @@ import (
 	"hemera/words/hemera"
 )
 
-// nameHandlers serve what is about paths at a manager.
-//
-// The handlers of this file answer about paths. Each reads the request, makes one call of a service as the session's
-// identity, and answers with what it returned. The service decides what the identity may do; the door decides nothing.
-// A call that changes something returns when the change is durable, so these handlers lend their goroutine first.
+// nameHandlers serve requests about paths at a manager.
+// Each handler decodes the request, makes one call of a service as the session's identity, and encodes the result. The
+// service checks permissions. A call that changes something returns when the change is durable, so these handlers call
+// lend first.
 type nameHandlers struct {
 	names      hemera.Names      // the tree: stat, list, mkdir, remove, publish
 	attributes hemera.Attributes // mode, owner, times, extended attributes
-	files      hemera.Files      // what concerns files being written, and where pieces are
+	files      hemera.Files      // files that are being written, and places of pieces
 	locate     *locator
 	local      localNodes                                                              // nil: no node is in this process
-	space      func(context.Context, hemera.Identity, string) (hemera.PathRoom, error) // room below a path; nil: zeros
+	space      func(context.Context, hemera.Identity, string) (hemera.PathRoom, error) // space below a path; nil: zeros
 }
 
-// localNodes finds a node of this process; nil for others.
+// localNodes finds a node of this process. It returns nil for other nodes.
 type localNodes func(hemera.NodeID) hemera.Node
 
 // stat answers kXR_stat at a manager.
 func (n *nameHandlers) stat(r *request) error {
 	q := wire.DecodeStat(r.Body)
-	// Only a door with open files serves handles, and it sends those requests elsewhere.
+	// Only a door with open files has handles, and it passes these requests to other handlers.
 	if len(r.payload) == 0 && q.Handle != (wire.Handle{}) {
 		return errBadHandle
 	}
@@ -46,8 +45,8 @@ func (n *nameHandlers) stat(r *request) error {
 	}
 	who := r.session.identity()
 	e, err := n.names.Stat(r.conn.ctx, *who, path)
-	// A process that asks for a file that it is writing gets what it has written so far, as on a local disk. Only the
-	// node that gathers the write knows its size: in another process, the client is sent there to ask.
+	// A process that asks for a file that it is writing gets the size so far, as on a local disk. Only the node with the
+	// write knows it. If the node is in another process, the client is redirected there.
 	if err == nil || errs.KindOf(err) == errs.NotFound {
 		if g, own, missing := n.files.Pending(r.conn.ctx, *who, path, r.session.processName(), e); missing == nil {
 			if e, err = own, nil; !n.addWritten(r, &g, &e) && !opaque.Has(translate.TriedKey) {
@@ -58,11 +57,12 @@ func (n *nameHandlers) stat(r *request) error {
 	if err != nil {
 		return err
 	}
-	var line [128]byte // most lines fit, so that a stat allocates nothing here
+	var line [128]byte // most lines fit, so a stat needs no allocation here
 	return r.ok(append(translate.StatOfEntry(e, *who).Append(line[:0]), 0))
 }
 
-// addWritten gives an entry the size that its writer knows. It returns false if the writer's node is not in this process.
+// addWritten sets the size of an entry that is being written. It returns false if the writer's node is not in this
+// process.
 func (n *nameHandlers) addWritten(r *request, g *hemera.Grant, e *hemera.Entry) bool {
 	if n.local == nil {
 		return false
@@ -79,10 +79,10 @@ func (n *nameHandlers) addWritten(r *request, g *hemera.Grant, e *hemera.Entry) 
 	return true
 }
 
-// statx answers with one byte of flags a path.
+// statx answers with one byte of flags for each path.
 func (n *nameHandlers) statx(r *request) error {
 	var flags []byte
-	// The first path that fails, fails the request: there is no way to answer for one path alone.
+	// One failed path fails the request: the answer has no place for an error of one path.
 	for _, p := range wire.Lines(r.payload) {
 		raw, _ := wire.SplitPath([]byte(p))
 		path, err := wire.CleanPath(raw)
@@ -93,7 +93,7 @@ func (n *nameHandlers) statx(r *request) error {
 		if err != nil {
 			return err
 		}
-		// Clients read nothing but these bits here, so the rights of the identity do not matter.
+		// Clients read only these bits here, so the identity's permissions do not matter.
 		const bits = wire.StatIsDir | wire.StatOffline | wire.StatBkpExist
 		flags = append(flags, byte(translate.StatOfEntry(e, hemera.Identity{}).Flags&bits))
 	}
@@ -103,7 +103,7 @@ func (n *nameHandlers) statx(r *request) error {
 	return r.ok(flags)
 }
 
-// mkdir answers kXR_mkdir. A mode of zero leaves it to the policy; the owner can always use a directory.
+// mkdir answers kXR_mkdir. With mode zero the policy decides the mode. The owner can always use a new directory.
 func (n *nameHandlers) mkdir(r *request) error {
 	path, _, err := r.path()
 	if err != nil {
@@ -118,13 +118,13 @@ func (n *nameHandlers) mkdir(r *request) error {
 	return r.ok(nil)
 }
 
-// rm answers kXR_rm, which also removes an empty directory: clients rely on it.
+// rm answers kXR_rm. It also removes an empty directory, because clients rely on that.
 func (n *nameHandlers) rm(r *request) error { return n.remove(r, 0) }
 
-// rmdir answers kXR_rmdir. NotDirectory for a file.
+// rmdir answers kXR_rmdir. It fails with NotDirectory for a file.
 func (n *nameHandlers) rmdir(r *request) error { return n.remove(r, hemera.KindDirectory) }
 
-// remove removes what is at the path; kind zero takes a file or an empty directory.
+// remove removes the entry at the path; kind zero accepts a file or an empty directory.
 func (n *nameHandlers) remove(r *request, kind hemera.EntryKind) error {
 	path, _, err := r.path()
 	if err != nil {
@@ -132,7 +132,7 @@ func (n *nameHandlers) remove(r *request, kind hemera.EntryKind) error {
 	}
 	r.lend()
 	err = n.names.Remove(r.conn.ctx, r.who(), path, kind)
-	// Nothing is visible there, but the same process may be writing it. Then the write is cancelled, and its close fails.
+	// The path does not exist, but the same process may be writing it. Then the write is cancelled, and its close fails.
 	if errors.Is(err, errs.NotFound) && kind != hemera.KindDirectory {
 		own := n.files.Discard(r.conn.ctx, r.who(), path, r.session.processName(), r.session.name)
 		if !errors.Is(own, errs.NotFound) {
@@ -145,7 +145,7 @@ func (n *nameHandlers) remove(r *request, kind hemera.EntryKind) error {
 	return r.ok(nil)
 }
 
-// mv answers kXR_mv: a rename, or, if the client says what the content must be, a publication.
+// mv answers kXR_mv: a rename or, if the client states the expected content, a publication.
 func (n *nameHandlers) mv(r *request) error {
 	if len(r.payload) == 0 {
 		return errNoPath
@@ -155,7 +155,7 @@ func (n *nameHandlers) mv(r *request) error {
 		return err
 	}
 	rawFrom, _ := wire.SplitPath(first)
-	rawTo, opaque := wire.SplitPath(second) // what the client demands comes with the second path
+	rawTo, opaque := wire.SplitPath(second) // the conditions of the client come with the second path
 	from, err := wire.CleanPath(rawFrom)
 	if err != nil {
 		return err
@@ -169,7 +169,7 @@ func (n *nameHandlers) mv(r *request) error {
 		return err
 	}
 	r.lend()
-	// Move also waits for a close that the same process is sending; a publication is of a file that was closed.
+	// Move also waits for a close that the same process has sent; a publication needs a closed file.
 	if publishes {
 		err = n.names.Publish(r.conn.ctx, r.who(), p)
 	} else {
@@ -181,7 +181,7 @@ func (n *nameHandlers) mv(r *request) error {
 	return r.ok(nil)
 }
 
-// chmod answers kXR_chmod. Hemera's own client sends owner and time along, in the opaque part: the protocol has no
+// chmod answers kXR_chmod. Hemera's client also sends owner and time in the opaque part, because the protocol has no
 // request for them.
 func (n *nameHandlers) chmod(r *request) error {
 	path, opaque, err := r.path()
@@ -198,11 +198,11 @@ func (n *nameHandlers) chmod(r *request) error {
 	return r.ok(nil)
 }
 
-// setOwnerAndTime sets the owner and time that come with a chmod. The owner is first: a client that gives a file away
-// without being an admin is refused before anything has changed.
+// setOwnerAndTime sets the owner and time that come with a chmod. The owner is first, so that a request to change the
+// owner is refused before anything has changed if the client is not an admin.
 func (n *nameHandlers) setOwnerAndTime(r *request, path string, opaque wire.Opaque) error {
 	if owner := opaque.Value(wire.OpaqueOwner); owner != "" {
-		u, g, _ := strings.Cut(owner, ":") // -1 leaves one of them as it is
+		u, g, _ := strings.Cut(owner, ":") // -1 leaves it unchanged
 		uid, err1 := strconv.ParseInt(u, 10, 64)
 		gid, err2 := strconv.ParseInt(g, 10, 64)
 		if err1 != nil || err2 != nil {

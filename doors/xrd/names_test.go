@@ -47,7 +47,7 @@ func TestNamesAtManager(t *testing.T) {
 	if e, _ := p.Stat(t.Context(), hemera.Identity{}, "/new/a b"); e.Mode != 0o751 {
 		t.Errorf("mode after chmod %o", e.Mode)
 	}
-	// A move on conditions, and what comes with a chmod.
+	// A conditional move, and the opaque part of a chmod.
 	for _, r := range []struct {
 		opaque string
 		code   wire.Code
@@ -213,7 +213,7 @@ func TestQueries(t *testing.T) {
 	}
 }
 
-// TestLocateNamesTheServers: xrdmapc and others ask for all servers, and are told of the nodes that are online.
+// TestLocateNamesTheServers checks the answer to a request for all servers (as of xrdmapc): the nodes that are online.
 func TestLocateNamesTheServers(t *testing.T) {
 	view := &hemera.View{
 		Nodes: []hemera.NodeInfo{
@@ -319,7 +319,8 @@ func TestAttributesOfOpenFile(t *testing.T) {
 	}
 }
 
-// TestAttributesOfAFileOneMayNotRead: users' own are for those who may read the file; the right to write is none.
+// TestAttributesOfAFileOneMayNotRead checks that user attributes need the right to read the file; the right to write does
+// not suffice.
 func TestAttributesOfAFileOneMayNotRead(t *testing.T) {
 	p := newPair(t, nil)
 	p.put("/f", "a")
@@ -353,7 +354,7 @@ func TestAttributesOfAFileOneMayNotRead(t *testing.T) {
 		if status, _ := get(m, wire.Handle{}, "/f", "sys.acl"); status != wire.StatusOK {
 			t.Errorf("mode %o: the system's own are hidden", c.mode)
 		}
-		for h, may := range map[wire.Handle]bool{write: c.may, read: true} { // who has it open for reading was let in
+		for h, may := range map[wire.Handle]bool{write: c.may, read: true} { // an open for reading was allowed
 			_, body := get(n, h, "", "k")
 			if r, err := wire.ParseFattrResults(body, true); err != nil || len(r) != 1 || (r[0].Code == 0) != may {
 				t.Errorf("mode %o, open file %v: %+v, %v", c.mode, h, r, err)
@@ -366,7 +367,7 @@ func TestAttributesOfAFileOneMayNotRead(t *testing.T) {
 	}
 }
 
-// discarding says of one path that the process is writing it.
+// discarding states that the process is writing one path.
 type discarding struct {
 	hemera.Files
 	path string

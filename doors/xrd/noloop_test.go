@@ -6,8 +6,7 @@ import (
 	"testing"
 )
 
-// TestWithoutLoop runs all tests of the package once more, without an event loop: a server that is started so behaves the
-// same.
+// TestWithoutLoop runs all tests of the package again without an event loop.
 func TestWithoutLoop(t *testing.T) {
 	if *noLoop {
 		return
@@ -21,7 +20,7 @@ func TestWithoutLoop(t *testing.T) {
 	}
 }
 
-// needsLoop skips a test of what only a server with an event loop does.
+// needsLoop skips a test of the event loop.
 func needsLoop(t *testing.T, why string) {
 	t.Helper()
 	if *noLoop {

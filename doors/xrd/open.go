@@ -10,26 +10,26 @@ import (
 	"hemera/words/hemera"
 )
 
-// localMax is the size, in bytes, of the largest file that a manager's door opens itself, and tells clients nothing of.
-// For larger files an open costs nothing beside the data, and they are better off on a connection of their own, to which
-// stock clients bind parallel ones. They never do so at a manager.
+// localMax is the size, in bytes, of the largest file that a manager's door opens itself in place of a redirect. For
+// larger files the cost of an open is small, and a connection of their own is better: stock clients bind parallel
+// connections to it, which they never do at a manager.
 const localMax = 16 << 20
 
 const (
-	// openWaitsMax bounds how often a client comes back before it gets the error.
+	// openWaitsMax bounds the number of waits of a client before it gets the error.
 	openWaitsMax = 3
-	// openWaitSeconds is the wait each time.
+	// openWaitSeconds is the length of each wait.
 	openWaitSeconds = 5
 )
 
-// openArgs are the path, the opaque part and the options of an open.
+// openArgs has the path, the opaque part and the options of an open.
 type openArgs struct {
 	path    string
 	opaque  wire.Opaque
 	options wire.Open
 }
 
-// parseOpen reads a kXR_open. It fails if the path is not clean, and refuses options that the door does not know.
+// parseOpen decodes a kXR_open. It fails if the path is not clean, and for unknown options.
 func parseOpen(r *request) (a openArgs, err error) {
 	a.path, a.opaque, err = r.path()
 	if err == nil {
@@ -38,8 +38,8 @@ func parseOpen(r *request) (a openArgs, err error) {
 	return a, err
 }
 
-// managerOpens serve opens, and truncations by path, at a manager: the answer is the node to go to and the permission to
-// open there, or the open file itself if the node is in this process.
+// managerOpens serve opens, and truncations by path, at a manager. They redirect the client to a node with permission to
+// open the file there, or open the file if the node is in this process.
 type managerOpens struct {
 	files    hemera.Files
 	prepares prepareHandlers
@@ -48,36 +48,36 @@ type managerOpens struct {
 	restarts *copyRestarts
 }
 
-// opening is one open at a manager while its steps run.
+// opening is the state of one open at a manager between its steps.
 type opening struct {
 	openArgs
-	want   hemera.OpenRequest // what the manager is asked for; the steps before ask complete it
-	grant  hemera.Grant       // what it granted, unless it refused
-	refuse error              // why it granted nothing
+	want   hemera.OpenRequest // the request to the manager; the steps before ask complete it
+	grant  hemera.Grant       // the manager's grant, unless it refused
+	refuse error              // the manager's refusal
 }
 
-// openStep is one step of an open at a manager. It ends the open if it has answered the request or fails.
+// openStep is one step of an open at a manager. The open ends when a step has answered the request or fails.
 type openStep func(m *managerOpens, r *request, o *opening) (answered bool, err error)
 
-// openSteps answer an open at a manager, from top to bottom.
+// openSteps has the steps of an open at a manager, in order.
 var openSteps = [...]openStep{
-	(*managerOpens).restartCopy,   // a client whose copy is to be restarted gets a redirect, or an error
-	(*managerOpens).continueWrite, // a client that lost its connection gets the write that it had
-	(*managerOpens).continueRead,  // and a reader that lost it the content that it had
+	(*managerOpens).restartCopy,   // redirects or refuses a client whose copy is restarted
+	(*managerOpens).continueWrite, // a client that lost its connection gets its write again
+	(*managerOpens).continueRead,  // a reader that lost its connection gets the same content again
 	(*managerOpens).ask,           // the manager grants or refuses
-	(*managerOpens).askAllNodes,   // a client that was at all nodes may try each of them once more
-	(*managerOpens).awaitRecall,   // a client waits for its file to come from tape
-	(*managerOpens).awaitManager,  // and for a manager that cannot serve it now; other refusals are the answer
-	(*managerOpens).openHere,      // a small file is opened in this process
-	(*managerOpens).sendToNode,    // all others are opened by the node that the client is sent to
+	(*managerOpens).askAllNodes,   // a client that has failed at all nodes may try each once more
+	(*managerOpens).awaitRecall,   // a client waits for its file from tape
+	(*managerOpens).awaitManager,  // a client waits for a manager that cannot serve it now; other refusals are the answer
+	(*managerOpens).openHere,      // opens a small file in this process
+	(*managerOpens).sendToNode,    // redirects the client to a node for all others
 }
 
-// truncateSteps answer a truncation by path at a manager. They are the steps of an open that send its client to a node.
+// truncateSteps has the steps of a truncation by path at a manager: those of an open that redirect the client to a node.
 var truncateSteps = [...]openStep{
 	(*managerOpens).ask, (*managerOpens).askAllNodes, (*managerOpens).awaitRecall, (*managerOpens).awaitManager, (*managerOpens).sendToNode,
 }
 
-// run runs steps until one ends the open.
+// run runs the steps until one ends the open.
 func (m *managerOpens) run(r *request, o *opening, steps []openStep) error {
 	for _, step := range steps {
 		if answered, err := step(m, r, o); answered || err != nil {
@@ -99,8 +99,8 @@ func (m *managerOpens) open(r *request) error {
 	return m.run(r, &opening{openArgs: a, want: translate.OpenRequest(a.path, a.opaque, a.options)}, openSteps[:])
 }
 
-// truncate sends a truncation to a node: an update of one step, or a step of the write that the same process has open.
-// xrootdfs opens a file and then truncates it by its path.
+// truncate redirects a truncation to a node: an update of one step, or a step of the write that the same process has
+// open. xrootdfs opens a file and then truncates it by path.
 func (m *managerOpens) truncate(r *request) error {
 	path, opaque, err := r.path()
 	if err != nil {
@@ -116,13 +116,13 @@ func (m *managerOpens) truncate(r *request) error {
 	return m.run(r, &o, truncateSteps[:])
 }
 
-// restartCopy answers a client that is to restart its copy: see [copyRestarts].
+// restartCopy answers a client that must restart its copy; see [copyRestarts].
 func (m *managerOpens) restartCopy(r *request, o *opening) (bool, error) {
 	return false, m.restarts.onReopen(r, o.path, o.opaque, o.options)
 }
 
-// continueWrite opens again a write of the connection that the client lost, or sends the client to the node that has it. It
-// fails with Conflict if the write was forgotten.
+// continueWrite reopens a write of the connection that the client lost, or redirects the client to the node that has it.
+// It fails with Conflict if the write was forgotten.
 func (m *managerOpens) continueWrite(r *request, o *opening) (bool, error) {
 	write, lost, err := r.session.reconnect.lostWrite(o.path, o.options)
 	if err != nil || !lost {
@@ -133,11 +133,12 @@ func (m *managerOpens) continueWrite(r *request, o *opening) (bool, error) {
 			return true, okOpen(r, h, o.options)
 		}
 	}
-	delete(r.session.reconnect.lost, o.path) // its node has it, and the capability finds it there
+	delete(r.session.reconnect.lost, o.path) // its node has the write and finds it by the capability
 	return false, redirectToHead(&write, translate.RetryWrite)
 }
 
-// continueRead has a reader that comes back ask for the content that it was granted. It fails with Conflict if several were.
+// continueRead pins the content for a reader that has reconnected: the one that it was granted before. It fails with
+// Conflict if there were several.
 func (m *managerOpens) continueRead(r *request, o *opening) (bool, error) {
 	r.useTrace(o.opaque)
 	return false, m.reads.pinContent(r.session, &o.want, o.options, o.opaque)
@@ -146,7 +147,7 @@ func (m *managerOpens) continueRead(r *request, o *opening) (bool, error) {
 // ask asks the manager for the open. It may wait for the namespace, or for another close of the same process.
 func (m *managerOpens) ask(r *request, o *opening) (bool, error) {
 	ss := r.session
-	// These tell the manager that a client comes back to a write of its own, and which close an open has to wait for.
+	// With these the manager finds the client's own write, and the close for which the open must wait.
 	o.want.Session, o.want.Ended, o.want.Process = ss.name, ss.reconnect.named, ss.processName()
 	if o.opaque.Has(translate.TriedKey) {
 		o.want.Tried, o.want.Avoid = ss.opens.Of(o.path, true).Tried(o.opaque)
@@ -155,7 +156,7 @@ func (m *managerOpens) ask(r *request, o *opening) (bool, error) {
 	return false, nil
 }
 
-// askAllNodes asks once more if no node is left for the client but those that it has tried, and leaves none of them out.
+// askAllNodes asks once more, with no node left out, if the client has tried all nodes.
 func (m *managerOpens) askAllNodes(r *request, o *opening) (bool, error) {
 	k := errs.KindOf(o.refuse)
 	if o.refuse == nil || len(o.want.Tried) == 0 || k != errs.NoReplicas && k != errs.NoSpace || !r.session.opens[o.path].ClearOnce() {
@@ -172,7 +173,7 @@ func (m *managerOpens) awaitRecall(r *request, o *opening) (bool, error) {
 	if o.refuse == nil {
 		return false, nil
 	}
-	// How often a client comes back is not counted: the recall ends, and clients have a limit of their own, stock ones 30 min.
+	// The number of waits has no bound: the recall ends, and clients have a limit of their own, stock clients 30 min.
 	after, recalling := m.prepares.Recalling(r.context(), r.who(), o.path, o.refuse)
 	switch {
 	case !recalling:
@@ -183,8 +184,8 @@ func (m *managerOpens) awaitRecall(r *request, o *opening) (bool, error) {
 	return false, &waitFor{Seconds: after, Text: o.refuse.Error()}
 }
 
-// awaitManager asks the client to come back in some seconds, a few times, while the manager cannot serve it. It returns any
-// other refusal.
+// awaitManager asks the client, a few times, to open again in some seconds while the manager cannot serve it. It returns
+// any other refusal.
 func (m *managerOpens) awaitManager(r *request, o *opening) (bool, error) {
 	ss := r.session
 	if o.refuse == nil {
@@ -203,21 +204,21 @@ func (m *managerOpens) awaitManager(r *request, o *opening) (bool, error) {
 	return false, o.refuse
 }
 
-// openHere opens the file at a node of this process if the door may, and answers with the handle.
+// openHere opens the file at a node of this process if possible, and answers with the handle.
 func (m *managerOpens) openHere(r *request, o *opening) (bool, error) {
 	n := m.localNode(o)
 	if n == nil {
 		return false, nil
 	}
-	g := o.grant // for the handle, which outlives the open
+	g := o.grant // a copy for the handle, which outlives the open
 	h, err := m.openLocal(r, n, &g, &o.openArgs)
-	if err != nil { // the client gets what it would have got from the node, and may be sent to another one then
+	if err != nil { // the client is redirected to the node, and gets the error there; then it may come back for another node
 		return false, nil
 	}
 	return true, okOpen(r, h, o.options)
 }
 
-// sendToNode redirects the client to the head of its grant. It remembers where the client was sent, and which content to read.
+// sendToNode redirects the client to the head of its grant. It records the node, and the content for a reader.
 func (m *managerOpens) sendToNode(r *request, o *opening) (bool, error) {
 	m.reads.add(r.session, o.path, &o.grant.Permit.Capability)
 	r.session.opens.Of(o.path, o.opaque.Has(translate.TriedKey)).Sent(headOf(&o.grant), o.grant.Addr, o.grant.Permit.Targets)
@@ -225,12 +226,11 @@ func (m *managerOpens) sendToNode(r *request, o *opening) (bool, error) {
 }
 
 // localNode returns the node of this process at which the door opens a granted file itself. It returns nil if the client
-// has to go to a node: the head is elsewhere, the client wants to know where it is or has failed before, or it copies
-// between servers, whose other end has to find that node.
-//
-// Writes are opened here only if they make a file. A client that loses its connection opens again without its
-// capability, for an update. If the door has forgotten the write by then, there is nothing at the name that could be
-// mistaken for its content.
+// must be redirected: the head is in another process, the client asks for the place or has failed before, or it copies
+// between servers and the other server has to find the node.
+// Writes are opened here only if they create a file. A client that loses its connection opens again without its
+// capability, for an update. If the door has forgotten the write by then, the name does not exist, so no other content
+// can be taken for its own.
 func (m *managerOpens) localNode(o *opening) hemera.Node {
 	permit, access := o.grant.Permit, o.want.Access
 	replaces := access == hemera.AccessCreate && permit.BaseGen != 0
@@ -258,9 +258,9 @@ func (m *managerOpens) openLocal(r *request, n hemera.Node, g *hemera.Grant, a *
 	return h, translate.OpenFailure(err)
 }
 
-// openInto opens a file for one more handle of the request's session, which is counted.
+// openInto opens a file for one more handle of the request's session, and counts it.
 func openInto(r *request, f *openFile, path string, as Client, open func() (endable, error)) error {
-	counted, err := r.session.handles.count(as) // before the open: an open file that is refused would have to be closed
+	counted, err := r.session.handles.count(as) // before the open, because a file that is refused after it would have to be closed
 	if err != nil {
 		return err
 	}
@@ -273,7 +273,8 @@ func openInto(r *request, f *openFile, path string, as Client, open func() (enda
 	info := file.Info()
 	f.file, f.path, f.counted, f.client, f.writable = file, path, counted, as, info.Writable // the capability decides whether it is for writing
 	_, opaque := wire.SplitPath(r.payload)
-	// Once: what came from tape and is bad again is an error. The puller of a third-party copy has no right at the manager.
+	// Only once: a file that came from tape and is bad again is an error. The destination of a third-party copy has no
+	// rights at the manager.
 	f.onTape = info.OnTape && !opaque.Has(wire.OpaqueNoPiece) && !opaque.Has(tpc.Key)
 	return nil
 }

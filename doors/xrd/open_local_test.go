@@ -11,7 +11,7 @@ import (
 	"hemera/words/hemera"
 )
 
-// TestWhichOpensAreLocal: what the manager's door serves itself, and what it still redirects.
+// TestWhichOpensAreLocal checks which opens the manager's door serves itself, and which it redirects.
 func TestWhichOpensAreLocal(t *testing.T) {
 	p, _ := newLocalPair(t, nil)
 	p.put("/f", "x")
@@ -53,7 +53,7 @@ func TestWhichOpensAreLocal(t *testing.T) {
 	}
 }
 
-// TestLocalOpenThatFails: the client is sent to the node, where it learns why, and comes back with that.
+// TestLocalOpenThatFails checks that the client is redirected to the node, where it gets the error and returns with it.
 func TestLocalOpenThatFails(t *testing.T) {
 	p, opened := newLocalPair(t, nil)
 	p.put("/f", "x")
@@ -74,7 +74,7 @@ func TestLocalOpenThatFails(t *testing.T) {
 	c.refused(t, wire.Open{Options: wire.OpenRead}, failed, wire.NoReplicas)
 }
 
-// TestLocalPathThatIsNone: what looks like no path and no handle is refused.
+// TestLocalPathThatIsNone checks that a request without a path and a handle is refused.
 func TestLocalPathThatIsNone(t *testing.T) {
 	p, _ := newLocalPair(t, nil)
 	c := dial(t, p.managerAddr)
@@ -88,7 +88,7 @@ func TestLocalPathThatIsNone(t *testing.T) {
 	c.must(t, wire.Ping{}, "")
 }
 
-// TestLocalFile: names and an open file on one connection.
+// TestLocalFile uses names and an open file on one connection.
 func TestLocalFile(t *testing.T) {
 	p, _ := newLocalPair(t, nil)
 	p.put("/dir/other", "x")
@@ -135,7 +135,7 @@ func TestLocalFile(t *testing.T) {
 	c.refused(t, wire.Stat{}, "/given-up", wire.NotFound)
 }
 
-// TestLocalWriteUnderWay: its process sees what it has written.
+// TestLocalWriteUnderWay checks that the process sees what it has written.
 func TestLocalWriteUnderWay(t *testing.T) {
 	p, _ := newLocalPair(t, nil)
 	c := dial(t, p.managerAddr)
@@ -157,23 +157,23 @@ func open(t *testing.T, c *rawConn, path string, options uint16) wire.Handle {
 	return reply.Handle
 }
 
-// again is what stock clients open with when they go on with a write whose connection they lost.
+// again has the options with which stock clients continue a write after a lost connection.
 const again = wire.OpenUpdate
 
-// TestLocalWriteGoesOn: a client whose connection was lost names its old session and finds its write.
+// TestLocalWriteGoesOn checks that a client that lost its connection names its old session and finds its write.
 func TestLocalWriteGoesOn(t *testing.T) {
 	p, _ := newLocalPair(t, nil)
 	c := dial(t, p.managerAddr)
 	fh := open(t, c, "/f", wire.OpenNew)
 	c.must(t, wire.Write{Handle: fh}, "part")
-	for range 2 { // also when it is lost once more before it opened again
+	for range 2 { // also if it is lost again before it opened again
 		_ = c.Close()
 		next := dial(t, p.managerAddr)
 		next.must(t, wire.Endsess{Session: c.id}, "")
 		next.refused(t, wire.Endsess{Session: c.id}, "", wire.NotFound)
 		c = next
 	}
-	c.refused(t, wire.Open{Options: again | wire.OpenAsync | wire.OpenRetStat}, "/f", wire.NotFound) // somebody's first open
+	c.refused(t, wire.Open{Options: again | wire.OpenAsync | wire.OpenRetStat}, "/f", wire.NotFound) // the first open of another write
 	fh = open(t, c, "/f", again)
 	if got := c.must(t, wire.Read{Handle: fh, Length: 10}, ""); string(got) != "part" {
 		t.Errorf("after reconnecting the file holds %q", got)
@@ -182,15 +182,15 @@ func TestLocalWriteGoesOn(t *testing.T) {
 	_ = c.Close()
 	next := dial(t, p.managerAddr)
 	next.must(t, wire.Endsess{Session: c.id}, "")
-	fh = open(t, next, "/f", again|wire.OpenRetStat) // as our own client
+	fh = open(t, next, "/f", again|wire.OpenRetStat) // like our own client
 	next.must(t, wire.Close{Handle: fh}, "")
 	if e, err := p.Stat(t.Context(), hemera.Identity{}, "/f"); err != nil || e.Size != 7 {
 		t.Errorf("it holds %+v, %v", e, err)
 	}
 }
 
-// TestLocalWriteIsOpenedTwice: stock clients open again once for each request that was cut off. Every open is
-// the same write, also after the connection was lost once more, until the client closes it.
+// TestLocalWriteIsOpenedTwice checks that all opens after a lost connection are of the same write, until the client
+// closes it, also after another loss. Stock clients open again once for each request that was cut off.
 func TestLocalWriteIsOpenedTwice(t *testing.T) {
 	p, _ := newLocalPair(t, nil)
 	c := dial(t, p.managerAddr)
@@ -212,11 +212,11 @@ func TestLocalWriteIsOpenedTwice(t *testing.T) {
 	if e, err := p.Stat(t.Context(), hemera.Identity{}, "/f"); err != nil || e.Size != 6 {
 		t.Errorf("it holds %+v, %v", e, err)
 	}
-	c.refused(t, wire.Open{Options: again}, "/f", wire.Conflict) // it is lost no more
+	c.refused(t, wire.Open{Options: again}, "/f", wire.Conflict) // it is closed
 
 	_ = c.Close() // with the other handle open
 	next := dial(t, p.managerAddr)
-	if _, _, err := next.call(wire.Endsess{Session: c.id}, nil); err != nil { // nothing is left to hand over
+	if _, _, err := next.call(wire.Endsess{Session: c.id}, nil); err != nil { // no writes remain
 		t.Fatal(err)
 	}
 	if status, _, err := next.call(wire.Open{Options: again | wire.OpenRetStat}, []byte("/f")); err != nil || status != wire.StatusRedirect {
@@ -224,7 +224,7 @@ func TestLocalWriteIsOpenedTwice(t *testing.T) {
 	}
 }
 
-// TestLocalWriteIsNotMistaken: who goes on with a write that is not there must not get another content.
+// TestLocalWriteIsNotMistaken checks that a client that continues a lost write never gets another content.
 func TestLocalWriteIsNotMistaken(t *testing.T) {
 	p, _ := newLocalPair(t, nil)
 	c := dial(t, p.managerAddr)
@@ -272,8 +272,8 @@ func TestLocalWriteIsNotMistaken(t *testing.T) {
 	}
 }
 
-// TestLostWritesOfASession: a session that ends leaves what it had under way to its client's next session, once; of closes
-// that failed, only so many.
+// TestLostWritesOfASession checks that a session leaves its writes to its client's next session, once, and a bounded
+// number of failed closes.
 func TestLostWritesOfASession(t *testing.T) {
 	var m writeMemory
 	session := func(n byte) *session {
@@ -287,7 +287,7 @@ func TestLostWritesOfASession(t *testing.T) {
 	}
 	old.reconnect.closeFailed("/f", hemera.Grant{Permit: hemera.ParsePermit("t")})
 	m.add(old)
-	m.add(session(2)) // had nothing
+	m.add(session(2)) // it had no writes
 	heir := session(3)
 	if m.claim(session(2).id, heir) || !m.claim(old.id, heir) || len(heir.reconnect.lost) == 0 || len(heir.reconnect.lost) > failedClosesMax+1 {
 		t.Errorf("the heir has %d writes", len(heir.reconnect.lost))

@@ -23,8 +23,8 @@ func TestOpenIsRedirected(t *testing.T) {
 	if err != nil || e != nil || status != wire.StatusRedirect || net.JoinHostPort(to.Host, strconv.Itoa(int(to.Port))) != p.nodeAddr || !strings.HasPrefix(string(to.Opaque), "hem.cap=grant0&hem.node=7&") {
 		t.Fatalf("status %d, %+v, %v, %v", status, to, err, e)
 	}
-	// The node failed: the client names its host, the session knows its id. As there is no other, it may try
-	// once more.
+	// The node failed: the client names its host, and the session knows its id. Because there is no other node, it may
+	// try once more.
 	const failed = "/f?tried=127.0.0.1&triedrc=ioerr"
 	redirected(t, c, wire.Open{Options: wire.OpenRead}, failed)
 	c.refused(t, wire.Open{Options: wire.OpenRead}, failed, wire.NoReplicas)
@@ -84,7 +84,7 @@ func (j *joined) End(ctx context.Context, how hemera.Ending) error {
 	return j.memoryFile.End(ctx, how)
 }
 
-// joinedNode has one write under way.
+// joinedNode has one current write.
 type joinedNode struct {
 	hemera.Node
 	write *joined
@@ -94,7 +94,7 @@ func (n *joinedNode) Open(context.Context, *hemera.Permit, hemera.NodeOpen) (hem
 	return n.write, nil
 }
 
-// TestTruncationOfAWriteUnderWay: its writer commits or aborts it, as long as it has the file open.
+// TestTruncationOfAWriteUnderWay checks that the writer commits or aborts the write while it has the file open.
 func TestTruncationOfAWriteUnderWay(t *testing.T) {
 	node := &joinedNode{}
 	p := newPair(t, func(o *Options) {
@@ -143,7 +143,7 @@ func (s settling) Move(ctx context.Context, who hemera.Identity, from, to, proce
 	return s.Files.Move(ctx, who, from, to, process)
 }
 
-// TestRenameWaitsForTheCloseOfItsProcess: clients such as xrootdfs rename a file whose close they are sending.
+// TestRenameWaitsForTheCloseOfItsProcess checks renames of a file whose close is on its way, as xrootdfs sends them.
 func TestRenameWaitsForTheCloseOfItsProcess(t *testing.T) {
 	var p *pair
 	p = newPair(t, manager(func(o *ManagerOptions) {
@@ -160,7 +160,7 @@ func TestRenameWaitsForTheCloseOfItsProcess(t *testing.T) {
 	}
 }
 
-// TestStatOfAWriteUnderWay: its process is sent to the node that has it, which knows the size.
+// TestStatOfAWriteUnderWay checks that the process is redirected to the node with the write, which knows the size.
 func TestStatOfAWriteUnderWay(t *testing.T) {
 	p := newPair(t, nil)
 	p.put("/f", "0123456789")
@@ -183,7 +183,7 @@ func TestStatOfAWriteUnderWay(t *testing.T) {
 		if s, err := wire.ParseStat(dial(t, p.nodeAddr).must(t, wire.Stat{}, to.Opaque.Join(at))); err != nil || s.Size != 3 {
 			t.Errorf("%s: %+v, %v", at, s, err)
 		}
-		c.must(t, wire.Stat{}, at+"?tried="+to.Host) // the node cannot be reached: what the manager knows
+		c.must(t, wire.Stat{}, at+"?tried="+to.Host) // the node cannot be reached: the manager's information
 	}
 	if list := string(c.must(t, wire.Dirlist{}, "/")); list != "f\nnew\x00" {
 		t.Errorf("its process lists %q", list)
@@ -199,7 +199,7 @@ func TestStatOfAWriteUnderWay(t *testing.T) {
 	dial(t, p.nodeAddr).refused(t, wire.Stat{}, "/f?hem.cap=forged", wire.NotAuthorized)
 }
 
-// refusing grants nothing, for now.
+// refusing grants nothing for a while.
 type refusing struct{ hemera.Files }
 
 func (refusing) Open(context.Context, hemera.Identity, hemera.OpenRequest) (hemera.Grant, error) {

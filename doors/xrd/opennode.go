@@ -11,8 +11,8 @@ import (
 	"hemera/words/hemera"
 )
 
-// nodeOpens serve opens, and truncations and stats by path, at a node. What they open a client needs a capability for;
-// a client without one is sent to the manager.
+// nodeOpens serve opens, and truncations and stats by path, at a node. An open needs a capability; clients without one
+// are redirected to the manager.
 type nodeOpens struct {
 	node        hemera.Node
 	managerAddr func() string
@@ -20,10 +20,10 @@ type nodeOpens struct {
 	copies      copyEnds
 }
 
-// toManager sends a client that asks about names to the manager.
+// toManager redirects a request about names to the manager.
 func (n *nodeOpens) toManager(r *request) error { return redirectToManager(r, n.managerAddr) }
 
-// open answers kXR_open. What the open shows decides which kind it is.
+// open answers kXR_open. The opaque part decides the kind of open.
 func (n *nodeOpens) open(r *request) error {
 	a, err := parseOpen(r)
 	if err != nil {
@@ -33,17 +33,17 @@ func (n *nodeOpens) open(r *request) error {
 	switch {
 	case err != nil:
 		return err
-	case pulls: // a destination that reads a source shows the key instead of a capability
+	case pulls: // a destination shows the key of the copy in place of a capability
 		return n.openArranged(r, &a)
-	case !a.opaque.Has(wire.OpaqueCapability): // a client that was not sent here by the manager
+	case !a.opaque.Has(wire.OpaqueCapability): // the manager has not redirected this client
 		return n.toManager(r)
-	case a.opaque.Has(wire.OpaquePiece): // another node's open, of one piece
+	case a.opaque.Has(wire.OpaquePiece): // an open of one piece, by another node
 		return n.openPiece(r, &a)
 	}
 	return n.openGranted(r, &a)
 }
 
-// openArranged opens the file that a client arranged for this destination to read. It waits for the client.
+// openArranged opens the file that a client arranged for this destination. It waits for the client.
 func (n *nodeOpens) openArranged(r *request, a *openArgs) error {
 	token, err := n.copies.await(r, a.path, a.opaque)
 	if err != nil {
@@ -56,10 +56,11 @@ func (n *nodeOpens) openArranged(r *request, a *openArgs) error {
 	return okOpen(r, h, wire.DecodeOpen(r.Body))
 }
 
-// openGranted opens the file for a client that the manager sent here, and makes it one end of a copy if the open says so.
+// openGranted opens the file for a client that the manager redirected, and makes it one end of a copy if the open says
+// so.
 func (n *nodeOpens) openGranted(r *request, a *openArgs) error {
 	h, err := n.openFile(r, a)
-	restart := n.restarts.forOpen(r.session, a.opaque, a.options) // kept whatever becomes of the open: it may be of a lost write
+	restart := n.restarts.forOpen(r.session, a.opaque, a.options) // also if the open fails: it may be that of a lost write
 	if restart != nil && translate.ReopensWrite(a.options) && translate.IsConflict(err) {
 		h, err = newLostHandle(a.path, errs.As(err, errs.Conflict, "xrd.Write", a.path)), nil
 	}
@@ -76,7 +77,7 @@ func (n *nodeOpens) openGranted(r *request, a *openArgs) error {
 
 // openFile opens a whole file with the capability in the opaque part.
 func (n *nodeOpens) openFile(r *request, a *openArgs) (*fileHandle, error) {
-	r.useTrace(a.opaque) // before the open, so that the node's log has it
+	r.useTrace(a.opaque) // before the open, so that the node's log has the trace id
 	h := &fileHandle{posc: a.options.Options&wire.OpenPosc != 0}
 	permit := hemera.ParsePermit(a.opaque.Value(wire.OpaqueCapability))
 	err := openInto(r, &h.openFile, a.path, n.countedAs(r, permit), func() (endable, error) {
@@ -85,7 +86,7 @@ func (n *nodeOpens) openFile(r *request, a *openArgs) (*fileHandle, error) {
 	return h, translate.OpenFailure(err)
 }
 
-// openPiece opens one piece, for another node or a client that goes without a head.
+// openPiece opens one piece, for another node or for a client with direct access.
 func (n *nodeOpens) openPiece(r *request, a *openArgs) error {
 	piece, err := wire.ParsePieceOpen(a.opaque.Value(wire.OpaquePiece))
 	if err != nil {
@@ -108,18 +109,18 @@ func (n *nodeOpens) openPiece(r *request, a *openArgs) error {
 	return okOpen(r, h, a.options)
 }
 
-// countedAs returns the client that an open with the permit is charged to: the user that it names, who may come from the same
-// machine as others, or through a head. Heads that serve the cluster itself are told apart by their addresses, and so is
-// nobody, of whom nothing else is known.
+// countedAs returns the client that is charged for an open with the permit: the user in the permit, because several users
+// may come from one machine or through one head. Heads that work for the cluster are told apart by their addresses, and
+// so are clients with the identity nobody.
 func (n *nodeOpens) countedAs(r *request, permit *hemera.Permit) Client {
 	who, err := n.node.User(r.context(), permit)
-	if err != nil || who.UID == hemera.NobodyID || who.Name == hemera.SystemIdentity().Name { // the open says what is wrong
+	if err != nil || who.UID == hemera.NobodyID || who.Name == hemera.SystemIdentity().Name { // the open reports the error
 		return r.conn.countedAs()
 	}
 	return Client{Name: strings.Clone(who.Name), UID: who.UID}
 }
 
-// statWrite answers kXR_stat of a path: of a write whose process the manager sent here to ask for what it has written.
+// statWrite answers kXR_stat of a path, for a process that the manager redirected here to get the size of its write.
 func (n *nodeOpens) statWrite(r *request) error {
 	raw, opaque := wire.SplitPath(r.payload)
 	token, ok := opaque.Get(wire.OpaqueCapability)
@@ -137,8 +138,8 @@ func (n *nodeOpens) statWrite(r *request) error {
 	return okStat(r, info)
 }
 
-// truncate answers kXR_truncate of a path, with the manager's capability: an open, a truncation and a close, or a step
-// of the write that has the file open.
+// truncate answers kXR_truncate of a path, with the manager's capability: an open, a truncation and a close, or a step of
+// the write that has the file open.
 func (n *nodeOpens) truncate(r *request) error {
 	t := wire.DecodeTruncate(r.Body)
 	if err := translate.CheckSize(t.Size); err != nil {
@@ -160,7 +161,7 @@ func (n *nodeOpens) truncate(r *request) error {
 			return nil, translate.OpenFailure(err)
 		}
 		err = f.Truncate(t.Size)
-		if errs.KindOf(err) == errs.BadHandle { // of a write that was closed meanwhile: the manager begins another
+		if errs.KindOf(err) == errs.BadHandle { // the write was closed meanwhile: the manager begins another
 			_ = f.End(ctx, hemera.EndClose)
 			return nil, n.toManager(r)
 		}
@@ -171,7 +172,7 @@ func (n *nodeOpens) truncate(r *request) error {
 // endTruncate ends the open of a truncation by path that returned err.
 func endTruncate(ctx context.Context, f hemera.File, err error) error {
 	switch {
-	case f.Shared(): // another handle has the write open, and commits
+	case f.Shared(): // another handle has the write open, and commits it
 		_ = f.End(ctx, hemera.EndDetach)
 		return err
 	case err != nil:

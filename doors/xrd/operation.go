@@ -4,35 +4,35 @@ import (
 	"hemera/rules/wire"
 )
 
-// subject is what a kind of request is about. It decides which part of a role serves it.
+// subject is the kind of object that a request is about. It decides which part of a role serves the request.
 type subject uint8
 
 const (
 	aboutSession subject = iota
 	aboutName            // a path in the namespace
 	aboutFile            // an open file
-	aboutEither          // a path, or an open file if it has none
+	aboutEither          // a path, or an open file if the path is empty
 )
 
-// operation is one kind of request: what the protocol says of it, and what the server does with it.
+// operation is one kind of request: its properties in the protocol, and the handler of this server.
 type operation struct {
 	subject     subject
 	beforeLogin bool    // allowed before authentication
-	streams     bool    // its payload is file data, which the handler takes off the connection
-	payloadMax  int     // the longest payload otherwise, in bytes
+	streams     bool    // the payload is file data, which the handler reads
+	payloadMax  int     // otherwise the longest payload, in bytes
 	handler     handler // nil: the role does not support it
 }
 
 const (
 	operationsCount = wire.ReqClone - wire.ReqAuth + 1
-	// pathsMax is the longest list of paths, in bytes.
+	// pathsMax bounds a list of paths, in bytes.
 	pathsMax = 1 << 20
-	// attributesMax is the longest payload of kXR_fattr, in bytes: every name and value at its limit.
+	// attributesMax bounds the payload of kXR_fattr, in bytes: all names and values of the largest size.
 	attributesMax = 8192 + wire.FattrMaxNames*(wire.FattrMaxName+wire.FattrMaxValue+16)
 )
 
-// protocolTable says what the protocol demands of each kind of request that any role serves, by [wire.RequestID] (§1). It is
-// the same for all roles.
+// protocolTable returns the properties of each kind of request that any role serves, by [wire.RequestID] (§1). It is the
+// same for all roles.
 func protocolTable() map[wire.RequestID]operation {
 	return map[wire.RequestID]operation{
 		wire.ReqProtocol: {subject: aboutSession, beforeLogin: true},

@@ -13,63 +13,64 @@ import (
 	"hemera/words/hemera"
 )
 
-// Options is what a [Server] is built from. Manager or Node is set: that is its role.
+// Options has the settings of a [Server]. Either Manager or Node is set and decides its role.
 type Options struct {
 	Manager *ManagerOptions
 	Node    *NodeOptions
 
-	// ManagerAddr returns the manager's door as clients reach it, host:port, or "" while no manager is known. A node
-	// sends clients there that ask for names, or have to restart a copy.
+	// ManagerAddr returns the host:port of the manager's door for clients, or "" while no manager is known. A node
+	// redirects clients there that ask for names or must restart a copy.
 	ManagerAddr func() string
-	// Loop takes over the TCP connections that are served. With nil, and for any other kind of connection, each has a
-	// goroutine of its own.
+	// Loop serves TCP connections. With nil, and for other kinds of connections, each has a goroutine of its own.
 	Loop   *poll.Loop
 	Policy auth.Policy
 	Log    *slog.Logger
 	// Panics counts requests that failed by a panic. May be nil.
 	Panics *contain.Panics
-	// Recorder counts operations; nil counts nothing.
+	// Recorder counts operations; may be nil.
 	Recorder Recorder
-	// Host is the name clients reach this server by, for those that ask for a name. Without one they get the address
-	// they connected to.
+	// Host is the name of this server for clients that ask for a name. With "" they get the address to which they
+	// connected.
 	Host    string
 	Site    string
 	Version string
 	Limits  Limits
-	// Budgets are shared by the doors of one process; nil makes new ones, for a large machine.
+	// Budgets are shared by the doors of one process. With nil the door makes its own, for a large machine.
 	Budgets *Budgets
 }
 
-// ManagerOptions are a manager's services.
+// ManagerOptions has a manager's services.
 type ManagerOptions struct {
 	Names      hemera.Names
 	Attributes hemera.Attributes
 	Files      hemera.Files
-	// Staging brings files from tape and releases them; nil: every file is on disk.
+	// Staging brings files from tape and releases them. With nil every file is on disk.
 	Staging hemera.Staging
-	// Calls answers calls of the admin API from clients that have logged in; nil refuses them.
+	// Calls answers calls of the admin API of authenticated clients. With nil they are refused.
 	Calls hemera.Calls
-	// View returns the cluster as it is now, for clients that ask for all servers; nil shows this one alone.
+	// View returns the current view of the cluster, for clients that ask for all servers. With nil they get this one
+	// only.
 	View func() *hemera.View
-	// First says that the cluster never had a manager's door before this one.
+	// First states that the cluster had no manager's door before this one.
 	First bool
-	// Local finds a node of this process, nil for others. The manager's door opens small files itself whose head is
-	// such a node, and serves them on the client's connection. May be nil.
+	// Local finds a node of this process. It returns nil for others. If a small file's head is such a node, the manager's
+	// door opens the file itself and serves it on the client's connection. May be nil.
 	Local func(id hemera.NodeID) hemera.Node
-	// Resolve is as in [NodeOptions], for files that the door opens itself.
+	// Resolve works as in [NodeOptions], for files that the door opens itself.
 	Resolve func(ctx context.Context, id hemera.FileID) (hemera.Entry, string, error)
-	// Space answers a client's questions about room below a path, "" for all room; nil answers zeros.
+	// Space returns the space below a path, or all space for "". With nil clients get zeros.
 	Space func(ctx context.Context, who hemera.Identity, path string) (hemera.PathRoom, error)
 }
 
-// NodeOptions are a node's services.
+// NodeOptions has a node's services.
 type NodeOptions struct {
 	Node hemera.Node
-	// Resolve finds the committed entry of an open file, for its attributes; nil shows none.
+	// Resolve finds the committed entry of an open file, for its attributes. With nil only the attributes of the handle
+	// are shown.
 	Resolve func(ctx context.Context, id hemera.FileID) (hemera.Entry, string, error)
-	// Puller runs third-party copies into this node; nil refuses them.
+	// Puller runs third-party copies into this node. With nil they are refused.
 	Puller Puller
-	// Link is what the node knows of its network link; nil tells nothing. It must not wait.
+	// Link returns what the node knows of its network link. It must not block. May be nil.
 	Link func() hemera.NetworkLink
 }
 
@@ -83,36 +84,36 @@ func (o *Options) role() string {
 
 // Recorder counts operations.
 type Recorder interface {
-	// Record is called once for each request, from many goroutines.
+	// Record is called once for each request, concurrently.
 	Record(op string, d time.Duration, err error)
 }
 
 // Puller copies a remote file into an open one.
 type Puller interface {
-	// Pull copies the whole source into dst, verified page by page, and calls progress with the bytes
-	// done so far. It returns when dst has accepted all; the caller closes dst.
+	// Pull copies the whole source into dst, verified page by page, and calls progress with the bytes copied so far. It
+	// returns when dst has accepted all; the caller closes dst.
 	Pull(ctx context.Context, source PullSource, dst hemera.Handle, progress func(done int64)) error
 }
 
-// PullSource is the file a third-party copy reads.
+// PullSource is the source of a third-party copy.
 type PullSource struct {
 	Addr    string // host:port
 	Path    string
-	Key     string      // tpc.key: the source gives the file to a client that shows it
-	Origins []string    // tpc.org: user.pid@host of the client that arranged the copy, likeliest first
-	Opaque  wire.Opaque // what the client wants the source to see besides
+	Key     string      // tpc.key: the source opens the file for a client that shows it
+	Origins []string    // tpc.org: user.pid@host of the client that arranged the copy, most likely first
+	Opaque  wire.Opaque // opaque data of the client for the source
 }
 
-// Limits bound what clients can use. A zero field means its default.
+// Limits bounds the resources of clients. A zero field means its default.
 type Limits struct {
 	Connections   int           // open at once; 65,536
 	Handles       int           // of one session; 65,536
 	LoginTimeout  time.Duration // from accept to the end of authentication; 30 s
 	IdleTimeout   time.Duration // between requests, and within the data of a file; 2 h
-	RequestTime   time.Duration // within a request without such data, and a second more for each 100 KiB; 30 s
-	WriteStall    time.Duration // a client that takes no byte for so long is dropped; 2 min
-	SlowAnswer    time.Duration // work longer than this is promised and answered later; 10 s
-	RendezvousTTL time.Duration // how long a third-party copy's key waits for its destination; 90 s
+	RequestTime   time.Duration // for a request without such data, plus a second for each 100 KiB; 30 s
+	WriteStall    time.Duration // a client that takes no byte for this time is disconnected; 2 min
+	SlowAnswer    time.Duration // longer work is promised and answered later; 10 s
+	RendezvousTTL time.Duration // time that a third-party copy's key waits for its destination; 90 s
 }
 
 func (l Limits) withDefaults() Limits {

@@ -11,7 +11,7 @@ import (
 	"hemera/words/hemera"
 )
 
-// These are failures of the protocol itself, which no service returns.
+// Failures of the protocol itself, which no service returns.
 var (
 	errBadHandle = translate.Refuse(wire.FileNotOpen, "the file handle is not open")
 	errNoPath    = translate.Refuse(wire.ArgMissing, "the request lacks a path")
@@ -23,7 +23,7 @@ type closeAfter struct{ error }
 
 func (c closeAfter) Unwrap() error { return c.error }
 
-// redirect is an outcome that sends the client elsewhere.
+// redirect is an outcome that sends the client to another server.
 type redirect struct{ wire.Redirect }
 
 func (*redirect) Error() string { return "redirected" }
@@ -42,7 +42,7 @@ func redirectTo(addr string, opaque wire.Opaque) error {
 	return &redirect{wire.Redirect{Port: port, Host: host, Opaque: opaque}}
 }
 
-// redirectToManager sends a client that asks a node about names to the manager.
+// redirectToManager redirects a request about names to the manager.
 func redirectToManager(r *request, managerAddr func() string) error {
 	if len(r.payload) == 0 {
 		return errNoPath
@@ -55,7 +55,7 @@ func redirectToManager(r *request, managerAddr func() string) error {
 	return redirectTo(addr, "")
 }
 
-// splitAddr splits host:port; brackets of IPv6 addresses stay, as clients expect them.
+// splitAddr splits host:port. It keeps the brackets of IPv6 addresses, because clients expect them.
 func splitAddr(addr string) (host string, port int32, err error) {
 	h, p, err := net.SplitHostPort(addr)
 	if err != nil {
@@ -71,7 +71,7 @@ func splitAddr(addr string) (host string, port int32, err error) {
 	return h, int32(n), nil
 }
 
-// headOf returns the node that a grant sends its client to, zero if none of its targets is there.
+// headOf returns the node to which a grant redirects its client; zero if no target has its address.
 func headOf(g *hemera.Grant) hemera.NodeID {
 	for _, at := range g.Permit.Targets {
 		if at.Addr == g.Addr {
@@ -81,13 +81,13 @@ func headOf(g *hemera.Grant) hemera.NodeID {
 	return 0
 }
 
-// redirectToHead sends the client to the head of its grant, with the permission to open there. hint says for how long
-// it is to try to reach it.
+// redirectToHead redirects the client to the head of its grant, with the permission to open there. hint says for how long
+// to try to connect.
 func redirectToHead(g *hemera.Grant, hint wire.Opaque) error {
 	token, err := g.Permit.Token() // signed at the first call
 	if err != nil {
 		return err
 	}
-	// The node's id comes back with a client that failed there: clients name hosts only, and a host may run several.
+	// A client that fails there sends the node's id back: clients name only hosts, and a host may run several nodes.
 	return redirectTo(g.Addr, wire.Opaque(wire.OpaqueCapability+"="+token+"&"+wire.OpaqueNode+"="+headOf(g).String()+"&")+hint)
 }

@@ -17,7 +17,7 @@ import (
 	"hemera/words/hemera"
 )
 
-// everybody is a policy that lets all in.
+// everybody is a policy that accepts all clients.
 type everybody struct{}
 
 func (everybody) Offer(auth.Peer) ([]auth.Mechanism, error) { return nil, nil }
@@ -26,11 +26,11 @@ func (everybody) Anonymous(p auth.Peer) hemera.Identity {
 	return hemera.Identity{Name: p.Login, UID: 1000, GID: 1000, Protocol: "host", App: p.App}
 }
 
-// noLoop has all tests serve their connections without an event loop, on Go's own poller: go test ./doors/xrd -args -noloop.
-// TestWithoutLoop runs them so.
+// noLoop makes all tests serve their connections without an event loop, with Go's own poller: go test ./doors/xrd -args
+// -noloop. TestWithoutLoop uses it.
 var noLoop = flag.Bool("noloop", false, "serve connections without an event loop")
 
-// pair is a manager's door and a node's in front of one memory.
+// pair is a manager's door and a node's over one memory.
 type pair struct {
 	*memory
 	manager, node         *Server
@@ -90,7 +90,8 @@ func newPair(tb testing.TB, change func(*Options)) *pair {
 	return p
 }
 
-// newLocalPair is a pair whose manager's door opens files itself, at the same memory. It counts how often.
+// newLocalPair starts a pair whose manager's door opens files itself, in the same memory. It returns a count of these
+// opens.
 func newLocalPair(tb testing.TB, change func(*Options)) (*pair, *atomic.Int64) {
 	tb.Helper()
 	opened := new(atomic.Int64)
@@ -111,7 +112,7 @@ func newLocalPair(tb testing.TB, change func(*Options)) (*pair, *atomic.Int64) {
 	return p, opened
 }
 
-// node makes a change of a node's options one for newPair.
+// node converts a change of a node's options to one for newPair.
 func node(change func(*NodeOptions)) func(*Options) {
 	return func(o *Options) {
 		if o.Node != nil {
@@ -120,7 +121,7 @@ func node(change func(*NodeOptions)) func(*Options) {
 	}
 }
 
-// manager is node for a manager.
+// manager converts a change of a manager's options to one for newPair.
 func manager(change func(*ManagerOptions)) func(*Options) {
 	return func(o *Options) {
 		if o.Manager != nil {
@@ -129,7 +130,7 @@ func manager(change func(*ManagerOptions)) func(*Options) {
 	}
 }
 
-// tokenOf is the token of a grant of [memory], which needs no signing.
+// tokenOf returns the token of a grant of [memory], which needs no signature.
 func tokenOf(g hemera.Grant) string {
 	token, _ := g.Permit.Token()
 	return token
@@ -151,7 +152,7 @@ func background(f func() error) <-chan error {
 	return done
 }
 
-// directPuller reads a source with the protocol's plainest requests.
+// directPuller reads a source with simple requests of the protocol.
 type directPuller struct{ p *pair }
 
 func (d directPuller) Pull(_ context.Context, s PullSource, dst hemera.Handle, progress func(int64)) error {
@@ -182,17 +183,17 @@ func (d directPuller) Pull(_ context.Context, s PullSource, dst hemera.Handle, p
 	}
 }
 
-// rawConn is a client that speaks in single messages.
+// rawConn is a client that sends single messages.
 type rawConn struct {
 	net.Conn
 	stream uint16
 	id     wire.SessionID
 }
 
-// dialRaw connects, shakes hands and logs in.
+// dialRaw connects, does the handshake and logs in.
 func dialRaw(addr string) (*rawConn, error) { return dialRawAs(addr, 0) }
 
-// dialRawAs is dialRaw for a client with the abilities.
+// dialRawAs does the same for a client with the abilities.
 func dialRawAs(addr string, ability uint8) (*rawConn, error) {
 	nc, err := net.DialTimeout("tcp", addr, 5*time.Second)
 	if err != nil {
@@ -213,7 +214,7 @@ func dialRawAs(addr string, ability uint8) (*rawConn, error) {
 	return c, err
 }
 
-// hello is the handshake and kXR_protocol.
+// hello does the handshake and kXR_protocol.
 func (c *rawConn) hello() error {
 	if _, err := c.Write(wire.AppendHandshake(nil)); err != nil {
 		return err
@@ -232,7 +233,7 @@ func (c *rawConn) send(r wire.Request, payload []byte) (wire.StreamID, error) {
 	return id, err
 }
 
-// frame reads one response; the data of a status frame is behind its body.
+// frame reads one response, and the data after the body of a status frame.
 func (c *rawConn) frame() (wire.ResponseHeader, []byte, error) {
 	var head [8]byte
 	if _, err := io.ReadFull(c, head[:]); err != nil {
@@ -257,7 +258,7 @@ func (c *rawConn) frame() (wire.ResponseHeader, []byte, error) {
 	return h, body, nil
 }
 
-// call sends a request and joins the frames of its answer, also a promised one.
+// call sends a request and joins the frames of its answer, also of a promised one.
 func (c *rawConn) call(r wire.Request, payload []byte) (wire.Status, []byte, error) {
 	if _, err := c.send(r, payload); err != nil {
 		return 0, nil, err

@@ -17,14 +17,14 @@ func (p prepareHandlers) prepare(r *request) error {
 	who := r.who()
 	return runInline(r, func() ([]byte, error) {
 		id, err := p.Do(r.context(), who, wire.DecodePrepare(r.Body), lines)
-		if id == "" { // only a stage request has an id to ask about
+		if id == "" { // only a stage request has an id
 			return nil, err
 		}
 		return append([]byte(id), 0), err
 	})
 }
 
-// query answers kXR_query about a prepare.
+// query answers kXR_query about a prepare request.
 func (p prepareHandlers) query(r *request) error {
 	lines := wire.Lines(r.payload)
 	if len(lines) == 0 {

@@ -11,38 +11,37 @@ import (
 	"hemera/words/hemera"
 )
 
-// pull is a third-party copy into an open file. The client's first sync prepares it, the second
-// runs it and waits.
+// pull is a third-party copy into an open file. The client's first sync prepares it, the second starts it and waits.
 type pull struct {
 	puller   Puller // runs it
 	source   PullSource
-	prepared bool               // the first sync came
+	prepared bool               // the first sync has come
 	cancel   context.CancelFunc // of the copy; set with done
-	done     chan struct{}      // nil until it runs; closed when it ended
-	err      error              // valid once done is closed
+	done     chan struct{}      // nil until it runs; closed when it has ended
+	err      error              // valid when done is closed
 }
 
-// pullSource reads from the opaque part of an open which file is to be copied.
+// pullSource parses the opaque part of an open and returns the file to copy.
 func pullSource(path string, opaque wire.Opaque) PullSource {
 	s := PullSource{Addr: opaque.Value(tpc.SourceKey), Path: path}
-	// Stock clients write the user of their URL here. That is a name at the source, and no client may use it in the
-	// server's name: it is dropped.
+	// Stock clients write the user of their URL here. It is dropped, because no client may use a user name at the source
+	// in the server's name.
 	if _, after, ok := strings.Cut(s.Addr, "@"); ok {
 		s.Addr = after
 	}
 	if _, _, err := net.SplitHostPort(s.Addr); err != nil {
 		s.Addr = net.JoinHostPort(strings.Trim(s.Addr, "[]"), "1094") // the protocol's port
 	}
-	if lfn := opaque.Value(tpc.PathKey); lfn != "" { // the source may have it under another path
+	if lfn := opaque.Value(tpc.PathKey); lfn != "" { // the path at the source may differ
 		s.Path = lfn
 	}
 	s.Key = opaque.Value(tpc.Key)
-	// Clients write tabs for the ampersands of what they hand through.
+	// Clients write tabs in place of the ampersands of the source's opaque data.
 	s.Opaque = wire.Opaque(strings.ReplaceAll(opaque.Value(tpc.OpaqueKey), "\t", "&"))
 	return s
 }
 
-// finished reports whether the copy ran and ended.
+// finished reports whether the copy has run and ended.
 func (p *pull) finished() bool {
 	if p.done == nil {
 		return false
@@ -63,7 +62,7 @@ func (p *pull) stop() {
 	}
 }
 
-// start runs the copy on a goroutine of its own.
+// start runs the copy in a goroutine of its own.
 func (p *pull) start(r *request, into hemera.Handle) {
 	p.done = make(chan struct{})
 	ctx, cancel := context.WithCancel(r.context()) // ends with the connection too
@@ -72,9 +71,11 @@ func (p *pull) start(r *request, into hemera.Handle) {
 	go func() {
 		defer close(p.done)
 		defer cancel()
-		defer c.containPanic()                                                                             // before done is closed, so that a goroutine that waits finds the error
-		p.err = errs.New(errs.Internal, "xrd.Copy", p.source.Path, "the copy failed in an unexpected way") // if it panics
-		// The source compares the client's name with what it saw itself, so each name that it may have seen is offered.
+		// before done is closed, so that a goroutine that waits finds the error
+		defer c.containPanic()
+		p.err = errs.New(errs.Internal, "xrd.Copy", p.source.Path, "the copy failed in an unexpected way") // the error after a panic
+		// The source compares the client's name with the host name that it found itself, so each possible name is
+		// offered.
 		for _, host := range tpc.HostNames(ctx, c.peer.Remote.Addr()) {
 			p.source.Origins = append(p.source.Origins, client+"@"+host)
 		}

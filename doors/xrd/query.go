@@ -14,24 +14,23 @@ import (
 )
 
 // queryHandlers answer kXR_query in both roles.
-//
-// kXR_query is the protocol's place for everything else: configuration, room, checksums, and what servers add for
-// themselves. Hemera adds calls of the admin API, and what head nodes ask of the nodes that hold pieces.
+// kXR_query is the protocol's request for everything else: configuration, space, checksums, and extensions of servers.
+// Hemera's extensions are calls of the admin API, and requests of head nodes to the nodes with pieces.
 type queryHandlers struct {
 	srv       *Server
 	openFiles bool // clients have handles
-	// A manager's.
+	// Of a manager.
 	names    *nameHandlers // nil at a node
 	files    hemera.Files
 	prepares prepareHandlers
 	calls    hemera.Calls // nil: refused
-	// A node's.
+	// Of a node.
 	managerAddr func() string
 	pulls       bool                      // third-party copies into it
-	link        func() hemera.NetworkLink // nil: nothing is told
+	link        func() hemera.NetworkLink // nil: no information
 }
 
-// query answers kXR_query (§1.4). A node sends what is about names to the manager.
+// query answers kXR_query (§1.4). A node redirects queries about names to the manager.
 func (q *queryHandlers) query(r *request) error {
 	ask := wire.DecodeQuery(r.Body)
 	manager := q.names != nil
@@ -47,7 +46,7 @@ func (q *queryHandlers) query(r *request) error {
 		return q.config(r, arg)
 	case wire.QueryStats:
 		return r.okText(q.srv.statistics())
-	case wire.QueryCksCancel: // checksums are computed once; a client that no longer waits changes nothing
+	case wire.QueryCksCancel: // a checksum that was begun is completed, so there is nothing to cancel
 		return r.ok(nil)
 	case wire.QuerySpace, wire.QueryChecksum, wire.QueryXattr, wire.QueryPrepare:
 		if !manager {
@@ -56,7 +55,7 @@ func (q *queryHandlers) query(r *request) error {
 		return q.aboutName(r, ask.Kind, arg)
 	case wire.QueryOpaquf, wire.QueryOpaqug:
 		return q.aboutHandle(r, ask.Handle, arg)
-	case wire.QueryVisa, wire.QueryFInfo, wire.QueryFSInfo, wire.QueryOpaque: // known, but for plugins that do not exist here
+	case wire.QueryVisa, wire.QueryFInfo, wire.QueryFSInfo, wire.QueryOpaque: // known, but only for plugins, which do not exist here
 		return translate.Refuse(wire.Unsupported, "no plugin answers this query")
 	}
 	return translate.Refuse(wire.ArgInvalid, "the query is not known")
@@ -75,8 +74,8 @@ func (q *queryHandlers) aboutName(r *request, kind uint16, arg string) error {
 	return q.prepares.query(r)
 }
 
-// aboutHandle answers queries on a handle: the end of a piece or of a write, its begin as a copy, steps of a direct
-// write, and where data is.
+// aboutHandle answers queries on a handle: the end of a piece or of a write, the copy of a piece for an update, steps of
+// a direct write, and places of data.
 func (q *queryHandlers) aboutHandle(r *request, id wire.Handle, arg string) error {
 	switch {
 	case q.openFiles && (strings.HasPrefix(arg, wire.OpaqueSeal) || strings.HasPrefix(arg, wire.OpaqueOffer) || strings.HasPrefix(arg, wire.OpaqueAbort)):
@@ -91,11 +90,11 @@ func (q *queryHandlers) aboutHandle(r *request, id wire.Handle, arg string) erro
 	return translate.Refuse(wire.Unsupported, "no plugin answers this query")
 }
 
-// configKeysMax bounds the keys of one query: the answer to some is much longer than the key.
+// configKeysMax bounds the keys of one query, because some answers are much longer than their key.
 const configKeysMax = 64
 
-// config answers one line a key, without NUL: some clients take the text as it is. What is not
-// known is echoed.
+// config answers one line for each key, without NUL, because some clients use the text unchanged. Unknown keys are
+// echoed.
 func (q *queryHandlers) config(r *request, arg string) error {
 	keys := strings.Fields(arg)
 	if len(keys) == 0 {
@@ -114,17 +113,17 @@ func (q *queryHandlers) config(r *request, arg string) error {
 // configValue returns the server's value of one key.
 func (q *queryHandlers) configValue(key string) string {
 	switch key {
-	case "bind_max": // parallel connections that one session may have
+	case "bind_max": // parallel connections of one session
 		return strconv.Itoa(substreamsMax)
-	case "chksum": // the client takes the first that it knows too
+	case "chksum": // the client uses the first that it supports
 		var list []string
 		for i, k := range hemera.ChecksumKinds() {
 			list = append(list, strconv.Itoa(i)+":"+k.String())
 		}
 		return strings.Join(list, ",")
-	case wire.ConfigPublish: // asked by our own client before it relies on kXR_mv with conditions
+	case wire.ConfigPublish: // our own client asks this before it relies on kXR_mv with conditions
 		return "1"
-	case wire.ConfigLink: // asked by our own client before it writes a coded file
+	case wire.ConfigLink: // our own client asks this before it writes a coded file
 		if q.link != nil {
 			l := q.link()
 			return fmt.Sprintf("%d %d", l.Speed, l.Out)
@@ -145,7 +144,7 @@ func (q *queryHandlers) configValue(key string) string {
 		return strconv.FormatInt(q.srv.started.Unix(), 10)
 	case "sysid":
 		return strconv.Itoa(os.Getpid()) + "." + q.srv.o.Host
-	// A node without a Puller echoes the key, which tells the client that it cannot copy there.
+	// A node without a Puller echoes the key: then the client knows that it cannot copy there.
 	case "tpc":
 		if q.names != nil || q.pulls {
 			return "1"
@@ -154,13 +153,13 @@ func (q *queryHandlers) configValue(key string) string {
 		return q.srv.o.Version
 	case "xattrs":
 		return "1"
-	case "wan_port", "wan_window", "window", "tls_port": // asked by old clients; zero means none
+	case "wan_port", "wan_window", "window", "tls_port": // old clients ask these; zero means none
 		return "0"
 	}
 	return key
 }
 
-// statistics returns the answer to `query stats`, with as much of the reference's form as has meaning here.
+// statistics returns the answer to `query stats`, with the fields of the reference that are meaningful here.
 func (s *Server) statistics() string {
 	conns, sessions := s.clients.counts()
 	now := time.Now().Unix()
@@ -169,13 +168,12 @@ func (s *Server) statistics() string {
 		now, s.o.Version, s.o.Host, s.started.Unix(), s.o.role(), os.Getpid(), s.o.Site, conns, sessions, now)
 }
 
-// checksumGrace is how long a checksum may take before its answer is promised for later.
-//
-// A stored checksum is answered in order, within the grace. One that a node has to compute takes as long as reading the
-// file; it is promised, and the connection serves other requests meanwhile.
+// checksumGrace is the time after which the answer to a checksum request is promised for later.
+// A stored checksum is answered in order, within the grace. A checksum that a node must compute takes as long as reading
+// the file; it is promised, and the connection serves other requests meanwhile.
 const checksumGrace = time.Second
 
-// checksum answers "kind hex", exactly two words.
+// checksum answers with exactly two words, "kind hex".
 func (q *queryHandlers) checksum(r *request) error {
 	path, opaque, err := r.path()
 	if err != nil {
@@ -195,7 +193,7 @@ func (q *queryHandlers) checksum(r *request) error {
 	})
 }
 
-// queryXattr answers the keys of an entry that `xrdfs query xattr` shows, in the reference's words.
+// queryXattr answers with the attributes that `xrdfs query xattr` shows, with the reference's keys.
 func (n *nameHandlers) queryXattr(r *request) error {
 	path, _, err := r.path()
 	if err != nil {

@@ -15,30 +15,28 @@ import (
 )
 
 const (
-	// readStep is how many bytes of an answer are sent at a time without copying them.
+	// readStep bounds the bytes of an answer that are sent at a time without a copy.
 	readStep = 1 << 20
-	// frameMax is the longest frame, in bytes: stock clients ask for 8 MiB.
+	// frameMax bounds a frame, in bytes: stock clients request 8 MiB.
 	frameMax = 16 << 20
 )
 
 // readHandlers answer reads of open files.
+// A read is answered in frames. The path of its data depends on the file and the size:
+//   - short reads go into the buffer of answers, and are sent with others;
+//   - longer reads of a file whose pages are in memory and verified go through a pipe, or by sendfile, without a copy;
+//   - reads of a file that was read ahead are sent from that memory;
+//   - other reads go into a chunk, which is written with its header in one call.
 //
-// A read is answered in frames. Which way its data goes depends on the file and the size:
-//
-//   - short reads are read into the buffer of answers, and go out with others;
-//   - longer ones of a file whose pages are in memory and verified go through a pipe, or by sendfile, without a copy;
-//   - those of a file that was read ahead are written from the memory that it was read into;
-//   - the rest is read into a chunk, and written with its header in one call.
-//
-// The file is read before the turn to write is taken: see package transport.
+// The file is read before the turn to write is taken; see package transport.
 type readHandlers struct {
 	pool        *transport.Pool
 	managerAddr func() string
 }
 
-// elsewhere returns the outcome of a read of f that ended with err. If no piece is good and tape has the file, it sends the client to the manager, which has
-// the file recalled: it opens the file again there, which may take as long as a recall, and repeats the read. Frames may have been sent before: stock
-// clients begin the answer again.
+// elsewhere returns the outcome of a read of f that failed with err. If no piece is good and the file is on tape, it
+// redirects the client to the manager, which recalls the file: the client opens it again there, which may take as long as
+// a recall, and repeats the read. Frames may have been sent before; stock clients begin the answer again.
 func (h *readHandlers) elsewhere(f *openFile, err error) error {
 	if _, gone := errors.AsType[transport.Broken](err); err == nil || gone || !f.onTape {
 		return err
@@ -63,7 +61,7 @@ func (h *readHandlers) read(r *request) error {
 		return err
 	case q.Offset < 0 || q.Length < 0:
 		return translate.Refuse(wire.ArgInvalid, "offset and length of a read must not be negative")
-	case path != 0: // the answer goes out on the connection that is bound as this path
+	case path != 0: // the answer goes out on the connection bound as this path
 		return r.session.streams.queueRead(path, r, f, func(r *request) error {
 			return h.elsewhere(f, sendRead(r.conn.out, r.Stream, f.file, q.Offset, int64(q.Length)))
 		})
@@ -71,12 +69,12 @@ func (h *readHandlers) read(r *request) error {
 	return h.elsewhere(f, sendRead(r.conn.out, r.Stream, f.file, q.Offset, int64(q.Length)))
 }
 
-// sendRead sends n bytes of the file at off. An error means that no final answer was sent.
+// sendRead sends n bytes of the file at off. After an error no final answer was sent.
 func sendRead(o *transport.Sink, stream wire.StreamID, f hemera.Handle, off, n int64) error {
 	if n == 0 {
 		return o.Answer(stream, wire.StatusOK, nil)
 	}
-	direct, _ := f.(zerocopy.Source) // nil for pieces of other nodes and for writes
+	direct, _ := f.(zerocopy.Source) // nil for pieces at other nodes and for writes
 	lender, _ := f.(hemera.Lender)
 	if !o.ZeroCopy() {
 		direct = nil
@@ -87,25 +85,25 @@ func sendRead(o *transport.Sink, stream wire.StreamID, f hemera.Handle, off, n i
 	// Reads end at the end of the file, so the last frame is known before it is read.
 	a := readAnswer{out: o, stream: stream, file: f, direct: direct, lender: lender, off: off, left: max(0, min(n, f.Info().Size-off))}
 	for {
-		last, err := a.frame() // one frame at a time: the file may end, or fail, between two
+		last, err := a.frame() // one frame at a time, because the file may end or fail between two
 		if err != nil || last {
 			return err
 		}
 	}
 }
 
-// readAnswer sends the answer to one read, in one or several frames. Each step gets the next part of the file. A frame has
-// one part, or, while the pages are verified, as many as a client takes in one frame.
+// readAnswer sends the answer to one read in one or several frames. A part is a piece of the file's data. A frame has one
+// part or, while the pages are verified, as many as a client takes in one frame.
 type readAnswer struct {
 	out    *transport.Sink
 	stream wire.StreamID
 	file   hemera.Handle
 	direct zerocopy.Source               // the file, if its pages may be sent from memory
 	lender hemera.Lender                 // the file, if it may have been read ahead
-	off    int64                         // where the next part begins
-	left   int64                         // bytes of the answer that no part has yet
-	within int64                         // of them, those of the frame under way
-	header [wire.ResponseHeaderSize]byte // so that a header costs no allocation
+	off    int64                         // begin of the next part
+	left   int64                         // remaining bytes of the answer
+	within int64                         // of them, bytes of the current frame
+	header [wire.ResponseHeaderSize]byte // here, so that a header costs no allocation
 }
 
 // frame sends the next frame, and reports whether it was the last.
@@ -117,11 +115,11 @@ func (a *readAnswer) frame() (last bool, err error) {
 			return false, err
 		}
 		defer a.out.Pool().Release(&part)
-		last = part.Ends || a.left == 0 // a short part ends the file
+		last = part.Ends || a.left == 0 // a short part means the end of the file
 		return last, a.out.SendPart(a.head(part.Len, last), &part)
 	}
-	// Clients take more time over many frames than over one. Pages that have left memory meanwhile are read like any others.
-	// If that fails the frame has begun, and the connection ends.
+	// Clients take more time for many frames than for one. Pages that have left memory meanwhile are read like any
+	// others. If that fails the frame has begun, and the connection ends.
 	n, last := a.within, a.within == a.left
 	first, err := a.next()
 	if err != nil {
@@ -130,7 +128,7 @@ func (a *readAnswer) frame() (last bool, err error) {
 	return last, a.out.SendFrame(a.head(n, last), &first, a.next)
 }
 
-// verified returns the length of a frame of more than one part whose pages are all verified; zero if there is none.
+// verified returns the length of a frame of several parts whose pages are all verified; zero if there is none.
 func (a *readAnswer) verified() int64 {
 	if a.direct == nil || a.left <= readStep {
 		return 0
@@ -142,7 +140,7 @@ func (a *readAnswer) verified() int64 {
 	return n
 }
 
-// next returns the next part of the frame under way. It returns EOF behind the last, and ErrUnexpectedEOF if the file ends
+// next returns the next part of the current frame. It returns EOF after the last, and ErrUnexpectedEOF if the file ends
 // before.
 func (a *readAnswer) next() (transport.Part, error) {
 	if a.within == 0 {
@@ -156,7 +154,7 @@ func (a *readAnswer) next() (transport.Part, error) {
 	return part, err
 }
 
-// part takes the next part of the answer, of n bytes at most. It copies nothing if that is possible.
+// part returns the next part of the answer, at most n bytes, without a copy if possible.
 func (a *readAnswer) part(n int64) (part transport.Part, err error) {
 	ok := false
 	if a.direct != nil && n >= zerocopy.SizeMin {
@@ -172,7 +170,7 @@ func (a *readAnswer) part(n int64) (part transport.Part, err error) {
 	return part, err
 }
 
-// head begins a frame of n bytes.
+// head returns the header of a frame of n bytes.
 func (a *readAnswer) head(n int64, last bool) []byte {
 	// Clients join the frames of one stream until one has another status.
 	status := wire.StatusOKSoFar
@@ -182,14 +180,14 @@ func (a *readAnswer) head(n int64, last bool) []byte {
 	return wire.ResponseHeader{Stream: a.stream, Status: status, Length: int32(n)}.Append(a.header[:0])
 }
 
-// readv answers kXR_readv: every element whole, or an error for all.
+// readv answers kXR_readv with all elements, or with one error.
 func (h *readHandlers) readv(r *request) error {
 	count, err := wire.CheckSegments(r.payload)
 	if err != nil {
 		return err
 	}
-	// Everything is checked before the first byte is sent: an error must be the whole answer. A file that becomes
-	// shorter meanwhile is noticed when it is read.
+	// Everything is checked before the first byte is sent, because an error must be the whole answer. The read itself
+	// fails if a file becomes shorter meanwhile.
 	segments := make([]wire.Segment, count)
 	for i := range segments {
 		s := wire.ParseSegment(r.payload[i*wire.SegmentSize:])
@@ -201,7 +199,7 @@ func (h *readHandlers) readv(r *request) error {
 		}
 		segments[i] = s
 	}
-	// A vector has up to 1024 elements, mostly of one file: its size is asked once.
+	// A vector has up to 1024 elements, mostly of one file, so the size of each file is looked up once.
 	sizes := map[wire.Handle]int64{}
 	for _, s := range segments {
 		size, known := sizes[s.Handle]
@@ -216,7 +214,7 @@ func (h *readHandlers) readv(r *request) error {
 	return h.sendVector(r, segments)
 }
 
-// sendVector sends the elements in frames that end on element borders.
+// sendVector sends the elements in frames that end on element boundaries.
 func (h *readHandlers) sendVector(r *request, segments []wire.Segment) error {
 	k := h.pool.Chunk()
 	defer func() { h.pool.PutChunk(k) }()
@@ -230,13 +228,13 @@ func (h *readHandlers) sendVector(r *request, segments []wire.Segment) error {
 			used = 0
 		}
 		last := i == len(segments)-1
-		if need > len(k.Buf) { // it gets a frame of its own, read and sent in parts
+		if need > len(k.Buf) { // it gets its own frame, which is read and sent in parts
 			if err := h.sendElement(r, s, last); err != nil || last {
 				return h.elsewhere(r.session.handles.files[s.Handle].data(), err)
 			}
 			continue
 		}
-		// An element that fits is gathered with others: most vectors of analysis jobs have many small ones.
+		// Elements that fit are sent together: most vectors of analysis jobs have many small ones.
 		var err error
 		f := r.session.handles.files[s.Handle].data()
 		if k, err = readElement(h.pool, k, used, f.file, s); err != nil {
@@ -247,14 +245,14 @@ func (h *readHandlers) sendVector(r *request, segments []wire.Segment) error {
 	return h.sendFrame(r, wire.StatusOK, k, used)
 }
 
-// sendFrame sends n bytes of a chunk as a frame of the answer. The chunk stays the caller's.
+// sendFrame sends n bytes of a chunk as a frame of the answer. The caller keeps the chunk.
 func (h *readHandlers) sendFrame(r *request, status wire.Status, k *transport.Chunk, n int) error {
 	head := wire.ResponseHeader{Stream: r.Stream, Status: status, Length: int32(n)}.Append(nil)
 	return r.conn.out.Send(k.Vec(head, n))
 }
 
-// sendElement sends one element that is longer than a chunk as a frame of its own. If the file fails after the frame
-// has begun the connection ends.
+// sendElement sends one element that is longer than a chunk as a frame of its own. If the file fails when the frame has
+// begun, the connection ends.
 func (h *readHandlers) sendElement(r *request, s wire.Segment, last bool) error {
 	status := wire.StatusOKSoFar
 	if last {
@@ -285,11 +283,13 @@ func (h *readHandlers) sendElement(r *request, s wire.Segment, last bool) error 
 	return r.conn.out.SendFrame(head, &first, next)
 }
 
-// errPastEnd refuses a vector, as the file may have become shorter since its size was looked up.
+// errPastEnd refuses a vector with an element past the end. The file may have become shorter since its size was looked
+// up.
 var errPastEnd = translate.Refuse(wire.FSError, "an element of the vector is past the end of the file; invalid argument")
 
-// readElement puts an element behind the used bytes of a chunk, or of another one with a copy of them while a device does not
-// answer. It returns the chunk that is the caller's now: a call that is stuck may write to the other one at any time.
+// readElement reads an element behind the used bytes of a chunk. While a device does not answer, it reads into another
+// chunk, with a copy of the used bytes. It returns the chunk that now belongs to the caller: a stuck call may write to
+// the other one at any time.
 func readElement(pool *transport.Pool, k *transport.Chunk, used int, f hemera.Handle, s wire.Segment) (*transport.Chunk, error) {
 	from := used + wire.SegmentSize
 	for tries := 1; ; tries++ {
@@ -298,7 +298,7 @@ func readElement(pool *transport.Pool, k *transport.Chunk, used int, f hemera.Ha
 		if !hemera.KeepsBuffers(err) {
 			return k, err
 		}
-		// What was gathered before is the caller's; it lies beside the memory of the call that is stuck.
+		// The used bytes are not touched by the stuck call, so they can be copied.
 		other := pool.Chunk()
 		copy(other.Buf[:used], k.Buf[:used])
 		if k = other; tries == transport.StalledTries {
@@ -307,7 +307,7 @@ func readElement(pool *transport.Pool, k *transport.Chunk, used int, f hemera.Ha
 	}
 }
 
-// readWhole fills p or fails: the file may have become shorter since its size was asked.
+// readWhole fills p or fails: the file may have become shorter since its size was looked up.
 func readWhole(f hemera.Handle, p []byte, off int64) error {
 	n, err := f.ReadPages(p, nil, off)
 	if n == len(p) {
@@ -319,7 +319,7 @@ func readWhole(f hemera.Handle, p []byte, off int64) error {
 	return errs.Wrap(err, "xrd.Readv", "")
 }
 
-// pgread answers kXR_pgread: pages with the checksums that are stored with them (§2.9).
+// pgread answers kXR_pgread: pages with their stored checksums (§2.9).
 func (h *readHandlers) pgread(r *request) error {
 	q := wire.DecodePgread(r.Body)
 	path, _, err := wire.PgreadArgs(r.payload)
@@ -340,9 +340,9 @@ func (h *readHandlers) pgread(r *request) error {
 	return h.elsewhere(f, sendPages(r.conn.out, r.Stream, f.file, q.Offset, int64(q.Length)))
 }
 
-// sendPages sends n bytes of the file at off as pages. An error means that no final answer was sent.
+// sendPages sends n bytes of the file at off as pages. After an error no final answer was sent.
 func sendPages(o *transport.Sink, stream wire.StreamID, f hemera.Handle, off, n int64) error {
-	// What is read, or lent, goes out with each page behind its checksum. The client checks what the disk stored.
+	// Each page follows its checksum. The client verifies the checksums of the disk.
 	lender, _ := f.(hemera.Lender)
 	k := o.Pool().Chunk()
 	defer func() { o.Pool().PutChunk(k) }()
@@ -378,8 +378,8 @@ func sendPages(o *transport.Sink, stream wire.StreamID, f hemera.Handle, off, n 
 	}
 }
 
-// readChunk reads n bytes at off into the chunk, or into another one while a device does not answer: each try reads another
-// piece. It returns the chunk that is the caller's now.
+// readChunk reads n bytes at off into the chunk. While a device does not answer, it reads into another chunk: each try
+// reads another piece. It returns the chunk that now belongs to the caller.
 func readChunk(pool *transport.Pool, k *transport.Chunk, f hemera.Handle, off, n int64) (*transport.Chunk, int, error) {
 	got, err := f.ReadPages(k.Buf[:n], k.Sums[:], off)
 	for tries := 1; tries < transport.StalledTries && hemera.KeepsBuffers(err); tries++ {

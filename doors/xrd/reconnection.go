@@ -11,25 +11,25 @@ import (
 )
 
 const (
-	// namedMax bounds how many earlier sessions one remembers. A client names one for each connection it loses.
+	// namedMax bounds the earlier sessions that one session remembers. A client names one for each lost connection.
 	namedMax = 8
-	// failedClosesMax is how many writes whose close failed one session remembers.
+	// failedClosesMax bounds the remembered writes of one session whose close failed.
 	failedClosesMax = 64
 )
 
-// reconnection is what a session knows of the client's earlier ones, and leaves to its next. It belongs to the goroutine
-// of the session's connection but for what mu guards.
+// reconnection is the state that a session takes from the client's earlier sessions and leaves to its next. It belongs to
+// the goroutine of the session's connection, except for the fields that mu guards.
 type reconnection struct {
 	replaces bool                    // the client has named an earlier session
 	named    []string                // the names of those sessions; secrets of the client
-	earlier  time.Time               // when the last of them began that nothing else is known of; zero: none
-	lost     map[string]hemera.Grant // the writes it had there, by path
+	earlier  time.Time               // begin of the last of them that has no record; zero if all have one
+	lost     map[string]hemera.Grant // the client's writes in those sessions, by path
 
 	mu     sync.Mutex
 	failed map[string]hemera.Grant // writes of this session whose close failed, by path
 }
 
-// replace remembers an earlier session that the client has named. Only that client knows its id.
+// replace records an earlier session that the client has named. Only that client knows its id.
 func (c *reconnection) replace(id wire.SessionID) {
 	c.replaces = true
 	name := sessionName(id)
@@ -42,12 +42,11 @@ func (c *reconnection) replace(id wire.SessionID) {
 	}
 }
 
-// lostWrite returns the write that an open continues: one that this session's client had under way on the connection it
-// lost. It fails with Conflict if the write was forgotten.
-//
-// Stock clients open again without the options that make or empty a file, and without those that they always set the
-// first time; Hemera's client asks for a stat. Stock clients do so once for each of the requests that were cut off, and
-// use one of the handles: until that is closed the write is found.
+// lostWrite returns the write that an open continues: one of this session's client on the connection that it lost. It
+// fails with Conflict if the write was forgotten.
+// Stock clients open again without the options that create or truncate a file, and without those that they always set the
+// first time; Hemera's client requests a stat. Stock clients open again once for each request that was cut off, and use
+// one of the handles: until its close the write is found.
 func (c *reconnection) lostWrite(path string, o wire.Open) (hemera.Grant, bool, error) {
 	const first = wire.OpenNew | wire.OpenDelete | wire.OpenAsync
 	const changes = wire.OpenUpdate | wire.OpenWriteTo | wire.OpenAppend
@@ -65,8 +64,8 @@ func (c *reconnection) lostWrite(path string, o wire.Open) (hemera.Grant, bool, 
 	return g, known, nil
 }
 
-// closeFailed remembers a write that failed at its close, for a client that loses the answer and asks again: it must not
-// take what another client may have put at the name for its own. It is safe for concurrent use.
+// closeFailed records a write whose close failed, for a client that loses the answer and asks again: it must not take
+// another client's file at the name for its own. It is safe for concurrent use.
 func (c *reconnection) closeFailed(path string, g hemera.Grant) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -85,7 +84,7 @@ func (c *reconnection) failedCloses(visit func(path string, g hemera.Grant)) {
 	}
 }
 
-// forgetWrite forgets a write whose client asked for its close.
+// forgetWrite forgets a write whose client has requested its close.
 func (ss *session) forgetWrite(path string, g *hemera.Grant) {
 	delete(ss.reconnect.lost, path)
 	for _, h := range ss.handles.files {

@@ -11,19 +11,17 @@ import (
 	"hemera/words/hemera"
 )
 
-// registry is the connections and sessions of a server. It is safe for concurrent use.
-//
-// The registry is what is known of clients over all connections. It is asked by admins, by other sessions and by Shutdown,
-// never on the way of a read or write.
+// registry has the connections and sessions of a server. It is safe for concurrent use.
+// Admins, other sessions and Shutdown use it; reads and writes do not.
 type registry struct {
 	mu       sync.Mutex
-	down     bool // no connection is added any more
+	down     bool // no more connections are added
 	conns    map[*conn]struct{}
 	sessions map[wire.SessionID]*session
-	idle     chan struct{} // closed when down and the last connection ended
+	idle     chan struct{} // closed when down is set and the last connection has ended
 }
 
-// addConn reports whether the connection may be served.
+// addConn adds a connection and reports whether it may be served.
 func (g *registry) addConn(c *conn, max int) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -34,7 +32,7 @@ func (g *registry) addConn(c *conn, max int) bool {
 	return true
 }
 
-// removeConn forgets a connection that has ended, and tells Shutdown of the last one.
+// removeConn removes a connection that has ended. After the last one it wakes Shutdown.
 func (g *registry) removeConn(c *conn) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -44,7 +42,7 @@ func (g *registry) removeConn(c *conn) {
 	}
 }
 
-// shutdown adds no more connections. The channel that it returns is closed when the last one has ended.
+// shutdown stops adding connections. The returned channel is closed when the last one has ended.
 func (g *registry) shutdown() (idle <-chan struct{}) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -57,7 +55,7 @@ func (g *registry) shutdown() (idle <-chan struct{}) {
 	return g.idle
 }
 
-// closeConns closes each connection that which selects. It calls which with mu held.
+// closeConns closes the connections that which selects. It calls which with mu held.
 func (g *registry) closeConns(which func(*conn) bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -68,12 +66,12 @@ func (g *registry) closeConns(which func(*conn) bool) {
 	}
 }
 
-// silent lists the connections that nothing is lost on and whose clients have been silent for a while. Those without a
-// login come first, then those that have been silent for longest.
+// silent returns the connections that can be closed without loss and whose clients have been silent for a while. Those
+// without a login come first, then those with the longest silence.
 func (g *registry) silent(now time.Time) []*conn {
 	type idleConn struct {
 		conn  *conn
-		since int64 // Unix nanoseconds; below zero without a login
+		since int64 // Unix nanoseconds; negative without a login
 	}
 	var list []idleConn
 	g.mu.Lock()
@@ -94,7 +92,7 @@ func (g *registry) silent(now time.Time) []*conn {
 	return conns
 }
 
-// addSession makes a session findable by its id.
+// addSession adds a session, so that others can find it by its id.
 func (g *registry) addSession(ss *session) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -114,7 +112,7 @@ func (g *registry) session(id wire.SessionID) *session {
 	return g.sessions[id]
 }
 
-// infos lists the sessions for admins.
+// infos returns the sessions for admins.
 func (g *registry) infos() []hemera.SessionInfo {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -125,7 +123,7 @@ func (g *registry) infos() []hemera.SessionInfo {
 	return list
 }
 
-// siblings lists the sessions of processes that differ from this one at most by their number.
+// siblings returns the sessions of processes that differ from this one at most in their number.
 func (g *registry) siblings(of reconnect.Process) (list []*session) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -137,7 +135,7 @@ func (g *registry) siblings(of reconnect.Process) (list []*session) {
 	return list
 }
 
-// counts returns how many connections and sessions there are.
+// counts returns the numbers of connections and sessions.
 func (g *registry) counts() (conns, sessions int) {
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -7,8 +7,8 @@ import (
 	"hemera/rules/wire"
 )
 
-// TestHandlersThatWaitReleaseThePoller has the goroutine that serves a connection lent to the loop before anything
-// that waits for a disk, the first time too: hundreds of clients then wait for one commit.
+// TestHandlersThatWaitReleaseThePoller checks that handlers lend their goroutine to the loop before any wait for a disk,
+// the first time too: hundreds of clients may then wait for one commit.
 func TestHandlersThatWaitReleaseThePoller(t *testing.T) {
 	needsLoop(t, "there are no pollers")
 	for name, run := range map[string]func(p *pair, c *rawConn){
@@ -66,7 +66,7 @@ func TestHandlersThatWaitReleaseThePoller(t *testing.T) {
 			}
 			p.mu.Unlock()
 			for range 20 {
-				c.must(t, wire.Ping{}, "") // which keeps its poller
+				c.must(t, wire.Ping{}, "") // it keeps its poller
 				run(p, c)
 			}
 			if waits.Load() == 0 || kept.Load() > 0 {

@@ -12,14 +12,14 @@ import (
 	"hemera/words/hemera"
 )
 
-// request is one message of a client, and the way to answer it. Its data comes on conn and its answer goes there. It is
-// valid until its handler returns: asynchronous work takes a copy with [request.detach].
+// request is one request of a client. Its data arrives on conn, and its answer goes there. It is valid until its handler
+// returns; asynchronous work uses a copy from [request.detach].
 type request struct {
 	wire.RequestHeader
 	conn    *conn
 	session *session // nil before the login
 	payload []byte   // aliases the input buffer; nil if the handler reads it itself
-	release func()   // gives back what the payload took of a budget; nil for nothing
+	release func()   // returns what the payload took from a budget; nil for nothing
 	trace   string
 }
 
@@ -28,18 +28,18 @@ func (r *request) detach() *request {
 	return &request{RequestHeader: r.RequestHeader, conn: r.conn, session: r.session, trace: r.traceID()}
 }
 
-// ok answers the request with a body, or none.
+// ok answers the request with success and a body, which may be empty.
 func (r *request) ok(body []byte) error {
 	return r.conn.out.Answer(r.Stream, wire.StatusOK, body)
 }
 
-// okText answers with a text and the NUL that clients expect behind it.
+// okText answers with a text and the NUL that clients expect.
 func (r *request) okText(text string) error {
 	return r.ok(append([]byte(text), 0))
 }
 
-// fail answers the request with what its handler returned. It returns an error, and answers nothing, if the connection
-// itself has failed.
+// fail answers the request with the outcome of its handler. If the connection itself has failed it sends no answer and
+// returns an error.
 func (r *request) fail(err error) error {
 	if _, gone := errors.AsType[transport.Broken](err); gone {
 		return err
@@ -56,11 +56,11 @@ func (r *request) failure(err error) (wire.Status, []byte) {
 	if later, ok := errors.AsType[*waitFor](err); ok {
 		return wire.StatusWait, wire.Wait(*later).Append(nil)
 	}
-	// The client shows the trace id to its user, and the log has the whole error under it.
+	// The client shows the trace id to its user, and the log has the whole error with it.
 	trace := r.traceID()
 	answer := translate.ErrorAnswer(err, trace)
 	level := slog.LevelDebug
-	if answer.Code == wire.ServerError { // a defect, or a failure that has no number
+	if answer.Code == wire.ServerError { // a defect, or an error without a code of its own
 		level = slog.LevelWarn
 	}
 	if log := r.conn.srv.o.Log; log.Enabled(r.conn.ctx, level) {
@@ -72,13 +72,13 @@ func (r *request) failure(err error) (wire.Status, []byte) {
 // drain drops n bytes of the request's data and returns err, or another error if the connection fails.
 func (r *request) drain(n int64, err error) error { return r.conn.intake.drain(n, err) }
 
-// lend gives the poller to another goroutine. Handlers call it before they wait for a disk or a commit; see [conn.lend].
+// lend lets another goroutine take the poller. Handlers call it before they wait for a disk or a commit; see [conn.lend].
 func (r *request) lend() { r.conn.lend() }
 
 // who returns the identity of an authenticated client.
 func (r *request) who() hemera.Identity { return *r.session.identity() }
 
-// traceID returns the id under which the request is found in logs. It is made when something first needs it.
+// traceID returns the id of the request in logs. It is made when first needed.
 func (r *request) traceID() string {
 	if r.trace == "" {
 		r.trace = hemera.NewTraceID()
@@ -86,7 +86,7 @@ func (r *request) traceID() string {
 	return r.trace
 }
 
-// useTrace continues the trace that the client named.
+// useTrace adopts the trace id of the client.
 func (r *request) useTrace(opaque wire.Opaque) {
 	if trace := opaque.Value(wire.OpaqueTrace); trace != "" && len(trace) <= 64 {
 		r.trace = printable(trace)
@@ -103,29 +103,29 @@ func (r *request) path() (string, wire.Opaque, error) {
 	return path, opaque, err
 }
 
-// byPath reports whether a request that may name a handle or a path names a path. The path with which a kXR_fattr
-// begins may be empty.
+// byPath reports whether a request that may have a handle or a path has a path. A kXR_fattr begins with a path, which may
+// be empty.
 func (r *request) byPath() bool {
 	return len(r.payload) > 0 && (r.ID != wire.ReqFattr || r.payload[0] != 0)
 }
 
-// handler serves one kind of request. Serve answers the request itself and returns nil, or returns the error to answer
-// with: an error of the services, a *redirect, a *waitFor, or a closeAfter. It is called on the goroutine of the
-// connection, and may block it.
+// handler serves one kind of request. Serve answers the request and returns nil, or returns the error for the answer: an
+// error of the services, a *redirect, a *waitFor, or a closeAfter. It is called in the goroutine of the connection, and
+// may block it.
 type handler interface {
 	Serve(r *request) error
 }
 
-// handlerFunc is a function as a handler.
+// handlerFunc makes a function a handler.
 type handlerFunc func(*request) error
 
 // Serve implements handler.
 func (f handlerFunc) Serve(r *request) error { return f(r) }
 
-// handlers are what a part of a role serves.
+// handlers has the handlers of a part of a role.
 type handlers map[wire.RequestID]handlerFunc
 
-// printable makes a client's claim safe for logs.
+// printable makes a text of a client safe for logs.
 func printable(s string) string {
 	return strings.Map(func(r rune) rune {
 		if r <= ' ' || r == 0x7f || r == 0xfffd {

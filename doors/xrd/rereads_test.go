@@ -11,7 +11,7 @@ import (
 	"hemera/words/hemera"
 )
 
-// watchedFiles grants what memory has, with the generation that is set, and remembers the last request.
+// watchedFiles grants the files of memory with the set generation, and records the last request.
 type watchedFiles struct {
 	hemera.Files
 	mu   sync.Mutex
@@ -40,7 +40,7 @@ func (f *watchedFiles) set(gen hemera.Generation) {
 	f.gen = gen
 }
 
-// loginAs connects and logs in as the process of a client that says what stock clients say, or nothing.
+// loginAs connects and logs in as a process of a client with the text of stock clients, or with none.
 func loginAs(t *testing.T, addr string, pid uint32, says string) *rawConn {
 	t.Helper()
 	c := bare(t, addr)
@@ -61,7 +61,7 @@ const (
 	firstRead = wire.OpenRead | wire.OpenAsync | wire.OpenRetStat
 )
 
-// TestReadersWhoComeBack: which opens are for the content that was read before, and for which.
+// TestReadersWhoComeBack checks which opens pin the content that was read before, and which content.
 func TestReadersWhoComeBack(t *testing.T) {
 	files := &watchedFiles{}
 	p := newPair(t, func(o *Options) {
@@ -100,7 +100,7 @@ func TestReadersWhoComeBack(t *testing.T) {
 	_, _, _ = c.call(wire.Endsess{Session: wire.SessionID{1}}, nil)
 	pinned("a session that names another", open(c, wire.OpenRead, "/f"), 5)
 	pinned("a first open again", open(c, firstRead|wire.OpenRefresh, "/f"), 0)
-	c.refused(t, wire.Open{Options: wire.OpenRead}, "/f", wire.Conflict) // which of the two?
+	c.refused(t, wire.Open{Options: wire.OpenRead}, "/f", wire.Conflict) // two contents are possible
 
 	r := open(loginAs(t, p.managerAddr, 2, xrdcl), wire.OpenRead, "/f")
 	if since := time.Since(r.Unchanged); r.Again != nil || since < reconnect.UnchangedTime || since > reconnect.UnchangedTime+time.Hour {
@@ -115,7 +115,7 @@ func TestReadersWhoComeBack(t *testing.T) {
 		t.Errorf("a process that names a session of before the start: %+v", r)
 	}
 
-	// A client that opens so the first time, and every time.
+	// A client whose first opens look like reopens.
 	c = loginAs(t, p.managerAddr, 4, "")
 	for range 2 {
 		if r := open(c, wire.OpenRead, "/f"); r.Again != nil || !r.Unchanged.IsZero() {
@@ -128,7 +128,7 @@ func TestReadersWhoComeBack(t *testing.T) {
 	}
 }
 
-// TestLocalReaderComesBack: a small file that the manager's door had open itself when the connection was lost.
+// TestLocalReaderComesBack checks a small file that the manager's door had open itself when the connection was lost.
 func TestLocalReaderComesBack(t *testing.T) {
 	files := &watchedFiles{gen: 5}
 	p, _ := newLocalPair(t, func(o *Options) {
@@ -156,7 +156,7 @@ func TestLocalReaderComesBack(t *testing.T) {
 	}
 }
 
-// TestReadersAreToldApartByWhoTheyAre: a client that says it is another's process gets nothing of that one's.
+// TestReadersAreToldApartByWhoTheyAre checks that a client that claims another's process number gets none of its records.
 func TestReadersAreToldApartByWhoTheyAre(t *testing.T) {
 	p := newPair(t, nil)
 	c := loginAs(t, p.managerAddr, 1, xrdcl)

@@ -11,33 +11,33 @@ import (
 	"hemera/words/hemera"
 )
 
-// restartKey names, in an opaque part, the write that a copy is to be restarted for. Stock xrdcp restarts a copy when a
-// write fails for good and a redirect of the file's last open was flagged so (wire.FlagRecoverWrts, §5). It must not be
-// flagged so from the beginning:
-//   - a copy of what comes through a pipe restarts with what is left in the pipe, and succeeds;
-//   - when the failure comes after the last chunk was handed out, it forgets the server, writes a local file
-//     of the same path, and succeeds.
+// restartKey is the key, in an opaque part, of the write for which a copy is restarted. Stock xrdcp restarts a copy when
+// a write fails finally and a redirect of the file's last open had the flag wire.FlagRecoverWrts (§5). The flag must not
+// be set from the begin:
+//   - a copy from a pipe would restart with the rest of the pipe, and succeed;
+//   - if the failure comes after the last chunk, it forgets the server, writes a local file with the same path, and
+//     succeeds.
 //
-// So the node decides when a write fails. If the size of the file was announced, which it is not for a pipe, and enough
-// of it is to come that more chunks are, it answers the write with a redirect to the manager, with the capability and
-// restartKey in the opaque part. The client opens the file there, to continue it. The manager redirects this to itself,
-// flagged, and refuses what comes then: the copy restarts.
+// So the node decides when a write fails. The size of the file must have been announced (which is not so for a pipe), and
+// so much of it must remain that more chunks follow. Then the node answers the write with a redirect to the manager, with
+// the capability and restartKey in the opaque part. The client opens the file there to continue it. The manager redirects
+// this open to itself with the flag, and refuses the next: the copy restarts.
 const restartKey = translate.RestartKey
 
 const (
-	// restartChunks is how many chunks a copy may have on their way: its default is 4.
+	// restartChunks bounds the chunks that a copy has in transit: its default is 4.
 	restartChunks = 16
-	// restartChunkMin is the least size of a chunk, in bytes, that is expected, which is the default.
+	// restartChunkMin is the least expected size of a chunk, in bytes: the default.
 	restartChunkMin = 8 << 20
 )
 
-// copyRestarts has stock copies restarted whose writes failed. It has both sides: a node's, which decides, and a
-// manager's, to which the client is sent.
+// copyRestarts restarts stock copies whose writes failed. It has both sides: the node's, which decides, and the
+// manager's, to which the client is redirected.
 type copyRestarts struct{ managerAddr func() string }
 
-// forOpen returns what is kept with the handle of an open to have a copy restarted, nil if it never can be.
+// forOpen returns the state that a handle needs to restart its copy, or nil if that is impossible.
 func (c *copyRestarts) forOpen(ss *session, opaque wire.Opaque, o wire.Open) *copyRestart {
-	size := translate.ExpectedSize(opaque) // a copy of a pipe names none
+	size := translate.ExpectedSize(opaque) // a copy of a pipe announces none
 	if size <= restartChunks*restartChunkMin || !translate.CreatesFile(o) && !translate.ReopensWrite(o) || ss.login.Ability&wire.AbilityRedirFlags == 0 {
 		return nil
 	}
@@ -45,19 +45,19 @@ func (c *copyRestarts) forOpen(ss *session, opaque wire.Opaque, o wire.Open) *co
 		"&" + wire.OpaqueNode + "=" + opaque.Value(wire.OpaqueNode))}
 }
 
-// onFailure returns the answer to a request that failed: err, or the redirect by which a copy is restarted. Only the
-// session's goroutine may call it.
+// onFailure returns the answer to a failed request: err, or the redirect that restarts a copy. Only the session's
+// goroutine may call it.
 func (c *copyRestarts) onFailure(r *request, err error) error {
 	if r.conn.session == nil {
 		return err
 	}
-	id, off, writes := handleOf(r) // the zero handle is never given out
+	id, off, writes := handleOf(r) // the zero handle is never used
 	h, ok := r.session.handles.files[id].(*fileHandle)
 	if !ok || h.restart == nil {
 		return err
 	}
 	a, addr := h.restart, c.managerAddr()
-	if writes && !a.decided { // the first write that fails decides for all
+	if writes && !a.decided { // the first write that fails decides
 		a.decided = true
 		a.restarts = addr != "" && retryableElsewhere(err) && off <= a.size-restartChunks*max(restartChunkMin, int64(r.Length))
 	}
@@ -67,8 +67,7 @@ func (c *copyRestarts) onFailure(r *request, err error) error {
 	return redirectTo(addr, a.capability.With(restartKey, restartMark(a.capability)))
 }
 
-// handleOf returns the handle that a request is about, if it is one that clients send while they write, and where it
-// writes, if it does.
+// handleOf returns the handle of a request, for requests that clients send while they write, and the offset of a write.
 func handleOf(r *request) (id wire.Handle, off int64, writes bool) {
 	switch r.ID {
 	case wire.ReqWrite:
@@ -89,7 +88,7 @@ func handleOf(r *request) (id wire.Handle, off int64, writes bool) {
 	return id, 0, false
 }
 
-// retryableElsewhere reports whether what failed here may succeed at another node.
+// retryableElsewhere reports whether a request that failed with err may succeed at another node.
 func retryableElsewhere(err error) bool {
 	switch errs.KindOf(err) {
 	case errs.IO, errs.Corrupt, errs.NoSpace, errs.ReadOnly, errs.Conflict, errs.Unavailable, errs.Timeout, errs.Fenced:
@@ -98,16 +97,16 @@ func retryableElsewhere(err error) bool {
 	return false
 }
 
-// restartMark tells one capability from another: the opaque part of a copy that was restarted still has the mark.
+// restartMark returns a mark of the capability: a restarted copy still sends the mark of the old one.
 func restartMark(opaque wire.Opaque) string {
 	token := opaque.Value(wire.OpaqueCapability)
 	return strconv.FormatUint(uint64(crc32.ChecksumIEEE([]byte(token))), 16)
 }
 
-// onReopen answers, at the manager, the opens of a client that is to restart its copy; nil for all others. The redirect
-// names the path, or the client would take it for the same place and forget the flag.
+// onReopen answers, at the manager, the opens of a client whose copy is restarted. It returns nil for all others. The
+// redirect contains the path; otherwise the client would regard it as the same place and drop the flag.
 func (c *copyRestarts) onReopen(r *request, path string, opaque wire.Opaque, o wire.Open) error {
-	got := opaque.Value(restartKey) // of which write, and whether the redirect was flagged already
+	got := opaque.Value(restartKey) // which write, and whether the redirect had the flag
 	if got == "" || !translate.ReopensWrite(o) {
 		return nil
 	}
@@ -115,7 +114,7 @@ func (c *copyRestarts) onReopen(r *request, path string, opaque wire.Opaque, o w
 	flagged := mark + ".flagged"
 	switch {
 	case got == mark && r.session.login.Ability&wire.AbilityRedirFlags != 0:
-		return &redirect{wire.Redirect{ // where the flags stand for the port, the host is a URL
+		return &redirect{wire.Redirect{ // with the flags in place of the port, the host is a URL
 			Port: ^int32(wire.FlagRecoverWrts), Host: "root://" + c.managerAddr() + "/" + path,
 			Opaque: wire.Opaque(restartKey + "=" + flagged),
 		}}
@@ -125,8 +124,8 @@ func (c *copyRestarts) onReopen(r *request, path string, opaque wire.Opaque, o w
 	return nil
 }
 
-// lostFile is a write that is lost, for a client that comes back to it. All that it can do is fail: the offset of the next
-// write then decides whether the copy is restarted.
+// lostFile stands for a lost write, when its client opens it again. All its calls fail: the offset of the next write then
+// decides whether the copy is restarted.
 type lostFile struct {
 	hemera.Refusal
 	path string
@@ -144,7 +143,7 @@ func (f lostFile) Info() hemera.FileInfo { return hemera.FileInfo{Path: f.path, 
 // Shared implements hemera.File.
 func (f lostFile) Shared() bool { return false }
 
-// End fails unless the client only goes away.
+// End fails unless the client only disconnects.
 func (f lostFile) End(_ context.Context, how hemera.Ending) error {
 	if how == hemera.EndClose {
 		return f.Err

@@ -13,8 +13,7 @@ import (
 	"hemera/words/hemera"
 )
 
-// sinks is a node whose files take what is written and keep nothing but its extent. The first of them fails
-// a write that reaches an offset.
+// sinks is a node whose files keep only the extent of their writes. The first file fails a write that reaches an offset.
 type sinks struct {
 	hemera.Node
 	failAt int64
@@ -37,7 +36,7 @@ func (n *sinks) Open(context.Context, *hemera.Permit, hemera.NodeOpen) (hemera.F
 	return f, nil
 }
 
-// failsAfter is for how long an ill disk tries, so that the client has come to wait for it.
+// failsAfter is the time until a bad disk reports its error, so that the client waits for it.
 const failsAfter = 200 * time.Millisecond
 
 type sinkFile struct {
@@ -67,9 +66,8 @@ func (f *sinkFile) End(_ context.Context, how hemera.Ending) error {
 	return nil
 }
 
-// TestStockCopyIsRestarted: xrdcp may write the file again when a write fails early, if it then waits for that
-// write, and fails when one fails late. What it must never do is to be content without the whole file at the
-// node, with the end of it, or with a file of its own machine.
+// TestStockCopyIsRestarted checks that xrdcp either writes the whole file again after a failed write, or fails. It must
+// never succeed without the whole file at the node, with only its end, or with a file on its own machine.
 func TestStockCopyIsRestarted(t *testing.T) {
 	if _, err := exec.LookPath("xrdcp"); err != nil {
 		t.Skip("xrdcp is not installed")

@@ -12,7 +12,7 @@ import (
 	"hemera/words/hemera"
 )
 
-// forgetful is a node that was started again: writes begin at it, none goes on.
+// forgetful is a node after a restart: writes begin, and earlier ones cannot be continued.
 type forgetful struct{ hemera.Node }
 
 func (n forgetful) Open(ctx context.Context, p *hemera.Permit, o hemera.NodeOpen) (hemera.File, error) {
@@ -40,7 +40,7 @@ func able(t *testing.T, addr string) *rawConn {
 	return c
 }
 
-// redirected sends a request and returns where the client is sent.
+// redirected sends a request and returns its redirect.
 func redirected(t *testing.T, c *rawConn, r wire.Request, payload string) wire.Redirect {
 	t.Helper()
 	status, body, err := c.call(r, []byte(payload))
@@ -57,7 +57,7 @@ func redirected(t *testing.T, c *rawConn, r wire.Request, payload string) wire.R
 const (
 	large      = "oss.asize=1000000000"
 	firstOpen  = wire.OpenNew | wire.OpenUpdate | wire.OpenAsync | wire.OpenRetStat
-	secondOpen = wire.OpenUpdate // as stock clients open again
+	secondOpen = wire.OpenUpdate // like a reopen of stock clients
 )
 
 // created opens a new file at the manager and at its node, and returns the grant.
@@ -71,7 +71,7 @@ func created(t *testing.T, m, n *rawConn, announce string) (wire.Opaque, wire.Ha
 	return grant, open(t, n, grant.Join("/f"), firstOpen)
 }
 
-// restarted goes the way of a copy from the redirect of its write to the open that restarts it.
+// restarted follows a copy from the redirect of its write to the open that restarts it.
 func restarted(t *testing.T, p *pair, sent wire.Redirect) {
 	t.Helper()
 	if net.JoinHostPort(sent.Host, strconv.Itoa(int(sent.Port))) != p.managerAddr {
@@ -84,19 +84,19 @@ func restarted(t *testing.T, p *pair, sent wire.Redirect) {
 	}
 	marked := sent.Opaque.With(restartKey, flagged.Opaque.Value(restartKey))
 	m.refused(t, wire.Open{Options: secondOpen}, marked.Join("/f"), wire.Conflict)
-	dial(t, p.managerAddr).refused(t, wire.Open{Options: secondOpen}, sent.Opaque.Join("/f"), wire.Conflict) // knows no flags
+	dial(t, p.managerAddr).refused(t, wire.Open{Options: secondOpen}, sent.Opaque.Join("/f"), wire.Conflict) // does not know flags
 
 	fresh := redirected(t, m, wire.Open{Options: firstOpen}, marked.Join("/f")).Opaque
 	if fresh.Value(wire.OpaqueCapability) == marked.Value(wire.OpaqueCapability) {
 		t.Fatal("the grant is the same")
 	}
-	// The mark stays in what the client sends, and says nothing of the new grant.
+	// The mark stays in the client's opaque data, and does not affect the new grant.
 	again := fresh.With(restartKey, marked.Value(restartKey))
 	open(t, able(t, p.nodeAddr), again.Join("/f"), firstOpen)
-	m.refused(t, wire.Open{Options: secondOpen}, again.Join("/f"), wire.NotFound) // as if it were any other
+	m.refused(t, wire.Open{Options: secondOpen}, again.Join("/f"), wire.NotFound) // like any other open
 }
 
-// TestLostWriteIsRestarted: the node was killed and started again.
+// TestLostWriteIsRestarted kills the node and starts it again.
 func TestLostWriteIsRestarted(t *testing.T) {
 	p := newPair(t, func(o *Options) {
 		if o.Node != nil {
@@ -122,7 +122,7 @@ func TestLostWriteIsRestarted(t *testing.T) {
 	restarted(t, p, to)
 }
 
-// TestFailedWriteIsRestarted: the head's disk fails, and the node lives.
+// TestFailedWriteIsRestarted checks a failure of the head's disk while the node lives.
 func TestFailedWriteIsRestarted(t *testing.T) {
 	p := newPair(t, nil)
 	m, n := able(t, p.managerAddr), able(t, p.nodeAddr)
@@ -162,7 +162,7 @@ func TestFailedWriteIsRestarted(t *testing.T) {
 	restarted(t, p, to)
 }
 
-// TestWhatIsNotRestarted: a pipe, a small file, a piece, a client without the ability, a first open.
+// TestWhatIsNotRestarted checks a pipe, a small file, a piece, a client without the ability, and a first open.
 func TestWhatIsNotRestarted(t *testing.T) {
 	p := newPair(t, func(o *Options) {
 		if o.Node != nil {

@@ -5,18 +5,16 @@ import (
 	"hemera/rules/wire"
 )
 
-// role is what one kind of server does with requests.
-//
-// A role has a handler for each kind of request that it serves, by what the request is about. A request about a path or a
-// handle, of the same kind, has one in both.
+// role has the handlers of one kind of server.
+// It has a handler for each kind of request that it serves. Requests of one kind about a path or a handle have one in
+// both maps.
 type role struct {
-	sessions handlers // what is about the connection, the login, and queries
-	names    handlers // what is about a path
-	files    handlers // what is about an open file
+	sessions handlers // about the connection, the login, and queries
+	names    handlers // about a path
+	files    handlers // about an open file
 }
 
-// handler returns what serves one kind of request.
-// It returns nil for a request that the role does not support.
+// handler returns the handler of one kind of request, or nil if the role does not support it.
 func (o *role) handler(id wire.RequestID, about subject) handler {
 	var f handlerFunc
 	switch about {
@@ -28,7 +26,7 @@ func (o *role) handler(id wire.RequestID, about subject) handler {
 		f = o.files[id]
 	case aboutEither:
 		path, file := o.names[id], o.files[id]
-		if f = path; file != nil { // without open files, the path's handler answers for both
+		if f = path; file != nil { // without open files, the path's handler serves both
 			f = func(r *request) error {
 				if r.byPath() {
 					return path(r)
@@ -60,10 +58,10 @@ func (s *Server) assemble() (table [operationsCount]operation) {
 	return table
 }
 
-// managerRole answers about names itself, and sends opens to nodes.
+// managerRole returns the role that serves names, and redirects opens to nodes.
 func (s *Server) managerRole(m *ManagerOptions) role {
-	// Handlers are made once, for all connections. They hold services, and share what a client must find again on another
-	// connection: reads, lostWrites and arranged copies.
+	// Handlers are made once, for all connections. They have services, and the state that a client must find again on
+	// another connection: reads, lostWrites and arranged copies.
 	names := &nameHandlers{names: m.Names, attributes: m.Attributes, files: m.Files, locate: s.locator(m), local: m.Local, space: m.Space}
 	prepares := prepareHandlers{prepare.New(m.Names, m.Staging)}
 	opens := &managerOpens{files: m.Files, prepares: prepares, local: m.Local, reads: s.reads, restarts: &s.restarts}
@@ -77,7 +75,7 @@ func (s *Server) managerRole(m *ManagerOptions) role {
 		s.addFileHandlers(&o, m.Resolve)
 		return o
 	}
-	// Without a local node no client has a handle, so each request on one names a bad handle. Its data is dropped.
+	// Without a local node clients have no handles, so requests on handles fail. Their data is dropped.
 	for id, op := range protocolTable() {
 		switch {
 		case op.subject == aboutFile && op.streams:
@@ -89,7 +87,7 @@ func (s *Server) managerRole(m *ManagerOptions) role {
 	return o
 }
 
-// nodeRole serves open files, and sends clients that ask about names to the manager.
+// nodeRole returns the role that serves open files, and redirects requests about names to the manager.
 func (s *Server) nodeRole(n *NodeOptions) role {
 	opens := &nodeOpens{
 		node: n.Node, managerAddr: s.o.ManagerAddr, restarts: &s.restarts,
@@ -97,7 +95,7 @@ func (s *Server) nodeRole(n *NodeOptions) role {
 	}
 	queries := &queryHandlers{srv: s, managerAddr: s.o.ManagerAddr, pulls: n.Puller != nil, link: n.Link, openFiles: true}
 	o := role{sessions: s.sessionHandlers(queries), names: handlers{}, files: handlers{}}
-	// What a node does not serve itself goes to the manager; the next lines replace what it does.
+	// Everything about names is redirected to the manager, except the requests below.
 	for id, op := range protocolTable() {
 		if op.subject == aboutName || op.subject == aboutEither {
 			o.names[id] = opens.toManager
@@ -110,7 +108,7 @@ func (s *Server) nodeRole(n *NodeOptions) role {
 	return o
 }
 
-// addFileHandlers adds what is served on open files.
+// addFileHandlers adds the handlers of requests about open files.
 func (s *Server) addFileHandlers(o *role, resolve resolver) {
 	files := &fileHandlers{resolve: resolve}
 	reads := &readHandlers{&s.pool, s.o.ManagerAddr}
@@ -142,7 +140,7 @@ func (s *Server) sessionHandlers(queries *queryHandlers) handlers {
 		wire.ReqAuth:     logins.auth,
 		wire.ReqBind:     logins.bind,
 		wire.ReqPing:     logins.ping,
-		wire.ReqSigver:   func(*request) error { return nil }, // nothing is announced that needs signing, and it has no answer (§2.6)
+		wire.ReqSigver:   func(*request) error { return nil }, // no request needs a signature, and this one has no answer (§2.6)
 		wire.ReqEndsess:  logins.endsess,
 		wire.ReqSet:      logins.set,
 		wire.ReqQuery:    queries.query,

@@ -19,21 +19,21 @@ import (
 type Server struct {
 	o          Options
 	operations [operationsCount]operation // by kind of request; made once
-	started    time.Time                  // when the door was made, as clients may ask
+	started    time.Time                  // when the door was made; clients may query it
 
 	pool     transport.Pool // buffers, chunks and pipes
 	waits    sync.Pool      // of *slowAnswer
 	clients  registry
-	restarts copyRestarts // no state; both roles use it
+	restarts copyRestarts // without state; both roles use it
 
-	// What is remembered of clients that come back.
+	// Memory about clients that may reconnect.
 	reads      *readMemory
 	lostWrites *writeMemory
 
-	lastClosed atomic.Int64 // when CloseIdle last closed connections, in Unix nanoseconds
+	lastClosed atomic.Int64 // time of CloseIdle's last round, in Unix nanoseconds
 }
 
-// New makes a door from its options. Invalid if a part that its role needs is missing.
+// New makes a door. It fails with Invalid if an option is missing that the role needs.
 func New(o Options) (*Server, error) {
 	o, err := o.check()
 	if err != nil {
@@ -47,7 +47,7 @@ func New(o Options) (*Server, error) {
 	}
 	s.clients = registry{conns: map[*conn]struct{}{}, sessions: map[wire.SessionID]*session{}, idle: make(chan struct{})}
 	s.reads = &readMemory{clients: &s.clients}
-	// A door before this one may have granted reads that are not remembered.
+	// An earlier door may have granted reads that are not in the history.
 	if o.Manager == nil || !o.Manager.First {
 		s.reads.history.Begin(s.started)
 	}
@@ -55,12 +55,12 @@ func New(o Options) (*Server, error) {
 	return s, nil
 }
 
-// Serve accepts connections until ctx ends or the listener fails; the former is not an error. Connections go on after
-// that: see [Server.Shutdown].
+// Serve accepts connections until ctx ends or the listener fails; the end of ctx is not an error. Connections stay open
+// after that; see [Server.Shutdown].
 func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	stop := context.AfterFunc(ctx, func() { _ = l.Close() })
 	defer stop()
-	s.o.Panics.Go(nil, "xrd.CloseSilent", "", func() { s.closeSilent(ctx) }) // parked connections have no deadline of their own
+	s.o.Panics.Go(nil, "xrd.CloseSilent", "", func() { s.closeSilent(ctx) }) // parked connections have no deadline
 	for {
 		c, err := l.Accept()
 		switch {
@@ -70,13 +70,13 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 			}
 			return nil
 		case err == nil:
-			// Connections outlive ctx, so that a request under way is answered: Shutdown ends them.
+			// Connections outlive ctx, so that current requests are answered. Shutdown ends them.
 			s.o.Panics.Go(nil, "xrd.Serve", "", func() { s.ServeConn(context.WithoutCancel(ctx), c) })
 		case errors.Is(err, net.ErrClosed):
 			return nil
 		default:
 			var temporary interface{ Temporary() bool }
-			// Out of file descriptors, for example: it gets better when connections end.
+			// Such as too few file descriptors: it is better when connections end.
 			if !errors.As(err, &temporary) || !temporary.Temporary() {
 				return errs.Wrap(err, "xrd.Serve", l.Addr().String())
 			}
@@ -88,7 +88,7 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	}
 }
 
-// pause waits; false if ctx ended first.
+// pause waits. It returns false if ctx ended first.
 func pause(ctx context.Context, d time.Duration) bool {
 	t := time.NewTimer(d)
 	defer t.Stop()
@@ -109,7 +109,7 @@ func (s *Server) closeSilent(ctx context.Context) {
 }
 
 // ServeConn serves one connection and closes it. It returns when the connection has ended, or when the loop has taken it
-// over. The connection may be one whose first bytes were peeked at, as long as its Read still returns them.
+// over. The first bytes of the connection may have been peeked at, if its Read still returns them.
 func (s *Server) ServeConn(ctx context.Context, nc net.Conn) {
 	if s.o.Loop != nil {
 		adopted, err := s.o.Loop.Adopt(nc)
@@ -127,14 +127,14 @@ func (s *Server) ServeConn(ctx context.Context, nc net.Conn) {
 	c.serve()
 }
 
-// cutOffTime is how long connections that were cut off may take to end what they were doing.
+// cutOffTime bounds the time that closed connections have to end their work.
 const cutOffTime = time.Second
 
-// Shutdown accepts no new connections, and closes each that has no request under way and no file open. It closes the
-// others when their last file is closed, or all when ctx ends. It returns when the last one is gone, with ctx's error if
-// some had to be cut off. A connection that waits for a stalled disk is left behind.
+// Shutdown accepts no new connections, and closes each that has no current request and no open file. It closes the others
+// when their last file is closed, or all when ctx ends. It returns when the last one has ended, with ctx's error if some
+// were closed before. It does not wait for a connection that waits for a stalled disk.
 func (s *Server) Shutdown(ctx context.Context) error {
-	defer s.pool.Close() // pipes in use are closed when they are given back
+	defer s.pool.Close() // pipes in use are closed when they are returned
 	idle := s.clients.shutdown()
 	for {
 		s.clients.closeConns((*conn).unused)
@@ -143,7 +143,7 @@ func (s *Server) Shutdown(ctx context.Context) error {
 			return nil
 		case <-ctx.Done():
 			s.clients.closeConns(func(*conn) bool { return true })
-			select { // what is still not gone waits for a stalled disk
+			select { // a connection that remains waits for a stalled disk
 			case <-idle:
 			case <-time.After(cutOffTime):
 			}
@@ -154,20 +154,20 @@ func (s *Server) Shutdown(ctx context.Context) error {
 }
 
 const (
-	// closeIdleMax is how many connections CloseIdle closes at once, and closeIdleEvery the shortest time between two
-	// such rounds: each looks at all connections.
+	// closeIdleMax bounds the connections that CloseIdle closes in one round, and closeIdleEvery is the shortest time
+	// between two rounds, because each looks at all connections.
 	closeIdleMax   = 32
 	closeIdleEvery = 50 * time.Millisecond
-	// silentMin is how long a client must have been silent before its connection can be closed for others.
+	// silentMin is the time for which a client must have been silent before its connection may be closed for others.
 	silentMin = time.Second
 )
 
-// CloseIdle makes room for other connections. It closes some on which nothing is lost: first those of clients that have
-// not logged in, then those that have been silent for longest. Clients of the latter connect again when they have
-// something to ask. It reports whether it closed any.
+// CloseIdle makes room for other connections. It closes some that can be closed without loss: first those of clients that
+// have not logged in, then those with the longest silence, whose clients connect again with their next request. It
+// reports whether it closed any.
 func (s *Server) CloseIdle() bool {
 	now := time.Now()
-	// Many callers may find at once that there is no room. One of them looks.
+	// Many callers may need room at once. One of them closes connections.
 	last := s.lastClosed.Load()
 	if now.UnixNano()-last < int64(closeIdleEvery) || !s.lastClosed.CompareAndSwap(last, now.UnixNano()) {
 		return false
@@ -180,7 +180,7 @@ func (s *Server) CloseIdle() bool {
 	return len(spare) > 0
 }
 
-// HasSession reports whether the session of that name, as opens give it, is connected.
+// HasSession reports whether the session with the name, as in opens, is connected.
 func (s *Server) HasSession(name string) bool {
 	var id wire.SessionID
 	if hex.DecodedLen(len(name)) != len(id) {
@@ -190,14 +190,15 @@ func (s *Server) HasSession(name string) bool {
 	return err == nil && s.clients.session(id) != nil
 }
 
-// Sessions lists the logged-in clients.
+// Sessions returns the sessions of the logged-in clients.
 func (s *Server) Sessions() []hemera.SessionInfo { return s.clients.infos() }
 
-// endSession releases what the session holds. Only its connection's goroutine calls it, after all asynchronous work.
+// endSession releases the resources of the session. Only its connection's goroutine calls it, after all asynchronous
+// work.
 func (s *Server) endSession(ss *session) {
 	ss.streams.close()
-	// Before the handles are gone, and before kXR_endsess of the next session returns: what is remembered here is what
-	// that one looks for.
+	// Before the handles are released, and before kXR_endsess of the next session returns, because that session looks for
+	// these records.
 	s.lostWrites.add(ss)
 	s.reads.addOpen(ss)
 	ss.handles.abandonAll(&s.o)

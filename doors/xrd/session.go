@@ -12,31 +12,30 @@ import (
 	"hemera/words/hemera"
 )
 
-// session is one login and what it holds: open files, bound connections, and what is known of the client from before.
-// It ends with its connection.
-//
-// What is not marked belongs to the goroutine of its connection.
+// session is one login and its state: open files, bound connections, and records of the client's earlier sessions. It
+// ends with its connection.
+// Unmarked fields belong to the goroutine of its connection.
 type session struct {
 	id    wire.SessionID
 	conn  *conn
 	since time.Time
 	login wire.Login
-	host  string        // as the client calls it
-	stock bool          // the client says which version of the stock client it is
+	host  string        // as the client names it
+	stock bool          // the client states a version of the stock client
 	ended chan struct{} // closed when the session's handles are released
 
 	// Safe for concurrent use.
-	lastUsed     atomic.Int64                    // when the last request came, in Unix nanoseconds
-	endRequested atomic.Int64                    // when its client first asked to have it ended, in Unix nanoseconds
+	lastUsed     atomic.Int64                    // time of the last request, in Unix nanoseconds
+	endRequested atomic.Int64                    // time of the first request to end the session, in Unix nanoseconds
 	who          atomic.Pointer[hemera.Identity] // nil until the client is authenticated
 	streams      substreams
 
-	handles   handleTable           // what the client has open
-	opens     reconnect.OpenHistory // where its opens were sent
-	reconnect reconnection          // what it may come back to
+	handles   handleTable           // open files and pieces
+	opens     reconnect.OpenHistory // nodes to which its opens were redirected
+	reconnect reconnection          // state of earlier sessions
 
 	client string // see processName
-	name   string // how the manager knows the session; a secret of its client
+	name   string // the manager's name of the session; a secret of its client
 }
 
 func sessionName(id wire.SessionID) string { return hex.EncodeToString(id[:]) }
@@ -57,7 +56,7 @@ func (ss *session) identity() *hemera.Identity { return ss.who.Load() }
 
 func (ss *session) setIdentity(who hemera.Identity) { ss.who.Store(&who) }
 
-// samePrincipal reports whether both sessions are of one authenticated client.
+// samePrincipal reports whether both sessions have the same authenticated client.
 func (ss *session) samePrincipal(other *session) bool {
 	return reconnect.SamePrincipal(ss.identity(), other.identity())
 }
@@ -76,14 +75,14 @@ func (ss *session) info() hemera.SessionInfo {
 	return s
 }
 
-// endingFor returns for how long the session's client has been asking to have it ended. It is safe for concurrent use.
+// endingFor returns the time since the client first asked to end the session. It is safe for concurrent use.
 func (ss *session) endingFor() time.Duration {
 	now := time.Now()
 	ss.endRequested.CompareAndSwap(0, now.UnixNano())
 	return now.Sub(time.Unix(0, ss.endRequested.Load()))
 }
 
-// process returns the client process whose session this is.
+// process returns the client process of the session.
 func (ss *session) process() reconnect.Process {
 	p := reconnect.Process{Host: ss.conn.peer.Remote.Addr().String(), Name: ss.host, User: ss.login.User, PID: ss.login.PID}
 	if who := ss.identity(); who != nil {
@@ -92,8 +91,8 @@ func (ss *session) process() reconnect.Process {
 	return p
 }
 
-// processName returns the name by which a manager tells processes of one user apart. It is empty for clients that do not say
-// which process they are.
+// processName returns a name by which a manager tells processes of one user apart; "" for clients that do not send a
+// process number.
 func (ss *session) processName() string {
 	if ss.client == "" && ss.login.PID != 0 {
 		ss.client = ss.conn.peer.Remote.Addr().String() + "/" + translate.Decimal(ss.login.PID)
@@ -101,11 +100,11 @@ func (ss *session) processName() string {
 	return ss.client
 }
 
-// remembersReads reports whether the client is one that opens a file again after it lost its connection in a read, and
-// that the door can tell from others.
+// remembersReads reports whether the client is of a kind that reopens a file when it has lost its connection in a read,
+// and that the door can recognise.
 func (ss *session) remembersReads() bool { return ss.stock || ss.reconnect.replaces }
 
-// tpcClient names this session's client to the other end of a third-party copy.
+// tpcClient returns the name of this session's client for the other end of a third-party copy.
 func (ss *session) tpcClient() string {
 	return printable(ss.login.User) + "." + translate.Decimal(ss.login.PID)
 }

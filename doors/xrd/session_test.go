@@ -26,7 +26,7 @@ func dial(t *testing.T, addr string) *rawConn {
 	return c
 }
 
-// bare connects without a word.
+// bare connects without a handshake.
 func bare(t *testing.T, addr string) *rawConn {
 	t.Helper()
 	nc, err := net.Dial("tcp", addr)
@@ -38,7 +38,7 @@ func bare(t *testing.T, addr string) *rawConn {
 	return &rawConn{Conn: nc}
 }
 
-// must sends a request and wants ok.
+// must sends a request that has to succeed.
 func (c *rawConn) must(t *testing.T, r wire.Request, payload string) []byte {
 	t.Helper()
 	status, body, err := c.call(r, []byte(payload))
@@ -48,7 +48,7 @@ func (c *rawConn) must(t *testing.T, r wire.Request, payload string) []byte {
 	return body
 }
 
-// refused sends a request and wants an error with the code.
+// refused sends a request that has to fail with the code.
 func (c *rawConn) refused(t *testing.T, r wire.Request, payload string, want wire.Code) *wire.Error {
 	t.Helper()
 	status, body, err := c.call(r, []byte(payload))
@@ -62,7 +62,7 @@ func (c *rawConn) refused(t *testing.T, r wire.Request, payload string, want wir
 	return e
 }
 
-// closed wants the server to have hung up.
+// closed checks that the server has closed the connection.
 func (c *rawConn) closed(t *testing.T) {
 	t.Helper()
 	if _, _, err := c.frame(); err == nil {
@@ -173,7 +173,7 @@ func TestErrorsTellWhatToDo(t *testing.T) {
 	}
 }
 
-// keyed is a policy and its only mechanism: it wants the word "sesame", in two steps.
+// keyed is a policy and its only mechanism: it requires the word "sesame", in two steps.
 type keyed struct{ everybody }
 
 func (keyed) Offer(p auth.Peer) ([]auth.Mechanism, error) {
@@ -237,7 +237,8 @@ func TestAuthentication(t *testing.T) {
 	}
 	c.must(t, wire.Stat{}, "/")
 
-	// A client that is not let in learns it from its first request, whatever that is: stock clients drop what answers a login.
+	// The first request of a refused client gets the reason, whatever the request is: stock clients drop the answer of a
+	// login.
 	for _, first := range []func(c *rawConn) *wire.Error{
 		func(c *rawConn) *wire.Error { return c.refused(t, wire.Stat{}, "/", wire.NotAuthorized) },
 		func(c *rawConn) *wire.Error {
@@ -286,7 +287,7 @@ func TestShutdown(t *testing.T) {
 	}
 }
 
-// TestBeginningOfARequestIsSilence: a client that stops in the middle of a request's header is silent.
+// TestBeginningOfARequestIsSilence checks that a client that stops within a request's header counts as silent.
 func TestBeginningOfARequestIsSilence(t *testing.T) {
 	p := newPair(t, func(o *Options) { o.Limits.IdleTimeout = 50 * time.Millisecond })
 	c := dial(t, p.nodeAddr)
@@ -300,7 +301,7 @@ func TestBeginningOfARequestIsSilence(t *testing.T) {
 	c.closed(t)
 }
 
-// TestBoundConnectionsLiveWithTheirSession: silent as they are, they end with it and not before.
+// TestBoundConnectionsLiveWithTheirSession checks that silent bound connections end with their session, and not before.
 func TestBoundConnectionsLiveWithTheirSession(t *testing.T) {
 	p := newPair(t, nil)
 	p.put("/f", "content")
@@ -310,7 +311,7 @@ func TestBoundConnectionsLiveWithTheirSession(t *testing.T) {
 	if _, err := c.send(wire.Read{Handle: fh, Length: 7}, wire.AppendReadArgs(nil, id)); err != nil {
 		t.Fatal(err)
 	}
-	bound.expect(t, wire.StatusOK) // whatever the bind did is done
+	bound.expect(t, wire.StatusOK) // the effect of the bind is complete
 	p.node.clients.mu.Lock()
 	for sc := range p.node.clients.conns {
 		if sc.nc.RemoteAddr().String() == bound.LocalAddr().String() && sc.expired(time.Now().Add(24*time.Hour)) {
@@ -347,7 +348,7 @@ func TestSessions(t *testing.T) {
 	c.refused(t, wire.Set{}, "nonsense x", wire.ArgInvalid)
 }
 
-// openWrite opens a file for writing at the node, by a grant of the manager's.
+// openWrite opens a file for writing at the node, with a grant of the manager.
 func (p *pair) openWrite(t *testing.T, c *rawConn, path string, options uint16) wire.Handle {
 	t.Helper()
 	g, err := p.grantOpen(hemera.OpenRequest{Path: path, Access: hemera.AccessCreate, Mode: 0o644})
@@ -357,7 +358,7 @@ func (p *pair) openWrite(t *testing.T, c *rawConn, path string, options uint16) 
 	return p.openToken(t, c, path, tokenOf(g), options|wire.OpenDelete)
 }
 
-// openRead opens an existing file for reading, or updating, at the node.
+// openOld opens an existing file for reading or updating at the node.
 func (p *pair) openOld(t *testing.T, c *rawConn, path string, access hemera.Access) wire.Handle {
 	t.Helper()
 	g, err := p.grantOpen(hemera.OpenRequest{Path: path, Access: access})
@@ -377,7 +378,7 @@ func (p *pair) openToken(t *testing.T, c *rawConn, path, token string, options u
 	return r.Handle
 }
 
-// pendingOf is the write under way on a path.
+// pendingOf returns the current write of a path.
 func (p *pair) pendingOf(path string) *memoryFile {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -408,8 +409,8 @@ func TestEndsess(t *testing.T) {
 	again.closed(t)
 }
 
-// TestEndsessOfASessionThatHangs: a disk that does not answer one request of a client keeps it from
-// nothing else, however long.
+// TestEndsessOfASessionThatHangs checks that a disk that does not answer one request of a client does not block its other
+// requests.
 func TestEndsessOfASessionThatHangs(t *testing.T) {
 	p := newPair(t, nil)
 	p.put("/f", "content")

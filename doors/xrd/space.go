@@ -7,7 +7,7 @@ import (
 	"hemera/words/hemera"
 )
 
-// spaceOf returns the room below a path, "" for all room.
+// spaceOf returns the space below a path, or all space for "".
 func (n *nameHandlers) spaceOf(r *request, path string) (hemera.PathRoom, error) {
 	if n.space == nil {
 		return hemera.PathRoom{Name: hemera.DefaultSpace}, nil
@@ -15,8 +15,8 @@ func (n *nameHandlers) spaceOf(r *request, path string) (hemera.PathRoom, error)
 	return n.space(r.conn.ctx, r.who(), path)
 }
 
-// querySpace answers with the keys that `xrdfs spaceinfo` adds up. For some servers
-// anything but a path is the name of a space; here it asks for all room.
+// querySpace answers with the keys that `xrdfs spaceinfo` adds up. For some servers any other text than a path is the
+// name of a space; here it means all space.
 func (n *nameHandlers) querySpace(r *request, arg string) error {
 	raw, _ := wire.SplitPath([]byte(arg))
 	path, err := wire.CleanPath(raw)
@@ -28,7 +28,7 @@ func (n *nameHandlers) querySpace(r *request, arg string) error {
 		return err
 	}
 	quota := s.Quota
-	if quota == 0 { // the protocol's word for none is -1
+	if quota == 0 { // the protocol's value for none is -1
 		quota = -1
 	}
 	return r.okText(fmt.Sprintf("oss.cgroup=%s&oss.space=%d&oss.free=%d&oss.maxf=%d&oss.used=%d&oss.quota=%d",

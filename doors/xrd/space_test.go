@@ -9,7 +9,7 @@ import (
 	"hemera/words/hemera"
 )
 
-// TestSpace asks for room by every path a client may name, with a quota and without.
+// TestSpace queries the space of every kind of path, with a quota and without.
 func TestSpace(t *testing.T) {
 	p := newPair(t, manager(func(o *ManagerOptions) {
 		o.Space = func(_ context.Context, who hemera.Identity, path string) (hemera.PathRoom, error) {

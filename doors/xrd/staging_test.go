@@ -20,7 +20,7 @@ import (
 	"hemera/words/hemera"
 )
 
-// tapePair is a pair with tape. /a and /b are on tape only, /both is on disk too, /disk on disk alone.
+// tapePair starts a pair with tape. /a and /b are on tape only, /both also on disk, /disk on disk only.
 func tapePair(t *testing.T) (*pair, *fixture.Staging) {
 	t.Helper()
 	var tape *fixture.Staging
@@ -40,8 +40,8 @@ func tapePair(t *testing.T) (*pair, *fixture.Staging) {
 	return p, tape
 }
 
-// evictedFiles answers opens of evicted files as a manager does that recalls them: the first open of a file begins the recall, and
-// opens number opensOfRecall finds it on disk.
+// evictedFiles answers opens of evicted files like a manager that recalls them: the first open begins the recall, and
+// open number opensOfRecall finds the file on disk.
 type evictedFiles struct {
 	memoryFiles
 	tape  *fixture.Staging
@@ -93,10 +93,10 @@ func TestStatFlagsOfTape(t *testing.T) {
 	}
 }
 
-// text is an answer without its end.
+// text returns an answer without its trailing NUL.
 func text(body []byte) string { return strings.TrimRight(string(body), "\x00") }
 
-// states asks about paths of a request.
+// states queries the paths of a request.
 func states(t *testing.T, c *rawConn, id string, paths ...string) []prepare.State {
 	t.Helper()
 	var answer struct {
@@ -107,7 +107,7 @@ func states(t *testing.T, c *rawConn, id string, paths ...string) []prepare.Stat
 	if err := json.Unmarshal([]byte(text(c.must(t, wire.Query{Kind: wire.QueryPrepare}, lines))), &answer); err != nil || answer.ID != id {
 		t.Fatalf("%+v, %v", answer, err)
 	}
-	for i := range answer.Responses { // times are those of the test
+	for i := range answer.Responses { // times depend on the test
 		if s := &answer.Responses[i]; s.ReqTime != "" {
 			s.ReqTime = "T"
 		}
@@ -115,7 +115,7 @@ func states(t *testing.T, c *rawConn, id string, paths ...string) []prepare.Stat
 	return answer.Responses
 }
 
-// TestPrepareOfTape is the life of a request: staged, asked about, done, released.
+// TestPrepareOfTape runs through the life of a request: staged, queried, done, released.
 func TestPrepareOfTape(t *testing.T) {
 	p, tape := tapePair(t)
 	c := dial(t, p.managerAddr)
@@ -131,17 +131,17 @@ func TestPrepareOfTape(t *testing.T) {
 		{Path: "relative", Error: "path \"relative\" is not absolute"},
 	}
 	got := states(t, c, id, "/a", "/disk", "/none", "/b", "relative")
-	if got[4].Error == "" { // its words are the decoder's
+	if got[4].Error == "" { // the decoder's words
 		t.Error("a path that is none has no error")
 	}
 	got[4].Error = want[4].Error
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("%+v", got)
 	}
-	if got := states(t, c, id); !reflect.DeepEqual(got, want[:3]) { // all of the request
+	if got := states(t, c, id); !reflect.DeepEqual(got, want[:3]) { // the whole request
 		t.Errorf("without paths: %+v", got)
 	}
-	// Two requests wait for one file. Cancelling one leaves the other.
+	// Two requests wait for one file. Cancelling one does not affect the other.
 	second := text(c.must(t, stage, "/a\n/b"))
 	c.must(t, cancel, second+"\n/a")
 	if n := tape.Recall("/a"); n != 1 {
@@ -161,7 +161,7 @@ func TestPrepareOfTape(t *testing.T) {
 	c.must(t, cancel, second)
 }
 
-// TestPrepareOfTapeRefused: what makes the whole request fail.
+// TestPrepareOfTapeRefused checks the errors that fail the whole request.
 func TestPrepareOfTapeRefused(t *testing.T) {
 	p, _ := tapePair(t)
 	c := dial(t, p.managerAddr)
@@ -173,7 +173,7 @@ func TestPrepareOfTapeRefused(t *testing.T) {
 		code    wire.Code
 	}{
 		{stage, "", wire.ArgMissing},
-		{stage, "/none\n/none2", wire.NotFound}, // there is nothing to stage
+		{stage, "/none\n/none2", wire.NotFound}, // nothing to stage
 		{stage, "/a\n../b", wire.NotAuthorized},
 		{cancel, "unknown", wire.ArgInvalid},
 		{cancel, id + "\n/b", wire.ArgInvalid}, // not in the request
@@ -188,13 +188,13 @@ func TestPrepareOfTapeRefused(t *testing.T) {
 	c.must(t, wire.Prepare{Options: wire.PrepareStage | lenient}, "/none")
 	c.must(t, wire.Prepare{Options: lenient, OptionX: wire.PrepareEvict}, "/none")
 	c.must(t, wire.Prepare{}, "/a")
-	c.must(t, evict, "/disk") // it is not on tape and stays
+	c.must(t, evict, "/disk") // not on tape, so it stays
 	if s, err := wire.ParseStat(c.must(t, wire.Stat{}, "/disk")); err != nil || s.Flags&wire.StatOffline != 0 {
 		t.Errorf("%+v, %v", s, err)
 	}
 }
 
-// TestOpenOfAnEvictedFileWaits for as long as the recall takes, unless the client wants an answer at once.
+// TestOpenOfAnEvictedFileWaits checks that an open waits for the recall, unless the client wants an answer at once.
 func TestOpenOfAnEvictedFileWaits(t *testing.T) {
 	p, tape := tapePair(t)
 	tape.Takes(time.Hour)
@@ -210,7 +210,7 @@ func TestOpenOfAnEvictedFileWaits(t *testing.T) {
 	}
 }
 
-// TestUsersHearWhatTheyWaitFor: our own client tells once what the server says.
+// TestUsersHearWhatTheyWaitFor checks that our own client reports the server's text once.
 func TestUsersHearWhatTheyWaitFor(t *testing.T) {
 	p, tape := tapePair(t)
 	tape.Takes(time.Hour)
@@ -232,7 +232,7 @@ func TestUsersHearWhatTheyWaitFor(t *testing.T) {
 	}
 }
 
-// TestStockClientsOfTape: what users of CTA type.
+// TestStockClientsOfTape runs the commands of CTA's users.
 func TestStockClientsOfTape(t *testing.T) {
 	p, tape := tapePair(t)
 	tape.Takes(2 * time.Second) // a client waits for half of it

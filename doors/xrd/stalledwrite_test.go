@@ -11,8 +11,8 @@ import (
 	"hemera/words/hemera"
 )
 
-// stalledFile is a file whose disk stops to answer at the first write beyond its beginning. The write fails when the
-// disk's deadline passes, as the disks of a node do it, and from then on every call fails at once.
+// stalledFile is a file whose disk stops answering at the first write beyond its begin. That write fails after the disk's
+// deadline, and every later call fails at once, as with the disks of a node.
 type stalledFile struct {
 	*memoryFile
 	begun, deadline chan struct{}
@@ -32,7 +32,7 @@ func (f *stalledFile) WritePages(p []byte, _ []uint32, off int64) error {
 	return f.memoryFile.WritePages(p, nil, off)
 }
 
-// stalledNode is a node where the disk of /stalled stops to answer.
+// stalledNode is a node where the disk of /stalled stops answering.
 type stalledNode struct {
 	hemera.Node
 	begun, deadline chan struct{}
@@ -58,8 +58,8 @@ func newStalledPair(t *testing.T, looped bool) (*pair, *stalledNode) {
 	}), n
 }
 
-// TestStalledWrite: a write to a stalled disk is answered with the disk's error, the other requests of its connection are
-// served, and those of other connections meanwhile.
+// TestStalledWrite checks that a write to a stalled disk gets the disk's error, that its connection serves other requests
+// afterwards, and other connections serve theirs meanwhile.
 func TestStalledWrite(t *testing.T) {
 	data := random(900_000)
 	for name, write := range map[string]func(fh wire.Handle) (wire.Request, []byte){
@@ -113,7 +113,7 @@ func testStalledWrite(t *testing.T, looped bool, write func(wire.Handle) (wire.R
 	}
 }
 
-// TestStalledVector: what is behind the part that the disk does not answer is dropped.
+// TestStalledVector checks that the data behind the stalled part is dropped.
 func TestStalledVector(t *testing.T) {
 	p, n := newStalledPair(t, true)
 	c := dial(t, p.nodeAddr)

@@ -14,7 +14,7 @@ import (
 	"hemera/words/errs"
 )
 
-// stock runs a stock client's command and returns what it printed.
+// stock runs a stock client's command and returns its output.
 func stock(t *testing.T, name string, args ...string) string {
 	t.Helper()
 	if _, err := exec.LookPath(name); err != nil {
@@ -69,7 +69,7 @@ func TestStockClients(t *testing.T) {
 	stock(t, "xrdfs", url, "spaceinfo", "/")
 }
 
-// TestStockClientsSayWhyTheyAreRefused: the reason has to be in words that they print.
+// TestStockClientsSayWhyTheyAreRefused checks that stock clients print the reason.
 func TestStockClientsSayWhyTheyAreRefused(t *testing.T) {
 	p := newPair(t, func(o *Options) { o.Policy = closedPolicy{} })
 	url := "root://" + p.managerAddr
@@ -86,7 +86,7 @@ func TestStockClientsSayWhyTheyAreRefused(t *testing.T) {
 	}
 }
 
-// closedPolicy lets nobody in.
+// closedPolicy refuses all clients.
 type closedPolicy struct{ everybody }
 
 func (closedPolicy) Offer(auth.Peer) ([]auth.Mechanism, error) {

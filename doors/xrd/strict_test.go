@@ -7,7 +7,7 @@ import (
 	"hemera/words/hemera"
 )
 
-// Options of an open that are not known are refused at both doors, and retstatx alone returns a stat.
+// Both doors refuse unknown options of an open, and retstatx alone returns a stat.
 func TestOpenOptions2(t *testing.T) {
 	p := newPair(t, nil)
 	p.put("/f", "content")

@@ -14,28 +14,28 @@ import (
 )
 
 const (
-	// substreamsMax is how many connections may be bound to one session, the reference's number.
+	// substreamsMax bounds the connections bound to one session, like the reference.
 	substreamsMax = 15
-	// substreamQueue is how many requests may wait for one bound connection.
+	// substreamQueue bounds the requests that wait for one bound connection.
 	substreamQueue = 32
 )
 
-// substreams are the connections that are bound to one session. It is safe for concurrent use.
+// substreams has the connections bound to one session. It is safe for concurrent use.
 type substreams struct {
 	mu      sync.Mutex
-	ended   bool                          // nothing is bound to the session any more
+	ended   bool                          // nothing can be bound any more
 	streams [substreamsMax + 1]*substream // by path id; 0 is the session's own connection
-	given   [substreamsMax + 1]bool       // the path ids that were ever given out
+	given   [substreamsMax + 1]bool       // path ids that were ever used
 }
 
-// add gives a bound connection its path id.
+// add assigns a path id to a bound connection.
 func (s *substreams) add(l *substream) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.ended {
 		return errNoSession
 	}
-	for id := 1; id <= substreamsMax; id++ { // the lowest that is free
+	for id := 1; id <= substreamsMax; id++ { // the lowest free id
 		if s.streams[id] == nil {
 			l.id = uint8(id)
 			s.streams[id] = l
@@ -46,7 +46,7 @@ func (s *substreams) add(l *substream) error {
 	return translate.Refuse(wire.NoMemory, "the session has all the parallel connections it can")
 }
 
-// get returns the connection that is bound as a path id, or nil.
+// get returns the connection bound as a path id, or nil.
 func (s *substreams) get(id uint8) *substream {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -56,22 +56,22 @@ func (s *substreams) get(id uint8) *substream {
 	return s.streams[id]
 }
 
-// remove makes a path id free for the next connection that is bound.
+// remove frees a path id for another connection.
 func (s *substreams) remove(id uint8) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.streams[id] = nil
 }
 
-// wasGiven reports whether a connection was ever bound as the path id. If so, a client that has not noticed that this
-// connection is lost may write on it.
+// wasGiven reports whether a connection was ever bound as the path id. If so, a client may still write on this connection
+// because it has not detected its loss.
 func (s *substreams) wasGiven(id uint8) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return int(id) < len(s.given) && s.given[id]
 }
 
-// close closes the bound connections, for good; their own goroutines clean up.
+// close closes the bound connections and accepts no others. Their own goroutines clean up.
 func (s *substreams) close() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -84,7 +84,7 @@ func (s *substreams) close() {
 	}
 }
 
-// queueRead queues a read for the connection that is bound as id, where run answers it. file is what it uses. It waits
+// queueRead queues a read for the connection bound as id, where run answers it. file is the file that it uses. It waits
 // while the queue is full.
 func (s *substreams) queueRead(id uint8, r *request, file *openFile, run func(*request) error) error {
 	if l := s.get(id); l != nil && l.submit(queuedWork{request: *r, inUse: &file.inUse, run: run}) {
@@ -93,9 +93,9 @@ func (s *substreams) queueRead(id uint8, r *request, file *openFile, run func(*r
 	return translate.Refuse(wire.ArgInvalid, "no such path")
 }
 
-// queueWrite queues a write to a file whose data comes on the connection that is bound as id, where run takes it.
-// refusal, if not nil, is why it is refused; then the data is dropped there. If nothing was ever bound as id the server
-// cannot know where the data is: the connection is closed, so that data is not taken for requests.
+// queueWrite queues a write to a file whose data arrives on the connection bound as id, where run reads it. A non-nil
+// refusal is the reason why it is refused; then the data is dropped there. If no connection was ever bound as id, the
+// server cannot know where the data is, and closes the connection, so that data is not taken for requests.
 func (s *substreams) queueWrite(id uint8, r *request, file *openFile, refusal error, run func(*request) error) error {
 	w := queuedWork{request: *r, run: run}
 	if refusal == nil { // a close waits until the data is written
@@ -114,14 +114,14 @@ func (s *substreams) queueWrite(id uint8, r *request, file *openFile, refusal er
 	return err
 }
 
-// substream is a bound connection as its session sees it. Reads that are answered there and writes whose data comes
-// there are queued for it, and the goroutine of the bound connection serves them in that order. Clients send no
-// requests on a bound connection.
+// substream is a bound connection from the view of its session. Reads that are answered there and writes whose data
+// arrives there are queued, and the goroutine of the bound connection serves them in that order. Clients send no requests
+// on a bound connection.
 type substream struct {
 	session *session
 	id      uint8
 	conn    *conn
-	// The session's goroutine waits for this one when the queue is full; quit keeps it from waiting for ever.
+	// The session's goroutine waits for this one when the queue is full; quit ends that wait.
 	quit chan struct{} // closed when the substream ends
 	once sync.Once
 
@@ -129,20 +129,20 @@ type substream struct {
 	queue  chan queuedWork
 
 	mu      sync.Mutex // guards reading
-	reading bool       // without an event loop: the goroutine reads the connection, and wake may end that
+	reading bool       // without an event loop: the goroutine reads the connection, and wake may end that read
 }
 
-// errUnannounced ends a bound connection on which data came that no request announced.
+// errUnannounced ends a bound connection on which data arrived without a request.
 var errUnannounced = errors.New("data came on a bound connection that no write announced")
 
-// queuedWork is one request that is served on a bound connection.
+// queuedWork is one request for a bound connection.
 type queuedWork struct {
 	request request
 	inUse   *sync.WaitGroup // of the file; nil if the request is refused
 	run     func(*request) error
 }
 
-// finish ends the work's use of its file. Later calls do nothing.
+// finish ends the use of the file. Later calls do nothing.
 func (w *queuedWork) finish() {
 	if w.inUse != nil {
 		w.inUse.Done()
@@ -150,8 +150,8 @@ func (w *queuedWork) finish() {
 	}
 }
 
-// submit queues a request, and reports whether it did: not after the connection was lost. It waits for room in the queue.
-// Only the goroutine of the session's connection calls it.
+// submit queues a request. It returns false if the connection is lost. It waits for room in the queue. Only the goroutine
+// of the session's connection calls it.
 func (l *substream) submit(w queuedWork) bool {
 	if l.closed.Load() {
 		return false
@@ -161,7 +161,7 @@ func (l *substream) submit(w queuedWork) bool {
 	if w.inUse != nil {
 		w.inUse.Add(1)
 	}
-	// The queue is full: the client gets its answers, and the poller another goroutine, while this one waits.
+	// The queue is full: before the wait, send the client its answers and lend the poller.
 	select {
 	case l.queue <- w:
 	default:
@@ -174,7 +174,7 @@ func (l *substream) submit(w queuedWork) bool {
 			return false
 		}
 	}
-	if l.closed.Load() { // then close may have emptied the queue before this request was in it
+	if l.closed.Load() { // close may have emptied the queue before this request was in it
 		l.dropQueued()
 		return true
 	}
@@ -182,8 +182,8 @@ func (l *substream) submit(w queuedWork) bool {
 	return true
 }
 
-// wake has the bound connection look at its queue: it may be parked, or reading. A read without an event loop is ended by
-// a deadline that has passed.
+// wake makes the bound connection check its queue: it may be parked, or reading. Without an event loop a past deadline
+// ends the read.
 func (l *substream) wake() {
 	if l.conn.sock != nil {
 		l.conn.sock.Wake()
@@ -191,17 +191,17 @@ func (l *substream) wake() {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.reading { // else the queue is looked at before the next read
+	if l.reading { // otherwise the queue is checked before the next read
 		l.reading = false
 		_ = l.conn.nc.SetReadDeadline(time.Unix(1, 0))
 	}
 }
 
-// beginRead runs before the bound connection reads between two requests, which it does without an event loop: so it
-// notices that its client closes it. It returns ErrIdle if something is queued.
+// beginRead precedes a read of the bound connection between two requests. Without an event loop such a read detects that
+// the client closes the connection. It returns ErrIdle if the queue is not empty.
 func (l *substream) beginRead() error {
 	l.mu.Lock()
-	l.reading = true // before the look at the queue: whatever is queued after that look wakes the read
+	l.reading = true // before the check of the queue: a request queued after the check wakes the read
 	l.mu.Unlock()
 	if len(l.queue) > 0 {
 		return transport.ErrIdle
@@ -209,7 +209,7 @@ func (l *substream) beginRead() error {
 	return nil
 }
 
-// endRead runs after the read, and returns its error: ErrIdle if wake ended it.
+// endRead follows the read, and returns its error, or ErrIdle if wake ended it.
 func (l *substream) endRead(err error) error {
 	l.mu.Lock()
 	woken := !l.reading
@@ -227,8 +227,8 @@ func (l *substream) endRead(err error) error {
 
 func (l *substream) stop() { l.once.Do(func() { close(l.quit) }) }
 
-// close ends the substream and drops what is queued: the client asks again elsewhere. The goroutine of the bound
-// connection calls it.
+// close ends the substream and drops its queue: the client asks again elsewhere. The goroutine of the bound connection
+// calls it.
 func (l *substream) close() {
 	l.stop()
 	l.closed.Store(true)
@@ -236,7 +236,7 @@ func (l *substream) close() {
 	l.session.streams.remove(l.id)
 }
 
-// dropQueued ends what is queued. It may run on two goroutines at once.
+// dropQueued ends the queued work. It may run in two goroutines at once.
 func (l *substream) dropQueued() {
 	for {
 		select {
@@ -249,10 +249,10 @@ func (l *substream) dropQueued() {
 }
 
 // next takes the next request out of the queue. It waits for one, or returns ErrIdle if the connection can be parked.
-// While it waits the end of the connection is noticed: by an event, or by a read that a request ends.
+// While it waits it detects the end of the connection, by an event or by a read that a request ends.
 func (l *substream) next(c *conn) (queuedWork, error) {
 	select {
-	case w := <-l.queue: // without a flush while there is more to do
+	case w := <-l.queue: // without a flush while there is more work
 		return w, nil
 	default:
 	}
@@ -266,7 +266,7 @@ func (l *substream) next(c *conn) (queuedWork, error) {
 	if err == transport.ErrIdle && len(l.queue) == 0 && c.sock != nil || err != nil && err != transport.ErrIdle {
 		return queuedWork{}, err
 	}
-	// Data is here before the request that announces it, which comes on another connection. Or it came meanwhile.
+	// Data arrived before its request, which comes on another connection. Or the request came meanwhile.
 	c.lend()
 	late := time.NewTimer(c.srv.o.Limits.RequestTime)
 	defer late.Stop()

@@ -103,7 +103,7 @@ func TestBindRefused(t *testing.T) {
 	m.refused(t, wire.Bind{}, "", wire.Unsupported)
 }
 
-// sendHead sends a request's header alone: its data goes elsewhere.
+// sendHead sends only the header of a request; its data is sent elsewhere.
 func (c *rawConn) sendHead(t *testing.T, r wire.Request, n int) {
 	t.Helper()
 	c.stream++
@@ -129,7 +129,7 @@ func (c *rawConn) expect(t *testing.T, want wire.Status) []byte {
 	return body
 }
 
-// boundWriters opens the file for writing at a node, and at a manager that opens files itself.
+// boundWriters runs a test with a file open for writing at a node, and at a manager that opens files itself.
 func boundWriters(t *testing.T, run func(t *testing.T, p *pair, c *rawConn, addr string, fh wire.Handle)) {
 	t.Run("node", func(t *testing.T) {
 		p := newPair(t, nil)
@@ -150,7 +150,7 @@ func TestBoundWrites(t *testing.T) {
 		b, pathB := bind(t, addr, c.id)
 		data := random(1 << 20)
 		half := len(data) / 2
-		// The requests are announced before the data comes, and answered where that comes.
+		// The requests precede their data, and are answered where the data arrives.
 		c.sendHead(t, wire.Write{Handle: fh, Path: pathA}, half)
 		c.sendHead(t, wire.Write{Handle: fh, Offset: int64(half), Path: pathB}, half)
 		c.must(t, wire.Ping{}, "")
@@ -158,14 +158,14 @@ func TestBoundWrites(t *testing.T) {
 		b.expect(t, wire.StatusOK)
 		a.sendData(t, data[:half])
 		a.expect(t, wire.StatusOK)
-		// The data comes first, of two writes at once.
+		// The data comes first, of two writes together.
 		a.sendData(t, []byte("abcdef"))
 		c.sendHead(t, wire.Write{Handle: fh, Path: pathA}, 2)
 		a.expect(t, wire.StatusOK)
 		c.sendHead(t, wire.Write{Handle: fh, Offset: 2, Path: pathA}, 4)
 		a.expect(t, wire.StatusOK)
 		copy(data, "abcdef")
-		// A close waits for what was announced.
+		// A close waits for announced writes.
 		c.sendHead(t, wire.Write{Handle: fh, Offset: 6, Path: pathB}, 3)
 		c.sendHead(t, wire.Close{Handle: fh}, 0)
 		b.sendData(t, []byte("ghi"))
@@ -206,7 +206,7 @@ func TestBoundPgwrites(t *testing.T) {
 	})
 }
 
-// What is refused takes its data from where it comes, and leaves both connections in step.
+// A refused write drops its data where it arrives, and both connections stay usable.
 func TestBoundWriteRefused(t *testing.T) {
 	boundWriters(t, func(t *testing.T, p *pair, c *rawConn, addr string, fh wire.Handle) {
 		l, path := bind(t, addr, c.id)
@@ -234,8 +234,8 @@ func TestBoundWriteRefused(t *testing.T) {
 func TestUnknownPath(t *testing.T) {
 	boundWriters(t, func(t *testing.T, p *pair, c *rawConn, addr string, fh wire.Handle) {
 		l, path := bind(t, addr, c.id)
-		c.refused(t, wire.Write{Handle: fh, Path: 9}, "", wire.ArgInvalid) // no data, so none to look for
-		// A client that has not noticed yet that it lost the connection wrote its data there.
+		c.refused(t, wire.Write{Handle: fh, Path: 9}, "", wire.ArgInvalid) // no data
+		// A client that has not detected the loss of the connection wrote its data there.
 		_ = l.Close()
 		door := p.node
 		if addr == p.managerAddr {
@@ -247,7 +247,7 @@ func TestUnknownPath(t *testing.T) {
 		c.sendHead(t, wire.Write{Handle: fh, Path: path}, 100)
 		c.expect(t, wire.StatusError)
 		c.must(t, wire.Write{Handle: fh}, "hello")
-		// Data for a path that never was may be anywhere: nothing after it is taken for a request.
+		// Data for a path that was never bound may be anywhere: no later bytes may be taken for a request.
 		c.sendHead(t, wire.Write{Handle: fh, Path: 9}, 24)
 		c.expect(t, wire.StatusError)
 		if status, _, err := c.answer(); err == nil {
@@ -256,7 +256,7 @@ func TestUnknownPath(t *testing.T) {
 	})
 }
 
-// A session ends although a write was announced whose data never comes.
+// A session ends while a write was announced whose data never comes.
 func TestBoundWriteWithoutData(t *testing.T) {
 	boundWriters(t, func(t *testing.T, p *pair, c *rawConn, addr string, fh wire.Handle) {
 		l, path := bind(t, addr, c.id)

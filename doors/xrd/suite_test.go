@@ -7,7 +7,7 @@ import (
 	"hemera/words/hemera"
 )
 
-// TestMemoryIsLikeAManager: what stands for a manager in the tests of this door passes the suites of one.
+// TestMemoryIsLikeAManager runs the suites of a manager on the memory of this package's tests.
 func TestMemoryIsLikeAManager(t *testing.T) {
 	make := func(t *testing.T) *memory {
 		m := newMemory()

@@ -12,15 +12,16 @@ import (
 	"hemera/words/errs"
 )
 
-// copyEnds make a node one end of third-party copies. As the destination it keeps with the handle what to pull, and the
-// client's syncs drive the copy. As the source it remembers the client's arrangement, and opens the file for the destination.
+// copyEnds serves a node's part in third-party copies. As the destination it keeps the source with the handle, and the
+// client's syncs drive the copy. As the source it remembers the client's arrangement, and opens the file for the
+// destination.
 type copyEnds struct {
 	puller     Puller // nil: no third-party copies into this node
 	rendezvous tpc.Rendezvous[Client]
-	ttl        time.Duration // how long a third-party copy's key is good
+	ttl        time.Duration // life of a third-party copy's key
 }
 
-// arrange makes a freshly opened file one end of a third-party copy, if the open says so.
+// arrange makes a newly opened file one end of a third-party copy, if the open says so.
 func (e *copyEnds) arrange(r *request, h *fileHandle, opaque wire.Opaque) error {
 	if !opaque.Has(tpc.Key) {
 		return nil
@@ -29,7 +30,7 @@ func (e *copyEnds) arrange(r *request, h *fileHandle, opaque wire.Opaque) error 
 	if err != nil {
 		return err
 	}
-	if party == tpc.Provider { // the client opened the source: the destination will come with the same key
+	if party == tpc.Provider { // the client opened the source; the destination will come with the same key
 		a := tpc.Arrangement[Client]{Path: h.path, Client: r.session.tpcClient(), Owner: h.client, Token: opaque.Value(wire.OpaqueCapability)}
 		return e.rendezvous.Register(opaque.Value(tpc.Key), a, e.ttl)
 	}
@@ -43,11 +44,11 @@ func (e *copyEnds) arrange(r *request, h *fileHandle, opaque wire.Opaque) error 
 	return nil
 }
 
-// syncGrace is how long a copy may take before its answer is promised.
+// syncGrace is the time after which the answer of a copy is promised.
 const syncGrace = 50 * time.Millisecond
 
-// syncPull answers the syncs of a file that is copied into: the first prepares the copy, the second starts it and
-// waits for its end.
+// syncPull answers the syncs of the destination of a copy: the first prepares the copy, the second starts it and waits
+// for its end.
 func syncPull(r *request, h *fileHandle) error {
 	p := h.pull
 	if !p.prepared {
@@ -67,11 +68,11 @@ func syncPull(r *request, h *fileHandle) error {
 	})
 }
 
-// rendezvousWait is how long a destination that comes before its client is kept waiting.
+// rendezvousWait bounds the wait of a destination that comes before its client.
 const rendezvousWait = 8 * time.Second
 
-// await returns the capability with which a client arranged for this destination to read the file. It waits for the client,
-// which may come after the destination.
+// await returns the capability with which a client arranged that this destination may read the file. It waits for the
+// client, which may come after the destination.
 func (e *copyEnds) await(r *request, path string, opaque wire.Opaque) (token string, err error) {
 	key := opaque.Value(tpc.Key)
 	client, _, _ := strings.Cut(opaque.Value(tpc.OriginKey), "@")

@@ -9,13 +9,11 @@ import (
 	"hemera/words/hemera"
 )
 
-// writeHandlers take the data of writes to open files. Whatever happens to a write, its data is taken off the connection
-// to its end.
-//
-// The data of a write is read off the connection a chunk at a time and given to the file, so a write of any length takes
-// 256 KiB. The client is slowed down by TCP: nothing is read ahead of the file.
-//
-// A write that was answered is accepted, not durable: sync and close are.
+// writeHandlers write the data of requests to open files. Also after a failure the data of a write is read from the
+// connection to its end.
+// The data is read in chunks and passed to the file, so a write of any length takes one chunk of memory. TCP slows the
+// client down: nothing is read ahead of the file.
+// A write that was answered is accepted, but not durable; sync and close make it durable.
 type writeHandlers struct{ pool *transport.Pool }
 
 // write answers kXR_write. Its data may be of any length.
@@ -24,7 +22,7 @@ func (w *writeHandlers) write(r *request) error {
 	n := int64(r.Length) // never negative: dispatch has checked it
 	f, err := writeTarget(r, q.Handle, q.Offset, n)
 	switch {
-	// The data is on a bound connection. It has to be taken off there even if the write is refused.
+	// The data is on a bound connection and must be read there even if the write is refused.
 	case q.Path != 0:
 		return r.session.streams.queueWrite(q.Path, r, f, err, func(r *request) error { return w.takeWrite(r, f, q.Offset, n) })
 	case err != nil:
@@ -33,7 +31,7 @@ func (w *writeHandlers) write(r *request) error {
 	return w.takeWrite(r, f, q.Offset, n)
 }
 
-// takeWrite takes the data of a write off the request's connection, and answers it.
+// takeWrite reads the data of a write from the request's connection, and answers it.
 func (w *writeHandlers) takeWrite(r *request, f *openFile, off, n int64) error {
 	if err := w.takeData(r, f, off, n); err != nil {
 		return err
@@ -41,7 +39,7 @@ func (w *writeHandlers) takeWrite(r *request, f *openFile, off, n int64) error {
 	return r.ok(nil)
 }
 
-// writeTarget finds the file of a write of n bytes at off, and checks the range.
+// writeTarget returns the file of a write of n bytes at off. It fails if the range is not valid.
 func writeTarget(r *request, id wire.Handle, off, n int64) (*openFile, error) {
 	f, err := r.session.handles.forWriting(id)
 	switch {
@@ -49,13 +47,13 @@ func writeTarget(r *request, id wire.Handle, off, n int64) (*openFile, error) {
 		return nil, err
 	case off < 0:
 		return nil, translate.Refuse(wire.ArgInvalid, "the offset of a write must not be negative")
-	case off > hemera.FileSizeMax-n: // written so that it cannot overflow
+	case off > hemera.FileSizeMax-n: // in this form it cannot overflow
 		return nil, errs.New(errs.TooLarge, "xrd.Write", f.path, "the write ends beyond the largest file: file too large")
 	}
 	return f, nil
 }
 
-// takeData writes the next n bytes of the connection to the file, a chunk at a time.
+// takeData writes the next n bytes of the connection to the file in chunks.
 func (w *writeHandlers) takeData(r *request, f *openFile, off, n int64) error {
 	if n == 0 {
 		return nil
@@ -70,17 +68,17 @@ func (w *writeHandlers) takeData(r *request, f *openFile, off, n int64) error {
 		err := f.file.WritePages(p, nil, off) // blocks for the disk, at most until it counts as stalled
 		off, n = off+int64(len(p)), n-int64(len(p))
 		if hemera.KeepsBuffers(err) {
-			k = new(transport.Chunk) // the call that is stuck has the other one
+			k = new(transport.Chunk) // the stuck call has the other one
 		}
 		if err != nil {
-			return r.drain(n, err) // the next request is behind this data
+			return r.drain(n, err) // the next request follows this data
 		}
 	}
 	return nil
 }
 
-// writev answers kXR_writev, whose data follows outside its length. When it fails the rest is
-// dropped as long as that is bounded.
+// writev answers kXR_writev, whose data follows outside its length. If it fails the rest of the data is dropped, up to
+// drainMax.
 func (w *writeHandlers) writev(r *request) error {
 	count, err := wire.CheckSegments(r.payload) // the payload is the list of ranges; the data follows it
 	if err != nil {
@@ -115,7 +113,7 @@ func (w *writeHandlers) writev(r *request) error {
 	return r.ok(nil)
 }
 
-// dropVector drops what is left of a vector's data.
+// dropVector drops the remaining data of a vector.
 func dropVector(r *request, left int64, err error) error {
 	if left > drainMax {
 		return closeAfter{err}
@@ -123,8 +121,8 @@ func dropVector(r *request, left int64, err error) error {
 	return r.drain(left, err)
 }
 
-// pgwrite answers kXR_pgwrite: each page is checked against its checksum; good ones are written,
-// bad ones are listed for the client to send again (§2.9).
+// pgwrite answers kXR_pgwrite: it verifies each page, writes the good pages, and lists the bad ones for the client to
+// send again (§2.9).
 func (w *writeHandlers) pgwrite(r *request) error {
 	q := wire.DecodePgwrite(r.Body)
 	n := int64(r.Length) // with the checksums between the pages
@@ -138,7 +136,7 @@ func (w *writeHandlers) pgwrite(r *request) error {
 	return w.takePgwrite(r, f, q)
 }
 
-// takePgwrite takes the pages of a write off the request's connection, and answers it.
+// takePgwrite reads the pages of a write from the request's connection, and answers it.
 func (w *writeHandlers) takePgwrite(r *request, f *openFile, q wire.Pgwrite) error {
 	n, err := wire.PagesDataLen(q.Offset, int64(r.Length)) // of file data
 	if err == nil {
@@ -154,7 +152,7 @@ func (w *writeHandlers) takePgwrite(r *request, f *openFile, q wire.Pgwrite) err
 	return okPages(r, q.Offset, bad)
 }
 
-// checkRetry fails for a page that is sent again although the server did not ask for it.
+// checkRetry fails for a page that is sent again without a request of the server.
 func checkRetry(f *openFile, q wire.Pgwrite, n int64) error {
 	switch {
 	case q.Flags&wire.PageRetry == 0: // a first attempt
@@ -173,8 +171,8 @@ type badPage struct {
 	n   int
 }
 
-// takePages takes n bytes of page data off the connection and writes what matches its checksum. It returns the other
-// pages.
+// takePages reads n bytes of page data from the connection and writes the pages with matching checksums. It returns the
+// other pages.
 func (w *writeHandlers) takePages(r *request, f *openFile, off, n int64) ([]badPage, error) {
 	if n == 0 {
 		return nil, nil
@@ -193,7 +191,7 @@ func (w *writeHandlers) takePages(r *request, f *openFile, off, n int64) ([]badP
 			bad, err = writePages(f, pageRun{p, sums, off}, bad) // bad pages do not fail the request
 		}
 		if hemera.KeepsBuffers(err) {
-			k = new(transport.Chunk) // the call that is stuck has the other one
+			k = new(transport.Chunk) // the stuck call has the other one
 		}
 		if err != nil {
 			return nil, r.drain(wire.PagesLen(off+want, n-want), err)
@@ -203,14 +201,14 @@ func (w *writeHandlers) takePages(r *request, f *openFile, off, n int64) ([]badP
 	return bad, nil
 }
 
-// pageRun is consecutive page data with its checksums, at an offset of the file.
+// pageRun is a run of consecutive pages with their checksums, at an offset of the file.
 type pageRun struct {
 	p    []byte
 	sums []uint32
 	off  int64
 }
 
-// write writes the pages from byte start to end, whose checksums are those from first to last.
+// write writes the pages from byte start to end, with the checksums from first to last.
 func (u *pageRun) write(f *openFile, start, end, first, last int) error {
 	if end == start {
 		return nil
@@ -218,10 +216,10 @@ func (u *pageRun) write(f *openFile, start, end, first, last int) error {
 	return f.file.WritePages(u.p[start:end], u.sums[first:last], u.off+int64(start))
 }
 
-// writePages writes the good pages of a run and returns bad with the others appended.
+// writePages writes the good pages of a run, and returns bad with the others appended.
 func writePages(f *openFile, u pageRun, bad []badPage) ([]badPage, error) {
-	// A run of good pages is written with one call, with the client's checksums: they are what the disk keeps, so the
-	// data is protected from the client to the disk.
+	// A run of good pages is written with one call, with the client's checksums. The disk stores these, so they protect
+	// the data from the client to the disk.
 	start, first := 0, 0 // of consecutive good pages: in p, in sums
 	at := 0
 	for i, sum := range u.sums {

@@ -55,8 +55,8 @@ func (p *ManagerPolicy) Offer(peer Peer) ([]Mechanism, error) {
 // Anonymous implements [Policy]. This policy authenticates all peers that it serves.
 func (p *ManagerPolicy) Anonymous(peer Peer) hemera.Identity { return nobody("", peer) }
 
-// copyApp is what nodes call themselves when they fetch the source of a third-party copy. They act for somebody
-// else and log in as nobody.
+// copyApp is the name that nodes use when they fetch the source of a third-party copy. They act for another user and log
+// in as nobody.
 const copyApp = "hemera-tpc"
 
 // trusts returns the mapping of the trusted network that has the address.

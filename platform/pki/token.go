@@ -121,7 +121,7 @@ func printable(s string) bool {
 type TokenRecord struct {
 	Made    time.Time // by the manager's clock, as is Expires
 	Expires time.Time
-	// Uses is how many nodes the token admits.
+	// Uses is the number of nodes that the token admits.
 	Uses int
 	// From has the networks from which a node must connect; empty means any.
 	From []netip.Prefix
@@ -141,7 +141,7 @@ type TokenUse struct {
 // UsesMax is the largest number of nodes that one token admits.
 const UsesMax = 1000
 
-// left is how many more nodes the token admits.
+// left returns how many more nodes the token admits.
 func (r *TokenRecord) left() int { return max(0, r.Uses-len(r.Used)) }
 
 // admits reports whether a node at the address may use the token.

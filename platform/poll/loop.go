@@ -281,8 +281,9 @@ func (l *Loop) ensureWaiter() {
 	}
 }
 
-// checkPollers is the watchdog's function. It takes pollers off duty that have been serving the same event since its last
-// look, and replaces them. It runs on the timer's goroutine, and stops once a poller waits: an idle server has no timer.
+// checkPollers takes pollers off duty that have been serving the same event since its last look, and replaces them. It is
+// the function of the watchdog, runs on the timer's goroutine, and stops once a poller waits: an idle server has no
+// timer.
 func (l *Loop) checkPollers() {
 	if l.waiting.Load() > 0 {
 		l.watched.Store(false)

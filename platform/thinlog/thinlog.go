@@ -17,25 +17,25 @@ const (
 	linesMax = 5
 	// allMax is the number of lines with one message about all addresses together.
 	allMax = 50
-	// keysMax bounds the memory: the pairs of message and address that are counted at a time.
+	// keysMax bounds the memory: the number of pairs of message and address that are counted at a time.
 	keysMax = 4096
 )
 
-// New returns a handler that limits the lines that go to next. The package doc says which.
+// New returns a handler that limits the lines that go to next, as the package doc describes.
 func New(next slog.Handler) slog.Handler {
 	return &handler{next: next, limiter: &limiter{counts: map[key]*count{}}}
 }
 
-// namesRemote is true for the keys of attributes that name the client that caused a line.
+// namesRemote reports whether an attribute of this name has the client that caused a line.
 func namesRemote(name string) bool { return name == "remote" || name == "peer" }
 
-// key is what lines are counted by.
+// key identifies the lines that count together.
 type key struct {
 	message string
 	from    netip.Addr // invalid: all addresses together
 }
 
-// count has the lines of an interval: those that were written, and those that were not.
+// count counts the lines of an interval: written ones and dropped ones.
 type count struct{ written, dropped int }
 
 // limiter counts lines. All handlers that are derived from one share it.
@@ -73,7 +73,8 @@ func (t *handler) Handle(ctx context.Context, r slog.Record) error {
 	return nil
 }
 
-// remoteOf returns the address that caused a line; the zero Addr if the attribute is not an address.
+// remoteOf returns the address that caused a line. It is the zero Addr if the attribute is not an address. ok is false
+// without such an attribute.
 func remoteOf(r slog.Record) (from netip.Addr, ok bool) {
 	r.Attrs(func(a slog.Attr) bool {
 		if !namesRemote(a.Key) {
@@ -91,7 +92,7 @@ func remoteOf(r slog.Record) (from netip.Addr, ok bool) {
 	return from, ok
 }
 
-// passes counts a line and returns whether it is written. The first line of an interval starts its timer.
+// passes counts a line and reports whether to write it. The first line of an interval starts its timer.
 func (l *limiter) passes(t *handler, message string, from netip.Addr) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -131,7 +132,7 @@ func (l *limiter) countOf(k key) *count {
 	return c
 }
 
-// end writes one line for each message that had lines dropped, and starts to count again.
+// end writes one line for each message with dropped lines, and begins a new interval.
 func (l *limiter) end(t *handler) {
 	l.mu.Lock()
 	counts := l.counts

@@ -30,7 +30,7 @@ func (l *lines) take() []string {
 	return t
 }
 
-// What strangers cause is few lines, with a count of the rest; nothing else is touched.
+// Unknown clients cause few lines, with a count of the rest; other lines pass.
 func TestThin(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		out := &lines{}

@@ -21,7 +21,7 @@ func Example() {
 	visit := func(path string, e hemera.Entry, failure error) error {
 		if failure != nil {
 			fmt.Println(path, "cannot be listed:", failure)
-			return nil // the walk continues with what follows
+			return nil // the walk continues with the next entry
 		}
 		fmt.Println(path, e.IsDir())
 		return nil

@@ -15,30 +15,31 @@ const (
 	aheadMax = 4
 	// readersMax is the number of pages that one walk reads at the same time.
 	readersMax = 4
-	// pageDepth is the number of directories on the path to the present one that have their page in memory.
+	// pageDepth is the number of directories on the path to the current one whose page is in memory.
 	pageDepth = 32
 )
 
-// Options say how a tree is walked.
+// Options says how to walk a tree.
 type Options struct {
 	Dirs hemera.Directories
 	// The identity that lists the directories, with its permissions.
 	Who hemera.Identity
 	// Depth is the number of levels below the top to visit. 0 means all, a negative number only the top.
 	Depth int
-	// Acquire, if not nil, is called before each page is read and blocks until the page may be. release ends the
-	// read. It serves to bound the readers of many walks; its error is that page's error.
+	// Acquire, if not nil, is called before each page is read. It blocks until the page may be read. release ends the
+	// read. It can bound the readers of many walks; its error becomes that page's error.
 	Acquire func(context.Context) (release func(), err error)
 	// Panics contains panics of the goroutines that read pages: the page fails. May be nil.
 	Panics *contain.Panics
 }
 
-// VisitFunc takes one entry. failure is nil, or why the directory could not be listed: such a directory is visited
-// twice, first as an entry. An error of a VisitFunc ends the walk. Entries come without attributes, except the top.
+// VisitFunc handles one entry. failure is nil, or the reason why the directory could not be listed: such a directory is
+// visited twice, first as an entry. An error of a VisitFunc ends the walk. Entries come without attributes, except the
+// top.
 type VisitFunc func(path string, e hemera.Entry, failure error) error
 
-// Walk visits top, an entry that the caller looked up, and all below it. It returns the error of visit, or of ctx when
-// that ends. It blocks until every page that it read ahead has ended.
+// Walk visits top, an entry that the caller looked up, and everything below it. It returns the error of visit, or of ctx
+// if that ends. It blocks until all reads ahead have ended.
 func Walk(ctx context.Context, top string, e hemera.Entry, visit VisitFunc, o Options) error {
 	w := &walk{Options: o, visit: visit, reading: make(chan struct{}, readersMax)}
 	w.ctx, w.cancel = context.WithCancel(ctx)
@@ -47,7 +48,7 @@ func Walk(ctx context.Context, top string, e hemera.Entry, visit VisitFunc, o Op
 	return w.run(top, e)
 }
 
-// walk is one call of Walk. Its methods run in the caller's goroutine, but for readPage.
+// walk is one call of Walk. Its methods run in the caller's goroutine, except readPage.
 type walk struct {
 	Options
 	visit   VisitFunc
@@ -55,17 +56,17 @@ type walk struct {
 	cancel  context.CancelFunc
 	reading chan struct{} // a slot for each page that is being read
 	readers sync.WaitGroup
-	stack   []*level // the directories from the top to the present one
+	stack   []*level // the directories from the top to the current one
 }
 
-// level is a directory on the path to the present one.
+// level is a directory on the path to the current one.
 type level struct {
 	path   string
 	dir    hemera.Entry
 	above  hemera.Entry
 	page   []hemera.Entry
 	next   int    // index in page of the entry to visit next
-	after  string // name that the next page follows
+	after  string // name after which the next page begins
 	last   bool   // no page follows this one
 	more   *pending
 	below  map[hemera.FileID]*pending // first pages of directories in page
@@ -80,7 +81,7 @@ type pending struct {
 	err     error
 }
 
-// run is the walk: it visits the entry at the end of the stack until the stack is empty.
+// run visits the entry at the end of the stack until the stack is empty.
 func (w *walk) run(top string, e hemera.Entry) error {
 	if err := w.visit(top, e, nil); err != nil {
 		return err
@@ -142,7 +143,7 @@ func (w *walk) turnPage(l *level) error {
 	return nil
 }
 
-// inDepth is true if entries that many levels below the present directory are within the walk's depth.
+// inDepth reports whether entries that many levels below the current directory are within the walk's depth.
 func (w *walk) inDepth(by int) bool { return w.Depth == 0 || len(w.stack)-1+by < w.Depth }
 
 // push enters a directory, and drops the page of one pageDepth levels above it.
@@ -153,10 +154,10 @@ func (w *walk) push(l *level) {
 	}
 }
 
-// pop leaves the present directory.
+// pop leaves the current directory.
 func (w *walk) pop() { w.stack = w.stack[:len(w.stack)-1] }
 
-// pathOf is the path of an entry of the level's page.
+// pathOf returns the path of an entry of the level's page.
 func (l *level) pathOf(e hemera.Entry) string {
 	if l.path == "/" {
 		return l.path + e.Name
@@ -164,12 +165,12 @@ func (l *level) pathOf(e hemera.Entry) string {
 	return l.path + "/" + e.Name
 }
 
-// request asks for the level's next page.
+// request returns the request for the level's next page.
 func (l *level) request() hemera.PageRequest {
 	return hemera.PageRequest{Dir: l.dir, Above: l.above, Path: l.path, After: l.after, Limit: pageSize}
 }
 
-// drop frees the level's pages. The walk reads on from the entry that it visited last.
+// drop frees the level's pages. The walk continues after the entry that it visited last.
 func (l *level) drop() {
 	if l.page == nil {
 		return
@@ -196,7 +197,7 @@ func (w *walk) prefetch(l *level) {
 	}
 }
 
-// start reads a page in a goroutine of its own, as soon as the walk has a slot for it.
+// start reads a page in its own goroutine, as soon as the walk has a slot for it.
 func (w *walk) start(r hemera.PageRequest) *pending {
 	p := &pending{ready: make(chan struct{})}
 	w.readers.Go(func() {
@@ -212,7 +213,7 @@ func (w *walk) start(r hemera.PageRequest) *pending {
 	return p
 }
 
-// readPage reads a page when Acquire allows it. Attributes, which can be large, are not kept.
+// readPage reads a page after Acquire. It drops attributes, which can be large.
 func (w *walk) readPage(p *pending, r hemera.PageRequest) (err error) {
 	if w.Acquire != nil {
 		release, err := w.Acquire(w.ctx)
@@ -228,7 +229,7 @@ func (w *walk) readPage(p *pending, r hemera.PageRequest) (err error) {
 	return err
 }
 
-// nextPage waits for the level's next page, which is usually on its way.
+// nextPage waits for the level's next page, which is usually being read already.
 func (w *walk) nextPage(l *level) *pending {
 	p := l.more
 	if p == nil {

@@ -16,7 +16,7 @@ import (
 	"hemera/words/hemera"
 )
 
-// listed lists a tree by recursion, the plain way.
+// listed lists a tree by simple recursion.
 func listed(t *testing.T, n *namespace.Namespace, at string, depth int) (all []string) {
 	t.Helper()
 	all = []string{at}
@@ -33,7 +33,7 @@ func listed(t *testing.T, n *namespace.Namespace, at string, depth int) (all []s
 	return all
 }
 
-// walked lists the paths that a walk visits. A path that could not be listed has a mark in front.
+// walked returns the paths that a walk visits. A path that could not be listed has a mark in front.
 func walked(t *testing.T, n *namespace.Namespace, who hemera.Identity, top string, depth int) (all []string) {
 	t.Helper()
 	e, err := n.Tree.Stat(t.Context(), hemera.SystemIdentity(), top)
@@ -118,8 +118,8 @@ func TestWalkSaysWhatItMayNotSee(t *testing.T) {
 	}
 }
 
-// TestWalkEndsWithItsListener: a walk whose visitor stands still reads a bounded number of pages, and a walk that is
-// cancelled leaves no reader.
+// TestWalkEndsWithItsListener: a walk whose visitor blocks reads a bounded number of pages, and a cancelled walk leaves
+// no reader.
 func TestWalkEndsWithItsListener(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := fixture.NewNamespace(t)
@@ -135,7 +135,7 @@ func TestWalkEndsWithItsListener(t *testing.T) {
 		visit := func(string, hemera.Entry, error) error { return nil }
 		done := make(chan error, 1)
 		go func() { done <- Walk(ctx, "/", top, visit, Options{Dirs: s, Who: hemera.SystemIdentity()}) }()
-		for range 2 { // the root's page and that of /a; then pages of d… are asked for
+		for range 2 { // the root's page and that of /a; then pages of d… are requested
 			s.Gate <- struct{}{}
 		}
 		synctest.Wait()

@@ -10,31 +10,32 @@ import (
 )
 
 const (
-	// share is the part of the processors, one in so many, that the work of one user takes beside other users.
+	// share is the divisor of the processors: the work of one user gets 1/share of them while other users are active.
 	share = 20
-	// beside is for how long a user counts as being there after a request.
+	// beside is the time after a request for which a user counts as active.
 	beside = 100 * time.Millisecond
-	// fresh is for how long a request of a user says nothing new.
+	// fresh is the time for which a further request of a user is ignored.
 	fresh = 10 * time.Millisecond
-	// stepUsual is what a step of work is booked for until it has ended.
+	// stepUsual is the estimated duration of a step, which is charged until the step has ended.
 	stepUsual = time.Millisecond
-	// stepMax is the most that a step counts for: what waited for a disk or for a client did not work all the time.
+	// stepMax is the largest duration that is charged for a step: a step that waited for a disk or for a client did not
+	// work all the time.
 	stepMax = 10 * time.Millisecond
-	// usersKept is from how many users on those are forgotten whose work is paid for.
+	// usersKept is the number of users above which users whose work is paid for are dropped.
 	usersKept = 1024
 )
 
-// budget has the work of one user take a share of the processors while other users are there, and all of them while none is. It reads the
-// clock that its caller gives.
+// budget limits the work of one user to a share of the processors while other users are active, and does not limit it
+// otherwise. It uses the clock of its caller.
 type budget struct {
 	processors int
 	seen       atomic.Pointer[presence]
 
 	mu    sync.Mutex
-	until map[hemera.Account]time.Time // when the work of each user so far is paid for
+	until map[hemera.Account]time.Time // time until which each user's work so far is paid for
 }
 
-// presence are the two users whose requests came last.
+// presence has the two users with the latest requests.
 type presence struct{ last, before visit }
 
 type visit struct {
@@ -42,8 +43,8 @@ type visit struct {
 	at  time.Time
 }
 
-// see takes note of a request of who. It costs an atomic read where nothing is new: two users who are there are enough for each other, and
-// for a third.
+// see records a request of who. It costs one atomic read if nothing is new: two active users are enough for each other,
+// and for a third.
 func (b *budget) see(who hemera.Account, now time.Time) {
 	old := b.seen.Load()
 	next := &presence{last: visit{who, now}}
@@ -58,17 +59,17 @@ func (b *budget) see(who hemera.Account, now time.Time) {
 			next.before = old.last
 		}
 	}
-	b.seen.CompareAndSwap(old, next) // another request that came at the same moment will do
+	b.seen.CompareAndSwap(old, next) // if another request came at the same moment, that one is enough
 }
 
-// alone reports whether no other user was there lately.
+// alone reports whether no other user was active lately.
 func (b *budget) alone(who hemera.Account, now time.Time) bool {
 	p := b.seen.Load()
 	there := func(v visit) bool { return v.who != who && now.Sub(v.at) < beside && !v.at.IsZero() }
 	return p == nil || !there(p.last) && !there(p.before)
 }
 
-// book returns when a step of work of who may begin, and counts it as a usual one.
+// book returns the time at which a step of work of who may begin, and charges a usual step.
 func (b *budget) book(who hemera.Account, now time.Time) time.Time {
 	if b.alone(who, now) {
 		return now
@@ -83,7 +84,7 @@ func (b *budget) book(who hemera.Account, now time.Time) time.Time {
 	return begin
 }
 
-// pay counts work of who that is done; booked of it has been counted before.
+// pay charges finished work of who; booked of it has been charged before.
 func (b *budget) pay(who hemera.Account, now time.Time, worked, booked time.Duration) {
 	if b.alone(who, now) {
 		return
@@ -97,7 +98,7 @@ func (b *budget) pay(who hemera.Account, now time.Time, worked, booked time.Dura
 	b.add(who, begin, min(worked, stepMax)-booked)
 }
 
-// add counts work from begin on. mu is held.
+// add charges work from begin on. The caller holds mu.
 func (b *budget) add(who hemera.Account, begin time.Time, worked time.Duration) {
 	if len(b.until) >= usersKept {
 		for u, t := range b.until {
@@ -109,7 +110,7 @@ func (b *budget) add(who hemera.Account, begin time.Time, worked time.Duration) 
 	b.until[who] = begin.Add(worked * share / time.Duration(b.processors))
 }
 
-// wait blocks until a step of work of who may begin. It looks now and then whether the others have gone.
+// wait blocks until a step of work of who may begin. It checks from time to time whether the others have become inactive.
 func (b *budget) wait(ctx context.Context, who hemera.Account) error {
 	now := time.Now()
 	for begin := b.book(who, now); begin.After(now) && !b.alone(who, now); now = time.Now() {

@@ -17,7 +17,7 @@ var (
 	bob   = hemera.Identity{Name: "bob", UID: 7}
 )
 
-// keepAsking sends requests of who until the test ends, as a user does who works.
+// keepAsking sends requests of who until the test ends, like an active user.
 func keepAsking(t *testing.T, l *Limiter, who hemera.Identity) (leave func()) {
 	l.Seen(who)
 	ctx, leave := context.WithCancel(t.Context())
@@ -33,8 +33,8 @@ func keepAsking(t *testing.T, l *Limiter, who hemera.Identity) (leave func()) {
 	return leave
 }
 
-// TestWorkTakesItsShare: whatever number of calls a user makes, turns and calls alike, they work for a twentieth of the processors while another
-// user is there, and all the time while none is.
+// TestWorkTakesItsShare: with any number of calls, turns and calls alike, a user works for a twentieth of the processors
+// while another user is active, and all the time otherwise.
 func TestWorkTakesItsShare(t *testing.T) {
 	const processors, step = 2, stepTime
 	for name, c := range map[string]struct {
@@ -76,7 +76,7 @@ func TestWorkTakesItsShare(t *testing.T) {
 						}
 					}
 					return ctx.Err()
-				}, func() func(int) error { // the client takes what was read
+				}, func() func(int) error { // the client takes the entries
 					n := 0
 					return func(int) error {
 						if n++; n%listed == 0 {
@@ -123,7 +123,8 @@ func TestWorkTakesItsShare(t *testing.T) {
 	}
 }
 
-// TestRestsEndWhenOthersGo: who waits for a turn goes on as soon as it is alone, and a long wait for a disk is not paid for as work.
+// TestRestsEndWhenOthersGo: a user that waits for a turn continues once it is alone, and a long wait for a disk is not
+// charged as work.
 func TestRestsEndWhenOthersGo(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := Of(1)
@@ -159,7 +160,7 @@ func TestRestsEndWhenOthersGo(t *testing.T) {
 	})
 }
 
-// TestCallsAreBounded, by user: others are served, and admins never wait.
+// TestCallsAreBounded: the bound is for each user: others are served, and admins never wait.
 func TestCallsAreBounded(t *testing.T) {
 	l := Of(1)
 	var all []*Call
@@ -193,7 +194,7 @@ func TestCallsAreBounded(t *testing.T) {
 	}
 }
 
-// TestUsersThatHavePaidAreForgotten, so that what is remembered is bounded by who is there.
+// TestUsersThatHavePaidAreForgotten: the memory is bounded by the number of active users.
 func TestUsersThatHavePaidAreForgotten(t *testing.T) {
 	l, now := Of(1), time.Unix(1, 0)
 	for i := range uint32(10 * usersKept) {
@@ -206,7 +207,8 @@ func TestUsersThatHavePaidAreForgotten(t *testing.T) {
 	}
 }
 
-// TestPartsOfACallAreCountedOnce: a call that begins another one, or takes turns, works once for both, and its waits are no work.
+// TestPartsOfACallAreCountedOnce: a call that begins another one, or takes turns, is charged once for both, and its waits
+// are not work.
 func TestPartsOfACallAreCountedOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := Of(1)
@@ -245,7 +247,7 @@ func TestPartsOfACallAreCountedOnce(t *testing.T) {
 		if len(l.calls) != 0 {
 			t.Errorf("calls are left: %v", l.calls)
 		}
-		// Of another user, or of another limiter, it is no part.
+		// A call of another user, or of another limiter, is not a part.
 		other, err := l.Begin(ctx, alice)
 		if err != nil || other.outer != nil {
 			t.Errorf("%+v, %v", other, err)

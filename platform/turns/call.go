@@ -10,27 +10,28 @@ import (
 	"hemera/words/hemera"
 )
 
-// callsMax bounds the calls of one user that work or rest. A user who reaches it has many commands under way.
+// callsMax bounds the calls of one user that are under way. A user who reaches it runs many commands at once.
 const callsMax = 256
 
-// stepTime is how long a call works before it rests.
+// stepTime is the time for which a call works before it rests.
 const stepTime = 2 * time.Millisecond
 
-// Call is a call that may ask for much, such as one about thousands of files: it works step by step, and rests in between while other users
-// are there. It takes no place, so it may wait for disks. The nil call, which admins get, need not rest.
+// Call is a call that may need much work, such as one on thousands of files. It works step by step, and rests between the
+// steps while other users are active. It occupies no place, so it may wait for disks. Admins get the nil call, which does
+// not rest.
 type Call struct {
 	limiter *Limiter
 	who     hemera.Account
-	outer   *Call // that this one is a part of, or nil
+	outer   *Call // the call that this one is a part of, or nil
 
 	mu    sync.Mutex
-	began time.Time // since when it works
+	began time.Time // beginning of the current step
 }
 
 // callKey is the key of a context's call.
 type callKey struct{}
 
-// In returns a context whose calls are parts of this one: they are counted once.
+// In returns a context whose calls are parts of this one and are not counted separately.
 func (c *Call) In(ctx context.Context) context.Context { return context.WithValue(ctx, callKey{}, c) }
 
 // callOf returns the call of a context, or nil.
@@ -39,8 +40,8 @@ func callOf(ctx context.Context) *Call {
 	return c
 }
 
-// Begin waits until a call of who may work. The caller calls End once. It fails with Overloaded if the user has too many calls under way, or
-// with the context's error.
+// Begin blocks until a call of who may work. The caller calls End once. It fails with Overloaded if the user has too many
+// calls under way, or with the context's error.
 func (l *Limiter) Begin(ctx context.Context, who hemera.Identity) (*Call, error) {
 	if who.Admin {
 		return nil, nil //nolint:nilnil // the call that need not rest
@@ -62,7 +63,7 @@ func (l *Limiter) Begin(ctx context.Context, who hemera.Identity) (*Call, error)
 	return c, nil
 }
 
-// count counts the calls of a user. It reports false, and counts none, if there would be too many.
+// count adds n to the number of a user's calls. If that is too large, it changes nothing and returns false.
 func (l *Limiter) count(who hemera.Account, n int) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -78,8 +79,8 @@ func (l *Limiter) count(who hemera.Account, n int) bool {
 	return true
 }
 
-// Rest is called between steps of the work, by any goroutine of the call. It waits if the call has worked for long enough; all goroutines
-// of the call rest together. It fails with the context's error.
+// Rest must be called between steps of the work, by any goroutine of the call. It blocks if the call has worked for long
+// enough; all goroutines of the call rest together. It fails with the context's error.
 func (c *Call) Rest(ctx context.Context) error {
 	if c == nil {
 		return ctx.Err()
@@ -99,7 +100,7 @@ func (c *Call) Rest(ctx context.Context) error {
 	return err
 }
 
-// waited takes time that the call waited for a turn out of its work.
+// waited subtracts time that the call waited for a turn from its work.
 func (c *Call) waited(d time.Duration) {
 	if c != nil {
 		c.mu.Lock()

@@ -1,5 +1,5 @@
-// Package turns has users take turns where one of them can ask for much: a call that reads thousands of names, or asks all nodes. Such
-// work of one user takes a twentieth of the processors while another user is there.
+// Package turns makes users take turns for expensive calls, such as one that reads thousands of names, or asks all nodes.
+// The work of one user gets a twentieth of the processors while another user is active.
 package turns
 
 import (
@@ -12,25 +12,25 @@ import (
 	"hemera/words/hemera"
 )
 
-// waitingMax bounds the calls of one user that wait for a turn. A user who reaches it has many commands under way.
+// waitingMax bounds the calls of one user that wait for a turn. A user who reaches it runs many commands at once.
 const waitingMax = 256
 
-// Limiter bounds the number of callers that read much of the namespace at the same time. Users who wait get their turns one after
-// the other, whatever number of calls each of them makes; the calls of one user are served in the order in which they came. A user rests
-// in proportion to the work while others are there. It may be used concurrently.
+// Limiter bounds the number of callers that read much of the namespace at the same time. Waiting users get their turns
+// one after the other, whatever number of calls each of them makes; the calls of one user are served in their order.
+// After its work a user rests, in proportion to the work, while others are active. It is safe for concurrent use.
 type Limiter struct {
 	budget budget
 
 	mu      sync.Mutex
 	calls   map[hemera.Account]int           // under way; see Call
-	free    int                              // places; nobody waits while there is one
-	turns   []hemera.Account                 // that wait, the next one first
-	waiting map[hemera.Account][]chan<- bool // closed when the place is the caller's
+	free    int                              // places; while one is free, no call waits
+	turns   []hemera.Account                 // users that wait, the next one first
+	waiting map[hemera.Account][]chan<- bool // closed when the caller gets its place
 	resting map[hemera.Account]int           // calls that rest before they wait
 }
 
-// New makes a limiter that all users share: they take at most half of the processors. At least one call may run, also on a
-// machine with one processor.
+// New makes a limiter for all users: together they get at most half of the processors. At least one call may run, also on
+// a machine with one processor.
 func New() *Limiter { return Of(max(1, runtime.GOMAXPROCS(0)/2)) }
 
 // Of makes a limiter with a number of places.
@@ -42,15 +42,15 @@ func Of(places int) *Limiter {
 	}
 }
 
-// Seen takes note of a request of who, which need not take turns: for a while others rest beside it. Requests of the system itself are not
-// those of a user. It does not block.
+// Seen records a request of who that does not take turns: for a while others rest because of it. Requests of the system
+// itself do not count. It does not block.
 func (l *Limiter) Seen(who hemera.Identity) {
 	if who.Protocol != hemera.SystemIdentity().Protocol {
 		l.budget.see(who.Account(), time.Now())
 	}
 }
 
-// Acquire blocks until there is room for a call of who, and returns the function that frees it, which the caller calls once. An admin
+// Acquire blocks until there is a place for a call of who. The caller calls release once, which frees the place. An admin
 // never waits. It fails with Overloaded if too many calls of the user wait, or with the context's error.
 func (l *Limiter) Acquire(ctx context.Context, who hemera.Identity) (release func(), err error) {
 	if who.Admin {
@@ -100,7 +100,7 @@ func (l *Limiter) Acquire(ctx context.Context, who hemera.Identity) (release fun
 	return nil, ctx.Err()
 }
 
-// working returns what ends a turn that begins now.
+// working returns the function that ends a turn that begins now.
 func (l *Limiter) working(who hemera.Account) (release func()) {
 	began := time.Now()
 	return func() {
@@ -110,7 +110,7 @@ func (l *Limiter) working(who hemera.Account) (release func()) {
 	}
 }
 
-// release frees a place, or gives it to the user whose turn it is.
+// release frees a place, or gives it to the user with the next turn.
 func (l *Limiter) release() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -130,7 +130,7 @@ func (l *Limiter) release() {
 	l.turns = append(l.turns, next)
 }
 
-// leave takes a call that waits out of its queue, and reports false if it does not wait any more.
+// leave removes a waiting call from its queue. It returns false if the call does not wait any more.
 func (l *Limiter) leave(from hemera.Account, turn chan<- bool) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -155,11 +155,12 @@ func (l *Limiter) leave(from hemera.Account, turn chan<- bool) bool {
 	return false
 }
 
-// listed is how many entries of a list are read in one turn.
+// listed is the number of entries of a list that are read in one turn.
 const listed = 256
 
-// List has list visit entries in turns of who, which list must read from the namespace. While visit gets entries, which may wait for a
-// client, the caller has no turn; it is work of the user all the same. The first turn comes after so many entries that short lists take none, unless at is true.
+// List calls list, which reads entries from the namespace and passes them to visit, in turns of who. While visit runs,
+// which may wait for a client, the caller has no turn; its time still counts as work of the user. Unless at is true, the
+// first turn begins only after some entries, so that short lists take none.
 func List[T any](ctx context.Context, l *Limiter, who hemera.Identity, at bool, list func(visit func(T) error) error, visit func(T) error) error {
 	if l == nil || who.Admin {
 		return list(visit)

@@ -12,7 +12,8 @@ import (
 	"hemera/words/hemera"
 )
 
-// TestUsersTakeTurns: a user with many calls waits as long for each as one with few, and a call that ends while it waits takes no turn.
+// TestUsersTakeTurns: a user with many calls waits as long for each as one with few, and a waiting call that ends takes
+// no turn.
 func TestUsersTakeTurns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := New()
@@ -53,7 +54,7 @@ func TestUsersTakeTurns(t *testing.T) {
 	})
 }
 
-// TestCallsThatWaitAreBounded, by user: others are served.
+// TestCallsThatWaitAreBounded: the bound is for each user: others are served.
 func TestCallsThatWaitAreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := New()

@@ -10,7 +10,7 @@ import (
 	"hemera/platform/vfs"
 )
 
-// What was not synced is gone after a power cut; a name is kept only if its directory was synced too.
+// Unsynced content is lost after a power cut; a name stays only if its directory was synced too.
 func ExampleMemory_Crash() {
 	disk := vfs.NewMemory(1<<20, time.Now)
 	f, err := disk.Open("/piece", os.O_RDWR|os.O_CREATE)
@@ -30,7 +30,7 @@ func ExampleMemory_Crash() {
 		log.Fatal(err)
 	}
 	write(" and lost", 7)
-	disk.Crash(func() bool { return false }) // keeps nothing that it need not
+	disk.Crash(func() bool { return false }) // keeps no unsynced change
 
 	info, err := disk.Stat("/piece")
 	fmt.Println(info.Size, err)

@@ -8,7 +8,7 @@ import (
 	"syscall"
 )
 
-// Op names the calls that can be made to fail.
+// Op names the calls for which a fault can be injected.
 type Op string
 
 // The calls.
@@ -29,48 +29,47 @@ const (
 	OpClone    Op = "clone"
 )
 
-// Changes are the calls that change or sync something: the points at which a power cut makes a
-// difference.
+// Changes returns the calls that change or sync something: the points at which a power cut makes a difference.
 func Changes() []Op {
 	return []Op{OpOpen, OpRename, OpRemove, OpMkdir, OpSyncDir, OpWrite, OpTruncate, OpSync, OpClone}
 }
 
-// Fault is one rule of what goes wrong. It applies to calls of the ops (any if empty) on names that
-// match the pattern of path.Match against the whole name or its last element (any if empty): after
-// Skip of them, to the next Count, or to all if Count is 0. One effect:
+// Fault is one rule. It applies to calls of the ops (any if empty) on names that match the pattern of path.Match with the
+// whole name or its last element (any if empty): it skips the first Skip of them and applies to the next Count, or to all
+// if Count is 0. It has one effect:
 type Fault struct {
 	Ops     []Op
 	Pattern string
-	Skip    int // calls that match and are left alone first
-	Count   int // calls that it applies to then
+	Skip    int // number of matching calls that pass first
+	Count   int // number of calls to which it applies then
 
-	// Wait makes the call block until the channel is closed; then what else the rule says happens.
+	// Wait makes the call block until the channel is closed; then the rest of the rule applies.
 	Wait <-chan struct{}
-	// Err fails the call; nothing is done.
+	// Err fails the call without an effect.
 	Err error
-	// Short makes a write take half of the bytes and fail with Err, or ENOSPC if that is nil.
+	// Short makes a write store half of the bytes and fail with Err, or ENOSPC if that is nil.
 	Short bool
-	// Flip flips one bit in the middle of what a read returns or a write takes.
+	// Flip flips one bit in the middle of the bytes that a read returns or a write stores.
 	Flip bool
-	// Lie makes Sync and SyncDir succeed and do nothing.
+	// Lie makes Sync and SyncDir succeed without an effect.
 	Lie bool
-	// Space replaces what OpSpace answers.
+	// Space replaces the result of OpSpace.
 	Space *Space
 }
 
-// Faulty is an FS that makes calls to another one go wrong, by rules, in a way that can be repeated.
+// Faulty is an FS that injects faults into calls to another one, by rules, in a repeatable way.
 type Faulty struct {
 	FS
 
 	mu     sync.Mutex
-	faults []*Fault   // in the order in which they were injected; the first that matches applies
-	calls  map[Op]int // so far, failed ones too
+	faults []*Fault   // in the order of injection; the first that matches applies
+	calls  map[Op]int // so far, including failed ones
 }
 
 // NewFaulty wraps an FS. Without faults it changes nothing.
 func NewFaulty(inner FS) *Faulty { return &Faulty{FS: inner, calls: map[Op]int{}} }
 
-// Inject adds a rule; earlier rules go first.
+// Inject adds a rule; earlier rules take precedence.
 func (f *Faulty) Inject(rule Fault) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -95,10 +94,10 @@ func (f *Faulty) Calls(ops ...Op) int {
 	return n
 }
 
-// next counts a call and returns the rule that applies to it, if any, when the call may go on.
+// next counts a call and returns the rule that applies to it, if any, once the call may continue.
 func (f *Faulty) next(op Op, name string) (Fault, bool) {
 	rule, ok := f.rule(op, name)
-	// Without the lock: other calls go on.
+	// Without the lock, so that other calls continue.
 	if rule.Wait != nil {
 		<-rule.Wait
 	}
@@ -118,7 +117,7 @@ func (f *Faulty) rule(op Op, name string) (Fault, bool) {
 			r.Skip--
 			continue
 		}
-		rule := *r // as it was: the one in the list counts down
+		rule := *r // a copy: the one in the list counts down
 		if r.Count == 1 {
 			f.faults = slices.Delete(f.faults, i, i+1)
 		}
@@ -128,8 +127,7 @@ func (f *Faulty) rule(op Op, name string) (Fault, bool) {
 	return Fault{}, false
 }
 
-// matches reports whether the rule is about the call.
-// An empty pattern matches every name.
+// matches reports whether the rule matches the call.
 func (r *Fault) matches(op Op, name string) bool {
 	if len(r.Ops) > 0 && !slices.Contains(r.Ops, op) {
 		return false
@@ -137,27 +135,26 @@ func (r *Fault) matches(op Op, name string) bool {
 	if r.Pattern == "" {
 		return true
 	}
-	// A pattern that is wrong matches nothing.
+	// A malformed pattern matches nothing.
 	whole, _ := path.Match(r.Pattern, name)
 	last, _ := path.Match(r.Pattern, path.Base(name))
 	return whole || last
 }
 
-// err is the error of a call that can do nothing but fail.
+// err returns the injected error of a call, if any.
 func (f *Faulty) err(op Op, name string) error {
-	// A rule without an error may have made the call wait; then it is made.
+	// A rule without an error may have made the call wait; then the call is made.
 	if r, ok := f.next(op, name); ok && r.Err != nil {
 		return pathError(string(op), name, r.Err)
 	}
 	return nil
 }
 
-// Open opens a file whose calls can go wrong.
+// Open opens a file whose calls can be faulty.
 func (f *Faulty) Open(name string, flag int) (File, error) {
 	if err := f.err(OpOpen, name); err != nil {
 		return nil, err
 	}
-	// An open that does not fail by a rule still makes the file of the inner FS.
 	inner, err := f.FS.Open(name, flag)
 	if err != nil {
 		return nil, err
@@ -181,7 +178,7 @@ func (f *Faulty) Rename(from, to string) error {
 	return f.FS.Rename(from, to)
 }
 
-// Move moves a file to a name that nothing has; to faults it is a rename.
+// Move moves a file to a free name; for rules it is a rename.
 func (f *Faulty) Move(from, to string) error {
 	if err := f.err(OpRename, to); err != nil {
 		return err
@@ -213,19 +210,19 @@ func (f *Faulty) ReadDir(name string) ([]string, error) {
 	return f.FS.ReadDir(name)
 }
 
-// SyncDir makes names durable, or says so.
+// SyncDir makes names durable, or only claims to.
 func (f *Faulty) SyncDir(name string) error {
 	r, ok := f.next(OpSyncDir, name)
 	switch {
 	case ok && r.Err != nil:
 		return pathError("syncdir", name, r.Err)
-	case ok && r.Lie: // as a device does that says "done" for what is in its cache
+	case ok && r.Lie: // like a device that acknowledges writes in its cache
 		return nil
 	}
 	return f.FS.SyncDir(name)
 }
 
-// Space describes the filesystem, or what a rule says of it.
+// Space describes the filesystem, or returns the Space of a rule.
 func (f *Faulty) Space(name string) (Space, error) {
 	r, ok := f.next(OpSpace, name)
 	switch {
@@ -237,14 +234,14 @@ func (f *Faulty) Space(name string) (Space, error) {
 	return f.FS.Space(name)
 }
 
-// faultyFile is a file of a Faulty. It takes no hints and is no file of the operating system.
+// faultyFile is a file of a Faulty. It takes no hints and is not a file of the operating system.
 type faultyFile struct {
 	File
 	fs   *Faulty
 	name string
 }
 
-// ReadAt reads, with a bit flipped if a rule says so.
+// ReadAt reads, with a flipped bit if a rule demands it.
 func (f *faultyFile) ReadAt(p []byte, off int64) (int, error) {
 	r, ok := f.fs.next(OpRead, f.name)
 	if ok && r.Err != nil {
@@ -257,7 +254,7 @@ func (f *faultyFile) ReadAt(p []byte, off int64) (int, error) {
 	return n, err
 }
 
-// WriteAt writes, or half of it, or with a bit flipped. The caller's bytes stay as they are.
+// WriteAt writes all bytes, or half of them, or with a flipped bit. It does not change the caller's bytes.
 func (f *faultyFile) WriteAt(p []byte, off int64) (int, error) {
 	r, ok := f.fs.next(OpWrite, f.name)
 	switch {
@@ -273,13 +270,13 @@ func (f *faultyFile) WriteAt(p []byte, off int64) (int, error) {
 	case ok && r.Err != nil:
 		return 0, pathError("write", f.name, r.Err)
 	case ok && r.Flip && len(p) > 0:
-		p = slices.Clone(p) // the caller's bytes are its own
+		p = slices.Clone(p) // the caller's bytes must not change
 		p[len(p)/2] ^= 1
 	}
 	return f.File.WriteAt(p, off)
 }
 
-// NextData reads nothing, and so does not fail. Without holes all is data.
+// NextData reads nothing, so rules do not apply. Without holes all is data.
 func (f *faultyFile) NextData(off int64) (int64, error) {
 	if s, ok := f.File.(Sparse); ok {
 		return s.NextData(off)
@@ -287,7 +284,7 @@ func (f *faultyFile) NextData(off int64) (int64, error) {
 	return off, nil
 }
 
-// Allocated does not fail either.
+// Allocated returns the allocated bytes; rules do not apply.
 func (f *faultyFile) Allocated() (int64, error) {
 	if s, ok := f.File.(Sparse); ok {
 		return s.Allocated()
@@ -295,7 +292,7 @@ func (f *faultyFile) Allocated() (int64, error) {
 	return f.File.Size()
 }
 
-// Clone makes the content that of another file of the Faulty. The rules name the file that changes.
+// Clone copies the content of another file of the Faulty. Rules match the name of the file that changes.
 func (f *faultyFile) Clone(from File) error {
 	c, ok := f.File.(Cloner)
 	other, same := from.(*faultyFile)
@@ -316,7 +313,7 @@ func (f *faultyFile) Truncate(size int64) error {
 	return f.File.Truncate(size)
 }
 
-// Size is the file's size.
+// Size returns the file's size.
 func (f *faultyFile) Size() (int64, error) {
 	if err := f.fs.err(OpSize, f.name); err != nil {
 		return 0, err
@@ -324,7 +321,7 @@ func (f *faultyFile) Size() (int64, error) {
 	return f.File.Size()
 }
 
-// Sync makes content durable, or says so.
+// Sync makes content durable, or only claims to.
 func (f *faultyFile) Sync() error {
 	r, ok := f.fs.next(OpSync, f.name)
 	switch {

@@ -11,17 +11,16 @@ import (
 	"time"
 )
 
-// Memory is an FS that lives in memory and knows what would survive a power cut. Content survives
-// when its file was synced. Names survive when a directory was synced after they changed: as on a
-// journaling filesystem, changes of names reach the device in the order they were made, so that
-// syncing one directory makes all earlier changes durable. The root "/" exists.
+// Memory is an FS in memory that tracks what would survive a power cut. Content survives once its file was synced. Names
+// survive once a directory was synced after they changed: as on a journaling filesystem, changes of names reach the
+// device in their order, so that syncing one directory makes all earlier changes durable. The root "/" exists.
 type Memory struct {
 	now func() time.Time
 
 	mu      sync.Mutex
 	names   map[string]*node // by clean path, as programs see them
 	durable map[string]*node // as a power cut would leave them
-	journal []change         // made since durable
+	journal []change         // changes since durable
 	epoch   int              // power cuts so far
 	size    int64            // room in bytes, 0 for no limit
 	used    int64            // by content, in whole blocks
@@ -35,17 +34,17 @@ type node struct {
 	modified time.Time
 }
 
-// change is one step of the tree: name leads to node from now on, or to nothing.
+// change is one step of the tree: from now on name has node, or nothing.
 type change struct {
 	name string
 	node *node
 	with bool // belongs to the change before it: neither is durable alone
 }
 
-// memoryBlock is what content takes room in, and what a power cut keeps or loses as a whole; in bytes.
+// memoryBlock is the unit of allocation, and the unit that a power cut keeps or loses as a whole; in bytes.
 const memoryBlock = 4096
 
-// NewMemory makes an empty FS with room for size bytes of content, without limit if 0. now may be nil.
+// NewMemory makes an empty FS with room for size bytes of content, without a limit if 0. now may be nil.
 func NewMemory(size int64, now func() time.Time) *Memory {
 	if now == nil {
 		now = time.Now
@@ -59,9 +58,9 @@ func NewMemory(size int64, now func() time.Time) *Memory {
 	}
 }
 
-// Crash cuts the power: handles die, and what was not synced is kept or lost as keep decides, asked
-// once for each page and each change of names (of which a first part is kept). With a nil keep all
-// of it is lost.
+// Crash cuts the power: all handles become unusable. It calls keep once for each page and each change of names that was
+// not synced, and loses it if keep returns false. Of the changes of names, a prefix is kept. With a nil keep all of it is
+// lost.
 func (m *Memory) Crash(keep func() bool) {
 	if keep == nil {
 		keep = func() bool { return false }
@@ -69,7 +68,7 @@ func (m *Memory) Crash(keep func() bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.epoch++
-	// Names: a first part of the changes since the last sync.
+	// Names: a prefix of the changes since the last sync.
 	for len(m.journal) > 0 && keep() {
 		m.commit(1)
 	}
@@ -87,16 +86,16 @@ func (m *Memory) Crash(keep func() bool) {
 	}
 }
 
-// torn is old with some of the pages of now.
+// torn returns old with some of the pages of now.
 func torn(old, now []byte, keep func() bool) []byte {
 	out := slices.Clone(old)
-	// The size is durable by itself, before or without the content: pages that were not written are zeros.
+	// The size may become durable before or without the content: pages that were not written are zeros.
 	if len(old) != len(now) && keep() {
 		out = append(out[:min(len(out), len(now))], make([]byte, max(0, len(now)-len(out)))...)
 	}
 	for off := 0; off < min(len(out), len(now)); off += memoryBlock {
 		end := min(off+memoryBlock, len(out), len(now))
-		// A page that is the same in both needs no choice, and takes none from a seeded one.
+		// A page that is the same in both needs no choice, and uses none of a seeded sequence.
 		if off < len(old) && slices.Equal(old[off:min(end, len(old))], now[off:min(end, len(old))]) && end <= len(old) {
 			continue
 		}
@@ -107,7 +106,7 @@ func torn(old, now []byte, keep func() bool) []byte {
 	return out
 }
 
-// sortedNames are the names in order: a map's own order would differ from run to run.
+// sortedNames returns the names in order: that of a map would differ from run to run.
 func sortedNames(names map[string]*node) []string {
 	out := make([]string, 0, len(names))
 	for name := range names {
@@ -128,7 +127,7 @@ func (m *Memory) Corrupt(name string, off int64, mask byte) error {
 	if off < 0 || off >= int64(len(n.data)) {
 		return pathError("corrupt", name, syscall.EINVAL)
 	}
-	n.data[off] ^= mask // as a program reads it, and below as a power cut leaves it
+	n.data[off] ^= mask // the content that programs read; below that which a power cut leaves
 	if off < int64(len(n.synced)) {
 		n.synced[off] ^= mask
 	}
@@ -155,7 +154,7 @@ func (m *Memory) Open(name string, flag int) (File, error) {
 	case flag&(os.O_CREATE|os.O_EXCL) == os.O_CREATE|os.O_EXCL:
 		return nil, pathError("open", name, fs.ErrExist)
 	}
-	// The handle keeps its content also when the name goes; it dies with the power.
+	// The handle keeps its content also after the name is removed; a power cut invalidates it.
 	f := &memoryFile{fs: m, node: n, name: name, epoch: m.epoch, writable: flag&os.O_RDWR != 0}
 	if flag&os.O_TRUNC != 0 {
 		m.used -= room(len(n.data))
@@ -175,15 +174,15 @@ func (m *Memory) Stat(name string) (Info, error) {
 	return Info{Size: int64(len(n.data)), Modified: n.modified, IsDir: n.dir}, nil
 }
 
-// Rename moves a file. Directories are not moved.
-// It replaces a file that has the new name, in one change across a power cut.
+// Rename moves a file. It does not move directories. It replaces a file with the new name, in one change across a power
+// cut.
 func (m *Memory) Rename(from, to string) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.rename(path.Clean(from), path.Clean(to))
 }
 
-// Move is Rename to a name that nothing has.
+// Move does the same as Rename, to a free name only.
 func (m *Memory) Move(from, to string) error {
 	from, to = path.Clean(from), path.Clean(to)
 	m.mu.Lock()
@@ -194,7 +193,7 @@ func (m *Memory) Move(from, to string) error {
 	return m.rename(from, to)
 }
 
-// rename is called with mu held.
+// rename moves a file. The caller holds mu.
 func (m *Memory) rename(from, to string) error {
 	n, err := m.file("rename", from)
 	if err != nil {
@@ -206,12 +205,12 @@ func (m *Memory) rename(from, to string) error {
 	if old := m.names[to]; old != nil && old.dir {
 		return pathError("rename", to, syscall.EISDIR)
 	}
-	// A rename to its own name changes nothing, and is no error.
+	// A rename to the same name changes nothing, and is not an error.
 	if from != to {
 		if old := m.names[to]; old != nil {
 			m.used -= room(len(old.data))
 		}
-		// Two steps that are durable together: a rename is atomic across a power cut.
+		// Two steps that become durable together: a rename is atomic across a power cut.
 		m.change(change{name: to, node: n})
 		m.change(change{name: from, with: true})
 	}
@@ -269,11 +268,11 @@ func (m *Memory) SyncDir(name string) error {
 	if err := m.directory("syncdir", path.Clean(name)); err != nil {
 		return err
 	}
-	m.commit(len(m.journal)) // of all directories: the journal is one
+	m.commit(len(m.journal)) // of all directories: there is one journal
 	return nil
 }
 
-// Space says how much room there is.
+// Space returns the room.
 func (m *Memory) Space(name string) (Space, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -286,14 +285,14 @@ func (m *Memory) Space(name string) (Space, error) {
 	return Space{Total: m.size, Free: m.size - m.used}, nil
 }
 
-// change applies a change to the tree as it is seen. The following are called with mu held.
-// A change is seen at once, and is in the journal until a SyncDir or a power cut.
+// change applies a change to the current tree. It is visible at once, and in the journal until a SyncDir or a power cut.
+// This and the following functions are called with mu held.
 func (m *Memory) change(c change) {
 	apply(m.names, c)
 	m.journal = append(m.journal, c)
 }
 
-// commit makes the first n changes durable, and the one that belongs to the last.
+// commit makes the first n changes durable, and the second half of a rename.
 func (m *Memory) commit(n int) {
 	if n < len(m.journal) && m.journal[n].with { // the other half of a rename
 		n++
@@ -313,8 +312,7 @@ func apply(names map[string]*node, c change) {
 	}
 }
 
-// list is the sorted names in a directory.
-// It looks at all names, which is good enough for tests.
+// list returns the sorted names in a directory. It looks at all names, which is fast enough for tests.
 func (m *Memory) list(dir string) []string {
 	prefix := strings.TrimSuffix(dir, "/") + "/"
 	names := []string{}
@@ -327,7 +325,7 @@ func (m *Memory) list(dir string) []string {
 	return names
 }
 
-// file finds a file, or says why the name does not lead to one.
+// file returns a file, or an error if the name is not that of a file.
 func (m *Memory) file(op, name string) (*node, error) {
 	n := m.names[path.Clean(name)]
 	if n == nil {
@@ -339,7 +337,7 @@ func (m *Memory) file(op, name string) (*node, error) {
 	return n, nil
 }
 
-// parent fails unless the directory of a name is there.
+// parent fails unless the parent directory of a name exists.
 func (m *Memory) parent(op, name string) error { return m.directory(op, path.Dir(name)) }
 
 // directory fails unless the name is a directory.
@@ -354,8 +352,8 @@ func (m *Memory) directory(op, name string) error {
 	return nil
 }
 
-// room is what content of the length takes on the device.
+// room returns the bytes that content of this length occupies on the device.
 func room(n int) int64 { return int64(n+memoryBlock-1) / memoryBlock * memoryBlock }
 
-// pathError has the shape of errors of the operating system.
+// pathError returns an error in the form of the operating system.
 func pathError(op, name string, err error) error { return &fs.PathError{Op: op, Path: name, Err: err} }

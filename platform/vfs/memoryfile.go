@@ -14,13 +14,13 @@ import (
 type memoryFile struct {
 	fs       *Memory
 	node     *node
-	name     string // that it was opened by, for errors
-	epoch    int    // of the FS when it was opened: after a power cut the handle is dead
+	name     string // with which it was opened, for errors
+	epoch    int    // of the FS at the open: a power cut invalidates the handle
 	writable bool
 	closed   atomic.Bool
 }
 
-// alive fails if the handle cannot be used. It is called with fs.mu held, as the next two are.
+// alive fails if the handle cannot be used. It and the next two functions are called with fs.mu held.
 func (f *memoryFile) alive(op string) error {
 	if f.closed.Load() {
 		return pathError(op, f.name, fs.ErrClosed)
@@ -42,7 +42,7 @@ func (f *memoryFile) changeable(op string) error {
 	return nil
 }
 
-// ReadAt is as for any File.
+// ReadAt implements File.
 func (f *memoryFile) ReadAt(p []byte, off int64) (int, error) {
 	f.fs.mu.Lock()
 	defer f.fs.mu.Unlock()
@@ -52,7 +52,7 @@ func (f *memoryFile) ReadAt(p []byte, off int64) (int, error) {
 	if off < 0 {
 		return 0, pathError("read", f.name, syscall.EINVAL)
 	}
-	// As io.ReaderAt says: fewer bytes than asked only with an error.
+	// As for io.ReaderAt: fewer bytes than requested only with an error.
 	if off >= int64(len(f.node.data)) {
 		if len(p) == 0 {
 			return 0, nil
@@ -66,7 +66,7 @@ func (f *memoryFile) ReadAt(p []byte, off int64) (int, error) {
 	return n, nil
 }
 
-// WriteAt is as for any File. Without room nothing is written.
+// WriteAt implements File. Without room it writes nothing.
 func (f *memoryFile) WriteAt(p []byte, off int64) (int, error) {
 	f.fs.mu.Lock()
 	defer f.fs.mu.Unlock()
@@ -85,7 +85,7 @@ func (f *memoryFile) WriteAt(p []byte, off int64) (int, error) {
 	return copy(f.node.data[off:], p), nil
 }
 
-// Truncate sets the size; what is added reads as zeros. ENOSPC if there is no room.
+// Truncate sets the size; added bytes are zeros. It fails with ENOSPC without room.
 func (f *memoryFile) Truncate(size int64) error {
 	f.fs.mu.Lock()
 	defer f.fs.mu.Unlock()
@@ -99,10 +99,10 @@ func (f *memoryFile) Truncate(size int64) error {
 	return f.resize(size)
 }
 
-// resize is called with fs.mu held. Unlike on a device, holes take room.
+// resize sets the size of the content. The caller holds fs.mu. Unlike on a device, holes occupy room.
 func (f *memoryFile) resize(size int64) error {
 	d := f.node.data
-	// In whole blocks: a device gives out no less.
+	// In whole blocks, as devices allocate.
 	more := room(int(size)) - room(len(d))
 	if f.fs.size > 0 && f.fs.used+more > f.fs.size {
 		return pathError("write", f.name, syscall.ENOSPC)
@@ -119,7 +119,7 @@ func (f *memoryFile) resize(size int64) error {
 	return nil
 }
 
-// Clone takes over the content of another file in the same memory. Each has bytes of its own, which take room.
+// Clone copies the content of another file in the same memory. The copy occupies room too.
 func (f *memoryFile) Clone(from File) error {
 	other, ok := from.(*memoryFile)
 	if !ok || other.fs != f.fs {
@@ -141,20 +141,20 @@ func (f *memoryFile) Clone(from File) error {
 	return nil
 }
 
-// Size is the size as programs see it, synced or not.
+// Size returns the current size, synced or not.
 func (f *memoryFile) Size() (int64, error) {
 	f.fs.mu.Lock()
 	defer f.fs.mu.Unlock()
 	return int64(len(f.node.data)), f.alive("size")
 }
 
-// Allocated is the size: holes take memory.
+// Allocated returns the size: holes occupy memory.
 func (f *memoryFile) Allocated() (int64, error) { return f.Size() }
 
-// holeUnit is the least hole that a file in memory tells of.
+// holeUnit is the smallest hole that a file in memory reports.
 const holeUnit = 4096
 
-// NextData finds zeros, written or not.
+// NextData skips zeros, written or not.
 func (f *memoryFile) NextData(off int64) (int64, error) {
 	f.fs.mu.Lock()
 	defer f.fs.mu.Unlock()
@@ -172,7 +172,7 @@ func (f *memoryFile) NextData(off int64) (int64, error) {
 	return off, nil
 }
 
-// Sync keeps a copy of the content, which is what a power cut leaves.
+// Sync keeps a copy of the content for a power cut.
 func (f *memoryFile) Sync() error {
 	f.fs.mu.Lock()
 	defer f.fs.mu.Unlock()

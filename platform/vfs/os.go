@@ -13,8 +13,8 @@ import (
 // OS is the FS of the operating system.
 type OS struct{}
 
-// Open opens a file; new files are readable by their owner and group alone. It does not go through
-// os.OpenFile, which takes five more system calls to find that regular files cannot be polled.
+// Open opens a file; only their owner and group can read new files. It does not use os.OpenFile, which makes five more
+// system calls to find that regular files cannot be polled.
 func (OS) Open(name string, flag int) (File, error) {
 	for {
 		fd, err := unix.Open(name, flag|unix.O_CLOEXEC, 0o640)
@@ -28,7 +28,7 @@ func (OS) Open(name string, flag int) (File, error) {
 	}
 }
 
-// Stat describes what name leads to.
+// Stat describes the file with the name.
 func (OS) Stat(name string) (Info, error) {
 	var s unix.Stat_t
 	for {
@@ -43,7 +43,7 @@ func (OS) Stat(name string) (Info, error) {
 	}
 }
 
-// Rename is rename(2), without the look at the target that os.Rename takes before.
+// Rename calls rename(2), without the check of the target that os.Rename makes before.
 func (OS) Rename(from, to string) error {
 	for {
 		err := unix.Rename(from, to)
@@ -57,7 +57,7 @@ func (OS) Rename(from, to string) error {
 	}
 }
 
-// Move is renameat2(2) with RENAME_NOREPLACE, which all but a few filesystems can do.
+// Move calls renameat2(2) with RENAME_NOREPLACE, which nearly all filesystems support.
 func (OS) Move(from, to string) error {
 	for {
 		err := unix.Renameat2(unix.AT_FDCWD, from, unix.AT_FDCWD, to, unix.RENAME_NOREPLACE)
@@ -73,10 +73,10 @@ func (OS) Move(from, to string) error {
 	}
 }
 
-// Remove is unlink(2) or rmdir(2).
+// Remove calls unlink(2) or rmdir(2).
 func (OS) Remove(name string) error { return os.Remove(name) }
 
-// Mkdir is mkdir(2).
+// Mkdir calls mkdir(2).
 func (OS) Mkdir(name string) error { return os.Mkdir(name, 0o750) }
 
 // ReadDir lists the sorted names of a directory.
@@ -92,56 +92,57 @@ func (OS) ReadDir(name string) ([]string, error) {
 	return names, nil
 }
 
-// SyncDir is fsync(2) of the directory.
+// SyncDir calls fsync(2) on the directory.
 func (OS) SyncDir(name string) error {
 	d, err := os.Open(name)
 	if err != nil {
 		return err
 	}
-	err = d.Sync() // the close after it has nothing left to say
+	err = d.Sync() // an error of the close has no meaning
 	_ = d.Close()
 	return err
 }
 
-// Space is statfs(2).
+// Space calls statfs(2).
 func (OS) Space(name string) (Space, error) {
 	var s unix.Statfs_t
 	if err := unix.Statfs(name, &s); err != nil {
 		return Space{}, &fs.PathError{Op: "statfs", Path: name, Err: err}
 	}
-	unit := s.Frsize // what blocks are counted in; Bsize is what reads and writes should have
+	unit := s.Frsize // the unit of blocks; Bsize is the preferred size of reads and writes
 	if unit == 0 {
 		unit = s.Bsize
 	}
 	return Space{
 		ID:       uint64(uint32(s.Fsid.Val[0]))<<32 | uint64(uint32(s.Fsid.Val[1])),
 		Total:    int64(s.Blocks) * unit,
-		Free:     int64(s.Bavail) * unit, // without what is reserved for root
+		Free:     int64(s.Bavail) * unit, // without the blocks reserved for root
 		ReadOnly: s.Flags&unix.ST_RDONLY != 0,
 		Inodes:   int64(s.Files), InodesFree: int64(s.Ffree),
 	}, nil
 }
 
-// osFile adds to *os.File what package disk asks for.
+// osFile adds the methods that package disk needs to *os.File.
 type osFile struct {
 	*os.File
-	cached atomic.Int32 // how ReadCached reads: readsCached and those after it
+	cached atomic.Int32 // how ReadCached reads: one of the constants below
 }
 
-// How a file is read without waiting for a device.
+// Ways to read a file without waiting for a device.
 const (
-	// readsCached: the kernel fails a read that would wait (RWF_NOWAIT). It is the first attempt with every file.
+	// readsCached: the kernel fails a read that would block (RWF_NOWAIT). It is the first attempt with every file.
 	readsCached = iota
-	// readsMemory: the filesystem is memory (tmpfs, ramfs), which knows no such flag and has no device to wait for.
+	// readsMemory: the filesystem is memory (tmpfs, ramfs), which does not support this flag and has no device to wait
+	// for.
 	readsMemory
-	// readsWait: neither holds, as with most network filesystems: every read may wait.
+	// readsWait: neither is possible, as with most network filesystems: every read may block.
 	readsWait
 )
 
-// OSFile is the file that splice, sendfile and mmap take.
+// OSFile returns the file for splice, sendfile and mmap.
 func (f *osFile) OSFile() *os.File { return f.File }
 
-// Cached is cachestat(2), which kernels have since 6.5.
+// Cached calls cachestat(2), which kernels have since 6.5.
 func (f *osFile) Cached(off, n int64) bool {
 	if n <= 0 {
 		return false
@@ -153,7 +154,7 @@ func (f *osFile) Cached(off, n int64) bool {
 	return err == nil && int64(have.Cache) >= (off+n-1)/size-off/size+1
 }
 
-// ReadCached is preadv2(2) with RWF_NOWAIT, and ReadAt where the filesystem is memory.
+// ReadCached calls preadv2(2) with RWF_NOWAIT, or ReadAt if the filesystem is memory.
 func (f *osFile) ReadCached(p []byte, off int64) (int, error) {
 	switch f.cached.Load() {
 	case readsCached:
@@ -175,7 +176,7 @@ func (f *osFile) ReadCached(p []byte, off int64) (int, error) {
 	return 0, err
 }
 
-// Size is fstat(2).
+// Size calls fstat(2).
 func (f *osFile) Size() (int64, error) {
 	var s unix.Stat_t
 	if err := f.control(func(fd int) error { return unix.Fstat(fd, &s) }); err != nil {
@@ -184,7 +185,7 @@ func (f *osFile) Size() (int64, error) {
 	return s.Size, nil
 }
 
-// Sync is fdatasync(2): content, size and what is needed to find both, but not times.
+// Sync calls fdatasync(2): content, size and the metadata to find both are durable, but not times.
 func (f *osFile) Sync() error {
 	err := f.control(func(fd int) error {
 		for {
@@ -199,8 +200,8 @@ func (f *osFile) Sync() error {
 	return nil
 }
 
-// Preallocate is fallocate(2) that keeps the size; filesystems that cannot do it do nothing.
-// It spares later writes the search for room, and a full disk shows before data is sent.
+// Preallocate calls fallocate(2) without a change of the size. On filesystems that do not support it, it does nothing. It
+// makes later writes faster, and a full disk is noticed before data is sent.
 func (f *osFile) Preallocate(n int64) error {
 	err := f.control(func(fd int) error { return unix.Fallocate(fd, unix.FALLOC_FL_KEEP_SIZE, 0, n) })
 	if errors.Is(err, unix.ENOSPC) {
@@ -209,33 +210,33 @@ func (f *osFile) Preallocate(n int64) error {
 	return nil
 }
 
-// StartWriteback is sync_file_range(2), without waiting.
+// StartWriteback calls sync_file_range(2), without waiting.
 func (f *osFile) StartWriteback(off, n int64) {
 	_ = f.control(func(fd int) error { return unix.SyncFileRange(fd, off, n, unix.SYNC_FILE_RANGE_WRITE) })
 }
 
-// ReadAhead is posix_fadvise(2) with WILLNEED; it waits while the queue of the device is full.
+// ReadAhead calls posix_fadvise(2) with WILLNEED; it blocks while the queue of the device is full.
 func (f *osFile) ReadAhead(off, n int64) {
 	_ = f.control(func(fd int) error { return unix.Fadvise(fd, off, n, unix.FADV_WILLNEED) })
 }
 
-// Forget is posix_fadvise(2) with DONTNEED: it drops pages that are neither dirty nor mapped.
+// Forget calls posix_fadvise(2) with DONTNEED: it drops pages that are neither dirty nor mapped.
 func (f *osFile) Forget(off, n int64) {
 	_ = f.control(func(fd int) error { return unix.Fadvise(fd, off, n, unix.FADV_DONTNEED) })
 }
 
-// NextData is lseek(2) with SEEK_DATA; filesystems that know no holes say that all is data. The offset that it
-// moves is used by nobody.
+// NextData calls lseek(2) with SEEK_DATA; filesystems without holes report all as data. The file offset, which it moves,
+// is not used otherwise.
 func (f *osFile) NextData(off int64) (next int64, err error) {
 	err = f.control(func(fd int) error {
 		next, err = unix.Seek(fd, off, unix.SEEK_DATA)
 		return err
 	})
 	switch {
-	case errors.Is(err, unix.ENXIO): // a hole to the end, or beyond it
+	case errors.Is(err, unix.ENXIO): // a hole up to the end, or off is beyond it
 		size, err := f.Size()
 		return max(off, size), err
-	case errors.Is(err, unix.EINVAL): // not known there: all is data
+	case errors.Is(err, unix.EINVAL): // not supported: all is data
 		return off, nil
 	case err != nil:
 		return off, &fs.PathError{Op: "lseek", Path: f.Name(), Err: err}
@@ -243,7 +244,7 @@ func (f *osFile) NextData(off int64) (next int64, err error) {
 	return next, nil
 }
 
-// Clone is ioctl(2) with FICLONE, which XFS, btrfs, bcachefs and OCFS2 can do, among others.
+// Clone calls ioctl(2) with FICLONE, which XFS, btrfs, bcachefs and OCFS2 support, among others.
 func (f *osFile) Clone(from File) error {
 	return f.with(from, "ficlone", func(to, fd int) error {
 		for {
@@ -254,8 +255,8 @@ func (f *osFile) Clone(from File) error {
 	})
 }
 
-// with calls with the descriptors of both files. Failures that say that the kernel or the filesystem cannot do the call with
-// these two become errors.ErrUnsupported.
+// with runs call with the descriptors of both files. If the kernel or the filesystem does not support the call for these
+// two, it returns errors.ErrUnsupported.
 func (f *osFile) with(from File, op string, call func(to, from int) error) error {
 	other, ok := from.(*osFile)
 	if !ok {
@@ -274,7 +275,7 @@ func (f *osFile) with(from File, op string, call func(to, from int) error) error
 	return &fs.PathError{Op: op, Path: f.Name(), Err: err}
 }
 
-// Allocated is what fstat(2) says of blocks, which have 512 bytes whatever the filesystem's have.
+// Allocated returns the blocks in fstat(2), which have 512 bytes on any filesystem.
 func (f *osFile) Allocated() (int64, error) {
 	var s unix.Stat_t
 	if err := f.control(func(fd int) error { return unix.Fstat(fd, &s) }); err != nil {
@@ -283,7 +284,7 @@ func (f *osFile) Allocated() (int64, error) {
 	return s.Blocks * 512, nil
 }
 
-// control calls with the descriptor while it cannot be closed.
+// control runs call with the descriptor, which cannot be closed meanwhile.
 func (f *osFile) control(call func(fd int) error) error {
 	c, err := f.SyscallConn()
 	if err != nil {

@@ -34,7 +34,7 @@ func memory(t *testing.T) (*vfs.Memory, string) {
 	return m, "/d"
 }
 
-// Hints change nothing that can be read.
+// Hints do not change readable content.
 func TestHints(t *testing.T) {
 	name := t.TempDir() + "/a"
 	f := write(t, vfs.OS{}, name, "content")
@@ -139,7 +139,7 @@ func TestCrashTearsPages(t *testing.T) {
 		t.Fatal(err)
 	}
 	n := 0
-	m.Crash(func() bool { n++; return n == 2 }) // there are no names to keep: pages alone are asked for
+	m.Crash(func() bool { n++; return n == 2 }) // there are no names: keep is called for pages only
 	f, err = m.Open("/a", os.O_RDONLY)
 	if err != nil {
 		t.Fatal(err)

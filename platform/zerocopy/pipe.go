@@ -1,13 +1,13 @@
 // Package zerocopy sends pages of mapped files to sockets without a copy through this process.
 //
-// A [Source] is an open file whose pages may be known to be good and in memory: it can put them into a [Pipe], or, as the
-// fallback, name the file for sendfile. The disk's pieces are Sources, and the door asks them; see disk/windows.go
-// for why the bytes that are sent are the bytes that were verified.
+// A [Source] is an open file that can know whether pages are verified and in memory: it can put them into a [Pipe], or,
+// as the fallback, return the file for sendfile. The disk's pieces are Sources, and the door uses them; disk/windows.go
+// explains why the bytes that are sent are the bytes that were verified.
 //
-// The safety rests on two facts of Linux. A page in a pipe is held by reference: it can neither leave memory nor be read from
-// the device again. And a page that needs no fault while vmsplice takes it was mapped before, so it is the page that was
-// verified; [Faultless] counts the thread's faults to know that (getrusage, RUSAGE_THREAD). On a system that does not count
-// them, [NewPipe] fails and callers copy.
+// The safety rests on two facts of Linux. A page in a pipe is held by reference: it can neither leave memory nor be read
+// from the device again. And if vmsplice takes a page without a fault, the page was mapped before, so it is the page that
+// was verified; [Faultless] counts the thread's faults to know that (getrusage, RUSAGE_THREAD). On a system that does not
+// count them, [NewPipe] fails and callers copy.
 package zerocopy
 
 import (
@@ -17,34 +17,33 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// PipeBytes is how much one Pipe takes. All pipes of a user who is not root may have 64 MiB together,
-// unless the system's fs.pipe-user-pages-soft says otherwise.
+// PipeBytes is the capacity of one Pipe. All pipes of a user who is not root may have 64 MiB together, unless the
+// system's fs.pipe-user-pages-soft has another value.
 const PipeBytes = 1 << 20
 
-// SizeMin is the shortest range, in bytes, that is cheaper to send by splice or sendfile than by a copy (measured).
+// SizeMin is the shortest range, in bytes, for which splice or sendfile is faster than a copy (measured).
 const SizeMin = 16 << 10
 
-// Source is an open file or piece whose pages may be known to be good and in memory. Offsets and lengths are bytes of
-// the file. Methods may be called concurrently and do not wait for the device.
+// Source is an open file or piece that can know whether pages are verified and in memory. Offsets and lengths are bytes
+// of the file. Methods are safe for concurrent use and do not wait for the device.
 type Source interface {
-	// Splice puts pages at off, at most n bytes, into the empty pipe, and returns how many bytes. The pages were verified
-	// and have been in memory since. After 0 the range must be sent in another way.
+	// Splice puts pages at off, at most n bytes, into the empty pipe, and returns the number of bytes. The pages were
+	// verified and have been in memory since. If it returns 0, the range must be sent in another way.
 	Splice(pipe *Pipe, off, n int64) int64
-	// Verified is the fallback when no pipe is available. It returns the file that holds the range at the same offset,
-	// for sendfile; ok is false unless every page was verified a moment ago and is still in memory.
+	// Verified is the fallback without a pipe. It returns the file that has the range at the same offset, for sendfile;
+	// ok is false unless every page was verified a moment ago and is still in memory.
 	Verified(off, n int64) (f *os.File, ok bool)
 }
 
-// Pipe carries pages of mapped files to a socket without a copy. It holds on to the pages that are in
-// it: they can neither leave memory nor be replaced by what is read from the device again. A Pipe
-// belongs to one goroutine at a time.
+// Pipe carries pages of mapped files to a socket without a copy. It holds references to its pages: they can neither leave
+// memory nor be replaced by another read from the device. A Pipe is not safe for concurrent use.
 type Pipe struct {
 	in, out int
-	held    int // bytes in it
+	held    int // bytes in the pipe
 }
 
-// NewPipe makes an empty Pipe. It fails when this user, or this process, has as many as may be, and where
-// the system does not tell what Put must know.
+// NewPipe makes an empty Pipe. It fails if this user, or this process, has its maximum, and if the system does not report
+// the faults that Put must know.
 func NewPipe() (*Pipe, error) {
 	var ends [2]int
 	if err := unix.Pipe2(ends[:], unix.O_CLOEXEC|unix.O_NONBLOCK); err != nil {
@@ -62,7 +61,7 @@ func NewPipe() (*Pipe, error) {
 	return p, nil
 }
 
-// tells tries the pipe with a page that is not mapped and with one that is: emulators may lie.
+// tells tests the pipe with a page that is not mapped and with one that is: emulators may report wrong counts.
 func (p *Pipe) tells() bool {
 	size := os.Getpagesize()
 	b, err := unix.Mmap(-1, 0, size, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANON)
@@ -83,19 +82,19 @@ func (p *Pipe) tells() bool {
 	return false
 }
 
-// Close gives the descriptors and the pages back.
+// Close releases the descriptors and the pages.
 func (p *Pipe) Close() {
 	_ = unix.Close(p.in)
 	_ = unix.Close(p.out)
 	p.held = 0
 }
 
-// Len is how many bytes are in the pipe.
+// Len returns the number of bytes in the pipe.
 func (p *Pipe) Len() int { return p.held }
 
-// Put puts the pages of b, part of a mapped file, into the pipe, as many as it takes, and returns how
-// many bytes that is. steady says that each of these pages was mapped, and was not brought in for this call:
-// otherwise what the pipe holds now may be other bytes than those the caller has seen in b.
+// Put puts the pages of b, a part of a mapped file, into the pipe, as many as fit, and returns the number of bytes.
+// steady reports that each of these pages was mapped before this call. If it is false, the pipe may have other bytes than
+// those that the caller has seen in b.
 func (p *Pipe) Put(b []byte) (n int, steady bool) {
 	if len(b) == 0 {
 		return 0, true
@@ -112,10 +111,10 @@ func (p *Pipe) Put(b []byte) (n int, steady bool) {
 	return n, steady
 }
 
-// Faultless reports whether no page of this process's memory had to be mapped while do ran: then what do
-// found in a mapping had been there before. It may report false for a page that has nothing to do with it.
+// Faultless reports whether no page of this process's memory had to be mapped while do ran: then everything that do found
+// in a mapping had been there before. It may report false because of an unrelated page.
 func Faultless(do func()) bool {
-	// The kernel counts faults for each thread, also those of system calls.
+	// The kernel counts faults for each thread, including those of system calls.
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	before, ok := threadFaults()
@@ -130,7 +129,7 @@ func threadFaults() (n int64, ok bool) {
 	return u.Minflt + u.Majflt, err == nil
 }
 
-// Send moves what the pipe holds to the socket, as much as that takes now; EAGAIN if nothing.
+// Send moves the content of the pipe to the socket, as much as that accepts now; EAGAIN if nothing.
 func (p *Pipe) Send(socket int) error {
 	n, err := unix.Splice(p.out, nil, socket, nil, p.held, unix.SPLICE_F_NONBLOCK)
 	if err == nil {

@@ -10,7 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// mapFile writes data to a file and maps it. Nothing of the mapping was touched yet.
+// mapFile writes data to a file and maps it. No page of the mapping was touched yet.
 func mapFile(t testing.TB, data []byte) []byte {
 	t.Helper()
 	name := filepath.Join(t.TempDir(), "file")
@@ -57,8 +57,7 @@ func touch(b []byte) {
 	runtime.KeepAlive(sum)
 }
 
-// put puts pages that are mapped into the empty pipe, again when the thread had a fault that has nothing
-// to do with them.
+// put puts mapped pages into the empty pipe, again if the thread had an unrelated fault.
 func put(p *Pipe, b []byte) (n int, steady bool) {
 	for range 10 {
 		if n, steady = p.Put(b); steady {
@@ -81,7 +80,7 @@ func TestPipeTellsWhetherPagesWereMapped(t *testing.T) {
 		t.Errorf("touched: %d bytes, steady %v", n, steady)
 	}
 	p.Drop()
-	// One page is unmapped, as the kernel does with a page that leaves memory.
+	// Unmap one page, as the kernel does with a page that leaves memory.
 	if err := unix.Madvise(b[64<<10:68<<10], unix.MADV_DONTNEED); err != nil {
 		t.Fatal(err)
 	}
@@ -98,7 +97,7 @@ func TestPipeTakesWhatFits(t *testing.T) {
 	data := pattern(PipeBytes + 64<<10)
 	b, p := mapFile(t, data), newPipe(t)
 	touch(b)
-	const off = 100 // one page more than its length says
+	const off = 100 // one page more than its length needs
 	n, steady := put(p, b[off:off+PipeBytes])
 	if !steady || n <= 0 || n >= PipeBytes || p.Len() != n {
 		t.Fatalf("%d bytes, steady %v, holds %d", n, steady, p.Len())
@@ -138,7 +137,7 @@ func TestPipeTakesWhatFits(t *testing.T) {
 	}
 }
 
-// What is in the pipe stays what it was when the mapping goes.
+// The content of the pipe stays the same when the mapping is removed.
 func TestPipeOutlivesTheMapping(t *testing.T) {
 	data := pattern(64 << 10)
 	name := filepath.Join(t.TempDir(), "file")

@@ -26,12 +26,12 @@ type Live struct {
 	Keys      statedir.TapeKeys                             // their secrets go into the archive
 	Addr      string                                        // of the manager, for the header
 	Program   string                                        // name and version, for the header
-	Taken     func(ctx context.Context, at time.Time) error // remembers it
+	Taken     func(ctx context.Context, at time.Time) error // records the time
 	Log       *slog.Logger
 }
 
 // Backup implements adminapi.Backups. The cluster records the time of the backup once all of it was sent. A failure to
-// record it is logged: the backup is good.
+// record it is only logged, because the backup is good.
 func (b Live) Backup(ctx context.Context, out io.Writer) (err error) {
 	head := archive.Header{Taken: time.Now().UTC(), Epoch: b.Epoch, Program: b.Program, Manager: b.Addr}
 	authority, err := b.Authority.File()
@@ -47,13 +47,14 @@ func (b Live) Backup(ctx context.Context, out io.Writer) (err error) {
 	return nil
 }
 
-// secrets are what an archive has besides the store.
+// secrets has the parts of an archive besides the store.
 type secrets struct {
 	authority []byte // the content of its file
 	keys      statedir.TapeKeys
 }
 
-// attachments reads them. A key is stored before the record that names it, so keys that are read after the snapshot are all that it needs.
+// attachments reads the secrets. A key is stored before the record that names it, so keys that are read after the
+// snapshot are all that it needs.
 func (s secrets) attachments() ([]archive.Attachment, error) {
 	all := []archive.Attachment{{Name: pki.AuthorityFile, Content: s.authority}}
 	keys, err := s.keys.All()
@@ -64,10 +65,9 @@ func (s secrets) attachments() ([]archive.Attachment, error) {
 	return append(all, archive.Attachment{Name: statedir.TapeKeysDir, Content: content}), err
 }
 
-// writeArchive writes a snapshot of a store, the authority's file and the keys of tapes. header makes the archive's header from a summary
-// of the snapshot; the counts are filled in here.
-// The header comes first, so its counts are read from the same snapshot before the records. The number of records is
-// an estimate.
+// writeArchive writes a snapshot of a store, the authority's file and the keys of tapes. header makes the archive's
+// header from a summary of the snapshot; writeArchive fills in the counts. The header comes first, so its counts are read
+// from the same snapshot before the records. The number of records is an estimate.
 func writeArchive(ctx context.Context, out io.Writer, store kv.Store, beside secrets, header func(namespace.Summary) archive.Header) (err error) {
 	picture, err := store.Snapshot(ctx)
 	if err != nil {

@@ -18,19 +18,19 @@ import (
 
 // PrepareOptions tune the preparation of a rebuild. Zero values take the defaults.
 type PrepareOptions struct {
-	// Authority is the file of the cluster's authority, if it was saved: with it nodes come back by themselves. "" begins a
-	// new one, and every node has to join again.
+	// Authority is the file of the cluster's authority, if it was saved: with it nodes come back without an admin. ""
+	// begins a new authority, and every node has to join again.
 	Authority string
 	Now       func() time.Time // nil: time.Now
 	Log       *slog.Logger     // nil: silent
 }
 
-// Prepare makes a state directory for a manager whose namespace is lost with all backups: empty, with ids that begin above
-// all that were ever used, so that nothing on a disk is taken for something else. Its manager lets nodes and disks come
-// back under their ids, and clients change nothing, until an admin ends the rebuild.
+// Prepare makes a state directory for a manager whose namespace is lost with all backups. It is empty, with ids that
+// begin above all that were ever used, so that a piece on a disk cannot match a new file. Its manager lets nodes and
+// disks come back under their ids, and clients cannot change anything, until an admin ends the rebuild.
 //
-// It fails with NotEmpty if the directory has content, and with Corrupt or Invalid for a file that is no authority. What
-// fails leaves nothing behind; after a kill no manager starts from the directory.
+// It fails with NotEmpty if the directory has content, and with Corrupt or Invalid if the file is not an authority. After
+// a failure it leaves nothing behind; after a kill no manager starts from the directory.
 func Prepare(ctx context.Context, dir string, o PrepareOptions) (_ namespace.Boundary, err error) {
 	if o.Now == nil {
 		o.Now = time.Now
@@ -40,7 +40,7 @@ func Prepare(ctx context.Context, dir string, o PrepareOptions) (_ namespace.Bou
 	}
 	r := &restore{ctx: ctx, dir: dir, options: RestoreOptions{Now: o.Now, Log: o.Log}, files: map[string][]byte{}}
 	if o.Authority != "" {
-		// Read before anything is made: a wrong file locks every node out.
+		// Read first: a wrong file locks every node out.
 		if r.files[pki.AuthorityFile], err = readAuthority(o.Authority); err != nil {
 			return namespace.Boundary{}, err
 		}
@@ -62,7 +62,7 @@ func Prepare(ctx context.Context, dir string, o PrepareOptions) (_ namespace.Bou
 	return r.done.Boundary, r.publish()
 }
 
-// empty makes a store with a tree that has nothing but its root, and sets the boundaries after which numbers are new.
+// empty makes a store with an empty root directory, and sets the boundaries above which numbers are new.
 func (r *restore) empty() (err error) {
 	now := r.options.Now()
 	// Larger than the epoch of any writer that the lost store had; see header.
@@ -81,20 +81,20 @@ func (r *restore) empty() (err error) {
 	if r.out, err = r.store.Acquire(r.ctx, "prepare"); err != nil {
 		return err
 	}
-	// No time of a backup: everything that was sealed before now was lost.
+	// Without the time of a backup: everything that was sealed before now was lost.
 	if r.done.Boundary, err = namespace.Restored(r.ctx, r.store, r.out, time.Time{}, now); err != nil {
 		return err
 	}
 	return cluster.Prepared(r.ctx, r.store, r.out, now)
 }
 
-// readAuthority reads the file of an authority, and checks it.
+// readAuthority reads and checks the file of an authority.
 func readAuthority(path string) ([]byte, error) {
 	content, err := os.ReadFile(path)
 	if err != nil {
 		return nil, errs.Wrap(err, "backup.Prepare", path)
 	}
-	// OpenAuthority looks for the file by its name in a directory.
+	// OpenAuthority finds the file by its name in a directory.
 	dir, err := os.MkdirTemp("", "hemera-authority-")
 	if err != nil {
 		return nil, errs.Wrap(err, "backup.Prepare", path)

@@ -11,9 +11,9 @@ import (
 	"hemera/words/errs"
 )
 
-// Rekey makes a new certificate authority in the state directory of a manager that does not run, or of hemera up, and
-// returns the authority's file. It is for a cluster whose authority is lost and in no backup: every node has to join
-// again. It fails with Exists while there is an authority, and with Unavailable while a manager runs.
+// Rekey makes a new certificate authority in the state directory of a stopped manager, or of hemera up, and returns the
+// authority's file. It is for a cluster whose authority is lost and not in a backup: every node has to join again. It
+// fails with Exists if there is an authority, and with Unavailable while a manager runs.
 func Rekey(ctx context.Context, dir string, log *slog.Logger) (file string, err error) {
 	store, err := statedir.Open(dir, false, log)
 	if err != nil {

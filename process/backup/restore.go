@@ -23,7 +23,7 @@ import (
 	"hemera/words/hemera"
 )
 
-// RestoreOptions tune a restore. Zero values take the defaults.
+// RestoreOptions tunes a restore. Zero values mean the defaults.
 type RestoreOptions struct {
 	// Header gets the archive's header before anything is written. Its error ends the restore.
 	Header func(archive.Header) error
@@ -32,17 +32,17 @@ type RestoreOptions struct {
 	Log    *slog.Logger     // nil: silent
 }
 
-// Restored is what a restore made.
+// Restored is the result of a restore.
 type Restored struct {
-	Totals   archive.Totals     // what the archive had
+	Totals   archive.Totals     // content of the archive
 	Boundary namespace.Boundary // where new ids and generations begin
-	Tapes    []string           // the VIDs of the catalogue: none is written before it was scanned
+	Tapes    []string           // the VIDs of the catalogue: no tape is written before it was scanned
 	Epoch    uint64             // the next writer of the store gets a larger one
 }
 
 // Restore makes a manager's state directory from an archive. It fails with NotEmpty if the directory has content, with
-// Corrupt if the archive is damaged or cut, and with Invalid if this machine's clock is behind the archive. A restore
-// that fails removes what it made. One that was killed leaves a directory from which no manager starts; see
+// Corrupt if the archive is damaged or cut, and with Invalid if this machine's clock is behind the archive. After a
+// failure it removes everything that it made. After a kill, no manager starts from the directory; see
 // [statedir.CheckRestored].
 func Restore(ctx context.Context, in io.Reader, dir string, o RestoreOptions) (_ Restored, err error) {
 	if o.Now == nil {
@@ -69,8 +69,8 @@ func Restore(ctx context.Context, in io.Reader, dir string, o RestoreOptions) (_
 	return r.done, r.publish()
 }
 
-// emptyDir makes the directory, or fails with NotEmpty if it has content.
-// The entry lost+found of a new filesystem does not count.
+// emptyDir makes the directory, or fails with NotEmpty if it has content. The entry lost+found of a new filesystem does
+// not count.
 func emptyDir(dir string) error {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return errs.Wrap(err, "backup.Restore", dir)
@@ -79,7 +79,6 @@ func emptyDir(dir string) error {
 	if err != nil {
 		return errs.Wrap(err, "backup.Restore", dir)
 	}
-	// The root of a new file system is not quite empty.
 	for _, entry := range list {
 		if entry.Name() != "lost+found" {
 			return errs.New(errs.NotEmpty, "backup.Restore", dir, "the directory holds "+entry.Name()+" already").
@@ -105,8 +104,8 @@ type restore struct {
 	done  Restored                     // the result so far
 }
 
-// load writes the archive's records into the unfinished store, sets the boundaries after which ids and epochs are
-// new, and closes the store.
+// load writes the archive's records into the unfinished store, sets the boundaries above which ids and epochs are new,
+// and closes the store.
 func (r *restore) load(in io.Reader) (err error) {
 	defer func() {
 		if r.run != nil {
@@ -137,7 +136,7 @@ func (r *restore) load(in io.Reader) (err error) {
 	return cluster.Restored(r.ctx, r.store, r.out, now)
 }
 
-// header opens the store once it is known that the archive is one. It implements archive.Visitor.
+// header opens the store once the archive's header has been read. It implements archive.Visitor.
 func (r *restore) header(h archive.Header) (err error) {
 	r.head = h
 	if r.options.Header != nil {
@@ -145,8 +144,8 @@ func (r *restore) header(h archive.Header) (err error) {
 			return err
 		}
 	}
-	// An epoch is one start of a manager. There were fewer starts than seconds since 1970, so the present second is
-	// larger than the epoch of any manager that the lost store had.
+	// An epoch is one start of a manager. There were fewer starts than seconds since 1970, so the current second is
+	// larger than the epoch of any manager of the lost store.
 	r.done.Epoch = max(h.Epoch, uint64(r.options.Now().Unix()))
 	r.store, err = pebblekv.Open(filepath.Join(r.dir, statedir.RestoringDir), pebblekv.Options{Epoch: r.done.Epoch, Logger: r.options.Log})
 	if err != nil {
@@ -166,7 +165,7 @@ func (r *restore) header(h archive.Header) (err error) {
 	return err
 }
 
-// attachment keeps a file that was saved beside the store. It implements archive.Visitor.
+// attachment keeps a file of the archive. It implements archive.Visitor.
 func (r *restore) attachment(name string, content []byte) error {
 	switch name {
 	case pki.AuthorityFile:
@@ -181,7 +180,7 @@ func (r *restore) attachment(name string, content []byte) error {
 	return nil
 }
 
-// pair writes one record, unless it belongs to the lost cluster alone, such as a join token. It implements
+// pair writes one record, unless it is only valid in the lost cluster, such as a join token. It implements
 // archive.Visitor.
 func (r *restore) pair(key, value []byte) error {
 	if err := r.ctx.Err(); err != nil {
@@ -196,8 +195,8 @@ func (r *restore) pair(key, value []byte) error {
 	return r.run.Put(key, value)
 }
 
-// publish gives the store its name. All other files are on the disk before that.
-// After a crash before the rename the directory shows an unfinished restore; after it, a manager starts from it.
+// publish gives the store its name. All other files are durable before that. After a crash before the rename the
+// directory shows an unfinished restore; after it, a manager starts from it.
 func (r *restore) publish() error {
 	for name, content := range r.files {
 		if err := writeSecret(filepath.Join(r.dir, name), content); err != nil {
@@ -220,8 +219,7 @@ func (r *restore) publish() error {
 	return errs.Wrap(statedir.SyncDir(r.dir), "backup.Restore", r.dir)
 }
 
-// abandon removes what a failed restore made.
-// The directory itself stays: it may be a mount point.
+// abandon removes everything that a failed restore made. The directory itself stays: it may be a mount point.
 func (r *restore) abandon() error {
 	errAll := os.RemoveAll(filepath.Join(r.dir, statedir.RestoringDir))
 	for name := range r.files {

@@ -12,8 +12,8 @@ import (
 	"hemera/words/hemera"
 )
 
-// agree checks what one value alone cannot show: that values fit together, and texts with a form.
-// It runs after fit and after the default of the cache are in place, so an error is about a value that a person chose.
+// agree checks what a single value cannot show: that values fit together, and the form of some texts. It runs after fit
+// and after the default of the cache is set, so an error concerns a value that a person chose.
 func (l *Loaded) agree() error {
 	// All errors at once: an admin fixes them in one go.
 	var wrong []error
@@ -43,12 +43,12 @@ func (l *Loaded) agree() error {
 	_, err = hemera.ParseBlockSize(c.Space.BlockSize)
 	check(err == nil, "space.block_size", "is not a block size", "write a size from 64k to 16M, such as 1M")
 	check(c.Up.Disks >= c.Up.Nodes, "up.disks", fmt.Sprintf("is less than up.nodes, %d: a node needs a disk", c.Up.Nodes), "raise up.disks, or lower up.nodes")
-	// Zero was replaced by the default before.
+	// The default has replaced zero already.
 	check(c.Cache.Namespace >= CacheLeast, "cache.namespace", "must be at least 256MiB", "write 256MiB or more, or 0 for a quarter of the machine's memory")
 	for _, d := range c.Node.Disks {
 		check(strings.HasPrefix(d, "/"), "node.disks", "must be absolute paths", "write /path, or /path=space")
 	}
-	// Bits beyond the mask are most likely a typing error: which part is wrong cannot be known.
+	// Bits beyond the mask are probably a typing error, and the wrong part is unknown.
 	networks := func(key string, list []netip.Prefix) {
 		for _, n := range list {
 			check(n == n.Masked(), key, fmt.Sprintf("has %s, which has bits beyond its mask", n), "did you mean "+n.Masked().String()+"?")
@@ -64,8 +64,8 @@ func (l *Loaded) agree() error {
 	return errors.Join(wrong...)
 }
 
-// fit lets the default number of nodes, or of disks, follow the other one that was chosen.
-// So `hemera up --disks 2` starts, with two nodes. If both were chosen, agree reports what does not fit.
+// fit lets the default number of nodes, or of disks, follow the other one if only that was chosen. So `hemera up --disks
+// 2` starts, with two nodes. If both were chosen, agree reports a conflict.
 func (l *Loaded) fit() {
 	if l.Up.Disks >= l.Up.Nodes {
 		return
@@ -78,8 +78,8 @@ func (l *Loaded) fit() {
 	}
 }
 
-// plausibleHost is true for a text that may be a host or host:port. It is not looked up: names may not exist yet.
-// Port 0 is not plausible: nobody can connect to it.
+// plausibleHost reports whether a text may be a host or host:port. It does not look up names: they may not exist yet.
+// Port 0 is not plausible: clients cannot connect to it.
 func plausibleHost(s string) bool {
 	if host, port, err := net.SplitHostPort(s); err == nil {
 		n, err := strconv.ParseUint(port, 10, 16)
@@ -89,8 +89,8 @@ func plausibleHost(s string) bool {
 	return err == nil || !strings.ContainsAny(s, ": /")
 }
 
-// value is the value of a key, with its source.
-// An unknown key gives a zero Value: keys here are constants of this package.
+// value returns the value of a key, with its source. An unknown key gives a zero Value: keys here are constants of this
+// package.
 func (l *Loaded) value(key string) Value {
 	for _, v := range l.values {
 		if v.Key == key {

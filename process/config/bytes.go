@@ -7,13 +7,12 @@ import (
 	"strings"
 )
 
-// Bytes is a size: "512", "64KiB", "4GiB", "10TB". Units with an i are powers of 1024, those without
-// powers of 1000. "4G" is refused, since people mean either by it.
+// Bytes is a size: "512", "64KiB", "4GiB", "10TB". Units with an i are powers of 1024, those without powers of 1000. "4G"
+// is refused, since people use it for both.
 type Bytes int64
 
-// units are those that a size may have; each is a power of 1000 or of 1024.
-// Longer names come first where one ends with another: B is the last. kB is the SI spelling and KB the usual one;
-// String writes kB.
+// units has the units of sizes; each is a power of 1000 or of 1024. Longer names come first if one ends with another: B
+// is the last. kB is the SI spelling and KB the usual one; String uses kB.
 var units = []struct {
 	name string
 	size int64
@@ -22,8 +21,8 @@ var units = []struct {
 	{"PB", 1e15}, {"TB", 1e12}, {"GB", 1e9}, {"MB", 1e6}, {"kB", 1e3}, {"KB", 1e3}, {"B", 1},
 }
 
-// ParseBytes reads a size; a fraction ("1.5GiB") must come out whole.
-// A number without a unit is bytes. Signs, exponents and more than nine digits after the point are refused.
+// ParseBytes reads a size. A fraction ("1.5GiB") must give a whole number of bytes. A number without a unit is in bytes.
+// Signs, exponents and more than nine digits after the point are refused.
 func ParseBytes(text string) (Bytes, error) {
 	number, unit := strings.Trim(text, " "), int64(1)
 	for _, u := range units {
@@ -51,8 +50,8 @@ func ParseBytes(text string) (Bytes, error) {
 	return Bytes(size), nil
 }
 
-// fractionOf is 0.digits of the unit, and whether that is whole. At most nine digits keep the
-// product of the pieces below 63 bits: the unit is taken apart before it is multiplied.
+// fractionOf returns 0.digits of the unit, and whether that is a whole number. With at most nine digits the products stay
+// below 63 bits, because the unit is divided before it is multiplied.
 func fractionOf(digits string, unit int64) (int64, bool, error) {
 	n, err := strconv.ParseUint(digits, 10, 63)
 	if err != nil {
@@ -63,8 +62,7 @@ func fractionOf(digits string, unit int64) (int64, bool, error) {
 	return high + low/scale, low%scale == 0, nil
 }
 
-// String is the size in the largest unit that leaves it whole.
-// ParseBytes reads it back to the same size.
+// String returns the size in the largest unit that gives a whole number. ParseBytes reads it as the same size.
 func (b Bytes) String() string {
 	for _, u := range units {
 		if b != 0 && int64(b)%u.size == 0 && u.name != "KB" {

@@ -20,9 +20,9 @@ import (
 //   - live: it can change while the server runs; see [Running]
 type Config struct {
 	Data string `key:"data" default:"/var/lib/hemera" doc:"directory for the state of this process"`
-	// Loopback by default: no server is open to a network before its admin says so.
+	// The default is loopback: a server is not open to a network before its admin says so.
 	Listen string `key:"listen" default:"127.0.0.1" doc:"IP address to listen on; 0.0.0.0 or :: for all addresses, so that other machines can connect"`
-	// The default is IANA's for XRootD, which stock clients take for a URL without a port.
+	// The default is IANA's port for XRootD, which stock clients use for a URL without a port.
 	Port      int    `key:"port" default:"1094" min:"0" max:"65535" doc:"TCP port for every protocol; nodes of hemera up take the following ports; 0 chooses a free one"`
 	Advertise string `key:"advertise" default:"" doc:"host or host:port by which clients and other nodes reach this process; if empty, the process finds it out"`
 
@@ -44,16 +44,16 @@ type Config struct {
 
 // Connections decides how connections of XRootD clients are served.
 type Connections struct {
-	// False is the way around a fault of the event loop (platform/poll): Go's own poller serves then.
+	// False avoids a fault of the event loop (platform/poll): Go's own poller serves then.
 	EventLoop bool `key:"event_loop" flag:"event-loop" default:"true" doc:"serve XRootD connections with an event loop of a few threads; false gives each connection a goroutine of its own, which is slower"`
 }
 
 // HTTP has the settings of HTTP: additional listeners besides the common port, and who may use them.
 type HTTP struct {
 	Listen string `key:"listen" default:"" doc:"additional address, host:port, for HTTP only (metrics, health, admin API); empty for none"`
-	// A unix socket names the process at its other end, which a port forwarded by ssh or a proxy does not.
+	// A unix socket identifies the process at its other end, which a port forwarded by ssh or a proxy does not.
 	Socket string `key:"socket" default:"admin.sock" doc:"unix socket of the manager for HTTP from users of this machine, whom their processes identify; a relative path is below the data directory; empty for none"`
-	// MetricsNetworks holds at every port and socket of the process.
+	// MetricsNetworks applies to every port and socket of the process.
 	MetricsNetworks []netip.Prefix `key:"metrics_networks" live:"true" flag:"metrics-networks" default:"" doc:"networks, such as 10.9.0.0/24, whose hosts may read /metrics; this machine always may"`
 	Hosts           []string       `key:"hosts" live:"true" default:"" doc:"names of this server in HTTP requests, besides the advertised name and the machine's own; requests to other names are refused, so that no web page can reach the server under a foreign name"`
 }
@@ -87,7 +87,7 @@ type Node struct {
 	Disks []string `key:"disks" flag:"disk" default:"" doc:"directories to use as disks, each the root of a filesystem or a folder; PATH or PATH=SPACE"`
 	Zone  string   `key:"zone" flag:"zone" default:"" doc:"failure domain, such as room::rack; replicas go to different zones if possible"`
 	Join  string   `key:"join" flag:"join" default:"" secret:"true" doc:"join token from hemera token create, needed at the first start only; as a flag, everybody on the machine can read it"`
-	// JoinFile keeps the token out of the process's arguments, which everybody on the machine can read.
+	// JoinFile keeps the token out of the process's arguments, which all users of the machine can read.
 	JoinFile string `key:"join_file" flag:"join-file" default:"" doc:"file with the join token; - reads it from standard input"`
 }
 
@@ -102,21 +102,21 @@ type Up struct {
 type Tape struct {
 	Library string `key:"library" flag:"library" default:"" doc:"name of the tape library, unique in the cluster; if empty, it is named after the directory of the process"`
 	Changer string `key:"changer" flag:"changer" default:"" doc:"device of a tape library's robot, such as /dev/sg3; if empty, the one of this machine"`
-	// Their order does not matter where the library tells serial numbers.
+	// Their order does not matter if the library reports serial numbers.
 	Drives  []string `key:"drives" flag:"drive" default:"" doc:"devices of tape drives in the library, such as /dev/nst0; if none, those of this machine that are in it"`
 	Emulate string   `key:"emulate" flag:"emulate" default:"" doc:"what the emulated tape library has, such as drives=2,slots=40,cartridges=30,media=LTO-9,capacity=4000000000; it is made in the data directory at the first start"`
 	Speed   int      `key:"speed" flag:"tape-speed" default:"100" min:"0" max:"1000000" doc:"how many times faster than real an emulated tape library moves; 1 is real time, 0 does not wait"`
-	// A tape with containers is readable by CTA, which sees each of them as one file.
+	// CTA can read a tape with containers, and sees each container as one file.
 	Containers bool `key:"containers" flag:"tape-containers" default:"true" doc:"small files share tape files, so that a flush serves more of them; false gives each file a tape file of its own"`
 }
 
-// Repair decides when lost pieces are made again.
+// Repair decides when lost pieces are rebuilt.
 type Repair struct {
 	// A repair moves as much data as the disk has, so the restart of a node must not begin one.
 	Grace time.Duration `key:"grace" live:"true" default:"5m" min:"1s" max:"720h" doc:"time that a disk may be out of reach before its files are repaired on other disks"`
 }
 
-// Removal decides when the room of removed content is free again.
+// Removal decides when the room of removed content is freed.
 type Removal struct {
 	Hold time.Duration `key:"hold" live:"true" default:"10m" min:"0s" max:"168h" doc:"time that replaced and removed content stays on its disks for readers that have it open; shorter if a disk lacks room; 0 removes it at once"`
 }
@@ -139,7 +139,7 @@ type Cache struct {
 
 // Log is the log, on standard error.
 type Log struct {
-	// Level and Format are the only settings of logs: where they go is for the supervisor of the process.
+	// Level and Format are the only settings of the log: the supervisor of the process decides where it goes.
 	Level  slog.Level `key:"level" live:"true" default:"info" doc:"messages of this level and above are logged: debug, info, warn or error"`
 	Format string     `key:"format" default:"auto" oneof:"auto text json" doc:"auto is text on a terminal and JSON elsewhere"`
 }

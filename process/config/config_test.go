@@ -23,7 +23,7 @@ import (
 	"hemera/words/hemera"
 )
 
-// sources makes all three kinds of source.
+// sources returns all three kinds of sources.
 func sources(t testing.TB, file string, env map[string]string, args ...string) Sources {
 	t.Helper()
 	flags := pflag.NewFlagSet("test", pflag.ContinueOnError)
@@ -68,7 +68,7 @@ func TestPrecedence(t *testing.T) {
 		{nil, nil, 1, "hemera.toml:1"},
 		{map[string]string{"HEMERA_PORT": "2"}, nil, 2, "HEMERA_PORT"},
 		{map[string]string{"HEMERA_PORT": "2"}, []string{"--port", "3"}, 3, "--port"},
-		{nil, []string{"--port=1094"}, 1094, "--port"}, // also when it equals the default
+		{nil, []string{"--port=1094"}, 1094, "--port"}, // also if it equals the default
 	}
 	for _, c := range cases {
 		l, err := Load(sources(t, file, c.env, c.args...))
@@ -223,7 +223,7 @@ func TestTagsAreWhole(t *testing.T) {
 	}
 }
 
-// TestExampleIsTheDefaults: with its comments taken away the example loads, and changes nothing.
+// TestExampleIsTheDefaults: the example without its comment signs loads, and changes nothing.
 func TestExampleIsTheDefaults(t *testing.T) {
 	var example bytes.Buffer
 	if err := Example(&example); err != nil {
@@ -287,7 +287,7 @@ func FuzzParseBytes(f *testing.F) {
 
 var sizeForm = regexp.MustCompile(`^ *([0-9]+(?:\.[0-9]{1,9})?) *(|[kKMGTP]B|[KMGTP]iB|B) *$`)
 
-// slowBytes is the same rule in rational numbers.
+// slowBytes implements the same rule with rational numbers.
 func slowBytes(text string) (*big.Rat, bool) {
 	m := sizeForm.FindStringSubmatch(text)
 	if m == nil {

@@ -10,12 +10,12 @@ import (
 // envPrefix begins the variable of every setting.
 const envPrefix = "HEMERA_"
 
-// URLVariable names the cluster that commands ask.
+// URLVariable names the cluster that commands use.
 const URLVariable = envPrefix + "URL"
 
-// Strangers finds the variables in an environment ("NAME=value") that look like settings and are not: one
-// error each, with the setting that was probably meant. They are for a warning: unlike a file or the flags, an
-// environment also holds what others put there. Values are not looked at.
+// Strangers returns the variables of an environment ("NAME=value") that look like settings but are not: one error each,
+// with the setting that was probably meant. They are for warnings: unlike a file or the flags, an environment also has
+// variables of other programs. It does not look at values.
 func Strangers(environ []string) (list []*errs.Error) {
 	known := []string{URLVariable, FileVariable}
 	for _, s := range settings() {
@@ -26,7 +26,7 @@ func Strangers(environ []string) (list []*errs.Error) {
 		if !strings.HasPrefix(name, envPrefix) || slices.Contains(known, name) {
 			continue
 		}
-		// A variable of another version is possible, so this is a warning only.
+		// It may be a variable of another version, so this is a warning only.
 		remedy := "remove it; hemera config example lists all settings"
 		if meant := nearest(name, known, envPrefix); meant != "" {
 			remedy = "did you mean " + meant + "?"
@@ -36,9 +36,9 @@ func Strangers(environ []string) (list []*errs.Error) {
 	return list
 }
 
-// nearest is the known word that was probably meant, or ""; all begin with the prefix.
-// A word was probably meant if fewer letters differ than a third of the word, plus two: a single typing
-// error is always found, and words that have little in common are not offered.
+// nearest returns the known word that was probably meant, or ""; all begin with the prefix. The distance must be smaller
+// than a third of the word plus two: a single typing error is always found, and words with little in common are not
+// offered.
 func nearest(word string, known []string, prefix string) string {
 	best, distance := "", len(word[len(prefix):])/3+2
 	for _, k := range known {

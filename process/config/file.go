@@ -39,19 +39,18 @@ func readLayer(path string, known []setting, required bool) (layer, error) {
 	return layer{path, read}, err
 }
 
-// fileMax bounds what is read; a file with every setting is a few kilobytes.
+// fileMax bounds the size of the file; one with every setting has a few kilobytes.
 const fileMax = 1 << 20
 
-// readFile reads the file's values by key, and says which keys are no settings.
-// The values are returned with the error, so that Load can report what else is wrong; they are nil if the file
-// cannot be read or parsed.
+// readFile reads the file's values by key, and reports keys that are not settings. It returns the values with the error,
+// so that Load can report all errors; they are nil if the file cannot be read or parsed.
 func readFile(path string, known []setting) (map[string]entry, error) {
 	data, err := os.ReadFile(path)
 	if err != nil {
 		return nil, &errs.Error{Kind: errs.KindOf(err), Op: "config.Load", Subject: path, Cause: err,
 			Remedy: "name a file that this user can read, with --config or " + FileVariable}
 	}
-	// Checked after reading: a device or pipe has no size.
+	// Checked after reading, because a device or pipe has no size.
 	if len(data) > fileMax {
 		return nil, errs.New(errs.TooLarge, "config.Load", path, fmt.Sprintf("a configuration file has at most %d bytes", fileMax))
 	}
@@ -80,8 +79,8 @@ func readFile(path string, known []setting) (map[string]entry, error) {
 	return entries, errors.Join(sorted(wrong)...)
 }
 
-// parseFile checks the whole file with the TOML decoder first, which knows doubled keys and all of
-// the grammar; then it walks the same bytes for values with their lines.
+// parseFile checks the whole file with the TOML decoder first, which finds duplicate keys and knows the whole grammar;
+// then it walks the same bytes for values with their lines.
 func parseFile(data []byte, path string) (map[string]entry, error) {
 	var whole map[string]any
 	if err := toml.Unmarshal(data, &whole); err != nil {
@@ -94,7 +93,7 @@ func parseFile(data []byte, path string) (map[string]entry, error) {
 		return nil, &errs.Error{Kind: errs.Invalid, Op: "config.Load", Subject: where, Cause: err,
 			Remedy: "values are written like port = 1094, text and sizes in quotes; hemera config example prints a whole file"}
 	}
-	// The decoder does not tell lines, so the grammar is walked a second time.
+	// The decoder does not report lines, so the grammar is walked a second time.
 	w := walker{entries: map[string]entry{}}
 	w.parser.Reset(data)
 	table := ""
@@ -114,7 +113,7 @@ func parseFile(data []byte, path string) (map[string]entry, error) {
 	return w.entries, errs.As(w.parser.Error(), errs.Invalid, "config.Load", path)
 }
 
-// walker collects the values of a TOML file, with the lines they stand on.
+// walker collects the values of a TOML file, with their lines.
 type walker struct {
 	parser  unstable.Parser  // of the bytes; its nodes are valid until the next expression
 	entries map[string]entry // by whole key
@@ -152,7 +151,7 @@ func (w *walker) value(key string, v *unstable.Node) {
 	}
 }
 
-// text is a scalar as a flag would have it: TOML's integers may be 1_094 or 0x446.
+// text returns a scalar in the form of a flag: TOML's integers may be 1_094 or 0x446.
 func text(n *unstable.Node) string {
 	if n.Kind == unstable.Integer {
 		if i, err := strconv.ParseInt(string(n.Data), 0, 64); err == nil {
@@ -162,8 +161,7 @@ func text(n *unstable.Node) string {
 	return string(n.Data)
 }
 
-// suggest names the setting that was probably meant.
-// A key that resembles nothing is better removed than guessed.
+// suggest returns a remedy with the setting that was probably meant. A key that resembles none should be removed.
 func suggest(key string, known []setting) string {
 	var keys []string
 	for _, s := range known {
@@ -175,9 +173,8 @@ func suggest(key string, known []setting) string {
 	return "remove it; hemera config show lists all settings"
 }
 
-// editDistance is Levenshtein's, for short words.
-// Bytes are compared, which is enough for keys. One row of the table is kept: row[j] is the distance from the part
-// of a so far to b[:j].
+// editDistance returns Levenshtein's distance, for short words. It compares bytes, which is enough for keys. It keeps one
+// row of the table: row[j] is the distance from the part of a so far to b[:j].
 func editDistance(a, b string) int {
 	row := make([]int, len(b)+1)
 	for j := range row {

@@ -7,9 +7,9 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// Register adds --config and the flags of settings to a flag set: all settings, or those whose key
-// is one of the sections or keys that are named ("port", "auth"). Values are checked by [Load].
-// It panics, as pflag does, if the set has a flag of the same name.
+// Register adds --config and the flags of settings to a flag set: all settings, or those in the named sections or with
+// the named keys ("port", "auth"). [Load] checks their values. It panics, as pflag does, if the set has a flag of the
+// same name.
 func Register(flags *pflag.FlagSet, only ...string) {
 	flags.String("config", "", "TOML file with settings (default "+DefaultFile+" if it exists)")
 	for _, s := range settings() {
@@ -17,7 +17,7 @@ func Register(flags *pflag.FlagSet, only ...string) {
 			continue
 		}
 		f := flags.VarPF(&flagValue{setting: s}, s.flag(), "", s.sentence())
-		// For help only. The value stays empty, and Load asks whether the flag was changed.
+		// For help only. The value stays empty, and Load checks whether the flag was changed.
 		f.DefValue = s.byText
 		if s.kind.Kind() == reflect.Bool {
 			f.NoOptDefVal = "true"
@@ -25,7 +25,8 @@ func Register(flags *pflag.FlagSet, only ...string) {
 	}
 }
 
-// within is true if the setting is one of the keys, or below one of them. A command registers only the flags it uses.
+// within reports whether the setting is one of the keys, or below one of them. A command registers only the flags that it
+// uses.
 func (s setting) within(only []string) bool {
 	for _, o := range only {
 		if s.key == o || strings.HasPrefix(s.key, o+".") {
@@ -35,15 +36,14 @@ func (s setting) within(only []string) bool {
 	return false
 }
 
-// flagValue keeps the text of a flag; a list's flag may be given several times.
-// It parses nothing: a wrong value is reported by Load, together with all others and with its source.
+// flagValue keeps the text of a flag; a list's flag may be given several times. It parses nothing: Load reports a wrong
+// value, together with all others and with its source.
 type flagValue struct {
 	setting setting
 	texts   []string
 }
 
-// Set implements pflag.Value.
-// The last of several values wins for a setting that takes one.
+// Set implements pflag.Value. For a setting with one value, the last one counts.
 func (f *flagValue) Set(text string) error {
 	if !f.setting.list() {
 		f.texts = nil
@@ -60,7 +60,7 @@ func (f *flagValue) String() string {
 	return strings.Join(f.texts, ",")
 }
 
-// Type implements pflag.Value: the word that help shows for the value.
+// Type implements pflag.Value. It returns the word that help shows for the value.
 func (f *flagValue) Type() string {
 	switch t := f.setting.kind; {
 	case t.String() == "config.Bytes":

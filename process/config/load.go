@@ -13,42 +13,43 @@ import (
 	"hemera/words/errs"
 )
 
-// DefaultFile is read when it exists and no other file is named.
+// DefaultFile is read if it exists and no other file is named.
 const DefaultFile = "/etc/hemera/hemera.toml"
 
-// FileVariable names the file in the environment; --config is stronger.
+// FileVariable is the variable with the path of the file; --config takes precedence.
 const FileVariable = envPrefix + "CONFIG"
 
-// Sources are where values come from; any may be empty.
+// Sources has the sources of values; any may be empty.
 type Sources struct {
 	Flags *pflag.FlagSet                   // after parsing; with flags made by [Register]
 	Env   func(name string) (string, bool) // as os.LookupEnv
-	// File is read when neither --config nor the environment names one; missing is no error.
+	// File is read if neither --config nor the environment names a file; it may be missing.
 	File string
-	// Kept adds what `hemera config set` set, from [KeptFile] below the data directory. It is stronger than File.
+	// Kept adds the settings of `hemera config set`, from [KeptFile] below the data directory. They take precedence over
+	// File.
 	Kept bool
-	// Memory is what the process may use, in bytes: some defaults follow it.
+	// Memory is the memory that the process may use, in bytes; some defaults depend on it.
 	Memory int64
 }
 
-// FromProcess is the environment of this process and the default file.
+// FromProcess returns the environment of this process and the default file.
 func FromProcess(flags *pflag.FlagSet) Sources {
 	return Sources{Flags: flags, Env: os.LookupEnv, File: DefaultFile, Memory: MachineMemory()}
 }
 
-// Loaded is the settings in force, and where each came from.
-// After Load only Note changes it, so concurrent readers need no lock.
+// Loaded has the settings in force, and the source of each. After Load only Note changes it, so concurrent readers need
+// no lock.
 type Loaded struct {
 	Config
 	values []Value // in the order of settings
 }
 
-// Load reads all sources and checks every value. The error joins one *errs.Error for each thing that
-// is wrong, kind Invalid, each with a remedy; nothing of a configuration with an error is usable.
-// It reads files and never writes. A file that is named and missing is an error; the default file may be missing.
+// Load reads all sources and checks every value. The error joins one *errs.Error for each problem, of kind Invalid and
+// with a remedy; after an error there is no usable configuration. It reads files and never writes. A named file must
+// exist; the default file may be missing.
 func Load(from Sources) (*Loaded, error) { return from.load(nil) }
 
-// load loads with kept in place of the file of `hemera config set`, if it is not nil.
+// load loads with kept instead of the file of `hemera config set`, if it is not nil.
 func (from Sources) load(kept *layer) (*Loaded, error) {
 	if from.Env == nil {
 		from.Env = func(string) (string, bool) { return "", false }
@@ -71,14 +72,14 @@ func (from Sources) load(kept *layer) (*Loaded, error) {
 			}
 			kept = &read
 		}
-		files = []layer{*kept, file} // the strongest first
+		files = []layer{*kept, file} // the one with precedence first
 	}
 	l := &Loaded{}
 	for _, s := range all {
 		texts, source := from.find(s, files)
 		// After an error the other settings are checked all the same.
 		if err := s.set(&l.Config, texts); err != nil {
-			if e, ok := file.entries[s.key]; !ok || len(e.texts) == 1 || s.list() { // else readFile has said so
+			if e, ok := file.entries[s.key]; !ok || len(e.texts) == 1 || s.list() { // otherwise readFile has reported it
 				wrong = append(wrong, problem(s, fmt.Sprintf("%q", strings.Join(texts, ",")), source, err))
 			}
 		}
@@ -87,14 +88,14 @@ func (from Sources) load(kept *layer) (*Loaded, error) {
 	if err := errors.Join(wrong...); err != nil {
 		return nil, err
 	}
-	// Defaults that follow other values come last, when all values are known to be valid.
+	// Defaults that depend on other values come last, when all values are known to be valid.
 	l.fit()
 	if l.Cache.Namespace == 0 {
 		l.Cache.Namespace = cacheDefault(from.Memory)
 	}
 	for i, v := range l.values {
 		l.values[i].Value = v.setting.text(&l.Config)
-		// Only whether a secret is set may be seen.
+		// Only whether a secret is set may be visible.
 		if v.setting.secret && l.values[i].Value != "" {
 			l.values[i].Value = "(set, not shown)"
 		}
@@ -102,7 +103,7 @@ func (from Sources) load(kept *layer) (*Loaded, error) {
 	return l, l.agree()
 }
 
-// path is the file to read. One that the user named must exist; the default file need not.
+// path returns the file to read. One that the user named must exist; the default file need not.
 func (from Sources) path() (path string, required bool) {
 	if from.Flags != nil {
 		if f := from.Flags.Lookup("config"); f != nil && f.Changed {
@@ -115,9 +116,8 @@ func (from Sources) path() (path string, required bool) {
 	return from.File, false
 }
 
-// find is the strongest source's texts for a setting.
-// An empty variable of the environment counts as set: it makes a list empty. The second result is the name of the
-// source, for people.
+// find returns the texts for a setting from the source with the highest precedence. An empty variable of the environment
+// counts as set: it makes a list empty. The second result is the name of the source, for people.
 func (from Sources) find(s setting, files []layer) ([]string, string) {
 	if from.Flags != nil {
 		if f := from.Flags.Lookup(s.flag()); f != nil && f.Changed {
@@ -137,9 +137,8 @@ func (from Sources) find(s setting, files []layer) ([]string, string) {
 	return s.split(s.byText), "default"
 }
 
-// split makes a list of a comma-separated text, and leaves a single value alone.
-// Spaces around the parts are dropped, and so are empty parts: a value of a list can have neither a comma nor
-// spaces at its ends.
+// split splits a comma-separated text into a list. It does not change the text of a setting with one value. Spaces around
+// the parts are dropped, and so are empty parts: an element of a list can have neither a comma nor spaces at its ends.
 func (s setting) split(text string) []string {
 	if !s.list() {
 		return []string{text}
@@ -153,8 +152,8 @@ func (s setting) split(text string) []string {
 	return parts
 }
 
-// problem is the error of one setting: key, bad value, where it came from, what would be right.
-// A secret is not repeated, not even a wrong one.
+// problem returns the error for one setting: key, bad value, its source, and the valid form. It does not repeat a secret,
+// not even a wrong one.
 func problem(s setting, value, source string, err error) *errs.Error {
 	if s.secret {
 		value = "the value"
@@ -163,8 +162,8 @@ func problem(s setting, value, source string, err error) *errs.Error {
 		WithRemedy(fmt.Sprintf("change it there: %s is %s, for example %s", s.key, s.form(), s.example()))
 }
 
-// example is a valid value, for errors.
-// The default is the best example. Settings that are empty by default have one by their type.
+// example returns a valid value, for errors: the default or, for settings that are empty by default, an example of its
+// type.
 func (s setting) example() string {
 	switch {
 	case s.byText != "":
@@ -177,8 +176,8 @@ func (s setting) example() string {
 	return `""`
 }
 
-// sorted orders errors by their text, so that a wrong file gives the same output every time.
-// The file is a map, whose order changes from run to run.
+// sorted sorts errors by their text, so that a wrong file gives the same output every time. The file is a map, whose
+// order changes from run to run.
 func sorted(list []error) []error {
 	slices.SortFunc(list, func(a, b error) int { return cmp.Compare(a.Error(), b.Error()) })
 	return list

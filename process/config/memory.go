@@ -11,22 +11,22 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// CacheLeast is the smallest cache.namespace with which a manager of 100 million files works well: a
-// few hundred MiB of indexes are in it then at a time, and the process stays below 2 GiB.
+// CacheLeast is the smallest cache.namespace with which a manager of 100 million files works well: it then has a few
+// hundred MiB of indexes in memory at a time, and the process stays below 2 GiB.
 const CacheLeast = 256 << 20
 
-// cacheShare is the part of the machine's memory that cache.namespace is by default.
-// The rest is for the kernel, which caches the files of the store, and for other processes.
+// cacheShare is the divisor of the machine's memory for the default of cache.namespace. The rest is for the kernel, which
+// caches the files of the store, and for other processes.
 const cacheShare = 4
 
-// cacheDefault follows the memory of the machine, in whole MiB so that it reads well.
-// memory is in bytes. On a machine with less than 1 GiB it is more than a quarter.
+// cacheDefault returns the default for a machine with that much memory, in bytes. It is in whole MiB so that it reads
+// well. On a machine with less than 1 GiB it is more than a quarter.
 func cacheDefault(memory int64) Bytes {
 	return Bytes(max(CacheLeast, memory/cacheShare>>20<<20))
 }
 
-// MachineMemory is the machine's memory or, if that is less, what the process's control group allows.
-// If the kernel does not tell, it is 1 GiB. Swap does not count.
+// MachineMemory returns the machine's memory or, if that is less, the limit of the process's control group. If the kernel
+// does not report it, it is 1 GiB. Swap does not count.
 func MachineMemory() int64 {
 	total := int64(1 << 30)
 	var info unix.Sysinfo_t
@@ -36,8 +36,8 @@ func MachineMemory() int64 {
 	return groupLimit("/", total)
 }
 
-// groupLimit is the least limit of memory among the control groups that the process is in, and those around
-// them, if that is less than total; below root are /proc and /sys (cgroups(7), both versions).
+// groupLimit returns the smallest memory limit of the process's control groups and those around them, or total if that is
+// smaller. /proc and /sys are below root (cgroups(7), both versions).
 func groupLimit(root string, total int64) int64 {
 	groups, _ := os.ReadFile(filepath.Join(root, "proc/self/cgroup"))
 	for line := range strings.Lines(string(groups)) {
@@ -61,8 +61,8 @@ func groupLimit(root string, total int64) int64 {
 					total = min(total, limit)
 				}
 			}
-			// Groups around it count as well: any of them may have the smallest limit. In a container the path may
-			// not exist; then only those that do are read.
+			// Groups around it count as well: any of them may have the smallest limit. In a container the path may not
+			// exist; then only the existing ones are read.
 			if group == "/" {
 				break
 			}

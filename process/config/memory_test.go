@@ -41,7 +41,7 @@ func TestTheCacheFollowsTheMachine(t *testing.T) {
 	}
 }
 
-// A service manager bounds a process in a group of its own, not in the one at the top.
+// A service manager limits a process in its own group, not in the one at the top.
 func TestTheControlGroupCounts(t *testing.T) {
 	const total = 16 << 30
 	for name, c := range map[string]struct {

@@ -7,8 +7,8 @@ import (
 	"hemera/words/hemera"
 )
 
-// Define is the space as the cluster keeps it. Load has checked the values; the error is for those
-// who make a Space by hand. With layout plain, replicas and replicas_min mean nothing.
+// Define returns the space as the cluster stores it. Load has checked the values; the error is for callers that make a
+// Space themselves. With layout plain, replicas and replicas_min have no effect.
 func (s Space) Define(name string) (hemera.Space, error) {
 	sum, err := hemera.ParseChecksumKind(s.Checksum)
 	if err != nil {
@@ -27,13 +27,13 @@ func (s Space) Define(name string) (hemera.Space, error) {
 		p.BlockSize = block
 	}
 	if l.Parity() > 0 {
-		// The minimum is one of copies; a coded file may lose as many pieces right after its close as copies may.
+		// The minimum is for copies; a coded file may lose as many pieces right after its close as copies may.
 		p.PiecesMin = policy.MinimumOf(hemera.Policy{Layout: hemera.Plain(), PiecesMin: uint8(s.ReplicasMin)}, l)
 	}
 	return hemera.Space{Name: name, Policy: p, Headroom: int64(s.Headroom)}, p.Layout.Validate()
 }
 
-// layout is the layout of the space's new files. The number of replicas is that of layout replica where this names none.
+// layout returns the layout of the space's new files. If it names no number of replicas, that of layout replica applies.
 func (s Space) layout() (hemera.Layout, error) {
 	return policy.Named(s.Layout, 0, hemera.Replica(s.Replicas))
 }

@@ -19,41 +19,41 @@ import (
 	"hemera/words/errs"
 )
 
-// KeptFile is the file of what `hemera config set` set, below the data directory of a manager or of hemera up. The server
-// writes it. The settings file is often one that only root may write.
+// KeptFile is the file with the settings of `hemera config set`, below the data directory of a manager or of hemera up.
+// The server writes it, because often only root may write the settings file.
 const KeptFile = "settings.toml"
 
-// Running is the settings of a server that runs. Its methods may be called concurrently.
+// Running has the settings of a running server. Its methods are safe for concurrent use.
 //
-// A change reads all sources again. Settings with the tag live are put into force; others are named, and none of them is
-// applied in part. If anything is wrong, nothing changes.
+// A change reads all sources again. Settings with the tag live are put into force; others are reported, and none of them
+// is applied in part. If anything is wrong, nothing changes.
 type Running struct {
 	from Sources
 	turn turn.Turn // of one change at a time, over its reads and writes of files
 
 	mu     sync.Mutex
 	loaded *Loaded // in force
-	start  []Value // as read at the start: what a restart would change is compared with it
+	start  []Value // as read at the start; to find what a restart would change
 	last   []Value // as read last
 }
 
-// NewRunning returns the settings in force: loaded, which was loaded from these sources. The caller uses loaded no more
-// once the server serves.
+// NewRunning returns the settings in force: loaded, which was loaded from these sources. The caller must not use loaded
+// any more once the server serves.
 func NewRunning(from Sources, loaded *Loaded) *Running {
 	return &Running{from: from, turn: turn.New(), loaded: loaded, start: loaded.Values(), last: loaded.Values()}
 }
 
-// Changed is a setting whose value is another one now, or after a restart.
+// Changed is a setting whose value has changed, or will change after a restart.
 type Changed struct {
 	Key    string
-	Was    string // in force before; with Restart: and still
+	Was    string // in force before; with Restart also now
 	Value  string
 	Source string // of Value
-	// Restart is true if the new value is in force after a restart only.
+	// Restart reports that the new value is in force after a restart only.
 	Restart bool
 }
 
-// Values lists the settings in force, as [Loaded.Values] does.
+// Values lists the settings in force, like [Loaded.Values].
 func (r *Running) Values() []Value {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -67,12 +67,13 @@ func (r *Running) Config() Config {
 	return r.loaded.Config
 }
 
-// Change sets and unsets keys as `hemera config set` does, durably, reads all sources again, and has apply put the settings
-// into force; without keys it only reads again. It returns what is different, in the order of [Config]. It blocks for files
-// and for other changes, and calls apply only if a live setting changed.
+// Change sets and unsets keys for `hemera config set`, durably, reads all sources again, and calls apply to put the
+// settings into force. Without keys it only reads again. It returns the differences, in the order of [Config]. It blocks
+// on files and on other changes, and calls apply only if a live setting changed.
 //
-// Invalid, with everything that is wrong and its place, for a value that is wrong, a key that is no live setting of this
-// server, and one that a flag or a variable sets. Then nothing has changed. apply must not fail and must not block for long.
+// It fails with Invalid, with everything that is wrong and its place, for a wrong value, a key that is not a live setting
+// of this server, and one that a flag or a variable sets. Then nothing has changed. apply must not fail and must not
+// block for long.
 func (r *Running) Change(ctx context.Context, set map[string]string, unset []string, apply func(Config, []Changed)) ([]Changed, error) {
 	if err := r.turn.Acquire(ctx); err != nil {
 		return nil, err
@@ -97,7 +98,7 @@ func (r *Running) Change(ctx context.Context, set map[string]string, unset []str
 		if err := kept.write(); err != nil {
 			return nil, errs.Wrap(err, "config.Change", kept.path)
 		}
-		// Once more, for the lines of what was written.
+		// Read again for the lines in the written file.
 		if next, err = r.from.load(nil); err != nil {
 			return nil, err
 		}
@@ -109,7 +110,7 @@ func (r *Running) Change(ctx context.Context, set map[string]string, unset []str
 	return changes, nil
 }
 
-// adopt takes the live settings that were read and are not those of the read before. Others stay.
+// adopt adopts the live settings that changed since the read before. Others stay.
 func (r *Running) adopt(next *Loaded) (changes []Changed, now Config) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -122,7 +123,7 @@ func (r *Running) adopt(next *Loaded) (changes []Changed, now Config) {
 			before = r.start[i]
 		}
 		if v.Value == before.Value || !r.from.uses(s) {
-			// The same value may come from elsewhere now.
+			// The same value may have another source now.
 			if s.live && v.Source != r.last[i].Source {
 				after.values[i].Source = v.Source
 			}
@@ -139,12 +140,12 @@ func (r *Running) adopt(next *Loaded) (changes []Changed, now Config) {
 	return changes, after.Config
 }
 
-// uses is true if the server has the setting: it has a flag for it.
+// uses reports whether the server has the setting: it has a flag for it.
 func (from Sources) uses(s setting) bool {
 	return from.Flags == nil || from.Flags.Lookup(s.flag()) != nil
 }
 
-// settable checks that `hemera config set` may set keys. It reports all that is wrong at once.
+// settable checks that `hemera config set` may set keys. It reports all errors at once.
 func (from Sources) settable(keys []string) error {
 	all := settings()
 	var live []string
@@ -177,7 +178,7 @@ func (from Sources) settable(keys []string) error {
 	return errors.Join(sorted(wrong)...)
 }
 
-// readKept reads the file of `hemera config set`. It may be missing. files are those that may name the data directory.
+// readKept reads the file of `hemera config set`, which may be missing. files are those that may name the data directory.
 func (from Sources) readKept(files []layer) (layer, error) {
 	var live []setting
 	data := ""
@@ -190,13 +191,13 @@ func (from Sources) readKept(files []layer) (layer, error) {
 			live = append(live, s)
 		}
 	}
-	if data == "" { // which is refused later
+	if data == "" { // an error later
 		return layer{}, nil
 	}
 	return readLayer(filepath.Join(data, KeptFile), live, false)
 }
 
-// keptWith is the file of `hemera config set` as it is to be. A key that is unset and was not set is no error.
+// keptWith returns the new content of the file of `hemera config set`. Unsetting a key that was not set is not an error.
 func (from Sources) keptWith(set map[string]string, unset []string) (layer, error) {
 	path, required := from.path()
 	file, err := readLayer(path, settings(), required)
@@ -218,7 +219,7 @@ func (from Sources) keptWith(set map[string]string, unset []string) (layer, erro
 	return kept, nil
 }
 
-// write writes the file durably and as a whole.
+// write writes the file durably and atomically.
 func (l layer) write() error {
 	tree := map[string]map[string]any{}
 	for key, e := range l.entries {

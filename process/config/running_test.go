@@ -13,7 +13,7 @@ import (
 	"hemera/words/errs"
 )
 
-// running is the settings of a server that has a file, flags and a data directory.
+// running returns the settings of a server that has a file, flags and a data directory.
 func running(t *testing.T, file string, env map[string]string, args ...string) (*Running, Sources) {
 	t.Helper()
 	from := sources(t, "\n", env, append(args, "--data="+t.TempDir())...)
@@ -33,7 +33,7 @@ func rewrite(t *testing.T, from Sources, file string) {
 	}
 }
 
-// change asks for a change, and returns what was applied: zero if nothing was.
+// change requests a change, and returns what was applied: zero if nothing was.
 func change(t *testing.T, r *Running, set map[string]string, unset ...string) ([]Changed, Config, error) {
 	t.Helper()
 	var applied Config
@@ -47,7 +47,7 @@ func TestAFileIsReadAgain(t *testing.T) {
 		t.Fatalf("nothing is different: %+v, %v", changes, err)
 	}
 	rewrite(t, from, "port = 2\n[repair]\ngrace = '9s'\n[tpc]\nallow = ['10.1.0.0/16']\n[log]\nformat = 'json'\nlevel = 'warn'")
-	for range 2 { // what needs a restart is named each time
+	for range 2 { // a setting that needs a restart is reported each time
 		changes, now, err := change(t, r, nil)
 		if err != nil {
 			t.Fatal(err)
@@ -90,7 +90,7 @@ func TestSetIsKept(t *testing.T) {
 	if err != nil || len(changes) != 2 || now.Repair.Grace != time.Hour || len(now.Auth.TrustedNetworks) != 2 {
 		t.Fatalf("%+v, %+v, %v", changes, now, err)
 	}
-	// The next start has it, above the file.
+	// The next start uses it, with precedence over the file.
 	l, err := Load(from)
 	if v := l.value("repair.grace"); err != nil || l.Repair.Grace != time.Hour || len(l.Auth.TrustedNetworks) != 2 || !strings.Contains(v.Source, KeptFile+":") {
 		t.Fatalf("%+v, %v", v, err)
@@ -101,7 +101,7 @@ func TestSetIsKept(t *testing.T) {
 	if l, err = Load(from); err != nil || l.Repair.Grace != 7*time.Second || len(l.Auth.TrustedNetworks) != 2 || l.Log.Level != -4 {
 		t.Errorf("%+v, %v", l.Config, err)
 	}
-	// Without it: a node in another directory, say.
+	// Without it, as for a node in another directory.
 	from.Kept = false
 	if l, err = Load(from); err != nil || len(l.Auth.TrustedNetworks) != 0 {
 		t.Errorf("%+v, %v", l.Config, err)
@@ -132,7 +132,7 @@ func TestWhatCannotBeSet(t *testing.T) {
 	if _, err := os.Stat(filepath.Join(r.Config().Data, KeptFile)); err == nil || r.Config().Log.Level != 0 {
 		t.Error("a refused change left something")
 	}
-	// What an admin writes there by hand holds too, if it is live.
+	// A live setting that an admin writes there by hand is used too.
 	if err := os.WriteFile(filepath.Join(r.Config().Data, KeptFile), []byte("port = 5"), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -141,7 +141,7 @@ func TestWhatCannotBeSet(t *testing.T) {
 	}
 }
 
-// TestLiveSettingsAreInTables: the file of what was set has tables only.
+// TestLiveSettingsAreInTables: the file of `hemera config set` has tables only.
 func TestLiveSettingsAreInTables(t *testing.T) {
 	for _, s := range settings() {
 		if s.live && (s.secret || strings.Count(s.key, ".") != 1) {

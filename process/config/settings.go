@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// setting is one leaf of Config, as its tags describe it.
-// It is a value and never changed. Lists of it are made by reflection at each call, so the package needs no state.
+// setting is one leaf of Config, as its tags describe it. It is never changed. Lists of it are made by reflection at each
+// call, so the package needs no state.
 type setting struct {
 	key      string       // "repair.grace"
 	byFlag   string       // the flag's name if it is not made from the key
@@ -25,7 +25,7 @@ type setting struct {
 	live     bool         // can change while the server runs
 }
 
-// flag is the name of the setting's flag.
+// flag returns the name of the setting's flag.
 func (s setting) flag() string {
 	if s.byFlag != "" {
 		return s.byFlag
@@ -33,13 +33,12 @@ func (s setting) flag() string {
 	return strings.NewReplacer(".", "-", "_", "-").Replace(s.key)
 }
 
-// env is the name of the setting's environment variable.
-// A setting http.metrics_networks is HEMERA_HTTP_METRICS_NETWORKS.
+// env returns the name of the setting's environment variable: HEMERA_HTTP_METRICS_NETWORKS for http.metrics_networks.
 func (s setting) env() string {
 	return envPrefix + strings.ToUpper(strings.ReplaceAll(s.key, ".", "_"))
 }
 
-// list is true if the setting takes any number of values.
+// list reports whether the setting takes any number of values.
 func (s setting) list() bool { return s.kind.Kind() == reflect.Slice }
 
 // settings lists every leaf of Config in the order of the struct, which is also the order in help and documentation.
@@ -51,7 +50,7 @@ func leaves(t reflect.Type, prefix string, index []int) []setting {
 	var all []setting
 	for i := range t.NumField() {
 		f := t.Field(i)
-		// A copy: the next field must not share the array.
+		// A copy, so that fields do not share the array.
 		at := append(append([]int(nil), index...), i)
 		key := prefix + f.Tag.Get("key")
 		if _, leaf := f.Tag.Lookup("doc"); !leaf {
@@ -67,8 +66,8 @@ func leaves(t reflect.Type, prefix string, index []int) []setting {
 	return all
 }
 
-// set parses texts into the setting's field: one text, or any number for a list.
-// After an error the field has an unknown value; Load then returns no configuration.
+// set parses texts into the setting's field: one text, or any number for a list. After an error the field has an unknown
+// value; Load then returns no configuration.
 func (s setting) set(c *Config, texts []string) error {
 	field := reflect.ValueOf(c).Elem().FieldByIndex(s.index)
 	if !s.list() {
@@ -88,7 +87,7 @@ func (s setting) set(c *Config, texts []string) error {
 	return nil
 }
 
-// parse reads one value and checks it against the limits. Its errors say what would be right.
+// parse reads one value and checks it against the limits. Its errors say which values are valid.
 func (s setting) parse(into reflect.Value, text string) error {
 	number, isNumber, err := s.convert(into, text)
 	if err != nil {
@@ -117,13 +116,12 @@ func (s setting) parse(into reflect.Value, text string) error {
 	return nil
 }
 
-// convert reads a text by the type of the field. Numbers, durations and sizes are returned too, for comparing with
-// limits.
-// Adding a type here means adding it to form, and to Type of the flag.
+// convert reads a text by the type of the field. It also returns numbers, durations and sizes, for the comparison with
+// limits. A new type here must be added to form, and to Type of the flag.
 func (s setting) convert(into reflect.Value, text string) (number int64, isNumber bool, err error) {
 	switch v := into.Addr().Interface().(type) {
 	case *time.Duration:
-		// time.Duration is an int64 with a syntax of its own.
+		// time.Duration is an int64 with its own syntax.
 		if *v, err = time.ParseDuration(text); err != nil {
 			return 0, false, fmt.Errorf("must be a duration like 500ms, 30s or 24h")
 		}
@@ -154,8 +152,7 @@ func (s setting) convert(into reflect.Value, text string) (number int64, isNumbe
 	return 0, false, fmt.Errorf("has type %v, which settings cannot have", into.Type())
 }
 
-// form says in words how a value is written.
-// It stands in errors behind "is" and "must be".
+// form describes in words how a value is written, as in errors after "is" and "must be".
 func (s setting) form() string {
 	t := s.kind
 	if s.list() {
@@ -180,7 +177,7 @@ func (s setting) form() string {
 	return "text"
 }
 
-// text is the setting's value as a user would write it. A list is joined by commas.
+// text returns the setting's value as a user would write it. A list is joined by commas.
 func (s setting) text(c *Config) string {
 	v := reflect.ValueOf(c).Elem().FieldByIndex(s.index)
 	if !s.list() {
@@ -193,7 +190,7 @@ func (s setting) text(c *Config) string {
 	return strings.Join(parts, ",")
 }
 
-// one is a single value as a user would write it.
+// one returns a single value as a user would write it.
 func one(v reflect.Value) string {
 	switch x := v.Interface().(type) {
 	case slog.Level:
@@ -204,8 +201,8 @@ func one(v reflect.Value) string {
 	return fmt.Sprint(v.Interface())
 }
 
-// shortDuration is Duration.String without zeros at the end: "24h", not "24h0m0s".
-// time.ParseDuration reads it back to the same duration.
+// shortDuration returns Duration.String without zeros at the end: "24h", not "24h0m0s". time.ParseDuration reads it as
+// the same duration.
 func shortDuration(d time.Duration) string {
 	text := d.String()
 	if strings.HasSuffix(text, "m0s") {

@@ -17,12 +17,11 @@ type Value struct {
 	setting setting // not in JSON
 }
 
-// Values lists every setting in the order of [Config].
-// The slice is the caller's.
+// Values lists every setting in the order of [Config]. The slice belongs to the caller.
 func (l *Loaded) Values() []Value { return slices.Clone(l.values) }
 
-// Example prints a file with every setting, its meaning and its default, all commented out.
-// Taking it as it is changes nothing: every line is a comment or the name of a table.
+// Example prints a file with every setting, its meaning and its default. The file changes nothing: every line is a
+// comment or the name of a table.
 func Example(w io.Writer) error {
 	var b strings.Builder
 	b.WriteString("# Hemera's settings. Every line that begins with # shows a default.\n")
@@ -42,8 +41,7 @@ func Example(w io.Writer) error {
 	return err
 }
 
-// sentence is the doc text with what is possible.
-// Help, the example file and the table of the documentation share it.
+// sentence returns the doc text with the possible values, for help, the example file and the table of the documentation.
 func (s setting) sentence() string {
 	text := s.doc
 	if len(s.oneof) > 0 {
@@ -52,8 +50,7 @@ func (s setting) sentence() string {
 	return text
 }
 
-// toml is the default as the file has it.
-// Numbers and booleans stand without quotes; all else is text.
+// toml returns the default as TOML. Numbers and booleans have no quotes; all else is text.
 func (s setting) toml() string {
 	switch s.kind.String() {
 	case "int", "bool":
@@ -69,8 +66,7 @@ func (s setting) toml() string {
 	return fmt.Sprintf("%q", s.byText)
 }
 
-// Table prints the settings as a Markdown table for the documentation.
-// A test compares it with docs/operations.md.
+// Table prints the settings as a Markdown table for the documentation. A test compares it with docs/operations.md.
 func Table(w io.Writer) error {
 	var b strings.Builder
 	b.WriteString("| setting | default | live | flag | variable | meaning |\n|---|---|---|---|---|---|\n")
@@ -89,9 +85,8 @@ func Table(w io.Writer) error {
 	return err
 }
 
-// Note has Values show what a setting was taken to be, and why, where neither a person nor a default said so.
-// It changes what is shown, not the setting. An unknown key is
-// ignored.
+// Note makes Values show the value that a server chose for a setting, and why, if neither a person nor a default set it.
+// It does not change the setting. It ignores an unknown key.
 func (l *Loaded) Note(key, value, source string) {
 	for i := range l.values {
 		if l.values[i].Key == key {

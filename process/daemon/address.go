@@ -9,13 +9,13 @@ import (
 	"hemera/words/errs"
 )
 
-// resolveTime bounds the look-up of a manager's name when a node works out its own address.
+// resolveTime bounds the look-up of a manager's name when a node determines its own address.
 const resolveTime = 5 * time.Second
 
-// advertised is the address by which others reach a process: the wish of the admin, else the listener's own. If the
-// process listens on all addresses, it is the address that this machine has towards toward; "" stands for everybody.
-// ctx bounds the look-up of toward, which may be a name. The result is host:port; the host is a name only if the
-// admin wished one.
+// advertised returns the address by which others reach a process: the admin's choice (wish), else the listener's own. If
+// the process listens on all addresses, it is the address of this machine on the route to toward; "" means the default
+// route. ctx bounds the look-up of toward, which may be a name. The result is host:port; the host is a name only if the
+// admin chose one.
 func advertised(ctx context.Context, wish string, l net.Listener, toward string) string {
 	host, port, _ := net.SplitHostPort(l.Addr().String())
 	// The wish is not checked: it may be the address of a translating router, which this machine does not have.
@@ -32,18 +32,17 @@ func advertised(ctx context.Context, wish string, l net.Listener, toward string)
 	return net.JoinHostPort(host, port)
 }
 
-// listensEverywhere is true if a listener accepts connections to any address of the machine.
+// listensEverywhere reports whether a listener accepts connections to any address of the machine.
 func listensEverywhere(l net.Listener) bool {
 	host, _, _ := net.SplitHostPort(l.Addr().String())
 	ip, err := netip.ParseAddr(host)
 	return err == nil && ip.IsUnspecified()
 }
 
-// outward is the address of this machine that others see: the source address of a packet to toward, else of one by the
-// default route, else the first interface that others can reach, else loopback. Nothing is sent: connecting a UDP socket
-// only looks up the route.
+// outward returns the address of this machine that others see: the source address of a packet to toward, else of one by
+// the default route, else that of the first interface that others can reach, else loopback. It sends nothing: connecting
+// a UDP socket only looks up the route.
 func outward(ctx context.Context, toward string) string {
-	// Addresses that are reserved for documentation have no route of their own.
 	targets := []string{"192.0.2.1:9", "[2001:db8::1]:9"} // reserved for documentation, so only a default route leads there
 	if toward != "" {
 		targets = append([]string{toward}, targets...)
@@ -63,9 +62,8 @@ func outward(ctx context.Context, toward string) string {
 	return reachable(addrs)
 }
 
-// reachable is the first address that other machines can use, or loopback.
-// Link-local addresses are not among them: they mean nothing without the interface. Loopback lets a machine without
-// a network run a cluster of its own.
+// reachable returns the first address that other machines can use, or loopback. It skips link-local addresses, which mean
+// nothing without the interface. With loopback a machine without a network can run a cluster.
 func reachable(addrs []net.Addr) string {
 	for _, a := range addrs {
 		if prefix, err := netip.ParsePrefix(a.String()); err == nil && prefix.Addr().IsGlobalUnicast() {
@@ -76,8 +74,8 @@ func reachable(addrs []net.Addr) string {
 }
 
 // checkReach fails with Invalid if the node's address is loopback and its manager's is not: the manager would send
-// clients to their own machines. A manager in the same process has no address here.
-// The names of a manager that are not addresses count as other machines, except localhost.
+// clients to their own machines. manager is empty if it is in the same process. A manager's name counts as another
+// machine, except localhost.
 func checkReach(addr, manager string) error {
 	if !isLoopback(addr) || manager == "" || isLoopback(manager) {
 		return nil
@@ -86,7 +84,7 @@ func checkReach(addr, manager string) error {
 		WithRemedy("name an address of this machine that they can reach with --listen, or with --advertise")
 }
 
-// isLoopback is true for an address that only processes of this machine can reach.
+// isLoopback reports whether only processes of this machine can reach the address.
 func isLoopback(addr string) bool {
 	host, _, err := net.SplitHostPort(addr)
 	if err != nil {

@@ -16,7 +16,7 @@ import (
 // processKey is the context key of the [link.Process] behind a request over the unix socket.
 type processKey struct{}
 
-// withProcess notes the process at the other end of a connection, for all requests on it.
+// withProcess adds the process at the other end of a connection to the context of all requests on it.
 func withProcess(ctx context.Context, conn net.Conn) context.Context {
 	if p, ok := conn.RemoteAddr().(link.Process); ok {
 		return context.WithValue(ctx, processKey{}, p)
@@ -31,12 +31,11 @@ func processOf(r *http.Request) (link.Process, bool) {
 }
 
 // socketOwner identifies callers of the admin API by the owner of the client's socket, so the client must run on this
-// machine. root and the server's own user are admins.
-// It reads no password and no certificate: the kernel is the witness. A process of another machine cannot be asked
-// about, so such a caller gets Unauthenticated.
+// machine. root and the server's own user are admins. It uses no password and no certificate: the kernel identifies the
+// caller. It fails with Unauthenticated for processes of other machines, which the kernel cannot identify.
 func socketOwner(owners auth.Owners, users auth.Users) admin.Authorizer {
 	return func(r *http.Request) (hemera.Identity, error) {
-		// At a unix socket the kernel named the process when it connected.
+		// At a unix socket the kernel identified the process when it connected.
 		if p, ok := processOf(r); ok {
 			return identityOf(users, p.UID, "localhost"), nil
 		}
@@ -59,8 +58,8 @@ func socketOwner(owners auth.Owners, users auth.Users) admin.Authorizer {
 	}
 }
 
-// identityOf is the identity of a user of this machine. A number without an account is nobody.
-// The groups are those of the account, not of the calling process.
+// identityOf returns the identity of a user of this machine. A number without an account becomes nobody. The groups are
+// those of the account, not of the calling process.
 func identityOf(users auth.Users, uid uint32, host string) hemera.Identity {
 	account := users.FindUID(uid)
 	who := hemera.Identity{
@@ -73,8 +72,8 @@ func identityOf(users auth.Users, uid uint32, host string) hemera.Identity {
 	return who
 }
 
-// localAddr is the address of the server that a request came to.
-// net/http puts it into the context of each request; without it the handler runs in something else than a server.
+// localAddr returns the address of the server that received a request. net/http puts it into the context of each request;
+// it is missing if the handler does not run in a server.
 func localAddr(r *http.Request) (netip.AddrPort, error) {
 	addr, ok := r.Context().Value(http.LocalAddrContextKey).(net.Addr)
 	if !ok {

@@ -17,12 +17,12 @@ import (
 	"hemera/words/hemera"
 )
 
-// failingWriter is a client that goes away.
+// failingWriter is a client that disconnects.
 type failingWriter struct{}
 
 func (failingWriter) Write([]byte) (int, error) { return 0, io.ErrClosedPipe }
 
-// TestABackupIsRememberedOnceItIsSent: one whose client went away is not.
+// TestABackupIsRememberedOnceItIsSent: a backup whose client disconnected is not recorded.
 func TestABackupIsRememberedOnceItIsSent(t *testing.T) {
 	m, err := OpenManager(t.Context(), ManagerOptions{Dir: t.TempDir(), Listen: "127.0.0.1:0", CacheBytes: 64 << 20, Log: keptLog(t)})
 	if err != nil {
@@ -45,8 +45,8 @@ func TestABackupIsRememberedOnceItIsSent(t *testing.T) {
 	}
 }
 
-// crashed is a copy of the state directory of a manager that made directories /d00, /d01 and so on, and was killed;
-// with damage to what it wrote of one of them, unless that is empty.
+// crashed returns a copy of the state directory of a manager that made directories /d00, /d01 and so on, and was killed.
+// Unless damaged is empty, the log record of that directory is damaged.
 func crashed(t *testing.T, count int, damaged string) (dir string) {
 	t.Helper()
 	o := ManagerOptions{Dir: t.TempDir(), Listen: "127.0.0.1:0", CacheBytes: 64 << 20, Log: keptLog(t)}
@@ -90,7 +90,7 @@ func crashed(t *testing.T, count int, damaged string) (dir string) {
 	return ""
 }
 
-// logFiles is the content of a store's log.
+// logFiles returns the content of a store's log.
 func logFiles(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	names, err := filepath.Glob(filepath.Join(dir, statedir.StoreDir, "journal", "*"))
@@ -108,8 +108,8 @@ func logFiles(t *testing.T, dir string) map[string]string {
 	return content
 }
 
-// TestDamagedState: a manager does not start from a log that is damaged; what is before the damage can be saved, and a
-// manager that is restored from it goes on without giving out an id twice.
+// TestDamagedState: a manager does not start from a damaged log; the part before the damage can be saved, and a manager
+// restored from it never assigns an id twice.
 func TestDamagedState(t *testing.T) {
 	dir := crashed(t, 20, "d12")
 	before := logFiles(t, dir)
@@ -155,7 +155,7 @@ func TestDamagedState(t *testing.T) {
 	}
 }
 
-// TestStateBackup: a backup of a manager that does not run has all of it, and there is none of one that does.
+// TestStateBackup: a backup of a stopped manager is complete, and there is none of a running one.
 func TestStateBackup(t *testing.T) {
 	dir := crashed(t, 5, "")
 	b := backup.Offline{Dir: dir, Log: keptLog(t)}

@@ -13,16 +13,16 @@ import (
 	"hemera/words/hemera"
 )
 
-// BenchmarkPair is what a cluster in one process does for an open and its close, without doors and
-// network: the manager's part, the node's, and what lies between. cpu-ns/op is of all threads. With
-// TMPDIR on a memory-backed filesystem an fsync costs next to nothing, as in the table of manager/DESIGN.md.
+// BenchmarkPair measures an open and its close in a cluster of one process, without doors and network: the manager's
+// part, the node's, and the calls between them. cpu-ns/op counts all threads. With TMPDIR on a memory-backed filesystem
+// an fsync costs almost nothing, as in the table of manager/DESIGN.md.
 func BenchmarkPair(b *testing.B) {
 	r := newBenchCluster(b)
 	for _, clients := range []int{1, 4, 16} {
 		for _, c := range []struct {
 			name string
 			op   func(ctx context.Context, path string) error
-			fill int64 // bytes of the files that are there before; -1: none
+			fill int64 // bytes of the existing files; -1: none
 		}{
 			{"create/empty", create(r.local, nil), -1},
 			{"create/4KiB", create(r.local, make([]byte, 4096)), -1},
@@ -76,7 +76,7 @@ func newBenchCluster(b *testing.B) *benchCluster {
 
 var benchUser = hemera.Identity{Name: "alice", UID: 1000, GID: 100, Protocol: "unix", Host: "127.0.0.1"}
 
-// local opens a file as the manager's door does.
+// local opens a file like the manager's door.
 func (c *benchCluster) local(ctx context.Context, o hemera.OpenRequest) (hemera.File, error) {
 	ctx = hemera.WithTrace(ctx, hemera.NewTraceID())
 	g, err := c.Manager.Files.Open(ctx, benchUser, o)
@@ -86,7 +86,7 @@ func (c *benchCluster) local(ctx context.Context, o hemera.OpenRequest) (hemera.
 	return c.Nodes[0].Open(ctx, g.Permit, hemera.NodeOpen{Truncate: o.Access == hemera.AccessCreate})
 }
 
-// node opens what the manager granted, as the door of the node does after a redirect.
+// node opens the granted file, like the door of the node after a redirect.
 func (c *benchCluster) node(ctx context.Context, o hemera.OpenRequest) (hemera.File, error) {
 	ctx = hemera.WithTrace(ctx, hemera.NewTraceID())
 	g, err := c.Manager.Files.Open(ctx, benchUser, o)
@@ -127,7 +127,7 @@ func read(open opener) func(ctx context.Context, path string) error {
 	}
 }
 
-// share runs op as often as the benchmark wants, dealt among the clients; n counts the calls of one.
+// share runs op as often as the benchmark wants, distributed to the clients; n counts the calls of one.
 func share(b *testing.B, clients int, op func(client, n int) error) {
 	var left atomic.Int64
 	left.Store(int64(b.N))
@@ -145,7 +145,7 @@ func share(b *testing.B, clients int, op func(client, n int) error) {
 	wg.Wait()
 }
 
-// cpuTime is what the process has used so far.
+// cpuTime returns the processor time of the process so far.
 func cpuTime() time.Duration {
 	var u syscall.Rusage
 	_ = syscall.Getrusage(syscall.RUSAGE_SELF, &u)

@@ -9,8 +9,8 @@ import (
 	"hemera/words/hemera"
 )
 
-// TestWhatIsInABinIsMovedBetweenNodes drains a disk with pieces of removed files: plain and coded ones. All leave the disk, and each
-// file is restored with its bytes.
+// TestWhatIsInABinIsMovedBetweenNodes drains a disk with pieces of removed files, plain and coded. All pieces leave the
+// disk, and each file is restored with its bytes.
 func TestWhatIsInABinIsMovedBetweenNodes(t *testing.T) {
 	ctx, root := t.Context(), hemera.SystemIdentity()
 	u, stop := startUp(t, t.TempDir())

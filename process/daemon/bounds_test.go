@@ -20,11 +20,11 @@ import (
 	"hemera/words/hemera"
 )
 
-// owners says of the connection that root opened last that it is root's, and of all others that they are a user's. Connections that
-// were opened long ago are judged late, so it goes by the connection and not by the time.
-type owners struct{ root atomic.Uint32 } // its port
+// owners reports root for the connection that root opened last, and a user for all others. Old connections are judged
+// late, so it compares connections and not times.
+type owners struct{ root atomic.Uint32 } // the port of root's connection
 
-// Owner implements the bounds' question.
+// Owner implements auth.Owners.
 func (o *owners) Owner(client, server netip.AddrPort) (uint32, error) {
 	if uint32(client.Port()) == o.root.Load() {
 		return 0, nil
@@ -34,7 +34,7 @@ func (o *owners) Owner(client, server netip.AddrPort) (uint32, error) {
 
 // dial opens a connection of root.
 func (o *owners) dial(ctx context.Context, network, addr string) (net.Conn, error) {
-	// Its port is known before the server can ask for it.
+	// Record its port before the server can ask for it.
 	d := net.Dialer{Control: func(_, _ string, c syscall.RawConn) (err error) {
 		err2 := c.Control(func(fd uintptr) {
 			if err = unix.Bind(int(fd), &unix.SockaddrInet4{Addr: [4]byte{127, 0, 0, 1}}); err != nil {
@@ -50,7 +50,7 @@ func (o *owners) dial(ctx context.Context, network, addr string) (net.Conn, erro
 	return d.DialContext(ctx, network, addr)
 }
 
-// tellsOfLimits wants one limit that was reached in the status: nodes share the bounds of the manager's process.
+// tellsOfLimits requires one reached limit in the status: nodes share the bounds of the manager's process.
 func tellsOfLimits(t *testing.T, m *Manager) {
 	t.Helper()
 	status, err := m.Status.Status(t.Context())
@@ -71,8 +71,8 @@ func tellsOfLimits(t *testing.T, m *Manager) {
 	}
 }
 
-// Connections of every kind, as many as somebody likes, to a process that may have few files open: the admin
-// gets in, the disks are well, and everything is there again when they are gone.
+// Any number of connections of every kind, to a process that may have few open files: the admin can connect, the disks
+// work, and all resources are free again when they are closed.
 func TestAFloodOfConnectionsKeepsNoAdminOut(t *testing.T) {
 	who := &owners{}
 	u, err := OpenUp(t.Context(), UpOptions{Nodes: 2, Disks: 2, Manager: ManagerOptions{

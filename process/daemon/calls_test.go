@@ -9,8 +9,8 @@ import (
 	"hemera/words/hemera"
 )
 
-// TestCallsComeThroughTheXRootDPort: with the identity of the session. A client that logs in as nobody has a user's
-// verbs, and no admin's, although its process is one by HTTP.
+// TestCallsComeThroughTheXRootDPort: calls have the identity of the session. A client that logs in as nobody has a user's
+// verbs, and no admin's, although its process is an admin's by HTTP.
 func TestCallsComeThroughTheXRootDPort(t *testing.T) {
 	u, err := OpenUp(t.Context(), UpOptions{Nodes: 1, Disks: 1, Manager: ManagerOptions{
 		Dir: t.TempDir(), Listen: "127.0.0.1:0", CacheBytes: 1 << 28, Log: keptLog(t),

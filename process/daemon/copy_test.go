@@ -12,8 +12,8 @@ import (
 	"hemera/words/hemera"
 )
 
-// TestThirdPartyCopiesOfAReplicatedFile: the destination must look for the source at the node where the
-// client announced it, and not at another that has the file too.
+// TestThirdPartyCopiesOfAReplicatedFile: the destination must look for the source at the node where the client announced
+// it, and not at another node with the file.
 func TestThirdPartyCopiesOfAReplicatedFile(t *testing.T) {
 	url := runUp(t, UpOptions{Nodes: 3, Disks: 3, Manager: ManagerOptions{
 		Space: hemera.Space{Policy: hemera.Policy{

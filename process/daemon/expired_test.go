@@ -46,7 +46,7 @@ func (s *site) expire(m *Manager, id hemera.NodeID) {
 	}
 }
 
-// A node that was switched off for longer than its certificate lasts joins again with a token.
+// A node that was switched off until its certificate had expired joins again with a token.
 func TestANodeWhoseCertificateHasExpired(t *testing.T) {
 	s := &site{t: t, dir: t.TempDir(), addr: "127.0.0.1:0"}
 	m, stop := s.start()
@@ -55,7 +55,7 @@ func TestANodeWhoseCertificateHasExpired(t *testing.T) {
 	s.expire(m, first)
 	stop()
 	s.addr = m.Addr
-	m, stop = s.start() // whose lease the node's former self does not have any more
+	m, stop = s.start() // the node's former lease has ended
 	defer stop()
 	n, err := OpenNode(t.Context(), NodeOptions{
 		Dir: s.path("node"), Listen: "127.0.0.1:0", Join: strings.Replace(token, "hemera-join:", "hemera-join:damaged", 1), Log: slog.New(slog.NewTextHandler(&s.log, nil)),

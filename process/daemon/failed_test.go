@@ -8,8 +8,7 @@ import (
 	"hemera/words/hemera"
 )
 
-// TestManagerEndsWithItsStore: a manager that can answer nothing any more does not stay, looking healthy, but ends,
-// to be started again.
+// TestManagerEndsWithItsStore: a manager with a failed store does not stay, looking healthy, but ends, to be restarted.
 func TestManagerEndsWithItsStore(t *testing.T) {
 	dir := t.TempDir()
 	o := ManagerOptions{Dir: dir, Listen: "127.0.0.1:0", CacheBytes: 64 << 20, Log: keptLog(t)}
@@ -22,7 +21,7 @@ func TestManagerEndsWithItsStore(t *testing.T) {
 	if _, err := m.Names.Mkdir(t.Context(), hemera.SystemIdentity(), "/before", 0o755, false); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := m.store.Acquire(t.Context(), "another"); err != nil { // which fails the next change
+	if _, err := m.store.Acquire(t.Context(), "another"); err != nil { // this fails the next change
 		t.Fatal(err)
 	}
 	if _, err := m.Names.Mkdir(t.Context(), hemera.SystemIdentity(), "/after", 0o755, false); !errors.Is(err, errs.Unavailable) {

@@ -14,29 +14,28 @@ import (
 	"hemera/words/errs"
 )
 
-// web is who may ask what of the HTTP door, before it is known who it is.
+// web has the rules of the HTTP door that apply before the caller is identified.
 type web struct {
 	metrics []netip.Prefix // networks that may read /metrics
 	hosts   []string       // names of this server
 }
 
-// webRules are the rules in force. They change as a whole.
+// webRules has the rules in force. They change as a whole.
 type webRules struct{ atomic.Pointer[web] }
 
-// newWebRules begins with rules.
+// newWebRules returns rules that begin with first.
 func newWebRules(first web) *webRules {
 	r := new(webRules)
 	r.Store(&first)
 	return r
 }
 
-// guardWeb applies the rules of HTTP. A web page can make a browser believe that a foreign name is this machine (DNS
-// rebinding); the browser then sends that name, so requests to names that are not the server's are refused. Requests
-// over the unix socket pass: no browser opens it. Strangers may ask for /healthz only.
-// /healthz answers under any name: load balancers and supervisors call by names that nobody configured, and it
-// tells nothing.
+// guardWeb applies the rules of HTTP. With DNS rebinding, a web page can make a browser connect to this machine under a
+// foreign name; the browser then sends that name, so requests to names that are not the server's are refused. Requests
+// over the unix socket pass, because browsers do not open it. /healthz answers under any name: load balancers and
+// supervisors may use names that are not configured, and the answer reveals nothing.
 //
-// The rules may change: each request meets those of its time.
+// The rules may change: each request uses those of its time.
 func guardWeb(current *webRules, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		rules := current.Load()
@@ -54,7 +53,7 @@ func guardWeb(current *webRules, next http.Handler) http.Handler {
 	})
 }
 
-// containWeb counts and logs panics of requests that next does not contain itself. The client's connection ends.
+// containWeb counts and logs panics of requests that next does not contain itself. The client's connection is closed.
 func containWeb(panics *contain.Panics, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		defer func() {
@@ -65,29 +64,29 @@ func containWeb(panics *contain.Panics, next http.Handler) http.Handler {
 			if v != http.ErrAbortHandler {
 				_ = panics.Note("daemon.Answer", r.URL.Path, v)
 			}
-			panic(http.ErrAbortHandler) // which ends the connection, and is not logged
+			panic(http.ErrAbortHandler) // ends the connection, and is not logged
 		}()
 		next.ServeHTTP(w, r)
 	})
 }
 
-// answersTo reports whether a Host header names this server: by address, as localhost, or by one of its names.
-// Programs that send none are no browsers.
+// answersTo reports whether a Host header names this server: by address, as localhost, or by one of its names. Programs
+// that send none are not browsers.
 func (rules web) answersTo(host string) bool {
 	if name, _, err := net.SplitHostPort(host); err == nil {
 		host = name
 	}
 	// An IPv6 address has brackets, and a fully qualified name may end with a dot.
 	host = strings.TrimSuffix(strings.Trim(host, "[]"), ".")
-	// DNS rebinding needs a name, so an address is always right.
+	// DNS rebinding needs a name, so an address always passes.
 	if _, err := netip.ParseAddr(host); err == nil || host == "" || strings.EqualFold(host, "localhost") {
 		return true
 	}
 	return slices.ContainsFunc(rules.hosts, func(name string) bool { return strings.EqualFold(host, name) })
 }
 
-// namesOf are the names that a process has without being told: the one that others reach it by, and the machine's.
-// Names are compared without regard to case, and not looked up.
+// namesOf returns the names of a process: the configured ones, the one by which others reach it, and the machine's. Names
+// are compared without regard to case, and not looked up.
 func namesOf(addr string, configured []string) []string {
 	names := append(slices.Clone(configured), hostOf(addr))
 	if name, err := os.Hostname(); err == nil {

@@ -19,7 +19,7 @@ func asked(h http.Handler, from, host, path string) *httptest.ResponseRecorder {
 	return w
 }
 
-// TestForeignNamesAreRefused: a web page may have its own name mean this machine (DNS rebinding).
+// TestForeignNamesAreRefused: the name of a web page may resolve to this machine (DNS rebinding).
 func TestForeignNamesAreRefused(t *testing.T) {
 	h := guardWeb(newWebRules(web{hosts: namesOf("Store.example.org:1094", []string{"alias.example.org"})}),
 		http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))

@@ -9,8 +9,8 @@ import (
 	"hemera/words/hemera"
 )
 
-// TestAPersonEndsWritesOfLostClients: the owner of a write whose client is gone commits it as it is, an admin removes one, and
-// another user neither sees nor decides.
+// TestAPersonEndsWritesOfLostClients: the owner of a write whose client is gone commits it as it is, an admin removes
+// another one, and another user can neither see nor decide it.
 func TestAPersonEndsWritesOfLostClients(t *testing.T) {
 	u, err := OpenUp(t.Context(), UpOptions{Nodes: 3, Disks: 3, Manager: ManagerOptions{
 		Dir: t.TempDir(), Listen: "127.0.0.1:0", CacheBytes: 1 << 28, Log: keptLog(t),

@@ -18,7 +18,7 @@ import (
 func pieces(t *testing.T, dir string) (names []string) {
 	t.Helper()
 	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
-		if errors.Is(err, fs.ErrNotExist) { // moved meanwhile
+		if errors.Is(err, fs.ErrNotExist) { // it was moved meanwhile
 			return nil
 		}
 		if err == nil && !d.IsDir() {
@@ -34,8 +34,8 @@ func pieces(t *testing.T, dir string) (names []string) {
 	return names
 }
 
-// TestRefusedCloseLeavesNothing: a close whose commit is refused removes every piece, those that other
-// nodes have sealed too, through the doors that are there.
+// TestRefusedCloseLeavesNothing: after a close whose commit is refused, every piece is removed, including those that
+// other nodes have sealed, through the real doors.
 func TestRefusedCloseLeavesNothing(t *testing.T) {
 	const replicas = 3
 	dir := t.TempDir()
@@ -79,7 +79,7 @@ func TestRefusedCloseLeavesNothing(t *testing.T) {
 			t.Errorf("a close in the place of another file: %v", err)
 		}
 	}
-	// Peers are told, and not waited for.
+	// Peers are notified in the background.
 	var left []string
 	for deadline := time.Now().Add(30 * time.Second); ; time.Sleep(20 * time.Millisecond) {
 		if left = pieces(t, dir); len(left) <= kept || time.Now().After(deadline) {

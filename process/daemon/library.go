@@ -17,14 +17,14 @@ import (
 	"hemera/words/errs"
 )
 
-// library is the devices of a tape library, real or emulated.
+// library has the devices of a tape library, real or emulated.
 type library struct {
 	changer device.Changer
 	drives  []device.Drive
-	open    []io.Closer // what close closes
+	open    []io.Closer // closed by close
 }
 
-// openLibrary opens the devices. An emulated library is made first if there is none; for a real one see [linux.OpenChanger].
+// openLibrary opens the devices. It makes an emulated library if there is none; for a real one see [linux.OpenChanger].
 func openLibrary(ctx context.Context, o *TapeOptions, log *slog.Logger) (*library, error) {
 	if o.Changer != "" {
 		return openDevices(ctx, o)
@@ -51,13 +51,13 @@ func openDevices(ctx context.Context, o *TapeOptions) (l *library, err error) {
 			l.close()
 		}
 	}()
-	// The changer first: a mistake in its name is noticed before a drive is taken from somebody else.
+	// The changer first: a mistake in its name is noticed before a drive is taken away from another program.
 	c, err := linux.OpenChanger(ctx, o.Changer)
 	if err != nil {
 		return nil, err
 	}
 	l.changer, l.open = c, append(l.open, c)
-	// A drive that another program has open cannot be used later either, so that is an error now.
+	// A drive that another program has open would not be usable later either, so it is an error now.
 	for _, path := range o.Drives {
 		d, err := linux.OpenDrive(ctx, path)
 		if err != nil {
@@ -68,16 +68,16 @@ func openDevices(ctx context.Context, o *TapeOptions) (l *library, err error) {
 	return l, nil
 }
 
-// openEmulated opens an emulated library, and makes it first if there is none.
+// openEmulated opens an emulated library, and makes it if there is none.
 func openEmulated(o *TapeOptions, log *slog.Logger) (*emulated.Library, error) {
-	// Spec of a library that is there already is not looked at: its cartridges may have files.
-	scale := 0.0 // nobody waits
-	// A second of a device takes the inverse of the speed.
+	// The Spec of an existing library is ignored: its cartridges may have files.
+	scale := 0.0 // without delays
+	// A second of a real device takes the inverse of the speed.
 	if o.Speed > 0 {
 		scale = 1 / float64(o.Speed)
 	}
 	l, err := emulated.Open(o.Dir, emulated.Options{TimeScale: scale})
-	// Also Locked, if another process has it: making a new one would be no help.
+	// This includes Locked, if another process has it: making a new one would not help.
 	if !errors.Is(err, errs.NotFound) {
 		return l, err
 	}
@@ -88,13 +88,13 @@ func openEmulated(o *TapeOptions, log *slog.Logger) (*emulated.Library, error) {
 	return emulated.Open(o.Dir, emulated.Options{TimeScale: scale})
 }
 
-// mediaOf says which media types a drive writes, and which it reads besides, by the product that it names itself: IBM's ULT3580-TD9 and
-// ULTRIUM-HH9, or Ultrium 9-SCSI of others. A drive that says no generation, such as an emulated one, takes all; what it cannot use fails at
-// the load. Generations follow the compatibility table of the LTO program.
+// mediaOf returns the media types that a drive writes, and those that it also reads, by the product name that it reports:
+// IBM's ULT3580-TD9 and ULTRIUM-HH9, or Ultrium 9-SCSI of others. A drive without a generation, such as an emulated one,
+// accepts all; unusable media fail at the load. Generations follow the compatibility table of the LTO program.
 func mediaOf(product string) (writes, reads []string) {
 	generation := regexp.MustCompile(`(?i)(?:-TD|-HH|-HD|ULTRIUM )(\d+)`).FindStringSubmatch(product)
 	if generation != nil {
-		// LTO-8 and LTO-9 take their own generation and the one before, LTO-10 takes its own alone.
+		// LTO-8 and LTO-9 write their own generation and the one before, LTO-10 only its own.
 		switch generation[1] {
 		case "7":
 			return []string{"LTO-7"}, nil
@@ -112,17 +112,18 @@ func mediaOf(product string) (writes, reads []string) {
 	return writes, nil
 }
 
-// ParseEmulation reads what an emulated library is to have, such as "drives=2,slots=40,cartridges=30,media=LTO-9,capacity=4000000000". It fails
-// with Invalid if the text cannot be read, or no library can be made of it.
+// ParseEmulation reads the description of an emulated library, such as
+// "drives=2,slots=40,cartridges=30,media=LTO-9,capacity=4000000000". It fails with Invalid if the text cannot be read, or
+// no library can be made of it.
 func ParseEmulation(text string) (s emulated.Spec, err error) {
-	// Nothing of a library can be changed by this later, so a slip of the keyboard is an error.
+	// The library cannot be changed later, so a typing error is an error.
 	pair := regexp.MustCompile(`^([a-z]+)=([A-Za-z0-9-]+)$`)
 	for part := range strings.SplitSeq(text, ",") {
 		m := pair.FindStringSubmatch(strings.TrimSpace(part))
 		if m == nil {
 			return s, badEmulation(text, "it is no list of NAME=VALUE")
 		}
-		// The media and the prefix are the only values that are no numbers.
+		// Only the media and the prefix are not numbers.
 		number, bad := strconv.ParseInt(m[2], 10, 64)
 		switch m[1] {
 		case "drives":
@@ -146,7 +147,7 @@ func ParseEmulation(text string) (s emulated.Spec, err error) {
 			return s, badEmulation(text, m[2]+" is no number")
 		}
 	}
-	// Now, and not when the library is made: a node has used up its token by then.
+	// Check now, and not when the library is made: by then a node has used up its token.
 	if err := s.Check(); err != nil {
 		bad := badEmulation(text, errs.Reason(err, ""))
 		return s, bad.WithRemedy(cmp.Or(errs.RemedyOf(err), bad.Remedy))
@@ -154,7 +155,7 @@ func ParseEmulation(text string) (s emulated.Spec, err error) {
 	return s, nil
 }
 
-// badEmulation is the error of a description that cannot be read.
+// badEmulation returns the error for a description that cannot be read.
 func badEmulation(text, why string) *errs.Error {
 	return errs.New(errs.Invalid, "daemon.ParseEmulation", text, why).
 		WithRemedy("name drives, slots, gates, cartridges, capacity (bytes of one cartridge), media or prefix (of barcodes), such as drives=2,slots=40,media=LTO-9")

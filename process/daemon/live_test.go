@@ -11,7 +11,8 @@ import (
 	"hemera/platform/auth"
 )
 
-// TestAManagerTakesSettingsWhileItRuns: who is let in, who may read metrics, under which name, and the grace.
+// TestAManagerTakesSettingsWhileItRuns: the trusted networks, those that may read metrics, the names of the server, and
+// the grace.
 func TestAManagerTakesSettingsWhileItRuns(t *testing.T) {
 	m, err := OpenManager(t.Context(), ManagerOptions{Dir: t.TempDir(), Listen: "127.0.0.1:0", CacheBytes: 64 << 20, RepairGrace: time.Minute, Log: slog.New(slog.DiscardHandler)})
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 	"hemera/words/hemera"
 )
 
-// TestLostStore: where a cluster's authority is and its store is not, no new, empty cluster begins.
+// TestLostStore: no new, empty cluster begins in a directory that has a cluster's authority but not its store.
 func TestLostStore(t *testing.T) {
 	for name, lose := range map[string]func(store string) error{
 		"moved":       func(store string) error { return os.Rename(store, store+".away") },
@@ -33,7 +33,7 @@ func TestLostStore(t *testing.T) {
 				t.Fatal(err)
 			}
 			o := ManagerOptions{Dir: dir, Listen: "127.0.0.1:0", CacheBytes: 64 << 20, Log: keptLog(t)}
-			for range 2 { // the first attempt leaves nothing that the second takes for a store
+			for range 2 { // the first attempt leaves nothing that looks like a store
 				if _, err := OpenManager(t.Context(), o); !errors.Is(err, errs.Corrupt) || errs.RemedyOf(err) == "" || !strings.Contains(err.Error(), statedir.StoreDir) {
 					t.Errorf("a start: %v", err)
 				}
@@ -42,16 +42,16 @@ func TestLostStore(t *testing.T) {
 	}
 }
 
-// TestOlderState: a manager whose directory was put back from an older copy ends when a node registers that saw more.
-// What clients ask to be changed before is not acknowledged, as it would be lost with the newest copy in place. The disks of the node
-// tell, too: its own directory may be of the same older copy.
+// TestOlderState: a manager whose directory is an older copy ends when a node registers that has seen more. Changes of
+// clients before that are not acknowledged, as they would be lost with the newest copy in place. The node's disks prove
+// it as well: its own directory may be of the same older copy.
 func TestOlderState(t *testing.T) {
 	for name, back := range map[string][]string{"the manager": {"manager"}, "the manager and the node": {"manager", "node"}} {
 		t.Run(name, func(t *testing.T) { olderState(t, back) })
 	}
 }
 
-// olderState puts directories back from an older copy.
+// olderState replaces directories by an older copy.
 func olderState(t *testing.T, back []string) {
 	s := &site{t: t, dir: t.TempDir(), addr: "127.0.0.1:0"}
 	m, stop := s.start()

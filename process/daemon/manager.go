@@ -33,54 +33,54 @@ import (
 	"hemera/words/hemera"
 )
 
-// ManagerOptions are the settings of a manager process, as process/config checked them.
+// ManagerOptions has the settings of a manager process, as process/config checked them.
 type ManagerOptions struct {
 	Dir       string         // state: the namespace and the cluster's authority
 	Listen    string         // host:port; port 0 chooses one
 	Advertise string         // host:port as nodes and clients reach it; Listen's if empty
 	Trusted   []auth.Network // networks whose hosts may name their users
-	// Sources are networks that third-party copies may read from, besides the cluster's own doors; empty
-	// are the trusted ones, and this machine where the manager serves no other.
+	// Sources are networks from which third-party copies may read, besides the cluster's own doors. If empty, they are
+	// the trusted ones, and this machine if the manager serves no other.
 	Sources []netip.Prefix
 	Metrics []netip.Prefix // whose hosts may read /metrics, besides this machine
 	Hosts   []string       // names that HTTP requests may call it by, besides its own
 	// CacheBytes bounds the memory of the namespace and of its store; see resources.SplitCache.
 	CacheBytes int64
-	// RepairGrace is how long a disk is out of reach before its files are repaired on other disks.
+	// RepairGrace is the time that a disk may be out of reach before its files are repaired on other disks.
 	RepairGrace time.Duration
-	// RemovalHold is how long replaced and removed content stays on its disks for readers.
+	// RemovalHold is the time for which replaced and removed content stays on its disks for readers.
 	RemovalHold time.Duration
-	// WritesOfUser and WritesOfSession are how many writes one user and one session may have under way; 0 is the
+	// WritesOfUser and WritesOfSession bound the writes that one user and one session may have under way; 0 means the
 	// default.
 	WritesOfUser, WritesOfSession int
-	// HTTPListen is one more address that answers HTTP only, or empty; HTTPSocket a unix socket that does, or empty.
+	// HTTPListen is an additional address for HTTP only, or empty; HTTPSocket a unix socket for it, or empty.
 	HTTPListen, HTTPSocket string
-	// SocketWished is true if a user chose HTTPSocket: then a manager that cannot have it does not start.
+	// SocketWished reports that a user chose HTTPSocket: then a manager that cannot have it does not start.
 	SocketWished bool
 	Settings     func() []adminapi.Setting // in force, for the verb Config; secrets are masked
 	// Configure changes settings and puts them into force; see [admin.Services].
 	Configure func(context.Context, adminapi.ConfigChange) (adminapi.ConfigResult, error)
 	// Space is the default space that a new cluster begins with; the zero Space has defaults.
 	Space hemera.Space
-	// TokenLifetime is how long a join token works when its creator does not say.
+	// TokenLifetime is the default lifetime of a join token.
 	TokenLifetime time.Duration
-	// ApproveNodes lets nodes that join wait for an admin. NewDisksOff gives their new disks the configstatus off.
+	// ApproveNodes makes joining nodes wait for an admin. NewDisksOff gives their new disks the configstatus off.
 	ApproveNodes, NewDisksOff bool
 	// Loop serves the XRootD connections of all ports of a process; nil makes one for this port.
 	Loop *poll.Loop
-	// WithoutLoop gives each XRootD connection a goroutine of its own instead; Loop is nil then.
+	// WithoutLoop gives each XRootD connection its own goroutine instead; then Loop is nil.
 	WithoutLoop bool
 	// Bounds are shared by all ports of a process; nil makes new ones.
 	Bounds *resources.Bounds
-	// Local finds a node of the same process; nil when there is none.
+	// Local returns a node of the same process; nil without nodes.
 	Local   func(id hemera.NodeID) hemera.Node
-	Role    string // for `hemera version` and the like: manager, up
+	Role    string // for `hemera version` and others: manager, up
 	Version string
-	Commit  string // what it was built of; may be empty
+	Commit  string // the commit of its source; may be empty
 	Log     *slog.Logger
 }
 
-// Live are the options of a manager that can change while it runs, as [ManagerOptions] has them.
+// Live has the options of a manager that can change while it runs, see [ManagerOptions].
 type Live struct {
 	Trusted                  []auth.Network
 	Sources, Metrics         []netip.Prefix
@@ -88,12 +88,12 @@ type Live struct {
 	RepairGrace, RemovalHold time.Duration
 }
 
-// Live returns those that the options begin with.
+// Live returns the initial values of the live options.
 func (o ManagerOptions) Live() Live {
 	return Live{Trusted: o.Trusted, Sources: o.Sources, Metrics: o.Metrics, Hosts: o.Hosts, RepairGrace: o.RepairGrace, RemovalHold: o.RemovalHold}
 }
 
-// Change puts new options into force. New connections and requests meet them; sessions that are logged in stay. It may be
+// Change puts new options into force, for new connections and requests; sessions that are logged in stay. It may be
 // called while the manager serves, and does not block for I/O.
 func (m *Manager) Change(l Live) {
 	m.policy.SetTrusted(l.Trusted)
@@ -102,8 +102,7 @@ func (m *Manager) Change(l Live) {
 	m.Manager.Change(manager.Live{LostAfter: l.RepairGrace, Sources: m.sources(l)})
 }
 
-// Manager is a manager process.
-// Everything in it is set by OpenManager and only read afterwards.
+// Manager is a manager process. OpenManager sets all its fields; later they are only read.
 type Manager struct {
 	*manager.Manager
 	Addr   string // as clients and nodes reach it
@@ -115,14 +114,14 @@ type Manager struct {
 	tree      *namespace.Namespace // the only writer of the store
 	authority *pki.Authority       // admits nodes; its file is in Dir
 	keys      statedir.TapeKeys    // of tapes, in Dir
-	policy    *auth.ManagerPolicy  // who is let in
+	policy    *auth.ManagerPolicy  // decides who may connect
 	web       *webRules            // of HTTP
-	port      *port                // the common port, and what else HTTP answers at
+	port      *port                // the common port, and the other listeners of HTTP
 }
 
-// OpenManager opens the state and the port; nobody is answered before Run.
-// It fails with Unavailable if another process has the directory, Exists if a port is taken, Corrupt if the store
-// is missing beside its authority or a restore did not end, and Invalid for a directory of hemera up.
+// OpenManager opens the state and the port; no request is answered before Run. It fails with Unavailable if another
+// process has the directory, Exists if a port is taken, Corrupt if the store is missing beside its authority or a restore
+// did not end, and Invalid for a directory of hemera up.
 func OpenManager(ctx context.Context, o ManagerOptions) (_ *Manager, err error) {
 	// A user who names the wrong directory must not get a new, empty cluster in it.
 	if statedir.HasStore(filepath.Join(o.Dir, statedir.UpManager)) && !statedir.HasStore(o.Dir) {
@@ -133,11 +132,11 @@ func OpenManager(ctx context.Context, o ManagerOptions) (_ *Manager, err error) 
 	if err != nil {
 		return nil, err
 	}
-	// hemera up has one for all its ports.
+	// hemera up shares one between all its ports.
 	if o.Bounds == nil {
 		o.Bounds = resources.NewBounds()
 	}
-	// From here on close releases what there is so far: each part may be nil.
+	// From here on close releases everything acquired so far: each part may be nil.
 	m := &Manager{options: o, lock: lock}
 	defer func() {
 		if err != nil {
@@ -147,7 +146,7 @@ func OpenManager(ctx context.Context, o ManagerOptions) (_ *Manager, err error) 
 	if err := statedir.CheckRestored(o.Dir); err != nil {
 		return nil, err
 	}
-	// The port comes before the store: a port that is taken shows at once, and opening a large store takes seconds.
+	// The port comes before the store: a taken port is an error at once, and opening a large store takes seconds.
 	if m.port, err = openPort(ctx, o.Listen, o.Loop, o.WithoutLoop, o.Log); err != nil {
 		return nil, err
 	}
@@ -202,9 +201,9 @@ func OpenManager(ctx context.Context, o ManagerOptions) (_ *Manager, err error) 
 	return m, m.open()
 }
 
-// openMore takes what else HTTP is answered at. Where the unix socket of the default cannot be (a long path, a
-// filesystem without sockets), a manager starts without: everything else still answers.
-// These sockets answer HTTP only, so that an admin can open them to networks that XRootD clients do not come from.
+// openMore opens the other listeners of HTTP. If the default unix socket is not possible (a long path, a filesystem
+// without sockets), a manager starts without it. These listeners answer HTTP only, so that an admin can open them to
+// networks without XRootD clients.
 func (m *Manager) openMore(ctx context.Context) error {
 	o := m.options
 	if o.HTTPListen != "" {
@@ -229,7 +228,7 @@ func (m *Manager) openMore(ctx context.Context) error {
 	return nil
 }
 
-// sources is the rule of third-party copies. A client of a manager that listens on loopback is a process of this
+// sources returns the rule of third-party copies. A client of a manager that listens on loopback is a process of this
 // machine, which can read there itself.
 func (m *Manager) sources(l Live) access.Sources {
 	rule := access.Sources{Allow: l.Sources}
@@ -242,13 +241,13 @@ func (m *Manager) sources(l Live) access.Sources {
 		}
 	}
 	if m.options.HTTPListen != "" {
-		// The additional HTTP port is the first of extra: a copy must not read there.
+		// The additional HTTP port is the first of extra: a copy must not read from it.
 		rule.Never = []string{m.port.extra[0].Addr().String()}
 	}
 	return rule
 }
 
-// backups takes archives of the manager's state; see package backup.
+// backups returns the source of archives of the manager's state; see package backup.
 func (m *Manager) backups() adminapi.Backups {
 	return backup.Live{
 		Store: m.store, Epoch: m.tree.Writer().Epoch(), Authority: m.authority, Keys: m.keys, Addr: m.Addr, Program: "hemera " + m.options.Version,
@@ -256,12 +255,11 @@ func (m *Manager) backups() adminapi.Backups {
 	}
 }
 
-// Dir is the state directory.
+// Dir returns the state directory.
 func (m *Manager) Dir() string { return m.options.Dir }
 
-// open makes the doors.
-// The admin API serves both its own port and, through calls, XRootD sessions: it is one handler. Counts of sessions
-// come from the XRootD door, so the manager gets them here, after both exist.
+// open makes the doors. The admin API is one handler, for its own port and for calls over XRootD sessions. The XRootD
+// door counts sessions, so the manager gets its counts here, after both exist.
 func (m *Manager) open() (err error) {
 	o := m.options
 	// The same facts identify XRootD clients and callers of the admin API.
@@ -299,16 +297,15 @@ func (m *Manager) open() (err error) {
 	return err
 }
 
-// Run serves until the context ends or the store fails, and then closes everything. After a failed store the
-// supervisor of the process starts it again.
-// It may be called once. The error is nil after an orderly end.
+// Run serves until the context ends or the store fails, and then closes everything. After a failed store the supervisor
+// of the process restarts it. It may be called once. The error is nil after an orderly end.
 func (m *Manager) Run(ctx context.Context) error {
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() error {
 		select {
 		case <-ctx.Done():
 			return nil
-		// After a failed fsync nothing that is read can be trusted to be durable.
+		// After a failed fsync it is unknown whether the data read is durable.
 		case <-m.tree.Failed():
 			return errs.New(errs.Unavailable, "daemon.Run", m.options.Dir, "its store failed").
 				WithRemedy("see the log for the cause, and check the disk under it; then start it again")
@@ -321,19 +318,19 @@ func (m *Manager) Run(ctx context.Context) error {
 	return err
 }
 
-// close releases everything that OpenManager acquired, also after a part of it failed.
-// The port goes first, so that no request meets a closed store; the lock goes last, so that no other process opens
-// the store while it is still being closed.
+// close releases everything that OpenManager acquired, also if a part of it failed. It closes the port first, so that no
+// request meets a closed store, and the lock last, so that no other process opens the store while it is still being
+// closed.
 func (m *Manager) close() {
 	if m.port != nil {
 		m.port.close()
 	}
-	// A store that does not close in time loses nothing: what was acknowledged is in its log.
+	// A store that does not close in time loses nothing: acknowledged changes are in its log.
 	runWithin(storeTime, m.closeStore)
 	_ = m.lock.Close()
 }
 
-// storeTime bounds how long a manager's end waits for its store, which may have to finish a compaction.
+// storeTime bounds the time that a manager waits at its end for its store, which may have to finish a compaction.
 const storeTime = 30 * time.Second
 
 // closeStore closes the namespace before the store below it.

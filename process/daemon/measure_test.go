@@ -12,8 +12,8 @@ import (
 	"hemera/words/errs"
 )
 
-// TestNodesMeasure: the manager's order runs a program on the node's machine, with the node's disks, brings back what it leaves, and
-// ends it with the caller's context. What may be run is the node's decision.
+// TestNodesMeasure: the manager's order runs a program on the node's machine, with the node's disks, returns its result,
+// and ends it with the caller's context. The node decides what may be run.
 func TestNodesMeasure(t *testing.T) {
 	dir := t.TempDir()
 	begun, program := filepath.Join(dir, "begun"), filepath.Join(dir, "hemera")

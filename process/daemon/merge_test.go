@@ -16,8 +16,9 @@ import (
 	"hemera/words/hemera"
 )
 
-// TestAMergeBringsBackWhatCameAfterTheBackup loses a manager that was never started again after its backup. All files that were
-// written or replaced since come back, one that was open at the time too, and nothing can be forgotten before.
+// TestAMergeBringsBackWhatCameAfterTheBackup loses a manager that was not restarted after its backup. All files that were
+// written or replaced since are found again, including one that was open at the time, and nothing can be forgotten
+// before.
 func TestAMergeBringsBackWhatCameAfterTheBackup(t *testing.T) {
 	dir, ctx := t.TempDir(), t.Context()
 	u, stop := startUp(t, dir)
@@ -33,7 +34,7 @@ func TestAMergeBringsBackWhatCameAfterTheBackup(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	put("/old/5", "before") // its number is larger than that of the file that is open
+	put("/old/5", "before") // its id is larger than that of the open file
 	var archive bytes.Buffer
 	if err := u.Manager.backups().Backup(ctx, &archive); err != nil {
 		t.Fatal(err)

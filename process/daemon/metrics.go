@@ -10,9 +10,8 @@ import (
 )
 
 // guardMetrics lets only this machine and hosts of the networks read /metrics, which has names of hosts and paths and
-// shows what users do. Other paths have rules of their own.
-// It is a rule of addresses, since Prometheus has no identity here. A proxy on this machine would open /metrics to
-// everybody: it has to guard them itself.
+// shows what users do. Other paths have their own rules. It checks addresses, since Prometheus has no identity here. A
+// proxy on this machine would open /metrics to all its clients: it has to guard them itself.
 func guardMetrics(networks []netip.Prefix, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/metrics" && !mayScrape(networks, r) {
@@ -25,7 +24,7 @@ func guardMetrics(networks []netip.Prefix, next http.Handler) http.Handler {
 	})
 }
 
-// mayScrape is true if the sender of a request may read /metrics: this machine, or a host of the networks.
+// mayScrape reports whether the sender of a request may read /metrics: this machine, or a host of the networks.
 func mayScrape(networks []netip.Prefix, r *http.Request) bool {
 	if _, here := processOf(r); here {
 		return true
@@ -38,7 +37,7 @@ func mayScrape(networks []netip.Prefix, r *http.Request) bool {
 	if from.IsLoopback() || slices.ContainsFunc(networks, func(n netip.Prefix) bool { return n.Contains(from) }) {
 		return true
 	}
-	// A machine may call itself by any of its addresses.
+	// A machine may use any of its addresses.
 	at, _ := r.Context().Value(http.LocalAddrContextKey).(net.Addr)
 	if at == nil {
 		return false

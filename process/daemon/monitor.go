@@ -10,7 +10,7 @@ import (
 	"hemera/words/adminapi"
 )
 
-// monitorNode serves /metrics and /healthz at a node's port. Metrics of disks are at the manager, which has those of all
+// monitorNode returns a handler for /metrics and /healthz at a node's port. The manager has the metrics of disks of all
 // nodes.
 func monitorNode(n *node.Node, o NodeOptions) http.Handler {
 	return admin.NewMonitor(admin.MonitorOptions{
@@ -19,8 +19,8 @@ func monitorNode(n *node.Node, o NodeOptions) http.Handler {
 	})
 }
 
-// countersOf reads the counters of a node for /metrics.
-// Each is read alone, so they need not fit together to the last unit. Names are API: dashboards depend on them.
+// countersOf reads the counters of a node for /metrics. Each is read separately, so they need not be consistent with each
+// other. Names are API: dashboards depend on them.
 func countersOf(n *node.Node) []admin.Counter {
 	c := n.Counters()
 	return []admin.Counter{

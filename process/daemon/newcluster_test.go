@@ -9,7 +9,8 @@ import (
 	"hemera/platform/auth"
 )
 
-// TestANewClusterIsSaid by a warning with its directory, once: an admin who mistyped it must see that it is empty.
+// TestANewClusterIsSaid: a new manager warns once, with its directory, so that an admin who mistyped it sees that it is
+// empty.
 func TestANewClusterIsSaid(t *testing.T) {
 	var said bytes.Buffer
 	o := ManagerOptions{Dir: t.TempDir(), Listen: "127.0.0.1:0", CacheBytes: 64 << 20, Role: "manager", Log: slog.New(slog.NewTextHandler(&said, nil))}
@@ -26,7 +27,7 @@ func TestANewClusterIsSaid(t *testing.T) {
 	}
 }
 
-// TestAManagerWithoutTrustedNetworksWarns if machines could reach it that it lets nobody in from.
+// TestAManagerWithoutTrustedNetworksWarns: it warns if other machines could reach it and would all be refused.
 func TestAManagerWithoutTrustedNetworksWarns(t *testing.T) {
 	trusted, err := auth.ParseNetwork("10.1.0.0/24")
 	if err != nil {

@@ -34,38 +34,39 @@ import (
 	"hemera/words/hemera"
 )
 
-// NodeOptions are the settings of a storage node process.
+// NodeOptions has the settings of a storage node process.
 type NodeOptions struct {
-	Dir       string // state: who the node is
+	Dir       string // state: the node's identity
 	Listen    string // host:port; port 0 chooses one
 	Advertise string // as in [ManagerOptions]
 	Zone      string // failure domain; empty for none
 	Disks     []hemera.AttachDisk
-	// MakeDisks makes directories of Disks that are missing and were never a disk.
+	// MakeDisks makes missing directories of Disks that were never a disk.
 	MakeDisks bool
 	// Elsewhere are the disks of other nodes of the process. This node must not take them over.
 	Elsewhere []hemera.AttachDisk
-	// Join is a join token; it is needed once, until Dir holds the node's certificate.
+	// Join is a join token; it is needed once, until Dir has the node's certificate.
 	Join string
-	// AskToken makes a join token. OpenNode calls it if it needs one and Join is empty; nil if the admin has to bring it.
+	// AskToken makes a join token. OpenNode calls it if it needs one and Join is empty; nil if the admin has to provide
+	// it.
 	AskToken func(context.Context) (string, error)
 	// Control is the manager if it is in the same process. Then the node needs no certificate.
 	Control hemera.Control
-	// Copies and Tapes are the same manager's other services for nodes. Tapes may be nil: the manager has none.
+	// Copies and Tapes are the same manager's other services for nodes. Tapes may be nil if the manager has none.
 	Copies hemera.CopyRules
 	Tapes  hemera.TapeControl
 	// Memory is shared by the disks of all nodes of a process; nil makes one for this node.
 	Memory *disks.Memory
 	// Loop serves the XRootD connections of all ports of a process; nil makes one for this port.
 	Loop *poll.Loop
-	// WithoutLoop is as in [ManagerOptions].
+	// WithoutLoop: see [ManagerOptions].
 	WithoutLoop bool
 	// Bounds are shared by all ports of a process; nil makes new ones.
 	Bounds *resources.Bounds
-	limits func() []hemera.LimitUse // of bounds that are the node's own
+	limits func() []hemera.LimitUse // of the node's own bounds
 	// WithoutNetwork: another node of the process samples the network for all of them.
 	WithoutNetwork bool
-	// ScrubRate is how many bytes of each disk are read and verified a second at most; none if 0.
+	// ScrubRate bounds the bytes of each disk that are read and verified in a second; 0 disables it.
 	ScrubRate int64
 	// Metrics are networks whose hosts may read /metrics, besides this machine.
 	Metrics []netip.Prefix
@@ -73,21 +74,19 @@ type NodeOptions struct {
 	Hosts []string
 	// Tape is the tape library of this node; nil for none.
 	Tape *TapeOptions
-	// StopPatience is how long a stop waits for the writes under way to end; with 0 they are cancelled.
+	// StopPatience is the time that a stop waits for the writes under way; with 0 they are cancelled.
 	StopPatience time.Duration
-	// Executable is hemera, for measurements of this machine that the manager asks for; "" refuses them.
+	// Executable is hemera, for measurements of this machine for the manager; "" refuses them.
 	Executable string
 	Version    string
-	Commit     string // what it was built of; may be empty
+	Commit     string // the commit of its source; may be empty
 	Log        *slog.Logger
 }
 
-// clockSkew is how much later than the manager's a node's clock may be before it refuses capabilities
-// that are still good.
+// clockSkew is the time by which a node's clock may be ahead of the manager's before it refuses valid capabilities.
 const clockSkew = 5 * time.Minute
 
-// Node is a storage node process.
-// OpenNode sets everything; Run, and what it calls, only read it.
+// Node is a storage node process. OpenNode sets all its fields; later they are only read.
 type Node struct {
 	*node.Node
 	Addr string
@@ -105,9 +104,9 @@ type Node struct {
 	tape        *tapeServer      // nil without a library
 }
 
-// OpenNode joins the cluster if needed, and opens disks and port.
-// It fails with Unavailable if another process has the directory, with Exists if the port is taken, with NotFound
-// if the node has neither a certificate nor a token, and with the kind of what AskToken, or the manager to a join, answered.
+// OpenNode joins the cluster if needed, and opens disks and port. It fails with Unavailable if another process has the
+// directory, with Exists if the port is taken, with NotFound if the node has neither a certificate nor a token, and with
+// the kind of an error of AskToken or of the manager.
 func OpenNode(ctx context.Context, o NodeOptions) (_ *Node, err error) {
 	lock, err := statedir.LockDir(o.Dir)
 	if err != nil {
@@ -117,7 +116,7 @@ func OpenNode(ctx context.Context, o NodeOptions) (_ *Node, err error) {
 	if o.Memory == nil {
 		o.Memory = disks.NewMemory()
 	}
-	if o.Bounds == nil { // what is shared with a manager, the manager tells of
+	if o.Bounds == nil { // the manager reports shared bounds
 		o.Bounds = resources.NewBounds()
 		o.limits = o.Bounds.Reached
 	}
@@ -138,7 +137,7 @@ func OpenNode(ctx context.Context, o NodeOptions) (_ *Node, err error) {
 		}
 		control, copies, tapes, id, managerAddr = n.remote, n.remote, n.remote, n.credentials.Node(), n.credentials.Addrs()[0]
 	}
-	// The way to the manager decides: clients that can reach the manager are likely to come by the same network.
+	// The route to the manager decides: clients that can reach the manager probably use the same network.
 	n.Addr = advertised(ctx, o.Advertise, n.port.listener, managerAddr)
 	if err := checkReach(n.Addr, managerAddr); err != nil {
 		return nil, err
@@ -185,7 +184,7 @@ func OpenNode(ctx context.Context, o NodeOptions) (_ *Node, err error) {
 	return n, err
 }
 
-// NodeLive are the options of a node that can change while it runs, as [NodeOptions] has them.
+// NodeLive has the options of a node that can change while it runs, see [NodeOptions].
 type NodeLive struct {
 	Metrics   []netip.Prefix
 	Hosts     []string
@@ -198,7 +197,7 @@ func (n *Node) Change(l NodeLive) {
 	n.SetScrubRate(l.ScrubRate)
 }
 
-// program runs measurements of this machine that the manager asks for; nil if there is no program for it.
+// program returns the function that runs measurements of this machine for the manager; nil without an executable.
 func (n *Node) program() func(context.Context, []string) ([]byte, error) {
 	if n.options.Executable == "" {
 		return nil
@@ -212,9 +211,9 @@ func (n *Node) program() func(context.Context, []string) ([]byte, error) {
 	return r.Run
 }
 
-// addressNow is how the node finds out its address again; nil if it was told, or listens on that one alone.
-// So a machine that gets another address by DHCP is found again. An address that the admin gave
-// never changes by itself.
+// addressNow returns the function with which the node determines its address again; nil if the address is configured, or
+// if the node listens on that one alone. So a machine that gets another address by DHCP is found again. An address from
+// the admin never changes by itself.
 func (n *Node) addressNow(ctx context.Context, managerAddr string) func() string {
 	if n.options.Advertise != "" || !listensEverywhere(n.port.listener) {
 		return nil
@@ -228,7 +227,7 @@ func (n *Node) addressNow(ctx context.Context, managerAddr string) func() string
 	}
 }
 
-// paths are the paths of disks.
+// paths returns the paths of disks.
 func paths(disks []hemera.AttachDisk) (list []string) {
 	for _, d := range disks {
 		list = append(list, d.Path)
@@ -236,9 +235,8 @@ func paths(disks []hemera.AttachDisk) (list []string) {
 	return list
 }
 
-// openDisk opens a disk of this node; node.Options says when.
-// It makes a directory only with MakeDisks, and only if that was never a disk: one that was, and is
-// missing, is a filesystem that is not mounted.
+// openDisk opens a disk of this node; node.Options says when. It makes a directory only with MakeDisks, and only if that
+// was never a disk: a missing directory that was a disk is a filesystem that is not mounted.
 func (n *Node) openDisk(path string, fresh bool) (disk.Store, error) {
 	o := n.options
 	given := func(d hemera.AttachDisk) bool { return filepath.Clean(d.Path) == path }
@@ -257,8 +255,8 @@ func (n *Node) openDisk(path string, fresh bool) (disk.Store, error) {
 	return store, err
 }
 
-// folder tells folders from mount points; nil in `up`, where all disks are folders. One with a label was a
-// disk before.
+// folder returns a function that distinguishes folders from mount points; nil in `up`, where all disks are folders. A
+// folder with a label was a disk before.
 func (n *Node) folder() func(string) bool {
 	if n.options.MakeDisks {
 		return nil
@@ -269,8 +267,8 @@ func (n *Node) folder() func(string) bool {
 	}
 }
 
-// join gets the node's certificate, from its state directory or with the token, and dials the manager.
-// A node with a good certificate does not need the manager here: it starts, and connects when the manager answers.
+// join gets the node's certificate, from its state directory or with the token, and dials the manager. A node with a
+// valid certificate does not need the manager here: it starts, and connects when the manager answers.
 func (n *Node) join(ctx context.Context) error {
 	o := n.options
 	// Four cases: joined before, or not; with a token, or without.
@@ -291,8 +289,8 @@ func (n *Node) join(ctx context.Context) error {
 	return err
 }
 
-// joinAgain is for a node that was switched off until its certificate was over. If the token does not help
-// the old certificate stays: it may be our clock that is wrong.
+// joinAgain joins again with the token after the node's certificate has expired. If the token does not help, the old
+// certificate stays: this machine's clock may be wrong.
 func joinAgain(ctx context.Context, old *pki.Credentials, o NodeOptions) *pki.Credentials {
 	credentials, err := enrol(ctx, o)
 	if err != nil {
@@ -303,7 +301,7 @@ func joinAgain(ctx context.Context, old *pki.Credentials, o NodeOptions) *pki.Cr
 	return credentials
 }
 
-// learn looks for news in the token of a node that has joined already. It may be years old, in a unit file.
+// learn adds the addresses in the token of a node that has joined already. The token may be years old, in a unit file.
 func learn(credentials *pki.Credentials, o NodeOptions) {
 	token, err := pki.ParseToken(o.Join)
 	if err == nil {
@@ -314,12 +312,12 @@ func learn(credentials *pki.Credentials, o NodeOptions) {
 	}
 }
 
-// dialManager notices a manager that is gone without a word.
+// dialManager dials with options that detect a dead manager.
 func dialManager(ctx context.Context, addr string) (net.Conn, error) {
 	return link.Dial(ctx, addr, link.DefaultOptions())
 }
 
-// enrol joins a cluster with the token, or with one that it asks for: it proves the manager by the token's fingerprint and
+// enrol joins a cluster with the token, or with one from AskToken: it verifies the manager by the token's fingerprint and
 // gets a certificate. It blocks until the manager answers or the context ends.
 func enrol(ctx context.Context, o NodeOptions) (*pki.Credentials, error) {
 	text := o.Join
@@ -341,10 +339,10 @@ func enrol(ctx context.Context, o NodeOptions) (*pki.Credentials, error) {
 	return pki.Enrol(ctx, o.Dir, token, manager)
 }
 
-// Run serves until the context ends, then closes everything.
-// When the context ends, writes get StopPatience to end while everything still serves. Then all parts end.
+// Run serves until the context ends, then closes everything. When the context ends, writes get StopPatience to end while
+// all parts still serve. Then all parts end.
 func (n *Node) Run(ctx context.Context) error {
-	// What serves goes on while the writes under way end.
+	// The parts serve on while the writes under way end.
 	serving, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer stop()
 	group, serving := errgroup.WithContext(serving)
@@ -362,7 +360,7 @@ func (n *Node) Run(ctx context.Context) error {
 	group.Go(func() error { return n.port.serve(serving) })
 	group.Go(func() error { return ended(serving, n.Node.Run(serving)) })
 	if n.tape != nil {
-		// Sessions end before the node does: what is on tape is reported while the manager still answers.
+		// Sessions end before the node does: the files written to tape are reported while the manager still answers.
 		group.Go(func() error { return n.tape.Run(ctx) })
 	}
 	if n.credentials != nil {
@@ -373,9 +371,8 @@ func (n *Node) Run(ctx context.Context) error {
 	return err
 }
 
-// close releases everything that OpenNode acquired, also after a part of it failed.
-// The lock goes last, so that no second process becomes this node while it still
-// ends.
+// close releases everything that OpenNode acquired, also if a part of it failed. It releases the lock last, so that no
+// second process becomes this node while this one is still ending.
 func (n *Node) close() {
 	if n.port != nil {
 		n.port.close()

@@ -6,7 +6,7 @@ import (
 	"hemera/words/hemera"
 )
 
-// Each start may have another number of nodes: the disks are distributed again, and none is lost.
+// Each start may have another number of nodes: the disks are distributed again, and no data is lost.
 func TestAnotherNumberOfNodes(t *testing.T) {
 	dir := t.TempDir()
 	for _, nodes := range []int{4, 2, 4, 1, 3} {
@@ -34,7 +34,8 @@ func TestAnotherNumberOfNodes(t *testing.T) {
 	}
 }
 
-// A node that an admin removed while the cluster was up is one of it again at the next start, which asks for as many nodes.
+// A node that an admin removed while the cluster was running rejoins at the next start, which needs the same number of
+// nodes.
 func TestAClusterStartsAfterOneOfItsNodesWasRemoved(t *testing.T) {
 	dir := t.TempDir()
 	start := func() *Up {

@@ -14,7 +14,7 @@ import (
 	"hemera/words/hemera"
 )
 
-// TestWithoutEventLoop: a cluster whose connections have a goroutine each serves this client and stock ones, with parallel
+// TestWithoutEventLoop: a cluster with a goroutine for each connection serves this client and stock ones, with parallel
 // streams too, and leaves nothing open when it ends.
 func TestWithoutEventLoop(t *testing.T) {
 	url := runUp(t, UpOptions{Nodes: 2, Disks: 2, Manager: ManagerOptions{
@@ -62,7 +62,7 @@ func TestWithoutEventLoop(t *testing.T) {
 	same("the stock client")
 }
 
-// TestPortsWithoutEventLoop: neither a manager, a node nor both in one process have a loop then.
+// TestPortsWithoutEventLoop: with this option neither a manager, a node nor both in one process have a loop.
 func TestPortsWithoutEventLoop(t *testing.T) {
 	for _, without := range []bool{false, true} {
 		u, err := OpenUp(t.Context(), UpOptions{Nodes: 1, Disks: 1, Manager: ManagerOptions{

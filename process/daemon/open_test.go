@@ -14,7 +14,7 @@ import (
 	"hemera/words/errs"
 )
 
-// A port that is taken is the commonest of all failures to start; what was opened before is closed.
+// A taken port is the most frequent reason why a start fails; everything that was opened before is closed.
 func TestATakenPortIsAnError(t *testing.T) {
 	taken, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -66,7 +66,7 @@ func TestUpNeedsADiskThatItMayUse(t *testing.T) {
 	}
 }
 
-// The ports of nodes follow the manager's: who chose one that is free must be told of the others.
+// The ports of nodes follow the manager's: a user who chose a free port must learn about the others.
 func TestATakenPortOfANodeNamesAllPorts(t *testing.T) {
 	for range 50 {
 		taken, err := net.Listen("tcp", "127.0.0.1:0")
@@ -80,7 +80,7 @@ func TestATakenPortOfANodeNamesAllPorts(t *testing.T) {
 		})
 		_ = taken.Close()
 		if err != nil && strings.Contains(err.Error(), first) {
-			continue // somebody has the port before as well
+			continue // the port before is taken as well
 		}
 		if want := fmt.Sprintf("ports %d to %d", port-1, port+2); err == nil || u != nil || !strings.Contains(errs.RemedyOf(err), want) {
 			t.Errorf("up %v, error %v, remedy %q", u, err, errs.RemedyOf(err))
@@ -90,7 +90,7 @@ func TestATakenPortOfANodeNamesAllPorts(t *testing.T) {
 	t.Skip("no two neighbouring ports are free")
 }
 
-// A command that gets the directory of the other kind says so, and makes no new, empty cluster in it.
+// A command with a directory of the other kind fails and makes no new, empty cluster in it.
 func TestAStateDirectoryOfTheOtherKindIsRefused(t *testing.T) {
 	log := keptLog(t)
 	ofUp, ofManager := t.TempDir(), t.TempDir()

@@ -18,32 +18,33 @@ import (
 	"hemera/process/resources"
 )
 
-// shutdownTime is a port's grace; closeTime bounds how long the end of a process then waits for a call that has stalled at a disk.
+// shutdownTime is the time that a port gives requests under way at its end; closeTime bounds the time that the end of a
+// process then waits for a call that has stalled at a disk.
 const (
 	shutdownTime = 5 * time.Second
 	closeTime    = 5 * time.Second
-	// webIdle is how long an HTTP connection may wait for its next request: longer than monitoring pauses.
+	// webIdle is the time that an HTTP connection may wait for its next request: longer than the interval of monitoring.
 	webIdle = 75 * time.Second
 )
 
-// port is one TCP port and what answers there: XRootD always, HTTP and control where set.
-// It is built by openPort and its owner, and immutable while it serves.
+// port is one TCP port and its servers: XRootD always, HTTP and control if set. Its owner sets it up after openPort; it
+// is immutable while it serves.
 type port struct {
 	listener net.Listener      // of all protocols
 	extra    []net.Listener    // HTTP only
 	loop     *poll.Loop        // of the XRootD connections; nil: each has a goroutine
-	shared   bool              // the loop is somebody else's
-	xrd      *xrd.Server       // always there
+	shared   bool              // the loop belongs to another part
+	xrd      *xrd.Server       // never nil
 	web      http.Handler      // nil: no HTTP
 	control  http.Handler      // of nodes; at a manager only
 	tls      *tls.Config       // for control
-	grace    time.Duration     // how long a stopping door waits for requests under way
+	grace    time.Duration     // time for which a stopping door waits for requests under way
 	bounds   *resources.Bounds // of the process; nil for none
 	log      *slog.Logger
 }
 
-// openPort listens at the address. Without a loop it makes one of its own, unless there is to be none.
-// The kernel queues clients from now on; nobody is answered before serve.
+// openPort listens on the address. Without a loop it makes one, unless withoutLoop is set. The kernel queues clients from
+// now on; no request is answered before serve.
 func openPort(ctx context.Context, addr string, loop *poll.Loop, withoutLoop bool, log *slog.Logger) (*port, error) {
 	listener, err := link.Listen(ctx, addr, link.DefaultOptions())
 	if err != nil {
@@ -60,9 +61,8 @@ func openPort(ctx context.Context, addr string, loop *poll.Loop, withoutLoop boo
 	return p, nil
 }
 
-// serve serves until the context ends, and then lets requests under way finish within the grace.
-// It starts one goroutine for each listener and each server, and one that stops them. The first that fails ends the
-// others.
+// serve serves until the context ends, and then lets requests under way finish within the grace. It starts one goroutine
+// for each listener and each server, and one that stops them. The first that fails ends the others.
 func (p *port) serve(ctx context.Context) error {
 	if p.bounds != nil {
 		p.bounds.AddRelief(p.xrd.CloseIdle)
@@ -74,7 +74,7 @@ func (p *port) serve(ctx context.Context) error {
 	// Stopped in this order, one after the other, within one grace.
 	stop := []func(context.Context) error{p.xrd.Shutdown}
 	if p.web != nil {
-		// There is no limit for a whole request here: the admin door sets deadlines until it knows the sender.
+		// There is no limit for a whole request here: the admin door sets deadlines until it has identified the sender.
 		server := &http.Server{
 			Handler: p.web, ReadHeaderTimeout: 10 * time.Second, IdleTimeout: webIdle, MaxHeaderBytes: 64 << 10,
 			ErrorLog: slog.NewLogLogger(p.log.Handler(), slog.LevelDebug), ConnContext: withProcess,
@@ -114,8 +114,8 @@ func (p *port) serve(ctx context.Context) error {
 	return group.Wait()
 }
 
-// muxOptions make the port use the bounds of the process.
-// A bound that is reached first closes idle XRootD sessions, of all ports if the process has bounds.
+// muxOptions returns the options that make the port use the bounds of the process. A bound that is reached first closes
+// idle XRootD sessions, of all ports if the process has bounds.
 func (p *port) muxOptions() link.MuxOptions {
 	o := link.MuxOptions{Log: p.log, Relieve: p.xrd.CloseIdle}
 	if p.bounds != nil {
@@ -136,8 +136,8 @@ func (p *port) close() {
 	}
 }
 
-// runWithin runs end, but does not wait for it longer than that: a call that has stalled in the kernel ends with the process.
-// The goroutine stays behind then. It is used at the end of a process only.
+// runWithin runs end, but waits for it only for the time most: a call that has stalled in the kernel ends with the
+// process. Its goroutine stays. It is used only at the end of a process.
 func runWithin(most time.Duration, end func()) {
 	done := make(chan struct{})
 	go func() {
@@ -150,8 +150,8 @@ func runWithin(most time.Duration, end func()) {
 	}
 }
 
-// ended is the error of a server that returned: nil if it was stopped.
-// An error after the context has ended is a consequence of the stop, whatever it says.
+// ended returns the error of a server that returned: nil if it was stopped. An error after the context has ended is a
+// consequence of the stop.
 func ended(ctx context.Context, err error) error {
 	if ctx.Err() != nil || errors.Is(err, http.ErrServerClosed) || errors.Is(err, net.ErrClosed) {
 		return nil

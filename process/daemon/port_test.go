@@ -12,11 +12,11 @@ import (
 	"hemera/words/hemera"
 )
 
-// noNode is a node that nobody asks anything.
+// noNode is a node without methods, for tests that do not call it.
 type noNode struct{ hemera.Node }
 
-// TestRequestsEndWithThePort: a request that goes on and on is cut off when the time to end is over, and what it
-// holds is let go: a backup under way keeps the store from closing.
+// TestRequestsEndWithThePort: a request without end is cut off after the grace, and its resources are released: a backup
+// under way keeps the store from closing.
 func TestRequestsEndWithThePort(t *testing.T) {
 	log := keptLog(t)
 	p, err := openPort(t.Context(), "127.0.0.1:0", nil, false, log)

@@ -8,8 +8,8 @@ import (
 	"hemera/process/statedir"
 )
 
-// The directory that an admin makes for a manager can be read by everybody, as mkdir leaves it; the keys in
-// the store must not, neither in a new one nor in one that an older version made.
+// All users can read the directory that an admin makes for a manager with mkdir, but they must not read the keys in the
+// store, neither in a new one nor in one that an older version made.
 func TestOthersCannotReadTheStore(t *testing.T) {
 	dir := t.TempDir()
 	if err := os.Chmod(dir, 0o755); err != nil {

@@ -26,7 +26,7 @@ type target struct{ hemera.File }
 
 func (target) Info() hemera.FileInfo { return hemera.FileInfo{Path: "/into"} }
 
-// greeter listens, and keeps what the first client says: handshake, protocol and login.
+// greeter listens, and keeps the first messages of a client: handshake, protocol and login.
 func greeter(t *testing.T) (addr string, said chan []byte) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -47,7 +47,8 @@ func greeter(t *testing.T) (addr string, said chan []byte) {
 	return l.Addr().String(), said
 }
 
-// TestASourceIsRefusedInOneWay: who orders a copy may not learn what the node can reach, nor have it say a name.
+// TestASourceIsRefusedInOneWay: a client that orders a copy may neither learn what the node can reach, nor make it log in
+// with a name.
 func TestASourceIsRefusedInOneWay(t *testing.T) {
 	closed, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

@@ -85,7 +85,7 @@ func (c client) get(path string) []byte {
 	return content
 }
 
-// pieceFiles are the names of all pieces below a directory.
+// pieceFiles returns the names of all pieces below a directory.
 func pieceFiles(t *testing.T, dir string) (names []string) {
 	t.Helper()
 	if err := filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
@@ -100,17 +100,17 @@ func pieceFiles(t *testing.T, dir string) (names []string) {
 	return names
 }
 
-// lostCluster is a cluster on loopback whose manager's state was lost, and what it had before.
+// lostCluster is a cluster on loopback whose manager's state was lost, with its former content.
 type lostCluster struct {
 	t        *testing.T
 	dir      string
-	contents map[string][]byte // by the paths that footers have
+	contents map[string][]byte // by the paths in footers
 	replaced hemera.Entry      // a file with two contents on its disks
 	view     *hemera.View
 	files    []string // names of piece files
 }
 
-// quiet hears nothing of a rebuild.
+// quiet ignores the reports of a rebuild.
 func quiet(adminapi.RebuildReport) error { return nil }
 
 // fill writes files of several layouts; one is replaced, one renamed, one removed, whose pieces are held for readers.
@@ -151,7 +151,7 @@ func (l *lostCluster) fill(u *Up) {
 	}
 }
 
-// loseManager is a cluster with files, its manager's state gone, and a prepared one in its place.
+// loseManager returns a cluster with files whose manager's state was replaced by a prepared one.
 func loseManager(t *testing.T) *lostCluster {
 	t.Helper()
 	l := &lostCluster{t: t, dir: t.TempDir(), contents: map[string][]byte{}}
@@ -168,8 +168,8 @@ func loseManager(t *testing.T) *lostCluster {
 	return l
 }
 
-// TestAPreparedClusterWaits: nodes and disks are back under their ids. Clients change nothing, and hear that what they
-// do not find may come.
+// TestAPreparedClusterWaits: nodes and disks are back under their ids. Clients cannot change anything, and for missing
+// files get an error that says that they may come back.
 func TestAPreparedClusterWaits(t *testing.T) {
 	l := loseManager(t)
 	u, stop := startUp(t, l.dir)
@@ -207,13 +207,13 @@ func TestAPreparedClusterWaits(t *testing.T) {
 	}
 }
 
-// TestAClusterWithoutItsManagersState is built up again from what its disks have.
+// TestAClusterWithoutItsManagersState: the cluster is rebuilt from the content of its disks.
 func TestAClusterWithoutItsManagersState(t *testing.T) {
 	l := loseManager(t)
 	u, stop := startUp(t, l.dir)
 	defer stop()
 	ctx := t.Context()
-	// It is cut off, and goes on.
+	// The rebuild is interrupted, and continues later.
 	_, err := u.Manager.Rebuild.Rebuild(ctx, adminapi.RebuildOptions{}, func(adminapi.RebuildReport) error { return errs.Cancelled })
 	if err != nil && !errors.Is(err, errs.Cancelled) {
 		t.Fatal(err)
@@ -253,7 +253,7 @@ func TestAClusterWithoutItsManagersState(t *testing.T) {
 	}
 }
 
-// compare has the namespace checked, and the disks audited: everything stays where it is, and what no file has counts as
+// compare checks the namespace and audits the disks: everything stays in its place, and pieces without a file count as
 // newer.
 func (l *lostCluster) compare(u *Up) {
 	l.t.Helper()
@@ -275,7 +275,7 @@ func (l *lostCluster) compare(u *Up) {
 	}
 }
 
-// TestARebuildNeedsAPreparedManager: another one would give new files the ids of lost ones.
+// TestARebuildNeedsAPreparedManager: another manager would give new files the ids of lost ones.
 func TestARebuildNeedsAPreparedManager(t *testing.T) {
 	o := ManagerOptions{Dir: t.TempDir(), Listen: "127.0.0.1:0", CacheBytes: 64 << 20, Log: keptLog(t)}
 	m, err := OpenManager(t.Context(), o)
@@ -315,7 +315,7 @@ func TestARebuildNeedsAPreparedManager(t *testing.T) {
 	}
 }
 
-// TestNodesComeBackToAPreparedManager, with their certificates if its authority was saved, and by a token if not.
+// TestNodesComeBackToAPreparedManager: with their certificates if its authority was saved, and with a token if not.
 func TestNodesComeBackToAPreparedManager(t *testing.T) {
 	for name, saved := range map[string]bool{"authority": true, "none": false} {
 		t.Run(name, func(t *testing.T) {

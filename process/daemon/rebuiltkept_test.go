@@ -17,8 +17,8 @@ import (
 	"hemera/words/hemera"
 )
 
-// TestWhatIsKeptIsNoFileAfterARebuild, also where no head says that it keeps it: the head is away, or has lost its records. What a
-// person has committed is a file.
+// TestWhatIsKeptIsNoFileAfterARebuild: a kept write does not become a file, even if no head reports it, because the head
+// is away or has lost its records. A write that a person has committed is a file.
 func TestWhatIsKeptIsNoFileAfterARebuild(t *testing.T) {
 	dir, admin := t.TempDir(), hemera.SystemIdentity()
 	u, stop := startUp(t, dir)
@@ -39,7 +39,7 @@ func TestWhatIsKeptIsNoFileAfterARebuild(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	// A commit that is refused keeps the write.
+	// After a refused commit the write stays kept.
 	quota := hemera.QuotaKey{Path: "/", Kind: hemera.QuotaProject}
 	if err := u.Manager.Quotas.SetQuota(t.Context(), quota, hemera.QuotaAmount{Bytes: 1}); err != nil {
 		t.Fatal(err)
@@ -90,7 +90,7 @@ func TestWhatIsKeptIsNoFileAfterARebuild(t *testing.T) {
 	}
 }
 
-// leftWrites waits until so many writes have no client.
+// leftWrites waits until that many writes have no client.
 func leftWrites(t *testing.T, u *Up, count int) (left []hemera.WriteInfo) {
 	t.Helper()
 	until(t, "the nodes notice that the clients are gone", func() bool {
@@ -104,7 +104,8 @@ func leftWrites(t *testing.T, u *Up, count int) (left []hemera.WriteInfo) {
 	return left
 }
 
-// lose removes the manager's state of a cluster on loopback, and what its nodes know of kept writes, and prepares a rebuild.
+// lose removes the manager's state of a cluster on loopback, and its nodes' records of kept writes, and prepares a
+// rebuild.
 func lose(t *testing.T, dir string) {
 	t.Helper()
 	records, err := filepath.Glob(filepath.Join(dir, "*", "kept", "*.json"))

@@ -19,7 +19,7 @@ import (
 	"hemera/words/hemera"
 )
 
-// site is a manager and one node as processes of their own.
+// site is a manager and one node as separate processes.
 type site struct {
 	t    *testing.T
 	dir  string
@@ -70,7 +70,7 @@ func (s *site) token(m *Manager) string {
 	return text
 }
 
-// diskOf is the node of the only disk.
+// diskOf returns the node of the only disk.
 func (s *site) diskOf(m *Manager) hemera.NodeID {
 	s.t.Helper()
 	v, err := m.Admin.View(s.t.Context())
@@ -88,7 +88,7 @@ func TestALostAuthority(t *testing.T) {
 	if err := os.Remove(file); err != nil {
 		t.Fatal(err)
 	}
-	var archive bytes.Buffer // a manager that runs still has it
+	var archive bytes.Buffer // a running manager still has it
 	if err := m.backups().Backup(t.Context(), &archive); err != nil {
 		t.Fatal(err)
 	}
@@ -97,7 +97,7 @@ func TestALostAuthority(t *testing.T) {
 		t.Fatalf("without its authority: %v, %q", err, errs.RemedyOf(err))
 	}
 
-	// With a backup: its file alone is enough.
+	// With a backup its file alone is enough.
 	unpacked := s.path("unpacked")
 	if err := os.MkdirAll(filepath.Join(unpacked, "lost+found"), 0o700); err != nil { // as on a filesystem of its own
 		t.Fatal(err)
@@ -121,7 +121,7 @@ func TestALostAuthority(t *testing.T) {
 		t.Errorf("with an authority: %v", err)
 	}
 
-	// Without: a new one, and the node joins again and keeps its disk.
+	// Without a backup the manager makes a new one, and the node joins again and keeps its disk.
 	if err := os.Remove(file); err != nil {
 		t.Fatal(err)
 	}
@@ -142,7 +142,7 @@ func TestALostAuthority(t *testing.T) {
 	}
 }
 
-// A manager that has moved is found with a token of its new address; one of another cluster changes nothing.
+// A node finds a manager that has moved with a token of its new address; a token of another cluster changes nothing.
 func TestATokenTellsAJoinedNodeNews(t *testing.T) {
 	s := &site{t: t, dir: t.TempDir(), addr: "127.0.0.1:0"}
 	m, stop := s.start()
@@ -157,7 +157,7 @@ func TestATokenTellsAJoinedNodeNews(t *testing.T) {
 	if again := s.joins(s.token(m)); again != id {
 		t.Errorf("node %v came back as %v", id, again)
 	}
-	if again := s.joins(""); again != id { // it has been stored
+	if again := s.joins(""); again != id { // it was stored
 		t.Errorf("node %v came back as %v", id, again)
 	}
 	stranger, err := pki.NewAuthority(t.TempDir(), pki.AuthorityOptions{Tokens: new(pki.MemoryTokens)})

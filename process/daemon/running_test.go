@@ -9,7 +9,8 @@ import (
 	"time"
 )
 
-// keptLog returns a log that is kept in memory and printed if the test fails: writing it as it comes changes the order of events.
+// keptLog returns a log that is kept in memory and printed if the test fails: printing it at once would change the order
+// of events.
 func keptLog(t testing.TB) *slog.Logger {
 	var mu sync.Mutex
 	var text bytes.Buffer
@@ -27,16 +28,16 @@ func keptLog(t testing.TB) *slog.Logger {
 	}), nil))
 }
 
-// writer is a function that takes what is written.
+// writer is a function that is called with the written bytes.
 type writer func([]byte) (int, error)
 
 func (w writer) Write(p []byte) (int, error) { return w(p) }
 
-// stuckTime is how long a test waits for a start or an end before it fails: less than all tests of the package have, so that
-// the failure has the test's name.
+// stuckTime is the time that a test waits for a start or an end before it fails: less than the timeout of all tests of
+// the package, so that the failure has the test's name.
 const stuckTime = 3 * time.Minute
 
-// serving runs something until stop, which waits for its end. An error of it fails the test then.
+// serving runs a function until stop, which waits for its end and fails the test if it returned an error.
 func serving(t testing.TB, run func(context.Context) error) (stop func()) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
@@ -68,7 +69,7 @@ func joining(t testing.TB, n *Node) (stop func()) {
 	return upTo(t, n.Joined(), n.Run)
 }
 
-// upTo is serving, once it has come so far.
+// upTo does the same as serving, after so was closed.
 func upTo(t testing.TB, so <-chan struct{}, run func(context.Context) error) (stop func()) {
 	t.Helper()
 	ended := make(chan struct{})
@@ -84,7 +85,7 @@ func upTo(t testing.TB, so <-chan struct{}, run func(context.Context) error) (st
 	case <-time.After(stuckTime):
 		t.Errorf("it has not started after %s", stuckTime)
 	}
-	stop() // says why it ended, if it did
+	stop() // reports the error if it has ended
 	t.FailNow()
 	return nil
 }

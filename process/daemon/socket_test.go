@@ -27,8 +27,7 @@ func withSocket(dir, socket string, wished bool) ManagerOptions {
 	return ManagerOptions{Dir: dir, Listen: "127.0.0.1:0", CacheBytes: 1 << 28, Log: slog.New(slog.DiscardHandler), HTTPSocket: socket, SocketWished: wished}
 }
 
-// TestAdminSocket: the admin API and the metrics are at the unix socket, for its clients' users, as long as the
-// manager runs.
+// TestAdminSocket: while the manager runs, the unix socket serves the admin API and the metrics to its clients' users.
 func TestAdminSocket(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "admin.sock")
@@ -37,7 +36,7 @@ func TestAdminSocket(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	left, err := net.ListenUnix("unix", &net.UnixAddr{Name: path, Net: "unix"}) // by one that was killed
+	left, err := net.ListenUnix("unix", &net.UnixAddr{Name: path, Net: "unix"}) // left by a killed process
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -74,7 +73,7 @@ func TestAdminSocket(t *testing.T) {
 	}
 }
 
-// dialAs connects as another user, which is a matter of the thread that connects.
+// dialAs connects as another user, which depends on the connecting thread.
 func dialAs(t *testing.T, path string, uid int) net.Conn {
 	t.Helper()
 	runtime.LockOSThread()
@@ -126,7 +125,7 @@ func over(t *testing.T, conn net.Conn, method, url string) (int, string) {
 	return answer.StatusCode, string(text)
 }
 
-// TestSocketThatCannotBe: a manager that was not asked for it starts without, as it did before there was one.
+// TestSocketThatCannotBe: a manager starts without the default socket if that is not possible.
 func TestSocketThatCannotBe(t *testing.T) {
 	long := "/" + strings.Repeat("x", 120)
 	for _, wished := range []bool{false, true} {
@@ -144,7 +143,7 @@ func TestSocketThatCannotBe(t *testing.T) {
 	}
 }
 
-// TestTwoManagersOneSocket: the second does not take it from the first.
+// TestTwoManagersOneSocket: the second does not take the first one's socket.
 func TestTwoManagersOneSocket(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "s")
 	m, err := OpenManager(t.Context(), withSocket(t.TempDir(), path, true))

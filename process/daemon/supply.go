@@ -13,12 +13,13 @@ import (
 	"hemera/words/errs"
 )
 
-// supplyTapes puts the tapes of the library to use, if the cluster has one and knows no tapes yet: a cluster to try things archives at once.
+// supplyTapes adds the tapes of the library to the default pool, if the cluster has a library and no tapes yet, so that a
+// trial cluster archives at once.
 func (u *Up) supplyTapes(ctx context.Context, group *errgroup.Group) {
 	if len(u.Nodes) == 0 || u.Nodes[0].tape == nil {
 		return
 	}
-	// Beside the nodes: a cluster whose tapes cannot be used is still a cluster.
+	// In the background: a cluster without usable tapes is still useful.
 	group.Go(func() error {
 		err := u.Manager.Panics.Do("daemon.Supply", "", func() error { return supply(ctx, u.Manager.Tape) })
 		if err != nil && ctx.Err() == nil {
@@ -28,9 +29,9 @@ func (u *Up) supplyTapes(ctx context.Context, group *errgroup.Group) {
 	})
 }
 
-// supply adds all tapes that a library reports to the default pool, and has few files warrant a mount.
+// supply adds all tapes that a library reports to the default pool, and makes few files enough for a mount.
 func supply(ctx context.Context, admin adminapi.TapeAdmin) error {
-	// A person who removed a tape does not want it back at the next start.
+	// If a person removed a tape, it must not come back at the next start.
 	tapes, err := admin.Tapes(ctx)
 	if err != nil || len(tapes) > 0 {
 		return err
@@ -39,20 +40,20 @@ func supply(ctx context.Context, admin adminapi.TapeAdmin) error {
 	if err != nil {
 		return err
 	}
-	const who = "hemera up" // as listings of the configuration show
+	const who = "hemera up" // as listings of the configuration show it
 	for _, vid := range vids {
 		change := adminapi.TapeChange{Object: "tape", Verb: "add", Name: vid, Values: map[string]string{"tapepool": tapeconfig.DefaultName}}
 		if err := admin.ChangeTape(ctx, who, change); err != nil {
 			return err
 		}
 	}
-	// Nobody who tries it wants to wait a quarter of an hour for the second file.
+	// A trial user should not wait a quarter of an hour for the second file.
 	soon := adminapi.TapeChange{Object: "policy", Verb: "set", Name: tapeconfig.DefaultName,
 		Values: map[string]string{"archiveMinRequestAge": "2", "retrieveMinRequestAge": "0"}}
 	return admin.ChangeTape(ctx, who, soon)
 }
 
-// awaitVIDs waits until a library has reported its cartridges.
+// awaitVIDs blocks until a library has reported its cartridges.
 func awaitVIDs(ctx context.Context, admin adminapi.TapeAdmin) ([]string, error) {
 	tick := time.NewTicker(100 * time.Millisecond)
 	defer tick.Stop()
@@ -61,7 +62,7 @@ func awaitVIDs(ctx context.Context, admin adminapi.TapeAdmin) ([]string, error) 
 		if err != nil {
 			return nil, err
 		}
-		// Other nodes may have libraries too, later; a fresh cluster has this one.
+		// Other nodes may get libraries later; a new cluster has this one.
 		for _, l := range now.Libraries {
 			if len(l.VIDs) > 0 {
 				return slices.Sorted(maps.Keys(l.VIDs)), nil

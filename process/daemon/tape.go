@@ -17,34 +17,35 @@ import (
 	"hemera/words/hemera"
 )
 
-// TapeOptions are the settings of a tape library.
+// TapeOptions has the settings of a tape library.
 type TapeOptions struct {
 	Name string // of the library, unique in the cluster; "" names it after the node's directory
-	// Dir has an emulated library, which is made with Spec if there is none.
+	// Dir is the directory of an emulated library, which is made with Spec if there is none.
 	Dir  string
 	Spec emulated.Spec
-	// Speed is how many times faster than real an emulated library moves; 0 does not wait.
+	// Speed is the factor by which an emulated library is faster than a real one; 0 means without delays.
 	Speed int
-	// WithoutContainers gives each small file a tape file of its own.
+	// WithoutContainers gives each small file its own tape file.
 	WithoutContainers bool
-	// Changer is the device of a real library, such as /dev/sg3, and Drives are those of its drives, such as /dev/nst0.
+	// Changer is the device of a real library, such as /dev/sg3, and Drives has those of its drives, such as /dev/nst0.
 	Changer string
 	Drives  []string
 }
 
-// instantSpeed is what the manager hears of a library that does not wait, for its estimates.
+// instantSpeed is reported to the manager for a library without delays, for its estimates.
 const instantSpeed = 1000
 
-// tapeServer is the tape server of a node, with what it owns.
+// tapeServer is the tape server of a node, with the parts that it owns.
 type tapeServer struct {
 	*server.Server
 	files   *nodeio.Files
 	library *library
 }
 
-// openTape opens the library of a node. Unsupported if the manager has no tapes, Locked if another process has the library.
+// openTape opens the library of a node. It fails with Unsupported if the manager has no tapes, and with Locked if another
+// process has the library.
 func openTape(ctx context.Context, n *node.Node, tapes hemera.TapeControl, o NodeOptions) (_ *tapeServer, err error) {
-	// Of a test with a manager of its own, or a fixture.
+	// In a test with its own manager, or with a fixture.
 	if tapes == nil {
 		return nil, errs.New(errs.Unsupported, "daemon.OpenTape", o.Tape.Dir, "the manager has no tapes")
 	}
@@ -54,14 +55,14 @@ func openTape(ctx context.Context, n *node.Node, tapes hemera.TapeControl, o Nod
 			t.close()
 		}
 	}()
-	// The library first: that another process has it is what goes wrong most.
+	// The library first: the most frequent error is that another process has it.
 	if t.library, err = openLibrary(ctx, o.Tape, o.Log); err != nil {
 		return nil, err
 	}
-	// Sessions of its own: a drive's reads do not wait behind those of other parts of the node.
+	// It has its own sessions, so that a drive's reads do not wait for those of other parts of the node.
 	t.files = nodeio.New(xrootd.Options{Log: o.Log, Panics: n.Panics()})
 	name := cmp.Or(o.Tape.Name, filepath.Base(o.Dir)+"-tape")
-	// Names of drives are unique in the cluster, as the name of the library is.
+	// Names of drives are unique in the cluster, like the name of the library.
 	options := server.Options{Node: n.Lease, Control: tapes, Saw: n.Saw, Name: name, Changer: t.library.changer, Files: t.files, Host: hostName(), Version: o.Version, Log: o.Log, Panics: n.Panics()}
 	if o.Tape.Dir != "" {
 		options.Speed = cmp.Or(o.Tape.Speed, instantSpeed)
@@ -77,9 +78,9 @@ func openTape(ctx context.Context, n *node.Node, tapes hemera.TapeControl, o Nod
 	return t, err
 }
 
-// close releases the library after the server has ended.
+// close releases the library. The server must have ended.
 func (t *tapeServer) close() {
-	// Sessions have ended: what is still open is of no use.
+	// The sessions have ended, so open files are not needed any more.
 	if t.files != nil {
 		_ = t.files.Close()
 	}
@@ -88,9 +89,9 @@ func (t *tapeServer) close() {
 	}
 }
 
-// hostName is what labels call this machine.
+// hostName returns the name of this machine for labels.
 func hostName() string {
-	// Without its domain, as CTA has it; "" becomes NONE in labels.
+	// Without its domain, as in CTA; "" becomes NONE in labels.
 	name, _ := os.Hostname()
 	name, _, _ = strings.Cut(name, ".")
 	return name

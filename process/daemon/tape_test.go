@@ -16,14 +16,14 @@ import (
 	"hemera/words/hemera"
 )
 
-// withTape runs a cluster of two nodes with a library whose devices do not wait.
+// withTape runs a cluster of two nodes with a library without delays.
 func withTape(t *testing.T, dir string) *Up {
 	t.Helper()
 	up, _ := tapeUp(t, dir)
 	return up
 }
 
-// tapeUp is withTape for a cluster that is to be stopped.
+// tapeUp does the same as withTape, and also returns a function that stops the cluster.
 func tapeUp(t *testing.T, dir string) (up *Up, stop func()) {
 	t.Helper()
 	up, err := OpenUp(t.Context(), UpOptions{Nodes: 2, Disks: 2,
@@ -37,7 +37,7 @@ func tapeUp(t *testing.T, dir string) (up *Up, stop func()) {
 	return up, testserving.Run(t, up.Run)
 }
 
-// until waits until something is so.
+// until waits until a condition is true.
 func until(t *testing.T, what string, so func() bool) {
 	t.Helper()
 	for deadline := time.Now().Add(time.Minute); !so(); time.Sleep(20 * time.Millisecond) {
@@ -47,8 +47,8 @@ func until(t *testing.T, what string, so func() bool) {
 	}
 }
 
-// TestTapeServerJoins: a node without disks and with a library reports it to a manager in another process, and its drives take what the manager
-// gives them.
+// TestTapeServerJoins: a node without disks and with a library reports it to a manager in another process, and its drives
+// do the manager's orders.
 func TestTapeServerJoins(t *testing.T) {
 	dir := t.TempDir()
 	log := keptLog(t)
@@ -74,7 +74,7 @@ func TestTapeServerJoins(t *testing.T) {
 		}
 		return p
 	}
-	// Until an admin says so, a node that joined is no tape server.
+	// Until an admin admits it, a node that joined is not a tape server.
 	until(t, "the node asks", func() bool {
 		p := picture()
 		return len(p.Attention) == 1 && p.Attention[0].Command == "hemera tape server add "+n.ID().String()
@@ -102,7 +102,7 @@ func TestTapeServerJoins(t *testing.T) {
 	})
 }
 
-// TestEmulation: what a description of a library may say.
+// TestEmulation: valid and invalid descriptions of a library.
 func TestEmulation(t *testing.T) {
 	s, err := ParseEmulation("drives=2, slots=40,media=LTO-8,capacity=1000,cartridges=3,gates=1")
 	if want := (emulated.Spec{Drives: 2, Slots: 40, Gates: 1, Cartridges: 3, Media: "LTO-8", Capacity: 1000}); err != nil || s != want {
@@ -118,7 +118,7 @@ func TestEmulation(t *testing.T) {
 	}
 }
 
-// TestMediaOfDrives: names that drives of several vendors have for themselves.
+// TestMediaOfDrives: product names of drives of several vendors.
 func TestMediaOfDrives(t *testing.T) {
 	for product, want := range map[string]string{"ULT3580-TD8": "LTO-8", "ULTRIUM-HH9": "LTO-9", "Ultrium 9-SCSI": "LTO-9", "ULTRIUM-TD10": "LTO-10"} {
 		if writes, _ := mediaOf(product); len(writes) == 0 || writes[0] != want {
@@ -127,7 +127,7 @@ func TestMediaOfDrives(t *testing.T) {
 	}
 }
 
-// TestUpWithTape: a fresh cluster archives without any set-up, evicts the disk copies, and recalls the files.
+// TestUpWithTape: a new cluster archives without any set-up, evicts the disk copies, and recalls the files.
 func TestUpWithTape(t *testing.T) {
 	who := hemera.SystemIdentity()
 	up := withTape(t, t.TempDir())

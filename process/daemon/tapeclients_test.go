@@ -34,8 +34,8 @@ func tapeAPI(t *testing.T, m *Manager, method, path, body string, answer any) in
 	return res.StatusCode
 }
 
-// TestClientsOfTape is the life of a file as clients of XRootD and of the tape REST API see it: archived, on tape only, asked for,
-// on disk, released.
+// TestClientsOfTape follows the life of a file for clients of XRootD and of the tape REST API: archived, on tape only,
+// requested, on disk, released.
 func TestClientsOfTape(t *testing.T) {
 	up := withTape(t, t.TempDir())
 	m, who := up.Manager, hemera.SystemIdentity()
@@ -84,7 +84,7 @@ func TestClientsOfTape(t *testing.T) {
 		tapeAPI(t, m, "GET", "/api/v1/stage/"+made.RequestID, "", &request)
 		return request.Files[0].OnDisk
 	})
-	// A path that ends in a slash is none of a file.
+	// A path that ends in a slash does not name a file.
 	if request.Files[0].Error != "" || request.Files[1].Error == "" || request.Files[2].Error == "" || request.Files[3].Error == "" {
 		t.Errorf("%+v", request)
 	}

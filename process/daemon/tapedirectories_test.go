@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// TestDirectoriesAtTheTapeAPI: each path that is of no file has an error of its own, in the words of other doors, and what is beside it is served.
-// A slash at the end says that a path is of a directory.
+// TestDirectoriesAtTheTapeAPI: each path that does not name a file has its own error, with the text of other doors, and
+// the other paths are served. A slash at the end means a directory.
 func TestDirectoriesAtTheTapeAPI(t *testing.T) {
 	up := withTape(t, t.TempDir())
 	m := up.Manager
@@ -57,7 +57,7 @@ func TestDirectoriesAtTheTapeAPI(t *testing.T) {
 	tapeAPI(t, m, "GET", "/api/v1/stage/"+made.RequestID, "", &request)
 	check("stage", request.Files)
 
-	// One bad path alone, and after a good one: what the answer says is of the path.
+	// One bad path alone, and one after a good one: the answer has the error of the path.
 	for path, words := range want {
 		status := http.StatusBadRequest
 		if strings.HasPrefix(path, "/none") {

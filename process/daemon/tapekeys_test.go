@@ -13,8 +13,8 @@ import (
 	"hemera/words/hemera"
 )
 
-// TestTapeKeysAreInBackups: keys are in a backup of a manager that runs, and of one that does not, and a manager that is restored from it can use
-// them. The namespace has none of them.
+// TestTapeKeysAreInBackups: keys are in the backups of a running and of a stopped manager, and a manager restored from
+// one can use them. The namespace has none of them.
 func TestTapeKeysAreInBackups(t *testing.T) {
 	o := ManagerOptions{Dir: t.TempDir(), Listen: "127.0.0.1:0", CacheBytes: 64 << 20, Log: keptLog(t)}
 	m, err := OpenManager(t.Context(), o)

@@ -16,8 +16,9 @@ import (
 	"hemera/words/hemera"
 )
 
-// TestTapesOfALostManagerAreScanned: the catalogue went with the manager, and the library adds its tapes again. Until they were scanned they are not
-// written, people are told so, and what was lost is not forgotten. Then the file that only a tape had is back.
+// TestTapesOfALostManagerAreScanned: the catalogue was lost with the manager, and the library adds its tapes again. Until
+// they were scanned they are not written, the status reports them, and lost files are not forgotten. Then the file that
+// only a tape had is back.
 func TestTapesOfALostManagerAreScanned(t *testing.T) {
 	dir, ctx, root := t.TempDir(), t.Context(), hemera.SystemIdentity()
 	u, stop := tapeUp(t, dir)
@@ -38,7 +39,7 @@ func TestTapesOfALostManagerAreScanned(t *testing.T) {
 	if _, err := backup.Prepare(ctx, manager, backup.PrepareOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	// What the disks still hold is no help here.
+	// Remove the pieces on disks, which would restore the file.
 	for _, name := range pieceFiles(t, dir) {
 		if err := os.Remove(name); err != nil {
 			t.Fatal(err)

@@ -7,8 +7,8 @@ import (
 	"hemera/doors/taperest"
 )
 
-// addTapeAPI adds the tape REST API to what a port answers by HTTP. Callers are identified as those of the admin API are; other
-// machines see where the API is, and nothing else.
+// addTapeAPI adds the tape REST API to an HTTP handler. Its callers are identified like those of the admin API; other
+// machines can only see where the API is.
 func addTapeAPI(o taperest.Options, next http.Handler) http.Handler {
 	tape := taperest.NewHandler(o)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -13,7 +13,8 @@ import (
 	"hemera/test/fixture"
 )
 
-// TestStrangersSeeWhereTheTapeAPIIs and nothing else of it: who calls from another machine is not known by HTTP.
+// TestStrangersSeeWhereTheTapeAPIIs: they see nothing else of it, because callers from other machines are not identified
+// by HTTP.
 func TestStrangersSeeWhereTheTapeAPIIs(t *testing.T) {
 	policy := auth.NewManagerPolicy(nil)
 	admin := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusTeapot) })
@@ -32,7 +33,7 @@ func TestStrangersSeeWhereTheTapeAPIIs(t *testing.T) {
 	}
 }
 
-// askedAt is asked of a server that knows its own address, by which the kernel finds the caller.
+// askedAt sends a request to a server that knows its own address, by which the kernel finds the caller.
 func askedAt(h http.Handler, from, host, path string) *httptest.ResponseRecorder {
 	at := &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 1094}
 	return asked(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -11,7 +11,7 @@ import (
 	"hemera/words/errs"
 )
 
-// TestNodeAsksForAToken: once, if it has neither a certificate nor a token.
+// TestNodeAsksForAToken: it asks once, if it has neither a certificate nor a token.
 func TestNodeAsksForAToken(t *testing.T) {
 	dir := t.TempDir()
 	log := keptLog(t)

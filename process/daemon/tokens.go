@@ -11,11 +11,11 @@ import (
 	"hemera/words/errs"
 )
 
-// tokens makes join tokens that lead to this manager. It implements adminapi.TokenAdmin.
+// tokens makes join tokens for this manager. It implements adminapi.TokenAdmin.
 type tokens struct {
 	*pki.Authority
 	addr     string        // of this manager, in each token
-	lifetime time.Duration // where a request names none
+	lifetime time.Duration // if a request names none
 }
 
 var _ adminapi.TokenAdmin = tokens{}
@@ -39,8 +39,8 @@ func (t tokens) CreateToken(ctx context.Context, r adminapi.TokenRequest) (strin
 	return t.Authority.CreateToken(ctx, o)
 }
 
-// networkOf reads a network, or an address as a network of one.
-// Bits beyond the mask are dropped: 10.1.2.3/16 is 10.1.0.0/16.
+// networkOf reads a network, or an address as a network of one. Bits beyond the mask are dropped: 10.1.2.3/16 becomes
+// 10.1.0.0/16.
 func networkOf(text string) (netip.Prefix, error) {
 	if network, err := netip.ParsePrefix(text); err == nil {
 		return network.Masked(), nil

@@ -20,18 +20,18 @@ import (
 	"hemera/words/hemera"
 )
 
-// UpOptions are the settings of a cluster in one process.
+// UpOptions has the settings of a cluster in one process.
 type UpOptions struct {
 	Manager ManagerOptions // Dir is the directory of the whole cluster
 	Nodes   int            // on the ports after the manager's
 	Disks   int            // folders DIR/disk<n>, distributed to the nodes in turn
 	Zone    string
-	// ScrubRate is how many bytes of each disk are read and verified a second at most; none if 0.
+	// ScrubRate bounds the bytes of each disk that are read and verified in a second; 0 disables it.
 	ScrubRate int64
-	// StopPatience is as in [NodeOptions].
+	// StopPatience: see [NodeOptions].
 	StopPatience time.Duration
-	Executable   string // as in [NodeOptions]
-	// Tape is a library of the first node; nil for none. Its tapes are put to use if the cluster has none.
+	Executable   string // see [NodeOptions]
+	// Tape is a library of the first node; nil for none. Its tapes are added to a pool if the cluster has none.
 	Tape *TapeOptions
 }
 
@@ -40,12 +40,12 @@ type Up struct {
 	Manager *Manager
 	Nodes   []*Node
 	log     *slog.Logger
-	loop    *poll.Loop // shared; closed after all of them; nil: each connection has a goroutine
+	loop    *poll.Loop // shared, closed after all of them; nil if each connection has a goroutine
 }
 
-// OpenUp opens the manager and the nodes below its directory.
-// It fails as OpenManager and OpenNode do. If a port of a node is taken, the error names all ports of the cluster.
-// If no disk can be used, it fails with Invalid and the reason of the first: such a cluster would take no files.
+// OpenUp opens the manager and the nodes below its directory. It fails as OpenManager and OpenNode do. If a port of a
+// node is taken, the error names all ports of the cluster. If no disk can be used, it fails with Invalid and the reason
+// for the first: such a cluster would take no files.
 func OpenUp(ctx context.Context, o UpOptions) (_ *Up, err error) {
 	dir := o.Manager.Dir
 	o.Manager.Dir = filepath.Join(dir, statedir.UpManager)
@@ -76,10 +76,10 @@ func OpenUp(ctx context.Context, o UpOptions) (_ *Up, err error) {
 	if err != nil {
 		return nil, err
 	}
-	// All nodes share it: its bounds are those of the process.
+	// All nodes share it, because its bounds are those of the process.
 	memory := disks.NewMemory()
 	for i := 1; i <= o.Nodes; i++ {
-		// Port 0 of the manager: every node chooses its own, too.
+		// If the manager has port 0, every node chooses its own, too.
 		port := 0
 		if first != 0 {
 			port = first + i
@@ -119,7 +119,7 @@ func (u *Up) Change(l Live, scrubRate int64) {
 	}
 }
 
-// Disks returns how many disks the nodes have, those included that are not there now, and the paths that none of them can use.
+// Disks returns the number of disks of the nodes, including absent ones, and the paths that none of them can use.
 func (u *Up) Disks() (there int, refused []hemera.UnusableDisk) {
 	for _, n := range u.Nodes {
 		s := n.Status()
@@ -129,7 +129,7 @@ func (u *Up) Disks() (there int, refused []hemera.UnusableDisk) {
 	return there, refused
 }
 
-// node finds a node of this process.
+// node returns a node of this process, or nil.
 func (u *Up) node(id hemera.NodeID) hemera.Node {
 	for _, n := range u.Nodes {
 		if id != 0 && n.ID() == id {
@@ -139,9 +139,8 @@ func (u *Up) node(id hemera.NodeID) hemera.Node {
 	return nil
 }
 
-// disksOf is node i's share of the disks; both count from 1.
-// Disk d belongs to node d modulo the number of nodes, so a start with the same numbers gives every node its disks
-// again.
+// disksOf returns node i's share of the disks; both count from 1. Disk d belongs to node d modulo the number of nodes, so
+// a start with the same numbers gives every node its disks again.
 func disksOf(dir string, i, nodes, disks int) (share []hemera.AttachDisk) {
 	for d := i; d <= disks; d += nodes {
 		share = append(share, hemera.AttachDisk{Path: filepath.Join(dir, fmt.Sprintf("disk%d", d))})
@@ -149,7 +148,8 @@ func disksOf(dir string, i, nodes, disks int) (share []hemera.AttachDisk) {
 	return share
 }
 
-// disksOfOthers are the disks of all other nodes. After a start with another number of nodes a disk may have another node.
+// disksOfOthers returns the disks of all other nodes. After a start with another number of nodes a disk may belong to
+// another node.
 func disksOfOthers(dir string, i, nodes, disks int) (share []hemera.AttachDisk) {
 	for other := 1; other <= nodes; other++ {
 		if other != i {
@@ -159,11 +159,11 @@ func disksOfOthers(dir string, i, nodes, disks int) (share []hemera.AttachDisk) 
 	return share
 }
 
-// Run serves until the context ends. ready, if not nil, is called once every node has joined.
-// It returns the error of the nodes or, if they ended well, of the manager. A manager that fails ends the nodes.
+// Run serves until the context ends. It calls ready, if not nil, once every node has joined. It returns the error of the
+// nodes or, if they ended without one, of the manager. A manager that fails ends the nodes.
 func (u *Up) Run(ctx context.Context, ready func()) error {
-	// Nodes end first: what they have pending is settled while the manager still answers.
-	// Not a child of ctx: the manager must outlive the nodes.
+	// Nodes end first, so that they can finish pending work while the manager still answers. The manager's context is not
+	// a child of ctx, because it must outlive the nodes.
 	managerCtx, stopManager := context.WithCancel(context.WithoutCancel(ctx))
 	defer stopManager()
 	var manager errgroup.Group
@@ -188,10 +188,11 @@ func (u *Up) Run(ctx context.Context, ready func()) error {
 	return err
 }
 
-// joinNotice is how long a node may take to join before the log says that the start waits for it: joining takes some milliseconds.
+// joinNotice is the time after which the log says that the start waits for a node to join. Joining takes some
+// milliseconds.
 const joinNotice = 5 * time.Second
 
-// start runs the nodes, each when the one before has joined: in a new cluster ids follow the order.
+// start runs the nodes, each after the one before has joined: so in a new cluster ids follow the order.
 func (u *Up) start(ctx context.Context, nodes *errgroup.Group) {
 	for i, n := range u.Nodes {
 		nodes.Go(func() error { return n.Run(ctx) })
@@ -208,7 +209,7 @@ func (u *Up) start(ctx context.Context, nodes *errgroup.Group) {
 	}
 }
 
-// close releases everything that OpenUp acquired. Nodes end first.
+// close releases everything that OpenUp acquired. It closes nodes first.
 func (u *Up) close() {
 	for _, n := range u.Nodes {
 		n.close()
@@ -219,15 +220,14 @@ func (u *Up) close() {
 	u.closeLoop()
 }
 
-// closeLoop ends the event loop after all connections. It does nothing if there is none.
+// closeLoop closes the event loop, after all connections. It does nothing without one.
 func (u *Up) closeLoop() {
 	if u.loop != nil {
 		runWithin(closeTime, u.loop.Close)
 	}
 }
 
-// splitPort splits host:port.
-// A port that is a name, such as xrootd, is Invalid: the ports of nodes are counted from it.
+// splitPort splits host:port. A port that is a name, such as xrootd, is Invalid: the ports of nodes are counted from it.
 func splitPort(addr string) (host string, port int, err error) {
 	host, text, err := net.SplitHostPort(addr)
 	if err == nil {
@@ -236,7 +236,7 @@ func splitPort(addr string) (host string, port int, err error) {
 	return host, port, errs.As(err, errs.Invalid, "daemon.OpenUp", addr)
 }
 
-// hostOf is the host of an address; an address without a port is all host.
+// hostOf returns the host of an address; an address without a port is returned as it is.
 func hostOf(addr string) string {
 	if host, _, err := net.SplitHostPort(addr); err == nil {
 		return host

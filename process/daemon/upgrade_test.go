@@ -10,8 +10,9 @@ import (
 	"hemera/words/hemera"
 )
 
-// TestUpgradeNodeByNode restarts the nodes one after the other, as docs/operations.md says. What the manager knows of a node changes with the node's
-// end and start, so that a script that looks goes on at the right time, and no client is sent to a node that is not there.
+// TestUpgradeNodeByNode restarts the nodes one after the other, as in docs/operations.md. The manager's state of a node
+// changes with the node's end and start, so that a script that waits for it continues at the right time, and no client is
+// sent to an absent node.
 func TestUpgradeNodeByNode(t *testing.T) {
 	s := &site{t: t, dir: t.TempDir(), addr: "127.0.0.1:0"}
 	m, stop := s.start()

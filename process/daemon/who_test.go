@@ -7,8 +7,8 @@ import (
 	"hemera/words/hemera"
 )
 
-// TestOpenFilesAreSeenAtNodes: a manager sees no session of a client that talks to a node, but knows
-// whose files are open there.
+// TestOpenFilesAreSeenAtNodes: a manager sees no session of a client that talks to a node, but knows whose files are open
+// there.
 func TestOpenFilesAreSeenAtNodes(t *testing.T) {
 	u, err := OpenUp(t.Context(), UpOptions{Nodes: 2, Disks: 2, Manager: ManagerOptions{
 		Dir: t.TempDir(), Listen: "127.0.0.1:0", CacheBytes: 1 << 28, Log: keptLog(t),

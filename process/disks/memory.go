@@ -16,21 +16,21 @@ import (
 )
 
 const (
-	// verifiedShare: verified data may map this part, 1/8, of the machine's memory.
+	// verifiedShare is the divisor of the machine's memory for the part that verified data may map.
 	verifiedShare = 8
-	// verifiedMax bounds it on large machines, in bytes. Every 2 MiB are a mapping of their own. Linux allows 65,530
-	// of them to a process by default, and the Go runtime ends the process when it gets no more.
+	// verifiedMax bounds it on large machines, in bytes. Every 2 MiB are a separate mapping. Linux allows 65,530 of them
+	// in a process by default, and the Go runtime ends the process if it gets no more.
 	verifiedMax = 32 << 30
-	// idleShare: pieces without a reader may hold this part, 1/4, of the files that this process may have open.
+	// idleShare is the divisor of the process's open files for the part that pieces without a reader may use.
 	idleShare = 4
 	// idleMax bounds them for each disk.
 	idleMax = 1024
-	// filesMax bounds the files that are divided, whatever the process may have open.
+	// filesMax bounds the number of files that are divided, whatever the process may have open.
 	filesMax = 1 << 20
 )
 
-// Memory is what the disks of a process share: memory for verified data, and files that may stay open. It is safe for
-// concurrent use.
+// Memory has the resources that the disks of a process share: memory for verified data, and files that may stay open. It
+// is safe for concurrent use.
 type Memory struct {
 	total int64 // bytes of verified data
 	files int   // pieces without a reader
@@ -39,7 +39,7 @@ type Memory struct {
 	disks []*disk.Disk
 }
 
-// NewMemory sizes the shares by what the machine has and the process may use.
+// NewMemory sizes the shares by the machine's memory and the process's limits.
 func NewMemory() *Memory {
 	return &Memory{
 		total: min(config.MachineMemory()/verifiedShare, verifiedMax),
@@ -47,27 +47,27 @@ func NewMemory() *Memory {
 	}
 }
 
-// lockedDisk is a disk whose directory is locked. A second process would take the first one's pending pieces for what
-// a crash left, and remove them.
+// lockedDisk is a disk whose directory is locked. A second process would take the first one's pending pieces for the
+// remains of a crash, and remove them.
 type lockedDisk struct {
 	*disk.Disk
 	lock *os.File
 }
 
-// Close closes the disk, and then lets other processes have it.
+// Close closes the disk, and then releases its lock.
 func (d lockedDisk) Close() error {
-	err := d.Disk.Close() // before the lock: nobody else may open the disk while it is in use
+	err := d.Disk.Close() // before the lock: no other process may open the disk while it is in use
 	if unlock := d.lock.Close(); !errors.Is(unlock, fs.ErrClosed) {
 		err = errors.Join(err, unlock)
 	}
 	return err
 }
 
-// OpenDisk opens the disk at a path. If fresh is set, a directory that is not a disk yet becomes one. The directory
-// must exist in any case: a misspelt mount point must not become a folder that fills the system's own disk.
+// OpenDisk opens the disk at a path. If fresh is set, a directory that is not a disk yet becomes one. The directory must
+// exist in any case: a misspelt mount point must not become a folder that fills the system's own disk.
 //
-// It fails with NotFound if there is no directory, or no disk and fresh is not set, and with Unavailable while another
-// process has the disk. It blocks for the disk's recovery.
+// It fails with NotFound if there is no directory, or if it is not a disk and fresh is not set, and with Unavailable
+// while another process has the disk. It blocks during the disk's recovery.
 func (m *Memory) OpenDisk(path string, fresh bool, log *slog.Logger, panics *contain.Panics) (_ disk.Store, err error) {
 	fsys := vfs.OS{}
 	_, err = disk.ReadLabel(fsys, path)

@@ -35,7 +35,7 @@ func TestDisksShareMemory(t *testing.T) {
 	if len(m.disks) != 3 {
 		t.Errorf("%d disks", len(m.disks))
 	}
-	// A disk that was away and comes back does not take a second share.
+	// A disk that comes back does not get a second share.
 	_ = last.Close()
 	again, err := m.OpenDisk(filepath.Join(dir, "c"), false, slog.New(slog.DiscardHandler), nil)
 	if err != nil {

@@ -11,9 +11,9 @@ import (
 	"hemera/words/errs"
 )
 
-// CheckOwner fails with Denied if another user could plant or change pieces in a disk's directory: everybody may write
-// there, it belongs to another user, or its folder of pending pieces is a link. A directory that is missing passes:
-// the disk is not mounted, and OpenDisk reports that.
+// CheckOwner fails with Denied if another user could plant or change pieces in a disk's directory: if all users may write
+// there, if it belongs to another user, or if its folder of pending pieces is a link. A missing directory passes: the
+// disk is not mounted, and OpenDisk reports that.
 func CheckOwner(path string) error {
 	for _, at := range []string{path, filepath.Join(path, pendingDir)} {
 		var stat unix.Stat_t

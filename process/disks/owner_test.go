@@ -9,7 +9,7 @@ import (
 	"hemera/words/errs"
 )
 
-// TestDisksThatOthersCanChange: a node stores nothing where another user can plant a link or a piece.
+// TestDisksThatOthersCanChange: a node stores nothing in a place where another user can plant a link or a piece.
 func TestDisksThatOthersCanChange(t *testing.T) {
 	for name, c := range map[string]struct {
 		make func(path string) error

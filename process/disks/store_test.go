@@ -9,7 +9,7 @@ import (
 	"hemera/process/disks"
 )
 
-// TestStore holds the disks of a process to what every disk must do.
+// TestStore runs the tests of every disk on the disks of a process.
 func TestStore(t *testing.T) {
 	m := disks.NewMemory()
 	disktest.Run(t, func(t *testing.T) disk.Store {

@@ -1,7 +1,8 @@
-// Package measuring runs measurements of this machine for the manager: `hemera bench` and `hemera doctor`, in a process of its own.
+// Package measuring runs measurements of this machine for the manager: `hemera bench` and `hemera doctor`, in a separate
+// process.
 //
-// A process of its own, because a load within the node would measure the node with it, and because what it makes is removed by the
-// same code as for a user who types Ctrl-C. The words come from the manager, so they are judged here: [Plan] knows the levels and
-// flags that read the machine or make files of their own, and refuses all others. A measurement may take minutes and uses the
-// machine as much as it can, which is its purpose.
+// It is a separate process because a load within the node would also measure the node, and because the same code removes
+// the files of a measurement as for a user who types Ctrl-C. The command comes from the manager, so it is checked here:
+// [Plan] accepts the levels and flags that read the machine or make their own files, and refuses all others. A
+// measurement may take minutes and uses the machine as much as it can, which is its purpose.
 package measuring

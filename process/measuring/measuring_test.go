@@ -31,7 +31,7 @@ func TestPlan(t *testing.T) {
 	}
 }
 
-// TestPlanRefuses: words that write, read or start what the node did not choose.
+// TestPlanRefuses: commands that write, read or start something that the node did not choose.
 func TestPlanRefuses(t *testing.T) {
 	for _, line := range []string{
 		"", "bench", "rm -r /", "bench ns", "bench energy", "node", "bench disk /etc", "bench disk /dev/sda --write-device=/dev/sda",
@@ -45,7 +45,7 @@ func TestPlanRefuses(t *testing.T) {
 	}
 }
 
-// script is an executable that stands for hemera. It gets the words of Plan.
+// script returns a runner with an executable script in place of hemera. The script gets the arguments of Plan.
 func script(t *testing.T, text string) *measuring.Runner {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "hemera")
@@ -78,7 +78,7 @@ func TestRunTellsWhatFailed(t *testing.T) {
 	}
 }
 
-// TestRunEndsWithItsContext: the measurement gets the time to remove what it made.
+// TestRunEndsWithItsContext: the measurement has time to remove its files.
 func TestRunEndsWithItsContext(t *testing.T) {
 	mark := filepath.Join(t.TempDir(), "mark")
 	r := script(t, "trap 'echo removed >"+mark+"; exit 130' TERM; echo >"+mark+"; while :; do sleep 0.05; done")

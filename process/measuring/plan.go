@@ -12,15 +12,15 @@ import (
 // kind is a measurement that nodes run.
 type kind struct {
 	words    []string       // the command
-	flags    []string       // those that may be given, each as --flag=value
-	operands *regexp.Regexp // what may stand behind them; nil: nothing may
-	disks    bool           // the node's disks stand behind them
-	cluster  bool           // the node's cluster stands there, if nothing else does: its address differs from host to host
-	keep     string         // the flag that says where the result goes
+	flags    []string       // allowed flags, each as --flag=value
+	operands *regexp.Regexp // pattern of allowed operands; nil: none
+	disks    bool           // the node's disks are the operands
+	cluster  bool           // the node's cluster is the operand, if there is no other: its address differs from host to host
+	keep     string         // the flag for the place of the result
 	leaves   string         // the name of the result in the directory of the run
 }
 
-// kinds are all measurements that nodes run. No flag of them names a file, a device or a program.
+// kinds returns all measurements that nodes run. No flag of them names a file, a device or a program.
 func kinds() []kind {
 	host := regexp.MustCompile(`^[0-9A-Za-z][0-9A-Za-z.:-]*$`)
 	cluster := regexp.MustCompile(`^roots?://[0-9A-Za-z][^?]*$`)
@@ -35,8 +35,9 @@ func kinds() []kind {
 	}
 }
 
-// Plan is what is run for the words of the manager, and the file that this leaves. disks are the node's, manager is the address of its
-// manager, and dir is for the result. Denied for words that are not known to be harmless.
+// Plan returns the arguments for the manager's command, and the file that the run leaves. disks has the node's disks,
+// manager is the address of its manager, and dir is for the result. It fails with Denied for a command that is not known
+// to be harmless.
 func Plan(command, disks []string, manager, dir string) (args []string, leaves string, err error) {
 	all := kinds()
 	i := slices.IndexFunc(all, func(k kind) bool {
@@ -69,7 +70,7 @@ func Plan(command, disks []string, manager, dir string) (args []string, leaves s
 	return args, filepath.Join(dir, k.leaves), nil
 }
 
-// keepAt is the value of the flag that keeps the result: a directory for bench, a file for doctor.
+// keepAt returns the value of the flag for the result: a directory for bench, a file for doctor.
 func keepAt(k kind, dir string) string {
 	if k.keep == "--out" {
 		return dir
@@ -77,7 +78,7 @@ func keepAt(k kind, dir string) string {
 	return filepath.Join(dir, k.leaves)
 }
 
-// denied is the error of words that are not run.
+// denied returns the error for a command that is not run.
 func denied(command []string, why string) error {
 	return errs.New(errs.Denied, "measuring.Plan", strings.Join(command, " "), why).WithRemedy("run it on the machine itself")
 }

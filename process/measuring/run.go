@@ -12,20 +12,21 @@ import (
 	"hemera/words/errs"
 )
 
-// leaveTime is how long a measurement that is stopped may remove what it made.
+// leaveTime is the time that a stopped measurement has to remove its files.
 const leaveTime = 30 * time.Second
 
-// complaintMax bounds what is kept of the standard error of a measurement, in bytes.
+// complaintMax bounds the part of a measurement's standard error that is kept, in bytes.
 const complaintMax = 4096
 
 // Runner runs measurements of this machine.
 type Runner struct {
 	Executable string          // hemera
 	Disks      func() []string // the directories of the node's disks
-	Manager    func() string   // where the node reaches its manager: host:port
+	Manager    func() string   // address at which the node reaches its manager: host:port
 }
 
-// Run runs one measurement until its end or that of ctx, and returns the JSON that it leaves. Denied for words that [Plan] refuses.
+// Run runs one measurement until its end or that of ctx, and returns its JSON result. It fails with Denied for commands
+// that [Plan] refuses.
 func (r *Runner) Run(ctx context.Context, command []string) ([]byte, error) {
 	dir, err := os.MkdirTemp("", "hemera-measure-")
 	if err != nil {
@@ -39,11 +40,11 @@ func (r *Runner) Run(ctx context.Context, command []string) ([]byte, error) {
 	var complaint tail
 	c := exec.CommandContext(ctx, r.Executable, args...) // #nosec G204 -- this program itself, with words that Plan knows
 	c.Stderr = &complaint
-	// It removes what it made, and keeps what it has measured. Not SIGINT: programs that a shell starts in the background ignore that,
-	// and so do theirs.
+	// The measurement then removes its files and keeps its results. The signal is not SIGINT: programs that a shell
+	// starts in the background ignore that, and so do their children.
 	c.Cancel = func() error { return c.Process.Signal(syscall.SIGTERM) }
 	c.WaitDelay = leaveTime
-	// The interruption of a node in a terminal is not one of the measurement: ctx tells.
+	// An interrupt of the node in a terminal must not reach the measurement: ctx ends it.
 	c.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	c.Env = environment()
 	if err := c.Run(); err != nil && ctx.Err() == nil {
@@ -56,7 +57,7 @@ func (r *Runner) Run(ctx context.Context, command []string) ([]byte, error) {
 	return data, errs.Wrap(err, "measuring.Run", strings.Join(command, " "))
 }
 
-// environment is what a measurement sees of the node's: programs are found, and no secret is handed on.
+// environment returns the variables of the node that a measurement gets: it can find programs, and gets no secrets.
 func environment() []string {
 	var list []string
 	for _, name := range []string{"PATH", "HOME", "TMPDIR", "LANG"} {
@@ -67,7 +68,7 @@ func environment() []string {
 	return list
 }
 
-// tail keeps the end of what is written to it.
+// tail keeps the end of the text written to it.
 type tail struct{ text []byte }
 
 // Write implements [io.Writer].
@@ -79,7 +80,7 @@ func (t *tail) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// last is the last line, or err when nothing was said.
+// last returns the last line, or the text of err if there is none.
 func (t *tail) last(err error) string {
 	text := bytes.TrimSpace(t.text)
 	if i := bytes.LastIndexByte(text, '\n'); i >= 0 {

@@ -18,8 +18,8 @@ import (
 // pendingMax is the number of connections of one port whose protocol is not known yet.
 const pendingMax = 1024
 
-// Bounds is what all ports of a process share, so that clients cannot use up what the process may have. It is safe for
-// concurrent use. The exported fields are set by NewBounds and do not change.
+// Bounds has the resources that all ports of a process share, so that clients cannot use up the process's limits. It is
+// safe for concurrent use. NewBounds sets the exported fields, which do not change.
 type Bounds struct {
 	Connections *limits.Connections
 	Doors       *xrd.Budgets
@@ -31,21 +31,21 @@ type Bounds struct {
 	more  []func() []limits.Usage
 }
 
-// AddUsages adds a source of usages that Usages and Reached report too.
+// AddUsages adds a source of usages for Usages and Reached.
 func (b *Bounds) AddUsages(usages func() []limits.Usage) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.more = append(b.more, usages)
 }
 
-// AddRelief adds a function that closes connections that can be spared; it returns whether it closed one.
+// AddRelief adds a function that closes connections that can be spared; it reports whether it closed one.
 func (b *Bounds) AddRelief(close func() bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.spare = append(b.spare, close)
 }
 
-// Relieve closes connections that can be spared at all ports, because the ports share one bound. It returns whether any
+// Relieve closes connections that can be spared at all ports, because the ports share one bound. It reports whether any
 // was closed.
 func (b *Bounds) Relieve() bool {
 	b.mu.Lock()
@@ -58,7 +58,7 @@ func (b *Bounds) Relieve() bool {
 	return any
 }
 
-// NewBounds makes bounds that fit what the operating system gives this process.
+// NewBounds makes bounds that fit the limits of this process.
 func NewBounds() *Bounds { return NewBoundsOf(config.OpenFilesMax(), auth.NewKernelOwners()) }
 
 // NewBoundsOf makes bounds for a number of open files. owners identifies the processes of this machine.
@@ -71,7 +71,7 @@ func NewBoundsOf(files int64, owners auth.Owners) *Bounds {
 	}
 }
 
-// Admin is true if a process of an admin of this machine opened the connection.
+// Admin reports whether a process of an admin of this machine opened the connection.
 func (b *Bounds) Admin(remote, local net.Addr) bool {
 	if p, ok := remote.(link.Process); ok {
 		return auth.IsAdmin(p.UID)
@@ -85,7 +85,7 @@ func (b *Bounds) Admin(remote, local net.Addr) bool {
 	return err == nil && auth.IsAdmin(uid)
 }
 
-// Usages reports every bound and its use, for /metrics.
+// Usages returns every bound and its use, for /metrics.
 func (b *Bounds) Usages() []admin.Limit {
 	var list []admin.Limit
 	for _, u := range b.all() {

@@ -9,8 +9,8 @@ import (
 )
 
 // LockDir makes a state directory, if it is missing, and locks it for this process until the caller closes the file or
-// the process ends. It fails with Unavailable while another process has the directory: two processes that are the same
-// node would take each other's lease for ever.
+// the process ends. It fails with Unavailable while another process has the directory: two processes as the same node
+// would take each other's lease for ever.
 func LockDir(dir string) (*os.File, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, &errs.Error{Kind: errs.KindOf(err), Op: "statedir.LockDir", Subject: dir, Cause: err,
@@ -19,10 +19,10 @@ func LockDir(dir string) (*os.File, error) {
 	return Lock(dir, "stop that process, or name another directory: --data, or the argument of hemera up")
 }
 
-// Lock locks a directory that exists, as LockDir does. remedy is what a person can do while another process has it.
+// Lock locks an existing directory, like LockDir. remedy says what a person can do while another process has it.
 //
-// A file system that cannot lock (some network file systems) is no reason not to start.
-// The lock is of the open file (flock(2)), so it ends when the process does, also by a kill.
+// If the filesystem cannot lock (some network filesystems), Lock succeeds without a lock. The lock belongs to the open
+// file (flock(2)), so it ends with the process, also after a kill.
 func Lock(dir, remedy string) (*os.File, error) {
 	f, err := os.Open(dir)
 	if err != nil {
@@ -38,8 +38,8 @@ func Lock(dir, remedy string) (*os.File, error) {
 	}
 }
 
-// Private makes a directory, if it is missing, that only its owner may read, whatever the directory above allows.
-// The mode is corrected at each start, because a copy by hand may have opened it.
+// Private makes a directory, if it is missing, that only its owner may read, whatever the directory above allows. It
+// corrects the mode at each start, because a copy by hand may have opened it.
 func Private(dir string) error {
 	err := os.MkdirAll(dir, 0o700)
 	if err == nil {

@@ -8,7 +8,7 @@ import (
 	"hemera/words/hemera"
 )
 
-// FuzzParse: files of the state directory may hold anything.
+// FuzzParse: files of the state directory may have any content.
 func FuzzParse(f *testing.F) {
 	f.Add([]byte("00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff\n"))
 	f.Add([]byte(`{"Version": 1, "Nodes": 1, "Disks": 2, "Grace": "1m0s"}`))

@@ -21,7 +21,7 @@ import (
 const (
 	// StoreDir is the directory of the store, below a manager's state directory.
 	StoreDir = "namespace"
-	// RestoringDir is the directory in which a restore makes the store. It gets its name when it is complete.
+	// RestoringDir is the directory in which a restore makes the store. It is renamed when it is complete.
 	RestoringDir = StoreDir + ".restoring"
 	// UpManager is the manager's state directory, below the directory of hemera up.
 	UpManager = "manager"
@@ -29,9 +29,9 @@ const (
 	OfflineCache = 256 << 20
 )
 
-// Open opens the store of a manager that does not run. dir is the manager's state directory or that of hemera up. It
-// fails with Unavailable while a manager has the store. A directory without a store gets an empty one if create is
-// set; otherwise Open fails with NotFound. The caller closes the store.
+// Open opens the store of a stopped manager. dir is the manager's state directory or that of hemera up. It fails with
+// Unavailable while a manager has the store. A directory without a store gets an empty one if create is set; otherwise
+// Open fails with NotFound. The caller closes the store.
 func Open(dir string, create bool, log *slog.Logger) (kv.Store, error) {
 	state, ok := Find(dir)
 	if !ok && !create {
@@ -50,7 +50,7 @@ func Open(dir string, create bool, log *slog.Logger) (kv.Store, error) {
 	return s, nil
 }
 
-// Find returns the state directory that has a store: dir, or the manager's in it if dir is that of hemera up.
+// Find returns the state directory that has a store: dir, or the manager's directory in it if dir is that of hemera up.
 func Find(dir string) (state string, ok bool) {
 	for _, d := range []string{dir, filepath.Join(dir, UpManager)} {
 		if HasStore(d) {
@@ -60,14 +60,14 @@ func Find(dir string) (state string, ok bool) {
 	return "", false
 }
 
-// HasStore is true if the directory is the state directory of a manager that has run.
+// HasStore reports whether the directory is the state directory of a manager that has run.
 func HasStore(dir string) bool {
 	_, err := os.Stat(filepath.Join(dir, StoreDir))
 	return err == nil
 }
 
-// CheckStore fails with Corrupt if the directory has a cluster's authority but no store, or an empty one. A manager
-// makes its store before its authority, so the store is lost, or its file system is not mounted.
+// CheckStore fails with Corrupt if the directory has a cluster's authority but no store, or an empty one. A manager makes
+// its store before its authority, so the store is lost, or its filesystem is not mounted.
 func CheckStore(dir string) error {
 	if _, err := os.Lstat(filepath.Join(dir, pki.AuthorityFile)); errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -81,7 +81,7 @@ func CheckStore(dir string) error {
 		WithRemedy("mount or put back the directory; if it is lost, restore the newest backup into an empty directory with `hemera ns restore FILE NEWDIR`")
 }
 
-// NotFound is the error of a directory in which no manager has its store.
+// NotFound returns the error for a directory without a manager's store.
 func NotFound(dir string) error {
 	return errs.New(errs.NotFound, "statedir.Open", filepath.Join(dir, StoreDir), "there is no namespace").
 		WithRemedy("name the directory the manager was given with --data, or that of hemera up")
@@ -101,8 +101,8 @@ func OpenAt(state string, o pebblekv.Options) (*pebblekv.Store, error) {
 	return s, err
 }
 
-// Disks lists the disks that a store knows. Neighbours in the list are disks of different nodes, as far as possible, so
-// that the pieces of a file get different nodes. A store that no manager has used has no disks.
+// Disks lists the disks in a store. Neighbours in the list are disks of different nodes, as far as possible, so that the
+// pieces of a file get different nodes. A store that no manager has used has no disks.
 func Disks(ctx context.Context, s kv.Store) ([]hemera.DiskID, error) {
 	c, err := Cluster(ctx, s)
 	if err != nil || c == nil {
@@ -111,8 +111,8 @@ func Disks(ctx context.Context, s kv.Store) ([]hemera.DiskID, error) {
 	return interleaved(c.View().Disks), nil
 }
 
-// Cluster opens the records of the cluster in a store. It returns nil if no manager has used the store.
-// It acquires the writer of the store, so a writer that was acquired before is fenced.
+// Cluster opens the records of the cluster in a store. It returns nil if no manager has used the store. It acquires the
+// writer of the store, so an earlier writer is fenced.
 func Cluster(ctx context.Context, s kv.Store) (*cluster.Cluster, error) {
 	found := false
 	prefix := []byte(cluster.Prefix)
@@ -126,8 +126,8 @@ func Cluster(ctx context.Context, s kv.Store) (*cluster.Cluster, error) {
 	return cluster.Open(ctx, s, w, cluster.Options{})
 }
 
-// interleaved orders disks: the first of each node, then the second of each node, and so on.
-// Within a rank, nodes are in the order of their ids.
+// interleaved orders disks: the first of each node, then the second of each node, and so on. Within a rank, nodes are in
+// the order of their ids.
 func interleaved(disks []hemera.Disk) []hemera.DiskID {
 	rank := make(map[hemera.DiskID]int)
 	seen := make(map[hemera.NodeID]int)
@@ -146,8 +146,8 @@ func interleaved(disks []hemera.Disk) []hemera.DiskID {
 	return ids
 }
 
-// CheckRestored fails with Corrupt if a restore into the directory was interrupted.
-// Such a directory holds a part of a namespace: a manager that started from it would take all else for orphans.
+// CheckRestored fails with Corrupt if a restore into the directory was interrupted. Such a directory has a part of a
+// namespace: a manager that started from it would take all other pieces for orphans.
 func CheckRestored(dir string) error {
 	if _, err := os.Lstat(filepath.Join(dir, RestoringDir)); err == nil {
 		return errs.New(errs.Corrupt, "statedir.CheckRestored", dir, "a restore into this directory was not finished").

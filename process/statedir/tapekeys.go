@@ -12,19 +12,19 @@ import (
 	"hemera/words/hemera"
 )
 
-// The suffix keeps other files of people, such as a README, from being keys.
 const (
 	// TapeKeysDir is the directory with the secrets that tapes are encrypted with, below a manager's state directory.
 	TapeKeysDir = "tape-keys"
 	keySuffix   = ".key"
 )
 
-// TapeKeys keeps the secrets of tape keys, each in a file NAME.key of mode 0600 with its 64 hexadecimal digits and a newline. They are in no
-// store and in no log: who has the directory and a cartridge reads the cartridge. Calls that change it are made one after the other.
+// TapeKeys keeps the secrets of tape keys, each in a file NAME.key of mode 0600 with its 64 hexadecimal digits and a
+// newline. They are in no store and in no log: a person who has the directory and a cartridge can read the cartridge.
+// Calls that change it must not be concurrent.
 type TapeKeys struct{ Dir string }
 
-// OpenTapeKeys returns the keys of a manager's state directory. Their directory is made with the first key; one that is there is closed to
-// others.
+// OpenTapeKeys returns the keys of a manager's state directory. The first key makes their directory. An existing one is
+// closed to other users.
 func OpenTapeKeys(state string) (TapeKeys, error) {
 	k := TapeKeys{filepath.Join(state, TapeKeysDir)}
 	if _, err := os.Lstat(k.Dir); errors.Is(err, fs.ErrNotExist) {
@@ -33,9 +33,9 @@ func OpenTapeKeys(state string) (TapeKeys, error) {
 	return k, Private(k.Dir)
 }
 
-// Secret reads one. NotFound; Corrupt if the file is not that of a key.
+// Secret reads one. It fails with NotFound, and with Corrupt if the file is not that of a key.
 func (k TapeKeys) Secret(name string) (hemera.TapeSecret, error) {
-	// 65 bytes: read each time, so that a file that was put back counts at once.
+	// It is read each time, so that a file that was put back counts at once.
 	path := k.path(name)
 	b, err := os.ReadFile(path)
 	if err != nil {
@@ -45,10 +45,10 @@ func (k TapeKeys) Secret(name string) (hemera.TapeSecret, error) {
 	return s, errs.As(err, errs.Corrupt, "statedir.TapeKey", path)
 }
 
-// Keep stores one durably. Exists if there is another one of the name: a secret is never written over.
+// Keep stores one durably. It fails with Exists if there is another one with the name: a secret is never overwritten.
 func (k TapeKeys) Keep(name string, s hemera.TapeSecret) error {
 	path := k.path(name)
-	// The same again is a call that was repeated.
+	// The same secret means a repeated call.
 	old, err := k.Secret(name)
 	if err == nil && string(old) == string(s) {
 		return nil
@@ -57,11 +57,10 @@ func (k TapeKeys) Keep(name string, s hemera.TapeSecret) error {
 		return errs.New(errs.Exists, "statedir.KeepTapeKey", path, "there is another secret of that name").
 			WithRemedy("take it over: hemera tape key add " + name + " --from " + path + "; or move the file away, and keep it")
 	}
-	// The directory is made with the first key.
 	if err := Private(k.Dir); err != nil {
 		return err
 	}
-	// Whole or not at all: a half of a key would stand in the way of the right one.
+	// Atomically: a partial key would prevent the right one from being stored.
 	text := []byte(hex.EncodeToString(s) + "\n")
 	if err := replace(path, text); err != nil {
 		return errs.Wrap(err, "statedir.KeepTapeKey", path)
@@ -69,7 +68,7 @@ func (k TapeKeys) Keep(name string, s hemera.TapeSecret) error {
 	return nil
 }
 
-// Forget removes one for ever. One that is not there is no error.
+// Forget removes one for ever. It is not an error if it does not exist.
 func (k TapeKeys) Forget(name string) error {
 	path := k.path(name)
 	// A call that is repeated after a crash finds nothing.
@@ -83,7 +82,8 @@ func (k TapeKeys) Forget(name string) error {
 	return errs.Wrap(err, "statedir.ForgetTapeKey", path)
 }
 
-// All reads all secrets, for a backup. A file that is not that of a key is an error: what a backup leaves out is noticed too late.
+// All reads all secrets, for a backup. A file that is not that of a key is an error: otherwise its absence in the backup
+// would be noticed too late.
 func (k TapeKeys) All() (map[string]hemera.TapeSecret, error) {
 	all := map[string]hemera.TapeSecret{}
 	// A manager without keys has no directory for them.
@@ -106,14 +106,15 @@ func (k TapeKeys) All() (map[string]hemera.TapeSecret, error) {
 	return all, nil
 }
 
-// path is the file of a key, below the directory whatever the name is. Names have no slash and begin with no dot: see tapeconfig.Key.
+// path returns the file of a key, below the directory for any name. Names have no slash and do not begin with a dot: see
+// tapeconfig.Key.
 func (k TapeKeys) path(name string) string {
 	return filepath.Join(k.Dir, filepath.Base(name)+keySuffix)
 }
 
-// ParseTapeSecret reads a secret as files have it: 64 hexadecimal digits, with white space around. Invalid. The error has none of it.
+// ParseTapeSecret reads a secret in the form of its file: 64 hexadecimal digits, possibly surrounded by white space. It
+// fails with Invalid. The error does not contain the text, which may be a key with a typing error.
 func ParseTapeSecret(b []byte) (hemera.TapeSecret, error) {
-	// No digits of it in the error: it may be a key with a slip.
 	if s, err := hex.DecodeString(strings.TrimSpace(string(b))); err == nil && len(s) == hemera.TapeSecretSize {
 		return s, nil
 	}
@@ -121,7 +122,7 @@ func ParseTapeSecret(b []byte) (hemera.TapeSecret, error) {
 		WithRemedy("of a file with the 32 bytes themselves: xxd -p -c 32 FILE")
 }
 
-// replace writes a file that only its owner may read, durably and as a whole.
+// replace writes a file that only its owner may read, durably and atomically.
 func replace(path string, content []byte) error {
 	dir, name := filepath.Split(path)
 	half := filepath.Join(dir, "."+name)
@@ -129,7 +130,7 @@ func replace(path string, content []byte) error {
 	if err != nil {
 		return err
 	}
-	// On the disk before it has its name.
+	// Durable before it has its name.
 	_, err = f.Write(content)
 	if err = errors.Join(err, f.Sync(), f.Close()); err == nil {
 		err = os.Rename(half, path)
@@ -140,8 +141,7 @@ func replace(path string, content []byte) error {
 	return SyncDir(dir)
 }
 
-// SyncDir makes the names in a directory durable: a sync of a file does not
-// cover its name.
+// SyncDir makes the names in a directory durable: a sync of a file does not include its name.
 func SyncDir(dir string) error {
 	d, err := os.Open(dir)
 	if err != nil {

@@ -25,7 +25,7 @@ func TestTapeKeys(t *testing.T) {
 	if _, err := k.Secret("k1"); !errors.Is(err, errs.NotFound) {
 		t.Errorf("a key that is not there: %v", err)
 	}
-	for range 2 { // the same again is no mistake
+	for range 2 { // the same key again is not an error
 		if err := k.Keep("k1", one); err != nil {
 			t.Fatal(err)
 		}

@@ -12,7 +12,8 @@ import (
 	"hemera/words/errs"
 )
 
-// UpShape is how hemera up was started last. The next start takes what its command line leaves out from here.
+// UpShape has the parameters of the last start of hemera up. The next start uses them if its command line leaves them
+// out.
 type UpShape struct {
 	Nodes, Disks int           // as --nodes and --disks
 	Grace        time.Duration // repair.grace
@@ -31,8 +32,8 @@ type shapeRecord struct {
 	Grace        string // as time.Duration prints it
 }
 
-// LoadUpShape reads how hemera up was started last in a directory. Without a record it counts the nodes and disks that
-// are there, and Grace is 0, which means unknown. ok is false for a new directory.
+// LoadUpShape reads the parameters of the last start of hemera up in a directory. Without a record it counts the existing
+// nodes and disks, and Grace is 0, which means unknown. ok is false for a new directory.
 func LoadUpShape(dir string) (s UpShape, ok bool, err error) {
 	path := filepath.Join(dir, shapeFile)
 	text, err := os.ReadFile(path)
@@ -55,7 +56,7 @@ func LoadUpShape(dir string) (s UpShape, ok bool, err error) {
 	return s, true, nil
 }
 
-// SaveUpShape records how the cluster is started. A rename puts the record in place, so that it is never half written.
+// SaveUpShape records the parameters of a start. A rename replaces the record, so that it is never half written.
 func SaveUpShape(dir string, s UpShape) error {
 	text, err := json.Marshal(shapeRecord{shapeVersion, s.Nodes, s.Disks, s.Grace.String()})
 	if err != nil {
@@ -72,8 +73,7 @@ func SaveUpShape(dir string, s UpShape) error {
 }
 
 // CheckUpDisks fails with Invalid if the directory has more disks than the cluster is started with: the files on the
-// others would be out of reach.
-// Directories after a gap in the numbers are not looked at.
+// others would be out of reach. It ignores directories after a gap in the numbers.
 func CheckUpDisks(dir string, disks int) error {
 	for n := disks + 1; n <= disks+upDisksMax; n++ {
 		path := filepath.Join(dir, fmt.Sprintf("disk%d", n))
@@ -88,8 +88,9 @@ func CheckUpDisks(dir string, disks int) error {
 	return nil
 }
 
-// CheckUpManager fails with Corrupt if the directory has disks of a cluster and no manager's store. Its disks are made after the
-// store, so the store is lost, or its file system is not mounted; clients of a new, empty one would hear that their files are gone.
+// CheckUpManager fails with Corrupt if the directory has disks of a cluster and no manager's store. Disks are made after
+// the store, so the store is lost, or its filesystem is not mounted; for clients of a new, empty store their files would
+// not exist.
 func CheckUpManager(dir string) error {
 	manager, first := filepath.Join(dir, UpManager), filepath.Join(dir, "disk1")
 	if HasStore(manager) {

@@ -31,7 +31,7 @@ func TestUpRemembersHowItWasStarted(t *testing.T) {
 	}
 }
 
-// TestUpCountsWhatIsThere is a directory from before there was a record.
+// TestUpCountsWhatIsThere counts in a directory from before there was a record.
 func TestUpCountsWhatIsThere(t *testing.T) {
 	dir := t.TempDir()
 	for _, name := range []string{"node1", "node2", "disk1", "disk2", "disk3", "disk5"} {

@@ -1,13 +1,11 @@
-// Package xrootdtest is an XRootD server for tests that answers each request as the test says: also
-// in ways that no real server shows on demand, such as a promise that is kept late, an answer in the
-// middle of which the connection ends, or a page with a wrong checksum.
-//
-// [New] starts a [Server] on a port of the loopback interface. The server does the handshake and the
-// login by itself and passes every later [Request] to the test's function, in the order of arrival on
-// one connection. [Good], [Bad], [Redirect], [Opened], [Pages] and [Written] build usual answers.
-//
-// Each connection has one goroutine, which answers before it reads the next request: a function that blocks holds up its own
-// connection only. There is no TLS, and no check of what a login says.
+// Package xrootdtest is an XRootD server for tests. The test decides each answer, so that a server can also behave as
+// real servers rarely do: answer long after a promise, end the connection in the middle of an answer, or send a page with
+// a wrong checksum.
+// [New] starts a [Server] on a port of the loopback interface. The server does the handshake and the login by itself and
+// passes every later [Request] to the test's function, in the order of arrival on a connection. [Good], [Bad],
+// [Redirect], [Opened], [Pages] and [Written] build usual answers.
+// Each connection has one goroutine, which answers a request before it reads the next one: a function that blocks delays
+// its own connection only. The server has no TLS, and does not check logins.
 package xrootdtest
 
 import (
@@ -21,47 +19,46 @@ import (
 	"hemera/rules/wire"
 )
 
-// Request is one request as the server got it.
-// Stream in its header names the answer it waits for.
+// Request is one request as it arrived. Stream in its header is also the stream of its answer.
 type Request struct {
 	wire.RequestHeader
 	Payload string  // without the header
 	At      *Server // for answers that depend on the server
 }
 
-// Server is the scripted server. Its methods may be called concurrently.
+// Server is the server. Its methods may be called concurrently.
 type Server struct {
 	flags    uint32 // in the answer to kXR_protocol
 	security string // in the answer to kXR_login
-	// answer returns what to send; nil sends nothing, an empty slice ends the connection.
+	// answer returns the bytes to send. After nil nothing is sent; after an empty slice the connection ends.
 	answer func(Request) []byte
 
 	listener net.Listener
-	mu       sync.Mutex // guards what follows
+	mu       sync.Mutex // guards the following fields
 	requests []Request  // all, in the order of arrival
 	conns    int        // made so far
 }
 
-// The flags by which a server says at the handshake what it is.
+// Flags that a server sends at the handshake to state its role.
 const (
 	DataServer = wire.FlagIsServer | wire.FlagSupPosc | wire.FlagSupPgrw
 	Manager    = wire.FlagIsManager
 )
 
-// New starts a server that asks for no proof of identity. It ends with the test.
+// New starts a server that requires no authentication. It stops when the test ends.
 func New(t testing.TB, flags uint32, answer func(Request) []byte) *Server {
 	t.Helper()
 	return startFor(t, &Server{flags: flags, answer: answer})
 }
 
-// NewSecure starts a data server that asks for proof of identity by the mechanisms in security, which
-// is the text of a login's answer: "&P=unix&P=host".
+// NewSecure starts a data server that requires authentication by the mechanisms in security, the text of a login's
+// answer, such as "&P=unix&P=host".
 func NewSecure(t testing.TB, security string, answer func(Request) []byte) *Server {
 	t.Helper()
 	return startFor(t, &Server{flags: DataServer, security: security, answer: answer})
 }
 
-// startFor starts a server that ends with a test.
+// startFor starts a server that stops when the test ends.
 func startFor(t testing.TB, s *Server) *Server {
 	t.Helper()
 	if err := s.start(); err != nil {
@@ -71,7 +68,7 @@ func startFor(t testing.TB, s *Server) *Server {
 	return s
 }
 
-// Start is New without a test, for examples; the caller calls Stop.
+// Start starts a server without a test, for examples. The caller calls Stop.
 func Start(flags uint32, answer func(Request) []byte) (*Server, error) {
 	s := &Server{flags: flags, answer: answer}
 	return s, s.start()
@@ -85,13 +82,13 @@ func (s *Server) start() (err error) {
 	return err
 }
 
-// Stop closes the port. Connections that exist go on.
+// Stop closes the port. Existing connections stay open.
 func (s *Server) Stop() { s.listener.Close() }
 
-// Port is the TCP port of the server.
+// Port returns the TCP port of the server.
 func (s *Server) Port() int { return s.listener.Addr().(*net.TCPAddr).Port }
 
-// URL names a path at the server.
+// URL returns the URL of a path at the server.
 func (s *Server) URL(path string) xrootd.URL {
 	return xrootd.URL{Endpoint: xrootd.Endpoint{Host: "127.0.0.1", Port: s.Port()}, Path: path}
 }
@@ -103,7 +100,7 @@ func (s *Server) Conns() int {
 	return s.conns
 }
 
-// Got returns the requests of a kind, in the order of their arrival.
+// Got returns the requests of one kind, in the order of their arrival.
 func (s *Server) Got(id wire.RequestID) []Request {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -135,7 +132,7 @@ func (s *Server) accept() {
 func (s *Server) serve(c net.Conn, n int) {
 	defer c.Close()
 	in := bufio.NewReader(c)
-	// The greeting has no length, so that it is read before anything else.
+	// The handshake has a fixed size, so it is read before any request.
 	hello := make([]byte, wire.HandshakeSize)
 	if _, err := io.ReadFull(in, hello); err != nil || !wire.IsHandshake(hello) {
 		return
@@ -154,7 +151,7 @@ func (s *Server) serve(c net.Conn, n int) {
 			return
 		}
 		r.Payload = string(payload)
-		// Before the answer: a test that has seen it finds the request in Got.
+		// Before the answer, so that a test that has the answer finds the request with Got.
 		s.mu.Lock()
 		s.requests = append(s.requests, r)
 		s.mu.Unlock()
@@ -163,16 +160,16 @@ func (s *Server) serve(c net.Conn, n int) {
 		case wire.ReqProtocol:
 			b = Good(r, wire.ProtocolReply{Version: wire.ProtocolVersion, Flags: s.flags}.Append(nil))
 		case wire.ReqLogin:
-			// The session id tells connections apart in tests of reconnects.
+			// The session id shows tests of reconnects which connection it is.
 			b = Good(r, wire.LoginReply{Session: wire.SessionID{byte(n + 1)}, Security: s.security}.Append(nil))
 		default:
 			b = s.answer(r)
 		}
-		// A nil answer is a server that stays silent; the test sends later or never.
-		if b == nil { // the client is left waiting
+		// After a nil answer the server stays silent; the test may send something later.
+		if b == nil { // the client waits
 			continue
 		}
-		if len(b) == 0 { // the connection is lost
+		if len(b) == 0 { // the connection ends
 			return
 		}
 		if _, err := c.Write(b); err != nil {
@@ -202,7 +199,7 @@ func Opened(r Request, size int64) []byte {
 	return Good(r, wire.OpenReply{Handle: wire.Handle{0, 0, 0, 7}, Stat: &wire.StatInfo{ID: 1, Size: size}}.Append(nil, false))
 }
 
-// OneFile returns the answers of a data server that has one file, at every path, for reading.
+// OneFile returns an answer function of a data server that has one file, for reading, at every path.
 func OneFile(data []byte) func(Request) []byte {
 	size := int64(len(data))
 	return func(r Request) []byte {
@@ -220,7 +217,8 @@ func OneFile(data []byte) func(Request) []byte {
 	}
 }
 
-// ChangingFile is [OneFile] of a file whose state the caller changes while clients read it: it has an id, and times of 1000.
+// ChangingFile works like [OneFile] for a file whose state the caller changes while clients read it. Its id is 1 and its
+// times are 1000 at first.
 func ChangingFile(data []byte) (answer func(Request) []byte, change func(func(*wire.StatInfo))) {
 	var mu sync.Mutex
 	info := wire.StatInfo{ID: 1, Size: int64(len(data)), Flags: wire.StatReadable, Mtime: 1000, Ctime: 1000, Atime: 1000}
@@ -240,7 +238,7 @@ func ChangingFile(data []byte) (answer func(Request) []byte, change func(func(*w
 	}
 }
 
-// Pages answers a pgread with the part of data it asks for.
+// Pages answers a pgread with the requested part of data.
 func Pages(r Request, data []byte) []byte {
 	q := wire.DecodePgread(r.Body)
 	part := data[min(q.Offset, int64(len(data))):min(q.Offset+int64(q.Length), int64(len(data)))]
@@ -249,7 +247,7 @@ func Pages(r Request, data []byte) []byte {
 	return append(f.Append(nil), body...)
 }
 
-// Written answers a pgwrite; list names the pages that arrived damaged, nil for none.
+// Written answers a pgwrite. list has the pages that arrived damaged; nil for none.
 func Written(r Request, list []byte) []byte {
 	f := wire.StatusFrame{Stream: r.Stream, Request: wire.ReqPgwrite, DataLength: int32(len(list)), Offset: wire.DecodePgwrite(r.Body).Offset}
 	return append(f.Append(nil), list...)

@@ -9,7 +9,8 @@ import (
 	"hemera/words/hemera"
 )
 
-// State is one file in the answer to `query prepare`. The fields are those of EOS and CTA, with estimate and why.
+// State is the state of one file in the answer to `query prepare`. The fields are those of EOS and CTA, with estimate and
+// why.
 type State struct {
 	Path      string `json:"path"`
 	Exists    bool   `json:"path_exists"`
@@ -19,12 +20,13 @@ type State struct {
 	HasReqID  bool   `json:"has_reqid"`
 	ReqTime   string `json:"req_time"` // seconds since 1970, "" for none
 	Error     string `json:"error_text"`
-	// Estimate is when the file may be on disk, in seconds since 1970, and Why what it waits for; "" if that is not known.
+	// Estimate is the time at which the file may be on disk, in seconds since 1970, and Why the reason for which it
+	// waits; "" if unknown.
 	Estimate string `json:"estimate"`
 	Why      string `json:"why"`
 }
 
-// stateOf is the state of a file by its locality.
+// stateOf returns the state of a file with the locality.
 func stateOf(l hemera.Locality) State {
 	return State{
 		Path: l.Path, Exists: l.Exists, OnTape: l.OnTape, Online: l.OnDisk, Requested: l.Requested, HasReqID: l.HasID,
@@ -32,7 +34,7 @@ func stateOf(l hemera.Locality) State {
 	}
 }
 
-// seconds is a time as clients of tape read it.
+// seconds returns a time in seconds since 1970, and "" for the zero time.
 func seconds(t time.Time) string {
 	if t.IsZero() {
 		return ""
@@ -40,7 +42,7 @@ func seconds(t time.Time) string {
 	return strconv.FormatInt(t.Unix(), 10)
 }
 
-// answer is the answer to `query prepare`: a JSON object on one line.
+// answer returns the answer to `query prepare`: a JSON object on one line.
 func answer(id string, list []State) (string, error) {
 	if list == nil {
 		list = []State{} // clients expect a JSON list
@@ -53,17 +55,16 @@ func answer(id string, list []State) (string, error) {
 }
 
 const (
-	// recallWaitUnknown is how long a client waits for a file that is being recalled before it asks again, in seconds, when
-	// nobody knows how long that takes.
+	// recallWaitUnknown is the time, in seconds, after which a client asks again for a file that is being recalled, if no
+	// estimate is known.
 	recallWaitUnknown = 5
-	// The wait is otherwise half of what is left, within these bounds, in seconds.
+	// Otherwise the wait is half of the estimated rest, within these bounds, in seconds.
 	recallWaitMin, recallWaitMax = 1, 10
 )
 
-// recallWait is how many seconds a client is to wait before it opens a file again that is being recalled.
-//
-// Half of what is left is never much too late. The upper bound is for estimates that are wrong, as those of drives that are faster
-// than LTO-9: an early file waits for that long at most. A question costs one open.
+// recallWait returns the number of seconds after which a client opens again a file that is being recalled.
+// Half of the estimated rest is never much too late. The upper bound is for wrong estimates, as with drives faster than
+// LTO-9: an early file waits at most that long. Each try costs one open.
 func recallWait(l hemera.Locality, now time.Time) int32 {
 	if l.Estimate.IsZero() {
 		return recallWaitUnknown

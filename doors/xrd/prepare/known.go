@@ -6,11 +6,11 @@ import (
 	"hemera/words/hemera"
 )
 
-// knownMax is how many prepare requests are remembered; the oldest is forgotten first.
+// knownMax bounds the number of remembered prepare requests; the oldest is forgotten first.
 const knownMax = 4096
 
-// known remembers the ids of prepare requests where there is no tape. Every file is on disk, so a request is done when
-// it is answered; the ids let clients ask and cancel as they are used to.
+// known remembers the ids of prepare requests when there is no tape. Every file is on disk, so a request is done when it
+// is answered; with the ids clients can ask and cancel as usual.
 type known struct {
 	mu    sync.Mutex // guards all
 	ids   map[string]bool
@@ -18,8 +18,8 @@ type known struct {
 	next  int
 }
 
-// add makes an id that nobody can guess, and forgets the oldest.
-// The memory for all of them is allocated with the first, as most managers are never asked.
+// add makes an id that cannot be guessed, and forgets the oldest. The memory is allocated with the first id, because most
+// managers get no such requests.
 func (p *known) add() string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -30,19 +30,19 @@ func (p *known) add() string {
 	}
 	delete(p.ids, p.order[p.next])
 	p.order[p.next] = id
-	p.next = (p.next + 1) % knownMax // the ring's oldest is next
+	p.next = (p.next + 1) % knownMax // the oldest in the ring is next
 	p.ids[id] = true
 	return id
 }
 
-// has reports whether the id is remembered. One that was forgotten is not told from one that never was.
+// has reports whether the id is remembered.
 func (p *known) has(id string) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.ids[id]
 }
 
-// remove forgets an id, and reports whether it was remembered.
+// remove forgets an id and reports whether it was remembered.
 func (p *known) remove(id string) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()

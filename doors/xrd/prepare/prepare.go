@@ -9,7 +9,7 @@ import (
 	"hemera/words/hemera"
 )
 
-// Service answers requests of all clients of a manager's door. It is safe for concurrent use.
+// Service serves prepare requests of all clients of a manager's door. It is safe for concurrent use.
 type Service struct {
 	names   hemera.Names
 	staging hemera.Staging // nil: there is no tape
@@ -21,19 +21,19 @@ func New(names hemera.Names, staging hemera.Staging) *Service {
 	return &Service{names: names, staging: staging}
 }
 
-// action is what a kXR_prepare asks for.
+// action is the action of a kXR_prepare.
 type action uint8
 
 const (
-	check  action = iota // whether the files are there
+	check  action = iota // test whether the files exist
 	stage                // bring files from tape to disk
-	cancel               // withdraw files from a request, or all of it
-	evict                // the files are not needed on disk any more
+	cancel               // withdraw files from a request, or the whole request
+	evict                // the files are no longer needed on disk
 )
 
-// actionOf reads the options of a prepare. A client that sets several bits gets the one that moves least: cancel is before
-// evict, and evict before stage. Priority, colocation, fresh and write mode change nothing: the mount policy decides about the
-// first, and the others are for disk caches.
+// actionOf returns the action for the options of a prepare. If a client sets several bits, cancel precedes evict, and
+// evict precedes stage, so that the least data moves. Priority, colocation, fresh and write mode have no effect: the
+// mount policy decides the priority, and the others are for disk caches.
 func actionOf(p wire.Prepare) action {
 	switch {
 	case p.Options&wire.PrepareCancel != 0:
@@ -46,18 +46,18 @@ func actionOf(p wire.Prepare) action {
 	return check
 }
 
-// fileOf reads one line: a path, with the activity in its opaque part where the client gives one.
+// fileOf parses one line: a path, with the activity in its opaque part if there is one.
 func fileOf(line string) (hemera.StageFile, error) {
 	raw, opaque := wire.SplitPath([]byte(line))
 	path, err := wire.CleanPath(raw)
 	return hemera.StageFile{Path: path, Activity: opaque.Value("activity")}, err
 }
 
-// Do carries out a prepare whose payload has at least one line, and returns what the client gets: the id of a stage request,
-// else nothing. Clients that set noerrs hear of failures of single paths by `query prepare` only.
-// Invalid for an id that is not known, or that lacks a path to cancel.
+// Do carries out a prepare with at least one line. It returns the id of a stage request, and "" otherwise. With noerrs,
+// clients get failures of single paths by `query prepare` only. It fails with Invalid for an unknown id, or an id without
+// a path to cancel.
 func (s *Service) Do(ctx context.Context, who hemera.Identity, p wire.Prepare, lines []string) (string, error) {
-	lenient := p.Options&wire.PrepareNoErrs != 0 // single paths are no reason to fail
+	lenient := p.Options&wire.PrepareNoErrs != 0 // failures of single paths do not fail the request
 	switch actionOf(p) {
 	case cancel:
 		return "", s.cancel(ctx, who, lines)
@@ -71,7 +71,8 @@ func (s *Service) Do(ctx context.Context, who hemera.Identity, p wire.Prepare, l
 	return "", s.check(ctx, who, lines, lenient)
 }
 
-// check fails with the first path that is not there for the client. Lenient clients may ask for paths that do not exist yet.
+// check fails with the error of the first path that does not exist for the client. Lenient requests may have paths that
+// do not exist yet.
 func (s *Service) check(ctx context.Context, who hemera.Identity, lines []string, lenient bool) error {
 	for _, line := range lines {
 		if err := s.exists(ctx, who, line); err != nil && !lenient {
@@ -81,8 +82,8 @@ func (s *Service) check(ctx context.Context, who hemera.Identity, lines []string
 	return nil
 }
 
-// exists fails if the path of a line is not there for the client: NotFound, or Denied, which the client sees as it is.
-// What is behind the question mark of a line does not matter here.
+// exists fails if the path of a line does not exist for the client, with NotFound or Denied. It ignores the opaque part
+// of the line.
 func (s *Service) exists(ctx context.Context, who hemera.Identity, line string) error {
 	f, err := fileOf(line)
 	if err == nil {
@@ -91,8 +92,8 @@ func (s *Service) exists(ctx context.Context, who hemera.Identity, line string) 
 	return err
 }
 
-// stage makes a request. Paths that cannot be staged are in the request with their error, but a request without a single file
-// fails with the error of the first: most clients ask for one file and never look again.
+// stage makes a stage request. Paths that cannot be staged are part of the request with their error. But a request
+// without any file fails with the error of the first path: most clients name one file and do not ask later.
 func (s *Service) stage(ctx context.Context, who hemera.Identity, lines []string, lenient bool) (string, error) {
 	ask := hemera.StageRequest{Files: make([]hemera.StageFile, len(lines))}
 	for i, line := range lines {
@@ -107,7 +108,7 @@ func (s *Service) stage(ctx context.Context, who hemera.Identity, lines []string
 			return "", err
 		}
 	}
-	// Where there is no tape each path has to be there: nobody keeps the error of one.
+	// Without tape every path must exist, because the error of a single path is not stored.
 	if s.staging == nil {
 		if err := s.check(ctx, who, lines, lenient); err != nil {
 			return "", err
@@ -117,8 +118,7 @@ func (s *Service) stage(ctx context.Context, who hemera.Identity, lines []string
 	return s.staging.Stage(ctx, who, ask)
 }
 
-// anyFile fails with the error of the first path if none is that of a file. It stops at the first file, which for most requests
-// is the first of all.
+// anyFile fails with the error of the first path if none is that of a file. It stops at the first file.
 func (s *Service) anyFile(ctx context.Context, who hemera.Identity, files []hemera.StageFile) (first error) {
 	for _, f := range files {
 		e, err := s.names.Stat(ctx, who, f.Path)
@@ -135,8 +135,8 @@ func (s *Service) anyFile(ctx context.Context, who hemera.Identity, files []heme
 	return first
 }
 
-// cancel withdraws a request, whose id is the first line, or the paths after it. The request stays, so that clients can still
-// ask about it.
+// cancel withdraws the request whose id is the first line, or only the paths after it. The request stays, so that clients
+// can still ask about it.
 func (s *Service) cancel(ctx context.Context, who hemera.Identity, lines []string) error {
 	id := lines[0]
 	if s.staging == nil {
@@ -156,7 +156,7 @@ func (s *Service) cancel(ctx context.Context, who hemera.Identity, lines []strin
 	return err
 }
 
-// evict releases files. It fails with the first path that could not be released, after all have been tried.
+// evict releases files. It tries all paths, and then fails with the error of the first that could not be released.
 func (s *Service) evict(ctx context.Context, who hemera.Identity, lines []string, lenient bool) error {
 	paths, err := pathsOf(lines)
 	if err != nil {
@@ -174,8 +174,8 @@ func (s *Service) evict(ctx context.Context, who hemera.Identity, lines []string
 	return nil
 }
 
-// pathsOf are the paths of lines, without what follows them. One path that is none refuses them all, before anything is done:
-// clients would not learn which it was.
+// pathsOf returns the paths of lines without their opaque parts. One wrong path fails the whole request before it has an
+// effect, because the client could not learn which path was wrong.
 func pathsOf(lines []string) ([]string, error) {
 	var paths []string
 	for _, line := range lines {
@@ -189,7 +189,7 @@ func pathsOf(lines []string) ([]string, error) {
 }
 
 // Recalling reports whether an open of the path failed because the file is being recalled from tape, and after how many
-// seconds the client is to ask again. It is what Unavailable means for a file that is evicted.
+// seconds the client opens again. For an evicted file Unavailable means that.
 func (s *Service) Recalling(ctx context.Context, who hemera.Identity, path string, failed error) (after int32, recalling bool) {
 	if s.staging == nil || errs.KindOf(failed) != errs.Unavailable {
 		return 0, false
@@ -200,7 +200,7 @@ func (s *Service) Recalling(ctx context.Context, who hemera.Identity, path strin
 	}
 	var where hemera.Locality
 	at, err := s.staging.Localities(ctx, who, "", []string{path})
-	if err == nil && len(at) == 1 { // otherwise nothing is known of when it will be there
+	if err == nil && len(at) == 1 { // otherwise there is no estimate
 		where = at[0]
 	}
 	return recallWait(where, time.Now()), true

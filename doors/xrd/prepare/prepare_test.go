@@ -11,7 +11,7 @@ import (
 	"hemera/words/hemera"
 )
 
-// A request needs a file, with tape and without; what is said of a directory is so.
+// A request needs a file, with tape and without; the error for a directory says so.
 func TestDirectoriesAreNotStaged(t *testing.T) {
 	tree := fixture.NewTree()
 	who := hemera.Identity{Name: "alice", UID: 1001, GID: 100}

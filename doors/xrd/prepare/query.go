@@ -8,11 +8,11 @@ import (
 	"hemera/words/hemera"
 )
 
-// Query answers `query prepare`: the first line is the id of a request, the others are paths. Without paths the answer has all
-// files of the request. A path that cannot be looked at has an error of its own, and the others are answered.
+// Query answers `query prepare`: the first line is the id of a request, the others are paths. Without paths the answer
+// has all files of the request. A path that cannot be looked at has an error of its own, and the others are answered.
 func (s *Service) Query(ctx context.Context, who hemera.Identity, lines []string) (string, error) {
 	id, paths := lines[0], lines[1:]
-	// The id is not checked: what is said of a path is true for all who may see it.
+	// The id is not checked: the state of a path may be seen by every user with access to the path.
 	var list []State
 	var err error
 	switch {
@@ -24,7 +24,7 @@ func (s *Service) Query(ctx context.Context, who hemera.Identity, lines []string
 		for _, l := range all.Files {
 			list = append(list, stateOf(l))
 		}
-	default: // also for a request that is not known: clients then see has_reqid false for each path
+	default: // also for an unknown request: then has_reqid is false for each path
 		list, err = s.localities(ctx, who, id, paths)
 	}
 	if err != nil {
@@ -33,7 +33,7 @@ func (s *Service) Query(ctx context.Context, who hemera.Identity, lines []string
 	return answer(id, list)
 }
 
-// withoutTape answers where there is no tape: what exists is online.
+// withoutTape answers without tape: all existing files are online.
 func (s *Service) withoutTape(ctx context.Context, who hemera.Identity, id string, lines []string) (list []State) {
 	hasID := s.known.has(id)
 	for _, line := range lines {
@@ -43,7 +43,7 @@ func (s *Service) withoutTape(ctx context.Context, who hemera.Identity, id strin
 		if err == nil {
 			e, err = s.names.Stat(ctx, who, f.Path)
 		}
-		// Denied looks like missing here, and error_text says which.
+		// Denied looks like missing here; error_text tells the difference.
 		state := State{Path: raw, HasReqID: hasID, Exists: err == nil, Online: err == nil && !e.IsDir()}
 		if err == nil && e.IsDir() {
 			err = errs.New(errs.IsDirectory, "xrd.Prepare", raw, "")
@@ -56,8 +56,8 @@ func (s *Service) withoutTape(ctx context.Context, who hemera.Identity, id strin
 	return list
 }
 
-// localities asks where the paths of lines are. The answer has them in the order of the lines, as clients pair them by
-// position or by path. Lines that are no paths are not asked about.
+// localities gets the localities of the paths of lines. The answer has them in the order of the lines, because clients
+// match them by position or by path. Lines that are not paths get an error.
 func (s *Service) localities(ctx context.Context, who hemera.Identity, id string, lines []string) ([]State, error) {
 	list := make([]State, len(lines))
 	var paths []string
@@ -76,7 +76,7 @@ func (s *Service) localities(ctx context.Context, who hemera.Identity, id string
 		return nil, err
 	}
 	for n, l := range found[:min(len(found), len(at))] {
-		l.Path = list[at[n]].Path // as the client wrote it, which it compares
+		l.Path = list[at[n]].Path // as the client wrote it, because the client compares it
 		list[at[n]] = stateOf(l)
 	}
 	return list, nil

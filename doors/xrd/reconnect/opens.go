@@ -11,29 +11,29 @@ import (
 	"hemera/words/hemera"
 )
 
-// pathsMax is how many paths of one session are remembered.
+// pathsMax bounds the remembered paths of one session.
 const pathsMax = 1024
 
-// OpenHistory remembers to which nodes the opens of one session's paths were sent. Clients that failed at a node come
-// back with its host name in `tried=`, without port, so nodes of one host can be told apart only by who sent the client
-// there. It belongs to one goroutine. The zero OpenHistory is empty.
+// OpenHistory records to which nodes the opens of a session's paths were redirected. A client that failed at a node names
+// its host in `tried=`, without port, so only this record can tell nodes of one host apart. It belongs to one goroutine.
+// The zero OpenHistory is empty.
 type OpenHistory map[string]*PathHistory
 
-// PathHistory is that of one path.
+// PathHistory is the history of one path.
 type PathHistory struct {
-	Waits   int // how often the client was sent away for some seconds
+	Waits   int // number of waits that the client was asked for
 	nodes   []sentTo
 	cleared bool // every node was allowed once more
 }
 
-// sentTo is a node that an open was sent to.
+// sentTo is a node to which an open was redirected.
 type sentTo struct {
 	id   hemera.NodeID
 	host string
 	disk hemera.DiskID // of a piece there
 }
 
-// Of returns the history of a path. An open that has not failed anywhere, one without `tried=`, starts a new one.
+// Of returns the history of a path. An open without `tried=` has not failed anywhere and starts a new history.
 func (v *OpenHistory) Of(path string, failed bool) *PathHistory {
 	if *v == nil {
 		*v = OpenHistory{}
@@ -55,7 +55,7 @@ func (v *OpenHistory) Of(path string, failed bool) *PathHistory {
 	return fresh
 }
 
-// Sent remembers that an open was sent to a node, whose pieces are among the targets.
+// Sent records that an open was redirected to a node, whose pieces are among the targets.
 func (v *PathHistory) Sent(node hemera.NodeID, addr string, targets []hemera.Target) {
 	host, _, err := net.SplitHostPort(addr)
 	if err != nil || len(v.nodes) >= hemera.PiecesMax {
@@ -68,8 +68,8 @@ func (v *PathHistory) Sent(node hemera.NodeID, addr string, targets []hemera.Tar
 	}
 }
 
-// Tried returns the nodes the client failed at: those it was sent to on a host it names, and the one whose id comes back
-// in the opaque part; and the disks it was sent to there.
+// Tried returns the nodes at which the client failed: those on the hosts that it names and to which it was redirected,
+// and the node whose id is in the opaque part. It also returns their disks.
 func (v *PathHistory) Tried(opaque wire.Opaque) ([]hemera.NodeID, []hemera.DiskID) {
 	hosts := map[string]bool{}
 	for h := range strings.SplitSeq(opaque.Value(translate.TriedKey), ",") {
@@ -100,8 +100,8 @@ func (v *PathHistory) Tried(opaque wire.Opaque) ([]hemera.NodeID, []hemera.DiskI
 	return ids, disks
 }
 
-// ClearOnce allows every node once more, also the disks that failed. It returns false the second time in a chain of
-// opens that failed: the nodes that are left to try are there, and what failed may have been a connection.
+// ClearOnce allows every node once more, also with disks that failed: a failure may have been one of the connection. It
+// returns false the second time in a chain of failed opens.
 func (v *PathHistory) ClearOnce() bool {
 	if v.cleared {
 		return false

@@ -9,25 +9,24 @@ import (
 )
 
 const (
-	// processesMax is how many client processes are remembered, readsMax how many files of all of them and
-	// readsPerProcess of one. What was not used for longest goes first.
+	// processesMax bounds the remembered client processes, readsMax their files in total, and readsPerProcess those of
+	// one process. The least recently used are forgotten first.
 	processesMax    = 1 << 14
 	readsMax        = 100_000
 	readsPerProcess = 2048
-	// processTime is how long a process is remembered after its last open.
+	// processTime is the time for which a process is remembered after its last open.
 	processTime = 24 * time.Hour
 )
 
-// UnchangedTime is for how long a file must have had its content to be given to a reader that comes back and of which
-// nothing is known: the manager was restarted, or too much was to be remembered.
+// UnchangedTime is the time for which a file must have had its content, so that a reader gets it that reconnects and is
+// not remembered: because the manager was restarted, or there was too much to remember.
 const UnchangedTime = 24 * time.Hour
 
-// Process is one client process: the host as the door sees it and as it calls itself, the number and user that it logs in
-// with, and the principal that it was authenticated as. Sessions do not identify it: clients drop idle connections to
-// managers, and their next session names no earlier one.
-//
-// The principal is the only part that is not a claim. It keeps what one principal was granted from another that claims
-// the rest, above all when the file is removed and has no mode any more.
+// Process identifies a client process: the host as the door sees it and as the client names it, the process number and
+// user of its login, and the authenticated principal. A session does not identify a process: clients close idle
+// connections to managers, and their next session does not name an earlier one.
+// Only the principal is not a mere claim. It prevents that another principal gets what this one was granted, above all
+// when the file is removed and has no mode any more.
 type Process struct {
 	Host, Name, User string
 	PID              uint32
@@ -42,33 +41,33 @@ func (p Process) IsSibling(of Process) bool {
 	return p == of
 }
 
-// Read is the content of a path that a process was granted last.
+// Read is the last content of a path that a process was granted.
 type Read struct {
 	Content *hemera.Content
-	Several bool // it was granted others before, so that it is not known which one it goes on with
+	Several bool // it was granted others before, so it is unknown with which it continues
 }
 
-// processReads are one process's reads.
+// processReads has the reads of one process.
 type processReads struct {
 	of     Process
-	last   time.Time // when it last opened a file
+	last   time.Time // time of its last open
 	paths  map[string]Read
 	order  []string // of paths, oldest first
 	forgot bool     // some were forgotten
 }
 
-// ReadHistory remembers which contents client processes were granted to read. The zero ReadHistory is one that nothing
-// was granted before. It is safe for concurrent use.
+// ReadHistory records which contents client processes were granted to read. The zero ReadHistory has no grants. It is
+// safe for concurrent use.
 type ReadHistory struct {
 	mu     sync.Mutex
 	known  map[Process]*list.Element // of *processReads
-	recent list.List                 // the one used last first
+	recent list.List                 // most recently used first
 	count  int                       // of paths
-	// since is when the memory begins: what was granted before may not be known. Zero: nothing ever was.
+	// since is the time before which grants may be missing; zero if none are.
 	since time.Time
 }
 
-// Begin says that contents which are not remembered may have been granted before the time.
+// Begin states that grants before the time may be missing.
 func (h *ReadHistory) Begin(since time.Time) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -106,7 +105,7 @@ func (h *ReadHistory) Add(of Process, path string, c *hemera.Content, now time.T
 	h.expire(at, now)
 }
 
-// expire forgets processes that are too old or too many, but for the newest. mu is held.
+// expire forgets processes that are too old or too many, except the newest. mu is held.
 func (h *ReadHistory) expire(newest *list.Element, now time.Time) {
 	for {
 		last := h.recent.Back()
@@ -124,7 +123,7 @@ func (h *ReadHistory) expire(newest *list.Element, now time.Time) {
 	}
 }
 
-// Get returns what the process was granted of the path; false if that is not remembered.
+// Get returns the last content of the path that the process was granted. It returns false if there is no record.
 func (h *ReadHistory) Get(of Process, path string) (Read, bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -138,9 +137,8 @@ func (h *ReadHistory) Get(of Process, path string) (Read, bool) {
 
 // OfSiblings returns the contents of the path that siblings of the process were granted. complete is false if they may
 // have been granted others in the last UnchangedTime.
-//
-// A child that was forked from a process with open files opens them again and reads on. To the door it is a process of
-// another number, which names no session. It has the files of its parent, which is one of its siblings.
+// A child that was forked from a process with open files opens them again and continues to read. To the door it is a
+// process with another number, which names no session. It has the files of its parent, which is one of its siblings.
 func (h *ReadHistory) OfSiblings(of Process, path string, now time.Time) (list []*hemera.Content, complete bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -10,7 +10,7 @@ import (
 	"hemera/words/hemera"
 )
 
-// TestReadHistoryIsBounded: what was not used for longest is forgotten, and counted right.
+// TestReadHistoryIsBounded checks that the least recently used reads are forgotten, and the counts.
 func TestReadHistoryIsBounded(t *testing.T) {
 	var h ReadHistory
 	now := time.Unix(1_700_000_000, 0)
@@ -43,7 +43,7 @@ func TestReadHistoryIsBounded(t *testing.T) {
 	}
 }
 
-// TestSiblingsAreNotComplete: where a process had too many files, one that is not remembered may have been among them.
+// TestSiblingsAreNotComplete checks that the record is incomplete if a process had too many files.
 func TestSiblingsAreNotComplete(t *testing.T) {
 	var h ReadHistory
 	now := time.Now()
@@ -99,7 +99,7 @@ func TestTried(t *testing.T) {
 	}
 }
 
-// TestLostWritesAreBounded: the oldest are forgotten, and each is handed over once, to the principal that left it.
+// TestLostWritesAreBounded checks that the oldest are forgotten, and that each is returned once, to its principal.
 func TestLostWritesAreBounded(t *testing.T) {
 	var l LostWrites[int]
 	alice := hemera.Identity{Name: "alice"}
@@ -129,7 +129,7 @@ func TestLostWritesAreBounded(t *testing.T) {
 	}
 }
 
-// TestMergeOfTwoWrites: a path with two writes has none that is known.
+// TestMergeOfTwoWrites checks that a path with two writes has the zero write.
 func TestMergeOfTwoWrites(t *testing.T) {
 	writes := map[string]int{}
 	Merge(writes, "/f", 1)
@@ -142,7 +142,7 @@ func TestMergeOfTwoWrites(t *testing.T) {
 	}
 }
 
-// TestBeganAt: an id tells when its session began, unless it is another server's or of a time to come.
+// TestBeganAt checks the begin of a session by its id, also for ids of other servers and future times.
 func TestBeganAt(t *testing.T) {
 	now := time.UnixMilli(1_700_000_000_123)
 	var id wire.SessionID

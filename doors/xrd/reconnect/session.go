@@ -7,16 +7,16 @@ import (
 	"hemera/rules/wire"
 )
 
-// A session's id says when it began, for a door that was started since and knows nothing else of it: a mark and 48 bits
-// of milliseconds. The other half is random.
+// A session's id has the time of its begin, for a door that was started later and has no other record of the session: a
+// mark and 48 bits of milliseconds. The other half is random.
 const sessionMark = uint64('h')<<8 | 'm'
 
-// MarkSession writes into an id when its session began.
+// MarkSession writes the time of a session's begin into its id.
 func MarkSession(id *wire.SessionID, began time.Time) {
 	binary.BigEndian.PutUint64(id[:], sessionMark<<48|uint64(began.UnixMilli())&(1<<48-1))
 }
 
-// BeganAt returns when the session began, zero if its id does not say so, or says a time to come.
+// BeganAt returns the time of a session's begin. It returns zero if the id does not have it, or has a future time.
 func BeganAt(id wire.SessionID, now time.Time) time.Time {
 	n := binary.BigEndian.Uint64(id[:])
 	t := time.UnixMilli(int64(n & (1<<48 - 1)))

@@ -9,11 +9,11 @@ import (
 	"hemera/words/hemera"
 )
 
-// sessionsMax is how many sessions' writes are remembered.
+// sessionsMax bounds the sessions whose writes are remembered.
 const sessionsMax = 1 << 14
 
-// LostWrites remembers the writes that sessions had open when their connections were lost, for as long as their
-// capabilities hold. W identifies a write; its zero value stands for a path that had two. It is safe for concurrent use.
+// LostWrites records the writes that sessions had open when their connections were lost, for the life of their
+// capabilities. W identifies a write; its zero value stands for a path with two writes. It is safe for concurrent use.
 type LostWrites[W comparable] struct {
 	mu       sync.Mutex
 	sessions map[wire.SessionID]sessionWrites[W]
@@ -35,7 +35,7 @@ func Merge[W comparable](writes map[string]W, path string, w W) {
 	writes[path] = w
 }
 
-// Add remembers the writes of a session that ended at the time.
+// Add records the writes of a session that ended at the time.
 func (l *LostWrites[W]) Add(id wire.SessionID, who hemera.Identity, writes map[string]W, now time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -50,8 +50,8 @@ func (l *LostWrites[W]) Add(id wire.SessionID, who hemera.Identity, writes map[s
 	}
 }
 
-// Claim hands the writes of an ended session over to the client that names it, once. It returns false if there are
-// none, or they are another principal's.
+// Claim returns the writes of an ended session to the client that names it, once. It returns false if there are none, or
+// if they belong to another principal.
 func (l *LostWrites[W]) Claim(id wire.SessionID, who *hemera.Identity) (map[string]W, bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -63,7 +63,7 @@ func (l *LostWrites[W]) Claim(id wire.SessionID, who *hemera.Identity) (map[stri
 	return old.writes, true
 }
 
-// SamePrincipal reports whether both are one authenticated principal; nil is nobody.
+// SamePrincipal reports whether both are the same authenticated principal; nil stands for no principal.
 func SamePrincipal(a, b *hemera.Identity) bool {
 	return a != nil && b != nil && a.Name == b.Name && a.UID == b.UID && a.Protocol == b.Protocol
 }

@@ -1,11 +1,8 @@
-// Package tpc is what the ends of a third-party copy agree on (§4): which of its opens is which, and the key that lets the
-// destination read the source in its client's place.
-//
+// Package tpc has the common part of both ends of a third-party copy (§4): which of its opens is which, and the key that
+// lets the destination read the source for its client.
 // A copy has three opens. The client opens the destination, naming the source; then the source, naming the destination;
 // and the destination opens the source, naming the client. Only these three know the key. The source remembers the
 // client's open in a [Rendezvous] until the destination comes, which may be before the client.
-//
-// It is a package of its own, as it holds what three parties agree on, and needs nothing of a connection.
 package tpc
 
 import (
@@ -21,20 +18,18 @@ import (
 	"hemera/words/errs"
 )
 
-// Keys of third-party copy in the opaque part of a URL (§4.1). The client opens the destination
-// with the source's address, then the source with the destination's; the destination then opens
-// the source by the key that only the three know.
+// Keys of third-party copies in the opaque part of a URL (§4.1).
 const (
 	Prefix    = "tpc."
 	Key       = "tpc.key"
-	SourceKey = "tpc.src" // at the destination: where the source is
-	DestKey   = "tpc.dst" // at the source, from the client: which destination will come
-	OriginKey = "tpc.org" // at the source, from the destination: for which client
+	SourceKey = "tpc.src" // at the destination: address of the source
+	DestKey   = "tpc.dst" // at the source, from the client: the destination
+	OriginKey = "tpc.org" // at the source, from the destination: the client
 	PathKey   = "tpc.lfn"
 	OpaqueKey = "tpc.scgi"
 )
 
-// Party is which of the three opens a copy makes this one is.
+// Party is the place of an open among the three opens of a copy.
 type Party uint8
 
 // The parties.
@@ -44,7 +39,7 @@ const (
 	Puller   Party = 3 // the destination's open of the source
 )
 
-// PartyOf tells which part an open with tpc.key has in the copy.
+// PartyOf returns the party of an open with tpc.key.
 func PartyOf(o wire.Opaque) (Party, error) {
 	src, dst, org := o.Has(SourceKey), o.Has(DestKey), o.Has(OriginKey)
 	switch {
@@ -58,7 +53,7 @@ func PartyOf(o wire.Opaque) (Party, error) {
 	return 0, translate.Refuse(wire.ArgInvalid, "third-party copy: exactly one of tpc.src, tpc.dst and tpc.org goes with tpc.key")
 }
 
-// Pulls reports whether an open is a destination's, which reads its source. It fails as [PartyOf] does.
+// Pulls reports whether an open is the destination's open of its source. It fails like [PartyOf].
 func Pulls(o wire.Opaque) (bool, error) {
 	if !o.Has(Key) {
 		return false, nil
@@ -67,8 +62,8 @@ func Pulls(o wire.Opaque) (bool, error) {
 	return party == Puller, err
 }
 
-// HostNames are what a source may call a host: stock servers use the DNS name where they find one,
-// else the address in a form of their own.
+// HostNames returns the names that a source may have for a host: stock servers use the DNS name if there is one,
+// otherwise the address in a form of their own.
 func HostNames(ctx context.Context, ip netip.Addr) []string {
 	number := "[" + ip.String() + "]"
 	if ip.Is4() {
@@ -80,24 +75,24 @@ func HostNames(ctx context.Context, ip netip.Addr) []string {
 	switch {
 	case err != nil || len(names) == 0:
 		return []string{number}
-	case ip.IsLoopback(): // they find no name for the form in which they see it
+	case ip.IsLoopback(): // they find no name for the address in their form
 		return []string{number, strings.TrimSuffix(names[0], ".")}
 	}
 	return []string{strings.TrimSuffix(names[0], "."), number}
 }
 
-// arrangedMax bounds how many copies may be arranged at once, arrangedPerClient how many of them by one client.
+// arrangedMax bounds the arranged copies, arrangedPerClient those of one client.
 const arrangedMax, arrangedPerClient = 16384, 1024
 
-// Rendezvous remembers, at a source, which keys open which file, once. O identifies the client that arranged a copy, for its
-// share. The zero Rendezvous is empty. It is safe for concurrent use.
+// Rendezvous records, at a source, which key opens which file, once. O identifies the client that arranged a copy, for
+// its share. The zero Rendezvous is empty. It is safe for concurrent use.
 type Rendezvous[O comparable] struct {
 	mu           sync.Mutex
 	arrangements map[string]Arrangement[O]
 	changed      chan struct{} // closed and replaced when an arrangement is added
 }
 
-// Arrangement is a copy that a client arranged: which destination may open which file.
+// Arrangement is a copy that a client arranged: the destination with the key may open the file.
 type Arrangement[O comparable] struct {
 	Path   string
 	Client string // as the destination names it
@@ -107,8 +102,8 @@ type Arrangement[O comparable] struct {
 	expires time.Time
 }
 
-// Register remembers an arrangement under its key, for the time. ItExists if the key is in use, Overloaded if this client, or
-// all together, have arranged too many.
+// Register records an arrangement under its key for the time ttl. It fails with ItExists if the key is in use, and with
+// Overloaded if this client, or all together, have arranged too many.
 func (v *Rendezvous[O]) Register(key string, a Arrangement[O], ttl time.Duration) error {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -145,7 +140,8 @@ func (v *Rendezvous[O]) Register(key string, a Arrangement[O], ttl time.Duration
 	return nil
 }
 
-// Redeem uses a key up. If it is not known, added is closed when the next one is registered.
+// Redeem returns the arrangement of a key and removes it. If there is none, added is closed when the next one is
+// registered.
 func (v *Rendezvous[O]) Redeem(key, path, client string) (a Arrangement[O], ok bool, added <-chan struct{}) {
 	v.mu.Lock()
 	defer v.mu.Unlock()

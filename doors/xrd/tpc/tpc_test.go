@@ -45,7 +45,7 @@ func TestRendezvous(t *testing.T) {
 	}
 }
 
-// One client cannot take all third-party copies that can be arranged.
+// One client cannot take all arrangements of third-party copies.
 func TestRendezvousIsSharedByClients(t *testing.T) {
 	var v Rendezvous[string]
 	for i := range arrangedPerClient {

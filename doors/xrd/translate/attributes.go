@@ -10,10 +10,10 @@ import (
 	"hemera/words/hemera"
 )
 
-// UserPrefix is the part of the attributes' namespace that clients name without prefix.
+// UserPrefix is the stored prefix of attributes that clients name without a prefix.
 const UserPrefix = "user."
 
-// AttributeName is the stored name of a client's: "x" is "user.x", "sys.x" is itself.
+// AttributeName returns the stored name for a client's name: "user.x" for "x", and "sys.x" for "sys.x".
 func AttributeName(name string) string {
 	if strings.HasPrefix(name, "sys.") {
 		return name
@@ -21,15 +21,15 @@ func AttributeName(name string) string {
 	return UserPrefix + name
 }
 
-// OfUser reports whether a client's name is of an attribute that only readers of the entry may see.
+// OfUser reports whether a client's name belongs to an attribute that only readers of the entry may see.
 func OfUser(name string) bool { return strings.HasPrefix(AttributeName(name), UserPrefix) }
 
-// ShownAttributes lists attributes under the names clients use for them. Of files only the users'
-// own are shown, so that a copy of all of them can be made by anyone.
+// ShownAttributes returns attributes under their names for clients. Attributes with the prefix sys. are included only if
+// system is set: of files only the users' own attributes are shown, so that any user can copy all of them.
 func ShownAttributes(all map[string][]byte, system bool) []wire.FattrResult {
 	var list []wire.FattrResult
 	for _, name := range slices.Sorted(maps.Keys(all)) { // in a fixed order, so that listings can be compared
-		short, ok := strings.CutPrefix(name, UserPrefix) // clients get the name that they set
+		short, ok := strings.CutPrefix(name, UserPrefix) // clients get the name that they have set
 		if ok || system && strings.HasPrefix(name, "sys.") {
 			list = append(list, wire.FattrResult{Name: short, Value: all[name]})
 		}
@@ -37,7 +37,7 @@ func ShownAttributes(all map[string][]byte, system bool) []wire.FattrResult {
 	return list
 }
 
-// LookupAttributes answers a get from a set of attributes.
+// LookupAttributes returns the results of a get of the names.
 func LookupAttributes(all map[string][]byte, names []string) []wire.FattrResult {
 	results := make([]wire.FattrResult, len(names))
 	for i, name := range names {
@@ -50,8 +50,8 @@ func LookupAttributes(all map[string][]byte, names []string) []wire.FattrResult 
 	return results
 }
 
-// ApplyAttributes makes changes to a set of attributes; a nil value removes one.
-// It changes known, and keeps the values of changes.
+// ApplyAttributes applies changes to the set known; a nil value removes an attribute. It keeps the values of changes
+// without a copy.
 func ApplyAttributes(known, changes map[string][]byte) {
 	for name, value := range changes {
 		if value == nil {
@@ -62,7 +62,7 @@ func ApplyAttributes(known, changes map[string][]byte) {
 	}
 }
 
-// ChecksumKind is the kind a client names, or the failure that says which are known.
+// ChecksumKind returns the kind with a client's name. It fails with a list of the known kinds.
 func ChecksumKind(name string) (hemera.ChecksumKind, error) {
 	if name == "" || name == "default" {
 		return hemera.ChecksumNone, nil

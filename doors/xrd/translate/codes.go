@@ -8,17 +8,16 @@ import (
 	"hemera/words/errs"
 )
 
-// codes maps kinds of failure to the protocol's numbers (§2.8).
-//
-// Clients act on the number and show the text. So each kind has the number that makes stock clients do what helps: try
-// another server, wait, or fail at once. docs/protocol.md lists them; a test compares the two.
+// codes has the protocol's code for each kind of error (§2.8).
+// Clients act on the code and show the text. So each kind has the code after which stock clients do the most useful
+// thing: try another server, wait, or fail at once. docs/protocol.md lists them; a test compares the two.
 var codes = [...]wire.Code{
 	errs.Internal:        wire.ServerError,
 	errs.Invalid:         wire.ArgInvalid,
 	errs.NotFound:        wire.NotFound,
 	errs.Exists:          wire.ItExists,
 	errs.IsDirectory:     wire.IsDirectory,
-	errs.NotDirectory:    wire.FSError, // there is no number of its own
+	errs.NotDirectory:    wire.FSError, // it has no code of its own
 	errs.NotEmpty:        wire.ItExists,
 	errs.Denied:          wire.NotAuthorized,
 	errs.Unauthenticated: wire.AuthFailed,
@@ -41,12 +40,13 @@ var codes = [...]wire.Code{
 	errs.Overloaded:      wire.Overloaded,
 }
 
-// wordsOf are the words of an error's kind. A failure that a door or a decoder found, and no service, has a number alone.
+// wordsOf returns the words of an error's kind. An error of a door or a decoder, which has no kind, gets them by its
+// code.
 func wordsOf(err error) []string {
 	kind := errs.KindOf(err)
 	if malformed, ok := errors.AsType[*wire.Error](err); ok && kind == errs.Internal {
 		switch malformed.Code {
-		case wire.FSError: // the number of several failures
+		case wire.FSError: // the code of several errors
 			return []string{"input/output error", "invalid argument", "operation not supported"}
 		case wire.ArgMissing, wire.InvalidRequest, wire.BadPayload:
 			kind = errs.Invalid
@@ -59,19 +59,18 @@ func wordsOf(err error) []string {
 	return errs.Posix(kind)
 }
 
-// CodeOf is the protocol's number for a kind.
-// A kind that this version does not know is the server's failure.
+// CodeOf returns the protocol's code for a kind. For kinds that this version does not know it is ServerError.
 func CodeOf(k errs.Kind) wire.Code {
-	if int(k) >= len(codes) { // of a newer version, by rpc
+	if int(k) >= len(codes) { // of a newer version, over rpc
 		return wire.ServerError
 	}
 	return codes[k]
 }
 
-// CodeOfError is the number for any error: the kind's, or the one a decoder chose.
-// An error of neither kind is the server's failure.
+// CodeOfError returns the code of any error: that of its kind, or the decoder's. It is ServerError if the error has
+// neither.
 func CodeOfError(err error) wire.Code {
-	// The outermost classified error decides: its kind was chosen by the code that knew what the failure means.
+	// The outermost classified error decides, because the code that chose its kind knew the meaning of the failure.
 	if classified, ok := errors.AsType[*errs.Error](err); ok {
 		return CodeOf(classified.Kind)
 	}
@@ -81,22 +80,22 @@ func CodeOfError(err error) wire.Code {
 	return CodeOf(errs.KindOf(err))
 }
 
-// ErrorAnswer is the body of the kXR_error that reports err.
+// ErrorAnswer returns the body of the kXR_error for err.
 func ErrorAnswer(err error, trace string) wire.Error {
 	text := err.Error()
-	// An error of a decoder has a text for clients already, without an operation before it.
+	// The text of a decoder's error is for clients, and has no operation before it.
 	if malformed, ok := errors.AsType[*wire.Error](err); ok && error(malformed) == err {
 		text = malformed.Text
 	}
-	if remedy := errs.RemedyOf(err); remedy != "" { // what the user can do
+	if remedy := errs.RemedyOf(err); remedy != "" { // the remedy of the user
 		text += "; " + remedy
 	}
 	text = errs.Plain(text)
 	return wire.Error{Code: CodeOfError(err), Text: errs.WithPosix(text, wordsOf(err)) + " [trace " + trace + "]"}
 }
 
-// OpenFailure makes a node's failure to open one that sends the client back to the manager for
-// another node: clients do so only for some of the numbers (§5).
+// OpenFailure converts a node's error of an open to one after which the client returns to the manager for another node:
+// clients do so only after some of the codes (§5).
 func OpenFailure(err error) error {
 	switch errs.KindOf(err) {
 	case errs.Corrupt, errs.Unavailable, errs.Timeout, errs.Fenced, errs.Conflict, errs.NoReplicas:
@@ -105,8 +104,8 @@ func OpenFailure(err error) error {
 	return err
 }
 
-// PieceOpenFailure is OpenFailure for the open of a piece by another node. That node has to hear of a piece that is bad, as
-// it reports the piece to the manager. It returns to nobody.
+// PieceOpenFailure does the same as OpenFailure for another node's open of a piece, except that it keeps Corrupt: that
+// node reports bad pieces to the manager.
 func PieceOpenFailure(err error) error {
 	if errs.KindOf(err) == errs.Corrupt {
 		return err
@@ -114,11 +113,11 @@ func PieceOpenFailure(err error) error {
 	return OpenFailure(err)
 }
 
-// IsConflict reports whether an open failed because the write is lost, also after OpenFailure has replaced the kind.
+// IsConflict reports whether an open failed because the write is lost, also if OpenFailure has replaced the kind.
 func IsConflict(err error) bool {
 	e, ok := errors.AsType[*errs.Error](err)
 	return ok && (e.Kind == errs.Conflict || e.Cause != nil && errs.KindOf(e.Cause) == errs.Conflict)
 }
 
-// Refuse makes an error of the protocol's own, for what no service decides.
+// Refuse returns an error of the protocol itself, for requests that the door refuses without a service.
 func Refuse(code wire.Code, text string) error { return &wire.Error{Code: code, Text: text} }

@@ -9,8 +9,8 @@ import (
 	"hemera/words/errs"
 )
 
-// TestTextsHaveThePosixWords: clients read them, whatever the error says besides, and they are there once, at the end of a
-// text that has no others.
+// TestTextsHaveThePosixWords checks that the words of a kind are in the text once, at its end, because clients parse
+// them.
 func TestTextsHaveThePosixWords(t *testing.T) {
 	for kind := errs.Internal; kind <= errs.Overloaded; kind++ {
 		words := errs.Posix(kind)[0]
@@ -25,7 +25,7 @@ func TestTextsHaveThePosixWords(t *testing.T) {
 			}
 		}
 	}
-	// Errors that have no kind: of a door, of a decoder, of a newer version, of the operating system.
+	// Errors without a kind: of a door, of a decoder, of a newer version, of the operating system.
 	for want, err := range map[string]error{
 		"no path; invalid argument [trace t]":                        Refuse(wire.ArgMissing, "no path"),
 		"unknown; invalid argument [trace t]":                        Refuse(wire.InvalidRequest, "unknown"),

@@ -1,6 +1,5 @@
-// Package translate is the dictionary of the XRootD door: requests in the protocol's words become requests of the hemera
-// interfaces, and what those return becomes answers, flags and error numbers. It is pure: it does no I/O, keeps no
-// state, and knows no connection.
-//
-// What clients write in the opaque part of a path is read here too, with EOS's keys beside Hemera's.
+// Package translate converts between the XRootD protocol and the hemera interfaces: requests of the protocol become
+// requests of the interfaces, and their results become answers, flags and error codes. It is pure: it does no I/O, keeps
+// no state, and does not depend on connections.
+// It also parses the opaque part of a path, with EOS's keys beside Hemera's.
 package translate

@@ -9,7 +9,7 @@ import (
 	"hemera/words/errs"
 )
 
-// TestCodesAreDocumented: docs/protocol.md tells of each kind of failure which number and which words clients get.
+// TestCodesAreDocumented checks that docs/protocol.md has the code and the words of each kind of error.
 func TestCodesAreDocumented(t *testing.T) {
 	text, err := os.ReadFile("../../../docs/protocol.md")
 	if err != nil {

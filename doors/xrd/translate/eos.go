@@ -6,9 +6,10 @@ import (
 	"hemera/rules/wire"
 )
 
-// CheckEOSKeys checks the keys of EOS in the URL of an upload that say what the file is to be. eos.targetsize is the size, and
-// agrees with an announced one. What cannot be held is refused: a client that asks for a check must not believe that it
-// took place. Other keys of EOS change nothing that is stored, and are ignored. docs/clients.md has the table.
+// CheckEOSKeys checks the keys of EOS in the URL of an upload that state properties of the file. eos.targetsize states
+// the size, and must agree with an announced one. Keys that Hemera cannot fulfil are refused, because a client that
+// requests a check must not believe that it took place. Other keys of EOS do not change what is stored, and are ignored.
+// docs/clients.md has the table.
 func CheckEOSKeys(opaque wire.Opaque, o wire.Open) error {
 	const changes = wire.OpenNew | wire.OpenDelete | wire.OpenUpdate | wire.OpenWriteTo | wire.OpenAppend
 	if opaque == "" || o.Options&changes == 0 || !CreatesFile(o) && o.Options&wire.OpenRead != 0 {
@@ -37,7 +38,7 @@ func CheckEOSKeys(opaque wire.Opaque, o wire.Open) error {
 }
 
 const (
-	// targetSize is EOS's key for the size that a file is to have, wireSize that of XRootD's clients.
+	// targetSize is EOS's key for the expected size of a file, wireSize that of XRootD's clients.
 	targetSize = "eos.targetsize"
 	wireSize   = "oss.asize"
 )

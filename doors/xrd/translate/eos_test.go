@@ -7,13 +7,13 @@ import (
 	"hemera/rules/wire"
 )
 
-// TestKeysOfEOS: what is asked of the content of an upload is held or refused, and reads are not concerned.
+// TestKeysOfEOS checks that wishes about an upload are fulfilled or refused, and that reads ignore them.
 func TestKeysOfEOS(t *testing.T) {
 	for _, c := range []struct {
 		options uint16
 		opaque  wire.Opaque
 		size    int64
-		refused string // a part of the refusal; "" for none
+		refused string // a part of the error; "" for none
 	}{
 		{wire.OpenDelete, "eos.targetsize=42", 42, ""},
 		{wire.OpenDelete, "oss.asize=42&eos.targetsize=42", 42, ""},

@@ -9,9 +9,8 @@ import (
 	"hemera/words/hemera"
 )
 
-// OpenOptions returns the options of an open. It refuses options that are not known: they may change what the client
-// gets.
-// Unsupported with a text that says which option it was.
+// OpenOptions decodes the options of an open. It fails with Unsupported for unknown options, because they may change the
+// meaning of the open; the text names the option.
 func OpenOptions(body [16]byte) (wire.Open, error) {
 	o := wire.DecodeOpen(body)
 	switch unknown := o.Options2 &^ (wire.OpenRetStatX | wire.OpenDirectIO); { // options of protocol versions after 5.1
@@ -28,7 +27,8 @@ func OpenOptions(body [16]byte) (wire.Open, error) {
 	return o, nil
 }
 
-// RequestedMode returns the mode that a client asks for, with the bits that its owner needs. Many clients give none.
+// RequestedMode returns the mode that a client requests, with the bits of least. Many clients request none; then it
+// returns ModeUnset.
 func RequestedMode(mode, least uint32) uint32 {
 	if mode &= 0o777; mode != 0 {
 		return mode | least
@@ -36,18 +36,18 @@ func RequestedMode(mode, least uint32) uint32 {
 	return hemera.ModeUnset
 }
 
-// OpenRequest reads a client's open (§1.2). Reading wins over updating; creating implies both.
-// Stock clients always set the async option, and create missing parents with it.
+// OpenRequest converts a client's open (§1.2). Reading precedes updating; creating implies both. Stock clients always set
+// the async option, and create missing parents with it.
 func OpenRequest(path string, opaque wire.Opaque, o wire.Open) hemera.OpenRequest {
 	r := hemera.OpenRequest{
 		Path: path, Access: hemera.AccessRead, Mode: RequestedMode(uint32(o.Mode), 0o600),
 		Force: o.Options&wire.OpenForce != 0, Wish: requestedPolicy(opaque), Size: ExpectedSize(opaque),
 	}
-	const changes = wire.OpenUpdate | wire.OpenWriteTo | wire.OpenAppend // any of them writes an existing file
+	const changes = wire.OpenUpdate | wire.OpenWriteTo | wire.OpenAppend // each of them writes an existing file
 	switch {
 	case o.Options&(wire.OpenNew|wire.OpenDelete) != 0:
 		r.Access = hemera.AccessCreate
-		r.Exclusive = o.Options&wire.OpenNew != 0 // else an existing file gets new content
+		r.Exclusive = o.Options&wire.OpenNew != 0 // otherwise an existing file gets new content
 		r.Parents = o.Options&(wire.OpenMkpath|wire.OpenAsync) != 0
 	case o.Options&wire.OpenRead != 0:
 		r.NoPiece = noPiece(opaque)
@@ -57,7 +57,8 @@ func OpenRequest(path string, opaque wire.Opaque, o wire.Open) hemera.OpenReques
 	return r
 }
 
-// noPiece is when a node found no good piece of the file, as a reader says that comes back; zero: none did.
+// noPiece returns the time at which a node found no good piece of the file, as a reader that returns from there states;
+// zero for none.
 func noPiece(opaque wire.Opaque) (at time.Time) {
 	if text := opaque.Value(wire.OpaqueNoPiece); text != "" {
 		if seconds, err := strconv.ParseInt(text, 10, 64); err == nil {
@@ -67,12 +68,12 @@ func noPiece(opaque wire.Opaque) (at time.Time) {
 	return at
 }
 
-// requestedPolicy reads what a client asks of the policy, in Hemera's words or EOS's.
+// requestedPolicy returns the client's wishes about the policy, with Hemera's keys or EOS's.
 func requestedPolicy(opaque wire.Opaque) hemera.Wish {
 	if opaque == "" {
-		return hemera.Wish{} // as most opens are
+		return hemera.Wish{} // most opens have none
 	}
-	first := func(keys ...string) string { // Hemera's key is before EOS's
+	first := func(keys ...string) string { // Hemera's key precedes EOS's
 		for _, k := range keys {
 			if v := opaque.Value(k); v != "" {
 				return v
@@ -90,10 +91,10 @@ func requestedPolicy(opaque wire.Opaque) hemera.Wish {
 		if n, err := strconv.Atoi(text); err == nil && n > 0 {
 			w.Pieces = n
 		} else {
-			w.Pieces = -1 // refused where the policy would allow it, so that no file has fewer copies than were asked for
+			w.Pieces = -1 // refused where the policy would allow a wish, so that no file has fewer copies than requested
 		}
 	}
-	// Replicas are copies: where files are coded, the number would otherwise be one of pieces.
+	// Replicas are copies. Without this, the number would be one of pieces where files are coded.
 	if w.Layout == "" && opaque.Value("hem.replicas") != "" {
 		w.Layout = hemera.LayoutReplica.String()
 	}
@@ -101,13 +102,13 @@ func requestedPolicy(opaque wire.Opaque) hemera.Wish {
 	return w
 }
 
-// unknownKey returns the first key with Hemera's prefix that does not exist, "" if there is none. Keys of a client that
-// comes back from a node are not checked: the node may be of a newer version.
+// unknownKey returns the first key with Hemera's prefix that does not exist, or "". Keys of a client that returns from a
+// node are not checked, because the node may be of a newer version.
 func unknownKey(opaque wire.Opaque) string {
 	if !strings.Contains(string(opaque), "hem.") {
 		return ""
 	}
-	// An unknown key is an error of the client: a misspelt wish must not be ignored in silence.
+	// An unknown key is an error of the client: a misspelt wish must not be ignored silently.
 	unknown := ""
 	for key := range opaque.All() {
 		switch key {
@@ -125,13 +126,13 @@ func unknownKey(opaque wire.Opaque) string {
 }
 
 const (
-	// RestartKey names, in an opaque part, the write that a copy is to be restarted for.
+	// RestartKey is the opaque key of the write for which a copy is restarted.
 	RestartKey = "hem.lost"
-	// TriedKey names, in the opaque part of an open, the hosts at which a client failed.
+	// TriedKey is the opaque key of the hosts at which a client failed.
 	TriedKey = "tried"
 )
 
-// CreatesFile reports whether an open makes or empties the file.
+// CreatesFile reports whether an open creates or truncates the file.
 func CreatesFile(o wire.Open) bool { return o.Options&(wire.OpenNew|wire.OpenDelete) != 0 }
 
 // ReopensWrite reports whether an open continues a write. Stock clients set the async option only the first time.
@@ -139,7 +140,7 @@ func ReopensWrite(o wire.Open) bool {
 	return !CreatesFile(o) && o.Options&(wire.OpenUpdate|wire.OpenWriteTo) != 0 && o.Options&wire.OpenAsync == 0
 }
 
-// ExpectedSize returns the size that the client expects the file to have, in bytes; 0 if it did not say.
+// ExpectedSize returns the size of the file that the client announces, in bytes; 0 if it announces none.
 func ExpectedSize(opaque wire.Opaque) int64 {
 	text := opaque.Value(wireSize)
 	if text == "" {
@@ -152,7 +153,7 @@ func ExpectedSize(opaque wire.Opaque) int64 {
 	return size
 }
 
-// Publication reads what the content of a file must be for a client to move it; false if the client does not say.
+// Publication returns the conditions of a client for a move. ok is false if the client states none.
 func Publication(from, to string, opaque wire.Opaque) (p hemera.Publication, ok bool, err error) {
 	size := opaque.Value(wire.OpaqueSize)
 	if size == "" {
@@ -178,21 +179,21 @@ func CheckSize(size int64) error {
 	return nil
 }
 
-// Stock clients take from a server's URL how often they try to connect to it (XrdCl::Stream), so a redirect can say it.
-// By default they try a server that refuses connections once in 120 s, which is as long as they wait for one that is
-// silent, and then do not use it for half an hour. That is far longer than a node takes to start again, and the manager
-// knows the state of its nodes better. With these hints they open a connection every ConnectionWindow seconds,
-// ConnectionRetry times, before they return to the manager or fail.
+// Stock clients take the number of their connection attempts from a server's URL (XrdCl::Stream), so a redirect can set
+// it. By default they try a server that refuses connections once in 120 s, which is also their timeout for a silent
+// server, and then do not use it for half an hour. That is far longer than the restart of a node, and the manager knows
+// the state of its nodes better. With these hints they open a connection every ConnectionWindow seconds, ConnectionRetry
+// times, before they return to the manager or fail.
 const (
 	retryEvery5s   = "XrdCl.ConnectionWindow=5&XrdCl.StreamErrorWindow=5&XrdCl.ConnectionRetry="
-	RetryElsewhere = retryEvery5s + "2"  // there is another node to read from: 5 s if the port is closed, 10 s if the host is silent
-	RetryWrite     = retryEvery5s + "6"  // a node starts again in that time
-	RetryLast      = retryEvery5s + "24" // nothing else can be read: two minutes
+	RetryElsewhere = retryEvery5s + "2"  // another node has the data: 5 s if the port is closed, 10 s if the host is silent
+	RetryWrite     = retryEvery5s + "6"  // a node restarts in that time
+	RetryLast      = retryEvery5s + "24" // no other source: two minutes
 )
 
-// RetryHint says for how long the client is to try to reach the head of its grant.
+// RetryHint returns the hint for how long the client tries to reach the head of its grant.
 func RetryHint(g *hemera.Grant, access hemera.Access) wire.Opaque {
-	if access != hemera.AccessRead { // a write has one head, and nowhere else to go
+	if access != hemera.AccessRead { // a write has only its head
 		return RetryWrite
 	}
 	for _, t := range g.Permit.Targets {

@@ -37,7 +37,7 @@ func TestOpenRequest(t *testing.T) {
 		{wire.OpenDelete, "hem.replicas=3", hemera.OpenRequest{Access: hemera.AccessCreate, Wish: hemera.Wish{Layout: "replica", Pieces: 3}}},
 		{wire.OpenDelete, "eos.layout.nstripes=3", hemera.OpenRequest{Access: hemera.AccessCreate, Wish: hemera.Wish{Pieces: 3}}},
 		{wire.OpenDelete, "hem.replica=3&hem.x=1", hemera.OpenRequest{Access: hemera.AccessCreate, Wish: hemera.Wish{Unknown: "hem.replica"}}},
-		{wire.OpenDelete, "hem.new2=1&hem.node=7&tried=a", hemera.OpenRequest{Access: hemera.AccessCreate}}, // from a node that is newer
+		{wire.OpenDelete, "hem.new2=1&hem.node=7&tried=a", hemera.OpenRequest{Access: hemera.AccessCreate}}, // from a newer node
 		{wire.OpenDelete, "hem.where=1&eos.foo=1&oss.cgroup=x", hemera.OpenRequest{Access: hemera.AccessCreate}},
 	} {
 		c.want.Path, c.want.Mode = "/f", hemera.ModeUnset

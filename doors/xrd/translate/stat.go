@@ -9,16 +9,16 @@ import (
 	"hemera/words/hemera"
 )
 
-// Decimal is how the protocol writes users and groups.
+// Decimal returns the protocol's form of users and groups.
 func Decimal(n uint32) string { return strconv.FormatUint(uint64(n), 10) }
 
-// StatOfEntry returns an entry's stat line as who sees it. The rights in it are those that access decides by.
+// StatOfEntry returns an entry's stat line for the identity who. Its permissions are those of package access.
 func StatOfEntry(e hemera.Entry, who hemera.Identity) wire.StatInfo {
 	s := wire.StatInfo{
 		ID: uint64(e.ID), Size: e.Size, Mtime: e.Mtime.Unix(), Ctime: e.Ctime.Unix(), Atime: e.Mtime.Unix(),
 		Mode: e.Mode, Owner: Decimal(e.UID), Group: Decimal(e.GID),
 	}
-	if e.IsDir() { // a directory's size is that of all files below it
+	if e.IsDir() { // a directory's size is the sum of all files below it
 		s.Flags, s.Size = wire.StatIsDir, e.Tree.Bytes
 	}
 	if e.OnTape() {
@@ -27,7 +27,7 @@ func StatOfEntry(e hemera.Entry, who hemera.Identity) wire.StatInfo {
 	if e.Evicted() {
 		s.Flags |= wire.StatOffline
 	}
-	rights := access.Rights(who, access.Of(e)) // the same rule that decides about opens
+	rights := access.Rights(who, access.Of(e)) // the same rule decides about opens
 	if rights&4 != 0 {
 		s.Flags |= wire.StatReadable
 	}
@@ -40,8 +40,8 @@ func StatOfEntry(e hemera.Entry, who hemera.Identity) wire.StatInfo {
 	return s
 }
 
-// StatOf returns the stat line of an open file. Its flags say how the file may be opened, as its mode has it, and
-// whether it is open for writing now.
+// StatOf returns the stat line of an open file. Its flags state how the mode allows to open the file, and whether it is
+// open for writing.
 func StatOf(i hemera.FileInfo) wire.StatInfo {
 	flags := wire.StatReadable
 	if i.Writable || i.Mode&0o222 != 0 {

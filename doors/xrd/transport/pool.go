@@ -9,22 +9,22 @@ import (
 )
 
 const (
-	// BufferSize is how many bytes one connection reads, or collects of small answers, at a time.
+	// BufferSize is the size, in bytes, of the buffers for reading from one connection and for collecting small answers.
 	BufferSize = 64 << 10
-	// chunkPages is how many pages of file data one Chunk holds: 512 KiB. Each chunk of a write is one call to a worker
-	// of the disk, which costs some microseconds: with 256 KiB a write took up to 9 % more CPU, with 1 MiB no less, and
-	// a client that stops in the middle of a write holds one chunk.
+	// chunkPages is the number of pages in one Chunk: 512 KiB. Each chunk of a write is one call to a worker of the disk,
+	// which costs some microseconds: with 256 KiB a write took up to 9 % more CPU, with 1 MiB not less, and a client that
+	// stops in the middle of a write occupies one chunk.
 	chunkPages = 128
 	chunkSize  = chunkPages * hemera.PageSize
-	// SmallRead is the longest read, in bytes, that is collected with other answers.
+	// SmallRead bounds the reads, in bytes, whose answers are collected with others.
 	SmallRead = 32 << 10
-	// pipesMax is how many pipes a server makes: as many as a user may have who is not root. A connection holds one
-	// while it sends a frame. When all are with slow clients, the others do without.
+	// pipesMax bounds the pipes of a server: as many as a user other than root may have. A connection uses one while it
+	// sends a frame. When slow clients use all, others work without.
 	pipesMax = 64
 )
 
-// Chunk is the memory for one step of a bulk transfer: Buf for data or pages with their checksums between them, Sums
-// for the checksums of its pages. An unaligned chunk has one page fragment more than pages.
+// Chunk is the memory for one step of a bulk transfer: Buf for data, or for pages with their checksums between them, and
+// Sums for the checksums of the pages. Unaligned data has one page fragment more.
 type Chunk struct {
 	Buf  [chunkSize + 4*(chunkPages+1)]byte
 	Sums [chunkPages + 1]uint32
@@ -32,21 +32,21 @@ type Chunk struct {
 	vec  [2*(chunkPages+1) + 1][]byte
 }
 
-// ChunkLen returns how many of n bytes at the file offset off the next chunk holds. It ends on a page border.
+// ChunkLen returns how many of n bytes at the file offset off fit in the next chunk, which ends on a page boundary.
 func ChunkLen(off, n int64) int64 { return min(n, chunkSize-off%hemera.PageSize) }
 
-// Vec returns the slices that [Sink.Send] takes for a frame of head and the chunk's first n bytes. It is valid until
-// the next call.
+// Vec returns the slices for [Sink.Send] of a frame with head and the chunk's first n bytes. It is valid until the next
+// call.
 func (k *Chunk) Vec(head []byte, n int) [][]byte { return append(k.vec[:0], nil, head, k.Buf[:n]) }
 
-// PageVec is Vec for pages: each page fragment of p goes behind its checksum, which sums has. off is the offset of the first
-// byte in its file, and p is no longer than [ChunkLen] says. p may be memory of the chunk, or other memory.
+// PageVec does the same as Vec for pages: each page fragment of p follows its checksum in sums. off is the offset of p in
+// its file, and p is not longer than [ChunkLen] allows. p may be memory of the chunk or other memory.
 func (k *Chunk) PageVec(head, p []byte, sums []uint32, off int64) [][]byte {
 	return wire.PageVec(append(k.vec[:0], nil, head), k.crc[:], p, sums, off)
 }
 
-// Pool is the memory and the pipes that are not in use now, shared by all connections of a server. The zero Pool is
-// ready. It is safe for concurrent use.
+// Pool has unused memory and pipes, shared by all connections of a server. The zero Pool is ready. It is safe for
+// concurrent use.
 type Pool struct {
 	chunks, buffers sync.Pool
 
@@ -56,7 +56,7 @@ type Pool struct {
 	closed bool
 }
 
-// Chunk returns a chunk with undefined content, to be given back with [Pool.PutChunk].
+// Chunk returns a chunk with undefined content. The caller returns it with [Pool.PutChunk].
 func (p *Pool) Chunk() *Chunk {
 	if k, ok := p.chunks.Get().(*Chunk); ok {
 		return k
@@ -64,7 +64,7 @@ func (p *Pool) Chunk() *Chunk {
 	return new(Chunk)
 }
 
-// PutChunk takes a chunk back, which the caller must not use any more.
+// PutChunk takes a chunk back. The caller must not use it any more.
 func (p *Pool) PutChunk(k *Chunk) { p.chunks.Put(k) }
 
 func (p *Pool) buffer() *[BufferSize]byte {
@@ -74,13 +74,13 @@ func (p *Pool) buffer() *[BufferSize]byte {
 	return new([BufferSize]byte)
 }
 
-// outBuffer returns a buffer without answers.
+// outBuffer returns an empty buffer for answers.
 func (p *Pool) outBuffer() outBuffer {
 	b := p.buffer()
 	return outBuffer{b, b[:0]}
 }
 
-// copyOf returns a buffer with the same answers. It does not take b back: a call that is stuck may still write behind its
+// copyOf returns a copy of a buffer of answers. It does not take b back, because a stuck call may still write behind its
 // answers.
 func (p *Pool) copyOf(b outBuffer) outBuffer {
 	c := p.outBuffer()
@@ -88,7 +88,7 @@ func (p *Pool) copyOf(b outBuffer) outBuffer {
 	return c
 }
 
-// Pipe returns an empty pipe, to be given back with [Pool.PutPipe], or nil if there is none to be had.
+// Pipe returns an empty pipe, or nil if none is available. The caller returns it with [Pool.PutPipe].
 func (p *Pool) Pipe() *zerocopy.Pipe {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -102,13 +102,13 @@ func (p *Pool) Pipe() *zerocopy.Pipe {
 	}
 	pipe, err := zerocopy.NewPipe()
 	if err != nil {
-		return nil // another time there may be room
+		return nil // there may be room another time
 	}
 	p.made++
 	return pipe
 }
 
-// PutPipe takes a pipe back. One that is not empty is closed: what is in it belongs to a client that is gone.
+// PutPipe takes a pipe back. It closes a pipe that is not empty, because its data is for a client that has left.
 func (p *Pool) PutPipe(pipe *zerocopy.Pipe) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -120,8 +120,7 @@ func (p *Pool) PutPipe(pipe *zerocopy.Pipe) {
 	p.unused = append(p.unused, pipe)
 }
 
-// Close closes the pipes that are not in use; the others are closed when they are given back. Chunks and buffers stay
-// usable.
+// Close closes the unused pipes; others are closed when they are returned. Chunks and buffers stay usable.
 func (p *Pool) Close() {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -15,12 +15,11 @@ import (
 	"hemera/words/hemera"
 )
 
-// Sink writes answers to a connection. Small answers are collected until [Sink.Flush]; large ones are written at once,
-// behind what was collected. A frame is never torn. After an error every call returns it. It is safe for concurrent
-// use.
-//
-// Only the goroutine that has the turn writes to the socket. It takes what was collected along, and writes without the
-// mutex. Others go on collecting meanwhile, into a new buffer.
+// Sink writes answers to a connection. It collects small answers until [Sink.Flush], and writes large ones at once,
+// behind the collected ones. The bytes of a frame stay together. After an error every call returns it. It is safe for
+// concurrent use.
+// Only the goroutine with the turn writes to the socket. It also writes the answers collected before, without the mutex.
+// Others collect meanwhile, into a new buffer.
 type Sink struct {
 	conn  net.Conn
 	sock  *poll.Socket // conn, if it is one
@@ -29,17 +28,17 @@ type Sink struct {
 
 	mu         sync.Mutex // guards these; held over memory only
 	turnEnded  sync.Cond
-	turn       bool // a goroutine writes to the socket, or is in the middle of a frame
-	flushAfter bool // the goroutine that has the turn is to write what was collected meanwhile
+	turn       bool // a goroutine writes to the socket, or is within a frame
+	flushAfter bool // the goroutine with the turn must write the answers collected meanwhile
 	collected  outBuffer
 	err        error
 
-	// These belong to the goroutine that has the turn.
-	leading outBuffer // collected before the turn began; it goes out first
+	// Fields of the goroutine with the turn.
+	leading outBuffer // collected before the turn began; written first
 	armed   time.Time // when the write deadline was last set
 }
 
-// outBuffer is a pooled buffer with framed answers, nil while there are none.
+// outBuffer is a pooled buffer with framed answers; nil while it is empty.
 type outBuffer struct {
 	memory *[BufferSize]byte
 	data   []byte // within memory
@@ -53,7 +52,7 @@ func NewSink(conn net.Conn, pool *Pool, stall time.Duration) *Sink {
 	return s
 }
 
-// ZeroCopy reports whether the connection can take pages from a pipe or a file.
+// ZeroCopy reports whether the connection can send pages from a pipe or a file.
 func (s *Sink) ZeroCopy() bool { return s.sock != nil }
 
 // Pool returns the pool that the sink was made with.
@@ -69,23 +68,23 @@ func (s *Sink) Answer(stream wire.StreamID, status wire.Status, body []byte) err
 	return s.collect(wire.ResponseHeaderSize+len(body), func(b []byte) []byte { return append(head.Append(b), body...) })
 }
 
-// Collect appends bytes that are already framed; at most half of BufferSize.
+// Collect appends framed bytes; at most half of BufferSize.
 func (s *Sink) Collect(framed []byte) error {
 	return s.collect(len(framed), func(b []byte) []byte { return append(b, framed...) })
 }
 
-// PageReader is what an answer reads from: [hemera.Handle] without the rest.
+// PageReader is the part of [hemera.Handle] that an answer reads from.
 type PageReader interface {
 	ReadPages(p []byte, sums []uint32, off int64) (int, error)
 }
 
-// StalledTries is how often a read is made, each time into other memory, while devices do not answer: after the first
-// a file is read from another piece. The memory belongs to the call that is stuck; see [hemera.KeepsBuffers].
+// StalledTries bounds the attempts of one read, each into other memory, while devices do not answer: the second reads
+// another piece of the file. The memory of the first belongs to the stuck call; see [hemera.KeepsBuffers].
 const StalledTries = 2
 
-// CollectRead collects the answer to a read of n bytes, at most SmallRead. The data goes from the file to its place behind
-// the other collected answers. The mutex is not held while it is read: until then the caller has the buffer, and others
-// collect into a new one. An error of the file collects nothing.
+// CollectRead collects the answer to a read of n bytes, at most SmallRead. The data is read directly to its place behind
+// the other collected answers. The mutex is not held meanwhile: the caller has the buffer, and others collect into a new
+// one. If the file fails nothing is collected.
 func (s *Sink) CollectRead(stream wire.StreamID, f PageReader, off int64, n int) error {
 	b, err := s.borrow(wire.ResponseHeaderSize + n)
 	if err != nil {
@@ -95,7 +94,7 @@ func (s *Sink) CollectRead(stream wire.StreamID, f PageReader, off int64, n int)
 		at := len(b.data) + wire.ResponseHeaderSize
 		got, err := f.ReadPages(b.memory[at:at+n], nil, off)
 		if hemera.KeepsBuffers(err) {
-			b = s.pool.copyOf(b) // the memory is the stuck call's
+			b = s.pool.copyOf(b) // the memory belongs to the stuck call
 			if tries < StalledTries {
 				continue
 			}
@@ -112,9 +111,9 @@ func (s *Sink) CollectRead(stream wire.StreamID, f PageReader, off int64, n int)
 	}
 }
 
-// borrow takes the buffer of collected answers out of the sink, if n more bytes fit into it. Else it writes them first, and
-// returns a new buffer. The caller owns what it gets until [Sink.giveBack]. A flush meanwhile does not write it, so the
-// caller flushes afterwards.
+// borrow takes the buffer of collected answers out of the sink if n more bytes fit into it. Otherwise it writes them
+// first, and returns a new buffer. The caller owns the buffer until [Sink.giveBack], and then flushes, because a flush
+// meanwhile does not write it.
 func (s *Sink) borrow(n int) (outBuffer, error) {
 	for {
 		s.mu.Lock()
@@ -136,8 +135,8 @@ func (s *Sink) borrow(n int) (outBuffer, error) {
 	}
 }
 
-// giveBack puts a borrowed buffer back. If others have collected answers meanwhile, it appends to these, which may write them
-// first. Answers may go out in any order: the client knows them by their stream.
+// giveBack puts a borrowed buffer back. If others have collected answers meanwhile, it appends to them, which may write
+// them first. The order of answers does not matter: the client identifies them by their stream.
 func (s *Sink) giveBack(b outBuffer) error {
 	s.mu.Lock()
 	if s.err == nil && s.collected.memory == nil && len(b.data) > 0 {
@@ -153,8 +152,8 @@ func (s *Sink) giveBack(b outBuffer) error {
 	return s.collect(len(b.data), func(to []byte) []byte { return append(to, b.data...) })
 }
 
-// Send sends one frame: the slices of vec, whose first must be nil, as it is the place for what was collected before.
-// It uses up vec. A short frame is only collected.
+// Send sends one frame: the slices of vec. The first must be nil, as the place for the collected answers. It consumes
+// vec. A short frame is only collected.
 func (s *Sink) Send(vec [][]byte) error {
 	total := 0
 	for _, p := range vec {
@@ -171,7 +170,7 @@ func (s *Sink) Send(vec [][]byte) error {
 	})
 }
 
-// SendPart sends a frame of one part behind head.
+// SendPart sends a frame of head and one part.
 func (s *Sink) SendPart(head []byte, p *Part) error {
 	if p.chunk != nil {
 		return s.Send(p.chunk.Vec(head, int(p.Len)))
@@ -185,16 +184,15 @@ func (s *Sink) SendPart(head []byte, p *Part) error {
 	return s.endTurn(s.writePart(head, p))
 }
 
-// errTorn is what breaks a connection whose frame was begun and not finished.
+// errTorn is the error of a connection with a frame that was begun and not finished.
 var errTorn = errors.New("an answer was begun and could not be finished")
 
-// SendFrame sends a frame of several parts: first, which the caller got before, behind head, and then those that next
-// returns, until it returns io.EOF. SendFrame releases all of them. Other answers stay in the buffer until it returns:
-// the protocol cannot interrupt a frame.
-//
-// This is the only place where the turn is kept while file data may be read. It is for frames that do not fit into
-// memory, or whose pages were all found verified in memory, and are read again only if they have left it since. If next
-// fails the connection is broken: only its end tells the client that the rest does not come.
+// SendFrame sends a frame of head and several parts: first, and then those that next returns until it returns io.EOF.
+// SendFrame releases all parts. Other answers stay in the buffer meanwhile, because the protocol cannot interrupt a
+// frame.
+// Only here the turn is kept while file data may be read: for frames that do not fit into memory, or whose pages were all
+// verified in memory, and are read again only if they have left it since. If next fails the connection is broken: only
+// its end tells the client that the rest of the frame will not come.
 func (s *Sink) SendFrame(head []byte, first *Part, next func() (Part, error)) error {
 	defer s.pool.Release(first)
 	if err := s.beginTurn(); err != nil {
@@ -218,11 +216,10 @@ func (s *Sink) SendFrame(head []byte, first *Part, next func() (Part, error)) er
 	return broken(err)
 }
 
-// Flush writes what was collected. While another goroutine has the turn, it leaves that to it and returns at
-// once.
+// Flush writes the collected answers. While another goroutine has the turn, Flush leaves them to it and returns at once.
 func (s *Sink) Flush() error { return s.flush(false) }
 
-// FlushLast is Flush before the connection is closed: it waits until everything was written.
+// FlushLast flushes before the connection is closed: it waits until everything is written.
 func (s *Sink) FlushLast() error { return s.flush(true) }
 
 func (s *Sink) flush(wait bool) error {
@@ -244,7 +241,7 @@ func (s *Sink) flush(wait bool) error {
 	return s.endTurn(s.writeLeading(nil))
 }
 
-// write sends what was collected, and vec behind it.
+// write writes the collected answers, and then vec.
 func (s *Sink) write(vec [][]byte) error {
 	if err := s.beginTurn(); err != nil {
 		return err
@@ -252,8 +249,8 @@ func (s *Sink) write(vec [][]byte) error {
 	return s.endTurn(s.writeLeading(vec))
 }
 
-// collect has add append n bytes to what was collected. If they do not fit it writes what was collected first, which may
-// wait for another goroutine's turn.
+// collect appends n bytes to the collected answers by calling add. If they do not fit it writes the collected answers
+// first, which may wait for another goroutine's turn.
 func (s *Sink) collect(n int, add func([]byte) []byte) error {
 	for {
 		if done, err := s.tryCollect(n, add); done {
@@ -265,7 +262,7 @@ func (s *Sink) collect(n int, add func([]byte) []byte) error {
 	}
 }
 
-// tryCollect returns false if the n bytes do not fit behind what was collected.
+// tryCollect returns false if the n bytes do not fit behind the collected answers.
 func (s *Sink) tryCollect(n int, add func([]byte) []byte) (done bool, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -281,7 +278,7 @@ func (s *Sink) tryCollect(n int, add func([]byte) []byte) (done bool, err error)
 	return true, nil
 }
 
-// beginTurn waits for the turn. After nil the caller has it, and must end it.
+// beginTurn waits for the turn. If it returns nil the caller has the turn and must end it.
 func (s *Sink) beginTurn() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -301,7 +298,7 @@ func (s *Sink) takeTurn() {
 	s.leading, s.collected = s.collected, outBuffer{}
 }
 
-// endTurn ends the turn. err, if not nil, is what writing failed with: the connection is broken then.
+// endTurn ends the turn. A non-nil err is the error of writing: then the connection is broken.
 func (s *Sink) endTurn(err error) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -327,10 +324,10 @@ func (s *Sink) endTurn(err error) error {
 	return s.err
 }
 
-// The functions below write to the socket. The caller has the turn, and does not hold mu: a client may take as long as
-// the stall time to accept one write.
+// The functions below write to the socket. The caller has the turn and does not hold mu, because one write may block for
+// the stall time.
 
-// writeLeading writes what was collected before the turn, and vec behind it. vec is nil, or its first element is.
+// writeLeading writes the answers collected before the turn, and then vec. vec, or its first element, is nil.
 func (s *Sink) writeLeading(vec [][]byte) error {
 	defer s.release(&s.leading)
 	if len(s.leading.data) == 0 && len(vec) == 0 {
@@ -345,12 +342,12 @@ func (s *Sink) writeLeading(vec [][]byte) error {
 	if s.sock != nil {
 		return s.sock.Writev(vec)
 	}
-	// Anything but a socket would make a message of every slice.
+	// Other connections than sockets would send each slice separately.
 	_, err := s.conn.Write(slices.Concat(vec...))
 	return err
 }
 
-// writePart writes head and a part behind what was collected before the turn.
+// writePart writes the answers collected before the turn, head, and a part.
 func (s *Sink) writePart(head []byte, p *Part) error {
 	switch {
 	case p.pipe != nil:
@@ -364,7 +361,7 @@ func (s *Sink) writePart(head []byte, p *Part) error {
 	return s.writeLeading(p.chunk.Vec(head, int(p.Len)))
 }
 
-// writeBehind calls send with what has to go out first: what was collected before the turn, and head.
+// writeBehind calls send with the bytes that precede the part: the answers collected before the turn, and head.
 func (s *Sink) writeBehind(head []byte, send func(first []byte) error) error {
 	defer s.release(&s.leading)
 	s.arm()
@@ -380,8 +377,8 @@ func (s *Sink) writeBehind(head []byte, send func(first []byte) error) error {
 	return send(first)
 }
 
-// arm gives the peer a while to take what is written next: the stall time, or up to an eighth less,
-// because setting a deadline costs as much as a small answer.
+// arm sets the write deadline after the stall time. The deadline may be up to an eighth earlier, because setting it costs
+// as much as a small answer.
 func (s *Sink) arm() {
 	now := time.Now()
 	if now.Sub(s.armed) < s.stall/8 {
@@ -398,11 +395,11 @@ func (s *Sink) release(b *outBuffer) {
 	}
 }
 
-// Part is file data on its way to a client, with Len bytes: pages in a pipe, a range of a file, or bytes in memory, lent or of a
-// chunk. It is made by [Pool.Part], [LentPart] or [Pool.ReadPart] and must be released.
+// Part is Len bytes of file data for a client: pages in a pipe, a range of a file, or bytes in memory, lent or of a
+// chunk. [Pool.Part], [LentPart] and [Pool.ReadPart] make parts, which must be released.
 type Part struct {
 	Len  int64
-	Ends bool // the file ends with these bytes, or those that were asked for do
+	Ends bool // these are the last bytes of the file or of the request
 
 	pipe  *zerocopy.Pipe
 	file  *os.File
@@ -411,7 +408,7 @@ type Part struct {
 	chunk *Chunk
 }
 
-// LentPart gets some of n bytes at off that the file has in memory; false if they have to be read.
+// LentPart returns a part of the n bytes at off that the file has in memory. It returns false if they must be read.
 func LentPart(f hemera.Lender, off, n int64) (part Part, ok bool) {
 	loan := f.Lend(off, n)
 	if len(loan.Data) == 0 {
@@ -420,8 +417,8 @@ func LentPart(f hemera.Lender, off, n int64) (part Part, ok bool) {
 	return Part{Len: int64(len(loan.Data)), lent: loan}, true
 }
 
-// Part gets verified pages of the range without a copy; false if they have to be read. It may leave out the end of the
-// range.
+// Part returns verified pages of the range without a copy. It returns false if they must be read. The part may be shorter
+// than the range.
 func (p *Pool) Part(f zerocopy.Source, off, n int64) (part Part, ok bool) {
 	pipe := p.Pipe()
 	if pipe == nil {
@@ -435,7 +432,7 @@ func (p *Pool) Part(f zerocopy.Source, off, n int64) (part Part, ok bool) {
 	return Part{}, false
 }
 
-// ReadPart reads the next of n bytes at off into memory, at most a chunk.
+// ReadPart reads a part of the n bytes at off into memory, at most a chunk.
 func (p *Pool) ReadPart(f PageReader, off, n int64) (Part, error) {
 	want := ChunkLen(off, n)
 	var k *Chunk
@@ -457,7 +454,7 @@ func (p *Pool) ReadPart(f PageReader, off, n int64) (Part, error) {
 	return Part{Len: int64(got), Ends: int64(got) == n || int64(got) < want, chunk: k}, nil
 }
 
-// Release gives the memory or the pipe of a part back.
+// Release returns the memory or the pipe of a part.
 func (p *Pool) Release(part *Part) {
 	if part.lent.Data != nil {
 		part.lent.Return()

@@ -13,7 +13,7 @@ import (
 	"hemera/rules/wire"
 )
 
-// carried returns what the far end of a connection gets until it is closed.
+// carried returns the bytes that the other end of a connection receives until it is closed.
 func carried(there net.Conn) <-chan string {
 	all := make(chan string, 1)
 	go func() {
@@ -28,7 +28,7 @@ func memoryPart(p *Pool, data string) *Part {
 	return &Part{Len: int64(copy(k.Buf[:], data)), chunk: k}
 }
 
-// TestNoAnswerComesIntoAFrame: answers and flushes during a frame neither wait nor tear it.
+// TestNoAnswerComesIntoAFrame checks that answers and flushes during a frame neither wait nor mix with its bytes.
 func TestNoAnswerComesIntoAFrame(t *testing.T) {
 	here, there := net.Pipe()
 	all := carried(there)
@@ -41,7 +41,7 @@ func TestNoAnswerComesIntoAFrame(t *testing.T) {
 		if len(parts) == 0 {
 			return Part{}, io.EOF
 		}
-		// On this goroutine, which has the turn: neither may wait for it.
+		// In this goroutine, which has the turn: neither may wait for it.
 		if err := errors.Join(s.Collect([]byte("other ")), s.Flush()); err != nil {
 			return Part{}, err
 		}
@@ -57,7 +57,8 @@ func TestNoAnswerComesIntoAFrame(t *testing.T) {
 	}
 }
 
-// TestTornFrame: a frame that cannot be finished breaks the connection, also by a panic, and nobody waits for its turn.
+// TestTornFrame checks that a frame that cannot be finished breaks the connection, also after a panic, and that others do
+// not wait for the turn.
 func TestTornFrame(t *testing.T) {
 	cause := errors.New("the disk is gone")
 	for name, next := range map[string]func() (Part, error){
@@ -101,7 +102,7 @@ func (f slowFile) ReadPages(p []byte, _ []uint32, _ int64) (int, error) {
 	return copy(p, strings.Repeat("d", len(p))), nil
 }
 
-// TestSlowFileDelaysNoOtherAnswer: while a read waits for its disk, other answers go out.
+// TestSlowFileDelaysNoOtherAnswer checks that other answers are sent while a read waits for its disk.
 func TestSlowFileDelaysNoOtherAnswer(t *testing.T) {
 	here, there := net.Pipe()
 	s := NewSink(here, new(Pool), time.Minute)
@@ -148,7 +149,8 @@ func (f constant) ReadPages(p []byte, _ []uint32, _ int64) (int, error) {
 	return len(p), nil
 }
 
-// Answers to reads keep their order and bytes beside others, over full buffers, failures, and calls that keep their memory.
+// Answers to reads keep their order and bytes beside others, with full buffers, failures, and calls that keep their
+// memory.
 func TestCollectedReadsAreWhole(t *testing.T) {
 	here, there := net.Pipe()
 	s := NewSink(here, new(Pool), time.Minute)
@@ -212,8 +214,8 @@ func TestCollectedReadsAreWhole(t *testing.T) {
 	}
 }
 
-// TestSlowClientDelaysNoCollector: while one goroutine writes to a slow client, others collect answers, and flush them
-// without waiting. A goroutine with more than fits waits.
+// TestSlowClientDelaysNoCollector checks that others collect and flush answers without waiting while one goroutine writes
+// to a slow client. A goroutine with more than fits into the buffer waits.
 func TestSlowClientDelaysNoCollector(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		here, there := net.Pipe()
@@ -245,7 +247,7 @@ func TestSlowClientDelaysNoCollector(t *testing.T) {
 	})
 }
 
-// TestFailedWriteBreaksTheSink: every later call fails.
+// TestFailedWriteBreaksTheSink checks that every later call fails.
 func TestFailedWriteBreaksTheSink(t *testing.T) {
 	here, there := net.Pipe()
 	s := NewSink(here, new(Pool), time.Minute)
@@ -258,8 +260,7 @@ func TestFailedWriteBreaksTheSink(t *testing.T) {
 	}
 }
 
-// TestPipesOfBrokenConnectionsAreNotUsedAgain: a client that goes away in the middle of a frame leaves no pipe behind
-// that another could get.
+// TestPipesOfBrokenConnectionsAreNotUsedAgain checks that a pipe with data for a client that has left is not reused.
 func TestPipesOfBrokenConnectionsAreNotUsedAgain(t *testing.T) {
 	var s Pool
 	p := s.Pipe()
@@ -284,7 +285,7 @@ func TestPipesOfBrokenConnectionsAreNotUsedAgain(t *testing.T) {
 	}
 }
 
-// TestSourceKeepsPartOfAHeader: part of a header costs a parked connection no buffer.
+// TestSourceKeepsPartOfAHeader checks that a parked connection with part of a header has no buffer.
 func TestSourceKeepsPartOfAHeader(t *testing.T) {
 	s := NewSource(nil, new(Pool), nil)
 	s.compact()

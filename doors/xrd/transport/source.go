@@ -9,41 +9,41 @@ import (
 	"hemera/rules/wire"
 )
 
-// Source reads requests from a connection. It holds a buffer only while there is something in it. Before it waits for
-// the client it calls idle, so that answers are written exactly when no further request is at hand. It belongs to the
-// goroutine that serves the connection.
+// Source reads requests from a connection. It has a buffer only while there is data in it. Before it waits for the client
+// it calls idle, so that answers are written exactly when no further request has arrived. It belongs to the goroutine
+// that serves the connection.
 type Source struct {
 	conn net.Conn
 	sock *poll.Socket // conn, if it is one
 	idle func(betweenRequests bool) error
 	pool *Pool
 
-	buffer *[BufferSize]byte // nil while data is empty, or is within header and the connection waits
+	buffer *[BufferSize]byte // nil while data is empty, or while data is in header and the connection waits
 	data   []byte            // read, not consumed; within buffer or header
 	header [wire.RequestHeaderSize]byte
 
 	requests int // begun since the last fill
 }
 
-// ErrIdle is what [Source.Next] returns instead of waiting.
+// ErrIdle is returned by [Source.Next] where it would wait.
 var ErrIdle = errors.New("the connection waits for its client")
 
-// NewSource makes the source of a connection. idle is called before each wait, with true if the source waits for a new
-// request and false if it waits for the rest of one. An error of idle ends the read that would have waited.
+// NewSource makes the source of a connection. idle is called before each wait, with true before a wait for a new request
+// and false before a wait for the rest of one. An error of idle ends the read.
 func NewSource(conn net.Conn, pool *Pool, idle func(betweenRequests bool) error) *Source {
 	sock, _ := conn.(*poll.Socket)
 	return &Source{conn: conn, sock: sock, idle: idle, pool: pool}
 }
 
-// Buffered returns how many bytes can be read without waiting.
+// Buffered returns the number of bytes that can be read without waiting.
 func (s *Source) Buffered() int { return len(s.data) }
 
-// Begin notes that a request begins: Source tells by it a client that sends one request at a time from one that sends
-// many together.
+// Begin records the begin of a request. With it Source distinguishes clients that send one request at a time from those
+// that send many together.
 func (s *Source) Begin() { s.requests++ }
 
-// Next is [Source.Peek] for the beginning of a request: it returns ErrIdle where Peek would wait, if the connection can
-// be parked.
+// Next returns the next n bytes at the begin of a request. It works like [Source.Peek], but returns ErrIdle where Peek
+// would wait, if the connection can be parked.
 func (s *Source) Next(n int) ([]byte, error) {
 	for len(s.data) < n {
 		if err := s.fill(false); err != nil {
@@ -53,7 +53,8 @@ func (s *Source) Next(n int) ([]byte, error) {
 	return s.data[:n], nil
 }
 
-// Peek returns the next n bytes, which stay unread and are valid until the next call. n is at most BufferSize.
+// Peek returns the next n bytes, which stay unread and are valid until the next call. n is at most BufferSize. It waits
+// for them.
 func (s *Source) Peek(n int) ([]byte, error) {
 	for len(s.data) < n {
 		if err := s.fill(true); err != nil {
@@ -63,12 +64,12 @@ func (s *Source) Peek(n int) ([]byte, error) {
 	return s.data[:n], nil
 }
 
-// Skip consumes n bytes that Peek or Next returned.
+// Skip consumes n bytes that Peek or Next has returned.
 func (s *Source) Skip(n int) {
 	s.data = s.data[n:]
 }
 
-// Drain reads n bytes and drops them.
+// Drain reads and drops n bytes.
 func (s *Source) Drain(n int64) error {
 	for n > 0 {
 		if len(s.data) == 0 {
@@ -83,7 +84,7 @@ func (s *Source) Drain(n int64) error {
 	return nil
 }
 
-// ReadFull reads len(p) bytes. Once the buffer is empty they go straight into p.
+// ReadFull reads len(p) bytes. When the buffer is empty it reads directly into p.
 func (s *Source) ReadFull(p []byte) error {
 	k := copy(p, s.data)
 	s.Skip(k)
@@ -106,14 +107,13 @@ func (s *Source) ReadFull(p []byte) error {
 	return nil
 }
 
-// Close gives the memory back and drops what is unread. It does not close the connection.
+// Close returns the memory and drops unread data. It does not close the connection.
 func (s *Source) Close() {
 	s.data = nil
 	s.release()
 }
 
-// fill reads more, behind what is there. If there is nothing it waits, or, when it is not inside a request, returns
-// ErrIdle.
+// fill reads more data behind the existing. If there is none it waits or, outside a request, returns ErrIdle.
 func (s *Source) fill(inside bool) error {
 	s.compact()
 	if s.sock == nil {
@@ -122,8 +122,8 @@ func (s *Source) fill(inside bool) error {
 		}
 		return s.received(s.conn.Read(s.buffer[len(s.data):]))
 	}
-	// A client that sends one request at a time waits for its answer: looking for more first would
-	// only delay it. When several came together, more may have come meanwhile.
+	// A client that sends one request at a time waits for its answer, so it is written before looking for more input.
+	// When several requests came together, more may have come meanwhile.
 	flushed := s.requests == 1
 	s.requests = 0
 	if flushed {
@@ -150,7 +150,7 @@ func (s *Source) fill(inside bool) error {
 	return s.received(s.sock.Read(s.buffer[len(s.data):]))
 }
 
-// received accounts for the outcome of one read.
+// received handles the result of one read.
 func (s *Source) received(n int, err error) error {
 	if n > 0 {
 		s.data = s.buffer[:len(s.data)+n]
@@ -162,7 +162,7 @@ func (s *Source) received(n int, err error) error {
 	return broken(err)
 }
 
-// compact moves what is unread to the front of a buffer.
+// compact moves unread data to the front of a buffer.
 func (s *Source) compact() {
 	if s.buffer == nil {
 		s.buffer = s.pool.buffer()
@@ -171,7 +171,7 @@ func (s *Source) compact() {
 	s.data = s.buffer[:n]
 }
 
-// release gives the buffer back; nothing unread may be in it.
+// release returns the buffer if it has no unread data.
 func (s *Source) release() {
 	if s.buffer != nil && len(s.data) == 0 {
 		s.pool.buffers.Put(s.buffer)
@@ -179,8 +179,8 @@ func (s *Source) release() {
 	}
 }
 
-// shrink gives the buffer back for as long as the connection waits. What there is of a header is kept aside, so that a
-// client cannot hold a buffer with one byte.
+// shrink returns the buffer before the connection waits. It copies a partial header, so that a client cannot occupy a
+// buffer with one byte.
 func (s *Source) shrink() {
 	if len(s.data) == 0 {
 		s.release()
@@ -202,7 +202,7 @@ func (b Broken) Error() string { return b.Err.Error() }
 // Unwrap returns the cause.
 func (b Broken) Unwrap() error { return b.Err }
 
-// broken makes err a failure of the connection, once.
+// broken wraps err in Broken unless it is wrapped already.
 func broken(err error) error {
 	if _, already := errors.AsType[Broken](err); already {
 		return err

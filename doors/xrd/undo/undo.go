@@ -1,10 +1,7 @@
-// Package undo keeps what a checkpoint of a file needs to put it back: its size when the checkpoint began, and the bytes
-// that were overwritten since, in memory.
-//
+// Package undo keeps in memory what is needed to undo the changes since a checkpoint of a file: its size at the
+// checkpoint, and the bytes that were overwritten since.
 // A [Log] belongs to one goroutine. Its memory is bounded for one checkpoint, and charged to a client's account.
 // [Log.Save] and [Log.Rollback] read and write the file, and block as long as it does.
-//
-// It is a package of its own: it needs a file and an account of memory, and nothing of the protocol.
 package undo
 
 import (
@@ -14,15 +11,15 @@ import (
 )
 
 const (
-	// BytesMax is how many overwritten bytes one checkpoint keeps.
+	// BytesMax bounds the overwritten bytes of one checkpoint.
 	BytesMax = 10 << 20
-	// rangeCost is what keeping a range takes beside its bytes, so that many short ones count too.
+	// rangeCost is the charge of a range besides its bytes, so that many short ones count too.
 	rangeCost = 64
 )
 
-// Log is one checkpoint under way. C identifies the client whose account it is charged to.
+// Log is one checkpoint. C identifies the client that is charged for it.
 type Log[C comparable] struct {
-	size  int64        // of the file when the checkpoint began
+	size  int64        // of the file at the checkpoint
 	saved []savedRange // in the order in which they were overwritten
 	used  int64        // bytes of data in saved
 
@@ -30,27 +27,27 @@ type Log[C comparable] struct {
 	charged int64 // bytes
 }
 
-// savedRange is what a range of the file held.
+// savedRange is the earlier content of a range of the file.
 type savedRange struct {
 	off  int64
 	data []byte
 }
 
-// New begins a checkpoint of a file that has the size now.
+// New begins a checkpoint of a file with the current size.
 func New[C comparable](size int64, account *limits.Account[C]) *Log[C] {
 	return &Log[C]{size: size, account: account}
 }
 
-// Size returns the file's size when the checkpoint began.
+// Size returns the file's size at the checkpoint.
 func (l *Log[C]) Size() int64 { return l.size }
 
-// Used returns how many overwritten bytes are kept.
+// Used returns the number of saved bytes.
 func (l *Log[C]) Used() int64 { return l.used }
 
-// Save keeps what the n bytes at off are, before they are overwritten or cut off. TooLarge if the checkpoint would keep
-// more than BytesMax, Overloaded if the account has no room; the change must not be made then.
+// Save saves the n bytes at off before they are overwritten or cut off. It fails with TooLarge if the checkpoint would
+// exceed BytesMax, and with Overloaded if the account is full. After an error the change must not be made.
 func (l *Log[C]) Save(f hemera.Handle, path string, off, n int64) error {
-	n = min(n, l.size-off) // what is beyond needs no copy: rollback cuts it off
+	n = min(n, l.size-off) // rollback cuts off what is beyond
 	if n <= 0 || off < 0 {
 		return nil
 	}
@@ -65,11 +62,11 @@ func (l *Log[C]) Save(f hemera.Handle, path string, off, n int64) error {
 	l.charged += cost
 	p := make([]byte, n)
 	got, err := f.ReadPages(p, nil, off)
-	if hemera.KeepsBuffers(err) { // the call that is stuck may write to p; once more, from another piece
+	if hemera.KeepsBuffers(err) { // the stuck call may write to p; try another piece
 		p = make([]byte, n)
 		got, err = f.ReadPages(p, nil, off)
 	}
-	// The file may have been cut since the checkpoint began; then there is less to keep.
+	// The file may have been cut since the checkpoint; then there is less to save.
 	if int64(got) < n && err != nil && got < int(min(n, max(0, f.Info().Size-off))) {
 		return errs.Wrap(err, "undo.Save", path)
 	}
@@ -78,7 +75,7 @@ func (l *Log[C]) Save(f hemera.Handle, path string, off, n int64) error {
 	return nil
 }
 
-// Rollback puts the file back to where the checkpoint began, and ends the log. After an error the file is in between.
+// Rollback restores the file to the checkpoint, and ends the log. After an error the file is partly restored.
 func (l *Log[C]) Rollback(f hemera.Handle, path string) error {
 	defer l.Forget()
 	for i := len(l.saved) - 1; i >= 0; i-- { // a range that was overwritten twice gets its first bytes last
@@ -89,7 +86,7 @@ func (l *Log[C]) Rollback(f hemera.Handle, path string) error {
 	return errs.Wrap(f.Truncate(l.size), "undo.Rollback", path)
 }
 
-// Forget ends the log with the file as it is, and releases its memory.
+// Forget ends the log, keeps the changes of the file, and releases the memory.
 func (l *Log[C]) Forget() {
 	l.saved = nil
 	l.account.Give(l.charged)

@@ -63,7 +63,8 @@ func (f *lateFile) ReadPages(p []byte, sums []uint32, off int64) (int, error) {
 	return f.memoryFile.ReadPages(p, sums, off)
 }
 
-// TestALateReadIsMadeAgain: into other memory, as the first read may still write to its own.
+// TestALateReadIsMadeAgain checks that the read is repeated into other memory, because the first may still write to its
+// own.
 func TestALateReadIsMadeAgain(t *testing.T) {
 	f := &lateFile{memoryFile: &memoryFile{data: []byte("0123456789")}}
 	l := New(f.Info().Size, newBudget().Open("alice"))
@@ -77,7 +78,7 @@ func TestALateReadIsMadeAgain(t *testing.T) {
 	}
 }
 
-// TestRollback: writes, a cut and a write beyond the end are undone, and the memory is given back.
+// TestRollback checks that writes, a cut and a write beyond the end are undone, and that the memory is returned.
 func TestRollback(t *testing.T) {
 	budget := newBudget()
 	f := &memoryFile{data: []byte("0123456789")}
@@ -106,7 +107,7 @@ func TestRollback(t *testing.T) {
 	}
 }
 
-// TestLogIsBounded: many short ranges count for more than their bytes.
+// TestLogIsBounded checks that many short ranges count for more than their bytes.
 func TestLogIsBounded(t *testing.T) {
 	f := &memoryFile{data: make([]byte, BytesMax)}
 	l := New(1<<40, newBudget().Open("alice"))

@@ -73,8 +73,8 @@ func formerLog(files vfs.FS, dir string) error {
 	return nil
 }
 
-// withoutLog is the error of a store that has lists of tables and no state file: its log is lost, and in a store that is young
-// all that it has. The state file is the first that a store has.
+// withoutLog returns an error for a store that has lists of tables and no state file: its log is lost. A young store has
+// all its content in the log. The state file is the first file of a store.
 func withoutLog(files vfs.FS, dir string) error {
 	names, err := files.List(dir)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -162,7 +162,7 @@ func TestNoRoomAhead(t *testing.T) {
 	}
 }
 
-// TestNobodyWaits: a batch becomes durable also when nobody waits for it.
+// TestNobodyWaits: a batch becomes durable also without Wait.
 func TestNobodyWaits(t *testing.T) {
 	written := make(chan struct{}, 1)
 	fs := errorfs.Wrap(vfs.NewMem(), errorfs.InjectorFunc(func(op errorfs.Op) error {

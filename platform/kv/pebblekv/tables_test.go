@@ -13,8 +13,8 @@ import (
 	"hemera/words/errs"
 )
 
-// TestDamagedTable: a store with a table that is gone or has other bytes is refused at its opening, or at the first read. The error says that it is a
-// table, and which commands go on without it.
+// TestDamagedTable: a store with a missing or changed table is refused at its opening, or at the first read. The error
+// names the table, and commands that work without it.
 func TestDamagedTable(t *testing.T) {
 	fs := vfs.NewCrashableMem()
 	s := open(t, "db", fs)
@@ -55,7 +55,7 @@ func TestDamagedTable(t *testing.T) {
 		for what, damaged := range map[string]*vfs.MemFS{"missing": gone, "damaged": flipped(t, left, "db/"+name, content, 100)} {
 			n, err := readAll(t, damaged)
 			if err == nil && n == all {
-				continue // another table has taken its place
+				continue // another table has replaced it
 			}
 			refused[what]++
 			text := ""
@@ -73,7 +73,7 @@ func TestDamagedTable(t *testing.T) {
 	}
 }
 
-// readAll opens a store and reads all of it: so many pairs.
+// readAll opens a store, reads all of it and returns the number of pairs.
 func readAll(t *testing.T, fs vfs.FS) (n int, err error) {
 	t.Helper()
 	s, err := pebblekv.Open("db", pebblekv.Options{PebbleScheduler: *pebblekv.PebbleScheduler, FS: fs, MemTableBytes: 64 << 10})

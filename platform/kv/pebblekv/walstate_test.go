@@ -7,7 +7,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// TestWhichLogsAreKept: a log stays needed as long as Pebble has it, also when one is begun while its logs are counted.
+// TestWhichLogsAreKept: a log stays needed while Pebble has it, even if one is begun while the logs are counted.
 func TestWhichLogsAreKept(t *testing.T) {
 	for _, c := range []struct {
 		name   string
@@ -39,7 +39,7 @@ func TestWhichLogsAreKept(t *testing.T) {
 		if err := state.keep(c.newest, c.upTo); err != nil {
 			t.Fatal(err)
 		}
-		// What counts is what the next process reads.
+		// Compare with the state that the next process reads.
 		next, err := readLogState(state.fs, state.dir)
 		if err != nil {
 			t.Fatal(err)

@@ -1,24 +1,24 @@
 // Package vfstest has the suite that every [vfs.FS] passes: the operating system's, the one in memory, and the one with
-// faults while it has none. It holds what package disk relies on: which error a call gives, what a rename replaces, that a
-// removed file stays readable, that holes are zeros. What a power cut leaves is tested where it can be cut, in package vfs.
+// faults while it has none. It tests the behaviour on which package disk relies: the error of each call, what a rename
+// replaces, that a removed file stays readable, that holes are zeros. Package vfs tests the state after a power cut.
 //
-// # What it holds
+// # Tested
 //
 //   - Open with each combination of flags that package disk uses, and the error of each that must fail.
-//   - Reads and writes at any offset; fewer bytes only with io.EOF; gaps and what a truncation added are zeros.
+//   - Reads and writes at any offset; fewer bytes only with io.EOF; gaps and extended parts are zeros.
 //   - Rename replaces a file in one step, Move never does; both fail if there is nothing to move.
 //   - Directories are listed in order of bytes, and removed only when empty.
-//   - A hole is never where data is; a filesystem may say that there are none.
-//   - Space says no more than there is.
+//   - A hole is never where data is; a filesystem may report that there are none.
+//   - Space reports no more than there is.
 //
-// # What it does not
+// # Not tested
 //
-// Durability cannot be seen without a power cut, and speed not at all: hints are taken, and may do nothing. Whether calls
-// may run side by side is left to the tests of package disk, with the race detector.
+// Durability, which needs a power cut, and speed: hints are accepted, and may do nothing. The tests of package disk, with
+// the race detector, test concurrent calls.
 //
 // # Use
 //
-// A test gives Run a function that makes a filesystem and names an empty directory in it.
+// A test passes a function to Run that makes a filesystem and names an empty directory in it.
 package vfstest
 
 import (
@@ -34,8 +34,8 @@ import (
 	"hemera/platform/vfs"
 )
 
-// Run checks an FS in an empty directory of it, which newFS makes again for each part.
-// The parts do not depend on each other. The directory is removed by its maker, not here.
+// Run tests an FS in an empty directory, which newFS makes again for each part. The parts do not depend on each other.
+// The caller removes the directory.
 func Run(t *testing.T, newFS func(t *testing.T) (fsys vfs.FS, dir string)) {
 	for _, part := range []struct {
 		name string
@@ -51,11 +51,10 @@ func Run(t *testing.T, newFS func(t *testing.T) (fsys vfs.FS, dir string)) {
 	}
 }
 
-// create are the flags for a file that must not be there yet.
+// create has the flags for a file that must not exist yet.
 const create = os.O_RDWR | os.O_CREATE | os.O_EXCL
 
-// put makes a durable file.
-// It fails the test if a write is short: a File writes all or says why not.
+// put makes a durable file. It fails the test if a write is short: a File writes all or returns an error.
 func put(t *testing.T, fsys vfs.FS, name, content string) {
 	t.Helper()
 	f, err := fsys.Open(name, create)
@@ -70,8 +69,7 @@ func put(t *testing.T, fsys vfs.FS, name, content string) {
 	}
 }
 
-// get reads all of a file.
-// An end of file together with the last bytes is as good as without it, as io.ReaderAt allows.
+// get reads all of a file. io.EOF together with the last bytes is allowed, as for io.ReaderAt.
 func get(t *testing.T, fsys vfs.FS, name string) string {
 	t.Helper()
 	f, err := fsys.Open(name, os.O_RDONLY)
@@ -90,8 +88,7 @@ func get(t *testing.T, fsys vfs.FS, name string) string {
 	return string(p)
 }
 
-// is tests what errors.Is finds in an error.
-// The text of errors is free: callers go by what errors.Is finds.
+// is checks an error with errors.Is. The text of errors is free.
 func is(t *testing.T, what string, err, want error) {
 	t.Helper()
 	if !errors.Is(err, want) {
@@ -99,7 +96,7 @@ func is(t *testing.T, what string, err, want error) {
 	}
 }
 
-// testOpen: which files can be opened how, and which errors there are otherwise. Callers go by fs.ErrExist and
+// testOpen: the flags with which files can be opened, and the errors otherwise. Callers rely on fs.ErrExist and
 // fs.ErrNotExist.
 func testOpen(t *testing.T, fsys vfs.FS, dir string) {
 	_, err := fsys.Open(dir+"/none", os.O_RDONLY)
@@ -118,13 +115,13 @@ func testOpen(t *testing.T, fsys vfs.FS, dir string) {
 		t.Errorf("size after truncating open: %d, %v", size, err)
 	}
 	is(t, "close", f.Close(), nil)
-	// A handle that was closed must not reach a file that has its number by now.
+	// A closed handle must not reach another file that has its number by now.
 	is(t, "second close", f.Close(), fs.ErrClosed)
 	_, err = f.ReadAt(make([]byte, 1), 0)
 	is(t, "read after close", err, fs.ErrClosed)
 }
 
-// testContent: reads and writes at any offset, also behind the end, and what a read says there. A gap reads as zeros.
+// testContent: reads and writes at any offset, also beyond the end, and the result of a read there. A gap reads as zeros.
 func testContent(t *testing.T, fsys vfs.FS, dir string) {
 	put(t, fsys, dir+"/a", "hello")
 	f, err := fsys.Open(dir+"/a", os.O_RDWR)
@@ -156,17 +153,17 @@ func testContent(t *testing.T, fsys vfs.FS, dir string) {
 		t.Fatal(err)
 	}
 	defer func() { _ = r.Close() }()
-	// Which error is open: kernels say EBADF.
+	// The error is free: kernels return EBADF.
 	if _, err := r.WriteAt([]byte("x"), 0); err == nil {
 		t.Error("wrote to a file opened for reading")
 	}
-	// What one handle wrote another one reads, synced or not.
+	// Another handle reads written bytes, synced or not.
 	if n, err := r.ReadAt(p[:5], 0); n != 5 || err != nil || string(p[:5]) != "hello" {
 		t.Errorf("second handle reads %q, %v", p[:n], err)
 	}
 }
 
-// testTruncate: what was cut does not come back when the file grows again.
+// testTruncate: bytes that were cut do not come back when the file grows again.
 func testTruncate(t *testing.T, fsys vfs.FS, dir string) {
 	put(t, fsys, dir+"/a", "0123456789")
 	f, err := fsys.Open(dir+"/a", os.O_RDWR)
@@ -174,7 +171,7 @@ func testTruncate(t *testing.T, fsys vfs.FS, dir string) {
 		t.Fatal(err)
 	}
 	is(t, "cut", f.Truncate(4), nil)
-	// Across the old end, where stale bytes would show.
+	// Across the old end, where stale bytes would appear.
 	is(t, "extend", f.Truncate(8), nil)
 	is(t, "close", f.Close(), nil)
 	if got := get(t, fsys, dir+"/a"); got != "0123\x00\x00\x00\x00" {
@@ -182,7 +179,7 @@ func testTruncate(t *testing.T, fsys vfs.FS, dir string) {
 	}
 }
 
-// testHoles: data is never taken for a hole. It holds for files without holes too: to them all is data.
+// testHoles: data is never taken for a hole. Files without holes pass too: they report all as data.
 func testHoles(t *testing.T, fsys vfs.FS, dir string) {
 	const mib = 1 << 20
 	f, err := fsys.Open(dir+"/f", create)
@@ -200,7 +197,7 @@ func testHoles(t *testing.T, fsys vfs.FS, dir string) {
 	if err := f.Truncate(16 * mib); err != nil {
 		t.Fatal(err)
 	}
-	// last is the latest answer that is right: later, data would be skipped. Earlier ones cost time only.
+	// last is the latest correct answer: a later one would skip data. Earlier ones only take more time.
 	for _, c := range []struct{ off, last int64 }{
 		{0, 8*mib + 5}, {100, 8*mib + 5}, {8*mib + 5, 8*mib + 5}, {9 * mib, 16 * mib}, {16 * mib, 16 * mib}, {17 * mib, 17 * mib},
 	} {
@@ -217,24 +214,24 @@ func testHoles(t *testing.T, fsys vfs.FS, dir string) {
 	}
 }
 
-// testClone: a file takes over another's content, and neither sees what is written to the other. A filesystem that cannot do
-// so changes nothing.
+// testClone: a file takes over another's content, and writes to one do not change the other. A filesystem without this
+// changes nothing.
 func testClone(t *testing.T, fsys vfs.FS, dir string) {
 	const old = "what was there before, and is longer"
 	put(t, fsys, dir+"/from", "0123456789")
 	put(t, fsys, dir+"/to", old)
-	// Both stay open: what a test sees through them must not be from before.
+	// Both stay open: reads through them must not return the old content.
 	from, err := fsys.Open(dir+"/from", os.O_RDWR)
 	is(t, "open", err, nil)
 	to, err := fsys.Open(dir+"/to", os.O_RDWR)
 	is(t, "open", err, nil)
 	defer func() { _ = errors.Join(from.Close(), to.Close()) }()
-	// Without it a copy is reads and writes, which other parts test.
+	// Without it, a copy is reads and writes, which other parts test.
 	c, ok := to.(vfs.Cloner)
 	if !ok {
 		t.Skip("no vfs.Cloner")
 	}
-	// What was there before goes, whatever its length.
+	// The old content disappears, whatever its length.
 	want := old
 	switch err := c.Clone(from); {
 	case err == nil:
@@ -245,13 +242,13 @@ func testClone(t *testing.T, fsys vfs.FS, dir string) {
 	if got := get(t, fsys, dir+"/to"); got != want {
 		t.Fatalf("it has %q, want %q", got, want)
 	}
-	// From here on they share blocks, perhaps, but nothing that anybody sees.
+	// From here on they may share blocks, but that must not be visible.
 	_, err = from.WriteAt([]byte("x"), 5)
 	is(t, "write", err, nil)
 	if got := get(t, fsys, dir+"/to"); got != want {
 		t.Errorf("it has %q, want %q", got, want)
 	}
-	// The other way round.
+	// The same in the other direction.
 	_, err = to.WriteAt([]byte("y"), 6)
 	is(t, "write", err, nil)
 	if got := get(t, fsys, dir+"/from"); got != "01234x6789" {
@@ -270,7 +267,7 @@ func testNames(t *testing.T, fsys vfs.FS, dir string) {
 	_, err := fsys.Stat(dir + "/a")
 	is(t, "old name", err, fs.ErrNotExist)
 	put(t, fsys, dir+"/x", "x")
-	// A move protects what is there, also where it takes two steps.
+	// A move does not replace a file, even if it takes two steps.
 	is(t, "move to a name that is taken", vfs.Move(fsys, dir+"/x", dir+"/b"), fs.ErrExist)
 	if got := get(t, fsys, dir+"/b"); got != "a" {
 		t.Errorf("file that was to be kept holds %q", got)
@@ -283,7 +280,7 @@ func testNames(t *testing.T, fsys vfs.FS, dir string) {
 	is(t, "move into nothing", vfs.Move(fsys, dir+"/y", dir+"/none/c"), fs.ErrNotExist)
 	is(t, "rename of nothing", fsys.Rename(dir+"/a", dir+"/c"), fs.ErrNotExist)
 	is(t, "rename into nothing", fsys.Rename(dir+"/b", dir+"/none/c"), fs.ErrNotExist)
-	// Sizes are those of the content, whatever room it takes.
+	// Sizes are those of the content, not of the allocated room.
 	info, err := fsys.Stat(dir + "/b")
 	if err != nil || info.Size != 1 || info.IsDir || info.Modified.IsZero() {
 		t.Errorf("stat: %+v, %v", info, err)
@@ -292,13 +289,13 @@ func testNames(t *testing.T, fsys vfs.FS, dir string) {
 	is(t, "second remove", fsys.Remove(dir+"/b"), fs.ErrNotExist)
 }
 
-// testDirectories: they list what is in them, in order of bytes, and are removed only when they are empty.
+// testDirectories: directories list their entries, in order of bytes, and are removed only when they are empty.
 func testDirectories(t *testing.T, fsys vfs.FS, dir string) {
 	is(t, "mkdir", fsys.Mkdir(dir+"/d"), nil)
 	is(t, "second mkdir", fsys.Mkdir(dir+"/d"), fs.ErrExist)
-	// Parents are not made: the caller makes and syncs each directory in its order.
+	// Parents are not made: the caller makes and syncs each directory in order.
 	is(t, "mkdir below nothing", fsys.Mkdir(dir+"/x/y"), fs.ErrNotExist)
-	// Not in order, so that a listing in the order of creation shows.
+	// Not in order, so that a listing in the order of creation fails.
 	for _, name := range []string{"z", "a", "m"} {
 		put(t, fsys, dir+"/d/"+name, "")
 	}
@@ -312,13 +309,13 @@ func testDirectories(t *testing.T, fsys vfs.FS, dir string) {
 	}
 	_, err = fsys.ReadDir(dir + "/none")
 	is(t, "readdir of nothing", err, fs.ErrNotExist)
-	// It must not remove what is in it.
+	// It must not remove the entries.
 	is(t, "remove of a full directory", fsys.Remove(dir+"/d"), syscall.ENOTEMPTY)
-	// Whether it makes names durable shows where the power can be cut.
+	// Whether names become durable is tested with power cuts.
 	is(t, "sync of a directory", fsys.SyncDir(dir+"/d"), nil)
 	is(t, "sync of nothing", fsys.SyncDir(dir+"/none"), fs.ErrNotExist)
 	_, err = fsys.Open(dir+"/d", os.O_RDWR)
-	// Opening one for reading is allowed on some systems, so that is not asked.
+	// Some systems allow opening one for reading, so that is not tested.
 	is(t, "open of a directory for writing", err, syscall.EISDIR)
 	for _, name := range names {
 		is(t, "remove", fsys.Remove(dir+"/d/"+name), nil)
@@ -326,8 +323,8 @@ func testDirectories(t *testing.T, fsys vfs.FS, dir string) {
 	is(t, "remove of an empty directory", fsys.Remove(dir+"/d"), nil)
 }
 
-// testRemoved: a file that is open stays readable when its name is removed or taken by another.
-// Readers of a piece that a newer generation replaced depend on it.
+// testRemoved: an open file stays readable when its name is removed or reused. Readers of a piece that a newer generation
+// replaced depend on it.
 func testRemoved(t *testing.T, fsys vfs.FS, dir string) {
 	put(t, fsys, dir+"/a", "old")
 	f, err := fsys.Open(dir+"/a", os.O_RDONLY)
@@ -336,7 +333,7 @@ func testRemoved(t *testing.T, fsys vfs.FS, dir string) {
 	}
 	defer func() { _ = f.Close() }()
 	is(t, "remove", fsys.Remove(dir+"/a"), nil)
-	// The new file takes the name, and must not take the handle.
+	// The new file gets the name, but not the handle.
 	put(t, fsys, dir+"/a", "new")
 	p := make([]byte, 3)
 	if n, err := f.ReadAt(p, 0); n != 3 || err != nil || string(p) != "old" {
@@ -344,14 +341,14 @@ func testRemoved(t *testing.T, fsys vfs.FS, dir string) {
 	}
 }
 
-// testSpace: there is a total, and no more than that is free.
-// The numbers of a filesystem that others use change between two calls, so only their order is checked.
+// testSpace: there is a total, and no more than that is free. The numbers of a shared filesystem change between two
+// calls, so only their order is checked.
 func testSpace(t *testing.T, fsys vfs.FS, dir string) {
 	s, err := fsys.Space(dir)
 	if err != nil || s.Total <= 0 || s.Free <= 0 || s.Free > s.Total || s.ReadOnly {
 		t.Errorf("space: %+v, %v", s, err)
 	}
-	// A disk whose mount point is gone is told from a full one.
+	// A missing mount point must not look like a full disk.
 	_, err = fsys.Space(dir + "/none")
 	is(t, "space of nothing", err, fs.ErrNotExist)
 }
