@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// A machine gets another address while its node runs: the lease ends with the connection, and the next
-// registration tells the new one.
+// A machine gets another address while its node runs: the lease ends with the connection, and the next registration has
+// the new address.
 func TestTheAddressIsFoundOutAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newControl()

@@ -8,31 +8,31 @@ import (
 )
 
 const (
-	// badKept bounds the bad pieces that a node remembers, reported or not. Beyond, the oldest is forgotten
-	// and reported again when it is met.
+	// badKept bounds the bad pieces that a node remembers, reported or not. Beyond it the oldest is forgotten, and
+	// reported again when it is found again.
 	badKept = 4096
-	// badAgain is how long after a report a bad piece is reported again.
+	// badAgain is the time after which a bad piece is reported again.
 	badAgain = 10 * time.Minute
 )
 
-// badPieces are the pieces that reads and scrubs found bad, for the next report to the manager. The zero
-// value is ready.
+// badPieces has the pieces that reads and scrubs found bad, for the next report to the manager. The zero value is ready.
+// It is safe for concurrent use.
 type badPieces struct {
 	mu    sync.Mutex
 	found map[hemera.BadPiece]*badPiece
-	order []hemera.BadPiece // as they were found first
+	order []hemera.BadPiece // in the order in which they were found first
 }
 
-// badPiece is what is known of one.
+// badPiece is the state of one bad piece.
 type badPiece struct {
 	reported time.Time // zero: not yet
 }
 
-// add notes a bad piece. One that was reported a short while ago is not reported again.
+// add records a bad piece. A piece that was reported within badAgain is not reported again.
 func (b *badPieces) add(p hemera.BadPiece) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	// A bad page in a file that is read often is found with each read.
+	// Each read of a file finds its bad pages again.
 	if known := b.found[p]; known != nil {
 		if time.Since(known.reported) >= badAgain {
 			known.reported = time.Time{}
@@ -50,20 +50,20 @@ func (b *badPieces) add(p hemera.BadPiece) {
 	b.order = append(b.order, p)
 }
 
-// take returns what is to be reported now, as many as one report takes.
+// take returns the pieces to report now, at most as many as one report may have, and marks them as reported.
 func (b *badPieces) take() (list []hemera.BadPiece) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for _, p := range b.order {
 		if known := b.found[p]; known.reported.IsZero() && len(list) < hemera.BadPiecesMax {
-			known.reported = time.Now() // lost takes it back if the report does not arrive
+			known.reported = time.Now() // lost undoes it if the report does not arrive
 			list = append(list, p)
 		}
 	}
 	return list
 }
 
-// lost has pieces reported once more: the report did not arrive.
+// lost marks pieces of a lost report as not reported.
 func (b *badPieces) lost(list []hemera.BadPiece) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -9,8 +9,8 @@ import (
 	"hemera/words/hemera"
 )
 
-// TestBadPiecesAreReportedOnce: however often a bad piece is met, the manager hears of it once in a while;
-// a report that was lost is made again, and neither reports nor what is remembered grow without bound.
+// TestBadPiecesAreReportedOnce checks that a bad piece is reported again only after a while, however often it is found,
+// that a lost report is repeated, and that reports and memory are bounded.
 func TestBadPiecesAreReportedOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var b badPieces

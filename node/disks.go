@@ -13,38 +13,38 @@ import (
 	"hemera/words/hemera"
 )
 
-// headroomSetter is a disk that can be told how many bytes to keep free.
+// headroomSetter is a disk with a settable number of bytes to keep free.
 type headroomSetter interface{ SetHeadroom(bytes int64) }
 
-// disks are those of one node: what it was given, and which of it is there. A call to a disk may take
-// as long as package bounded lets it, so none is made while mu is held, and the lease waits for none.
+// disks has the disks that a node was given, open or not. A call to a disk may take as long as package bounded allows, so
+// mu is never held over a call, and the lease does not depend on one.
 type disks struct {
 	open func(path string, fresh bool) (disk.Store, error)
-	// folder reports whether a path is a directory of the filesystem above it; nil asks nobody.
+	// folder reports whether a path is a directory of the filesystem above it; nil skips this check.
 	folder func(path string) bool
-	marks  *seenFile // takes what disks that are opened have of the manager's marks
+	marks  *seenFile // gets the manager's marks from disks that are opened
 	log    *slog.Logger
 	panics *contain.Panics
 
 	mu      sync.RWMutex
-	file    *stateFile                   // its list is the one of known disks
-	there   map[string]disk.Store        // by path, those that are open
-	why     map[string]string            // by path, why a disk is not there
-	remedy  map[string]string            // by path, what to do about a why; missing if nobody knows
-	byID    map[hemera.DiskID]disk.Store // the same, if the manager has named them
+	file    *stateFile                   // has the list of known disks
+	there   map[string]disk.Store        // open disks by path
+	why     map[string]string            // by path, the reason why a disk is not open
+	remedy  map[string]string            // by path, the remedy for the reason; missing if unknown
+	byID    map[hemera.DiskID]disk.Store // open disks that the manager has named
 	opening map[string]chan struct{}     // by path, attempts to open a disk; closed when one has ended
-	missed  map[string]time.Time         // since when looks do not find a disk that is there
-	came    bool                         // a disk was opened since anybody asked
-	closed  bool                         // the node ends: what is opened now is released
+	missed  map[string]time.Time         // time since when a disk was not found at its path
+	came    bool                         // a disk was opened since the last call of newcomers
+	closed  bool                         // the node ends: disks that are opened now are released
 }
 
-// newDisks has no disk open yet; load opens them.
+// newDisks makes the value without open disks; load opens them.
 func newDisks(file *stateFile, marks *seenFile, open func(string, bool) (disk.Store, error), log *slog.Logger) *disks {
 	return &disks{open: open, log: log, file: file, marks: marks, there: map[string]disk.Store{}, why: map[string]string{}, remedy: map[string]string{},
 		byID: map[hemera.DiskID]disk.Store{}, opening: map[string]chan struct{}{}, missed: map[string]time.Time{}}
 }
 
-// load opens every known disk and those configured.
+// load opens all known and configured disks.
 func (d *disks) load(configured []hemera.AttachDisk) error {
 	d.mu.Lock()
 	for _, c := range configured {
@@ -56,8 +56,8 @@ func (d *disks) load(configured []hemera.AttachDisk) error {
 	return d.save()
 }
 
-// know adds a disk to the list, unless its path is in it. A wished one is an admin's and may be withdrawn; others are of the
-// settings. The caller holds mu.
+// know adds a disk to the list, unless its path is in it. wished marks the wish of an admin, which may be withdrawn;
+// other disks come from the settings. The caller holds mu.
 func (d *disks) know(a hemera.AttachDisk, wished bool) {
 	if k := d.known(a.Path); k != nil {
 		k.mount = k.mount && !a.Folder // a second wish may accept what the first did not
@@ -66,7 +66,7 @@ func (d *disks) know(a hemera.AttachDisk, wished bool) {
 	d.file.Disks = append(d.file.Disks, knownDisk{Path: a.Path, Space: a.Space, wished: wished, mount: wished && !a.Folder})
 }
 
-// known finds a disk by its path; nil if it is not in the list. The caller holds mu.
+// known returns the disk with the path, or nil. The caller holds mu.
 func (d *disks) known(path string) *knownDisk {
 	for i := range d.file.Disks {
 		if d.file.Disks[i].Path == path {
@@ -76,7 +76,7 @@ func (d *disks) known(path string) *knownDisk {
 	return nil
 }
 
-// find returns the disk with the id, if it is there.
+// find returns the disk with the id, if it is open.
 func (d *disks) find(id hemera.DiskID) (disk.Store, bool) {
 	d.mu.RLock()
 	defer d.mu.RUnlock()
@@ -84,13 +84,13 @@ func (d *disks) find(id hemera.DiskID) (disk.Store, bool) {
 	return s, ok
 }
 
-// stalled reports whether the disk is known not to answer.
+// stalled reports whether the disk does not answer at present.
 func (d *disks) stalled(id hemera.DiskID) bool {
 	s, _ := d.find(id)
 	return s != nil && disk.Stalled(s)
 }
 
-// stores are all disks that are there.
+// stores returns all open disks.
 func (d *disks) stores() []disk.Store {
 	d.mu.RLock()
 	defer d.mu.RUnlock()
@@ -101,10 +101,10 @@ func (d *disks) stores() []disk.Store {
 	return list
 }
 
-// report describes every disk that has ever been there, in the order the node was given them.
+// report describes every disk that was ever open, in the order in which the node got them.
 func (d *disks) report() []hemera.NodeDisk {
 	list, stores := d.list()
-	var looks sync.WaitGroup // which take a while at disks that hang
+	var looks sync.WaitGroup // calls that take a while at disks that hang
 	for i, s := range stores {
 		if s == nil {
 			continue
@@ -114,15 +114,15 @@ func (d *disks) report() []hemera.NodeDisk {
 			r.Health, r.Why, r.DiskStats, r.LastScrub, r.Changes = st.Health, st.Why, st.DiskStats, st.LastScrub, st.Changes
 		})
 	}
-	looks.Wait() // no longer than a look may take, however many disks do not answer
-	// A disk whose path lost its label is released.
+	looks.Wait() // at most as long as one call may take, however many disks do not answer
+	// A disk whose path has lost its label is released.
 	for i, s := range stores {
 		d.seen(&list[i], s)
 	}
 	return list
 }
 
-// list is what is known of each disk without a look at it, and the disk where it is there.
+// list returns the state of each disk without a call to it, and the stores of the open ones.
 func (d *disks) list() (list []hemera.NodeDisk, stores []disk.Store) {
 	d.mu.RLock()
 	defer d.mu.RUnlock()
@@ -131,7 +131,7 @@ func (d *disks) list() (list []hemera.NodeDisk, stores []disk.Store) {
 			continue
 		}
 		r := hemera.NodeDisk{UUID: k.UUID, Path: k.Path, ID: k.ID, Space: k.Space}
-		// A disk that is not there is reported all the same: the manager must know that it is missing.
+		// A disk that is not open is reported too, so that the manager knows that it is missing.
 		s := d.there[k.Path]
 		if s == nil {
 			r.Health, r.Why = hemera.HealthGone, cmp.Or(d.why[k.Path], "it is being opened")
@@ -141,7 +141,7 @@ func (d *disks) list() (list []hemera.NodeDisk, stores []disk.Store) {
 	return list, stores
 }
 
-// unusable lists the paths that could never be opened.
+// unusable returns the paths that could never be opened.
 func (d *disks) unusable() (list []hemera.UnusableDisk) {
 	d.mu.RLock()
 	defer d.mu.RUnlock()
@@ -153,7 +153,7 @@ func (d *disks) unusable() (list []hemera.UnusableDisk) {
 	return list
 }
 
-// forget drops paths that could never be opened and are not wished for any more.
+// forget removes paths that could never be opened and that are not wished for any more.
 func (d *disks) forget(wishes []hemera.AttachDisk) {
 	d.file.Disks = slices.DeleteFunc(d.file.Disks, func(k knownDisk) bool {
 		gone := k.UUID == "" && k.wished && !slices.ContainsFunc(wishes, func(a hemera.AttachDisk) bool { return a.Path == k.Path })
@@ -164,7 +164,7 @@ func (d *disks) forget(wishes []hemera.AttachDisk) {
 	})
 }
 
-// named takes the ids that the manager gave to disks, by UUID, and the node its own.
+// named records the node's id and the ids that the manager gave to disks, by UUID.
 func (d *disks) named(node hemera.NodeID, ids map[string]hemera.DiskID) error {
 	d.mu.Lock()
 	d.file.ID = node
@@ -182,7 +182,7 @@ func (d *disks) named(node hemera.NodeID, ids map[string]hemera.DiskID) error {
 	return d.save()
 }
 
-// headroom passes on how much to keep free.
+// headroom sets the number of bytes that each disk keeps free.
 func (d *disks) headroom(bytes map[hemera.DiskID]int64) {
 	d.mu.RLock()
 	defer d.mu.RUnlock()
@@ -193,7 +193,7 @@ func (d *disks) headroom(bytes map[hemera.DiskID]int64) {
 	}
 }
 
-// attach takes new disks into use and releases others; it reports whether anything changed.
+// attach adds new disks and releases others. It reports whether anything changed.
 func (d *disks) attach(add []hemera.AttachDisk, remove []hemera.DiskID) (changed bool, err error) {
 	d.mu.Lock()
 	for _, id := range remove {
@@ -213,7 +213,7 @@ func (d *disks) attach(add []hemera.AttachDisk, remove []hemera.DiskID) (changed
 			break
 		}
 	}
-	// What is not in the wishes any more was withdrawn before it could be opened.
+	// A wish that is missing was withdrawn before its disk could be opened.
 	d.forget(add)
 	for _, a := range add {
 		d.know(a, true)
@@ -228,7 +228,7 @@ func (d *disks) attach(add []hemera.AttachDisk, remove []hemera.DiskID) (changed
 	return true, d.save()
 }
 
-// save makes the list of disks durable. It is called by one goroutine at a time.
+// save makes the list of disks durable. One goroutine at a time may call it.
 func (d *disks) save() error {
 	d.mu.RLock()
 	text, err := d.file.text()
@@ -239,7 +239,7 @@ func (d *disks) save() error {
 	return d.file.write(text)
 }
 
-// stopped notes that the node has ended in good order.
+// stopped records that the node has ended cleanly.
 func (d *disks) stopped() {
 	d.mu.Lock()
 	d.file.Running = false
@@ -249,10 +249,10 @@ func (d *disks) stopped() {
 	}
 }
 
-// canceler is a disk whose calls can be ended before their time.
+// canceler is a disk whose calls can be cancelled.
 type canceler interface{ Cancel() }
 
-// cancel ends the waiting for all disks: calls in progress fail, and so do those that follow.
+// cancel cancels all calls to disks: those in progress and later ones fail.
 func (d *disks) cancel() {
 	for _, s := range d.stores() {
 		if c, ok := s.(canceler); ok {
@@ -261,7 +261,7 @@ func (d *disks) cancel() {
 	}
 }
 
-// close closes every disk. One that does not answer is left behind.
+// close closes every disk. It does not wait for one that does not answer.
 func (d *disks) close() {
 	var closing sync.WaitGroup
 	d.mu.Lock()

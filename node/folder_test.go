@@ -9,7 +9,8 @@ import (
 	"hemera/words/hemera"
 )
 
-// TestAFolderIsTakenOnlyWhenOneIsMeant: a disk that somebody forgot to mount would fill the system's.
+// TestAFolderIsTakenOnlyWhenOneIsMeant checks that an unmounted disk is refused, because its data would fill the system
+// disk.
 func TestAFolderIsTakenOnlyWhenOneIsMeant(t *testing.T) {
 	given, added, mounted := t.TempDir(), t.TempDir(), t.TempDir()
 	o := options(t, newControl(), given)

@@ -22,7 +22,7 @@ func TestOpenWaitsForTheFirstLease(t *testing.T) {
 		}
 		time.AfterFunc(joinPatience/2, func() { c.set(func() { c.away = false }) })
 		_, err = n.Open(t.Context(), hemera.ParsePermit(""), hemera.NodeOpen{})
-		if !errors.Is(err, errs.Denied) { // the test's Verify knows no token: it was asked at last
+		if !errors.Is(err, errs.Denied) { // the test's Verify knows no token; it was called at last
 			t.Errorf("the manager came back: %v", err)
 		}
 	})

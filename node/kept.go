@@ -12,14 +12,16 @@ import (
 )
 
 const (
-	// keptSuffix ends the names of records of kept writes.
+	// keptSuffix is the suffix of the file names of records of kept writes.
 	keptSuffix = ".json"
-	// keptFilesMax and keptFileMax bound what is read of them: more than a node keeps, and than one record has.
+	// keptFilesMax and keptFileMax bound the number of records and the size of one that are read: more than a node keeps,
+	// and more than a record has.
 	keptFilesMax = transfer.PendingMax
 	keptFileMax  = 1 << 20
 )
 
-// keptFiles implements transfer.KeptStore: a file for each kept write, in the directory "kept" of the node's.
+// keptFiles implements transfer.KeptStore with one file for each kept write, in the directory "kept" in the node's state
+// directory.
 type keptFiles struct{ dir string }
 
 var _ transfer.KeptStore = keptFiles{}
@@ -62,5 +64,5 @@ func (k keptFiles) Load() (map[string][]byte, error) {
 	return records, nil
 }
 
-// path is the file of a record.
+// path returns the path of a record's file.
 func (k keptFiles) path(name string) string { return filepath.Join(k.dir, name+keptSuffix) }

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// TestKeptFiles: records are there again as they were saved; what is not one is left out.
+// TestKeptFiles checks that records are loaded as they were saved, and that other files are ignored.
 func TestKeptFiles(t *testing.T) {
 	k := keptFiles{filepath.Join(t.TempDir(), "kept")}
 	check := func(want ...string) {

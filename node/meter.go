@@ -16,19 +16,19 @@ import (
 	"hemera/words/hemera"
 )
 
-// meter measures the process and the machine's network interfaces, from /proc and /sys. What the
-// system does not tell is zero.
+// meter measures the process and the machine's network interfaces, from /proc and /sys. Values that the system does not
+// have are zero.
 type meter struct {
 	kernel, arch string
-	instead      func() hemera.NodeStats // replaces the measuring if not nil
+	instead      func() hemera.NodeStats // replaces the measurements if not nil
 
 	mu    sync.Mutex
 	at    time.Time                    // of the last reading; zero before the first
-	net   map[string]procfs.NetDevLine // at the reading before
+	net   map[string]procfs.NetDevLine // at the previous reading
 	stats hemera.NodeStats
 }
 
-// newMeter finds out what does not change while the process runs.
+// newMeter makes a meter, and reads the values that do not change while the process runs.
 func newMeter(instead func() hemera.NodeStats) *meter {
 	m := &meter{arch: runtime.GOARCH, instead: instead}
 	var u unix.Utsname
@@ -38,19 +38,19 @@ func newMeter(instead func() hemera.NodeStats) *meter {
 	return m
 }
 
-// last is the reading before, or a first one.
+// last returns the last reading, or takes a first one.
 func (m *meter) last(started time.Time) hemera.NodeStats {
 	m.mu.Lock()
 	at, stats := m.at, m.stats
 	m.mu.Unlock()
-	// The heartbeats measure; others take what the last one saw, so that rates are over one interval.
+	// Only heartbeats take readings; others use the last one, so that rates are over one interval.
 	if at.IsZero() {
 		return m.read(started)
 	}
 	return stats
 }
 
-// read measures now; rates are averages since the reading before.
+// read measures now. Rates are averages since the previous reading.
 func (m *meter) read(started time.Time) hemera.NodeStats {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -85,8 +85,8 @@ func (m *meter) read(started time.Time) hemera.NodeStats {
 	return s
 }
 
-// rates turns two readings of the interfaces' counters into rates, by name. The loopback counts
-// only where there is nothing else. A counter that went back was reset: its rate is zero.
+// rates converts two readings of the interfaces' counters into rates, by name. The loopback counts only if it is the only
+// interface. A counter that went back was reset; its rate is zero.
 func rates(before, now map[string]procfs.NetDevLine, took time.Duration) []hemera.NetStats {
 	var list []hemera.NetStats
 	for name, line := range now {
@@ -104,7 +104,7 @@ func rates(before, now map[string]procfs.NetDevLine, took time.Duration) []hemer
 	return list
 }
 
-// rate is the growth of a counter a second.
+// rate returns the growth of a counter per second.
 func rate(before, now uint64, took time.Duration) float64 {
 	if now < before {
 		return 0
@@ -112,15 +112,14 @@ func rate(before, now uint64, took time.Duration) float64 {
 	return float64(now-before) / took.Seconds()
 }
 
-// linkSpeed is an interface's nominal rate in bits per second; zero when it has none, as most
-// virtual ones.
+// linkSpeed returns an interface's nominal rate in bits per second; zero if it has none, like most virtual ones.
 func linkSpeed(name string) int64 {
 	text, err := os.ReadFile(filepath.Join("/sys/class/net", filepath.Base(name), "speed"))
 	if err != nil {
 		return 0
 	}
 	megabits, err := strconv.ParseInt(strings.TrimSpace(string(text)), 10, 64)
-	if err != nil || megabits <= 0 { // -1: a link that is down, or has no rate
+	if err != nil || megabits <= 0 { // -1: the link is down or has no rate
 		return 0
 	}
 	return megabits * 1_000_000

@@ -12,16 +12,16 @@ import (
 	"hemera/words/hemera"
 )
 
-// Network samples this machine's network for the heartbeats of one node. Nodes of one process share their connections, so one
-// of them has it. One goroutine at a time may use it.
+// Network samples this machine's network for the heartbeats of one node. The nodes of one process share their
+// connections, so only one of them has a Network. It is not safe for concurrent use.
 type Network struct {
 	sampler *netstat.Sampler
-	last    time.Time // of the sample before; zero: none
+	last    time.Time // of the previous sample; zero: none
 	log     *slog.Logger
 }
 
-// NewNetwork makes a sampler of the network namespace that the process is in. It does not fail: what the machine forbids is
-// logged with the first sample.
+// NewNetwork makes a sampler of the process's network namespace. It does not fail: the first sample logs what the machine
+// forbids.
 func NewNetwork(log *slog.Logger) *Network {
 	return &Network{sampler: netstat.New(netstat.Options{}), log: log}
 }
@@ -29,7 +29,7 @@ func NewNetwork(log *slog.Logger) *Network {
 // Close releases the sampler's sockets.
 func (n *Network) Close() { n.sampler.Close() }
 
-// Sample returns what happened since the call before.
+// Sample returns the traffic since the previous call.
 func (n *Network) Sample() hemera.NetworkSample {
 	taken, err := n.sampler.Sample()
 	if err != nil {
@@ -43,7 +43,7 @@ func (n *Network) Sample() hemera.NetworkSample {
 	return out
 }
 
-// sampled is a sample as it is reported: bounded, and only of what is a network. Connections within this machine are none.
+// sampled converts a sample to its form in reports: bounded, and without connections within this machine.
 func sampled(s netstat.Sample, own []netip.Addr) hemera.NetworkSample {
 	out := hemera.NetworkSample{Taken: s.Taken, Addresses: own[:min(len(own), hemera.NetworkAddressesMax)], Interfaces: interfaces(s.Interfaces)}
 	for _, p := range s.Peers {
@@ -58,8 +58,8 @@ func sampled(s netstat.Sample, own []netip.Addr) hemera.NetworkSample {
 	return out
 }
 
-// busiest are the paths with the most segments, as many as a sample may have. The others are added up in the last one, without
-// an address, so that nothing that was lost is left out.
+// busiest returns the paths with the most segments, as many as a sample may have. The last one has the sum of the others
+// and no address, so that no loss is left out.
 func busiest(list []hemera.NetworkPath) []hemera.NetworkPath {
 	if len(list) <= hemera.NetworkPathsMax {
 		return list
@@ -77,12 +77,12 @@ func busiest(list []hemera.NetworkPath) []hemera.NetworkPath {
 	return kept
 }
 
-// interfaces are those that a fault would show at: hardware and bonds. A machine without any that are up, as a container, has
-// virtual ones only, and they are told.
+// interfaces returns the interfaces at which a fault would show: hardware and bonds. If none of these is up, as in a
+// container, it returns the virtual ones.
 func interfaces(list []netstat.Interface) (out []hemera.NetworkInterface) {
 	bond := func(i netstat.Interface) bool { return i.Kind == "bond" || i.Kind == "team" }
 	virtual := func(i netstat.Interface) bool { return i.Kind != "" && !bond(i) }
-	// A part of a bridge is a link like others: without a signal it may be a socket that nothing was ever connected to.
+	// A member of a bridge counts like other links: without a signal it may be an unused socket.
 	member := func(i netstat.Interface) bool {
 		return i.Master != 0 && slices.ContainsFunc(list, func(m netstat.Interface) bool { return m.Index == i.Master && bond(m) })
 	}
@@ -99,20 +99,20 @@ func interfaces(list []netstat.Interface) (out []hemera.NetworkInterface) {
 	return out
 }
 
-// traffic are the counts of a direction. What ran over a buffer of the hardware was missed.
+// traffic returns the counts of one direction. An overflow of a hardware buffer counts as missed.
 func traffic(t netstat.Traffic) hemera.NetworkTraffic {
 	return hemera.NetworkTraffic{Bytes: t.Bytes, Packets: t.Packets, Errors: t.Errors, Missed: t.Missed + t.FIFO, Dropped: t.Dropped}
 }
 
-// networkTurn says when the next sample is due.
+// networkTurn decides when the next sample is due.
 type networkTurn struct {
-	sample func() hemera.NetworkSample // nil: this node takes none
+	sample func() hemera.NetworkSample // nil: this node takes no samples
 	due    time.Time
-	link   atomic.Pointer[hemera.NetworkLink] // of the last sample, for anybody
+	link   atomic.Pointer[hemera.NetworkLink] // of the last sample; read concurrently
 }
 
-// next is a sample if one is due, else nil. A little later than due is well: the manager judges as often, and two samples
-// between two of its steps would be one too many.
+// next returns a sample if one is due, otherwise nil. It may be a little late: the manager judges at the same interval,
+// and should not get two samples between two judgements.
 func (t *networkTurn) next(now time.Time) *hemera.NetworkSample {
 	if t.sample == nil || now.Before(t.due) {
 		return nil
@@ -124,8 +124,8 @@ func (t *networkTurn) next(now time.Time) *hemera.NetworkSample {
 	return &s
 }
 
-// Link is how fast this machine's link is, and how busy it was lately. It is zero where nothing is known, also on all nodes of
-// a process but the one that samples.
+// Link returns the speed and the recent use of this machine's link. It is zero if they are unknown, and on all nodes of a
+// process but the one that samples.
 func (n *Node) Link() hemera.NetworkLink {
 	if l := n.network.link.Load(); l != nil {
 		return *l

@@ -12,7 +12,7 @@ import (
 	"hemera/words/hemera"
 )
 
-// What is reported leads to other machines, and has traffic.
+// Reported paths lead to other machines and have traffic.
 func TestSampledPaths(t *testing.T) {
 	own := []netip.Addr{netip.MustParseAddr("10.1.0.5"), netip.MustParseAddr("2001:db8::5")}
 	peer := func(addr string, sent, received int64) netstat.Peer {
@@ -31,7 +31,7 @@ func TestSampledPaths(t *testing.T) {
 	}
 }
 
-// Of too many paths the busiest are kept, and the sums of all are those of the whole sample.
+// Of too many paths the busiest are kept, and the sums are those of the whole sample.
 func TestBusiestPaths(t *testing.T) {
 	var s netstat.Sample
 	var sent, lost int64
@@ -57,7 +57,7 @@ func TestBusiestPaths(t *testing.T) {
 	}
 }
 
-// Virtual interfaces are told where a machine has no others that are up; there is a bound.
+// Virtual interfaces are reported if no others are up; their number is bounded.
 func TestSampledInterfaces(t *testing.T) {
 	eth := netstat.Interface{Name: "eth0", Up: true, Carrier: true, Speed: 25e9, Rx: netstat.Traffic{Packets: 5, Missed: 1, FIFO: 2}}
 	bridge := netstat.Interface{Name: "br0", Up: true, Kind: "bridge"}
@@ -104,7 +104,7 @@ func TestSamplesAreDue(t *testing.T) {
 	}
 }
 
-// This machine can be sampled, and says where it is.
+// This machine can be sampled, and reports its addresses.
 func TestNetworkOfThisMachine(t *testing.T) {
 	n := NewNetwork(slog.New(slog.DiscardHandler))
 	defer n.Close()

@@ -18,59 +18,57 @@ import (
 	"hemera/words/hemera"
 )
 
-// Options say what a node is made of. Log and Workers have defaults.
+// Options has the settings and services of a node. Log and Workers have defaults.
 type Options struct {
 	Control hemera.Control
 	Peers   piece.Peers
-	// Verify checks a token's signature and expiry and returns what it permits.
+	// Verify checks a token's signature and expiry and returns its capability.
 	Verify func(token string) (hemera.Capability, error)
-	// HeadProof is what this node shows as the head of the write that a token permits, at its nodes; VerifyHead checks what
-	// the head of a write shows here. Both know the keys of Verify.
+	// HeadProof returns the proof that this node, as the head of the write with the token, sends to its nodes; VerifyHead
+	// checks the proof of another head. Both use the keys of Verify.
 	HeadProof  func(token string, node hemera.NodeID) (string, error)
 	VerifyHead func(token, proof string) error
-	// SetKeys takes the capability keys that Verify shall know from now on.
+	// SetKeys sets the capability keys that Verify uses from now on.
 	SetKeys func([]hemera.Key)
-	// Bar takes the nodes that were removed: Verify shall refuse what is for them too. Nil leaves it.
+	// Bar sets the removed nodes: Verify must refuse capabilities for them. May be nil.
 	Bar func([]hemera.NodeID)
-	// ID is who the node is by its certificate; zero if it has none and the manager is to say.
+	// ID is the node's id in its certificate; zero if it has none and the manager assigns the id.
 	ID hemera.NodeID
-	// OpenDisk opens the disk at a path. Only a path the node has never had a disk at is fresh: it
-	// may be made a disk. A known path without its label is a disk that is not mounted.
+	// OpenDisk opens the disk at a path. fresh is set only for a path at which the node never had a disk: the path may
+	// then become a disk. A known path without its label is a disk that is not mounted.
 	OpenDisk func(path string, fresh bool) (disk.Store, error)
-	// IsFolder reports whether a path is a directory of the filesystem above it and no disk yet. Disks that an
-	// admin adds are asked for; nil lets them all in.
+	// IsFolder reports whether a path is a directory of the filesystem above it and not yet a disk. It is called for
+	// disks that an admin adds; with nil all are accepted.
 	IsFolder func(path string) bool
-	// Disks are used besides those an admin attached earlier.
+	// Disks are used in addition to those that an admin attached earlier.
 	Disks []hemera.AttachDisk
-	// Elsewhere are paths of disks that other nodes of this process have now: an earlier start may have
-	// given them to this one.
+	// Elsewhere has paths of disks that other nodes of this process have now; an earlier start may have given them to
+	// this node.
 	Elsewhere []string
-	// StateDir holds node.json: who the node is and which disks it has.
+	// StateDir has node.json: the node's id and its disks.
 	StateDir string
-	Addr     string // host:port of its xrd door, as clients and peers reach it
-	// Address finds out again, before each registration, what Addr is by now; "" while it cannot tell. Nil if
-	// Addr does not change.
+	Addr     string // host:port of its xrd door, for clients and peers
+	// Address returns the current Addr before each registration, or "" if it is unknown. Nil if Addr does not change.
 	Address func() string
 	Zone    string
 	Version string
 	Log     *slog.Logger
-	// Panics counts the panics that are contained in the node's work; nil: a new counter.
+	// Panics counts the panics in the node's work; nil: a new counter.
 	Panics *contain.Panics
-	// Workers is how many orders run at once per disk.
+	// Workers is the number of orders that run at once for each disk.
 	Workers int
-	// SmallBytes is how much memory short contents may take that are being written; 64 MiB if 0, none if
-	// negative.
+	// SmallBytes bounds the memory of short contents that are being written; 64 MiB if 0, none if negative.
 	SmallBytes int64
-	// ScrubRate is how many bytes of each disk are read and verified a second at most; none if 0.
+	// ScrubRate is the greatest number of bytes of each disk that are read and verified per second; no scrub if 0.
 	ScrubRate int64
-	// Measure replaces the measuring of this machine, for nodes that have none of their own.
+	// Measure replaces the measurements of this machine, for nodes that share one.
 	Measure func() hemera.NodeStats
-	// Program runs `hemera` with some words, which measures this machine and leaves JSON, and refuses words that it does not know to be
-	// harmless (Denied). Nil: this node runs no measurements. What it has begun ends with ctx.
+	// Program runs `hemera` with arguments that measure this machine, and returns the JSON output. It refuses other
+	// arguments with Denied. Nil: this node runs no measurements. The program ends with ctx.
 	Program func(ctx context.Context, command []string) ([]byte, error)
-	// Limits are the bounds of the process that refused somebody a short time ago; nil tells of none.
+	// Limits returns the bounds of the process that were recently exceeded; may be nil.
 	Limits func() []hemera.LimitUse
-	// Network samples this machine's network, for the heartbeats; nil takes no samples.
+	// Network samples this machine's network for the heartbeats; nil: no samples.
 	Network func() hemera.NetworkSample
 }
 
@@ -81,47 +79,48 @@ type Node struct {
 	seen    *seenFile
 	disks   *disks
 	host    *transfer.Host    // moves data
-	pending *transfer.Pending // writes, and pieces of writes, that are not ended
+	pending *transfer.Pending // writes and pieces of writes that have not ended
 	meter   *meter
 	network networkTurn // of heartbeats
 	started time.Time
 
-	addr    atomic.Pointer[string] // what clients and peers reach the node by, as of the last registration
+	addr    atomic.Pointer[string] // address for clients and peers, since the last registration
 	id      atomic.Uint32          // zero before the first lease of a node without a certificate
 	epoch   atomic.Uint64          // the lease; zero before the first
-	born    atomic.Uint64          // the first lease of this process
-	manager atomic.Pointer[string] // its address, as of the lease; nil before the first
+	born    atomic.Uint64          // epoch of the first lease of this process
+	manager atomic.Pointer[string] // its address since the last lease; nil before the first
 	orders  *orders
 	panics  *contain.Panics // of all work of the node
 
-	stopOnce sync.Once     // of the close of stopping
-	stopping chan struct{} // closed when the node is about to stop
-	toldOnce sync.Once     // of the close of told
-	told     chan struct{} // closed when the manager knows that
+	stopOnce sync.Once     // for closing stopping
+	stopping chan struct{} // closed when the node begins to stop
+	toldOnce sync.Once     // for closing told
+	told     chan struct{} // closed when the manager knows that the node stops
 
 	joinedOnce sync.Once
 	joined     chan struct{}
-	refusal    atomic.Pointer[error] // why the node has no lease; nil while it has one, or before it was refused
+	refusal    atomic.Pointer[error] // the reason why the node has no lease; nil while it has one, or before the first failure
 
-	working  sync.WaitGroup // work in the background; each call of it to a disk returns
-	expiring sync.Map       // of disk.Store: where abandoned pieces are being looked for
+	working  sync.WaitGroup // background work; its calls to disks return in bounded time
+	expiring sync.Map       // by disk.Store: disks with a search for abandoned pieces
 	bad      badPieces      // to be reported
-	// scrubRate is how many bytes of each disk are read and verified a second at most.
+	// scrubRate is the greatest number of bytes of each disk that are read and verified per second.
 	scrubRate atomic.Int64
-	// scrubbing are the disks with a scrub at work, by disk.Store.
+	// scrubbing has the disks with a running scrub, by disk.Store.
 	scrubbing sync.Map
-	unclean   bool // the process before did not end in good order, and no manager knows it yet
+	unclean   bool // the previous process did not end cleanly, and no manager knows it yet
 }
 
-// aheadBytes is how much memory a node uses to read coded files ahead of their readers.
+// aheadBytes bounds the memory with which a node reads coded files ahead of their readers.
 const aheadBytes = 128 << 20
 
-// workersPerDisk is how many orders run at once per disk. It is above the number of large copies that the manager has under
-// way to a disk: small ones wait for the device most of the time, whose journal makes many of them durable at once.
+// workersPerDisk is the number of orders that run at once for each disk. It is greater than the number of large copies
+// that the manager starts for a disk: small ones mostly wait for the device, whose journal makes many of them durable at
+// once.
 const workersPerDisk = 16
 
-// New makes a node and opens its disks. A disk that cannot be opened is reported as gone and tried
-// again; only an unusable state directory is an error.
+// New makes a node and opens its disks. It reports a disk that cannot be opened as gone, and tries it again later; it
+// fails only if the state directory cannot be used.
 func New(o Options) (*Node, error) {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
@@ -141,7 +140,7 @@ func New(o Options) (*Node, error) {
 	if o.ID != 0 {
 		state.ID = o.ID
 	}
-	// load, below, makes durable that a process uses the directory.
+	// load, below, makes it durable that a process uses the directory.
 	n.unclean, state.Running = state.Running, true
 	n.id.Store(uint32(state.ID))
 	n.scrubRate.Store(o.ScrubRate)
@@ -164,30 +163,30 @@ func New(o Options) (*Node, error) {
 	n.host.Reads.Ahead.Max = aheadBytes
 	n.pending = transfer.NewPending(n.host)
 	if n.pending.Restore(capability.Peek) > 0 {
-		n.unclean = true // the audit removes what nobody commits of them
+		n.unclean = true // the audit removes those that are never committed
 	}
 	n.orders = &orders{program: o.Program, disks: n.disks, host: n.host, pending: n.pending, verify: func(token string) (hemera.Capability, error) { return n.o.Verify(token) }, log: o.Log, panics: n.panics, workers: o.Workers,
 		running: &n.working, lanes: map[lane]chan job{}}
 	return n, nil
 }
 
-// ID is the node's id, zero before it first joined.
+// ID returns the node's id; zero before it first joined.
 func (n *Node) ID() hemera.NodeID { return hemera.NodeID(n.id.Load()) }
 
-// Panics counts the panics that were contained in the node's work. Services beside it in the process add theirs.
+// Panics returns the counter of panics in the node's work. Other services of the process add theirs.
 func (n *Node) Panics() *contain.Panics { return n.panics }
 
-// Lease is the node with the epoch of its lease; zero before the first one.
+// Lease returns the node's id and the epoch of its lease; zero before the first one.
 func (n *Node) Lease() (hemera.NodeID, uint64) { return n.ID(), n.epoch.Load() }
 
-// address is where clients and peers reach the node.
+// address returns the node's address for clients and peers.
 func (n *Node) address() string { return *n.addr.Load() }
 
-// Joined is closed when the node has its first lease.
+// Joined returns a channel that is closed when the node has its first lease.
 func (n *Node) Joined() <-chan struct{} { return n.joined }
 
-// Refusal returns why the node has no lease: the error of its last session or attempt to register. It returns nil while the node has a lease, and
-// before its first attempt failed.
+// Refusal returns the reason why the node has no lease: the error of its last session or registration. It returns nil
+// while the node has a lease, and before its first attempt has failed.
 func (n *Node) Refusal() error {
 	if p := n.refusal.Load(); p != nil {
 		return *p
@@ -195,7 +194,7 @@ func (n *Node) Refusal() error {
 	return nil
 }
 
-// ManagerAddr is the manager's xrd door, "" before the node joined.
+// ManagerAddr returns the address of the manager's xrd door; "" before the node joined.
 func (n *Node) ManagerAddr() string {
 	if p := n.manager.Load(); p != nil {
 		return *p
@@ -234,7 +233,7 @@ func (n *Node) OpenPiece(ctx context.Context, p *hemera.Permit, o hemera.PieceOp
 	return n.pending.OpenPiece(p.Capability, o, head)
 }
 
-// otherPath refuses an open of another path than the capability's.
+// otherPath returns the error for an open of another path than the capability's.
 func otherPath(path string) error {
 	return errs.New(errs.Denied, "node.Open", path, "the capability is for another path").WithRemedy("open the file at the manager")
 }
@@ -248,16 +247,16 @@ func (n *Node) User(ctx context.Context, p *hemera.Permit) (hemera.Identity, err
 	return p.Who, nil
 }
 
-// verifyOpen is verify for an open: a permit of this process must not have expired either.
+// verifyOpen verifies a permit for an open: a permit of this process must not have expired either.
 func (n *Node) verifyOpen(ctx context.Context, p *hemera.Permit, path string) (*hemera.Permit, error) {
 	p, err := n.verify(ctx, p, path)
-	if err == nil && p.Local() && time.Now().After(p.Expires) { // verify has compared the others' expiry
+	if err == nil && p.Local() && time.Now().After(p.Expires) { // verify has checked the expiry of other permits
 		return nil, errs.New(errs.Denied, "node.Open", p.Path, "the capability has expired").WithRemedy("open the file again")
 	}
 	return p, err
 }
 
-// verify returns the permit with a capability to rely on. It must be of the path unless that is "".
+// verify returns the permit with its verified capability. The capability must be for the path, unless that is "".
 func (n *Node) verify(ctx context.Context, p *hemera.Permit, path string) (*hemera.Permit, error) {
 	if err := n.awaitJoin(ctx); err != nil {
 		return nil, err
@@ -296,8 +295,8 @@ func (n *Node) open(ctx context.Context, p *hemera.Permit, o hemera.NodeOpen) (h
 	return n.pending.Open(ctx, p, o)
 }
 
-// awaitJoin waits for the first lease, which brings the keys: a client may come back to a node that was
-// just restarted before the manager has answered it.
+// awaitJoin waits for the first lease, which brings the keys: a client may return to a node that has just restarted,
+// before the manager has answered the node.
 func (n *Node) awaitJoin(ctx context.Context) error {
 	select {
 	case <-n.joined:
@@ -315,7 +314,7 @@ func (n *Node) awaitJoin(ctx context.Context) error {
 	}
 }
 
-// Status is what a node says of itself where it runs.
+// Status is the state of a node, for display on its machine.
 type Status struct {
 	ID      hemera.NodeID
 	Epoch   uint64 // of the lease; zero before the first
@@ -323,7 +322,7 @@ type Status struct {
 	Manager string // its address; "" before the first lease
 	Disks   []hemera.NodeDisk
 	Stats   hemera.NodeStats
-	Pending int   // writes and pieces of writes not ended
+	Pending int   // writes and pieces of writes that have not ended
 	Orders  int64 // done since the start
 }
 
@@ -337,7 +336,7 @@ func (n *Node) Status() Status {
 	}
 }
 
-// Counters are the node's transfer counters.
+// Counters returns the node's transfer counters.
 func (n *Node) Counters() *piece.Counters { return &n.host.Counters }
 
 var _ hemera.Node = (*Node)(nil)

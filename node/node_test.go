@@ -21,9 +21,9 @@ import (
 	"hemera/words/hemera"
 )
 
-// control is a manager that one node talks to; tests script its answers.
+// control is the manager of one node; tests script its answers.
 type control struct {
-	hemera.Control // not asked by these tests
+	hemera.Control // not called by these tests
 
 	mu         sync.Mutex
 	away       bool
@@ -117,7 +117,7 @@ func (c *control) set(change func()) {
 	change()
 }
 
-// seen is how often the node registered and reported so far.
+// seen returns the numbers of registrations and reports so far.
 func (c *control) seen() (hellos, reports int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -146,7 +146,7 @@ func options(t testing.TB, c hemera.Control, paths ...string) Options {
 	return o
 }
 
-// running starts a node and returns how to stop it.
+// running starts a node and returns a function that stops it.
 func running(t testing.TB, o Options) (*Node, func()) {
 	t.Helper()
 	n, err := New(o)
@@ -250,7 +250,7 @@ func TestDisksComeAndGo(t *testing.T) {
 		}
 		stop()
 
-		o.Disks = nil // what was attached is remembered
+		o.Disks = nil // attached disks are remembered
 		n, stop = running(t, o)
 		defer stop()
 		<-n.Joined()
@@ -267,8 +267,8 @@ func TestDisksComeAndGo(t *testing.T) {
 	})
 }
 
-// A disk that is gone is closed, so that its filesystem can be unmounted, and opened again when it is
-// back; while something is written to it that waits.
+// A disk that is gone is closed, so that its filesystem can be unmounted, and opened again when it returns. While it is
+// being written to it stays open.
 func TestADiskThatIsGoneIsLetGoOf(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newControl()
@@ -423,7 +423,7 @@ func TestOrders(t *testing.T) {
 	}
 }
 
-// TestAnOrderThatPanicsFails: the others go on, in the same lane too.
+// TestAnOrderThatPanicsFails checks that other orders continue, also in the same lane.
 func TestAnOrderThatPanicsFails(t *testing.T) {
 	c := newControl()
 	n, stop := running(t, options(t, c, t.TempDir(), t.TempDir()))
@@ -447,7 +447,7 @@ func TestAnOrderThatPanicsFails(t *testing.T) {
 	}
 }
 
-// TestManyOrders: more than fit into a queue are all answered, each once.
+// TestManyOrders checks that more orders than a queue holds are all answered, each once.
 func TestManyOrders(t *testing.T) {
 	c := newControl()
 	c.results = make(chan hemera.OrderResult, 3*ordersQueued)
@@ -518,7 +518,7 @@ func TestOnlyTheHeadTakesWrites(t *testing.T) {
 	}
 }
 
-// TestOpensAreOfThePathOfTheirCapability: of whole files and of pieces.
+// TestOpensAreOfThePathOfTheirCapability checks opens of whole files and of pieces.
 func TestOpensAreOfThePathOfTheirCapability(t *testing.T) {
 	n, stop := running(t, options(t, newControl(), t.TempDir()))
 	defer stop()
@@ -542,7 +542,7 @@ func TestOpensAreOfThePathOfTheirCapability(t *testing.T) {
 	}
 }
 
-// TestFinishLetsWritesEnd: a node that is about to stop takes no new writes, and waits for those it has.
+// TestFinishLetsWritesEnd checks that a stopping node takes no new writes, and waits for the current ones.
 func TestFinishLetsWritesEnd(t *testing.T) {
 	o := options(t, newControl(), t.TempDir())
 	n, stop := running(t, o)
@@ -554,7 +554,7 @@ func TestFinishLetsWritesEnd(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	n.Finish(t.Context(), 0) // its time is over at once
+	n.Finish(t.Context(), 0) // the time is over at once
 	finished := make(chan struct{})
 	go func() { defer close(finished); n.Finish(t.Context(), time.Hour) }()
 	c.File, c.Nonce = 2, 2
@@ -578,7 +578,7 @@ func TestFinishLetsWritesEnd(t *testing.T) {
 	<-finished
 }
 
-// TestWrittenIsToldToItsWriterOnly: by the capability of the write, of the path that it is for.
+// TestWrittenIsToldToItsWriterOnly checks that Written needs the capability of the write, for its path.
 func TestWrittenIsToldToItsWriterOnly(t *testing.T) {
 	n, stop := running(t, options(t, newControl(), t.TempDir()))
 	defer stop()

@@ -11,16 +11,15 @@ import (
 )
 
 const (
-	// openWait is how long a node that starts waits for its disks, retryWait how long one that
-	// serves waits for a disk that comes back.
+	// openWait bounds the wait of a starting node for its disks, retryWait that of a serving node for a disk that
+	// returns.
 	openWait  = 10 * time.Second
 	retryWait = time.Second
-	// missedTime is how long looks must miss a disk before it is released.
+	// missedTime is the time for which a disk must be missing before it is released.
 	missedTime = time.Second
 )
 
-// retry tries to open known disks that are not there, all at once, and waits for that no longer than
-// the given time.
+// retry tries to open all known disks that are not open, concurrently, and waits for at most the given time.
 func (d *disks) retry(wait time.Duration) {
 	deadline := time.NewTimer(wait)
 	defer deadline.Stop()
@@ -33,9 +32,9 @@ func (d *disks) retry(wait time.Duration) {
 	}
 }
 
-// attempts begins to open known disks that are not there. Each channel is closed when its attempt has ended. An open
-// may last: it verifies what was written before a crash, and it may be stuck at the device. Then it goes on beside, and
-// the disk is used when it ends.
+// attempts starts to open known disks that are not open. Each channel is closed when its attempt has ended. An open may
+// take long: it verifies what was written before a crash, and it may hang at the device. It then continues in the
+// background, and the disk is used when it ends.
 func (d *disks) attempts() (list []<-chan struct{}) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -69,9 +68,9 @@ func (d *disks) try(path string, fresh, mount bool) {
 	}
 	if err == nil {
 		store = bounded.New(store, d.log, d.panics)
-		// The label says which disk it is; it may be one that was known at another path.
+		// The label identifies the disk, which may have been known at another path.
 		uuid := store.Status().UUID
-		// Before the disk is there: the registration that tells of it shows them.
+		// Before the disk counts as open, because the registration that reports it sends the marks.
 		if note, unread := disk.Noted(store); unread == nil {
 			d.marks.found(note)
 		}
@@ -85,7 +84,7 @@ func (d *disks) try(path string, fresh, mount bool) {
 	defer d.mu.Unlock()
 	delete(d.opening, path)
 	switch {
-	case d.known(path) == nil: // withdrawn meanwhile: why is of no interest
+	case d.known(path) == nil: // withdrawn meanwhile, so the reason does not matter
 	case err == nil:
 		delete(d.why, path)
 	case d.why[path] != errs.Reason(err, path):
@@ -94,8 +93,8 @@ func (d *disks) try(path string, fresh, mount bool) {
 	}
 }
 
-// leave takes a disk that was found at a path from the one it was known at, so that it is reported once. A
-// disk that is still there stays: what was found is a copy of it.
+// leave removes the old path of a disk that was found at a new path, so that it is reported once. If the disk is still at
+// the old path, leave fails: the new one is a copy.
 func (d *disks) leave(uuid, path string) error {
 	d.mu.Lock()
 	k := d.known(path)
@@ -106,8 +105,8 @@ func (d *disks) leave(uuid, path string) error {
 	}
 	old := d.file.Disks[i]
 	store, attempt := d.there[old.Path], d.opening[old.Path]
-	d.mu.Unlock()       // for the look at the disk
-	if attempt != nil { // most likely it finds nothing there
+	d.mu.Unlock()       // for the call to the disk
+	if attempt != nil { // most likely it fails
 		select {
 		case <-attempt:
 		case <-time.After(retryWait):
@@ -120,7 +119,7 @@ func (d *disks) leave(uuid, path string) error {
 		return errs.New(errs.Conflict, "node.OpenDisk", path, "it has the label of the disk at "+old.Path+", as a copy has").
 			WithRemedy("one of both can be used: take the other from the node; a copy that is to be a disk of its own must be emptied first")
 	}
-	// The list may have changed while nobody held mu.
+	// The list may have changed while mu was not held.
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if k = d.known(path); k == nil || d.known(old.Path) == nil || d.there[old.Path] != store {
@@ -137,8 +136,8 @@ func (d *disks) leave(uuid, path string) error {
 	return nil
 }
 
-// opened takes a disk into use. One with another identity than that known at the path is refused: it was
-// mounted there by mistake.
+// opened starts to use a disk. It refuses a disk with another UUID than the one known at the path, which was mounted
+// there by mistake.
 func (d *disks) opened(path, uuid string, store disk.Store) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -156,7 +155,7 @@ func (d *disks) opened(path, uuid string, store disk.Store) error {
 	if k.ID != 0 {
 		d.byID[k.ID] = store
 	}
-	d.came = true // the manager must name it, or hear of it
+	d.came = true // the manager must name it, or know of it
 	id := "new"
 	if k.ID != 0 {
 		id = k.ID.String()
@@ -165,13 +164,13 @@ func (d *disks) opened(path, uuid string, store disk.Store) error {
 	return nil
 }
 
-// seen releases a disk that is not at its path any more, once nothing is written to it: an admin can
-// unmount and check its filesystem only when nobody has files open there, and what was open before is of
-// no use when it comes back. Then it is opened like after a start, which finishes what was cut short.
+// seen releases a disk that is not at its path any more, unless it is being written to: an admin can unmount and check
+// its filesystem only if no process has files open there. When it returns, it is opened as at a start, which completes
+// interrupted work.
 func (d *disks) seen(r *hemera.NodeDisk, s disk.Store) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	// While something is written the disk stays: the writes fail by themselves, and end.
+	// While something is written the disk stays open: the writes fail by themselves.
 	if s == nil || d.there[r.Path] != s || r.Health != hemera.HealthGone || r.Load.WriteOpens > 0 {
 		delete(d.missed, r.Path)
 		return
@@ -189,19 +188,19 @@ func (d *disks) seen(r *hemera.NodeDisk, s disk.Store) {
 	d.releaseLater(r.Path, s)
 }
 
-// releaseLater is release for a caller that holds mu.
+// releaseLater releases a disk for a caller that holds mu.
 func (d *disks) releaseLater(path string, store disk.Store) {
 	d.panics.Go(nil, "node.CloseDisk", path, func() { d.release(path, store) })
 }
 
-// release closes a disk that is not in use any more.
+// release closes a disk that is not used any more.
 func (d *disks) release(path string, store disk.Store) {
 	if err := store.Close(); err != nil {
 		d.log.Warn("disk not closed in good order", "path", path, "error", err)
 	}
 }
 
-// newcomers reports whether a disk was opened since it was last asked.
+// newcomers reports whether a disk was opened since the last call.
 func (d *disks) newcomers() bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -22,39 +22,37 @@ import (
 
 // Limits of the order runner.
 const (
-	// ordersQueued is how many orders wait in a lane; more are answered Overloaded.
+	// ordersQueued bounds the orders that wait in a lane; more fail with Overloaded.
 	ordersQueued = 1024
-	// resultsMax is how many results one exchange delivers.
+	// resultsMax bounds the results of one exchange.
 	resultsMax = 1024
-	// exchangesMax is how many exchanges are under way at once.
+	// exchangesMax bounds the concurrent exchanges.
 	exchangesMax = 2
 	// inventoryMax bounds one inventory.
 	inventoryMax = 10_000 // pieces; the end of each is read
-	// measuredMax bounds what one measurement leaves, in bytes; an exchange takes some of them.
+	// measuredMax bounds the output of one measurement, in bytes; an exchange may have several.
 	measuredMax = 4 << 20
-	// usesMax bounds one list of open files, or of writes that were left: some hundred kilobytes.
+	// usesMax bounds one list of open files, or of abandoned writes: some hundred kilobytes.
 	usesMax = 1000
 )
 
 // orders runs the orders of the manager: some lanes for each disk, all disks in parallel. The orders of one file on one
-// disk are in one lane, in which they run one after the other, in the order they came. Lanes last as long as the node,
-// whatever its leases: an order of a new lease does not come before one of an old lease that still runs. Orders of a
-// lease that is over are skipped; the manager gives them again under the next.
-//
-// A disk that does not answer keeps a lane no longer than its calls have time (see package bounded). Then they fail, and
-// so does what waits in the lane, at once.
+// disk are in one lane, which runs them one after the other in the order of their arrival. Lanes last as long as the
+// node, across leases: an order of a new lease never runs before one of an old lease that still runs. Orders of an ended
+// lease are skipped; the manager sends them again in the next. A disk that does not answer blocks a lane only as long as
+// its calls may take (see package bounded). Then they fail, and the orders that wait in the lane fail at once.
 type orders struct {
 	disks   *disks
 	host    *transfer.Host
 	pending *transfer.Pending
 	verify  func(token string) (hemera.Capability, error)
-	program func(ctx context.Context, command []string) ([]byte, error) // as Options.Program
+	program func(ctx context.Context, command []string) ([]byte, error) // see Options.Program
 	log     *slog.Logger
 	panics  *contain.Panics
-	workers int // lanes a disk
+	workers int // lanes for each disk
 
 	done   atomic.Int64 // since the start
-	copies sync.Map     // *atomic.Int64, the bytes so far, by the id of the order
+	copies sync.Map     // *atomic.Int64, the bytes copied so far, by the id of the order
 
 	running *sync.WaitGroup // lanes
 	ended   context.Context // of the node
@@ -62,20 +60,20 @@ type orders struct {
 	lanes   map[lane]chan job
 }
 
-// sumWorker is the lane of checksums that clients ask for: other work of the disk does not wait for them.
+// sumWorker is the lane of checksums for clients, so that other work of the disk does not wait for them.
 const sumWorker = -1
 
-// measureWorker is the lane of measurements, of no disk: a machine runs one at a time.
+// measureWorker is the lane of measurements, without a disk: a machine runs one at a time.
 const measureWorker = -100
 
-// convertWorker and those below it are the lanes of conversions, which may be of large files: copies and removals do not
-// wait for them. convertWorkers is how many files a node converts at once for one disk.
+// convertWorker and the lanes below it are for conversions, which may be of large files, so that copies and removals do
+// not wait for them. convertWorkers is the number of files that a node converts at once for one disk.
 const (
 	convertWorker  = -2
 	convertWorkers = 4
 )
 
-// endLeftWorker and those below it are the lanes in which writes are ended that were left, of no disk: to seal one may take long.
+// endLeftWorker and the lanes below it end abandoned writes, without a disk, because a seal may take long.
 const (
 	endLeftWorker  = -101
 	endLeftWorkers = 4
@@ -90,15 +88,15 @@ type lane struct {
 // job is an order in its lane.
 type job struct {
 	hemera.Order
-	ctx    context.Context // that it runs in
-	lease  context.Context // if it is over, nobody waits for the answer
+	ctx    context.Context // context of the order
+	lease  context.Context // when it has ended, the answer is not needed
 	answer func(hemera.OrderResult)
 }
 
-// add puts a job into the lane, and reports false if the lane is full.
+// add puts a job into the lane. It returns false if the lane is full.
 func (r *orders) add(at lane, j job) bool {
 	r.mu.Lock()
-	// A lane begins with its first order, and stays: there are few for each disk.
+	// A lane starts with its first order and never ends: there are few for each disk.
 	queue := r.lanes[at]
 	if queue == nil {
 		queue = make(chan job, ordersQueued)
@@ -128,7 +126,7 @@ func (r *orders) serve(queue chan job) {
 	}
 }
 
-// contained runs one order. One that panics fails, and leaves the node to others.
+// contained runs one order. An order that panics fails, and the node continues.
 func (r *orders) contained(j job) (res hemera.OrderResult) {
 	err := r.panics.Do("node.Order", j.Piece.String(), func() error {
 		res = r.run(j.ctx, j.Order)
@@ -140,19 +138,19 @@ func (r *orders) contained(j job) (res hemera.OrderResult) {
 	return res
 }
 
-// lease is the orders of one lease.
+// lease has the orders of one lease.
 type lease struct {
 	orders  *orders
 	group   *errgroup.Group
-	open    map[uint64]*openOrder   // by id; orders given again are not run again
-	results chan hemera.OrderResult // full while results come faster than exchanges deliver them
+	open    map[uint64]*openOrder   // by id; repeated orders do not run again
+	results chan hemera.OrderResult // full while results come faster than they are delivered
 }
 
-// openOrder is an order that is not answered yet. Cancel stops it; nil if it cannot be stopped.
+// openOrder is an order without an answer. cancel stops it; nil if it cannot be stopped.
 type openOrder struct{ cancel func() }
 
-// work exchanges results for orders until the lease is lost. A call that waits for orders does not
-// hold results up: they go with a second one, which ends the first at the manager.
+// work exchanges results for orders until the lease is lost. A call that waits for orders does not delay results: they
+// are sent with a second call, which ends the first at the manager.
 func (n *Node) work(ctx context.Context, epoch uint64) error {
 	group, ctx := errgroup.WithContext(ctx)
 	l := &lease{orders: n.orders, group: group, open: map[uint64]*openOrder{}, results: make(chan hemera.OrderResult, resultsMax)}
@@ -172,7 +170,7 @@ func (n *Node) work(ctx context.Context, epoch uint64) error {
 	group.Go(n.panics.Func("node.Work", "", func() error {
 		exchange(nil)
 		for {
-			// With all exchanges under way, results wait; a nil channel is never ready.
+			// When all exchanges are under way, results wait; a nil channel is never ready.
 			done := l.results
 			if exchanges == exchangesMax {
 				done = nil
@@ -196,8 +194,8 @@ func (n *Node) work(ctx context.Context, epoch uint64) error {
 	return group.Wait()
 }
 
-// accept queues an order for its disk. An order to a disk that does not answer is refused at once: the manager shall know,
-// and not wait.
+// accept queues an order for its disk. It refuses an order to a disk that does not answer at once, so that the manager
+// knows.
 func (l *lease) accept(ctx context.Context, o hemera.Order) {
 	if o.Kind == hemera.OrderCancel {
 		if other := l.open[o.Cancels]; other != nil && other.cancel != nil {
@@ -234,15 +232,15 @@ func (l *lease) accept(ctx context.Context, o hemera.Order) {
 	}
 }
 
-// refuse answers an order that is not run. It does not block.
+// refuse answers an order with an error. It does not block.
 func (l *lease) refuse(ctx context.Context, id uint64, why error) {
 	l.group.Go(l.orders.panics.Func("node.Order", "", func() error { l.answer(ctx, failure(id, why)); return nil }))
 }
 
-// collect takes the results there are besides the first.
+// collect returns first and the other available results.
 func (l *lease) collect(first hemera.OrderResult) []hemera.OrderResult {
 	list := []hemera.OrderResult{first}
-	// Only this goroutine receives, so what is there stays there.
+	// Only this goroutine receives, so the results stay available.
 	for len(list) < resultsMax && len(l.results) > 0 {
 		list = append(list, <-l.results)
 	}
@@ -255,7 +253,7 @@ func (l *lease) collect(first hemera.OrderResult) []hemera.OrderResult {
 	return list
 }
 
-// answer delivers a result, and blocks while many others wait for delivery. Nobody wants it once the lease is over.
+// answer delivers a result, and blocks while many others wait. When the lease has ended it drops the result.
 func (l *lease) answer(ctx context.Context, res hemera.OrderResult) {
 	select {
 	case l.results <- res:
@@ -263,7 +261,7 @@ func (l *lease) answer(ctx context.Context, res hemera.OrderResult) {
 	}
 }
 
-// run does one order.
+// run runs one order.
 func (r *orders) run(ctx context.Context, o hemera.Order) hemera.OrderResult {
 	defer r.done.Add(1)
 	if err := ctx.Err(); err != nil {
@@ -290,14 +288,14 @@ func (r *orders) run(ctx context.Context, o hemera.Order) hemera.OrderResult {
 	}
 	res := hemera.OrderResult{ID: o.ID}
 	var err error
-	// Each is done again without harm: the manager repeats an order whose answer it has lost.
+	// Each can be repeated without harm, because the manager repeats an order whose answer it has lost.
 	switch o.Kind {
 	case hemera.OrderCopy:
-		r.pending.Take(o.Piece, o.Disk) // a write that left the piece here does not come back for it
+		r.pending.Take(o.Piece, o.Disk) // a write that left the piece here does not return for it
 		res.Bytes, err = r.copyPiece(ctx, store, o)
 	case hemera.OrderRemove:
 		err = store.Remove(o.Piece)
-	case hemera.OrderVerify: // a piece that is bad is an answer, not a failure
+	case hemera.OrderVerify: // a bad piece is a result, not a failure
 		var v jobs.Verified
 		v, err = r.host.Jobs().Verify(ctx, store, o.Piece, o.Checksum)
 		res.BadPages, res.Checksums, res.Bytes = int64(len(v.Bad)), v.Sums, v.Stat.Size
@@ -325,13 +323,13 @@ func (r *orders) run(ctx context.Context, o hemera.Order) hemera.OrderResult {
 	default:
 		err = errs.New(errs.Unsupported, "node.Order", o.Piece.String(), fmt.Sprintf("this node does not know order kind %d", o.Kind))
 	}
-	if err != nil { // what is known all the same goes along
+	if err != nil { // partial information is sent with the error
 		f := failure(o.ID, err)
 		f.BadPages, f.Pieces, f.Checksums = res.BadPages, res.Pieces, res.Checksums
-		// An order that the manager cancelled, or whose lease is over, is no news.
+		// An order that was cancelled, or whose lease has ended, needs no warning.
 		level := slog.LevelWarn
 		if ctx.Err() != nil {
-			level = slog.LevelDebug // the manager does not want it any more
+			level = slog.LevelDebug // the manager does not need it any more
 		}
 		r.log.Log(ctx, level, "order failed", "order", o.ID, "kind", o.Kind, "piece", o.Piece.String(), "disk", o.Disk, "error", err)
 		return f
@@ -339,7 +337,7 @@ func (r *orders) run(ctx context.Context, o hemera.Order) hemera.OrderResult {
 	return res
 }
 
-// measure has the node's machine measure itself.
+// measure runs a measurement of the node's machine.
 func (r *orders) measure(ctx context.Context, o hemera.Order) hemera.OrderResult {
 	if r.program == nil {
 		return failure(o.ID, errs.New(errs.Unsupported, "node.Measure", strings.Join(o.Command, " "), "this node runs no measurements"))
@@ -354,7 +352,7 @@ func (r *orders) measure(ctx context.Context, o hemera.Order) hemera.OrderResult
 	return hemera.OrderResult{ID: o.ID, Measured: data}
 }
 
-// job is the transfer job of an order that reads from other disks.
+// job returns the transfer job of an order that reads from other disks.
 func (r *orders) job(store disk.Store, o hemera.Order) (jobs.Job, error) {
 	c, err := r.verify(o.Token)
 	if err != nil {
@@ -363,7 +361,7 @@ func (r *orders) job(store disk.Store, o hemera.Order) (jobs.Job, error) {
 	return jobs.Job{Piece: o.Piece, Disk: store, Cap: c, Token: o.Token, Sources: o.Sources}, nil
 }
 
-// copyPiece copies a piece from other disks to this one, and reports how far it is.
+// copyPiece copies a piece from other disks to this one, and publishes its progress.
 func (r *orders) copyPiece(ctx context.Context, store disk.Store, o hemera.Order) (int64, error) {
 	job, err := r.job(store, o)
 	if err != nil {
@@ -382,7 +380,7 @@ func (r *orders) copyPiece(ctx context.Context, store disk.Store, o hemera.Order
 	return bytes, err
 }
 
-// convert writes a file in another form, and reports how far it is.
+// convert writes a file with another layout, and publishes its progress.
 func (r *orders) convert(ctx context.Context, o hemera.Order) (int64, error) {
 	from, err := r.verify(o.From)
 	if err != nil {
@@ -398,7 +396,7 @@ func (r *orders) convert(ctx context.Context, o hemera.Order) (int64, error) {
 	return conversion.Run(ctx, r.pending, hemera.VerifiedPermit(from, o.From), hemera.VerifiedPermit(to, o.Token), r.panics, done)
 }
 
-// copied is how far the copies under way are.
+// copied returns the progress of the current copies.
 func (r *orders) copied() (list []hemera.CopyState) {
 	r.copies.Range(func(id, bytes any) bool {
 		list = append(list, hemera.CopyState{Order: id.(uint64), Bytes: bytes.(*atomic.Int64).Load()})
@@ -407,8 +405,8 @@ func (r *orders) copied() (list []hemera.CopyState) {
 	return list
 }
 
-// failure is the answer to an order that failed. A disk that does not answer is a reason to give the order again, here
-// or elsewhere.
+// failure returns the answer to a failed order. If a disk does not answer it is Unavailable, so that the manager gives
+// the order again, to this node or another.
 func failure(order uint64, err error) hemera.OrderResult {
 	if disk.IsStalled(err) {
 		err = errs.As(err, errs.Unavailable, "node.Order", "")

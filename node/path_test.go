@@ -10,7 +10,7 @@ import (
 	"hemera/words/hemera"
 )
 
-// session runs a node for a while and returns what it says of itself at last.
+// session runs a node for a while and returns its last status.
 func session(t *testing.T, o Options) Status {
 	t.Helper()
 	n, stop := running(t, o)
@@ -20,7 +20,7 @@ func session(t *testing.T, o Options) Status {
 	return n.Status()
 }
 
-// A mount point may get another name: the disk is the same one there.
+// A disk stays the same when its mount point changes.
 func TestADiskThatIsMountedElsewhere(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newControl()
@@ -49,7 +49,7 @@ func TestADiskThatIsMountedElsewhere(t *testing.T) {
 	})
 }
 
-// The same, of a node that goes on: the disk vanishes and comes back at a path that an admin names.
+// The same for a running node: the disk disappears and returns at a path that an admin names.
 func TestADiskThatIsMountedElsewhereUnderANodeThatRuns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newControl()
@@ -77,7 +77,7 @@ func TestADiskThatIsMountedElsewhereUnderANodeThatRuns(t *testing.T) {
 	})
 }
 
-// A copy of a disk, with its label, must not keep the node out of the cluster, nor take the disk's place.
+// A copy of a disk, with its label, must neither keep the node out of the cluster nor take the disk's place.
 func TestACopyOfADiskAtTheSameNode(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newControl()
@@ -105,7 +105,7 @@ func TestACopyOfADiskAtTheSameNode(t *testing.T) {
 	})
 }
 
-// Mount points that were exchanged are a mistake that loses nothing: both disks are refused, and remembered.
+// Exchanged mount points lose nothing: both disks are refused, and remembered.
 func TestExchangedMountPoints(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newControl()
@@ -140,7 +140,7 @@ func TestExchangedMountPoints(t *testing.T) {
 	})
 }
 
-// A slash more at the end is no other path.
+// A trailing slash does not change a path.
 func TestASlashAtTheEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newControl()

@@ -15,37 +15,36 @@ import (
 
 // Times of the control loop.
 const (
-	// callTimeout bounds a question to the manager that is answered at once, exchangeTimeout one
-	// that waits for orders.
+	// callTimeout bounds a call to the manager that is answered at once, exchangeTimeout one that waits for orders.
 	callTimeout     = 10 * time.Second
 	exchangeTimeout = time.Minute
-	// joinPatience is how long an open waits for a node that has not joined yet.
+	// joinPatience bounds the wait of an open for a node that has not joined yet.
 	joinPatience = 10 * time.Second
-	// stopTimeout bounds what a node that stops still tells the manager and its peers.
+	// stopTimeout bounds the calls of a stopping node to the manager and its peers.
 	stopTimeout = 5 * time.Second
 	// rejoinMin and rejoinMax bound the pause between attempts to register.
 	rejoinMin = 100 * time.Millisecond
 	rejoinMax = 2 * time.Second
-	// expireInterval is how often disks look for abandoned pieces, retryInterval how often disks
-	// that are not there are tried again.
+	// expireInterval is the interval of searches for abandoned pieces, retryInterval that of attempts to open missing
+	// disks.
 	expireInterval = 10 * time.Minute
 	retryInterval  = 2 * time.Second
-	// finishInterval is how often a node that stops looks whether its writes have ended.
+	// finishInterval is the interval at which a stopping node checks whether its writes have ended.
 	finishInterval = 50 * time.Millisecond
 )
 
-// errRejoin ends a session because the node's disks changed, errUnshown because an answer of an earlier life of the manager came
-// late, and says how far that was.
+// errRejoin ends a session because the node's disks changed. errUnshown ends it because a late answer of an earlier life
+// of the manager had a mark that the manager has not seen.
 var (
 	errRejoin  = errors.New("the node's disks changed")
 	errUnshown = errors.New("the manager has not been shown what an earlier one of it said")
 )
 
-// Run keeps the node in the cluster until ctx ends; then it aborts pending writes, closes the
-// disks and returns nil. It is called once. A disk that does not answer keeps the end waiting no longer than stopTimeout.
+// Run keeps the node in the cluster until ctx ends. Then it settles pending writes, closes the disks and returns nil. It
+// is called once. A disk that does not answer delays the end by at most stopTimeout.
 func (n *Node) Run(ctx context.Context) error {
 	n.orders.ended = ctx
-	// What the node sees until its very end is saved.
+	// Marks are saved until the very end.
 	saving, saved := context.WithCancel(context.WithoutCancel(ctx))
 	var saver sync.WaitGroup
 	saver.Go(func() { n.seen.run(saving) })
@@ -60,7 +59,7 @@ func (n *Node) Run(ctx context.Context) error {
 	_ = group.Wait()
 	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopTimeout)
 	defer cancel()
-	// Everything below waits for disks. Their calls return by themselves, but that may take longer than a stop should.
+	// The rest waits for disks. Their calls return, but that may take longer than a stop should.
 	release := context.AfterFunc(last, n.disks.cancel)
 	defer release()
 	n.pending.Settle(last)
@@ -75,7 +74,8 @@ func (n *Node) Run(ctx context.Context) error {
 	return nil
 }
 
-// farewell ends the lease, so that the manager sends no client here until the node is back. If it fails, the lease ends by itself.
+// farewell ends the lease, so that the manager redirects no clients here until the node is back. If it fails, the lease
+// expires.
 func (n *Node) farewell(ctx context.Context) {
 	if n.ID() == 0 || n.born.Load() == 0 {
 		return
@@ -86,7 +86,7 @@ func (n *Node) farewell(ctx context.Context) {
 	}
 }
 
-// waitUntil returns when wait does, or when ctx ends: what is left then asks peers, which may not answer.
+// waitUntil returns when wait does, or when ctx ends: the remaining work calls peers, which may not answer.
 func waitUntil(ctx context.Context, wait func()) {
 	done := make(chan struct{})
 	go func() {
@@ -99,7 +99,7 @@ func waitUntil(ctx context.Context, wait func()) {
 	}
 }
 
-// keep registers, and registers again whenever the lease is lost.
+// keep registers the node, again whenever the lease is lost.
 func (n *Node) keep(ctx context.Context) {
 	pause := rejoinMin
 	for ctx.Err() == nil {
@@ -115,9 +115,9 @@ func (n *Node) keep(ctx context.Context) {
 			n.o.Log.Warn("the cluster does not have this node any more: it joins as a new one", "was", n.ID())
 			n.id.Store(0)
 			continue
-		// A lease that lasted ends the back-off.
+		// A lease that lasted for a while resets the back-off.
 		case time.Since(began) > hemera.HeartbeatTimeout:
-			pause = rejoinMin // it worked for a while
+			pause = rejoinMin
 		}
 		n.refusal.Store(&err)
 		about := []any{"again", pause, "error", err}
@@ -133,18 +133,19 @@ func (n *Node) keep(ctx context.Context) {
 	}
 }
 
-// removedMeanwhile reports whether an error says that the node was removed before this process started. Only a node of the manager's own process
-// joins again by itself: its admin has just started it. One that was removed while it ran stays removed until then, and one with a certificate needs a token.
+// removedMeanwhile reports whether an error means that the node was removed before this process started. Only a node in
+// the manager's own process joins again by itself, because its admin has just started it. A node that was removed while
+// it ran stays removed until a restart, and one with a certificate needs a token.
 func (n *Node) removedMeanwhile(err error) bool {
 	return errors.Is(err, errs.NotFound) && n.o.ID == 0 && n.ID() != 0 && n.born.Load() == 0
 }
 
-// session is one lease: register, then report and work until something fails.
+// session runs one lease: it registers, and then reports and works until something fails.
 func (n *Node) session(ctx context.Context) error {
 	call, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
 	n.readdress()
-	n.disks.newcomers() // the hello has them: forget that they are new
+	n.disks.newcomers() // the hello has them, so they are not new any more
 	seen := n.seen.shown()
 	welcome, err := n.o.Control.Register(call, hemera.NodeHello{
 		ID: n.ID(), Addr: n.address(), Zone: n.o.Zone, Version: n.o.Version, Disks: n.disks.report(), Unclean: n.unclean, Seen: seen,
@@ -168,7 +169,7 @@ func (n *Node) session(ctx context.Context) error {
 	return group.Wait()
 }
 
-// readdress notices that the machine has got another address: a node whose address is gone loses its lease.
+// readdress updates the node's address if the machine has got another one: a node whose address is gone loses its lease.
 func (n *Node) readdress() {
 	if n.o.Address == nil {
 		return
@@ -179,7 +180,7 @@ func (n *Node) readdress() {
 	}
 }
 
-// welcomed takes what the manager says at the begin of a lease: ids, keys, how much room to keep.
+// welcomed applies the manager's answer at the begin of a lease: ids, keys, and headroom.
 func (n *Node) welcomed(w hemera.NodeWelcome) error {
 	n.trust(w.Keys, w.Barred)
 	if err := n.disks.named(w.ID, w.DiskIDs); err != nil {
@@ -196,7 +197,7 @@ func (n *Node) welcomed(w hemera.NodeWelcome) error {
 	return nil
 }
 
-// trust takes what capabilities are judged by from now on.
+// trust sets the keys and the removed nodes by which capabilities are verified.
 func (n *Node) trust(keys []hemera.Key, barred []hemera.NodeID) {
 	if len(keys) > 0 {
 		n.o.SetKeys(keys)
@@ -206,16 +207,16 @@ func (n *Node) trust(keys []hemera.Key, barred []hemera.NodeID) {
 	}
 }
 
-// Saw keeps the mark of an answer that the manager gave to another part of the node's process, as to a tape server. It does not
+// Saw keeps the mark of an answer of the manager to another part of the process, such as a tape server. It does not
 // block.
 func (n *Node) Saw(mark []byte) { n.seen.saw(mark) }
 
-// heartbeats reports every interval, takes what came back, and tries missing disks again.
+// heartbeats sends a report every interval, applies the answers, and tries missing disks again.
 func (n *Node) heartbeats(ctx context.Context, epoch uint64) error {
 	tick := time.NewTicker(hemera.HeartbeatInterval)
 	defer tick.Stop()
 	lastRetry := time.Now()
-	var asked []hemera.WriteRef // writes whose state the manager wants in the next report
+	var asked []hemera.WriteRef // writes whose state the manager requests in the next report
 	stopping := n.stopping
 	for {
 		report := hemera.NodeReport{
@@ -226,11 +227,11 @@ func (n *Node) heartbeats(ctx context.Context, epoch uint64) error {
 		if n.o.Limits != nil {
 			report.Stats.Limits = n.o.Limits()
 		}
-		// Waiting longer is of no use: by then the manager counts the node as offline.
+		// Waiting longer is useless: by then the manager regards the node as offline.
 		call, cancel := context.WithTimeout(ctx, hemera.HeartbeatTimeout)
 		reply, err := n.o.Control.Heartbeat(call, n.ID(), epoch, report)
 		cancel()
-		if err != nil { // the lease is over: the manager may or may not have the report
+		if err != nil { // the lease has ended: the manager may or may not have the report
 			n.bad.lost(report.Bad)
 			return errs.Wrap(err, "node.Heartbeat", n.address())
 		}
@@ -241,7 +242,7 @@ func (n *Node) heartbeats(ctx context.Context, epoch uint64) error {
 		n.disks.headroom(reply.Headroom)
 		asked = n.dismiss(reply.Writes)
 		n.seen.saw(reply.Seen)
-		// Between reports, so that a node never tries and reports side by side.
+		// Between reports, so that a node never does both at once.
 		if time.Since(lastRetry) >= retryInterval {
 			lastRetry = time.Now()
 			n.disks.retry(retryWait)
@@ -260,13 +261,13 @@ func (n *Node) heartbeats(ctx context.Context, epoch uint64) error {
 		case <-ctx.Done():
 			return ctx.Err()
 		case <-stopping:
-			stopping = nil // it is told once at once
+			stopping = nil // the stop is reported at once only the first time
 		case <-tick.C:
 		}
 	}
 }
 
-// dismiss has pieces of writes removed that are over, and returns the writes that the manager asks about.
+// dismiss removes the pieces of ended writes in the background, and returns the writes whose state the manager requests.
 func (n *Node) dismiss(refs []hemera.WriteRef) (asked []hemera.WriteRef) {
 	var over []hemera.WriteRef
 	for _, r := range refs {
@@ -282,9 +283,10 @@ func (n *Node) dismiss(refs []hemera.WriteRef) (asked []hemera.WriteRef) {
 	return asked
 }
 
-// Finish prepares a stop in good order: the node is out of placement at once, gets no more readers where others have the file, and takes no new
-// writes. Those that a client has open here may end. It returns when the manager knows, or has not answered for a second, and the writes have
-// ended; at the latest when the time is over, or when ctx ends. Run goes on meanwhile. Pieces of writes with another head count too.
+// Finish prepares a clean stop: the node gets no new pieces at once, no more readers of files that are also on other
+// nodes, and takes no new writes. Writes of connected clients may end. It returns when the manager knows of the stop (or
+// has not answered for a second) and the writes have ended; at the latest after patience, or when ctx ends. Run continues
+// meanwhile. Pieces of writes with another head count too.
 func (n *Node) Finish(ctx context.Context, patience time.Duration) {
 	n.stopOnce.Do(func() { close(n.stopping) })
 	n.pending.Conclude()
@@ -309,10 +311,10 @@ func (n *Node) Finish(ctx context.Context, patience time.Duration) {
 	}
 }
 
-// toldTime is how long a stop waits for the manager to hear of it.
+// toldTime bounds the wait of a stop for the manager's answer.
 const toldTime = time.Second
 
-// awaitTold returns when the manager has answered a report that the node stops, or cannot be expected to.
+// awaitTold returns when the manager has answered a report that the node stops, or after toldTime, or when ctx ends.
 func (n *Node) awaitTold(ctx context.Context) {
 	if n.born.Load() == 0 {
 		return
@@ -326,7 +328,7 @@ func (n *Node) awaitTold(ctx context.Context) {
 	}
 }
 
-// stops reports whether the node is about to stop.
+// stops reports whether the node has begun to stop.
 func (n *Node) stops() bool {
 	select {
 	case <-n.stopping:
@@ -336,7 +338,7 @@ func (n *Node) stops() bool {
 	}
 }
 
-// expire removes abandoned pieces now and then.
+// expire removes abandoned pieces at intervals.
 func (n *Node) expire(ctx context.Context) {
 	tick := time.NewTicker(expireInterval)
 	defer tick.Stop()

@@ -8,7 +8,7 @@ import (
 	"hemera/words/hemera"
 )
 
-// scrubLook is how often the node looks for disks that are not scrubbed yet.
+// scrubLook is the interval at which the node starts scrubs of disks without one.
 const scrubLook = 10 * time.Second
 
 // scrubber is a disk that reads and verifies all of its data in the background.
@@ -16,10 +16,10 @@ type scrubber interface {
 	Scrub(ctx context.Context, o disk.ScrubOptions)
 }
 
-// SetScrubRate sets how many bytes of each disk are read and verified a second at most, from now on; none if 0.
+// SetScrubRate sets the greatest number of bytes of each disk that are read and verified per second; no scrub if 0.
 func (n *Node) SetScrubRate(rate int64) { n.scrubRate.Store(rate) }
 
-// scrub keeps a scrub at work on every disk that is there.
+// scrub keeps a scrub running on every open disk.
 func (n *Node) scrub(ctx context.Context) {
 	tick := time.NewTicker(scrubLook)
 	defer tick.Stop()
@@ -29,7 +29,7 @@ func (n *Node) scrub(ctx context.Context) {
 			if !ok {
 				continue
 			}
-			// A scrub ends with its disk, or with the node: one that is opened again gets another.
+			// A scrub ends with its disk, or with the node. A disk that is opened again gets another.
 			if _, busy := n.scrubbing.LoadOrStore(s, true); !busy {
 				n.panics.Go(&n.working, "node.Scrub", "", func() {
 					defer n.scrubbing.Delete(s)
@@ -49,7 +49,7 @@ func (n *Node) scrub(ctx context.Context) {
 	}
 }
 
-// idOf is the id of a disk that is there; zero when it has none.
+// idOf returns the id of an open disk; zero if it has none.
 func (d *disks) idOf(s disk.Store) hemera.DiskID {
 	d.mu.RLock()
 	defer d.mu.RUnlock()

@@ -19,31 +19,31 @@ import (
 	"hemera/words/hemera"
 )
 
-// seenInterval is the shortest time between two syncs of what a node saw. What it saw is in the file at once, where it outlives
-// the process; only a power cut of the node, too, takes the part of the last interval along.
+// seenInterval is the shortest time between two syncs of the marks. A mark is written to the file at once, where it
+// outlives the process; only a power failure of the node loses the marks of the last interval.
 const seenInterval = 500 * time.Millisecond
 
-// noteInterval is how often the disks are given the marks that are new.
+// noteInterval is the interval at which new marks are copied to the disks.
 const noteInterval = 10 * time.Second
 
 // seenBytes is the size of the file: one sector, which disks write as a whole.
 const seenBytes = hemera.SeenMarksMax * hemera.SeenMarkBytes
 
-// seenFile keeps the manager's newest marks, manager.seen in the node's state directory: with them the node proves to a
-// manager with an older state that changes are missing. Answers of the manager come in any order, and those of a life of it that
-// is over may come after the node is welcome in the next one. So it keeps the newest mark of each life, until a manager was shown
-// it. Its methods may be called concurrently; run is called once.
+// seenFile keeps the manager's newest marks in manager.seen in the node's state directory. With them the node proves to a
+// manager with an older state that changes are missing. Answers of the manager come in any order, and those of one of its
+// earlier lives may come after the node has joined the next one. So seenFile keeps the newest mark of each life until a
+// manager has seen it. Its methods may be called concurrently; run is called once.
 type seenFile struct {
 	path string
 	log  *slog.Logger
-	news chan struct{} // buffered one: the file is behind
+	news chan struct{} // buffered, one element: the file is not current
 
 	mu    sync.Mutex // guards all below
 	marks [][]byte   // one of each life; the slices are not changed
-	lease []byte     // names the life of the manager that the node was welcome in last; nil before
+	lease []byte     // identifies the manager's life of the last registration; nil before
 }
 
-// openSeen reads the file; a node that never joined has none.
+// openSeen reads the file. The file of a new node does not exist.
 func openSeen(dir string, log *slog.Logger) (*seenFile, error) {
 	s := &seenFile{path: filepath.Join(dir, "manager.seen"), log: log, news: make(chan struct{}, 1)}
 	saved, err := os.ReadFile(s.path)
@@ -54,7 +54,8 @@ func openSeen(dir string, log *slog.Logger) (*seenFile, error) {
 	return s, errs.Wrap(err, "node.New", s.path)
 }
 
-// found takes marks that were saved, in the file or on a disk. They make way for those that the node has: a disk may have any.
+// found adds marks from the file or from a disk. Marks that the node has already take precedence, because a disk may have
+// any.
 func (s *seenFile) found(saved []byte) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -69,11 +70,13 @@ func (s *seenFile) found(saved []byte) {
 	s.tell()
 }
 
-// lifeOf names the life of the manager that gave a mark, and numberOf is how far that was.
+// lifeOf returns the part of a mark that identifies the life of the manager. numberOf returns the mark's number in that
+// life.
 func lifeOf(mark []byte) []byte   { return mark[:8] }
 func numberOf(mark []byte) uint64 { return binary.BigEndian.Uint64(mark[8:]) }
 
-// take keeps a mark if it is the newest of its life, and reports whether it is. mu is held, or nobody else knows s.
+// take keeps a mark if it is the newest of its life, and reports whether it is. The caller holds mu, or has the only
+// reference to s.
 func (s *seenFile) take(mark []byte) bool {
 	if len(mark) != hemera.SeenMarkBytes || numberOf(mark) == 0 {
 		return false
@@ -86,12 +89,13 @@ func (s *seenFile) take(mark []byte) bool {
 		s.marks = slices.Delete(s.marks, i, i+1)
 	}
 	s.marks = append(s.marks, bytes.Clone(mark))
-	// Managers that begin many lives without a welcome: what the oldest proves, newer ones prove too, unless those are of a copy.
+	// A manager may begin many lives without a registration of this node: newer marks prove at least as much as the
+	// oldest, unless they come from a copy.
 	s.marks = s.marks[max(0, len(s.marks)-hemera.SeenMarksMax):]
 	return true
 }
 
-// saw keeps a mark that came with an answer.
+// saw keeps the mark of an answer.
 func (s *seenFile) saw(mark []byte) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -100,7 +104,7 @@ func (s *seenFile) saw(mark []byte) {
 	}
 }
 
-// tell has run write the file. mu is held.
+// tell makes run write the file. mu is held.
 func (s *seenFile) tell() {
 	select {
 	case s.news <- struct{}{}:
@@ -108,7 +112,7 @@ func (s *seenFile) tell() {
 	}
 }
 
-// welcome keeps the mark of a manager that has seen those in shown, and found none that it lacks.
+// welcome keeps the mark of a manager that has seen the marks in shown, and lacks nothing.
 func (s *seenFile) welcome(shown, mark []byte) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -123,28 +127,29 @@ func (s *seenFile) welcome(shown, mark []byte) {
 	s.tell()
 }
 
-// shown is what the node shows when it registers.
+// shown returns the marks for a registration.
 func (s *seenFile) shown() []byte {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return bytes.Join(s.marks, nil)
 }
 
-// unshown reports whether there is a mark of another life than that of the lease: the manager has not been shown it.
+// unshown reports whether there is a mark of another life than that of the lease: the manager has not seen it.
 func (s *seenFile) unshown() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.lease != nil && slices.ContainsFunc(s.marks, func(m []byte) bool { return !bytes.Equal(lifeOf(m), s.lease) })
 }
 
-// sector is the content of the file: zeros are no marks.
+// sector returns the content of the file: marks and zeros.
 func sector(marks []byte) []byte {
 	b := make([]byte, seenBytes)
 	copy(b, marks)
 	return b
 }
 
-// run keeps the file until ctx ends: each mark is written at once, and synced now and then. At its return the newest are durable.
+// run writes the file until ctx ends: each mark at once, with a sync at intervals. When it returns the newest marks are
+// durable.
 func (s *seenFile) run(ctx context.Context) {
 	var file *os.File
 	failed := false
@@ -168,7 +173,7 @@ func (s *seenFile) run(ctx context.Context) {
 		_, err = file.WriteAt(sector(marks), 0)
 		return err
 	}
-	var due <-chan time.Time // of the next sync; nil while nothing is to be synced
+	var due <-chan time.Time // of the next sync; nil if none is needed
 	for {
 		select {
 		case <-s.news:
@@ -189,15 +194,16 @@ func (s *seenFile) run(ctx context.Context) {
 	}
 }
 
-// diskNotes has the disks keep the marks, too: a machine's own disk may be put back from an older copy with the manager's directory and
-// the node's in it. What disks lack is of the last noteInterval, and of a power cut. It is used by one goroutine at a time.
+// diskNotes copies the marks to the disks too: the machine's system disk may be restored from an older copy, with the
+// manager's directory and the node's on it. Disks lack only the marks of the last noteInterval, and those that a power
+// failure lost. It is not safe for concurrent use.
 type diskNotes struct {
 	marks *seenFile
 	disks *disks
-	have  map[disk.Store]string // what each disk was given last
+	have  map[disk.Store]string // the last marks of each disk
 }
 
-// run gives the disks the marks every noteInterval until ctx ends. It waits for disks.
+// run copies the marks to the disks every noteInterval until ctx ends. It waits for disks.
 func (d *diskNotes) run(ctx context.Context) {
 	tick := time.NewTicker(noteInterval)
 	defer tick.Stop()
@@ -211,7 +217,7 @@ func (d *diskNotes) run(ctx context.Context) {
 	}
 }
 
-// give gives each disk the marks that it does not have. A disk that cannot take them now is tried the next time.
+// give gives each disk the marks that it lacks. If a disk fails, the next call tries again.
 func (d *diskNotes) give() {
 	marks := d.marks.shown()
 	if len(marks) == 0 {
@@ -226,7 +232,7 @@ func (d *diskNotes) give() {
 	maps.DeleteFunc(d.have, func(store disk.Store, _ string) bool { return !slices.Contains(there, store) })
 }
 
-// createDurable opens a file for writing. One that was not there is durable as a name.
+// createDurable opens a file for writing. If it creates the file, the name is durable.
 func createDurable(path string) (*os.File, error) {
 	f, err := os.OpenFile(path, os.O_WRONLY, 0)
 	if !errors.Is(err, fs.ErrNotExist) {
@@ -241,7 +247,7 @@ func createDurable(path string) (*os.File, error) {
 	return f, nil
 }
 
-// committer is the manager as heads of writes reach it: how far it says that it is, the node keeps.
+// committer wraps the manager for heads of writes, and keeps the marks of its answers.
 type committer struct {
 	hemera.Control
 	seen *seenFile
@@ -250,7 +256,7 @@ type committer struct {
 // Commit implements transfer.Committer.
 func (c committer) Commit(ctx context.Context, r hemera.CommitRequest) error {
 	mark, err := c.Control.Commit(ctx, r)
-	// Before the client hears of it.
+	// Before the client gets the answer.
 	c.seen.saw(mark)
 	return err
 }

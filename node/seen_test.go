@@ -10,13 +10,13 @@ import (
 	"hemera/words/hemera"
 )
 
-// mark is what a life of a manager says of its store.
+// mark returns a mark of a manager's life.
 func mark(life byte, number uint64) []byte {
 	m := append(bytes.Repeat([]byte{life}, 8), binary.BigEndian.AppendUint64(nil, number)...)
 	return append(m, bytes.Repeat([]byte{0xee}, 16)...)
 }
 
-// TestTheNewestMarkOfEachLifeIsShown, in whatever order answers come, until a manager was shown it.
+// TestTheNewestMarkOfEachLifeIsShown checks this for answers in any order, until a manager has seen the mark.
 func TestTheNewestMarkOfEachLifeIsShown(t *testing.T) {
 	s, err := openSeen(t.TempDir(), slog.New(slog.DiscardHandler))
 	if err != nil {
@@ -34,7 +34,7 @@ func TestTheNewestMarkOfEachLifeIsShown(t *testing.T) {
 		s.saw(m)
 	}
 	shows("late answers", false, mark(1, 9))
-	// A head that asks again may hear the next life before the node has registered there.
+	// A head that asks again may get a mark of the next life before the node has registered there.
 	s.saw(mark(2, 3))
 	shows("another life", true, mark(1, 9), mark(2, 3))
 	shown := s.shown()
@@ -51,7 +51,7 @@ func TestTheNewestMarkOfEachLifeIsShown(t *testing.T) {
 	}
 }
 
-// TestMarksOfDisksMakeWay: whatever a disk has pushes out nothing that the node was told, and what is newer counts.
+// TestMarksOfDisksMakeWay checks that marks from a disk replace only older marks of their life.
 func TestMarksOfDisksMakeWay(t *testing.T) {
 	s, err := openSeen(t.TempDir(), slog.New(slog.DiscardHandler))
 	if err != nil {
@@ -70,7 +70,7 @@ func TestMarksOfDisksMakeWay(t *testing.T) {
 	}
 }
 
-// TestMarksAreInTheFileAtOnce: the process may be killed right after an answer.
+// TestMarksAreInTheFileAtOnce checks this because the process may be killed right after an answer.
 func TestMarksAreInTheFileAtOnce(t *testing.T) {
 	dir := t.TempDir()
 	open := func() *seenFile {

@@ -12,7 +12,7 @@ import (
 	"hemera/words/hemera"
 )
 
-// stallable are disks in memory whose calls can be made to hang.
+// stallable has disks in memory whose calls can be made to hang.
 type stallable map[string]*vfs.Faulty
 
 func (h stallable) add(t *testing.T, o *Options, path string) {
@@ -33,8 +33,8 @@ func (h stallable) add(t *testing.T, o *Options, path string) {
 	}
 }
 
-// TestStalledDiskAndOrders: an order that hangs at a disk holds up neither the orders of other disks nor a
-// new lease, and nothing comes before it on its own disk.
+// TestStalledDiskAndOrders checks that an order that hangs at a disk delays neither orders of other disks nor a new
+// lease, and that no later order runs before it on its own disk.
 func TestStalledDiskAndOrders(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, disks := newControl(), stallable{}
@@ -46,7 +46,7 @@ func TestStalledDiskAndOrders(t *testing.T) {
 		defer stop()
 		<-n.Joined()
 		again := make(chan struct{})
-		disks["/ill"].Inject(vfs.Fault{Ops: []vfs.Op{vfs.OpRemove}, Wait: again}) // what nothing else notices
+		disks["/ill"].Inject(vfs.Fault{Ops: []vfs.Op{vfs.OpRemove}, Wait: again}) // only the order notices
 		on := map[string]hemera.DiskID{}
 		for _, d := range n.Status().Disks {
 			on[d.Path] = d.ID
@@ -78,7 +78,7 @@ func TestStalledDiskAndOrders(t *testing.T) {
 	})
 }
 
-// TestOrdersForAStalledDisk are refused at once.
+// TestOrdersForAStalledDisk checks that they are refused at once.
 func TestOrdersForAStalledDisk(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, disks := newControl(), stallable{}
@@ -89,7 +89,7 @@ func TestOrdersForAStalledDisk(t *testing.T) {
 		<-n.Joined()
 		again := make(chan struct{})
 		disks["/ill"].Inject(vfs.Fault{Wait: again})
-		time.Sleep(5 * time.Second) // a look at it does not return
+		time.Sleep(5 * time.Second) // a call to the disk hangs
 		run := func(id uint64) hemera.OrderResult {
 			c.orders <- []hemera.Order{{ID: id, Kind: hemera.OrderInventory, Disk: 1}}
 			return <-c.results
@@ -105,7 +105,7 @@ func TestOrdersForAStalledDisk(t *testing.T) {
 	})
 }
 
-// TestOrdersUnderWayWhenADiskStalls are answered when that is known, those that run and those that wait for them.
+// TestOrdersUnderWayWhenADiskStalls checks that running and waiting orders are answered when the disk counts as stalled.
 func TestOrdersUnderWayWhenADiskStalls(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, disks := newControl(), stallable{}
@@ -142,7 +142,7 @@ func TestOrdersUnderWayWhenADiskStalls(t *testing.T) {
 	})
 }
 
-// TestManyStalledDisks: however many disks hang, the node reports in time, starts, and stops.
+// TestManyStalledDisks checks that a node with many hanging disks reports in time, starts, and stops.
 func TestManyStalledDisks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, disks := newControl(), stallable{}
@@ -201,8 +201,8 @@ func TestManyStalledDisks(t *testing.T) {
 	})
 }
 
-// TestChecksumsHaveALaneOfTheirOwn: other orders of a disk do not wait for checksums that clients ask for, and those
-// that nobody waits for any more are not computed.
+// TestChecksumsHaveALaneOfTheirOwn checks that other orders of a disk do not wait for checksums, and that checksums
+// without a waiting client are not computed.
 func TestChecksumsHaveALaneOfTheirOwn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, disks := newControl(), stallable{}
@@ -236,7 +236,7 @@ func TestChecksumsHaveALaneOfTheirOwn(t *testing.T) {
 	})
 }
 
-// TestAStopWaitsForNoDisk: a node has marks for its disks when it stops, and one of those hangs.
+// TestAStopWaitsForNoDisk checks a stop while a disk hangs that should get marks.
 func TestAStopWaitsForNoDisk(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, disks := newControl(), stallable{}

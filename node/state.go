@@ -11,27 +11,27 @@ import (
 	"hemera/words/hemera"
 )
 
-// state is node.json: what a node must know of itself before it reaches the manager.
+// state is the content of node.json: what a node must know before it reaches the manager.
 type state struct {
 	ID    hemera.NodeID `json:"id"`
 	Disks []knownDisk   `json:"disks"`
-	// Running is set while a process uses the directory, and after one that did not end in good order.
+	// Running is set while a process uses the directory, and stays set if the process does not end cleanly.
 	Running bool `json:"running,omitempty"`
 }
 
-// knownDisk is a disk the node was given, there or not.
+// knownDisk is a disk that the node was given, open or not.
 type knownDisk struct {
 	Path  string        `json:"path"` // clean
 	Space string        `json:"space,omitempty"`
 	UUID  string        `json:"uuid,omitempty"` // of the label; "" if it was never opened
 	ID    hemera.DiskID `json:"id,omitempty"`   // zero until the manager has named it
-	// wished: only an admin's wish names it, which may be withdrawn while it was never opened.
+	// wished: only an admin's wish names it, and it may be withdrawn as long as the disk was never opened.
 	wished bool
-	// mount: it must be a filesystem of its own when it is opened for the first time.
+	// mount: it must be a separate filesystem when it is first opened.
 	mount bool
 }
 
-// stateFile is node.json and its content as last saved.
+// stateFile is node.json and its content.
 type stateFile struct {
 	state
 	path string
@@ -58,10 +58,10 @@ func openState(dir string) (*stateFile, error) {
 	return s, nil
 }
 
-// text is the state as it is saved. A path that was never opened as a disk is not worth remembering: it may be a slip of
-// the pen.
+// text returns the state for the file. It leaves out paths that were never opened as a disk, because they may be typing
+// errors.
 func (s *stateFile) text() ([]byte, error) {
-	kept := state{ID: s.ID, Running: s.Running, Disks: []knownDisk{}} // a list without disks has one form: []
+	kept := state{ID: s.ID, Running: s.Running, Disks: []knownDisk{}} // a list without disks is []
 	for _, k := range s.Disks {
 		if k.UUID != "" {
 			kept.Disks = append(kept.Disks, k)
@@ -76,7 +76,7 @@ func (s *stateFile) write(text []byte) error {
 	return errs.Wrap(replaceFile(s.path, text), "node.Save", s.path)
 }
 
-// replaceFile makes the content of a file durable in one step: it is written aside, synced, and renamed over.
+// replaceFile replaces the content of a file durably and atomically: it writes and syncs another file, and renames it.
 func replaceFile(path string, text []byte) error {
 	f, err := os.OpenFile(path+".new", os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600)
 	if err != nil {
@@ -90,7 +90,7 @@ func replaceFile(path string, text []byte) error {
 	if err != nil {
 		return err
 	}
-	// The rename is durable with its directory.
+	// The rename is durable after a sync of its directory.
 	return syncDir(filepath.Dir(path))
 }
 

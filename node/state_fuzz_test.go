@@ -8,7 +8,7 @@ import (
 	"hemera/words/errs"
 )
 
-// FuzzState: node.json is a state that is read again as it is saved, or Invalid with a remedy.
+// FuzzState checks that node.json is either read again as it is saved, or Invalid with a remedy.
 func FuzzState(f *testing.F) {
 	f.Add([]byte(`{"id": 1, "disks": [{"path": "/d//1", "uuid": "a", "id": 2}, {"path": "/d/2", "uuid": "a"}], "running": true}`))
 	f.Add([]byte(`{"disks": null}`))

@@ -10,19 +10,17 @@ import (
 	"hemera/words/hemera"
 )
 
-// sumStep is how many bytes of a file are read at once for a checksum: some blocks of a coded layout, so that their pieces
-// are read at the same time.
+// sumStep is the number of bytes that are read at once for a checksum: some blocks of a coded layout, so that their
+// pieces are read at the same time.
 const sumStep = 4 << 20
 
-// sum reads a whole file and computes one checksum of it, for coded files: none of their pieces has the whole content. It takes any
-// pieces that are enough, as a reader does, and verifies each page on the way. So the result is that of what was committed,
-// or there is none.
-//
-// It blocks until all of the file was read. The end of the context stops it, which is how the manager ends it when the last
-// client that waited has left. NoReplicas if too few pieces can be read from here; the manager then asks another node, which
-// may see more of them. Nothing is written, so it may be done again.
-//
-// It takes sumStep of memory and one lane of its disk, the same as checksums of copies.
+// sum reads a whole file and computes one checksum of it. It is for coded files, whose pieces do not have the whole
+// content. It reads any sufficient pieces, like a reader, and verifies each page. So the result is that of the committed
+// content, or an error.
+// It blocks until the whole file was read. The end of ctx stops it: the manager cancels it when the last client that
+// waited has left. It fails with NoReplicas if this node can read too few pieces; the manager then asks another node. It
+// writes nothing, so it can be repeated.
+// It uses sumStep of memory and the lane of checksums of its disk.
 func (r *orders) sum(ctx context.Context, o hemera.Order) ([]hemera.Checksum, error) {
 	c, err := r.verify(o.Token)
 	if err != nil {
@@ -31,18 +29,18 @@ func (r *orders) sum(ctx context.Context, o hemera.Order) ([]hemera.Checksum, er
 	if c.Access != hemera.AccessRead || c.File != o.Piece.File || c.Gen != o.Piece.Gen {
 		return nil, errs.New(errs.Invalid, "node.Sum", o.Piece.String(), "the capability is not for reading this content")
 	}
-	// A kind that this version does not know is refused before anything is read.
+	// An unknown kind fails before anything is read.
 	hash, err := checksum.NewMulti(o.Checksum)
 	if err != nil {
 		return nil, errs.As(err, errs.Invalid, "node.Sum", o.Piece.String())
 	}
-	// Pieces on this node are read without the network: the manager asks a node that has one.
+	// Pieces on this node are read without the network: the manager chooses a node that has one.
 	src, err := r.host.OpenReader(hemera.VerifiedPermit(c, o.Token))
 	if err != nil {
 		return nil, err
 	}
 	defer src.Close()
-	// One buffer for the whole file, no larger than the file is.
+	// One buffer for the whole file, at most as large as the file.
 	buf := make([]byte, min(sumStep, c.Size))
 	stuck := 0
 	for off := int64(0); off < c.Size; {
@@ -50,7 +48,7 @@ func (r *orders) sum(ctx context.Context, o hemera.Order) ([]hemera.Checksum, er
 			return nil, errs.Wrap(err, "node.Sum", o.Piece.String())
 		}
 		n, err := src.ReadPages(buf, nil, off)
-		// The memory is that of the read that is stuck. Each of them leaves a piece out, so this ends.
+		// The memory belongs to the stuck read. Each repetition leaves out a piece, so this ends.
 		if hemera.KeepsBuffers(err) && stuck < hemera.CodedPiecesMax {
 			buf = make([]byte, len(buf))
 			stuck++
