@@ -3,6 +3,8 @@
 // A copy has three opens. The client opens the destination, naming the source; then the source, naming the destination;
 // and the destination opens the source, naming the client. Only these three know the key. The source remembers the
 // client's open in a [Rendezvous] until the destination comes, which may be before the client.
+//
+// It is a package of its own because it has the common part of three parties, and needs nothing of a connection.
 package tpc
 
 import (

@@ -2,6 +2,8 @@
 // checkpoint, and the bytes that were overwritten since.
 // A [Log] belongs to one goroutine. Its memory is bounded for one checkpoint, and charged to a client's account.
 // [Log.Save] and [Log.Rollback] read and write the file, and block as long as it does.
+//
+// It is a package of its own because it needs a file and an account of memory, and nothing of the protocol.
 package undo
 
 import (
