@@ -1,31 +1,34 @@
-// Package disk measures disks level by level: the raw device, the file system on it, one and many streams, one and many disks, and
-// what read-ahead does. fio makes the load; the kernel's block statistics tell what arrives at the device.
+// Package disk measures disks level by level: the raw device, the file system on it, one and many streams, one and many
+// disks, and the effect of read-ahead. fio makes the load; the kernel's block statistics show the requests at the device.
 //
 // # Tests
 //
-// A run is a list of steps, which [plan] makes of the options and the places. A step is one run of fio under one set of conditions:
+// A run is a list of steps, which [plan] makes of the options and the places. A step is one run of fio under one set of
+// conditions:
 //
 //	ramp        1 to N streams at each disk: E's ramp of 1 to 15 streams that write, read, and both
 //	scaling     1 to N disks at once, one stream each: A's Fig. 1
 //	read-ahead  one buffered stream with the device's read-ahead from 128 KiB to 64 MiB: E's sweep
 //
-// A to E are the sources of docs/bench. All steps run once in each iteration, in their order. So a disturbance of some seconds
-// changes one sample of several measures, not all samples of one.
+// A to E are the sources of docs/bench. All steps run once in each iteration, in their order. So a disturbance of some
+// seconds changes one sample of several measures, not all samples of one.
 //
 // # What counts
 //
-//   - Reads are cold: fio drops the pages of its file before each step. Those of other programs stay, fio's own among them.
+//   - Reads are cold: fio drops the pages of its file before each step. Those of other programs stay, fio's own among
+//     them.
 //   - A buffered read ends at the end of its file, for a second pass would come from memory. Direct reads begin again.
-//   - Writes make new files, and end with an fsync whose time counts. Random writes overwrite a file that has all of its blocks.
+//   - Writes make new files, and end with an fsync whose time counts. Random writes overwrite a file that has all of
+//     its blocks.
 //   - Sequential requests have 1 MiB, in the read-ahead test 128 KiB, random ones 4 KiB.
 //   - A stream has one request in flight, as a copy has. Depth comes by streams.
 //   - Random loads are direct only: with the page cache they would measure its size.
 //
 // # What is touched
 //
-// In a directory the files of a run are in a new directory, which is removed at the end, also when the context ends. A device is read
-// only, and opened so, unless Options.WriteDevice names it. The read-ahead of a device is set as root only, and put back at the end,
-// also when the context ends.
+// In a directory the files of a run are in a new directory, which is removed at the end, also when the context ends. A
+// device is read only, and opened so, unless Options.WriteDevice names it. The read-ahead of a device is set as root
+// only, and put back at the end, also when the context ends.
 //
 // # Goroutines
 //

@@ -6,19 +6,19 @@ import (
 	"hemera/measure/result"
 )
 
-// titles of the loads.
+// titles returns the titles of the loads.
 func titles() map[string]string {
 	return map[string]string{Read: "Reads", Write: "Writes, to new files", Both: "Reads and writes at the same time", RandRead: "Random reads of 4 KiB", RandWrite: "Random writes of 4 KiB"}
 }
 
-// figures are the plots of the level: the ramp of each load, the scaling over disks, the sweep.
+// figures returns the plots of the level: the ramp of each load, the scaling over disks, the sweep.
 func figures(o *Options, places []place) (list []result.Figure) {
 	for _, load := range Loads() {
 		if slices.Contains(o.Loads, load) {
 			list = append(list, rampFigures(load)...)
 		}
 	}
-	// One disk has no line.
+	// With one disk there is no line.
 	if len(scaling(o, places)) > 0 {
 		list = append(list, result.Figure{ID: "disk-scaling", Title: "Several disks at once", Kind: result.Lines, Names: []string{"throughput"},
 			Where: result.Labels{"test": testScaling}, X: "disks", XTitle: "disks", Group: []string{"load"},
@@ -30,9 +30,9 @@ func figures(o *Options, places []place) (list []result.Figure) {
 	return list
 }
 
-// rampFigures are those of one load over the streams.
+// rampFigures returns the plots of one load over the streams.
 func rampFigures(load string) []result.Figure {
-	// Small requests are counted, large ones are weighed.
+	// Rates of small requests, throughput of large ones.
 	name := "throughput"
 	if load == RandRead || load == RandWrite {
 		name = "rate"
@@ -48,10 +48,10 @@ func rampFigures(load string) []result.Figure {
 		Where: where, X: "streams", XTitle: "streams", Group: group, Caption: "Of one request: 1 MiB in order, 4 KiB at random."})
 }
 
-// sweepFigures are those over the read-ahead.
+// sweepFigures returns the plots over the read-ahead.
 func sweepFigures() []result.Figure {
 	where, group := result.Labels{"test": testReadAhead}, []string{"disk", "at"}
-	// All of them share the axis and its scale: each value is twice the one before.
+	// They share the axis and its scale: each value is twice the previous one.
 	over := func(id, title, name, caption string) result.Figure {
 		return result.Figure{ID: id, Title: title, Kind: result.Lines, Names: []string{name}, Where: where, X: "read_ahead_kib", XTitle: "read-ahead, KiB", LogX: true, Group: group, Caption: caption}
 	}

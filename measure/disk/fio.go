@@ -14,7 +14,7 @@ import (
 // readFile is the file of a place that is read. It is written before the first step.
 const readFile = "read"
 
-// args are those of fio for a step. fio runs all sections at once, and reports them as one.
+// args returns the arguments of fio for a step. fio runs all sections at once, and reports them as one.
 func (s step) args(size int64, longest time.Duration) []string {
 	list := append(common(), "--invalidate=1", fmt.Sprintf("--runtime=%dms", longest.Milliseconds()), "--direct="+strconv.Itoa(truth(s.mode == direct)))
 	// Data in the page cache are read once and written once: see the package's doc.
@@ -31,20 +31,20 @@ func (s step) args(size int64, longest time.Duration) []string {
 	return list
 }
 
-// common are the arguments of every run.
+// common returns the arguments of every run.
 func common() []string {
 	return []string{
 		"--output-format=json", "--eta=never", "--group_reporting", "--percentile_list=50:99",
-		// Threads begin faster than processes, and a clock that needs no calibration saves 0.1 s a run.
+		// Threads start faster than processes, and a clock that needs no calibration saves 0.1 s a run.
 		"--thread", "--clocksource=clock_gettime",
-		// One plain system call a request, and places that differ from run to run.
+		// One plain system call for each request, and random places that differ from run to run.
 		"--ioengine=psync", "--randrepeat=0", "--norandommap",
-		// Blocks are allocated when they are written, as a copy does.
+		// Blocks are allocated when they are written, as in a copy.
 		"--fallocate=none",
 	}
 }
 
-// truth is a switch of fio.
+// truth returns the value of a switch of fio.
 func truth(b bool) int {
 	if b {
 		return 1
@@ -55,12 +55,12 @@ func truth(b bool) int {
 // writes reports whether the step changes anything.
 func (s step) writes() bool { return s.load != Read && s.load != RandRead }
 
-// sections are the jobs of one place. size is what all streams together have.
+// sections returns the jobs of one place. size is the size of all streams together.
 func (s step) sections(p place, size int64) (list []string) {
 	jobs := fmt.Sprintf("--numjobs=%d", s.streams)
 	// Streams of one file each have a part of it, in whole requests.
 	part := size / int64(s.streams) / blockSequential * blockSequential
-	// A thread asks for a block, and for the next one when it has it.
+	// A thread requests one block after the other.
 	block := blockSequential
 	if s.test == testReadAhead {
 		block = blockSweep
@@ -72,7 +72,7 @@ func (s step) sections(p place, size int64) (list []string) {
 		list = append(list, "--name=read", "--rw=read", place, spread)
 		list = append(list, parts...)
 	}
-	// A device has no files, so that its streams write where others read.
+	// A device has no files, so its streams write where others read.
 	switch {
 	case (s.load == Write || s.load == Both) && p.isDevice():
 		list = append(list, "--name=write", "--rw=write", place, spread, "--end_fsync=1")
@@ -90,16 +90,16 @@ func (s step) sections(p place, size int64) (list []string) {
 	return list
 }
 
-// layOut are the arguments that write the file to read in a directory, with data that do not compress.
+// layOut returns the arguments that write the file to read in a directory, with data that does not compress.
 func layOut(dir string, size int64) []string {
 	return append(common(), "--name=layout", "--rw=write", "--filename="+escaped(filepath.Join(dir, readFile)), fmt.Sprintf("--bs=%d", blockSequential),
 		fmt.Sprintf("--size=%d", size), "--refill_buffers", "--end_fsync=1")
 }
 
-// escaped is a path for fio, where a colon separates two files.
+// escaped escapes a path for fio, where a colon separates two files.
 func escaped(path string) string { return strings.ReplaceAll(path, ":", `\:`) }
 
-// outcome is what fio reports of a run.
+// outcome has the values of a report of fio.
 type outcome struct {
 	read, written flow
 	took          time.Duration // of the longer direction
@@ -114,7 +114,7 @@ type flow struct {
 	p50, p99   float64 // s, of one request from its submission to its end
 }
 
-// flowJSON is what fio 3 writes of a direction. Latencies are in nanoseconds.
+// flowJSON is the report of fio 3 for a direction. Latencies are in nanoseconds.
 type flowJSON struct {
 	Bytes   int64   `json:"io_bytes"`
 	Rate    float64 `json:"bw_bytes"`
@@ -126,9 +126,9 @@ type flowJSON struct {
 	} `json:"clat_ns"`
 }
 
-// parse reads the output of a run of a load with --group_reporting; version is what the program says of itself, for errors. Notes that fio
-// writes before or behind the report are passed over. It fails with Invalid if there is no report of fio 3, or nothing of a direction of the
-// load, and with IO if the report says that requests failed.
+// parse parses the output of a run of a load with --group_reporting; version is the program's version, for errors. It
+// skips notes that fio writes before or after the report. It fails with Invalid if there is no report of fio 3, or no
+// values of a direction of the load, and with IO if requests failed.
 func parse(out []byte, version, load string) (outcome, error) {
 	var report struct {
 		Version string `json:"fio version"`
@@ -166,7 +166,7 @@ func parse(out []byte, version, load string) (outcome, error) {
 	}, nil
 }
 
-// flow is the direction in the units of a result.
+// flow converts the direction to the units of a result.
 func (f flowJSON) flow() flow {
 	return flow{bytes: f.Bytes, ops: f.Ops, rate: f.Rate, opRate: f.OpRate, p50: f.Latency.Percentile["50.000000"] / 1e9, p99: f.Latency.Percentile["99.000000"] / 1e9}
 }

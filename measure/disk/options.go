@@ -36,7 +36,7 @@ type Options struct {
 const (
 	blockSequential = 1 << 20 // bytes of a request
 	blockRandom     = 4 << 10
-	blockSweep      = 128 << 10 // smaller than any read-ahead of the sweep: what arrives at the device is the kernel's choice
+	blockSweep      = 128 << 10 // smaller than any read-ahead of the sweep: the kernel decides about the requests at the device
 	streamsMax      = 1024      // threads of fio
 )
 
@@ -56,10 +56,10 @@ func Ramp(n int) (list []int) {
 	return append(list, n)
 }
 
-// Check names the first option that makes no sense. It fails with Invalid.
+// Check fails with Invalid if an option is not usable, and names the first.
 func (o *Options) Check() error {
 	bad := func(subject, text string) error { return errs.New(errs.Invalid, "disk.Check", subject, text) }
-	// The largest number decides how small files may be.
+	// The largest number bounds the size of files from below.
 	most := 0
 	for _, n := range o.Streams {
 		if n < 1 || n > streamsMax {

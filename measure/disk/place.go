@@ -17,10 +17,10 @@ import (
 
 // place is where fio works: a directory of the run in a file system, or a raw device.
 type place struct {
-	disk   string // the label: the device as below /sys/block, or the last part of the directory
+	disk   string // the label: the name below /sys/block, or the last part of the directory
 	dir    string // of the run; "" for a device
 	device string // the node in /dev; "" for a directory
-	block  string // the device below /sys/block; "" if it is on none
+	block  string // the device below /sys/block; "" if there is none
 	size   int64  // bytes that a run may use
 	write  bool   // it may be written
 	direct bool   // O_DIRECT works
@@ -29,7 +29,7 @@ type place struct {
 
 func (p place) isDevice() bool { return p.device != "" }
 
-// at is the label of what is measured.
+// at returns the label of the kind of place.
 func (p place) at() string {
 	if p.isDevice() {
 		return "device"
@@ -37,7 +37,7 @@ func (p place) at() string {
 	return "files"
 }
 
-// file is what is read.
+// file returns the path that is read.
 func (p place) file() string {
 	if p.isDevice() {
 		return p.device
@@ -45,7 +45,7 @@ func (p place) file() string {
 	return filepath.Join(p.dir, readFile)
 }
 
-// takes reports whether a load can run here. Reads and writes at the same time would meet on a device.
+// takes reports whether a load can run here. On a device, reads and writes at the same time would use the same blocks.
 func (p place) takes(load string) bool {
 	switch load {
 	case Read, RandRead:
@@ -56,13 +56,13 @@ func (p place) takes(load string) bool {
 	return p.write
 }
 
-// spare is what a run leaves free in a file system.
+// spare is the space that a run leaves free in a file system.
 const spare = 64 << 20
 
-// find makes the places of a target: of a directory also the device below it. It makes the directory of the run, which the caller
-// removes. What cannot be measured is skipped with its reason.
+// find returns the places of a target: for a directory also the device below it. It makes the directory of the run, which
+// the caller removes. Places that cannot be measured are skipped with a reason.
 func find(o *Options, target string, rec *result.Recorder) ([]place, error) {
-	// A missing target is an error and no skip: the user named it.
+	// A missing target is an error, because the user named it.
 	st, err := os.Stat(target)
 	if err != nil {
 		return nil, errs.Wrap(err, "disk.Find", target)
@@ -92,7 +92,7 @@ func find(o *Options, target string, rec *result.Recorder) ([]place, error) {
 		rec.Skip("device below "+target, "it is on no disk of this machine", "name a directory of a local file system, or a device")
 		return places, nil
 	}
-	// Never to be written: the file system is on it.
+	// It is never written: the file system is on it.
 	d, err := devicePlace("/dev/"+p.block, p.block, false)
 	if err != nil {
 		rec.Skip("device "+p.block, errs.Reason(err, ""), "run it as root, outside of a container")
@@ -101,7 +101,7 @@ func find(o *Options, target string, rec *result.Recorder) ([]place, error) {
 	return append(places, d), nil
 }
 
-// filesPlace makes the directory of the run. NoSpace if the files do not fit.
+// filesPlace makes the directory of the run. It fails with NoSpace if the files do not fit.
 func filesPlace(o *Options, target string, rec *result.Recorder) (place, error) {
 	var fs unix.Statfs_t
 	if err := unix.Statfs(target, &fs); err != nil {
@@ -111,7 +111,7 @@ func filesPlace(o *Options, target string, rec *result.Recorder) (place, error) 
 	if free := int64(fs.Bavail) * fs.Bsize; free < 2*o.Size+spare { // #nosec G115 -- free blocks are fewer than 2^63 bytes
 		return place{}, errs.New(errs.NoSpace, "disk.Find", target, fmt.Sprintf("%d MiB are free and the run needs %d", free>>20, (2*o.Size+spare)>>20)).WithRemedy("choose a smaller --size")
 	}
-	// fio runs in the directory of the run, so the path is a whole one.
+	// fio runs in the directory of the run, so the path must be absolute.
 	full, err := filepath.Abs(target)
 	if err != nil {
 		return place{}, errs.Wrap(err, "disk.Find", target)
@@ -136,7 +136,7 @@ func filesPlace(o *Options, target string, rec *result.Recorder) (place, error) 
 	return p, nil
 }
 
-// label is a word for a directory.
+// label returns a label for a directory.
 func label(dir string) string {
 	if full, err := filepath.Abs(dir); err == nil {
 		dir = full
@@ -154,10 +154,11 @@ func takesDirect(dir string) bool {
 	return f.Close() == nil
 }
 
-// devicePlace is a raw device. Denied without the right to open it. Conflict if it is to be written and in use: the kernel refuses an
-// exclusive open of what is mounted or part of another device.
+// devicePlace returns the place of a raw device. It fails with Denied without the right to open it, and with Conflict if
+// it is to be written and in use: the kernel refuses an exclusive open of a device that is mounted or part of another
+// one.
 func devicePlace(path, name string, write bool) (place, error) {
-	// fio opens it again. This is to fail early, and with a reason.
+	// fio opens it again. This open reports an error early, with a reason.
 	flags := os.O_RDONLY
 	if write {
 		flags = os.O_RDWR | os.O_EXCL
@@ -170,14 +171,14 @@ func devicePlace(path, name string, write bool) (place, error) {
 		return place{}, errs.Wrap(err, "disk.Find", path)
 	}
 	defer func() { _ = f.Close() }()
-	size, err := f.Seek(0, 2) // of a partition, too
+	size, err := f.Seek(0, 2) // works for partitions too
 	if err != nil {
 		return place{}, errs.Wrap(err, "disk.Find", path)
 	}
 	return place{disk: name, device: path, block: name, size: size, write: write, direct: true}, nil
 }
 
-// canSweep reports whether the read-ahead of a device can be set, by setting what it is.
+// canSweep reports whether the read-ahead of a device can be set, by setting the current value.
 func canSweep(name string) bool {
 	return host.SetReadAhead("/", name, host.ReadDevice("/", name).ReadAhead) == nil
 }

@@ -40,12 +40,12 @@ func plan(o *Options, places []place) (steps []step) {
 			files = append(files, p)
 		}
 	}
-	// Disks are counted where data will be: in file systems, or on the devices if there is nothing else.
+	// Disks are counted in file systems, or as devices if there are none.
 	if len(files) == 0 {
 		files = places
 	}
 	steps = append(steps, scaling(o, files)...)
-	// Last, as it sets what the others should find as it was.
+	// Last, because it changes a setting that the others should find unchanged.
 	for _, p := range places {
 		steps = append(steps, sweep(o, p)...)
 	}
@@ -58,7 +58,7 @@ func ramp(o *Options, p place) (steps []step) {
 		if !slices.Contains(o.Loads, load) || !p.takes(load) {
 			continue
 		}
-		// Neighbours in time are those that are compared: the streams of one mode.
+		// The streams of one mode are compared, so they are neighbours in time.
 		for _, mode := range []string{direct, buffered} {
 			// A raw device is measured below the page cache, and random loads are, too: see the package's doc.
 			random := load == RandRead || load == RandWrite
@@ -73,7 +73,7 @@ func ramp(o *Options, p place) (steps []step) {
 	return steps
 }
 
-// scaling measures 1 to all disks at once. One disk scales to nothing.
+// scaling measures 1 to all disks at once. With one disk there are no steps.
 func scaling(o *Options, places []place) (steps []step) {
 	if len(places) < 2 {
 		return nil
@@ -83,7 +83,7 @@ func scaling(o *Options, places []place) (steps []step) {
 		if !slices.Contains(o.Loads, load) || !allOf(places, takes) {
 			continue
 		}
-		// All streams are in one run of fio, which begins and ends them together.
+		// All streams are in one run of fio, so that they start and end together.
 		for n := range places {
 			steps = append(steps, step{test: testScaling, load: load, mode: direct, streams: 1, places: places[:n+1]})
 		}
@@ -91,7 +91,7 @@ func scaling(o *Options, places []place) (steps []step) {
 	return steps
 }
 
-// allOf reports whether all places are so.
+// allOf reports whether the condition holds for all places.
 func allOf(places []place, so func(place) bool) bool {
 	return !slices.ContainsFunc(places, func(p place) bool { return !so(p) })
 }
@@ -107,10 +107,10 @@ func sweep(o *Options, p place) (steps []step) {
 	return steps
 }
 
-// labels are the conditions of the step's measures.
+// labels returns the conditions of the step's measures.
 func (s step) labels() result.Labels {
 	l := result.Labels{"test": s.test, "load": s.load, "mode": s.mode, "streams": strconv.Itoa(s.streams), "disk": s.places[0].disk, "at": s.places[0].at()}
-	// Labels of one test only keep the measures of the others short.
+	// Labels of only one test keep the measures of the others short.
 	switch s.test {
 	case testScaling:
 		l["disk"], l["disks"] = all, strconv.Itoa(len(s.places))

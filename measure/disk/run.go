@@ -23,11 +23,11 @@ type run struct {
 	fio    tool.Program
 	raw    io.Writer
 	places []place
-	before map[string]int64 // the read-ahead of devices whose it was changed, in bytes
+	before map[string]int64 // read-ahead, in bytes, of devices before it was changed
 }
 
-// Run measures the targets. What it made is removed, and what it set is put back, when it returns, also when ctx ends. Without fio
-// everything is skipped. It fails with Invalid for options that make no sense, and with NoSpace if files do not fit.
+// Run measures the targets. When it returns, also when ctx ends, its files are removed and settings are restored. Without
+// fio everything is skipped. It fails with Invalid for unusable options, and with NoSpace if files do not fit.
 func Run(ctx context.Context, o Options, rec *result.Recorder) (err error) {
 	if err := o.Check(); err != nil {
 		return err
@@ -45,7 +45,7 @@ func Run(ctx context.Context, o Options, rec *result.Recorder) (err error) {
 	if err != nil {
 		return err
 	}
-	// From here on everything that is made is known to clean.
+	// From here on clean removes everything.
 	r := &run{o: &o, rec: rec, fio: fio, raw: raw, before: map[string]int64{}}
 	defer func() { err = errors.Join(err, r.clean(), raw.Close()) }()
 	if err := r.prepare(ctx); err != nil {
@@ -59,7 +59,7 @@ func Run(ctx context.Context, o Options, rec *result.Recorder) (err error) {
 func (r *run) prepare(ctx context.Context) error {
 	for _, target := range r.o.Targets {
 		r.rec.Step(0, 1, "%s: files to read are written", target)
-		// The next target needs room, too: each is filled before it is looked for.
+		// The next target needs space too, so each is filled before the next is searched.
 		places, err := find(r.o, target, r.rec)
 		if err != nil {
 			return err
@@ -77,7 +77,7 @@ func (r *run) prepare(ctx context.Context) error {
 	return nil
 }
 
-// named gives a second target on one disk a label of its own. They share its rate, which the reader must know.
+// named gives a second target on one disk its own label, and notes for the reader that they share the disk's rate.
 func (r *run) named(places []place) []place {
 	for i, p := range places {
 		same := 0
@@ -94,14 +94,14 @@ func (r *run) named(places []place) []place {
 	return places
 }
 
-// describe notes the conditions of the run.
+// describe records the conditions of the run.
 func (r *run) describe() {
 	r.rec.Set("targets", strings.Join(r.o.Targets, ","))
 	r.rec.Set("loads", strings.Join(r.o.Loads, ","))
 	r.rec.Set("size", strconv.FormatInt(r.o.Size, 10))
 	r.rec.Set("for", r.o.For.String())
 	r.rec.Set("iterations", strconv.Itoa(r.o.Iterations))
-	// The sweep changes the read-ahead; all other steps have this one.
+	// The sweep changes the read-ahead; all other steps use this value.
 	for _, p := range r.places {
 		if p.block != "" {
 			r.rec.Set("read_ahead_"+p.block, strconv.FormatInt(host.ReadDevice("/", p.block).ReadAhead, 10))
@@ -128,9 +128,9 @@ func (r *run) steps(ctx context.Context) error {
 	return nil
 }
 
-// aside tells what a progress line does not say of every step.
+// aside returns the part of a progress line that only some steps have.
 func aside(s step) string {
-	// Nothing of the ramp, which is most of the steps.
+	// The ramp, which is most of the steps, has none.
 	switch s.test {
 	case testScaling:
 		return fmt.Sprintf(" on each of %d disks", len(s.places))
@@ -140,15 +140,15 @@ func aside(s step) string {
 	return ""
 }
 
-// rawName is that of the raw output.
+// rawName is the name of the raw output.
 const rawName = "fio.json"
 
-// step runs one step and adds what it reached.
+// step runs one step and adds its results.
 func (r *run) step(ctx context.Context, s step) error {
 	if err := r.setReadAhead(s); err != nil {
 		return err
 	}
-	// The statistics of other tests would say what fio says already.
+	// In other tests the statistics would repeat fio's values.
 	watching, stop := context.WithCancel(ctx)
 	defer stop()
 	var readings <-chan []reading
@@ -158,7 +158,7 @@ func (r *run) step(ctx context.Context, s step) error {
 	end := r.rec.Iteration(s.labels())
 	out, err := r.fio.Run(ctx, s.places[0].dir, s.args(r.o.Size, r.o.For)...)
 	stop()
-	// Also the report of a run that failed is kept.
+	// The report of a failed run is kept too.
 	if _, rawErr := r.raw.Write(out); err == nil && rawErr != nil {
 		err = errs.Wrap(rawErr, "disk.Run", "raw output")
 	}
@@ -177,21 +177,21 @@ func (r *run) step(ctx context.Context, s step) error {
 	if readings != nil {
 		r.addBlock(s, <-readings, got.took)
 	}
-	return r.restore() // so that a run that is killed leaves a changed setting as rarely as possible
+	return r.restore() // at once, so that a killed run rarely leaves a changed setting
 }
 
-// setReadAhead sets the read-ahead that the step asks for, and remembers what it was.
+// setReadAhead sets the read-ahead of the step, and records the value before.
 func (r *run) setReadAhead(s step) error {
 	if s.readAhead == 0 {
 		return nil
 	}
-	// Before it is set, so that clean puts it back whatever happens then.
+	// Before the change, so that clean restores it in every case.
 	name := s.places[0].block
 	r.before[name] = host.ReadDevice("/", name).ReadAhead
 	return host.SetReadAhead("/", name, s.readAhead)
 }
 
-// restore puts back the read-ahead of all devices.
+// restore restores the read-ahead of all devices.
 func (r *run) restore() (err error) {
 	for name, bytes := range r.before {
 		if cause := host.SetReadAhead("/", name, bytes); cause != nil {
@@ -203,7 +203,7 @@ func (r *run) restore() (err error) {
 	return err
 }
 
-// clean puts back and removes everything.
+// clean restores the settings and removes the files.
 func (r *run) clean() error {
 	err := r.restore()
 	for _, p := range r.places {
@@ -224,7 +224,7 @@ func (r *run) add(s step, got outcome) {
 	if s.load == Write || s.load == RandWrite {
 		flow = got.written
 	}
-	// What users compare: bytes of sequential loads, requests of random ones.
+	// Users compare bytes of sequential loads and requests of random ones.
 	bytes := got.read.bytes + got.written.bytes
 	switch s.load {
 	case RandRead, RandWrite:
@@ -236,7 +236,7 @@ func (r *run) add(s step, got outcome) {
 	default:
 		put("throughput", "B/s", result.Higher, flow.rate)
 	}
-	// Of two directions at once there is no common latency.
+	// Two directions at once have no common latency.
 	if s.load != Both {
 		put("latency_p50", "s", result.Lower, flow.p50)
 		if result.Tells(flow.ops, 99) {
@@ -248,9 +248,9 @@ func (r *run) add(s step, got outcome) {
 	}
 }
 
-// addBlock adds what the kernel counted at the device: the columns of source E's table.
+// addBlock adds the kernel's counts of the device: the columns of source E's table.
 func (r *run) addBlock(s step, list []reading, took time.Duration) {
-	// On a small file a fast disk is done between two readings.
+	// With a small file a fast disk is ready between two readings.
 	b, ok := busy(list, took)
 	if !ok {
 		r.rec.Note("Some steps of the read-ahead sweep were too short for the kernel's statistics: choose a larger --size.")

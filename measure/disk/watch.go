@@ -10,13 +10,13 @@ import (
 // watchEvery is the time between two readings of /proc/diskstats. A reading takes some 20 µs.
 const watchEvery = 5 * time.Millisecond
 
-// reading is what a device had done at a time.
+// reading has the counters of a device at a time.
 type reading struct {
 	at time.Time
 	host.Block
 }
 
-// watch reads the statistics of a device until ctx ends, and sends all readings then.
+// watch reads the statistics of a device until ctx ends, and then sends all readings.
 func watch(ctx context.Context, root, name string) <-chan []reading {
 	done := make(chan []reading, 1)
 	go func() {
@@ -38,9 +38,9 @@ func watch(ctx context.Context, root, name string) <-chan []reading {
 	return done
 }
 
-// busy returns the rates of a device over the time of that length in which it read most. fio needs time to begin and to report, in
-// which the device is idle, and took is how long fio worked. It reports false if took is shorter than two readings are apart, or
-// nothing was read.
+// busy returns the rates of a device in the window of length took in which it read most. took is the time that fio
+// worked; before and after it the device is idle. It returns false if took is less than two intervals, or nothing was
+// read.
 func busy(list []reading, took time.Duration) (host.BlockRate, bool) {
 	if took < 2*watchEvery {
 		return host.BlockRate{}, false
@@ -48,7 +48,7 @@ func busy(list []reading, took time.Duration) (host.BlockRate, bool) {
 	var best host.BlockRate
 	last := 0
 	for first := range list {
-		// The shortest time that is long enough, so that the ends lie in the work.
+		// The shortest window that is long enough, so that its ends lie in the work.
 		for last < len(list) && list[last].at.Sub(list[first].at) < took {
 			last++
 		}

@@ -7,22 +7,22 @@ import (
 	"strings"
 )
 
-// Bounds of read-ahead. In the sweep of docs/doctor.md, on an SSD with latency, dd reached half of the rate of the drive at 128 KiB and all of it at
-// 32 MiB.
+// Bounds of read-ahead. In the sweep of docs/doctor.md, on an SSD with latency, dd reached half of the drive's rate at
+// 128 KiB and all of it at 32 MiB.
 const (
-	readAheadEnough = 4 << 20  // from here on more is no remedy for what slows a stream
-	readAheadFix    = 32 << 20 // what the sweep ends with
-	readAheadGain   = 1.25     // what asking in advance must bring: less is noise
+	readAheadEnough = 4 << 20  // from here on more does not make a stream faster
+	readAheadFix    = 32 << 20 // the largest value of the sweep
+	readAheadGain   = 1.25     // least gain of read requests in advance; less is noise
 )
 
-// disks judges each disk: its health, and its settings where a measurement shows what they cost.
+// disks judges each disk: its health, and its settings if a measurement shows their cost.
 func disks(s *Snapshot) (list []Finding) {
 	for i := range s.Disks {
 		d := &s.Disks[i]
 		if f, bad := smart(d); bad {
 			list = append(list, f)
 		}
-		// Settings are judged by what the first file system on the disk showed.
+		// Settings are judged by the test of the first file system on the disk.
 		t := testOn(s, d.Name)
 		if f, bad := readAhead(d, t); bad {
 			list = append(list, f)
@@ -37,7 +37,7 @@ func disks(s *Snapshot) (list []Finding) {
 	return list
 }
 
-// testOn is the test of the first file system on the disk, or nil.
+// testOn returns the test of the first file system on the disk, or nil.
 func testOn(s *Snapshot, disk string) *FileTest {
 	for _, f := range s.Filesystems {
 		if f.Disk == disk && f.Test != nil {
@@ -53,7 +53,7 @@ func smart(d *Disk) (Finding, bool) {
 	if m == nil {
 		return Finding{}, false
 	}
-	// From certain to likely: the first that holds is reported.
+	// From certain to likely: the first that applies is reported.
 	f := Finding{ID: "smart-failing", Subject: d.Name, Severity: Problem, Remedy: "hemera node drain or hemera fs set the disk to drain, then replace it; smartctl -x /dev/" + d.Name + " has the details"}
 	switch {
 	case !m.Passed:
@@ -71,12 +71,12 @@ func smart(d *Disk) (Finding, bool) {
 	return f, true
 }
 
-// readAhead reports a read-ahead that keeps one reader slow: the same reader is faster when more is asked for in advance.
+// readAhead reports a read-ahead that makes one reader slow: the same reader is faster with more requests in advance.
 func readAhead(d *Disk, t *FileTest) (Finding, bool) {
 	if t == nil || t.Buffered || t.Stream <= 0 || d.ReadAhead >= readAheadEnough || t.Ahead < readAheadGain*t.Stream {
 		return Finding{}, false
 	}
-	// Both rates are of the same file within seconds, in turn, so the disk, its place and other work are the same.
+	// Both rates are of the same file within seconds, in turn, so disk, place and other work are the same.
 	file := "sys/block/" + d.Name + "/queue/read_ahead_kb"
 	return Finding{
 		ID: "disk-readahead", Subject: d.Name, Severity: Problem,
@@ -87,13 +87,13 @@ func readAhead(d *Disk, t *FileTest) (Finding, bool) {
 	}, true
 }
 
-// requestSize reports requests that are cut below both what the hardware takes and what Linux sets by itself, 1280 KiB.
+// requestSize reports requests that are cut below both the limit of the hardware and Linux's own default, 1280 KiB.
 func requestSize(d *Disk) (Finding, bool) {
 	const enough = 512 << 10 // from here on the sweep has no more gain
 	if d.MaxRequest <= 0 || d.MaxRequest >= enough || d.MaxRequestOfHW <= d.MaxRequest {
 		return Finding{}, false
 	}
-	// 1280 KiB is what the kernel itself prefers (BLK_DEF_MAX_SECTORS).
+	// 1280 KiB is the kernel's default (BLK_DEF_MAX_SECTORS).
 	want := min(d.MaxRequestOfHW, 1280<<10)
 	file := "sys/block/" + d.Name + "/queue/max_sectors_kb"
 	return Finding{
@@ -109,9 +109,9 @@ func requestSize(d *Disk) (Finding, bool) {
 func scheduler(d *Disk, t *FileTest) (Finding, bool) {
 	file := "sys/block/" + d.Name + "/queue/scheduler"
 	switch {
-	case d.Stacked: // the order of requests is decided below
+	case d.Stacked: // the level below orders the requests
 		return Finding{}, false
-	// The heads move between streams, which a scheduler can bound.
+	// The heads move between streams; a scheduler can bound that.
 	case d.Rotating && d.Scheduler == "none" && t != nil && t.Many > 0 && t.Many < 0.6*t.Stream:
 		return Finding{
 			ID: "disk-scheduler", Subject: d.Name, Severity: Problem,
@@ -119,7 +119,7 @@ func scheduler(d *Disk, t *FileTest) (Finding, bool) {
 			Remedy:   "echo mq-deadline > /" + file, Gain: fmt.Sprintf("up to %.1f times for several readers (measured: one stream)", t.Stream/t.Many),
 			Fix: &Fix{file, "mq-deadline"},
 		}, true
-	// The cost of a request matters only where there are many.
+	// The cost of a request matters only at high request rates.
 	case !d.Rotating && d.Scheduler == "bfq" && t != nil && t.Direct > 1e9:
 		return Finding{
 			ID: "disk-scheduler", Subject: d.Name, Severity: Hint,
@@ -133,11 +133,12 @@ func scheduler(d *Disk, t *FileTest) (Finding, bool) {
 
 // Bounds of slow disks.
 const (
-	slowAlone = 50e6 // B/s that every disk of the last fifteen years reads in order, at its slowest place
-	busyMost  = 0.3  // from here on other work explains what a disk does not give
+	slowAlone = 50e6 // B/s that every disk of the last fifteen years reads in order, in its slowest area
+	busyMost  = 0.3  // from here on other work explains low rates
 )
 
-// equals reports disks that are much slower than the others of their kind, and disks that are slower than any: the first sign of many faults.
+// equals reports disks that are much slower than others of their kind, and disks that are slower than any: the first sign
+// of many faults.
 func equals(s *Snapshot) (list []Finding) {
 	rates := map[string][]float64{} // by kind
 	kind := func(d Disk) string { return fmt.Sprint(d.Model, d.Size, d.Rotating) }
@@ -152,7 +153,7 @@ func equals(s *Snapshot) (list []Finding) {
 		}
 		f := Finding{ID: "disk-slow", Subject: d.Name, Severity: Problem}
 		others := rates[kind(d)]
-		// The median does not move with the one that is wrong. Of two nobody knows which one that is.
+		// The median does not depend on the one that is wrong. With two disks it is unknown which one is wrong.
 		slices.Sort(others)
 		median := others[len(others)/2]
 		switch {
@@ -171,7 +172,7 @@ func equals(s *Snapshot) (list []Finding) {
 	return list
 }
 
-// depthOf is the number of requests that were under way on a disk.
+// depthOf returns the number of concurrent requests at a disk.
 func depthOf(s *Snapshot, disk string) int {
 	if t := testOn(s, disk); t != nil {
 		return t.Depth
@@ -179,12 +180,12 @@ func depthOf(s *Snapshot, disk string) int {
 	return 1
 }
 
-// bus reports disks that together reach much less than the sum of each alone.
+// bus reports disks that together reach much less than the sum of the single rates.
 func bus(s *Snapshot) []Finding {
-	// Only disks that were measured alone, by the same way of reading.
+	// Only disks that were measured alone, in the same way.
 	sum, count := 0.0, 0
 	for _, d := range s.Disks {
-		if d.Direct > 0 && !d.Stacked { // guests share what is below them, which is not this machine's to change
+		if d.Direct > 0 && !d.Stacked { // guests share the hardware below, which cannot be changed from this machine
 			sum += d.Direct
 			count++
 		}
@@ -192,7 +193,7 @@ func bus(s *Snapshot) []Finding {
 	if s.Together <= 0 || count < 2 || s.Together >= 0.75*sum {
 		return nil
 	}
-	// The sum is what the disks would reach if nothing were shared.
+	// The sum is the rate without shared hardware.
 	return []Finding{{
 		ID: "bus-shared", Severity: Problem,
 		Evidence: fmt.Sprintf("%d disks read %s at the same time; one after another they read %s in sum", count, RateText(s.Together), RateText(sum)),

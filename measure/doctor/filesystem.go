@@ -23,8 +23,8 @@ func filesystems(s *Snapshot) (list []Finding) {
 	return list
 }
 
-// damaged reports errors that the file system has counted. A file system that the kernel made read-only has counted some, so one
-// that an admin mounted so is no finding.
+// damaged reports errors that the file system has counted. A file system that the kernel made read-only has counted some;
+// one that an admin mounted read-only is no finding.
 func damaged(f *Filesystem) (Finding, bool) {
 	if f.Errors <= 0 {
 		return Finding{}, false
@@ -40,7 +40,7 @@ func damaged(f *Filesystem) (Finding, bool) {
 	return found, true
 }
 
-// full reports a file system with little room. The rates of most fall when they search for free blocks.
+// full reports a file system with little free space. The rates of most fall when they search for free blocks.
 func full(f *Filesystem) (Finding, bool) {
 	if f.Total <= 0 {
 		return Finding{}, false
@@ -62,12 +62,12 @@ func full(f *Filesystem) (Finding, bool) {
 	return found, true
 }
 
-// inodes reports a file system that can have few more files, whatever room is left.
+// inodes reports a file system with few free inodes.
 func inodes(f *Filesystem) (Finding, bool) {
 	if f.Files <= 0 {
 		return Finding{}, false
 	}
-	// A share, for small and large file systems alike.
+	// A fraction, for small and large file systems alike.
 	left := float64(f.FilesLeft) / float64(f.Files)
 	found := Finding{
 		ID: "fs-inodes", Subject: f.Path, Severity: Risk,
@@ -87,9 +87,9 @@ func inodes(f *Filesystem) (Finding, bool) {
 	return found, true
 }
 
-// fragmented reports a new file that got many parts on the disk.
+// fragmented reports a new file with many extents.
 func fragmented(f *Filesystem) (Finding, bool) {
-	// One part of each MiB costs a rotating disk about half of its rate.
+	// One extent for each MiB costs a rotating disk about half of its rate.
 	t := f.Test
 	if t == nil || t.Extents < 2 || t.Bytes/int64(t.Extents) >= 1<<20 {
 		return Finding{}, false
@@ -102,7 +102,7 @@ func fragmented(f *Filesystem) (Finding, bool) {
 	return found, true
 }
 
-// slower reports a file system that gives much less than its device, measured on the same blocks.
+// slower reports a file system that is much slower than its device, measured on the same blocks.
 func slower(s *Snapshot, f *Filesystem) (Finding, bool) {
 	t := f.Test
 	// Both rates are of the same blocks.
@@ -118,12 +118,12 @@ func slower(s *Snapshot, f *Filesystem) (Finding, bool) {
 	}, true
 }
 
-// options reports mount options that are slow or dangerous. None of them is a default.
+// options reports slow or dangerous mount options. None of them is a default.
 func options(f *Filesystem) (list []Finding) {
 	add := func(severity Severity, option, evidence, remedy, gain string) {
 		list = append(list, Finding{ID: "fs-mount-options", Subject: f.Path, Severity: severity, Evidence: option + ": " + evidence, Remedy: remedy, Gain: gain})
 	}
-	// Both the present mount and the next one.
+	// For the present mount and the next one.
 	remount := func(option string) string { return "mount -o remount," + option + " " + f.Path + ", and in /etc/fstab" }
 	for _, o := range f.Options {
 		switch o {
@@ -135,7 +135,8 @@ func options(f *Filesystem) (list []Finding) {
 			add(Hint, o, "all data is written twice", "data=ordered in /etc/fstab, and mount it again", "up to 2 times for writes (half of the writes)")
 		}
 	}
-	// Without relatime, noatime or nodiratime each read of a file writes its inode. The kernel shows strictatime by showing none.
+	// Without relatime, noatime or nodiratime each read of a file writes its inode. The kernel shows strictatime as no
+	// option.
 	atime := slices.ContainsFunc(f.Options, func(o string) bool { return strings.HasSuffix(o, "atime") && o != "strictatime" })
 	if !atime && len(f.Options) > 0 && slices.Contains(f.Options, "rw") && hasAtime(f.Type) {
 		add(Hint, "strictatime", "each read of a file also writes its time of access", remount("relatime"), "no writes for reads")
@@ -143,7 +144,7 @@ func options(f *Filesystem) (list []Finding) {
 	return list
 }
 
-// hasAtime is true for file systems that write times of access to a disk.
+// hasAtime reports whether file systems of the kind write access times to a disk.
 func hasAtime(kind string) bool {
 	return slices.Contains([]string{"ext2", "ext3", "ext4", "xfs", "btrfs", "f2fs", "jfs", "reiserfs"}, kind)
 }

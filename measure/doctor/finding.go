@@ -1,6 +1,6 @@
 package doctor
 
-// Severity is how much a finding matters.
+// Severity is the importance of a finding.
 type Severity string
 
 // The severities.
@@ -10,25 +10,25 @@ const (
 	Hint    Severity = "hint"    // published measurements show a cost, this machine has not
 )
 
-// Finding is one thing that is not as it should be.
+// Finding is one fault, risk or setting that should change.
 type Finding struct {
 	ID       string   `json:"id"`      // one of [Catalogue], the same in every version
-	Level    string   `json:"level"`   // where on the way of the data it is
+	Level    string   `json:"level"`   // level of the data path
 	Subject  string   `json:"subject"` // the disk, link or file system, or ""
 	Severity Severity `json:"severity"`
 	Evidence string   `json:"evidence"`       // a sentence with figures
-	Remedy   string   `json:"remedy"`         // what to do, as a command where there is one
-	Gain     string   `json:"gain,omitempty"` // what to expect of it, and from where one knows
+	Remedy   string   `json:"remedy"`         // the action, as a command if there is one
+	Gain     string   `json:"gain,omitempty"` // the expected effect, with its source
 	Fix      *Fix     `json:"fix,omitempty"`  // nil if no reversible change of a setting repairs it
 }
 
-// Fix is a change of one setting of the kernel. The value before puts things back.
+// Fix is a change of one setting of the kernel.
 type Fix struct {
 	File  string `json:"file"`  // below the root, such as sys/block/sda/queue/read_ahead_kb
 	Value string `json:"value"` // to write
 }
 
-// Report is what a snapshot means.
+// Report is the diagnosis of a snapshot.
 type Report struct {
 	Levels   []Level   `json:"levels"`
 	Narrow   Narrow    `json:"narrowest"`
@@ -36,13 +36,13 @@ type Report struct {
 	Unseen   []Unseen  `json:"unseen,omitempty"`
 }
 
-// Kind is one id that findings can have.
+// Kind is one possible id of findings.
 type Kind struct {
 	ID, Level string
-	Title     string // what is wrong, in a few words
+	Title     string // short description
 }
 
-// Catalogue returns every id that Diagnose can give, in the order of a report.
+// Catalogue returns all ids of findings, in the order of a report.
 func Catalogue() []Kind {
 	return []Kind{
 		{"smart-failing", LevelDevice, "A disk says that it fails"},

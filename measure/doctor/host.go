@@ -5,10 +5,10 @@ import (
 	"time"
 )
 
-// filesWanted is the least number of files that a node of many disks and clients is comfortable with.
+// filesWanted is the least limit of open files that suffices for a node with many disks and clients.
 const filesWanted = 4096
 
-// limits judges what processes may use.
+// limits judges the limits of processes.
 func limits(s *Snapshot) (list []Finding) {
 	for _, p := range s.Limits.Processes {
 		if p.FilesMax > 0 && int64(p.Open)*10 >= p.FilesMax*8 {
@@ -31,10 +31,10 @@ func limits(s *Snapshot) (list []Finding) {
 	return list
 }
 
-// memory reports that memory ends, for the machine or for the control group.
+// memory reports little memory of the machine or of the control group.
 func memory(s *Snapshot) (Finding, bool) {
 	f := Finding{ID: "limit-memory", Remedy: "give the machine or the control group more memory (MemoryMax= of the unit), or lower what its processes may take"}
-	// What has happened comes before what may happen.
+	// Events precede risks.
 	l, m := s.Limits, s.Memory
 	switch {
 	case l.Killed > 0:
@@ -55,10 +55,10 @@ func memory(s *Snapshot) (Finding, bool) {
 	return f, true
 }
 
-// skewMax is the difference of clocks that is a fault: certificates and capabilities have times.
+// skewMax is the difference of clocks that counts as a fault: certificates and capabilities have times.
 const skewMax = 2 * time.Second
 
-// skew reports a clock that differs from the cluster's by more than the measurement may err.
+// skew reports a clock that differs from the cluster's by more than skewMax and the error of the measurement.
 func skew(s *Snapshot, c *Cluster) (Finding, bool) {
 	if c.Skew.Abs() < skewMax+c.SkewBy {
 		return Finding{}, false
@@ -79,7 +79,8 @@ func skew(s *Snapshot, c *Cluster) (Finding, bool) {
 	return f, true
 }
 
-// cluster judges whether the manager and the nodes answer, and as what. A cluster that nobody named is not missed.
+// cluster judges whether the manager and the nodes answer, and their versions. Without a named cluster it reports
+// nothing.
 func cluster(s *Snapshot) (list []Finding) {
 	for _, c := range s.peers() {
 		switch {

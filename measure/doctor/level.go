@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// The levels, from the hardware up. Host has no rate: it is the place of findings about the whole machine.
+// The levels, from the hardware up. Host has no rate: it is for findings about the whole machine.
 const (
 	LevelDevice     = "device"
 	LevelFilesystem = "file system"
@@ -20,12 +20,12 @@ const (
 	LevelHost       = "host"
 )
 
-// Level is what one level reaches.
+// Level is the result of one level.
 type Level struct {
 	Name    string  `json:"name"`
 	Subject string  `json:"subject,omitempty"` // the disk, file system or link; "" for the machine
-	Rate    float64 `json:"rate"`              // 0 if the level was examined without moving bytes: How has the figures
-	How     string  `json:"how"`               // the measurement, in words
+	Rate    float64 `json:"rate"`              // 0 if the level was examined without a transfer: How has the values
+	How     string  `json:"how"`               // description of the measurement
 }
 
 // Narrow is the narrowest level.
@@ -33,16 +33,16 @@ type Narrow struct {
 	Level   string  `json:"level"` // "" if too little was measured
 	Subject string  `json:"subject,omitempty"`
 	Rate    float64 `json:"rate,omitempty"`
-	Next    string  `json:"next,omitempty"` // the level that is the narrowest once this one is wider
+	Next    string  `json:"next,omitempty"` // the narrowest level if this one were wider
 	NextTo  float64 `json:"next_rate,omitempty"`
 	Why     string  `json:"why,omitempty"`
 }
 
-// same is the share from which on a level counts as fast as the one below it. Short measurements on a machine with other work spread
-// by a fifth.
+// same is the fraction from which a level counts as fast as the one below it. Short measurements on a machine with other
+// work vary by a fifth.
 const same = 0.75
 
-// levels lists what was measured, in the order of the constants.
+// levels returns the measured levels, in the order of the constants.
 func levels(s *Snapshot) []Level {
 	var list []Level
 	add := func(name, subject string, rate float64, how string) {
@@ -67,7 +67,7 @@ func levels(s *Snapshot) []Level {
 	add(LevelBus, "", s.Together, "direct reads of all disks at the same time")
 	add(LevelTCP, "", max(s.Network.Local, s.Network.LocalMany), fmt.Sprintf("%d connections of the machine to itself", max(1, s.Network.LocalCount)))
 	for _, l := range s.Links {
-		if !l.Virtual { // bridges and bonds have the speed of what is below them
+		if !l.Virtual { // bridges and bonds have the speed of the links below them
 			add(LevelNIC, l.Name, float64(l.Speed), "what the driver says")
 		}
 	}
@@ -81,7 +81,7 @@ func levels(s *Snapshot) []Level {
 	return list
 }
 
-// unless returns the text, or nothing where the condition holds.
+// unless returns the text, or "" if the condition holds.
 func unless(condition bool, text string) string {
 	if condition {
 		return ""
@@ -89,12 +89,13 @@ func unless(condition bool, text string) string {
 	return text
 }
 
-// narrowest names the level that bounds what many streams from all disks to the network reach. Levels of several disks are added up.
+// narrowest returns the level that bounds the rate of many streams from all disks to the network. Levels of several disks
+// are added up.
 func narrowest(s *Snapshot, list []Level) Narrow {
 	sum := map[string]float64{} // by level
 	for _, l := range list {
 		switch l.Name {
-		case LevelMemory: // copies and checksums are needed of the same bytes, so they do not add up
+		case LevelMemory: // copies and checksums process the same bytes, so their rates do not add up
 			if have := sum[l.Name]; have == 0 || l.Rate < have {
 				sum[l.Name] = l.Rate
 			}
@@ -102,7 +103,7 @@ func narrowest(s *Snapshot, list []Level) Narrow {
 			sum[l.Name] += l.Rate
 		}
 	}
-	// Of the stack of storage, the lowest level that is as slow as the top is the cause; those above have no say.
+	// In the storage stack the lowest level as slow as the top is the cause; those above do not matter.
 	storage := ""
 	top := sum[LevelMany]
 	for _, name := range []string{LevelDevice, LevelBus, LevelFilesystem, LevelMany} {
@@ -126,12 +127,12 @@ func narrowest(s *Snapshot, list []Level) Narrow {
 	return n
 }
 
-// explain completes the reason, in words with figures.
+// explain sets the subject and the reason, in words with values.
 func (n *Narrow) explain(list []Level) {
 	if n.Level == "" {
 		return
 	}
-	// The subject, if there is one only.
+	// The subject, if there is only one.
 	count := 0
 	for _, l := range list {
 		if l.Name == n.Level {
@@ -148,10 +149,10 @@ func (n *Narrow) explain(list []Level) {
 	}
 }
 
-// RateText is a rate in B/s for people, with three digits.
+// RateText returns a rate in B/s with three digits and a unit.
 func RateText(rate float64) string { return SizeText(rate) + "/s" }
 
-// SizeText is a number of bytes for people, with decimal prefixes as disks and networks are sold.
+// SizeText returns a number of bytes with three digits and a decimal prefix, as disks and networks are sold.
 func SizeText(n float64) string {
 	for _, p := range []struct {
 		factor float64

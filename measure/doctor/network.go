@@ -12,7 +12,7 @@ const fast = 10e9 / 8
 func links(s *Snapshot) (list []Finding) {
 	for i := range s.Links {
 		l := &s.Links[i]
-		if l.Virtual { // what a bridge drops was not meant for it
+		if l.Virtual { // drops of a bridge do not count
 			continue
 		}
 		for _, rule := range []func(*Link) (Finding, bool){losses, duplex, interrupts, coalescing} {
@@ -25,14 +25,14 @@ func links(s *Snapshot) (list []Finding) {
 	return list
 }
 
-// losses reports packets that an interface damaged or dropped. What it lost while it was measured is a problem; a share of all since the start
-// may be long past.
+// losses reports packets that an interface damaged or dropped. A loss during the measurement is a problem; a fraction of
+// all since the start may be long ago.
 func losses(l *Link) (Finding, bool) {
 	remedy := "look at cable, transceiver and switch port (ethtool -S " + l.Name + "); for missed packets a longer ring: ethtool -G " + l.Name + " rx 4096"
 	text := func(p Packets) string {
 		return fmt.Sprintf("%d damaged and %d missed of %d received, %d of %d not sent", p.BadReceived, p.Missed, p.Received, p.BadSent, p.Sent)
 	}
-	// Each is a packet that somebody had to send again.
+	// Each is a packet that had to be sent again.
 	bad := func(p Packets) uint64 { return p.BadReceived + p.Missed + p.BadSent }
 	switch {
 	case bad(l.During) > 0:
@@ -43,7 +43,7 @@ func losses(l *Link) (Finding, bool) {
 	return Finding{}, false
 }
 
-// duplex reports a link that sends and receives in turn: a failed negotiation.
+// duplex reports a half-duplex link: a failed negotiation.
 func duplex(l *Link) (Finding, bool) {
 	if !l.Half {
 		return Finding{}, false
@@ -64,7 +64,7 @@ func interrupts(l *Link) (Finding, bool) {
 			most, core = n, i
 		}
 	}
-	// A link that was idle since the start says nothing.
+	// A link that was idle since the start shows nothing.
 	if float64(l.Speed) < fast || l.Queues < 2 || len(l.Interrupts) < 2 || sum < 1_000_000 || float64(most) < 0.95*float64(sum) {
 		return Finding{}, false
 	}
@@ -76,7 +76,7 @@ func interrupts(l *Link) (Finding, bool) {
 	}, true
 }
 
-// coalescing reports a fast link that interrupts for each packet.
+// coalescing reports a fast link with an interrupt for each packet.
 func coalescing(l *Link) (Finding, bool) {
 	c := l.Coalesce
 	if c == nil || float64(l.Speed) < fast || c.Adaptive || c.Receive > 0 || c.Frames > 1 {
@@ -88,7 +88,7 @@ func coalescing(l *Link) (Finding, bool) {
 	}, true
 }
 
-// paths judges what lies between the machine and its cluster, and the buffers for it.
+// paths judges the network between the machine and its cluster, and the buffers for it.
 func paths(s *Snapshot) (list []Finding) {
 	for _, c := range s.peers() {
 		if c.Failed != "" { // rule cluster reports it
@@ -107,7 +107,7 @@ func paths(s *Snapshot) (list []Finding) {
 	return list
 }
 
-// peers are the manager and the nodes that were asked.
+// peers returns the manager and the nodes that were probed.
 func (s *Snapshot) peers() (list []*Cluster) {
 	if s.Cluster != nil {
 		list = append(list, s.Cluster)
@@ -118,12 +118,12 @@ func (s *Snapshot) peers() (list []*Cluster) {
 	return list
 }
 
-// loss reports packets of the path's test that were lost. One in ten thousand already bounds TCP on long paths.
+// loss reports lost packets in the test of the path. One in ten thousand already bounds TCP on long paths.
 func loss(_ *Snapshot, c *Cluster) (Finding, bool) {
 	if c.Lost < 3 || c.Lost*1000 < c.Packets {
 		return Finding{}, false
 	}
-	// Both directions: this side counts what it sent again, and what came behind a gap.
+	// Both directions: this side counts its retransmissions, and packets that came after a gap.
 	f := Finding{
 		ID: "net-loss", Severity: Problem,
 		Evidence: fmt.Sprintf("of %d packets to and from the cluster %d were lost (%.2f %%), at a round trip of %v", c.Packets, c.Lost, 100*float64(c.Lost)/float64(max(1, c.Packets)), c.Trip.Round(10*time.Microsecond)),
@@ -132,7 +132,7 @@ func loss(_ *Snapshot, c *Cluster) (Finding, bool) {
 	return f, true
 }
 
-// pathMTU reports frames that are large here and small on the way.
+// pathMTU reports an MTU that is large here and smaller on the path.
 func pathMTU(s *Snapshot, c *Cluster) (Finding, bool) {
 	for _, l := range s.Links {
 		if l.Name == c.Link && l.MTU >= 4000 && c.PathMTU > 0 && c.PathMTU < l.MTU*3/4 {
@@ -146,10 +146,10 @@ func pathMTU(s *Snapshot, c *Cluster) (Finding, bool) {
 	return Finding{}, false
 }
 
-// buffers reports TCP buffers that hold less than the bytes under way on the path at the link's speed.
+// buffers reports TCP buffers that are smaller than the bytes in transit at the link's speed.
 func buffers(s *Snapshot) (Finding, bool) {
 	n := s.Network
-	// Without a cluster nobody knows the round trip, and without a speed nobody knows what is under way.
+	// Without a cluster the round trip is unknown, and without a speed the bytes in transit.
 	trip, speed := time.Duration(0), 0.0
 	for _, l := range s.Links {
 		if s.Cluster != nil && l.Name == s.Cluster.Link {
@@ -162,9 +162,9 @@ func buffers(s *Snapshot) (Finding, bool) {
 	if n.SendMax < n.ReceiveMax {
 		name, file, value = "tcp_wmem", "sys/net/ipv4/tcp_wmem", "4096 16384 33554432"
 	}
-	// The bandwidth-delay product: bytes that are sent and not yet answered.
+	// The bandwidth-delay product: bytes that are sent and not yet acknowledged.
 	underWay := speed * trip.Seconds()
-	// The kernel keeps a part of a buffer for its own use: half is what data gets.
+	// The kernel uses a part of a buffer itself: half is for data.
 	carries := float64(most) / 2
 	switch {
 	case n.NoScaling:

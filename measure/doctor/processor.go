@@ -11,7 +11,7 @@ func processor(s *Snapshot) (list []Finding) {
 	if f, bad := governor(s.Processor.Cores); bad {
 		list = append(list, f)
 	}
-	// What is missing in a virtual machine is often there below it.
+	// Instructions that a virtual machine lacks are often in the hardware below it.
 	flags := s.Processor.Flags
 	if len(flags) == 0 { // the kernel does not tell
 		return list
@@ -30,7 +30,7 @@ func processor(s *Snapshot) (list []Finding) {
 			})
 		}
 	}
-	// The rate tells how much it matters here.
+	// The rate shows how much it matters here.
 	sums := ""
 	if s.Processor.Checksum > 0 {
 		sums = fmt.Sprintf("; one core computes checksums of %s", RateText(s.Processor.Checksum))
@@ -46,10 +46,10 @@ func processor(s *Snapshot) (list []Finding) {
 	return list
 }
 
-// governor reports cores that did not reach their frequency while all of them worked. A governor alone is no finding: under
+// governor reports cores that did not reach their frequency while all cores worked. A governor alone is no finding: under
 // intel_pstate and amd-pstate "powersave" is the one that follows the load.
 func governor(cores []Clocking) (Finding, bool) {
-	var slow []Clocking // below 0.6 of what they have
+	var slow []Clocking // below 0.6 of the maximum
 	for _, c := range cores {
 		if c.Now > 0 && c.Max > 0 && c.Governor != "performance" && float64(c.Now) < 0.6*float64(c.Max) {
 			slow = append(slow, c)
@@ -84,7 +84,7 @@ func numa(s *Snapshot) (list []Finding) {
 				far = append(far, d.Name)
 			}
 		}
-		if len(far) > 0 && len(far) == len(s.Disks) { // mixed placement is what machines with two sockets have
+		if len(far) > 0 && len(far) == len(s.Disks) { // mixed placement is usual in machines with two sockets
 			list = append(list, Finding{
 				ID: "numa-remote", Subject: l.Name, Severity: Hint,
 				Evidence: fmt.Sprintf("%s is at NUMA node %d, every disk (%s) at another", l.Name, l.NUMANode, strings.Join(far, ", ")),

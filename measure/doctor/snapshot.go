@@ -13,7 +13,7 @@ import (
 // Schema is the version of the JSON of a snapshot.
 const Schema = 1
 
-// Snapshot is what is known of a machine at one time. Zero values mean that nobody knows.
+// Snapshot has the information about a machine at one time. Zero values mean unknown.
 type Snapshot struct {
 	Schema      int            `json:"schema"`
 	Taken       time.Time      `json:"taken"`
@@ -27,32 +27,32 @@ type Snapshot struct {
 	Network     Network        `json:"network"`
 	Clock       Clock          `json:"clock"`
 	Limits      Limits         `json:"limits"`
-	Cluster     *Cluster       `json:"cluster,omitempty"`  // nil if the machine was not to ask one
-	Nodes       []Cluster      `json:"nodes,omitempty"`    // as this machine reaches them; nil if it was not to ask them
+	Cluster     *Cluster       `json:"cluster,omitempty"`  // nil if no cluster was probed
+	Nodes       []Cluster      `json:"nodes,omitempty"`    // as this machine reaches them; nil if none were probed
 	Together    float64        `json:"together,omitempty"` // rate of direct reads from all disks at once; 0 with one disk
 	Unseen      []Unseen       `json:"unseen,omitempty"`
 }
 
-// Unseen is something that this machine does not show, or that could not be measured. It is not a fault.
+// Unseen is information that this machine does not have, or that could not be measured. It is not a fault.
 type Unseen struct {
 	What   string `json:"what"`
 	Why    string `json:"why"`
-	Remedy string `json:"remedy,omitempty"` // what makes it visible; "" if nothing does
+	Remedy string `json:"remedy,omitempty"` // how to make it visible; "" if that is impossible
 }
 
-// Disk is a block device that holds a file system.
+// Disk is a block device with a file system.
 type Disk struct {
 	result.Device
 	MaxRequest     int64   `json:"max_request_bytes,omitempty"`          // of one request, as set
-	MaxRequestOfHW int64   `json:"max_request_hardware_bytes,omitempty"` // that the hardware takes
+	MaxRequestOfHW int64   `json:"max_request_hardware_bytes,omitempty"` // limit of the hardware
 	NUMANode       int     `json:"numa_node"`                            // -1 if the machine has one node only
 	Busy           float64 `json:"busy,omitempty"`                       // share of the time with requests of other programs, just before the measurement
 	Direct         float64 `json:"direct,omitempty"`                     // rate of direct reads of the device
 	Smart          *Smart  `json:"smart,omitempty"`
-	Stacked        bool    `json:"virtual,omitempty"` // a device of a hypervisor, or one made of others: its scheduler is not the disk's
+	Stacked        bool    `json:"virtual,omitempty"` // a device of a hypervisor, or one made of others: the scheduler of the real disk is elsewhere
 }
 
-// Smart is what a disk says of its own health.
+// Smart has a disk's own data about its health.
 type Smart struct {
 	Passed      bool  `json:"passed"`
 	Reallocated int64 `json:"reallocated_sectors,omitempty"`
@@ -74,31 +74,32 @@ type Filesystem struct {
 	Files     int64    `json:"files,omitempty"` // that it can have; 0 if it has no such bound
 	FilesLeft int64    `json:"files_left,omitempty"`
 	Errors    int64    `json:"errors,omitempty"` // that the file system itself has counted
-	// MakeFailed is the reason why no file could be made, as the system says it; "" if it could, or was not tried.
+	// MakeFailed is the system's reason why a file could not be made; "" if it could, or was not tried.
 	MakeFailed string    `json:"make_failed,omitempty"`
 	Test       *FileTest `json:"test,omitempty"`
 }
 
-// FileTest is what a temporary file showed. Each rate is the best of the passes: other work of the machine makes passes slower, never faster.
+// FileTest has the results of a test with a temporary file. Each rate is that of the best pass: other work of the machine
+// makes passes slower, never faster.
 type FileTest struct {
 	Bytes   int64   `json:"bytes"`   // of the file
-	Extents int     `json:"extents"` // contiguous parts on the disk; 0 if the file system does not tell
+	Extents int     `json:"extents"` // contiguous parts on the disk; 0 if unknown
 	Write   float64 `json:"write"`   // direct, several at once, durable at the end
 	Direct  float64 `json:"direct"`  // reads past the page cache, depth 16
-	Stream  float64 `json:"stream"`  // one program that reads in order through an empty page cache
-	Ahead   float64 `json:"ahead"`   // the same program, while 16 MiB in front of it are asked for in advance
+	Stream  float64 `json:"stream"`  // one program that reads sequentially through an empty page cache
+	Ahead   float64 `json:"ahead"`   // the same program with 16 MiB requested in advance
 	Many    float64 `json:"many"`    // Streams such programs together
 	Streams int     `json:"streams"`
 	Cached  float64 `json:"cached"` // the same bytes again, from the page cache
 	Depth   int     `json:"depth"`
-	// Buffered says that the file system has no direct I/O, so that Direct went through an emptied page cache.
+	// Buffered states that the file system has no direct I/O, so that Direct went through an emptied page cache.
 	Buffered bool `json:"buffered,omitempty"`
 }
 
-// Processor is what the cores can do.
+// Processor has the abilities of the cores.
 type Processor struct {
-	Flags    []string   `json:"flags"`              // that matter to storage, as the kernel names them
-	Cores    []Clocking `json:"cores,omitempty"`    // those with a frequency that the kernel controls
+	Flags    []string   `json:"flags"`              // those that matter for storage, with the kernel's names
+	Cores    []Clocking `json:"cores,omitempty"`    // those whose frequency the kernel controls
 	Checksum float64    `json:"checksum,omitempty"` // CRC-32C of one core
 	Nodes    int        `json:"numa_nodes"`
 }
@@ -109,10 +110,10 @@ type Clocking struct {
 	Governor string `json:"governor"`
 	Driver   string `json:"driver"`
 	Now      int64  `json:"now_hz"` // while all cores worked; 0 if it was not measured
-	Max      int64  `json:"max_hz"` // of all cores at once, where the driver tells it
+	Max      int64  `json:"max_hz"` // of all cores at once, if the driver reports it
 }
 
-// Memory is what there is, and what copies of it reach.
+// Memory has the sizes of the memory, and the rate of copies.
 type Memory struct {
 	Total     int64   `json:"total_bytes"`
 	Available int64   `json:"available_bytes"`
@@ -123,7 +124,7 @@ type Memory struct {
 // snapshotMax bounds a snapshot that is read: machines with hundreds of disks have some hundred KiB.
 const snapshotMax = 16 << 20
 
-// Decode reads a snapshot; name is for errors. Invalid if it is none, or of a later schema.
+// Decode reads a snapshot; name is for errors. It fails with Invalid if it is none, or of a later schema.
 func Decode(r io.Reader, name string) (*Snapshot, error) {
 	var s Snapshot
 	if err := json.NewDecoder(io.LimitReader(r, snapshotMax)).Decode(&s); err != nil {

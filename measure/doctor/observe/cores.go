@@ -19,7 +19,7 @@ import (
 
 // processor reads instructions, frequencies and NUMA nodes.
 func (v *observer) processor() {
-	// Instructions matter more than names: a virtual machine may hide some.
+	// Instructions and not names: a virtual machine may hide some.
 	p := &v.s.Processor
 	info, _ := host.Text(v.Root, "proc/cpuinfo")
 	p.Flags = parseFlags(info)
@@ -38,9 +38,9 @@ func (v *observer) processor() {
 	}
 }
 
-// parseFlags returns what of the flags of a processor matters to checksums and coding, from the text of /proc/cpuinfo.
+// parseFlags returns the flags of a processor that matter for checksums and coding, from the text of /proc/cpuinfo.
 func parseFlags(info string) []string {
-	// Names of x86 and of aarch64; none means something else on the other.
+	// Names of x86 and of aarch64; none has another meaning on the other.
 	matter := []string{"sse4_2", "pclmulqdq", "ssse3", "avx2", "avx512f", "gfni", "aes", "crc32", "pmull", "asimd", "sve"}
 	for l := range strings.Lines(info) {
 		key, value, _ := strings.Cut(l, ":")
@@ -54,13 +54,13 @@ func parseFlags(info string) []string {
 			}
 		}
 		slices.Sort(list)
-		// A processor without any of them has flags, and is not one that nobody knows.
+		// A processor without any of these has flags, so it is not unknown.
 		return append(list, "fpu")
 	}
 	return nil
 }
 
-// frequencies reads the governor of each core, and its frequency now if all cores work: one that rests may be as slow as it likes.
+// frequencies reads the governor of each core and, under load, its frequency: an idle core may be slow.
 func (v *observer) frequencies(load bool) (list []doctor.Clocking) {
 	const dir = "sys/devices/system/cpu"
 	for _, name := range host.Names(v.Root, dir) {
@@ -68,7 +68,7 @@ func (v *observer) frequencies(load bool) (list []doctor.Clocking) {
 		id, err := strconv.Atoi(strings.TrimPrefix(name, "cpu"))
 		at := filepath.Join(dir, name, "cpufreq")
 		governor := host.Line(v.Root, at+"/scaling_governor")
-		// Cores that are off have none, nor have those that a hypervisor schedules.
+		// Cores that are off have none, and those that a hypervisor schedules.
 		if err != nil || governor == "" {
 			continue
 		}
@@ -76,8 +76,8 @@ func (v *observer) frequencies(load bool) (list []doctor.Clocking) {
 			n, _ := host.Number(v.Root, at+"/"+file)
 			return n * 1000
 		}
-		// Kernels tell frequencies in kHz.
-		most := khz("base_frequency") // what all cores keep up at once, where the driver tells it
+		// The kernel has frequencies in kHz.
+		most := khz("base_frequency") // the frequency of all cores at once, if the driver reports it
 		if most == 0 {
 			most = khz("cpuinfo_max_freq")
 		}
@@ -91,22 +91,22 @@ func (v *observer) frequencies(load bool) (list []doctor.Clocking) {
 	return list
 }
 
-// copyTotal bounds the memory that the copies take.
+// copyTotal bounds the memory of the copies.
 const copyTotal = 256 << 20
 
-// cores measures copies of memory by all cores, their frequencies meanwhile, and checksums by one.
+// cores measures memory copies by all cores, their frequencies meanwhile, and checksums by one.
 func (v *observer) cores(ctx context.Context) {
-	// As many as this process may use, which a container can bound.
+	// The number of cores that this process may use, which a container can bound.
 	count := runtime.GOMAXPROCS(0)
 	each := max(1<<20, copyTotal/2/count) // larger than the caches of a core
-	// Random bytes: pages of zeros would all be the same page. Everything is there before the clock starts.
+	// Random bytes: all pages of zeros would be one page. Everything is allocated before the clock starts.
 	buffers := make([][2][]byte, count)
 	for i := range buffers {
 		buffers[i] = [2][]byte{make([]byte, each), make([]byte, each)}
 		_, _ = rand.Read(buffers[i][0]) // never fails
 		copy(buffers[i][1], buffers[i][0])
 	}
-	before, _ := host.ReadBlocks(v.Root) // none: then no disk is known to be busy
+	before, _ := host.ReadBlocks(v.Root) // on failure no disk counts as busy
 	var bytes atomic.Int64
 	var group sync.WaitGroup
 	began := time.Now()
@@ -118,7 +118,7 @@ func (v *observer) cores(ctx context.Context) {
 			}
 		})
 	}
-	// In the middle of the load governors have decided.
+	// In the middle of the load, when governors have reacted.
 	if sleep(ctx, v.For/2) {
 		v.s.Processor.Cores = v.frequencies(true)
 	}
@@ -128,20 +128,20 @@ func (v *observer) cores(ctx context.Context) {
 	v.s.Processor.Checksum = checksums(ctx, v.For/4)
 }
 
-// busy notes how busy the disks were with the work of others. It is called before they are measured.
+// busy records how busy the disks were with other work. It is called before they are measured.
 func (v *observer) busy(before host.Blocks, over time.Duration) {
 	after, err := host.ReadBlocks(v.Root)
 	if err != nil || before == nil {
 		return
 	}
-	// A disk that is not in the statistics has done nothing.
+	// A disk that is not in the statistics was idle.
 	for i := range v.s.Disks {
 		d := &v.s.Disks[i]
 		d.Busy = after[d.Name].Since(before[d.Name], over).Utilisation
 	}
 }
 
-// sleep waits, and returns false if ctx ended before.
+// sleep waits. It returns false if ctx ended first.
 func sleep(ctx context.Context, d time.Duration) bool {
 	select {
 	case <-ctx.Done():
@@ -151,13 +151,13 @@ func sleep(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// checksums is the rate of CRC-32C on one core.
+// checksums returns the rate of CRC-32C on one core.
 func checksums(ctx context.Context, atMost time.Duration) float64 {
-	// The library has the instructions, where the processor has them.
+	// The library uses the processor's instructions if there are any.
 	table := crc32.MakeTable(crc32.Castagnoli)
 	data := make([]byte, block)
 	best := 0.0
-	// The best of many: the core may have to do other work.
+	// The best of many: the core may also do other work.
 	for began := time.Now(); time.Since(began) < atMost && ctx.Err() == nil; {
 		start := time.Now()
 		crc32.Update(0, table, data)

@@ -17,17 +17,18 @@ const (
 	fiemapHead       = 32         // struct fiemap
 	fiemapEntry      = 56         // struct fiemap_extent
 	fiemapLast       = 0x1        // no more extents
-	fiemapUnknown    = 0x2        // it has no place yet
+	fiemapUnknown    = 0x2        // no place yet
 	fiemapEncoded    = 0x8        // compressed or encrypted
 	fiemapAtOnce     = 512
-	fiemapExtentsMax = 1 << 16 // of a file of 256 MiB in blocks of 4 KiB
+	fiemapExtentsMax = 1 << 16 // for a file of 256 MiB in blocks of 4 KiB
 )
 
-// extents returns the parts of a file of the size, neighbours joined. false if the file system does not tell.
+// extents returns the extents of a file with the size; adjacent ones are joined. It returns false if the file system does
+// not report them.
 func extents(f *os.File, size int64) (list []extent, ok bool) {
 	buffer := make([]byte, fiemapHead+fiemapAtOnce*fiemapEntry)
 	for start := uint64(0); start < uint64(size) && len(list) < fiemapExtentsMax; { // #nosec G115 -- sizes are positive
-		// The fields of the head: start, length, flags, parts found, room for parts, 0.
+		// The fields of the head: start, length, flags, extents found, space for extents, 0.
 		clear(buffer)
 		binary.NativeEndian.PutUint64(buffer[0:], start)
 		binary.NativeEndian.PutUint64(buffer[8:], uint64(size)-start) // #nosec G115 -- as above
@@ -36,7 +37,7 @@ func extents(f *os.File, size int64) (list []extent, ok bool) {
 		if _, _, e := unix.Syscall(unix.SYS_IOCTL, f.Fd(), fiemapRequest, uintptr(unsafe.Pointer(&buffer[0]))); e != 0 { // #nosec G103 -- see above
 			return nil, false
 		}
-		// An answer without parts is the end of the file, or a hole.
+		// An answer without extents means the end of the file, or a hole.
 		got, last, known := parseExtents(buffer)
 		if !known || len(got) == 0 {
 			return list, known && len(list) > 0
@@ -45,14 +46,14 @@ func extents(f *os.File, size int64) (list []extent, ok bool) {
 		if last {
 			break
 		}
-		// The next request begins behind the last part.
+		// The next request begins after the last extent.
 		end := got[len(got)-1]
 		start = end.logical + end.length
 	}
 	return list, len(list) > 0
 }
 
-// parseExtents reads the answer of FIEMAP. known is false if a part has no place on the device.
+// parseExtents parses the answer of FIEMAP. known is false if an extent has no place on the device.
 func parseExtents(buffer []byte) (list []extent, last, known bool) {
 	if len(buffer) < fiemapHead {
 		return nil, false, false
@@ -71,7 +72,7 @@ func parseExtents(buffer []byte) (list []extent, last, known bool) {
 	return list, last, true
 }
 
-// join adds extents to a list; one that continues the last is part of it.
+// join appends extents to a list, and joins adjacent ones.
 func join(list, more []extent) []extent {
 	for _, e := range more {
 		if n := len(list); n > 0 && list[n-1].physical+list[n-1].length == e.physical && list[n-1].logical+list[n-1].length == e.logical {
@@ -83,8 +84,8 @@ func join(list, more []extent) []extent {
 	return list
 }
 
-// chunks are the places on a device of whole requests within the extents. If they make too little to measure, they are the
-// beginning of the device.
+// chunks returns the places on a device of whole requests within the extents. If they are too few to measure, it returns
+// places at the beginning of the device.
 func chunks(list []extent, size int64) (at []int64) {
 	for _, e := range list {
 		for o := uint64(0); o+block <= e.length; o += block {

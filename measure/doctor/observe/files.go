@@ -14,23 +14,24 @@ import (
 	"hemera/measure/doctor"
 )
 
-// streams is how many programs read at once for the level of many streams. single is the size of their reads: small enough that the kernel's
-// read-ahead decides how much is under way, as in most programs. It splits no larger read than its own limit of a request.
+// streams is the number of concurrent programs for the level of many streams. single is the size of their reads: small
+// enough that the kernel's read-ahead decides about the requests in flight, as in most programs. The kernel does not
+// split larger reads than its own limit of a request.
 const (
 	streams = 4
 	single  = 64 << 10
 	least   = 8 << 20 // bytes of a pass
-	// Rates that differ as if something were wrong are measured again, so that other work does not look like a fault.
+	// Rates that look like a fault are measured again, so that other work is not taken for a fault.
 	suspect = 0.8
 	repeats = 2
-	// window is what is asked for in advance, for comparison with the kernel's own read-ahead.
+	// window is the number of bytes requested in advance, for comparison with the kernel's own read-ahead.
 	window = 16 << 20
 )
 
 // files measures each file system and the device below it.
 func (v *observer) files(ctx context.Context) {
-	const measurements = 12 // at most: those that look bad are repeated
-	// With many disks each gets less time, so that the whole stays below two minutes.
+	const measurements = 12 // at most: suspicious ones are repeated
+	// With many disks each gets less time, so that the total stays below two minutes.
 	each := v.For
 	if n := len(v.s.Filesystems); n > 0 {
 		each = min(each, budget/time.Duration(n*measurements))
@@ -44,15 +45,15 @@ func (v *observer) files(ctx context.Context) {
 	}
 }
 
-// file measures one file system, for about the time for each measurement.
+// file measures one file system, with the time each for each measurement.
 func (v *observer) file(ctx context.Context, f *doctor.Filesystem, each time.Duration) {
-	// A tenth of what is free: a measurement must not fill a disk.
+	// A tenth of the free space: a measurement must not fill a disk.
 	size := min(v.Size, f.Free/10) / block * block
-	if f.Total == 0 { // some that are no disks do not tell
+	if f.Total == 0 { // some that are not disks do not report it
 		size = v.Size
 	}
 	if size < 16*block {
-		// Too little room to measure; the least of a file says whether one can be made at all.
+		// Too little space to measure; an empty file shows whether a file can be made.
 		f.MakeFailed = tryFile(f.Path)
 		v.unseen("rates of "+f.Path, "there is no room for a temporary file", "make room, or name another directory with --dir")
 		return
@@ -71,7 +72,7 @@ func (v *observer) file(ctx context.Context, f *doctor.Filesystem, each time.Dur
 		return
 	}
 	defer func() { _ = t.Close() }()
-	// The order matters: reads past the page cache come before those that fill it.
+	// The order matters: reads past the page cache precede those that fill it.
 	r := reader{ctx: ctx, t: t, each: each}
 	f.Test = &doctor.FileTest{
 		Bytes: t.size, Depth: depth, Streams: streams, Write: t.write, Buffered: !t.direct,
@@ -79,7 +80,7 @@ func (v *observer) file(ctx context.Context, f *doctor.Filesystem, each time.Dur
 	}
 	f.Test.Stream, f.Test.Ahead = r.alone()
 	f.Test.Many, f.Test.Cached = r.inOrder(streams), r.cached()
-	// Where the file is on the device tells how fragmented the free space is, and what to read below it.
+	// The extents show how fragmented the free space is, and where to read the device.
 	parts, ok := extents(t.File, t.size)
 	if ok {
 		f.Test.Extents = len(parts)
@@ -91,19 +92,19 @@ func (v *observer) file(ctx context.Context, f *doctor.Filesystem, each time.Dur
 		}
 	}
 	if r.err != nil {
-		// Figures of a device that fails are worth nothing.
+		// The values of a failing device are useless.
 		f.Test = nil
 		v.unseen("rates of "+f.Path, r.err.Error(), "dmesg may have the cause")
 	}
 }
 
-// failed notes that no temporary file could be made.
+// failed records that a temporary file could not be made.
 func (v *observer) failed(f *doctor.Filesystem, err error) {
 	f.MakeFailed = reason(err)
 	v.unseen("rates of "+f.Path, "no temporary file could be made: "+f.MakeFailed, "run it as root, or name a directory that you may write to with --dir")
 }
 
-// reason is what the system says of a failure, without the path.
+// reason returns the system's error text without the path.
 func reason(err error) string {
 	var number unix.Errno
 	if errors.As(err, &number) {
@@ -112,21 +113,21 @@ func reason(err error) string {
 	return err.Error()
 }
 
-// tryFile makes an empty file and removes it. It returns why that failed, or "".
+// tryFile makes and removes an empty file. It returns the reason of a failure, or "".
 func tryFile(dir string) string {
 	f, err := os.CreateTemp(dir, ".hemera-doctor-")
 	if err != nil {
 		return reason(err)
 	}
-	_, _ = f.Close(), os.Remove(f.Name()) // an empty file that stays is seen by its owner
+	_, _ = f.Close(), os.Remove(f.Name()) // the owner would see an empty file that remains
 	return ""
 }
 
-// places are the directories of a file system to try, for users who may not write everywhere.
+// places returns the directories of a file system to try, for users who may not write everywhere.
 func places(at string) []string {
 	list := []string{at}
 	var here, there unix.Stat_t
-	// The same device number: elsewhere the figures would be of another disk.
+	// The same device number: others would be of another disk.
 	if unix.Stat(at, &here) != nil {
 		return list
 	}
@@ -143,18 +144,20 @@ type reader struct {
 	ctx  context.Context
 	t    *tempFile
 	each time.Duration
-	// amount is what several reads at once get in the time of a measurement: the bytes of a pass of readers in order.
+	// amount is the number of bytes that several concurrent reads get in the time of a measurement: the size of a pass of
+	// sequential readers.
 	amount int64
-	// window is what a reader in order asks for in front of it; 0 leaves that to the kernel.
+	// window is the number of bytes that a sequential reader requests in advance; 0 leaves that to the kernel.
 	window int64
-	err    error // the first that is not the end of ctx
+	err    error // the first error other than the end of ctx
 }
 
-// best repeats a pass for the time of a measurement, and returns the best rate. A pass returns the bytes that it read until the deadline.
+// best repeats a pass for the time of a measurement, and returns the best rate. A pass returns the number of bytes read
+// until the deadline.
 func (r *reader) best(pass func(deadline time.Time) (int64, error)) (rate float64) {
 	began := time.Now()
 	for time.Since(began) < r.each && r.err == nil && r.ctx.Err() == nil {
-		// A pass that meets its deadline counts for what it read.
+		// A pass that reaches its deadline counts with the bytes that it read.
 		start := time.Now()
 		n, err := pass(start.Add(r.each))
 		if err != nil && r.ctx.Err() == nil {
@@ -166,10 +169,10 @@ func (r *reader) best(pass func(deadline time.Time) (int64, error)) (rate float6
 	return rate
 }
 
-// deep reads a file with many requests at once.
+// deep reads a file with many concurrent requests.
 func (r *reader) deep(f *os.File) float64 {
 	rate := r.best(func(deadline time.Time) (int64, error) {
-		// Without direct I/O the page cache is in the way.
+		// Without direct I/O the page cache must be emptied.
 		if !r.t.direct {
 			r.drop()
 		}
@@ -182,11 +185,10 @@ func (r *reader) deep(f *os.File) float64 {
 	return rate
 }
 
-// drop removes the file from the page cache. Its pages are clean, so all go.
+// drop removes the file from the page cache. Its pages are clean, so all are removed.
 func (r *reader) drop() { _ = unix.Fadvise(int(r.t.Fd()), 0, 0, unix.FADV_DONTNEED) }
 
-// inOrder reads the file through an empty page cache, as programs do that know nothing of each other: count of them, each in a part of
-// its own.
+// inOrder reads the file through an empty page cache, like count independent programs, each in a part of its own.
 func (r *reader) inOrder(count int) float64 {
 	return r.best(func(deadline time.Time) (int64, error) {
 		r.drop()
@@ -194,7 +196,8 @@ func (r *reader) inOrder(count int) float64 {
 	})
 }
 
-// alone is one reader with the kernel's read-ahead, and with more, in turn: what else happens on the machine happens to both.
+// alone measures one reader with the kernel's read-ahead, and with more, in turn, so that other work of the machine
+// affects both.
 func (r *reader) alone() (plain, ahead float64) {
 	for range 1 + repeats {
 		// Both begin with an empty page cache.
@@ -219,12 +222,13 @@ func (r *reader) cached() float64 {
 	return r.best(func(deadline time.Time) (int64, error) { return r.parts(1, deadline) })
 }
 
-// parts reads the end of the file in equal parts at once, each in order, and returns the bytes. A pass is bounded by bytes: at a deadline, much
-// of what a slow disk has read would be read-ahead that nobody consumed. Behind the last part the file ends, so no read-ahead is wasted.
+// parts reads the end of the file in equal concurrent parts, each sequentially, and returns the number of bytes. A pass
+// is bounded by bytes: at a deadline, much of the data read from a slow disk would be unused read-ahead. The file ends
+// with the last part, so no read-ahead is wasted.
 func (r *reader) parts(count int, deadline time.Time) (sum int64, err error) {
 	var group sync.WaitGroup
 	var mu sync.Mutex // guards sum and err
-	// Whole bytes: a rest of less than count bytes is not read.
+	// A rest of less than count bytes is not read.
 	all := min(r.t.size, max(r.amount, least))
 	part := all / int64(count)
 	for i := range count {
@@ -244,7 +248,7 @@ func (r *reader) parts(count int, deadline time.Time) (sum int64, err error) {
 
 // part reads one part in order.
 func (r *reader) part(at, size int64, deadline time.Time) (n int64, err error) {
-	// A descriptor of its own has a read-ahead of its own, as another program would.
+	// A separate descriptor has its own read-ahead, like another program.
 	f, err := r.t.reopen()
 	if err != nil {
 		return 0, err
@@ -254,9 +258,9 @@ func (r *reader) part(at, size int64, deadline time.Time) (n int64, err error) {
 		return 0, err
 	}
 	buffer := make([]byte, single)
-	asked := int64(0) // bytes that were asked for, from the begin of the part
+	asked := int64(0) // bytes that were requested, from the begin of the part
 	for n < size && r.ctx.Err() == nil {
-		if time.Since(deadline) > 3*r.each { // far slower than several at once: what was read is enough to show that
+		if time.Since(deadline) > 3*r.each { // far slower than several at once, and enough was read to show that
 			break
 		}
 		for ; asked < min(size, n+r.window); asked += block { // the kernel cuts longer requests
@@ -271,13 +275,13 @@ func (r *reader) part(at, size int64, deadline time.Time) (n int64, err error) {
 	return n, nil
 }
 
-// device measures direct reads of the device of a file system: of the blocks that the file has, where the file system tells them.
+// device measures direct reads of a file system's device: of the blocks of the file, if the file system reports them.
 func (v *observer) device(r *reader, d *doctor.Disk, f *doctor.Filesystem, parts []extent) {
-	// Read-only, so that no mistake here can harm the disk.
+	// Read-only, so that a mistake here cannot harm the disk.
 	dev, err := os.OpenFile(filepath.Clean(f.Source), os.O_RDONLY|unix.O_DIRECT, 0)
 	if err != nil {
 		remedy := "run it as root"
-		if os.Geteuid() == 0 { // as in containers
+		if os.Geteuid() == 0 { // like in containers
 			remedy = "this environment hides devices, also from root"
 		}
 		v.unseen("rate of the device "+d.Name, "it could not be opened: "+reason(err), remedy)
@@ -286,7 +290,7 @@ func (v *observer) device(r *reader, d *doctor.Disk, f *doctor.Filesystem, parts
 	defer func() { _ = dev.Close() }()
 	// The same blocks as the file: disks are faster at their beginning than at their end.
 	places := chunks(parts, r.t.size)
-	// As deep as reads of the file, so that the two can be compared.
+	// With the same depth as reads of the file, so that the two can be compared.
 	read := func() float64 {
 		return r.best(func(deadline time.Time) (int64, error) {
 			return eachBlock(r.ctx, int64(len(places))*block, deadline, depth, func(b []byte, at int64) error {
@@ -296,9 +300,9 @@ func (v *observer) device(r *reader, d *doctor.Disk, f *doctor.Filesystem, parts
 		})
 	}
 	d.Direct = read()
-	// A difference is measured again, in turn: other work may have come between.
+	// A difference is measured again, in turn: other work may have disturbed it.
 	for range repeats {
-		// Near enough: nothing to explain.
+		// Equal enough.
 		if f.Test.Direct >= suspect*d.Direct {
 			break
 		}

@@ -14,9 +14,9 @@ import (
 	"hemera/measure/host"
 )
 
-// memory reads what memory there is.
+// memory reads the memory of the machine.
 func (v *observer) memory() {
-	// What programs can have without swapping is what matters, not what is free.
+	// The memory that programs can get without swapping matters, not the free memory.
 	if m, err := host.ReadMemory(v.Root); err == nil {
 		v.s.Memory.Total, v.s.Memory.Available = m.Total, m.Available
 	}
@@ -29,7 +29,7 @@ func (v *observer) memory() {
 	}
 }
 
-// clock asks the kernel whether something keeps its clock right.
+// clock asks the kernel whether its clock is synchronised.
 func (v *observer) clock() {
 	// A request that changes nothing: Modes is 0.
 	var t unix.Timex
@@ -38,14 +38,14 @@ func (v *observer) clock() {
 		v.unseen("state of the clock", err.Error(), "")
 		return
 	}
-	// The kernel keeps the error that the service last told it, and lets it grow.
+	// The kernel keeps the error that the service reported last, and increases it.
 	v.s.Clock = doctor.Clock{Synchronised: state != unix.TIME_ERROR && t.Status&unix.STA_UNSYNC == 0, Error: time.Duration(t.Maxerror) * time.Microsecond}
 	if !v.s.Clock.Synchronised {
 		v.unseen("accuracy of the clock", "no NTP service told the kernel", "systemctl enable --now chronyd; with a cluster at --url its clock is compared")
 	}
 }
 
-// limits reads what processes may use: this one, its control group, and the servers of Hemera that run here.
+// limits reads the limits of processes: this one, its control group, and the servers of Hemera that run here.
 func (v *observer) limits() {
 	fs, ok := v.proc()
 	if !ok {
@@ -63,7 +63,7 @@ func (v *observer) limits() {
 		}
 		if v.Root == "/" {
 			var own unix.Rlimit
-			if unix.Getrlimit(unix.RLIMIT_NOFILE, &own) == nil { // the hard limit: Go programs use it all
+			if unix.Getrlimit(unix.RLIMIT_NOFILE, &own) == nil { // the hard limit: Go programs raise the soft one to it
 				l.Files = bounded(own.Max)
 			}
 		}
@@ -75,14 +75,14 @@ func (v *observer) limits() {
 		return
 	}
 	for _, p := range all {
-		// A command of a user, such as this one, is no server.
+		// A command of a user, such as this one, is not a server.
 		name, _ := p.Comm()
 		line, _ := p.CmdLine()
 		server := len(line) > 1 && slices.ContainsFunc(line[1:], func(w string) bool { return w == "up" || w == "manager" || w == "node" })
 		if name != "hemera" || !server || len(l.Processes) == 64 {
 			continue
 		}
-		// Processes end while they are looked at.
+		// Processes may end meanwhile.
 		open, err := p.FileDescriptorsLen()
 		have, cause := p.Limits()
 		if err == nil && cause == nil {
@@ -91,13 +91,13 @@ func (v *observer) limits() {
 	}
 }
 
-// bounded is a limit as a signed number.
+// bounded converts a limit to a signed number.
 func bounded(n uint64) int64 { return int64(min(n, math.MaxInt64)) } // #nosec G115 -- bounded
 
 // group reads the memory of this control group, of version 2 or else 1.
 func (v *observer) group() {
 	text, _ := host.Text(v.Root, "proc/self/cgroup")
-	// Hybrid systems list both versions; the one that has the memory controller counts.
+	// Hybrid systems list both versions; the one with the memory controller counts.
 	l := &v.s.Limits
 	for line := range strings.Lines(text) {
 		// number:controllers:path
@@ -118,9 +118,9 @@ func (v *observer) group() {
 	}
 }
 
-// groupMemory reads a limit and what is used of it without the page cache, which the kernel takes back by itself.
+// groupMemory reads a limit, and the use without the page cache, which the kernel can reclaim.
 func (v *observer) groupMemory(limit, used, stat, cache string) {
-	// The root group has no such files, and is bounded by the machine.
+	// The root group has no such files, and only the machine's bound.
 	most, ok := host.Number(v.Root, limit)
 	now, known := host.Number(v.Root, used)
 	if !ok || !known || most <= 0 || v.s.Memory.Total > 0 && most > v.s.Memory.Total {
@@ -130,14 +130,14 @@ func (v *observer) groupMemory(limit, used, stat, cache string) {
 	v.s.Limits.MemoryMax, v.s.Limits.MemoryUsed = most, max(0, now-value(text, cache))
 }
 
-// killed is how many processes of a group were ended for want of memory.
+// killed returns the number of processes of a group that were killed for lack of memory.
 func (v *observer) killed(file string) int64 {
 	// Kernels before 4.19 do not count it.
 	text, _ := host.Text(v.Root, file)
 	return value(text, "oom_kill")
 }
 
-// value finds the line "key number" and returns the number, or 0.
+// value returns the number in the line "key number", or 0.
 func value(text, key string) int64 {
 	for l := range strings.Lines(text) {
 		if f := strings.Fields(l); len(f) == 2 && f[0] == key {

@@ -13,9 +13,9 @@ import (
 	"hemera/measure/host"
 )
 
-// links describes the interfaces that are up, and what TCP may use.
+// links describes the interfaces that are up, and the limits of TCP.
 func (v *observer) links() {
-	// Those that are up, without the loopback.
+	// Without the loopback.
 	for _, l := range v.s.Machine.Links {
 		dir := "sys/class/net/" + l.Name
 		link := doctor.Link{Name: l.Name, Speed: l.Speed, MTU: l.MTU, Half: host.Line(v.Root, dir+"/duplex") == "half", NUMANode: -1, Since: v.packets(l.Name)}
@@ -31,19 +31,19 @@ func (v *observer) links() {
 			}
 		}
 		link.Interrupts = v.interrupts(l.Name)
-		// Virtual cards often have no speed; rules that need one are silent then.
+		// Virtual cards often have no speed; rules that need one are skipped then.
 		if l.Speed == 0 && !link.Virtual {
 			v.unseen("speed of "+l.Name, "its driver does not tell", "")
 		}
 		v.s.Links = append(v.s.Links, link)
 	}
-	// Each is a triple: least, default, most.
+	// Each is a triple: minimum, default, maximum.
 	n := &v.s.Network
 	n.ReceiveMax, n.SendMax = lastNumber(host.Line(v.Root, "proc/sys/net/ipv4/tcp_rmem")), lastNumber(host.Line(v.Root, "proc/sys/net/ipv4/tcp_wmem"))
 	n.NoScaling = host.Line(v.Root, "proc/sys/net/ipv4/tcp_window_scaling") == "0"
 }
 
-// lastNumber is the last number of a line: the maximum of a triple.
+// lastNumber returns the last number of a line: the maximum of a triple.
 func lastNumber(text string) int64 {
 	f := strings.Fields(text)
 	if len(f) == 0 {
@@ -53,9 +53,9 @@ func lastNumber(text string) int64 {
 	return n
 }
 
-// packets reads the counters of an interface. Packets of unknown protocols, which rx_dropped has too, are no loss.
+// packets reads the counters of an interface. Packets of unknown protocols, which rx_dropped includes, are no loss.
 func (v *observer) packets(name string) doctor.Packets {
-	// Drivers count differently; what the kernel sums up is comparable.
+	// Drivers count differently; the sums of the kernel are comparable.
 	count := func(file string) uint64 {
 		n, _ := host.Number(v.Root, "sys/class/net/"+name+"/statistics/"+file)
 		return uint64(max(0, n)) // #nosec G115 -- not negative
@@ -66,11 +66,11 @@ func (v *observer) packets(name string) doctor.Packets {
 	}
 }
 
-// linksAgain completes the links with what happened since they were read.
+// linksAgain adds the packets since the links were read.
 func (v *observer) linksAgain() {
 	for i := range v.s.Links {
 		l := &v.s.Links[i]
-		// The difference is of this measurement alone.
+		// The difference is that of this measurement.
 		now := v.packets(l.Name)
 		l.During = doctor.Packets{
 			Received: grown(now.Received, l.Since.Received), Sent: grown(now.Sent, l.Since.Sent), BadReceived: grown(now.BadReceived, l.Since.BadReceived),
@@ -79,10 +79,11 @@ func (v *observer) linksAgain() {
 	}
 }
 
-// grown is how far a counter moved; a driver that was loaded again begins at 0.
+// grown returns the growth of a counter; after a reload of the driver it begins at 0.
 func grown(after, before uint64) uint64 { return after - min(after, before) }
 
-// interrupts sums the interrupts of a link by core. The kernel lists the numbers of PCI devices, and names the others after the link.
+// interrupts sums the interrupts of a link for each core. The kernel lists the numbers of PCI devices, and names the
+// others after the link.
 func (v *observer) interrupts(name string) []uint64 {
 	fs, ok := v.proc()
 	if !ok {
@@ -117,14 +118,14 @@ func (v *observer) interrupts(name string) []uint64 {
 	return sum
 }
 
-// coalescing asks ethtool how long fast links wait before they interrupt.
+// coalescing asks ethtool how long fast links delay interrupts.
 func (v *observer) coalescing(ctx context.Context) {
 	for i := range v.s.Links {
 		l := &v.s.Links[i]
 		if l.Virtual || float64(l.Speed) < 10e9/8 {
 			continue
 		}
-		// The kernel has this only by ioctl or netlink; the program knows both.
+		// The kernel has this only by ioctl or netlink; the program uses both.
 		out, missing := program(ctx, "ethtool", "-c", l.Name)
 		if missing {
 			v.unseen("interrupt coalescing of "+l.Name, "ethtool is not installed", "apt install ethtool")
@@ -134,9 +135,9 @@ func (v *observer) coalescing(ctx context.Context) {
 	}
 }
 
-// parseCoalesce parses the text of ethtool -c. nil if the driver tells nothing.
+// parseCoalesce parses the text of ethtool -c. It returns nil if the driver reports nothing.
 func parseCoalesce(text string) *doctor.Delay {
-	// Lines are "rx-usecs: 8" or "Adaptive RX: on  TX: off"; n/a is what a driver does not have.
+	// Lines are "rx-usecs: 8" or "Adaptive RX: on  TX: off"; n/a means that the driver does not have it.
 	var d doctor.Delay
 	found := false
 	for l := range strings.Lines(text) {

@@ -20,8 +20,8 @@ type mount struct {
 	options          []string // of the mount and of the file system, sorted
 }
 
-// parseMounts parses the text of /proc/self/mountinfo. Lines that are none are left out. The later of two mounts at one place hides
-// the earlier.
+// parseMounts parses the text of /proc/self/mountinfo. It skips malformed lines. The later of two mounts at one place
+// hides the earlier.
 func parseMounts(text string) (list []mount) {
 	for l := range strings.Lines(text) {
 		head, tail, ok := strings.Cut(l, " - ")
@@ -45,12 +45,12 @@ func unescape(s string) string {
 	return strings.NewReplacer(`\040`, " ", `\011`, "\t", `\012`, "\n", `\134`, `\`).Replace(s)
 }
 
-// local keeps one mount of each file system that is on a disk of this machine and may hold data.
+// local returns one mount of each file system that is on a disk of this machine and may have data.
 func local(list []mount) (kept []mount) {
 	seen := map[string]bool{} // devices: a bind mount shows a file system twice
 	for _, m := range list {
 		data := strings.HasPrefix(m.source, "/dev/") && !strings.HasPrefix(m.source, "/dev/loop") && !strings.HasPrefix(m.source, "/dev/zram")
-		// Images of packages, and the partition that firmware reads.
+		// Images of packages, and the partition for firmware.
 		if !data || seen[m.device] || slices.Contains([]string{"squashfs", "iso9660", "erofs", "vfat", "udf"}, m.kind) || strings.HasPrefix(m.at, "/boot") {
 			continue
 		}
@@ -60,7 +60,7 @@ func local(list []mount) (kept []mount) {
 	return kept
 }
 
-// holding is the mount that a directory is in.
+// holding returns the mount with a directory.
 func holding(list []mount, dir string) (best mount, ok bool) {
 	for _, m := range list {
 		inside := dir == m.at || strings.HasPrefix(dir, strings.TrimSuffix(m.at, "/")+"/")
@@ -74,14 +74,14 @@ func holding(list []mount, dir string) (best mount, ok bool) {
 
 // filesystems adds the file systems to observe and their disks.
 func (v *observer) filesystems() {
-	// The table of this process: it may be in a mount namespace of its own.
+	// The table of this process, which may have its own mount namespace.
 	text, err := host.Text(v.Root, "proc/self/mountinfo")
 	if err != nil {
 		v.unseen("file systems", "the kernel does not show what is mounted", "it does so in /proc/self/mountinfo")
 		return
 	}
 	all := parseMounts(text)
-	// Without directories, whatever may hold data.
+	// Without directories, all that may have data.
 	if len(v.Dirs) == 0 {
 		for _, m := range local(all) {
 			// Measured at its mount point.
@@ -107,23 +107,23 @@ func (v *observer) filesystems() {
 	}
 }
 
-// addFilesystem adds a file system, which is measured at a directory of it, and its disk.
+// addFilesystem adds a file system, which is measured at a directory, and its disk.
 func (v *observer) addFilesystem(m mount, at string) {
 	f := doctor.Filesystem{Path: at, Type: m.kind, Source: m.source, Options: m.options}
-	// The disk below a partition: settings of queues are of whole disks.
+	// The disk of a partition: queues belong to whole disks.
 	var major, minor uint32
 	if _, err := fmt.Sscanf(m.device, "%d:%d", &major, &minor); err == nil {
 		f.Disk, _ = host.DiskNumbered(v.Root, major, minor)
 	}
 	if v.Root == "/" {
-		// btrfs has device numbers that are no device.
+		// The device numbers of btrfs are not those of a device.
 		if f.Disk == "" {
 			f.Disk, _ = host.DiskOf(at)
 		}
 		var st unix.Statfs_t
 		if unix.Statfs(at, &st) == nil && st.Bsize > 0 {
 			f.Total, f.Free = int64(st.Blocks)*st.Bsize, int64(st.Bavail)*st.Bsize // #nosec G115 -- sizes of disks
-			// The part that only root may use is in neither: it is not free to anybody here.
+			// The part for root alone is in neither: others cannot use it.
 			f.Total -= int64(st.Bfree-st.Bavail) * st.Bsize         // #nosec G115 -- sizes of disks
 			f.Files, f.FilesLeft = int64(st.Files), int64(st.Ffree) // #nosec G115 -- counts of files
 		}
@@ -131,7 +131,7 @@ func (v *observer) addFilesystem(m mount, at string) {
 			f.Files, f.FilesLeft = 0, 0
 		}
 	}
-	// Other file systems do not count, or stop at the first error.
+	// Other file systems do not count errors, or stop at the first.
 	if m.kind == "ext4" {
 		f.Errors, _ = host.Number(v.Root, "sys/fs/ext4/"+filepath.Base(m.source)+"/errors_count")
 	}
@@ -141,12 +141,12 @@ func (v *observer) addFilesystem(m mount, at string) {
 	}
 }
 
-// unlimited is true for file systems that make inodes as they are needed: what they report follows the free space.
+// unlimited reports whether a file system makes inodes as needed: its reported counts follow the free space.
 func unlimited(kind string) bool {
 	return slices.Contains([]string{"xfs", "btrfs", "zfs", "f2fs", "bcachefs"}, kind)
 }
 
-// disk describes a disk and how its requests are queued.
+// disk describes a disk and its request queue.
 func (v *observer) disk(name string) doctor.Disk {
 	dir := "sys/block/" + name
 	kib := func(file string) int64 {
@@ -162,8 +162,7 @@ func (v *observer) disk(name string) doctor.Disk {
 	if n, ok := host.Number(v.Root, dir+"/device/numa_node"); ok {
 		d.NUMANode = int(n)
 	}
-	// Disks of a hypervisor, and those that software makes of others: their requests are ordered below.
-	// Disks have a device that they hang on; devices made by software have none.
+	// Real disks have a device directory; devices made by software have none.
 	_, err := os.Stat(filepath.Join(v.Root, dir, "device"))
 	d.Stacked = err != nil || v.s.Machine.Virtual != ""
 	return d

@@ -12,11 +12,13 @@ import (
 	"hemera/measure/result"
 )
 
-// atOnce is how many nodes are asked at a time: few, so that their answers do not meet at the link of this machine.
+// atOnce is the number of nodes that are probed at once: few, so that their answers do not collide at this machine's
+// link.
 const atOnce = 4
 
-// Nodes examines the ways from this machine to nodes, each for the time: whether they answer, in which version, how far away they are, what is lost, and
-// their clocks. It sees nothing of their disks: that is for hemera doctor on the node. Nodes fails only when ctx ends.
+// Nodes examines the paths from this machine to nodes, each for Cluster.For: whether they answer, their versions, round
+// trips, losses, and clocks. It does not examine their disks: that is the task of hemera doctor on the node. It fails
+// only when ctx ends.
 func Nodes(ctx context.Context, o Options, addresses []string) (*doctor.Snapshot, error) {
 	if o.Progress == nil {
 		o.Progress = result.Progress(func(string, int, int, string) {})
@@ -24,11 +26,11 @@ func Nodes(ctx context.Context, o Options, addresses []string) (*doctor.Snapshot
 	v := &observer{Options: o, s: &doctor.Snapshot{Schema: doctor.Schema, Taken: time.Now().UTC().Truncate(time.Second), Version: o.Version, Machine: host.Describe(o.Root, "local")}}
 	v.links()
 	v.clock()
-	// Speeds and clocks of this machine are not what was asked for.
+	// Speeds and clocks of this machine were not requested.
 	v.s.Unseen = nil
 	v.total = len(addresses) // steps
 	v.s.Nodes = make([]doctor.Cluster, len(addresses))
-	// The observer is this goroutine's; the others fill one element each.
+	// The observer belongs to this goroutine; the others fill one element each.
 	for group := range slices.Chunk(indices(len(addresses)), atOnce) {
 		var wait sync.WaitGroup
 		for _, i := range group {
@@ -40,12 +42,12 @@ func Nodes(ctx context.Context, o Options, addresses []string) (*doctor.Snapshot
 		}
 		wait.Wait()
 	}
-	// What the cards lost meanwhile belongs to the picture.
+	// The losses of the cards meanwhile.
 	v.linksAgain()
 	return v.s, ctx.Err()
 }
 
-// indices are the numbers from 0 to n-1.
+// indices returns the numbers from 0 to n-1.
 func indices(n int) []int {
 	list := make([]int, n)
 	for i := range list {
@@ -54,7 +56,7 @@ func indices(n int) []int {
 	return list
 }
 
-// versionIn finds the version in an answer of /healthz; "" if the server told none, as it does to strangers.
+// versionIn returns the version in an answer of /healthz; "" if there is none, as for strangers.
 func versionIn(answer string) string {
 	// "ok", then a line for each fact.
 	for l := range strings.Lines(answer) {

@@ -20,24 +20,24 @@ func (v *observer) smart(ctx context.Context) {
 	}
 	for i := range v.s.Disks {
 		d := &v.s.Disks[i]
-		// Devices made of others: their members answer, and are not known here.
+		// Devices made of others: their members would answer, but are not known here.
 		if strings.HasPrefix(d.Name, "dm-") || strings.HasPrefix(d.Name, "md") || strings.HasPrefix(d.Name, "loop") {
 			continue
 		}
-		// Health, attributes and counts of errors only: no test is started.
+		// Only health, attributes and error counts: no test is started.
 		out, missing := program(ctx, "smartctl", "-j", "-H", "-A", "-l", "error", "/dev/"+d.Name)
 		if missing {
 			v.unseen("health of disks (SMART)", "smartctl is not installed", "apt install smartmontools")
 			return
 		}
-		// No rights, or a controller in between.
+		// No permission, or a controller in between.
 		if d.Smart = parseSmart(out); d.Smart == nil {
 			v.unseen("health of "+d.Name, "smartctl got no assessment", "run it as root; behind a RAID controller, smartctl -d megaraid,N asks the disk itself")
 		}
 	}
 }
 
-// parseSmart parses what smartctl -j -H -A -l error prints. nil if it has no assessment.
+// parseSmart parses the output of smartctl -j -H -A -l error. It returns nil without an assessment.
 func parseSmart(out []byte) *doctor.Smart {
 	// The names are those of smartctl, for ATA, NVMe and SCSI.
 	var a struct {
@@ -64,11 +64,11 @@ func parseSmart(out []byte) *doctor.Smart {
 			}
 		} `json:"scsi_error_counter_log"`
 	}
-	// Without rights, smartctl prints why, and no status.
+	// Without permission, smartctl prints the reason, and no status.
 	if json.Unmarshal(out, &a) != nil || a.Status == nil {
 		return nil
 	}
-	// A disk is of one kind, and the fields of the others are 0.
+	// A disk has the fields of one kind; the others are 0.
 	lost := a.Log.Read.Lost + a.Log.Write.Lost + a.Log.Verify.Lost
 	s := &doctor.Smart{Passed: a.Status.Passed, MediaErrors: a.NVMe.MediaErrors + lost, Used: a.NVMe.Used + a.Wear, Reallocated: a.Grown, Hours: a.Power.Hours}
 	for _, row := range a.Table.Rows {
@@ -82,10 +82,11 @@ func parseSmart(out []byte) *doctor.Smart {
 	return s
 }
 
-// together reads all disks at the same time: what is shared between them shows. Without root's rights it does nothing.
+// together reads all disks at the same time, which shows the limits of shared hardware. Without root's rights it does
+// nothing.
 func (v *observer) together(ctx context.Context) {
 	var open []*os.File
-	// Devices stay open until the end, so that all can begin together.
+	// Devices stay open until the end, so that all can start together.
 	defer func() {
 		for _, f := range open {
 			_ = f.Close()
@@ -99,12 +100,12 @@ func (v *observer) together(ctx context.Context) {
 			open = append(open, f)
 		}
 	}
-	// One disk shares the bus with nobody.
+	// One disk shares the bus with no other.
 	if len(open) < 2 {
 		return
 	}
 	v.step("%d disks at once", len(open))
-	// All begin at the same moment, so that none has the bus for itself.
+	// All start at the same moment, so that none has the bus alone.
 	began := time.Now()
 	sums := make(chan int64, len(open))
 	for _, f := range open {
@@ -113,13 +114,13 @@ func (v *observer) together(ctx context.Context) {
 				_, err := f.ReadAt(b, at)
 				return err
 			})
-			if err != nil { // the sum is too low then, and no finding says why
+			if err != nil { // the sum is too low then, without a finding that explains it
 				n = 0
 			}
 			sums <- n
 		}()
 	}
-	// A channel in place of a lock: each disk sends its bytes once.
+	// Each disk sends its bytes once.
 	for range open {
 		v.s.Together += float64(<-sums)
 	}

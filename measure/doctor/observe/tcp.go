@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// local measures TCP of this machine to itself: what its kernel and cores can move, without a network.
+// local measures TCP of this machine to itself: the rate of its kernel and cores without a network.
 func (v *observer) local(ctx context.Context) {
 	n := &v.s.Network
 	// One connection is bounded by one core at each end.
@@ -24,14 +24,14 @@ func (v *observer) local(ctx context.Context) {
 	n.LocalMany, _ = loopback(ctx, n.LocalCount, v.For)
 }
 
-// loopback sends through connections of this process to itself and returns the rate of all together.
+// loopback transfers through connections of this process to itself and returns the total rate.
 func loopback(ctx context.Context, count int, d time.Duration) (float64, error) {
 	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", "127.0.0.1:0")
 	if err != nil {
 		return 0, err
 	}
 	defer func() { _ = listener.Close() }()
-	// Received bytes count: those that are sent may still be in buffers.
+	// Received bytes count: sent ones may still be in buffers.
 	var bytes atomic.Int64
 	var group sync.WaitGroup
 	// The receivers. A connection that is refused ends the wait.
@@ -63,7 +63,7 @@ func loopback(ctx context.Context, count int, d time.Duration) (float64, error) 
 			_ = listener.Close() // ends the wait for the others
 			break
 		}
-		// A receiver that is gone must not hold the sender.
+		// A receiver that has ended must not block the sender.
 		_ = c.SetDeadline(end.Add(time.Second))
 		group.Go(func() { send(c, end) })
 	}
@@ -74,7 +74,7 @@ func loopback(ctx context.Context, count int, d time.Duration) (float64, error) 
 // send writes to a connection until the time is over, and closes it.
 func send(c io.WriteCloser, end time.Time) {
 	defer func() { _ = c.Close() }()
-	// Large writes: system calls are not what is measured.
+	// Large writes, because system calls are not measured.
 	buffer := make([]byte, 256<<10)
 	for time.Now().Before(end) {
 		if _, err := c.Write(buffer); err != nil {

@@ -17,7 +17,8 @@ import (
 	"hemera/words/errs"
 )
 
-// block is the size of one request. depth is how many are under way: a queue of about 20 saturated the drive of the published sweep.
+// block is the size of one request. depth is the number of concurrent requests: about 20 saturated the drive of the
+// published sweep.
 const (
 	block = 1 << 20
 	depth = 16
@@ -31,8 +32,9 @@ type tempFile struct {
 	write    float64 // the rate of making it
 }
 
-// makeFile makes a file of at most size bytes in a directory, in at most twice the time. It holds random bytes, which no device can compress. Its
-// blocks are durable. The file has no name from the beginning where the file system can do that, else from a moment later.
+// makeFile makes a file of at most size bytes in a directory, in at most twice the time atMost. It has random bytes,
+// which devices cannot compress. Its blocks are durable. It has no name where the file system allows that; otherwise its
+// name is removed soon.
 func makeFile(ctx context.Context, dir string, size int64, atMost time.Duration) (*tempFile, error) {
 	// The file disappears with its last descriptor, however this process ends.
 	f, direct, err := openUnnamed(dir)
@@ -40,7 +42,7 @@ func makeFile(ctx context.Context, dir string, size int64, atMost time.Duration)
 		return nil, err
 	}
 	t := &tempFile{File: f, direct: direct}
-	// Reserved at once, so that the order of writes does not decide how many parts the file gets.
+	// Allocated at once, so that the number of extents does not depend on the order of writes.
 	_ = unix.Fallocate(int(f.Fd()), 0, 0, size)
 	// One block of random bytes for all: no device compares blocks in so short a time.
 	data := aligned(block)
@@ -56,7 +58,7 @@ func makeFile(ctx context.Context, dir string, size int64, atMost time.Duration)
 	if err == nil {
 		err = unix.Fdatasync(int(f.Fd()))
 	}
-	// The end that was not reached in time is only reserved, and reads of it would touch no disk.
+	// Blocks that were not written in time are only allocated; reads of them would not use the disk.
 	if err == nil {
 		err = f.Truncate(written)
 	}
@@ -68,7 +70,7 @@ func makeFile(ctx context.Context, dir string, size int64, atMost time.Duration)
 	return t, nil
 }
 
-// openUnnamed opens a new file without a name, with direct I/O where the file system has it.
+// openUnnamed opens a new file without a name, with direct I/O if the file system supports it.
 func openUnnamed(dir string) (f *os.File, direct bool, err error) {
 	for _, flags := range []int{unix.O_TMPFILE | unix.O_DIRECT, unix.O_TMPFILE} {
 		// os.O_RDWR and the rest are the system's own flags on Linux.
@@ -81,13 +83,13 @@ func openUnnamed(dir string) (f *os.File, direct bool, err error) {
 			return nil, false, err
 		}
 	}
-	// File systems without files without names: tmpfs of old kernels, FUSE, NFS.
+	// File systems without O_TMPFILE: tmpfs of old kernels, FUSE, NFS.
 	f, err = os.CreateTemp(dir, ".hemera-doctor-")
 	if err != nil {
 		return nil, false, err
 	}
 	name := f.Name()
-	// Opened again for direct I/O, which some have only for files with names.
+	// Opened again for direct I/O, which some support only for files with names.
 	if d, again := os.OpenFile(name, os.O_RDWR|unix.O_DIRECT, 0); again == nil { // #nosec G304 -- made above
 		_ = f.Close()
 		f, direct = d, true
@@ -100,10 +102,10 @@ func (t *tempFile) reopen() (*os.File, error) {
 	return os.Open(filepath.Join("/proc/self/fd", strconv.Itoa(int(t.Fd())))) // #nosec G304 -- our own file
 }
 
-// eachBlock calls f for each block of size bytes in order, from several goroutines at a time, each with an aligned buffer. It ends at the
-// deadline too, and returns the bytes of the blocks that are done without a gap.
+// eachBlock calls f for each block of size bytes in order, concurrently from several goroutines, each with an aligned
+// buffer. It also ends at the deadline. It returns the length of the prefix whose blocks are done.
 func eachBlock(ctx context.Context, size int64, deadline time.Time, workers int, f func(buffer []byte, at int64) error) (int64, error) {
-	// Blocks are handed out in order, so that the requests under way are neighbours.
+	// Blocks are assigned in order, so that concurrent requests are neighbours.
 	var next atomic.Int64
 	var first error
 	var once sync.Once
@@ -114,7 +116,7 @@ func eachBlock(ctx context.Context, size int64, deadline time.Time, workers int,
 			defer free(buffer)
 			for ctx.Err() == nil && time.Now().Before(deadline) {
 				at := next.Add(block) - block
-				// A rest of less than a block is left out.
+				// An incomplete last block is left out.
 				if at+block > size {
 					return
 				}
@@ -126,21 +128,21 @@ func eachBlock(ctx context.Context, size int64, deadline time.Time, workers int,
 		})
 	}
 	group.Wait()
-	// An interruption is an error, a deadline is none.
+	// The end of ctx is an error, the deadline is not.
 	if first == nil {
 		first = ctx.Err()
 	}
 	return min(next.Load(), size/block*block), first
 }
 
-// aligned returns memory that direct I/O takes: whole pages. free returns it.
+// aligned returns memory for direct I/O: whole pages. free returns it.
 func aligned(n int) []byte {
 	b, err := unix.Mmap(-1, 0, n, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANON)
 	if err != nil {
-		return make([]byte, n) // direct I/O fails then, and says so
+		return make([]byte, n) // direct I/O then fails with an error
 	}
 	return b
 }
 
-// free returns memory of aligned.
+// free releases memory of aligned.
 func free(b []byte) { _ = unix.Munmap(b) } // memory of make is not its, and it says so

@@ -14,7 +14,7 @@ import (
 // fileMax bounds an undo file: some thousand cores with a line each.
 const fileMax = 4 << 20
 
-// load reads an undo file; one that is not there is empty. Invalid if it is none.
+// load reads an undo file. A missing file is empty. It fails with Invalid if the content is no undo file.
 func load(path string) (list []Change, err error) {
 	f, err := os.Open(path) // #nosec G304 -- the user names it
 	if errors.Is(err, os.ErrNotExist) {
@@ -30,7 +30,7 @@ func load(path string) (list []Change, err error) {
 	return list, nil
 }
 
-// save writes an undo file, durably, whole or not at all. An empty list removes it.
+// save writes an undo file durably and atomically. It removes the file if the list is empty.
 func save(path string, list []Change) error {
 	if len(list) == 0 {
 		if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
@@ -38,12 +38,12 @@ func save(path string, list []Change) error {
 		}
 		return nil
 	}
-	// Indented: an admin may want to read it.
+	// Indented, so that an admin can read it.
 	data, err := json.MarshalIndent(list, "", " ")
 	if err != nil {
 		return errs.Wrap(err, "settings.Save", path)
 	}
-	// Only root changes settings, so only root needs to read what they were.
+	// Only root changes settings, so only root needs to read the old values.
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return errs.Wrap(err, "settings.Save", path)
 	}
@@ -51,10 +51,10 @@ func save(path string, list []Change) error {
 	if err != nil {
 		return errs.Wrap(err, "settings.Save", path)
 	}
-	// Synced before the rename, so that a power cut leaves the old file or the new one.
+	// Synced before the rename, so that after a power failure it is either the old file or the new one.
 	_, err = f.Write(append(data, '\n'))
 	err = errors.Join(err, f.Sync(), f.Close())
-	// The old file stays if anything failed.
+	// After an error the old file stays.
 	if err == nil {
 		err = os.Rename(path+".new", path)
 	}

@@ -14,21 +14,21 @@ import (
 	"hemera/words/errs"
 )
 
-// Change is one setting, before and after.
+// Change is the change of one setting.
 type Change struct {
 	ID      string    `json:"id"`      // of the finding
 	Subject string    `json:"subject"` // of the finding
 	File    string    `json:"file"`    // below the root
-	Before  string    `json:"before"`  // what Undo writes
-	After   string    `json:"after"`   // as the kernel shows it once it is written
-	At      time.Time `json:"at"`      // when it was to change
+	Before  string    `json:"before"`  // value that Undo writes
+	After   string    `json:"after"`   // as the kernel shows it after the change
+	At      time.Time `json:"at"`      // time of the change
 }
 
-// Plan returns what the fixes of the findings change. A pattern of files, such as one for each core, is one change for each file. A file that has the
-// value already is left out. NotFound if a setting is not there.
+// Plan returns the changes for the fixes of the findings. A pattern of files, such as one for each core, gives one change
+// for each file. Files that have the value already are left out. It fails with NotFound if a setting does not exist.
 func Plan(root string, findings []doctor.Finding) (list []Change, err error) {
 	for _, f := range findings {
-		// Most remedies are no setting: a cable, a disk, a mount.
+		// Most remedies are not settings: a cable, a disk, a mount.
 		if f.Fix == nil {
 			continue
 		}
@@ -37,7 +37,7 @@ func Plan(root string, findings []doctor.Finding) (list []Change, err error) {
 			return nil, err
 		}
 		for _, file := range files {
-			// Read now and not from the snapshot, which may be of some time ago.
+			// Read now and not from the snapshot, which may be old.
 			before, err := current(root, file)
 			if err != nil {
 				return nil, err
@@ -50,13 +50,14 @@ func Plan(root string, findings []doctor.Finding) (list []Change, err error) {
 	return list, nil
 }
 
-// expand returns the files of a pattern, below the root. Denied for files that are no settings of the kernel: a list of changes may come from a file.
+// expand returns the files of a pattern, below the root. It fails with Denied for files that are not settings of the
+// kernel, because a list of changes may come from a file.
 func expand(root, pattern string) ([]string, error) {
 	clean := filepath.IsLocal(pattern) && filepath.Clean(pattern) == pattern
 	if !clean || !strings.HasPrefix(pattern, "sys/") && !strings.HasPrefix(pattern, "proc/sys/") {
 		return nil, errs.New(errs.Denied, "settings.Plan", pattern, "it is no setting of the kernel")
 	}
-	// Without a wildcard the file itself, so that its absence is an error.
+	// Without a wildcard it is the file itself, so that its absence is an error.
 	if !strings.Contains(pattern, "*") {
 		return []string{pattern}, nil
 	}
@@ -74,7 +75,7 @@ func expand(root, pattern string) ([]string, error) {
 	return found, nil
 }
 
-// current is the value of a setting: the word in brackets where the file lists choices, and one space between words.
+// current returns the value of a setting: the word in brackets if the file lists choices, and one space between words.
 func current(root, file string) (string, error) {
 	text, err := host.Text(root, file)
 	if err != nil {
@@ -88,7 +89,7 @@ func current(root, file string) (string, error) {
 	return strings.Join(strings.Fields(text), " "), nil
 }
 
-// set writes a setting and returns the value that the kernel made of it. Denied without root's rights.
+// set writes a setting and returns the resulting value of the kernel. It fails with Denied without root's rights.
 func set(root, file, value string) (string, error) {
 	f, err := os.OpenFile(filepath.Join(root, file), os.O_WRONLY|os.O_TRUNC, 0) // #nosec G304 -- expand has checked it
 	if err != nil {
@@ -105,17 +106,17 @@ func set(root, file, value string) (string, error) {
 	return current(root, file)
 }
 
-// Apply makes the changes, and returns those that were made, with the values that the kernel took. It stops at the first failure. What was there
-// before is in the undo file then, together with changes of earlier calls.
+// Apply makes the changes, and returns those that were made, with the resulting values. It stops at the first failure.
+// The undo file has the values before, together with those of earlier calls.
 func Apply(root, undo string, list []Change) (made []Change, err error) {
 	kept, err := load(undo)
 	if err != nil {
 		return nil, err
 	}
-	// The file comes first: a process that is killed in between has changed nothing that is not in it.
+	// The file comes first, so that a killed process has changed only settings in the file.
 	for _, c := range list {
 		c.At = time.Now().UTC().Truncate(time.Second)
-		// Of a setting that was changed twice, the value before the first change counts.
+		// For a setting that was changed twice, the value before the first change counts.
 		if i := slices.IndexFunc(kept, func(k Change) bool { return k.File == c.File }); i >= 0 {
 			c.Before = kept[i].Before
 			kept = slices.Delete(kept, i, i+1)
@@ -125,7 +126,7 @@ func Apply(root, undo string, list []Change) (made []Change, err error) {
 	if err := save(undo, kept); err != nil {
 		return nil, err
 	}
-	// The first failure ends it: what was made is reported, and can be put back.
+	// Stop at the first failure: the changes so far are reported and can be undone.
 	for _, c := range list {
 		_, err = expand(root, c.File)
 		if err == nil {
@@ -135,7 +136,7 @@ func Apply(root, undo string, list []Change) (made []Change, err error) {
 			break
 		}
 		made = append(made, c)
-		// What the kernel made of the value is what Undo has to find.
+		// Undo compares with the resulting value of the kernel.
 		for i := range kept {
 			if kept[i].File == c.File {
 				kept[i].After = c.After
@@ -145,8 +146,9 @@ func Apply(root, undo string, list []Change) (made []Change, err error) {
 	return made, errors.Join(err, save(undo, kept))
 }
 
-// Undo puts settings back, the last change first. It returns those that it put back, and those that have neither the value before nor after: they
-// are left alone, and stay in the file. NotFound if there is no undo file. It stops at the first failure.
+// Undo restores settings, the last change first. It returns those that it restored, and those that have neither the value
+// before nor after: they are left unchanged, and stay in the file. It fails with NotFound if there is no undo file. It
+// stops at the first failure.
 func Undo(root, undo string) (back, left []Change, err error) {
 	kept, err := load(undo)
 	if err == nil && len(kept) == 0 {
@@ -159,10 +161,10 @@ func Undo(root, undo string) (back, left []Change, err error) {
 		if _, err := expand(root, c.File); err != nil {
 			return back, left, err
 		}
-		// Three cases: nothing to do, ours, or somebody else's.
+		// Three cases: nothing to do, changed by Apply, or changed by others.
 		now, err := current(root, c.File)
 		switch {
-		case err == nil && now == c.Before: // as after a restart
+		case err == nil && now == c.Before: // such as after a restart
 		case err == nil && now == c.After:
 			if _, err = set(root, c.File, c.Before); err == nil {
 				back = append(back, c)
@@ -183,5 +185,5 @@ func Undo(root, undo string) (back, left []Change, err error) {
 	return back, left, nil
 }
 
-// String is a change for people.
+// String returns the change for people.
 func (c Change) String() string { return fmt.Sprintf("/%s: %s -> %s", c.File, c.Before, c.After) }
