@@ -320,28 +320,15 @@ func TestDecideIsTheSlowRule(t *testing.T) {
 	})
 }
 
-// rewrite gives a file another owner and content, and charges that. The lists of disks are left alone.
+// rewrite gives a file another owner and content.
 func rewrite(l accounts.Ledger, p string, f file) error {
-	at := strings.LastIndex(p, "/")
-	walk, err := records.Walk(l, p[:at])
-	if err != nil {
-		return err
-	}
-	was, err := l.Entry(walk[len(walk)-1].ID, p[at+1:])
-	if err != nil {
-		return err
-	}
-	is := *was
-	is.UID, is.GID, is.Size, is.Pieces = f.uid, f.gid, f.size, nil
-	is.Layout = hemera.Replica(int(f.copies))
-	for i := range f.copies {
-		is.Pieces = append(is.Pieces, hemera.Piece{Index: uint8(i), Disk: hemera.DiskID(1 + i)})
-	}
-	l.PutEntry(&is)
-	if err := l.Adjust(walk, schema.Weight(&is).Add(schema.Weight(was).Negate())); err != nil {
-		return err
-	}
-	return l.Charge(walk, was, &is)
+	return records.Rewrite(l, p, func(e *hemera.Entry) error {
+		e.UID, e.GID, e.Size, e.Pieces, e.Layout = f.uid, f.gid, f.size, nil, hemera.Replica(int(f.copies))
+		for i := range f.copies {
+			e.Pieces = append(e.Pieces, hemera.Piece{Index: uint8(i), Disk: hemera.DiskID(1 + i)})
+		}
+		return nil
+	})
 }
 
 // TestADirectoryLeavesItsRealmOnlyWhole: empty, or as a node that is exact and takes its accounts along.

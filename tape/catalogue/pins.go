@@ -91,7 +91,10 @@ func (r Releaser) takes(pins []Pin) int {
 func (c *Catalogue) Release(ctx context.Context, file hemera.FileID, by Releaser) (out hemera.Entry, released bool, err error) {
 	err = c.update(ctx, func(t Txn) error {
 		e, err := t.ByID(file)
-		if err != nil || e == nil {
+		if err != nil {
+			return err
+		}
+		if e == nil {
 			return refuse(errs.NotFound, "Release", "fid:"+file.String(), "no such file")
 		}
 		out, released = *e, false // a change may run several times
