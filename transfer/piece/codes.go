@@ -21,7 +21,9 @@ const codesMax = 64
 // Get returns the code of a layout, nil for one without parity of its own. Invalid for a layout that is not valid.
 func (c *Codes) Get(l hemera.Layout) (*erasure.Code, error) {
 	// Blocks of all sizes have the same code, as it works on each byte by itself.
-	l.BlockSize = hemera.BlockSizeDefault
+	if l.BlockSize > 0 { // copies have none
+		l.BlockSize = hemera.BlockSizeDefault
+	}
 	c.mu.Lock()
 	code, ok := c.known[l]
 	c.mu.Unlock()
