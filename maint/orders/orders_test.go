@@ -3,6 +3,7 @@ package orders
 import (
 	"context"
 	"errors"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -276,4 +277,53 @@ func TestProgressReachesWhoWatches(t *testing.T) {
 	if len(told) != 0 {
 		t.Error("told after the end")
 	}
+}
+
+// TestOrdersThatAreUnderWayCountToo: the bound is of all that a node has not answered.
+func TestOrdersThatAreUnderWayCountToo(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		q := New()
+		q.limit = 2
+		ctx, end := context.WithCancel(t.Context())
+		first := ask(ctx, q, 1)
+		list := exchange(t, q)
+		second := ask(ctx, q, 2)
+		if err := <-ask(ctx, q, 3); errs.KindOf(err) != errs.Overloaded {
+			t.Errorf("one waits, one is under way: %v", err)
+		}
+		exchange(t, q, hemera.OrderResult{ID: list[0].ID})
+		if err := <-first; err != nil {
+			t.Error(err)
+		}
+		third := ask(ctx, q, 3)
+		end()
+		if second, third := <-second, <-third; second == nil || third == nil {
+			t.Error("orders that nobody answered have succeeded")
+		}
+	})
+}
+
+// TestWhatIsGivenAgainComesBeforeWhatWaits: it is older.
+func TestWhatIsGivenAgainComesBeforeWhatWaits(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		q := New()
+		ctx, end := context.WithCancel(t.Context())
+		for file := range hemera.FileID(3) {
+			ask(ctx, q, file+1)
+		}
+		exchange(t, q)
+		for file := range hemera.FileID(2) {
+			ask(ctx, q, file+4)
+		}
+		q.Redeliver(1)
+		var got []hemera.FileID
+		for _, o := range exchange(t, q) {
+			got = append(got, o.Piece.File)
+		}
+		if !slices.Equal(got, []hemera.FileID{1, 2, 3, 4, 5}) {
+			t.Errorf("%v", got)
+		}
+		end()
+		synctest.Wait()
+	})
 }
