@@ -31,7 +31,7 @@ func (t Turn) Acquire(ctx context.Context) error {
 	return t.one.Acquire(ctx, 1)
 }
 
-// Wait is Acquire for callers that have no context. It blocks for as long as others have the turn.
+// Wait works like Acquire for callers without a context. It blocks as long as others have the turn.
 func (t Turn) Wait() { _ = t.one.Acquire(context.Background(), 1) } // fails only when the context ends
 
 // TryAcquire reports whether it acquired the turn, without waiting: whether nobody had it or waited for it.
