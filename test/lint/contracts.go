@@ -32,12 +32,10 @@ var contractless = []string{"rules", "cmd", "measure", "test"}
 
 // Contracts returns the methods of shared interfaces whose contract is not said. An interface is shared if it is exported and a package other
 // than its own names it. Of its methods those count that can fail or take a context; the others answer from memory. A doc may link to the
-// method of its package that has the contract: [Writes.Commit]. Of the top-level folders in unedited nothing is returned; one in which
-// nothing is missing is a finding.
-func Contracts(files []*File, unedited []string) (bad []string) {
+// method of its package that has the contract: [Writes.Commit].
+func Contracts(files []*File) (bad []string) {
 	used := map[string]bool{}   // by "directory.Name"
 	docs := map[string]string{} // of methods, by "directory.Type.Method"
-	left := map[string]bool{}
 	for _, f := range files {
 		if f.Test {
 			continue
@@ -71,18 +69,9 @@ func Contracts(files []*File, unedited []string) (bad []string) {
 			for _, s := range group.Specs {
 				of := s.(*ast.TypeSpec)
 				if i, ok := of.Type.(*ast.InterfaceType); ok && of.Name.IsExported() && used[f.Package+"."+of.Name.Name] {
-					for _, b := range f.contract(of.Name.Name, text(of.Doc, group.Doc), i, docs) {
-						if left[folder] = true; !slices.Contains(unedited, folder) {
-							bad = append(bad, b)
-						}
-					}
+					bad = append(bad, f.contract(of.Name.Name, text(of.Doc, group.Doc), i, docs)...)
 				}
 			}
-		}
-	}
-	for _, folder := range unedited {
-		if !left[folder] {
-			bad = append(bad, fmt.Sprintf("%s says its contracts: take it out of test/lint/unedited.md", folder))
 		}
 	}
 	slices.Sort(bad)

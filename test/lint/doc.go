@@ -14,7 +14,8 @@
 //	Comments            length of the doc comment of a large package
 //	Words, English      names that say nothing, init, paths of one machine; words that readers stop at
 //	Sentences           functions have a verb, names a noun (unedited.md: folders that are left out still)
-//	Contracts           interfaces say on what they fail, what blocks, what is durable (the same)
+//	Contracts           shared interfaces say on what they fail, what blocks, what is durable
+//	Turns               no lock is made of a channel
 //	Errors              operations of errors, keys of log lines
 //	Addresses           host and port are put together by net.JoinHostPort alone
 //	Goroutines          packages whose tests run without the race detector start none
