@@ -1,7 +1,6 @@
 package cluster
 
 import (
-	"cmp"
 	"context"
 	"time"
 
@@ -13,36 +12,12 @@ import (
 // whatever the clocks say.
 const barTime = 24 * time.Hour
 
-// zoneOf is the zone that a node names, none if that is no zone.
-func zoneOf(h hemera.NodeHello) string {
-	zone, err := zoneValue("node", cmp.Or(h.Zone, "-"))
-	if err != nil {
-		return ""
-	}
-	return zone
-}
-
-// newDisks is how new disks begin that the node which calls brings by itself. Those of this process are the
-// admin's own.
-func (c *Leases) newDisks(ctx context.Context) hemera.DiskConfig {
-	if _, remote := hemera.Caller(ctx); remote && c.disksOff {
-		return hemera.ConfigOff
-	}
-	return hemera.ConfigRW
-}
-
-// waiting is the error of a node that an admin has not admitted. It names the command that does.
-func waiting(op string, id hemera.NodeID) error {
-	return errs.New(errs.Denied, op, "node "+id.String(), "the node waits for an admin to admit it").
-		WithRemedy("at the manager: `hemera node admit " + id.String() + "`")
-}
-
 // AdmitNode lets a node in that waits for it; it registers by itself within seconds. NotFound, and Invalid for one that
 // does not wait.
 func (c *Admin) AdmitNode(ctx context.Context, id hemera.NodeID) error {
 	const op = "cluster.Admit"
-	return c.state.update(ctx, func(ch *change) error {
-		n := c.state.nodes[id]
+	return c.journal.update(ctx, func(ch *change) error {
+		n := c.roster.nodes.all[id]
 		if n == nil {
 			return errs.New(errs.NotFound, op, "node "+id.String(), "no such node").WithRemedy("see `hemera node ls`")
 		}
@@ -53,7 +28,7 @@ func (c *Admin) AdmitNode(ctx context.Context, id hemera.NodeID) error {
 		rec.Waiting = false
 		ch.put(rec)
 		return nil
-	}, nil)
+	}, c.views.publish)
 }
 
 // RemoveNode forgets a node that has no disks. Its certificate is worth nothing from then on: it must
@@ -72,37 +47,37 @@ func (c *Admin) ExpelNode(ctx context.Context, id hemera.NodeID) error {
 // the removed node may still see of later capabilities is nothing.
 func (c *Admin) removeNode(ctx context.Context, id hemera.NodeID, disks bool) error {
 	var addr string
-	return c.state.update(ctx, func(ch *change) error {
-		n := c.state.nodes[id]
+	return c.journal.update(ctx, func(ch *change) error {
+		n := c.roster.nodes.all[id]
 		if n == nil {
 			return errs.New(errs.NotFound, "cluster.Remove", "node "+id.String(), "no such node").WithRemedy("see `hemera node ls`")
 		}
 		addr = n.Addr // for the log: the record is gone by then
-		ch.put(removedRecord{ID: id, At: c.state.now()})
+		ch.put(removedRecord{ID: id, At: c.journal.now()})
 		ch.delete(n.nodeRecord)
 		if err := c.removeDisks(ch, n, disks); err != nil {
 			return err
 		}
-		for _, a := range c.state.attaches {
+		for _, a := range c.roster.attaches {
 			if a.Node == id {
 				ch.delete(a)
 			}
 		}
 		// With too many keys held the removal goes on without a new one: the node is barred in any case.
-		if len(c.state.keys) < keysHeld {
+		if len(c.keyring.table) < keysHeld {
 			c.keyring.putKey(ch)
 		}
 		return nil
 	}, func() {
-		c.state.publish()
+		c.views.publish()
 		c.keyring.refreshRing()
-		c.state.log.Warn("a node was removed", "node", id, "addr", addr, "disks", disks)
+		c.journal.log.Warn("a node was removed", "node", id, "addr", addr, "disks", disks)
 	})
 }
 
 // removeDisks puts the removal of a node's disks into the change. NotEmpty if it has some and they must stay. mu is held.
 func (c *Admin) removeDisks(ch *change, n *node, disks bool) error {
-	for _, d := range c.state.byNode[n.ID] {
+	for _, d := range c.roster.disks.byNode[n.ID] {
 		if d.Removed {
 			continue
 		}
@@ -111,7 +86,7 @@ func (c *Admin) removeDisks(ch *change, n *node, disks bool) error {
 				WithRemedy("remove its disks first: `hemera fs set " + d.ID.String() + " drain`, then `hemera fs rm " + d.ID.String() + "`; one that is lost or in bad hands goes at once with --now")
 		}
 		rec := d.diskRecord
-		rec.Removed, rec.RemovedAt, rec.RemovedAddr = true, c.state.now().Unix(), n.Addr
+		rec.Removed, rec.RemovedAt, rec.RemovedAddr = true, c.journal.now().Unix(), n.Addr
 		ch.put(rec)
 	}
 	return nil
@@ -119,28 +94,28 @@ func (c *Admin) removeDisks(ch *change, n *node, disks bool) error {
 
 // unbar forgets removals of long ago: no capability of that time opens any more.
 func (c *Admin) unbar(ctx context.Context) error {
-	return c.state.update(ctx, func(ch *change) error {
-		for _, r := range c.state.removed {
+	return c.journal.update(ctx, func(ch *change) error {
+		for _, r := range c.roster.removed.all {
 			// A removal far in the future was noted by a clock that was wrong, and would never end.
-			if age := c.state.now().Sub(r.At); age > barTime || age < -barTime {
+			if age := c.journal.now().Sub(r.At); age > barTime || age < -barTime {
 				ch.delete(r)
 			}
 		}
 		return nil
-	}, func() {})
+	}, nil)
 }
 
 // ReserveNode makes an id, and a record, for a node that is being admitted; it registers with that id.
 func (c *Admin) ReserveNode(ctx context.Context) (id hemera.NodeID, err error) {
-	err = c.state.update(ctx, func(ch *change) error {
+	err = c.journal.update(ctx, func(ch *change) error {
 		// The id is stored before it is given out, so that no second node can get it after a crash.
-		next := c.state.next
+		next := c.roster.next
 		id = next.Node
 		next.Node++
 		ch.put(nodeRecord{ID: id, Waiting: c.approve})
 		ch.put(next)
 		return nil
-	}, nil)
+	}, c.views.publish)
 	if err != nil {
 		return 0, err
 	}

@@ -14,7 +14,7 @@ func TestNodeAdmittedAnewSucceedsItself(t *testing.T) {
 	ch.put(nodeRecord{ID: 1})
 	ch.put(nodeRecord{ID: 2})
 	ch.put(nextRecord{Node: 3, Disk: 1})
-	if err := c.state.commit(t.Context(), &ch); err != nil {
+	if err := c.journal.commit(t.Context(), &ch); err != nil {
 		t.Fatal(err)
 	}
 	c = open(t, store, nil)

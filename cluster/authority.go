@@ -1,25 +1,11 @@
 package cluster
 
-import (
-	"bytes"
-	"context"
+// authorityRecord is the SHA-256 of the authority's certificate.
+type authorityRecord struct{ Fingerprint []byte }
 
-	"hemera/platform/pki"
-)
+func (authorityRecord) key() string { return "authority" }
 
-var _ pki.AuthorityRecord = (*Cluster)(nil)
-
-// Authority implements [pki.AuthorityRecord].
-func (c *Cluster) Authority() (fingerprint []byte, begun bool) {
-	c.state.mu.Lock()
-	defer c.state.mu.Unlock()
-	return bytes.Clone(c.state.authority), len(c.state.nodes) > 0
-}
-
-// SetAuthority implements [pki.AuthorityRecord].
-func (c *Cluster) SetAuthority(ctx context.Context, fingerprint []byte) error {
-	return c.state.update(ctx, func(ch *change) error {
-		ch.put(authorityRecord{bytes.Clone(fingerprint)})
-		return nil
-	}, func() {})
+// authorityTable owns the record of the certificate authority.
+type authorityTable struct {
+	fingerprint []byte // nil while none is known
 }

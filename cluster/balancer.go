@@ -6,14 +6,6 @@ import (
 	"hemera/words/hemera"
 )
 
-// balancerSettings are the keys of [Settings] about the balancing of a space. EOS has the first two, with the prefix "space.",
-// which all keys of spaces may have.
-var balancerSettings = []Setting{
-	{"space", "balancer", "on|off", "move pieces from disks that are too full to others, and pieces of a file apart that share a node or a zone"},
-	{"space", "balancer.threshold", "auto|1..50", "percent by which a disk's filling may differ from the space's mean; auto: 5"},
-	{"space", "balancer.rate", "auto|<bytes>[K|M|G|T]", "bytes per second that balancing moves from a disk, and to one; auto: 50M"},
-}
-
 // setBalancer changes one property of the space's balancing. Invalid for keys and values that are not in [Settings]. What is
 // being moved already ends; the rest follows the new property within seconds.
 func (s *spaceRecord) setBalancer(key, value string) error {

@@ -59,7 +59,7 @@ func TestARegistrationThatIsCutOff(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c.state.writer = &failing{c.state.writer, 1}
+	c.journal.writer = &failing{c.journal.writer, 1}
 	h := hello(1, disksPerNodeMax)
 	h.ID = id
 	for i := range h.Disks {

@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"bytes"
 	"context"
 	"log/slog"
 	"sync"
@@ -8,6 +9,7 @@ import (
 
 	"hemera/platform/contain"
 	"hemera/platform/kv"
+	"hemera/platform/pki"
 	"hemera/words/errs"
 	"hemera/words/hemera"
 )
@@ -40,9 +42,11 @@ type Cluster struct {
 	Marks   *Marks   // whether the store is as new as the cluster
 	Tokens  *Tokens  // join tokens
 
-	state  *state
-	panics *contain.Panics
-	swept  time.Time // when records of old were looked for; used by Tick alone
+	journal *journal
+	roster  *roster
+	views   *viewer
+	panics  *contain.Panics
+	swept   time.Time // when records of old were looked for; used by Tick alone
 }
 
 // Open loads the cluster and makes what a new one lacks: the default space and a key. The writer
@@ -55,23 +59,23 @@ func Open(ctx context.Context, store kv.Reader, writer kv.Writer, o Options) (*C
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	c := newCluster(newState(store, writer, o), o)
+	c := newCluster(newJournal(store, writer, o.Log, o.Now), o)
 	c.panics = o.Panics
 	var err error
 	// Before anything is written: what nodes saw is compared with the store as it was found.
 	if c.Marks.since, err = writer.LastSeq(ctx); err != nil {
 		return nil, errs.Wrap(err, "cluster.Open", "")
 	}
-	if err := c.state.load(ctx, store); err != nil {
+	if err := c.journal.tables.load(ctx, store); err != nil {
 		return nil, err
 	}
-	for _, d := range c.state.disks {
+	for _, d := range c.roster.disks.all {
 		// Nothing is read from a disk or placed on it before its node has said what it is.
 		d.report = absent(d.diskRecord, "its node has not registered since the manager started")
 	}
 	// One change for all of it: a crash in between leaves no cluster without a space or a key.
-	return c, c.state.update(ctx, func(ch *change) error {
-		if len(c.state.spaces) == 0 {
+	return c, c.journal.update(ctx, func(ch *change) error {
+		if len(c.roster.spaces) == 0 {
 			ch.put(firstSpace(o.Space))
 		}
 		c.Marks.begins(ch)
@@ -81,32 +85,36 @@ func Open(ctx context.Context, store kv.Reader, writer kv.Writer, o Options) (*C
 	}, func() {
 		c.Marks.awaitNodes()
 		c.Keys.refreshRing()
-		c.state.publish()
+		c.views.publish()
 	})
 }
 
-// newCluster makes the services of a state.
-func newCluster(s *state, o Options) *Cluster {
-	k, v, m := &Keys{state: s}, &Surveys{state: s}, newMarks(s)
+// newCluster makes the services of a journal. Each gets the tables that it reads or changes.
+func newCluster(j *journal, o Options) *Cluster {
+	r := &j.tables.roster
+	shown := &viewer{roster: r, surveys: &j.tables.surveys, now: j.now}
+	shown.grace.Store(int64(o.Grace))
+	k, v := &Keys{journal: j, table: j.tables.keys}, &Surveys{journal: j, table: &j.tables.surveys, roster: r, views: shown}
+	m := newMarks(j)
 	return &Cluster{
-		state: s, Keys: k, Surveys: v, Marks: m, Tokens: &Tokens{store: s.store, writer: s.writer, now: s.now},
-		Leases: &Leases{state: s, keyring: k, surveyor: v, marks: m, manager: o.ManagerAddr, disksOff: o.DisksOff},
-		Admin:  &Admin{state: s, keyring: k, approve: o.Approve},
+		journal: j, roster: r, views: shown, Keys: k, Surveys: v, Marks: m, Tokens: &Tokens{store: j.store, writer: j.writer, now: j.now},
+		Leases: &Leases{journal: j, roster: r, views: shown, keyring: k, surveyor: v, marks: m, manager: o.ManagerAddr, disksOff: o.DisksOff},
+		Admin:  &Admin{journal: j, roster: r, views: shown, keyring: k, approve: o.Approve},
 	}
 }
 
 // View is the cluster now. It must not be changed.
-func (c *Cluster) View() *hemera.View { return c.state.views.Newest() }
+func (c *Cluster) View() *hemera.View { return c.views.views.Newest() }
 
 // Views has what View returns, for readers that get it as data. The cluster alone publishes in it.
-func (c *Cluster) Views() *hemera.Views { return &c.state.views }
+func (c *Cluster) Views() *hemera.Views { return &c.views.views }
 
 // SetGrace sets what views show as the time that the maintenance waits for a disk.
 func (c *Cluster) SetGrace(grace time.Duration) {
-	c.state.grace.Store(int64(grace))
-	c.state.mu.Lock()
-	defer c.state.mu.Unlock()
-	c.state.publish()
+	c.views.grace.Store(int64(grace))
+	c.journal.mu.Lock()
+	defer c.journal.mu.Unlock()
+	c.views.publish()
 }
 
 // Run ends leases, publishes reports and rotates keys until the context ends. It fails with Corrupt when a node proved
@@ -124,7 +132,7 @@ func (c *Cluster) Run(ctx context.Context) error {
 	worker.Go(func() {
 		for range due {
 			if err := c.panics.Do("cluster.Upkeep", "", func() error { return c.upkeep(ctx) }); err != nil {
-				c.state.log.Error("cluster state cannot be written", "error", err)
+				c.journal.log.Error("cluster state cannot be written", "error", err)
 			}
 		}
 	})
@@ -159,7 +167,7 @@ func (c *Cluster) upkeep(ctx context.Context) error {
 	if err := c.Surveys.storeNoted(ctx); err != nil {
 		return err
 	}
-	if err := c.sweep(ctx, c.state.now()); err != nil {
+	if err := c.sweep(ctx, c.journal.now()); err != nil {
 		return err
 	}
 	return c.Keys.rotate(ctx)
@@ -181,7 +189,42 @@ func (c *Cluster) sweep(ctx context.Context, now time.Time) error {
 	return c.Tokens.dropTokens(ctx)
 }
 
-// absent is the report of a disk that no node reports: gone, for the reason given.
-func absent(d diskRecord, why string) hemera.NodeDisk {
-	return hemera.NodeDisk{UUID: d.UUID, Path: d.Path, ID: d.ID, Health: hemera.HealthGone, Why: why}
+// Rebuilding returns since when the namespace is being rebuilt; zero if it is not. It does not block.
+func (c *Cluster) Rebuilding() time.Time {
+	if t := c.roster.rebuild.begun.Load(); t != nil {
+		return *t
+	}
+	return time.Time{}
+}
+
+var _ pki.AuthorityRecord = (*Cluster)(nil)
+
+// Authority implements [pki.AuthorityRecord].
+func (c *Cluster) Authority() (fingerprint []byte, begun bool) {
+	c.journal.mu.Lock()
+	defer c.journal.mu.Unlock()
+	return bytes.Clone(c.journal.tables.authority.fingerprint), len(c.roster.nodes.all) > 0
+}
+
+// SetAuthority implements [pki.AuthorityRecord].
+func (c *Cluster) SetAuthority(ctx context.Context, fingerprint []byte) error {
+	return c.journal.update(ctx, func(ch *change) error {
+		ch.put(authorityRecord{bytes.Clone(fingerprint)})
+		return nil
+	}, nil)
+}
+
+// Weigh sets how much of its usual part each node gets of new pieces and of readers; a node that is not named has no weight
+// of its own. The next view shows it. Weights are not stored: after a start of the manager they are found out again.
+func (c *Cluster) Weigh(weights map[hemera.NodeID]float64) {
+	c.journal.mu.Lock()
+	defer c.journal.mu.Unlock()
+	changed := false
+	for id, n := range c.roster.nodes.all {
+		w := within(weights[id], 1)
+		changed, n.weight = changed || n.weight != w, w
+	}
+	if changed {
+		c.views.publishSoon()
+	}
 }

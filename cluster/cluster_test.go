@@ -414,7 +414,7 @@ func signs(t *testing.T, c *Cluster) signing {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for id, k := range c.state.keys {
+	for id, k := range c.Keys.table {
 		if again, err := capability.NewKeyring(k.Key).Mint(hemera.Capability{}); err == nil && again == token {
 			return signing{id, string(k.Secret)}
 		}
@@ -446,7 +446,7 @@ func TestKeysRotateAheadOfUse(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if n := len(c.state.keys); n != keysKept+1 {
+		if n := len(c.Keys.table); n != keysKept+1 {
 			t.Errorf("%d keys kept", n)
 		}
 	})
@@ -465,8 +465,8 @@ func TestAKeyOfAWrongClockEnds(t *testing.T) {
 		if keys := c.Keys.nodeKeys(1); len(keys) != 2 || keys[0].ID == first.ID || keys[1].ID != first.ID {
 			t.Errorf("off by %v: %d keys", off, len(keys))
 		}
-		if err := c.Tick(t.Context()); err != nil || len(c.state.keys) != 2 {
-			t.Errorf("off by %v: %d keys after another tick, %v", off, len(c.state.keys), err)
+		if err := c.Tick(t.Context()); err != nil || len(c.Keys.table) != 2 {
+			t.Errorf("off by %v: %d keys after another tick, %v", off, len(c.Keys.table), err)
 		}
 	}
 }

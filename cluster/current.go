@@ -3,36 +3,16 @@ package cluster
 import (
 	"context"
 	"fmt"
-	"sync"
-	"sync/atomic"
 	"time"
 
 	"hemera/words/errs"
 	"hemera/words/hemera"
 )
 
-// currentTime is how long changes wait for a node that can say whether the store is as new as the cluster.
-const currentTime = hemera.HeartbeatTimeout
-
-// current is whether the store is as new as the cluster. A store with nodes is not taken for it until the first of
-// them has registered, which shows its mark, or has been waited for long enough: what is acknowledged before would be
-// lost once the newest copy of the store is put in place.
-type current struct {
-	since    time.Time     // when the wait began
-	first    hemera.NodeID // nodes from this one on joined in this life, and know nothing of those before
-	known    chan struct{} // closed when it is decided
-	once     sync.Once
-	outdated atomic.Pointer[errs.Error] // decided: a node saw more
-	foreign  atomic.Pointer[errs.Error] // a node of another store came to this one, which has none yet
-}
-
-// decide ends the wait. What was decided is in outdated.
-func (s *current) decide() { s.once.Do(func() { close(s.known) }) }
-
-// awaitNodes begins to wait for one of the nodes that the store knows, if there are any. c.mu is held.
+// awaitNodes begins to wait for one of the nodes that the store knows, if there are any. mu is held.
 func (c *Marks) awaitNodes() {
-	c.current.since, c.current.first = c.state.now(), c.state.next.Node
-	for _, n := range c.state.nodes {
+	c.current.since, c.current.first = c.journal.now(), c.roster.next.Node
+	for _, n := range c.roster.nodes.all {
 		if !n.Waiting {
 			return
 		}
@@ -42,9 +22,9 @@ func (c *Marks) awaitNodes() {
 }
 
 // stranger notes that a node came which this store does not know and never removed. A store without nodes is then a new one in
-// the place of that node's: clients wait, as what they look for may be there. c.mu is held.
+// the place of that node's: clients wait, as what they look for may be there. mu is held.
 func (c *Marks) stranger(h hemera.NodeHello) {
-	if _, removed := c.state.removed[h.ID]; removed || len(c.state.nodes) > 0 {
+	if _, removed := c.roster.removed.all[h.ID]; removed || len(c.roster.nodes.all) > 0 {
 		return
 	}
 	c.current.foreign.Store(errs.New(errs.Unavailable, "cluster.Change", "", fmt.Sprintf("this cluster is new, and node %d at %s is of another", h.ID, h.Addr)).
@@ -80,7 +60,7 @@ func (c *Marks) undecided() time.Duration {
 	case <-c.current.known:
 		return 0
 	default:
-		return currentTime - c.state.now().Sub(c.current.since)
+		return currentTime - c.journal.now().Sub(c.current.since)
 	}
 }
 
@@ -107,4 +87,13 @@ func (c *Marks) AwaitNewest(ctx context.Context) error {
 		}
 	}
 	return c.newest()
+}
+
+// checkRebuilt is Unavailable while the namespace is being rebuilt: clients wait, as for a manager that is not there.
+func (c *Marks) checkRebuilt() error {
+	if !c.roster.rebuild.now() {
+		return nil
+	}
+	return errs.New(errs.Unavailable, "cluster.Change", "", "the namespace is being rebuilt").
+		WithRemedy("an admin ends this with `hemera ns rebuild finish`")
 }

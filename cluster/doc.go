@@ -12,8 +12,16 @@
 //
 // [Cluster] is a struct of named services: [Leases] (registration, heartbeats), [Admin] (what admins set), [Keys] (that sign
 // capabilities), [Surveys] (audits, scrubs, backups), [Marks] (whether the store is as new as the cluster) and [Tokens] (join
-// tokens). Each owns what it alone needs. The records and the reports of nodes are of one state, which all but the tokens change:
-// it is tables without a lock, and the turn and the mutex that order access.
+// tokens). Each kind of record has one table in memory, and a service gets the tables that it reads or changes:
+//
+//	roster        nodes, disks, spaces, wishes for disks, removals, the next ids: Leases and Admin change them together
+//	keyTable      Keys
+//	surveyTable   Surveys
+//	historyTable  Marks
+//	tokens        in the store alone: Tokens
+//
+// The journal makes changes of records durable and then true in the tables; it has the turn and the mutex that order access. The
+// viewer makes views of the roster, the surveys and the reports of nodes.
 //
 // # How a change is made
 //

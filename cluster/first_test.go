@@ -44,7 +44,7 @@ func TestRemoveNode(t *testing.T) {
 	if err := c.Admin.RemoveNode(ctx, w.ID); err != nil {
 		t.Fatal(err)
 	}
-	if _, ok := c.View().Node(w.ID); ok || len(c.state.attaches) != 0 {
+	if _, ok := c.View().Node(w.ID); ok || len(c.roster.attaches) != 0 {
 		t.Error("the node, or what was asked of it, is still there")
 	}
 	if _, err := c.Leases.Heartbeat(w.ID, w.Epoch, hemera.NodeReport{}); !errors.Is(err, errs.Fenced) {

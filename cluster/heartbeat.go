@@ -3,7 +3,6 @@ package cluster
 import (
 	"context"
 	"fmt"
-	"strings"
 	"time"
 
 	"hemera/words/errs"
@@ -14,7 +13,7 @@ import (
 // has a new disk or one that was another's: registering again gives all of them.
 func (c *Leases) Heartbeat(id hemera.NodeID, epoch uint64, report hemera.NodeReport) (hemera.HeartbeatReply, error) {
 	// Before the lock: what counts is when the node spoke, not when it was heard.
-	reply, err := c.renew(id, epoch, report, c.state.now())
+	reply, err := c.renew(id, epoch, report, c.journal.now())
 	if err == nil {
 		reply.Seen = c.marks.Mark()
 	}
@@ -23,8 +22,8 @@ func (c *Leases) Heartbeat(id hemera.NodeID, epoch uint64, report hemera.NodeRep
 
 // renew makes the reply of Heartbeat, without a mark, and changes memory alone.
 func (c *Leases) renew(id hemera.NodeID, epoch uint64, report hemera.NodeReport, came time.Time) (hemera.HeartbeatReply, error) {
-	c.state.mu.Lock()
-	defer c.state.mu.Unlock()
+	c.journal.mu.Lock()
+	defer c.journal.mu.Unlock()
 	n, err := c.lease(id, epoch, came)
 	if err != nil {
 		return hemera.HeartbeatReply{}, err
@@ -32,11 +31,11 @@ func (c *Leases) renew(id hemera.NodeID, epoch uint64, report hemera.NodeReport,
 	if len(report.Disks) > disksPerNodeMax {
 		return hemera.HeartbeatReply{}, errs.New(errs.TooLarge, "cluster.Heartbeat", n.Addr, fmt.Sprintf("a node has at most %d disks", disksPerNodeMax))
 	}
-	reply := hemera.HeartbeatReply{Keys: c.keyring.nodeKeys(id), Barred: c.state.barred, Headroom: c.state.headrooms(id), Attach: c.attachesOf(id)}
+	reply := hemera.HeartbeatReply{Keys: c.keyring.nodeKeys(id), Barred: c.roster.removed.barred, Headroom: c.roster.headrooms(id), Attach: c.roster.attaches.of(id)}
 	// Disks that changed hands need a registration, which is durable; a heartbeat changes no record.
 	for _, r := range report.Disks {
-		known := c.state.byUUID[r.UUID]
-		_, asked := c.state.attaches[attachRecord{Node: id, Path: r.Path}.key()]
+		known := c.roster.disks.byUUID[r.UUID]
+		_, asked := c.roster.attaches[attachRecord{Node: id, Path: r.Path}.key()]
 		switch {
 		// A disk without an id, or one that an admin wants back.
 		case (known == nil || known.Removed) && (r.ID == 0 && known == nil || asked):
@@ -53,99 +52,39 @@ func (c *Leases) renew(id hemera.NodeID, epoch uint64, report hemera.NodeReport,
 		}
 	}
 	// The lease is renewed by the moment of the answer, so that a wait for the lock does not shorten it.
-	n.last, n.stats, n.skew = c.state.now(), boundedStats(report.Stats), 0
+	n.last, n.stats, n.skew = c.journal.now(), boundedStats(report.Stats), 0
 	if !report.Clock.IsZero() {
 		// Round(0) drops the monotonic readings: the walls' clocks are compared.
 		n.skew = report.Clock.Round(0).Sub(came.Round(0))
 	}
 	for _, u := range n.stats.Unusable { // the node tried a path that an admin wants, and could not
-		if a, asked := c.state.attaches[attachRecord{Node: id, Path: u.Path}.key()]; asked {
+		if a, asked := c.roster.attaches[attachRecord{Node: id, Path: u.Path}.key()]; asked {
 			c.refused = append(c.refused, a)
 		}
 	}
 	// Loads and counts may be shown a moment late. What changes decisions is published below.
-	c.state.dirty = true
+	c.views.dirty = true
 	c.surveyor.note(id, report.Disks)
 	changed := n.stopping != report.Stopping
 	n.stopping = report.Stopping
 	if report.Ended {
 		n.online, changed = false, true
-		c.state.log.Info("node has stopped", "node", n.ID, "addr", n.Addr)
+		c.journal.log.Info("node has stopped", "node", n.ID, "addr", n.Addr)
 	}
 	// A disk's health, or whether the node serves, changed.
 	if c.takeReports(id, report.Disks, "its node does not report it") || changed {
-		c.state.publishSoon()
+		c.views.publishSoon()
 	}
 	return reply, nil
 }
 
-// Check fails with Fenced unless the node's lease with the epoch is in force.
-func (c *Leases) Check(id hemera.NodeID, epoch uint64) error {
-	came := c.state.now()
-	c.state.mu.Lock()
-	defer c.state.mu.Unlock()
-	_, err := c.lease(id, epoch, came)
-	return err
-}
-
-// lease is the node, if it holds the lease. What counts is when its call came: one that had to wait
-// here, for a slow store, is not the node's silence.
-func (c *Leases) lease(id hemera.NodeID, epoch uint64, came time.Time) (*node, error) {
-	n := c.state.nodes[id]
-	if n == nil {
-		return nil, errs.New(errs.Fenced, "cluster.CheckLease", "node "+id.String(), "the node is not known: register")
-	}
-	if n.online && came.Sub(n.last) > hemera.HeartbeatTimeout {
-		// The ticker has not seen it yet; a late call must not find the lease alive.
-		c.endLease(n, came)
-	}
-	if !n.online || n.Epoch != epoch {
-		return nil, errs.New(errs.Fenced, "cluster.CheckLease", "node "+id.String(),
-			fmt.Sprintf("the lease of epoch %d is over: register", epoch))
-	}
-	return n, nil
-}
-
-// attachesOf lists the disks that admins added and the node has not taken yet. mu is held.
-func (c *Leases) attachesOf(id hemera.NodeID) (list []hemera.AttachDisk) {
-	// The path is empty, so the key ends with the slash that follows the node.
-	prefix := attachRecord{Node: id}.key()
-	for key, a := range c.state.attaches {
-		if strings.HasPrefix(key, prefix) {
-			list = append(list, hemera.AttachDisk{Path: a.Path, Space: a.Space, Folder: a.Folder})
-		}
-	}
-	return list
-}
-
-// endLeases ends the leases of nodes that fell silent, and shows reports that no view shows yet.
-func (c *Leases) endLeases() {
-	c.state.mu.Lock()
-	defer c.state.mu.Unlock()
-	now := c.state.now()
-	for _, n := range c.state.nodes {
-		if n.online && now.Sub(n.last) > hemera.HeartbeatTimeout {
-			c.endLease(n, now)
-		}
-	}
-	if c.state.dirty {
-		c.state.publish()
-	}
-}
-
-// endLease takes a silent node offline. The next view shows it. mu is held.
-func (c *Leases) endLease(n *node, now time.Time) {
-	n.online, c.state.dirty = false, true
-	c.state.log.Warn("node is offline", "node", n.ID, "addr", n.Addr, "silent", now.Sub(n.last).Round(time.Millisecond))
-}
-
 // dropRefusedAttaches forgets wishes for disks that their nodes could not use: the admin has seen why.
 func (c *Leases) dropRefusedAttaches(ctx context.Context) error {
-	return c.state.update(ctx, func(ch *change) error {
+	return c.journal.update(ctx, func(ch *change) error {
 		for _, a := range c.refused {
 			ch.delete(a)
 		}
 		c.refused = nil
 		return nil
-	}, func() {})
+	}, nil)
 }

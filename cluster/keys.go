@@ -1,12 +1,9 @@
 package cluster
 
 import (
-	"cmp"
 	"context"
 	"crypto/rand"
 	"fmt"
-	"maps"
-	"slices"
 	"time"
 
 	"hemera/rules/capability"
@@ -31,9 +28,10 @@ const (
 
 // Keys makes the keys that sign capabilities. The keys themselves are records.
 type Keys struct {
-	state *state
-	ring  capability.Keyring // keys that every node has had time to learn
-	told  capability.Keyring // all keys: what nodes are told is made of them
+	journal *journal
+	table   keyTable
+	ring    capability.Keyring // keys that every node has had time to learn
+	told    capability.Keyring // all keys: what nodes are told is made of them
 }
 
 // Ring is the keys the manager signs with and verifies by. A new key is in it only after nodes had
@@ -42,10 +40,10 @@ func (c *Keys) Ring() *capability.Keyring { return &c.ring }
 
 // newKey makes a key whose id is above all others. Only its record makes it count. mu is held.
 func (c *Keys) newKey() keyRecord {
-	k := keyRecord{Key: hemera.Key{ID: 1, Secret: make([]byte, secretSize)}, Made: c.state.now(), Version: keyVersion}
+	k := keyRecord{Key: hemera.Key{ID: 1, Secret: make([]byte, secretSize)}, Made: c.journal.now(), Version: keyVersion}
 	// crypto/rand never fails: it ends the program instead.
 	_, _ = rand.Read(k.Secret)
-	for id := range c.state.keys {
+	for id := range c.table {
 		k.ID = max(k.ID, id+1)
 	}
 	return k
@@ -55,7 +53,7 @@ func (c *Keys) newKey() keyRecord {
 // another version go: nodes may have them.
 func (c *Keys) firstKeys(ch *change) {
 	usable := false
-	for _, k := range c.state.keys {
+	for _, k := range c.table {
 		if k.Version == keyVersion {
 			usable = true
 		} else {
@@ -67,21 +65,16 @@ func (c *Keys) firstKeys(ch *change) {
 	}
 }
 
-// newestFirst lists the keys in the order of their ids, which is that of their making.
-func (c *Keys) newestFirst() []keyRecord {
-	return slices.SortedFunc(maps.Values(c.state.keys), func(a, b keyRecord) int { return cmp.Compare(b.ID, a.ID) })
-}
-
 // nodeKeys is what a node is told: its own part of all keys, those too young to sign too.
 func (c *Keys) nodeKeys(id hemera.NodeID) []hemera.Key { return c.told.NodeKeys(id) }
 
 // refreshRing leaves out keys too young for every node to know, unless there are no others.
 func (c *Keys) refreshRing() {
-	keys := c.newestFirst()
+	keys := c.table.newestFirst()
 	c.told.Set(secrets(keys))
 	for len(keys) > 1 {
 		// The age of a key from the future says nothing, as a clock was wrong: it signs.
-		if age := c.state.now().Sub(keys[0].Made); age >= keyLead || age < 0 {
+		if age := c.journal.now().Sub(keys[0].Made); age >= keyLead || age < 0 {
 			break
 		}
 		keys = keys[1:]
@@ -89,23 +82,14 @@ func (c *Keys) refreshRing() {
 	c.ring.Set(secrets(keys))
 }
 
-// secrets are the keys without what the records say besides.
-func secrets(keys []keyRecord) []hemera.Key {
-	list := make([]hemera.Key, len(keys))
-	for i, k := range keys {
-		list[i] = k.Key
-	}
-	return list
-}
-
 // rotate makes a new key when the newest has signed long enough, and ends those whose time is over.
 func (c *Keys) rotate(ctx context.Context) error {
 	if err := c.endKeys(ctx); err != nil {
 		return err
 	}
-	return c.state.update(ctx, func(ch *change) error {
+	return c.journal.update(ctx, func(ch *change) error {
 		// A key of the future was made while the clock was wrong: by its time it would never end.
-		if age := c.state.now().Sub(c.newestFirst()[0].Made); age < keyLifetime && age > -keyLifetime {
+		if age := c.journal.now().Sub(c.table.newestFirst()[0].Made); age < keyLifetime && age > -keyLifetime {
 			c.refreshRing()
 			return nil
 		}
@@ -120,8 +104,8 @@ func (c *Keys) putKey(ch *change) {
 	ch.put(fresh)
 	// A key stopped to sign when the one after it was made, so the age of its successor decides.
 	next := fresh
-	for i, k := range c.newestFirst() {
-		if c.state.now().Sub(next.Made) >= keysKept*keyLifetime || i+1 >= capability.KeysMax {
+	for i, k := range c.table.newestFirst() {
+		if c.journal.now().Sub(next.Made) >= keysKept*keyLifetime || i+1 >= capability.KeysMax {
 			ch.delete(k)
 		}
 		next = k
@@ -130,29 +114,29 @@ func (c *Keys) putKey(ch *change) {
 
 // endKeys drops keys that an admin has ended, once the one after them signs.
 func (c *Keys) endKeys(ctx context.Context) error {
-	return c.state.update(ctx, func(ch *change) error {
-		for _, k := range c.newestFirst()[1:] {
-			if !k.Ends.IsZero() && !c.state.now().Before(k.Ends) {
+	return c.journal.update(ctx, func(ch *change) error {
+		for _, k := range c.table.newestFirst()[1:] {
+			if !k.Ends.IsZero() && !c.journal.now().Before(k.Ends) {
 				ch.delete(k)
 			}
 		}
 		return nil
-	}, func() {})
+	}, nil)
 }
 
 // RotateKeys makes a new key, which signs once all nodes had time to learn it. What was signed before stays good for
 // its time; with end, it is refused from then on, also where it would end a write. Overloaded when too many keys
 // are held already.
 func (c *Keys) RotateKeys(ctx context.Context, end bool) error {
-	return c.state.update(ctx, func(ch *change) error {
-		if len(c.state.keys) >= keysHeld && !end {
-			return errs.New(errs.Overloaded, "cluster.RotateKeys", "", fmt.Sprintf("%d keys are held for what they signed", len(c.state.keys))).
+	return c.journal.update(ctx, func(ch *change) error {
+		if len(c.table) >= keysHeld && !end {
+			return errs.New(errs.Overloaded, "cluster.RotateKeys", "", fmt.Sprintf("%d keys are held for what they signed", len(c.table))).
 				WithRemedy("wait some days; or end what was signed so far, with --now")
 		}
 		if end {
-			for _, k := range c.newestFirst() {
+			for _, k := range c.table.newestFirst() {
 				// Not at once: the new key signs only when every node has had time to learn it.
-				k.Ends = c.state.now().Add(keyLead)
+				k.Ends = c.journal.now().Add(keyLead)
 				ch.put(k)
 			}
 		}
@@ -160,6 +144,6 @@ func (c *Keys) RotateKeys(ctx context.Context, end bool) error {
 		return nil
 	}, func() {
 		c.refreshRing()
-		c.state.log.Warn("a capability key was made by an admin", "ends", end)
+		c.journal.log.Warn("a capability key was made by an admin", "ends", end)
 	})
 }

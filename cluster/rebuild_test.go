@@ -100,7 +100,7 @@ func TestARemovedNodeDoesNotComeBackToARebuild(t *testing.T) {
 	if _, err := c.Leases.Register(t.Context(), h); !errors.Is(err, errs.NotFound) || !errors.Is(c.Leases.Member(7), errs.NotFound) {
 		t.Error(err)
 	}
-	if hemera.NodeID(7) >= c.state.next.Node {
-		t.Errorf("next is %+v", c.state.next)
+	if hemera.NodeID(7) >= c.roster.next.Node {
+		t.Errorf("next is %+v", c.roster.next)
 	}
 }

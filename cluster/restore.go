@@ -21,20 +21,20 @@ func Restorable(key []byte) bool { return !strings.HasPrefix(string(key), Prefix
 // store: new ids begin beyond those given out since the backup, new leases beyond all there were. It
 // must run before Open.
 func Restored(ctx context.Context, store kv.Reader, w kv.Writer, now time.Time) error {
-	c := newState(store, w, Options{})
-	if err := c.load(ctx, store); err != nil {
+	j := newJournal(store, w, nil, nil)
+	if err := j.tables.load(ctx, store); err != nil {
 		return err
 	}
-	err := c.update(ctx, func(ch *change) error {
+	err := j.update(ctx, func(ch *change) error {
 		ch.put(newHistory()) // marks of the lost store count no more
-		ch.put(nextRecord{Node: c.next.Node + idsLeftOut, Disk: c.next.Disk + idsLeftOut})
-		for _, n := range c.nodes {
+		ch.put(nextRecord{Node: j.tables.next.Node + idsLeftOut, Disk: j.tables.next.Disk + idsLeftOut})
+		for _, n := range j.tables.nodes.all {
 			rec := n.nodeRecord
 			// Epochs count registrations, one at a time, so the seconds since 1970 are beyond all that were given out.
 			rec.Epoch = max(rec.Epoch, uint64(now.Unix()))
 			ch.put(rec)
 		}
 		return nil
-	}, func() {})
+	}, nil)
 	return errs.Wrap(err, "cluster.Restored", "")
 }

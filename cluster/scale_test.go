@@ -65,7 +65,7 @@ func BenchmarkPublish(b *testing.B) {
 	}
 	many(b, c, 100)
 	for b.Loop() {
-		c.state.publish()
+		c.views.publish()
 	}
 }
 

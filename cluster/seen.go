@@ -3,11 +3,13 @@ package cluster
 import (
 	"context"
 	"crypto/hmac"
-	"crypto/rand"
 	"crypto/sha256"
 	"encoding/binary"
 	"fmt"
 	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
 
 	"hemera/words/errs"
 	"hemera/words/hemera"
@@ -27,49 +29,13 @@ const (
 	// 128 bits of HMAC-SHA-256: a node can try a few marks with each registration only.
 	seenMAC   = 16
 	seenBytes = hemera.SeenMarkBytes // 8 of the life, 8 of the sequence number, MAC
-	secretLen = 32
 )
 
-// livesMax bounds how many lives the store knows; of those before, it knows that they ended where the first began.
-const livesMax = 64
-
-// historyRecord is the secret by which the store knows the marks it gave, and its last lives, oldest first.
-type historyRecord struct {
-	Secret []byte
-	Lives  []life `json:",omitempty"`
-}
-
-// life is one run of the manager, and how many changes were there when it began.
-type life struct{ ID, Since uint64 }
-
-func (historyRecord) key() string { return "history" }
-
-// newHistory begins the history of a store, with a secret that no other store has.
-func newHistory() historyRecord {
-	secret := make([]byte, secretLen)
-	_, _ = rand.Read(secret) // never fails
-	return historyRecord{Secret: secret}
-}
-
-// newLife is the number of a life of the manager.
-func newLife() uint64 {
-	var raw [8]byte
-	_, _ = rand.Read(raw[:]) // never fails
-	return binary.BigEndian.Uint64(raw[:])
-}
-
-// endOf is how many changes were there when a life ended, at most; over is false for the last, which goes on.
-func endOf(lives []life, id uint64) (end uint64, over bool) {
-	i := slices.IndexFunc(lives, func(l life) bool { return l.ID == id })
-	if i == len(lives)-1 {
-		return 0, false
-	}
-	return lives[i+1].Since, true // of a life that is not known the first is the end
-}
-
-// marks tells nodes how far the store is, and finds out from theirs whether it is older than the cluster.
+// Marks tells nodes how far the store is, and finds out from theirs whether it is older than the cluster.
 type Marks struct {
-	state    *state
+	journal  *journal
+	table    *historyTable
+	roster   *roster
 	life     uint64     // of this process
 	since    uint64     // the store's sequence number when it was opened
 	outdated chan error // has one once a node proved that the store is older than the cluster
@@ -77,13 +43,15 @@ type Marks struct {
 }
 
 // newMarks begins a life of the manager.
-func newMarks(s *state) *Marks {
-	return &Marks{state: s, life: newLife(), outdated: make(chan error, 1), current: current{known: make(chan struct{})}}
+func newMarks(j *journal) *Marks {
+	return &Marks{
+		journal: j, table: &j.tables.history, roster: &j.tables.roster, life: newLife(), outdated: make(chan error, 1), current: current{known: make(chan struct{})},
+	}
 }
 
 // begins adds the life that begins to the history.
 func (c *Marks) begins(ch *change) {
-	h := historyRecord{Secret: c.state.history, Lives: c.state.lives}
+	h := historyRecord{Secret: c.table.secret, Lives: c.table.lives}
 	if h.Secret == nil {
 		h = newHistory()
 	}
@@ -96,10 +64,10 @@ func (c *Marks) begins(ch *change) {
 // Mark returns the mark for a node: how far the store is now. Only what is durable counts: what this process has waited for. It asks the
 // store, so the caller does not hold mu. The mark is nil when the store cannot tell.
 func (c *Marks) Mark() []byte {
-	c.state.mu.Lock()
-	secret := c.state.history // replaced as a whole, never changed
-	c.state.mu.Unlock()
-	last, err := c.state.writer.LastSeq(context.Background())
+	c.journal.mu.Lock()
+	secret := c.table.secret // replaced as a whole, never changed
+	c.journal.mu.Unlock()
+	last, err := c.journal.writer.LastSeq(context.Background())
 	if err != nil {
 		return nil
 	}
@@ -116,7 +84,7 @@ func seal(secret, mark []byte) []byte {
 }
 
 // checkSeen compares the marks that a node shows with where this life began. Corrupt when the store was further once;
-// then the manager ends. A mark of another store, or none, says nothing. c.mu is held.
+// then the manager ends. A mark of another store, or none, says nothing. mu is held.
 func (c *Marks) checkSeen(hello hemera.NodeHello) error {
 	if len(hello.Seen)%seenBytes != 0 || len(hello.Seen) > hemera.SeenMarksMax*seenBytes {
 		return nil
@@ -129,15 +97,15 @@ func (c *Marks) checkSeen(hello hemera.NodeHello) error {
 	return nil
 }
 
-// checkMark is checkSeen for one mark. c.mu is held.
+// checkMark is checkSeen for one mark. mu is held.
 func (c *Marks) checkMark(hello hemera.NodeHello, sealed []byte) error {
 	mark, mac := sealed[:seenBytes-seenMAC], sealed[seenBytes-seenMAC:]
 	// Of another store, or of this one before it was restored. It proves nothing, so it is no error.
-	if !hmac.Equal(seal(c.state.history, mark), mac) {
+	if !hmac.Equal(seal(c.table.secret, mark), mac) {
 		return nil
 	}
 	id, was := binary.BigEndian.Uint64(mark), binary.BigEndian.Uint64(mark[8:])
-	end, over := endOf(c.state.lives, id)
+	end, over := endOf(c.table.lives, id)
 	if !over || was <= end {
 		return nil
 	}
@@ -154,3 +122,21 @@ func (c *Marks) checkMark(hello hemera.NodeHello, sealed []byte) error {
 	}
 	return older
 }
+
+// currentTime is how long changes wait for a node that can say whether the store is as new as the cluster.
+const currentTime = hemera.HeartbeatTimeout
+
+// current is whether the store is as new as the cluster. A store with nodes is not taken for it until the first of
+// them has registered, which shows its mark, or has been waited for long enough: what is acknowledged before would be
+// lost once the newest copy of the store is put in place.
+type current struct {
+	since    time.Time     // when the wait began
+	first    hemera.NodeID // nodes from this one on joined in this life, and know nothing of those before
+	known    chan struct{} // closed when it is decided
+	once     sync.Once
+	outdated atomic.Pointer[errs.Error] // decided: a node saw more
+	foreign  atomic.Pointer[errs.Error] // a node of another store came to this one, which has none yet
+}
+
+// decide ends the wait. What was decided is in outdated.
+func (s *current) decide() { s.once.Do(func() { close(s.known) }) }

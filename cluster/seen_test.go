@@ -134,8 +134,8 @@ func TestManyLives(t *testing.T) {
 		}
 		h.ID, h.Seen = welcome.ID, welcome.Seen
 		marks = append(marks, h)
-		if len(c.state.lives) > livesMax {
-			t.Fatalf("%d lives", len(c.state.lives))
+		if len(c.Marks.table.lives) > livesMax {
+			t.Fatalf("%d lives", len(c.Marks.table.lives))
 		}
 	}
 	lives := []life{{7, 10}, {8, 20}}

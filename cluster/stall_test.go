@@ -52,7 +52,7 @@ func TestAHeartbeatThatHadToWaitIsInTime(t *testing.T) {
 	})
 	h := hello(1, 1)
 	w := register(t, c, h)
-	c.state.mu.Lock()
+	c.journal.mu.Lock()
 	for len(asked) > 0 {
 		<-asked
 	}
@@ -64,13 +64,13 @@ func TestAHeartbeatThatHadToWaitIsInTime(t *testing.T) {
 	select {
 	case <-asked:
 	case <-time.After(10 * time.Second):
-		c.state.mu.Unlock()
+		c.journal.mu.Unlock()
 		t.Fatal("the heartbeat does not note when it came")
 	}
 	mu.Lock()
 	at = at.Add(2 * hemera.HeartbeatTimeout)
 	mu.Unlock()
-	c.state.mu.Unlock()
+	c.journal.mu.Unlock()
 	if err := <-done; err != nil {
 		t.Error(err)
 	}
@@ -95,8 +95,8 @@ func TestASlowStoreHoldsUpChangesOnly(t *testing.T) {
 	gate.Shut()
 	done := make(chan error, 1)
 	go func() { done <- c.Admin.SetDisk(t.Context(), w.DiskIDs["u1.0"], "configstatus", "ro") }()
-	for c.state.turn.TryAcquire() {
-		c.state.turn.Release()
+	for c.journal.turn.TryAcquire() {
+		c.journal.turn.Release()
 		time.Sleep(time.Millisecond)
 	}
 	if _, err := c.Leases.Heartbeat(w.ID, w.Epoch, hemera.NodeReport{Disks: h.Disks}); err != nil {

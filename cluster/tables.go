@@ -3,96 +3,42 @@ package cluster
 import (
 	"context"
 	"encoding/json"
-	"maps"
-	"slices"
 	"strings"
-	"sync"
-	"sync/atomic"
-	"time"
 
 	"hemera/platform/kv"
 	"hemera/words/errs"
 	"hemera/words/hemera"
 )
 
-// tables are the durable records in memory, with indexes. They have no lock: see [state].
+// tables are all durable records in memory. Each kind has an owner, and only a batch that is durable changes them. They have no lock: see
+// [journal].
 type tables struct {
-	nodes     map[hemera.NodeID]*node                   // waiting ones too
-	disks     map[hemera.DiskID]*disk                   // removed ones too, until they are forgotten
-	byUUID    map[string]*disk                          // as disks
-	byNode    map[hemera.NodeID]map[hemera.DiskID]*disk // as disks, by the node that has each now
-	spaces    map[string]spaceRecord
-	attaches  map[string]attachRecord // by key
-	keys      map[uint32]keyRecord
-	removed   map[hemera.NodeID]removedRecord
-	barred    []hemera.NodeID // of removed; not changed in place
-	next      nextRecord
-	surveys   map[hemera.DiskID]surveyRecord // of disks that were looked at, or are to be
-	backup    backupRecord
-	running   bool   // a manager runs, or did not end in good order
-	authority []byte // fingerprint of the cluster's, nil while none is known
-	history   []byte // secret of the marks that nodes are given
-	lives     []life // of the store, oldest first; the last is this one
-
-	// rebuilding is since when the namespace is being rebuilt, nil if it is not. It is read without mu.
-	rebuilding *atomic.Pointer[time.Time]
-	// members has the nodes: NodeID → true, or false for one that waits to be admitted. It is read at each call of a
-	// node, without mu.
-	members *sync.Map
+	roster
+	keys      keyTable
+	surveys   surveyTable
+	history   historyTable
+	authority authorityTable
 }
 
-// newTables is a cluster without anything.
-func newTables() tables {
-	return tables{
-		nodes: map[hemera.NodeID]*node{}, disks: map[hemera.DiskID]*disk{},
-		byUUID: map[string]*disk{}, byNode: map[hemera.NodeID]map[hemera.DiskID]*disk{},
-		spaces: map[string]spaceRecord{}, attaches: map[string]attachRecord{}, keys: map[uint32]keyRecord{},
-		removed: map[hemera.NodeID]removedRecord{}, surveys: map[hemera.DiskID]surveyRecord{},
-		next: nextRecord{Node: 1, Disk: 1}, members: new(sync.Map), rebuilding: new(atomic.Pointer[time.Time]),
+// newTables makes the tables of a cluster without anything.
+func newTables() *tables {
+	return &tables{
+		roster: roster{
+			nodes:  nodeTable{all: map[hemera.NodeID]*node{}},
+			disks:  diskTable{map[hemera.DiskID]*disk{}, map[string]*disk{}, map[hemera.NodeID]map[hemera.DiskID]*disk{}},
+			spaces: spaceTable{}, attaches: attachTable{}, removed: removedTable{all: map[hemera.NodeID]removedRecord{}}, next: nextRecord{Node: 1, Disk: 1},
+		},
+		keys: keyTable{}, surveys: surveyTable{disks: map[hemera.DiskID]surveyRecord{}},
 	}
-}
-
-// node is what is durable of a node, and what it reported since this process started.
-type node struct {
-	nodeRecord
-	online bool
-	last   time.Time     // of the last call under the lease
-	skew   time.Duration // of its clock, ahead of ours
-	stats  hemera.NodeStats
-
-	stopping bool    // as it said last
-	weight   float64 // of its network, by [Cluster.Weigh]; 0: not judged
-}
-
-// disk is what is durable of a disk, and its node's last report of it.
-type disk struct {
-	diskRecord
-	report hemera.NodeDisk // Health gone unless its node reported it
 }
 
 // apply makes one record true in memory.
 func (c *tables) apply(r record) {
 	switch r := r.(type) {
 	case nodeRecord:
-		if c.nodes[r.ID] == nil {
-			c.nodes[r.ID] = new(node)
-		}
-		c.nodes[r.ID].nodeRecord = r
-		c.members.Store(r.ID, !r.Waiting)
+		c.nodes.put(r)
 	case diskRecord:
-		d := c.disks[r.ID]
-		if d == nil {
-			d = new(disk)
-			c.disks[r.ID] = d
-		}
-		// The disk may come from another node. A new one has node 0, where nothing is deleted.
-		delete(c.byNode[d.Node], d.ID)
-		d.diskRecord = r
-		c.byUUID[d.UUID] = d
-		if c.byNode[d.Node] == nil {
-			c.byNode[d.Node] = map[hemera.DiskID]*disk{}
-		}
-		c.byNode[d.Node][d.ID] = d
+		c.disks.put(r)
 	case spaceRecord:
 		c.spaces[r.Name] = r
 	case attachRecord:
@@ -100,22 +46,21 @@ func (c *tables) apply(r record) {
 	case keyRecord:
 		c.keys[r.ID] = r
 	case removedRecord:
-		c.removed[r.ID] = r
-		c.rebar()
+		c.removed.put(r)
 	case nextRecord:
 		c.next = r
 	case historyRecord:
-		c.history, c.lives = r.Secret, r.Lives
+		c.history = historyTable{r.Secret, r.Lives}
 	case authorityRecord:
-		c.authority = r.Fingerprint
+		c.authority.fingerprint = r.Fingerprint
 	case surveyRecord:
-		c.surveys[r.Disk] = r
+		c.surveys.disks[r.Disk] = r
 	case runningRecord:
-		c.running = true
+		c.surveys.running = true
 	case backupRecord:
-		c.backup = r
+		c.surveys.backup = r
 	case rebuildRecord:
-		c.rebuilding.Store(&r.Begun)
+		c.rebuild.begun.Store(&r.Begun)
 	}
 }
 
@@ -123,16 +68,9 @@ func (c *tables) apply(r record) {
 func (c *tables) forget(r record) {
 	switch r := r.(type) {
 	case nodeRecord:
-		delete(c.nodes, r.ID)
-		c.members.Delete(r.ID)
-	case surveyRecord:
-		delete(c.surveys, r.Disk)
-	case runningRecord:
-		c.running = false
+		c.nodes.forget(r)
 	case diskRecord:
-		delete(c.disks, r.ID)
-		delete(c.byUUID, r.UUID)
-		delete(c.byNode[r.Node], r.ID)
+		c.disks.forget(r)
 	case spaceRecord:
 		delete(c.spaces, r.Name)
 	case attachRecord:
@@ -140,10 +78,13 @@ func (c *tables) forget(r record) {
 	case keyRecord:
 		delete(c.keys, r.ID)
 	case removedRecord:
-		delete(c.removed, r.ID)
-		c.rebar()
+		c.removed.forget(r)
+	case surveyRecord:
+		delete(c.surveys.disks, r.Disk)
+	case runningRecord:
+		c.surveys.running = false
 	case rebuildRecord:
-		c.rebuilding.Store(nil)
+		c.rebuild.begun.Store(nil)
 	}
 }
 
@@ -207,6 +148,3 @@ func decodeInto[R record](c *tables, value []byte) error {
 	c.apply(r)
 	return nil
 }
-
-// rebar makes the list of removed nodes that nodes are told. It is not changed in place.
-func (c *tables) rebar() { c.barred = slices.Sorted(maps.Keys(c.removed)) }

@@ -123,8 +123,8 @@ func TestARemovedNodeIsNothing(t *testing.T) {
 			t.Errorf("after a restart %v", w.Barred)
 		}
 		time.Sleep(barTime + time.Hour)
-		if err := c.Tick(t.Context()); err != nil || len(c.state.barred) != 0 {
-			t.Errorf("a day later %v, %v", c.state.barred, err)
+		if err := c.Tick(t.Context()); err != nil || len(c.roster.removed.barred) != 0 {
+			t.Errorf("a day later %v, %v", c.roster.removed.barred, err)
 		}
 		refused(c)
 	})
@@ -160,14 +160,14 @@ func TestKeysByCommand(t *testing.T) {
 		if rotate(false); signs(t, c) == before || !good() {
 			t.Error("a rotation must make a key and keep what was signed")
 		}
-		if rotate(true); good() || len(c.state.keys) != 1 {
-			t.Errorf("%d keys after an end of all", len(c.state.keys))
+		if rotate(true); good() || len(c.Keys.table) != 1 {
+			t.Errorf("%d keys after an end of all", len(c.Keys.table))
 		}
 		for range keysHeld - 1 {
 			rotate(false)
 		}
 		if err := c.Keys.RotateKeys(t.Context(), false); !errors.Is(err, errs.Overloaded) {
-			t.Errorf("%d keys: %v", len(c.state.keys), err)
+			t.Errorf("%d keys: %v", len(c.Keys.table), err)
 		}
 		rotate(true)
 	})
@@ -179,15 +179,15 @@ func TestKeysThatNodesHadGo(t *testing.T) {
 	c := open(t, store, nil)
 	was := signs(t, c)
 	var ch change
-	shared := c.state.keys[was.ID]
+	shared := c.Keys.table[was.ID]
 	shared.Version = 0
 	ch.put(shared)
-	if err := c.state.commit(t.Context(), &ch); err != nil {
+	if err := c.journal.commit(t.Context(), &ch); err != nil {
 		t.Fatal(err)
 	}
 	c = open(t, store, nil)
-	if now := signs(t, c); now.secret == was.secret || now.ID <= was.ID || len(c.state.keys) != 1 {
-		t.Errorf("key %d after key %d, %d keys", now.ID, was.ID, len(c.state.keys))
+	if now := signs(t, c); now.secret == was.secret || now.ID <= was.ID || len(c.Keys.table) != 1 {
+		t.Errorf("key %d after key %d, %d keys", now.ID, was.ID, len(c.Keys.table))
 	}
 }
 

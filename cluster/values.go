@@ -9,6 +9,39 @@ import (
 	"hemera/words/errs"
 )
 
+// Setting documents one key of SetDisk, SetNode or SetSpace.
+type Setting struct{ Of, Key, Values, Help string }
+
+// Settings lists every key an admin can set, for help texts. Keys of spaces are also taken with
+// EOS's prefix "space.".
+func Settings() []Setting {
+	return append([]Setting{
+		{"fs", "configstatus", "rw|ro|drain|off", "use fully; read only; move every piece elsewhere; not at all"},
+		{"fs", "space", "<name>", "the space the disk belongs to; pieces it holds stay"},
+		{"fs", "zone", "<name>|-", "failure domain of this disk; - for its node's"},
+		{"fs", "errors", "0", "forget the checksum and I/O errors counted so far"},
+		{"node", "status", "on|off", "off takes the node's disks out of use without repairing around them"},
+		{"node", "zone", "<name>|-", "failure domain of the node; - for what the node says"},
+		{"space", "define", "on", "make the space"},
+		{"space", "policy.layout", "plain|replica:<n>|rs:<k>+<m>|stripe:<n>|lrc:<k>+<l>+<g>|raid5|raid6|raiddp|archive|qrain", "layout of new files; a name without numbers takes policy.nstripes next"},
+		{"space", "policy.nstripes", "1..32", "all pieces of new files together: copies, or data and parity"},
+		{"space", "policy.blocksize", "auto|64k..16M", "block size of new files in coded layouts; auto: 1M"},
+		{"space", "policy.checksum", "none|adler32|crc32c|…", "checksum of new files"},
+		{"space", "policy.minpieces", "auto|1..32", "sealed pieces an acknowledged close needs; auto: all while a spare disk exists, else one fewer than there are disks, at least one"},
+		{"space", "policy.sync", "on|off", "fdatasync each piece before it counts as sealed"},
+		{"space", "policy.recycle", "<time>[,<size>]|off", "how long and how much of removed and replaced files is kept, as in 30d,10T; sys.recycle of a directory overrides it"},
+		{"space", "headroom", "auto|<bytes>[K|M|G|T]", "kept free on every disk; auto: 1 % of the disk, at most 1 GiB"},
+	}, balancerSettings...)
+}
+
+// balancerSettings are the keys of [Settings] about the balancing of a space. EOS has the first two, with the prefix "space.",
+// which all keys of spaces may have.
+var balancerSettings = []Setting{
+	{"space", "balancer", "on|off", "move pieces from disks that are too full to others, and pieces of a file apart that share a node or a zone"},
+	{"space", "balancer.threshold", "auto|1..50", "percent by which a disk's filling may differ from the space's mean; auto: 5"},
+	{"space", "balancer.rate", "auto|<bytes>[K|M|G|T]", "bytes per second that balancing moves from a disk, and to one; auto: 50M"},
+}
+
 // validName reports whether s may name a space or be part of a zone: 1 to 64 letters, digits, dots, dashes and
 // underscores.
 func validName(s string) bool {

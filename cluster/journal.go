@@ -4,49 +4,38 @@ import (
 	"context"
 	"log/slog"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"hemera/platform/kv"
 	"hemera/platform/turn"
 	"hemera/words/errs"
-	"hemera/words/hemera"
 )
 
-// state is the cluster in memory, shared by all parts of [Cluster]: the records, what nodes reported, and the view made
-// of both.
+// journal makes changes of the records: durable first, then true in memory.
 //
 // Two things order access. The turn belongs to one change at a time, from its decision until memory shows it; it is held
 // while the store syncs, and only its owner changes records. mu guards the memory itself and is never held while anything
 // waits: a slow store delays other changes, but no heartbeat and no lease. Take the turn before mu.
-type state struct {
+type journal struct {
 	store kv.Reader // records and tokens; used without mu
 	log   *slog.Logger
 	now   func() time.Time
-	grace atomic.Int64 // of repairs, in nanoseconds; shown in views
-	views hemera.Views
 
 	turn   turn.Turn // held while a change is under way
 	writer kv.Writer // used by the change that has the turn
 
-	mu sync.Mutex // guards all below
-	tables
-	version uint64    // of the view
-	shown   time.Time // when the view was made
-	dirty   bool      // reports came that no view shows yet
+	mu     sync.Mutex // guards tables, and what the services say that it guards
+	tables *tables
 }
 
-// newState is the empty state of a store. The writer must be the one of everything else that writes there.
-func newState(store kv.Reader, writer kv.Writer, o Options) *state {
-	s := &state{store: store, writer: writer, log: o.Log, now: o.Now, turn: turn.New(), tables: newTables()}
-	s.grace.Store(int64(o.Grace))
-	return s
+// newJournal is the journal of a store, whose records are not loaded. The writer must be the one of everything else that writes there.
+func newJournal(store kv.Reader, writer kv.Writer, log *slog.Logger, now func() time.Time) *journal {
+	return &journal{store: store, writer: writer, log: log, now: now, turn: turn.New(), tables: newTables()}
 }
 
 // update makes one change. decide looks at memory and puts records into the change; the change is made durable; then
-// memory is brought up to it, and then, if not nil, runs, else a new view is made. decide and then run with mu held and
-// must not block. A change without records does nothing. If the store fails, memory has what is known to be durable.
-func (c *state) update(ctx context.Context, decide func(ch *change) error, then func()) error {
+// memory is brought up to it, and then runs, which may be nil. decide and then run with mu held and must not block. A change without records does nothing. If the store fails, memory has what is known to be durable.
+func (c *journal) update(ctx context.Context, decide func(ch *change) error, then func()) error {
 	if err := c.turn.Acquire(ctx); err != nil {
 		return errs.Wrap(err, "cluster.Change", "")
 	}
@@ -60,16 +49,14 @@ func (c *state) update(ctx context.Context, decide func(ch *change) error, then 
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	// Most changes are of what a view shows.
-	if then == nil {
-		then = c.publish
+	if then != nil {
+		then()
 	}
-	then()
 	return nil
 }
 
 // decide runs a decision with mu held.
-func (c *state) decide(do func(ch *change) error, ch *change) error {
+func (c *journal) decide(do func(ch *change) error, ch *change) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return do(ch)
@@ -78,7 +65,7 @@ func (c *state) decide(do func(ch *change) error, ch *change) error {
 // commit makes the change durable, then true in memory. A change that is too big for a batch, such as a node with
 // thousands of new disks, is made in several, in its order: its author puts first what the rest needs. The caller has
 // the turn, and does not hold mu.
-func (c *state) commit(ctx context.Context, ch *change) error {
+func (c *journal) commit(ctx context.Context, ch *change) error {
 	steps, err := ch.steps()
 	if err != nil {
 		return err
@@ -94,7 +81,7 @@ func (c *state) commit(ctx context.Context, ch *change) error {
 }
 
 // commitBatch stores one batch and waits for the sync, then applies it.
-func (c *state) commitBatch(ctx context.Context, steps []step) error {
+func (c *journal) commitBatch(ctx context.Context, steps []step) error {
 	var b kv.Batch
 	for _, s := range steps {
 		b.Ops = append(b.Ops, s.op)
@@ -111,26 +98,10 @@ func (c *state) commitBatch(ctx context.Context, steps []step) error {
 	defer c.mu.Unlock()
 	for _, s := range steps {
 		if s.op.Delete {
-			c.forget(s.rec)
+			c.tables.forget(s.rec)
 		} else {
-			c.apply(s.rec)
+			c.tables.apply(s.rec)
 		}
 	}
 	return nil
-}
-
-// leased reports whether the node's lease is in force. mu is held.
-func (c *state) leased(n *node) bool {
-	return n.online && c.now().Sub(n.last) <= hemera.HeartbeatTimeout
-}
-
-// headrooms tells a node how much to keep free on each of its disks. mu is held.
-func (c *state) headrooms(on hemera.NodeID) map[hemera.DiskID]int64 {
-	m := map[hemera.DiskID]int64{}
-	for _, d := range c.byNode[on] {
-		if !d.Removed {
-			m[d.ID] = Headroom(c.spaces[d.Space].Headroom, d.report.Capacity)
-		}
-	}
-	return m
 }

@@ -1,0 +1,36 @@
+package cluster
+
+import (
+	"fmt"
+	"time"
+
+	"hemera/words/hemera"
+)
+
+// surveyRecord is when a disk was last looked at as a whole, and when it is to be.
+type surveyRecord struct {
+	Disk hemera.DiskID
+	hemera.DiskSurvey
+}
+
+func (r surveyRecord) key() string { return fmt.Sprintf("survey/%08x", uint32(r.Disk)) }
+
+// runningRecord is there while a manager runs, and after one that did not end in good order.
+type runningRecord struct{}
+
+func (runningRecord) key() string { return "running" }
+
+// backupRecord is when the last backup was taken, and since when that is remembered.
+type backupRecord struct {
+	Last  time.Time // zero: none
+	Since time.Time
+}
+
+func (backupRecord) key() string { return "backup" }
+
+// surveyTable owns the records of audits, scrubs and backups.
+type surveyTable struct {
+	disks   map[hemera.DiskID]surveyRecord // of disks that were looked at, or are to be
+	backup  backupRecord
+	running bool // a manager runs, or did not end in good order
+}
