@@ -14,8 +14,8 @@ import (
 	"hemera/maint/requests"
 	"hemera/manager/sums"
 	"hemera/platform/contain"
+	"hemera/platform/fairshare"
 	"hemera/platform/turn"
-	"hemera/platform/turns"
 	"hemera/tape/tier"
 	"hemera/words/hemera"
 )
@@ -32,7 +32,7 @@ type builder struct {
 	exposed  *exposed.Finder
 	ops      *operations
 	panics   *contain.Panics
-	turns    *turns.Limiter
+	turns    *fairshare.Limiter
 	nonce    *atomic.Uint64 // the last one given to a capability; also the seed of random choices
 	started  time.Time
 
@@ -59,7 +59,7 @@ func newBuilder(ctx context.Context, o Options) (*builder, error) {
 	}
 	b := &builder{
 		Options: o, cluster: c, orders: orders.New(), pending: newPending(o.Tree.Claims, o.WritesOfUser, o.WritesOfSession), pieces: &recorder{tree: o.Tree, view: c.View},
-		network: netwatch.New(o.Log), exposed: exposed.New(o.Tree, c.View, o.Now), ops: newOperations(o.Now), panics: panics, turns: turns.New(),
+		network: netwatch.New(o.Log), exposed: exposed.New(o.Tree, c.View, o.Now), ops: newOperations(o.Now), panics: panics, turns: fairshare.New(),
 		nonce: new(atomic.Uint64), started: o.Now(), notes: new(readNotes),
 	}
 	// From the clock and not from 1: a capability of the process before this one can still be committed, and must not

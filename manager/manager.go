@@ -13,8 +13,8 @@ import (
 	"hemera/maint"
 	"hemera/namespace"
 	"hemera/platform/contain"
+	"hemera/platform/fairshare"
 	"hemera/platform/kv"
-	"hemera/platform/turns"
 	"hemera/rules/access"
 	"hemera/rules/limits"
 	"hemera/tape/tier"
@@ -86,7 +86,7 @@ type Manager struct {
 	// Panics counts the panics that were contained in the manager's work. The doors in front of it add theirs.
 	Panics *contain.Panics
 	// Turns are those that users take who read much of the namespace. The doors in front of the manager share them.
-	Turns *turns.Limiter
+	Turns *fairshare.Limiter
 
 	tree    namespace.Parts // counts the usage of quotas in the background
 	engine  *maint.Engine   // drain, repair, audit, removal

@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"hemera/platform/turns"
+	"hemera/platform/fairshare"
 	"hemera/rules/lifecycle"
 	"hemera/rules/policy"
 	"hemera/rules/recycle"
@@ -24,7 +24,7 @@ type names struct {
 	}
 	ops   *operations                                // what counts and times the calls
 	await func(ctx context.Context) error            // fails with Unavailable while the store may be older than the cluster
-	turns *turns.Limiter                             // of users that read long directories, through all doors
+	turns *fairshare.Limiter                         // of users that read long directories, through all doors
 	tell  func(ctx context.Context, e *hemera.Entry) // says of a file whether its copies on tape count, as [hemera.Entry.OnTape] has it
 	wake  func()                                     // has the engine look for pieces to remove; it does not block
 	// absent judges the error of a lookup: a file that is not there may be one that a rebuild has yet to find.
@@ -49,7 +49,7 @@ func (n *names) List(ctx context.Context, who hemera.Identity, path string, visi
 			return visit(e)
 		})
 	}
-	return n.absent(who, turns.List(ctx, n.turns, who, false, read, visit))
+	return n.absent(who, fairshare.List(ctx, n.turns, who, false, read, visit))
 }
 
 // Page implements hemera.Directories.

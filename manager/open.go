@@ -11,7 +11,7 @@ import (
 	"hemera/cluster"
 	"hemera/maint"
 	"hemera/namespace"
-	"hemera/platform/turns"
+	"hemera/platform/fairshare"
 	"hemera/rules/place"
 	"hemera/rules/policy"
 	"hemera/tape/tier"
@@ -34,7 +34,7 @@ type opener struct {
 	returns   returns
 	notes     *readNotes                // of files that are read
 	connected func(session string) bool // reports whether a session is at a door; nil: not known
-	turns     *turns.Limiter
+	turns     *fairshare.Limiter
 	nonce     *atomic.Uint64
 	ops       *operations
 	now       func() time.Time

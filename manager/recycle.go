@@ -8,7 +8,7 @@ import (
 	"hemera/cluster"
 	"hemera/maint"
 	"hemera/namespace"
-	"hemera/platform/turns"
+	"hemera/platform/fairshare"
 	"hemera/words/hemera"
 )
 
@@ -19,8 +19,8 @@ import (
 type recycler struct {
 	tree    namespace.Parts
 	cluster *cluster.Cluster
-	engine  *maint.Engine  // removes the pieces of what is purged
-	turns   *turns.Limiter // of users that read much of a bin
+	engine  *maint.Engine      // removes the pieces of what is purged
+	turns   *fairshare.Limiter // of users that read much of a bin
 	ops     *operations
 	log     *slog.Logger
 }
@@ -41,7 +41,7 @@ func (r *recycler) Erase(ctx context.Context, who hemera.Identity, path string, 
 func (r *recycler) ListRecycled(ctx context.Context, who hemera.Identity, q hemera.RecycleQuery, visit func(hemera.Recycled) error) (err error) {
 	defer r.ops.begin("ListRecycled").end(&err)
 	// From the beginning: what a user does not see is read as well.
-	return turns.List(ctx, r.turns, who, true, func(visit func(hemera.Recycled) error) error { return r.tree.ListRecycled(ctx, who, q, visit) }, visit)
+	return fairshare.List(ctx, r.turns, who, true, func(visit func(hemera.Recycled) error) error { return r.tree.ListRecycled(ctx, who, q, visit) }, visit)
 }
 
 // Restore implements hemera.RecycleBin. It leaves nothing to remove, so no worker is woken.

@@ -8,7 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"hemera/platform/turns"
+	"hemera/platform/fairshare"
 	"hemera/words/hemera"
 )
 
@@ -30,7 +30,7 @@ func (longDirectory) List(_ context.Context, _ hemera.Identity, _ string, visit 
 // TestLongListingsWaitForTheirTurn; an admin's does not.
 func TestLongListingsWaitForTheirTurn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := turns.Of(1)
+		l := fairshare.Of(1)
 		user, other := hemera.Identity{Name: "user", UID: 1}, hemera.Identity{Name: "other", UID: 2}
 		names := &names{
 			tree: longDirectory{}, ops: newOperations(time.Now), turns: l,

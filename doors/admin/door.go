@@ -10,8 +10,8 @@ import (
 	"connectrpc.com/connect"
 
 	"hemera/platform/contain"
+	"hemera/platform/fairshare"
 	"hemera/platform/rpc"
-	"hemera/platform/turns"
 	"hemera/words/adminapi"
 	"hemera/words/errs"
 	"hemera/words/hemera"
@@ -60,7 +60,7 @@ type Services struct {
 	// Panics counts requests that failed by a panic. May be nil.
 	Panics *contain.Panics
 	// Turns limits the concurrent requests of users. With nil the door has its own limiter.
-	Turns *turns.Limiter
+	Turns *fairshare.Limiter
 }
 
 // Authorizer identifies the sender of a request. It fails with Unauthenticated or Denied and a remedy. It must not read
@@ -75,7 +75,7 @@ type door struct {
 	authorize Authorizer           // of HTTP requests
 	verbs     []string             // for the page at /
 	failures  *connect.ErrorWriter // for requests that reach no verb
-	questions *turns.Limiter       // of questions of users to nodes; separate, because a node may take seconds
+	questions *fairshare.Limiter   // of questions of users to nodes; separate, because a node may take seconds
 }
 
 // traced gives every request a trace id before it can fail. It sets deadlines for senders that are not identified yet;

@@ -7,7 +7,7 @@ import (
 	"connectrpc.com/connect"
 
 	"hemera/platform/contain"
-	"hemera/platform/turns"
+	"hemera/platform/fairshare"
 )
 
 // NewHandler makes the door's handler. It is safe for concurrent use. All verbs are registered here; later the handler
@@ -17,12 +17,12 @@ func NewHandler(s Services, authorize Authorizer) http.Handler {
 		s.Log = slog.New(slog.DiscardHandler)
 	}
 	if s.Turns == nil {
-		s.Turns = turns.New()
+		s.Turns = fairshare.New()
 	}
 	if s.Panics == nil {
 		s.Panics = contain.New(s.Log)
 	}
-	d := &door{Services: s, mux: http.NewServeMux(), authorize: authorize, failures: connect.NewErrorWriter(), questions: turns.New()}
+	d := &door{Services: s, mux: http.NewServeMux(), authorize: authorize, failures: connect.NewErrorWriter(), questions: fairshare.New()}
 	serveCluster(d)
 	serveTrust(d)
 	serveMaint(d)

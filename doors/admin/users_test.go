@@ -12,8 +12,8 @@ import (
 
 	adminclient "hemera/client/admin"
 	"hemera/namespace"
+	"hemera/platform/fairshare"
 	"hemera/platform/treewalk"
-	"hemera/platform/turns"
 	"hemera/test/fixture"
 	"hemera/words/adminapi"
 	"hemera/words/errs"
@@ -143,7 +143,7 @@ func TestUsersWalksShareALimiter(t *testing.T) {
 			fixture.MakeDirs(t, n.Tree, hemera.SystemIdentity(), path, 0o755)
 		}
 		s := fixture.NewGatedDirectories(n.Tree)
-		users := turns.Of(2)
+		users := fairshare.Of(2)
 		top, err := n.Tree.Stat(t.Context(), hemera.SystemIdentity(), "/")
 		if err != nil {
 			t.Fatal(err)

@@ -23,7 +23,7 @@ func count(s *adminapi.Sum, e hemera.Entry) {
 	s.Physical += layout.Used(e.Layout, e.Size, e.Pieces)
 }
 
-// serveWalk serves the search of a tree. Walks of users take turns page by page; see package turns.
+// serveWalk serves the search of a tree. Walks of users take turns page by page; see package fairshare.
 func serveWalk(d *door) {
 	stream(d, "Walk", false, func(ctx context.Context, who hemera.Identity, r *adminapi.WalkRequest, send func(*adminapi.FoundEntries) error) error {
 		names, err := part(d.Names, "namespace")

@@ -6,8 +6,6 @@
 //
 // It is a thin layer over x/sync/semaphore. A turn costs as much as a channel with one slot: about 100 ns, and no allocation unless a caller
 // has to wait. Two callers that contend pay 160 ns for 95 of a channel, a thousandth of what a turn is held over.
-//
-// Package turns is something else: it divides a service fairly among users.
 package turn
 
 import (

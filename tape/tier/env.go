@@ -10,7 +10,7 @@ import (
 
 	"hemera/namespace"
 	"hemera/platform/contain"
-	"hemera/platform/turns"
+	"hemera/platform/fairshare"
 	"hemera/tape/catalogue"
 	"hemera/words/errs"
 	"hemera/words/hemera"
@@ -46,7 +46,7 @@ type Options struct {
 	// Panics contains panics of what time does and of the work on one of many files. May be nil.
 	Panics *contain.Panics
 	// Turns are those of users whose calls ask for much. Nil: the tier's own.
-	Turns *turns.Limiter
+	Turns *fairshare.Limiter
 }
 
 // env has the services that the tier gets from outside. It does not change after Open.

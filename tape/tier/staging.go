@@ -12,7 +12,7 @@ import (
 	"time"
 	"unicode"
 
-	"hemera/platform/turns"
+	"hemera/platform/fairshare"
 	"hemera/rules/access"
 	"hemera/tape/catalogue"
 	"hemera/words/errs"
@@ -121,7 +121,7 @@ func distinct(files []hemera.StageFile) []hemera.StageFile {
 // stageAll queues the recalls of a request. Each is by itself: one that
 // fails does not keep the others from being staged. It returns the errors of those that
 // have failed, of bounds first; their texts are in the request.
-func (t *stager) stageAll(ctx context.Context, who hemera.Identity, s catalogue.Stage, call *turns.Call) (failed []error, err error) {
+func (t *stager) stageAll(ctx context.Context, who hemera.Identity, s catalogue.Stage, call *fairshare.Call) (failed []error, err error) {
 	known, err := t.env.knownTapes(ctx)
 	if err != nil {
 		return nil, err

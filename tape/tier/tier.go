@@ -3,7 +3,7 @@ package tier
 import (
 	"context"
 
-	"hemera/platform/turns"
+	"hemera/platform/fairshare"
 	"hemera/words/errs"
 )
 
@@ -26,7 +26,7 @@ type Tier struct {
 // archives without any set-up.
 func Open(ctx context.Context, o Options) (*Tier, error) {
 	if o.Turns == nil {
-		o.Turns = turns.New()
+		o.Turns = fairshare.New()
 	}
 	e := &env{o, o.Tree.Tapes, &bell{rung: make(chan struct{})}}
 	set, err := openSettings(ctx, e.catalogue)

@@ -78,7 +78,7 @@ func waiting() locks.Waiting {
 		// Turns of others: the holder may wait for any of the above.
 		"hemera/platform/turn.Turn":            {"Acquire", "Wait"},
 		"hemera/platform/turn.Shared":          {"Wait", "WaitShare"},
-		"hemera/platform/turns.Limiter":        {"Acquire"},
+		"hemera/platform/fairshare.Limiter":    {"Acquire"},
 		"golang.org/x/sync/semaphore.Weighted": {"Acquire"},
 	}
 }

@@ -1,6 +1,6 @@
-// Package turns makes users take turns for expensive calls, such as one that reads thousands of names, or asks all nodes.
+// Package fairshare makes users take turns for expensive calls, such as one that reads thousands of names, or asks all nodes.
 // The work of one user gets a twentieth of the processors while another user is active.
-package turns
+package fairshare
 
 import (
 	"context"
