@@ -1,8 +1,11 @@
 package host
 
 import (
-	"strconv"
-	"strings"
+	"path/filepath"
+
+	"github.com/prometheus/procfs"
+
+	"hemera/words/errs"
 )
 
 // Memory is a reading of /proc/meminfo, in bytes.
@@ -13,39 +16,26 @@ type Memory struct {
 	Dirty     int64 // of it, not yet on disks
 }
 
-// ReadMemory reads /proc/meminfo below root.
+// ReadMemory reads /proc/meminfo below root. Invalid if it does not say MemTotal.
 func ReadMemory(root string) (Memory, error) {
-	text, err := read(root, "proc/meminfo")
+	const op = "host.ReadMemory"
+	fs, err := procfs.NewFS(filepath.Join(root, "proc"))
+	var m procfs.Meminfo
+	if err == nil {
+		m, err = fs.Meminfo()
+	}
 	if err != nil {
-		return Memory{}, err
+		return Memory{}, errs.Wrap(err, op, root)
 	}
-	return ParseMemory(text)
-}
-
-// ParseMemory parses the text of /proc/meminfo. Invalid if it does not say MemTotal.
-func ParseMemory(text string) (Memory, error) {
-	m := Memory{Total: -1}
+	if m.MemTotalBytes == nil {
+		return Memory{}, errs.New(errs.Invalid, op, root, "/proc/meminfo has no MemTotal")
+	}
 	// Old kernels lack MemAvailable; 0 then.
-	for key, field := range map[string]*int64{"MemTotal": &m.Total, "MemAvailable": &m.Available, "Cached": &m.Cached, "Dirty": &m.Dirty} {
-		if n, ok := kilobytes(text, key); ok {
-			*field = n
+	bytes := func(n *uint64) int64 {
+		if n == nil {
+			return 0
 		}
+		return int64(*n) // #nosec G115 -- of memory
 	}
-	if m.Total < 0 {
-		return Memory{}, malformed("host.ParseMemory", "/proc/meminfo")
-	}
-	return m, nil
-}
-
-// kilobytes finds the line "key:  n kB" and returns n in bytes.
-func kilobytes(text, key string) (int64, bool) {
-	for l := range strings.Lines(text) {
-		name, value, ok := strings.Cut(l, ":")
-		if !ok || name != key {
-			continue
-		}
-		n, err := strconv.ParseInt(strings.TrimSpace(strings.TrimSuffix(strings.TrimSpace(value), "kB")), 10, 53)
-		return n << 10, err == nil && n >= 0
-	}
-	return 0, false
+	return Memory{bytes(m.MemTotalBytes), bytes(m.MemAvailableBytes), bytes(m.CachedBytes), bytes(m.DirtyBytes)}, nil
 }

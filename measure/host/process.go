@@ -1,10 +1,12 @@
 package host
 
 import (
-	"fmt"
-	"strconv"
-	"strings"
+	"path/filepath"
 	"time"
+
+	"github.com/prometheus/procfs"
+
+	"hemera/words/errs"
 )
 
 // Process is what a process has used since its start. The difference of two readings is what it used between them.
@@ -17,43 +19,27 @@ type Process struct {
 
 // ReadProcess reads /proc/PID below root. NotFound if the process has ended.
 func ReadProcess(root string, pid int) (Process, error) {
-	dir := fmt.Sprintf("proc/%d/", pid)
-	stat, err := read(root, dir+"stat")
-	if err != nil {
-		return Process{}, err
+	fs, err := procfs.NewFS(filepath.Join(root, "proc"))
+	var p procfs.Proc
+	var stat procfs.ProcStat
+	var status procfs.ProcStatus
+	if err == nil {
+		p, err = fs.Proc(pid)
 	}
-	p, err := ParseProcess(stat)
-	if err != nil {
-		return Process{}, err
+	if err == nil {
+		stat, err = p.Stat()
 	}
-	status, err := read(root, dir+"status")
-	if err != nil {
-		return Process{}, err
+	if err == nil {
+		status, err = p.NewStatus()
 	}
-	p.Resident, _ = kilobytes(status, "VmRSS") // a thread of the kernel has none
-	p.Peak, _ = kilobytes(status, "VmHWM")
-	return p, nil
+	if err != nil {
+		return Process{}, errs.Wrap(err, "host.ReadProcess", root)
+	}
+	return Process{
+		User: ticks(stat.UTime), System: ticks(stat.STime), Threads: stat.NumThreads,
+		Resident: int64(status.VmRSS), Peak: int64(status.VmHWM), // #nosec G115 -- of memory
+	}, nil
 }
 
-// ParseProcess parses the text of /proc/PID/stat: the times and the threads.
-func ParseProcess(text string) (Process, error) {
-	// The name of the program is in brackets, and may have brackets and spaces.
-	end := strings.LastIndexByte(text, ')')
-	fields := strings.Fields(text[end+1:])
-	const state = 3 // the number of the first field behind the name, in proc(5)
-	if end < 0 || len(fields) <= 20-state {
-		return Process{}, malformed("host.ParseProcess", text)
-	}
-	var v [3]uint64
-	for i, field := range []int{14, 15, 20} { // utime, stime, num_threads
-		n, err := strconv.ParseUint(fields[field-state], 10, 32)
-		if err != nil {
-			return Process{}, malformed("host.ParseProcess", text)
-		}
-		v[i] = n
-	}
-	return Process{User: ticks(v[0]), System: ticks(v[1]), Threads: int(v[2])}, nil // #nosec G115 -- 32 bits
-}
-
-// ticks is the duration of a number of ticks.
-func ticks(n uint64) time.Duration { return time.Duration(n) * (time.Second / TickRate) } // #nosec G115 -- 32 bits
+// ticks returns the duration of a number of ticks.
+func ticks(n uint) time.Duration { return time.Duration(n) * (time.Second / TickRate) } // #nosec G115 -- of one process

@@ -52,9 +52,8 @@ const BinName = "recycle"
 
 // Lengths of keys that have one length.
 const (
-	IDKeyBytes    = 10 // of every table that is keyed by an id alone
-	DiskKeyBytes  = 6
-	PieceKeyBytes = 15 // of TablePiece
+	IDKeyBytes   = 10 // of every table that is keyed by an id alone
+	DiskKeyBytes = 6
 	// PieceIDKeyBytes is the length of keys of a disk and a piece's id: TableUnlinked, TableHeld and TableBroken.
 	PieceIDKeyBytes = 23
 	DueKeyBytes     = 31

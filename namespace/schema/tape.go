@@ -32,7 +32,6 @@ const (
 	TapeKeyBytes     = 2 + VIDMax
 	TapeFileKeyBytes = TapeKeyBytes + 12
 	JobKeyBytes      = IDKeyBytes + 2
-	FoundKeyBytes    = 3 + 8
 )
 
 // What the number in [TableFound] is.

@@ -34,7 +34,6 @@ type Command struct {
 // Operation codes, in the order of their numbers.
 const (
 	opTestUnitReady     = 0x00
-	opRequestSense      = 0x03
 	opRead6             = 0x08
 	opSpace6            = 0x11
 	opInquiry           = 0x12
@@ -50,8 +49,6 @@ const (
 	opMaintenanceOut    = 0xA4
 	opMoveMedium        = 0xA5
 	opSecurityOut       = 0xB5 // of drives
-	opRequestVolumeAddr = 0xB5 // of changers
-	opSendVolumeTag     = 0xB6
 	opReadElementStatus = 0xB8
 )
 

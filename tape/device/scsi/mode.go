@@ -11,7 +11,6 @@ const (
 	pageProtection    = 0x0A // with subpage
 	subpageProtection = 0xF0
 	pageElements      = 0x1D
-	pageConfiguration = 0x10
 )
 
 // The length of the header, and the most that the six-byte command can ask for.

@@ -7,9 +7,6 @@ import (
 	"hemera/words/errs"
 )
 
-// senseMax is the longest sense data of SPC-5.
-const senseMax = 252
-
 // Key is the class of what sense data tells.
 type Key uint8
 

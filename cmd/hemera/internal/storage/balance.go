@@ -24,14 +24,6 @@ func balancers(jobs []hemera.JobStatus, space string) int {
 	return 0
 }
 
-// balancing is EOS's word for whether a space is being balanced.
-func balancing(jobs []hemera.JobStatus, space string) string {
-	if balancers(jobs, space) > 0 {
-		return "balancing"
-	}
-	return "idle"
-}
-
 // balanceFields are the keys of the job that balances a space. They are always there, so that a table has its columns.
 func balanceFields(jobs []hemera.JobStatus, space string) output.Record {
 	j := hemera.JobStatus{State: "idle"}
