@@ -46,9 +46,9 @@ func mountedDisk(path string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	source := MountSource(text, path)
+	m, _ := Holding(ParseMounts(text), path)
 	var st unix.Stat_t
-	if !strings.HasPrefix(source, "/dev/") || unix.Stat(source, &st) != nil {
+	if !strings.HasPrefix(m.Source, "/dev/") || unix.Stat(m.Source, &st) != nil {
 		return "", notOnDisk(path)
 	}
 	return DiskNumbered("/", unix.Major(st.Rdev), unix.Minor(st.Rdev))
@@ -57,30 +57,6 @@ func mountedDisk(path string) (string, error) {
 // notOnDisk is the error for what has no block device.
 func notOnDisk(path string) error {
 	return errs.New(errs.NotFound, "host.DiskOf", path, "it is on no disk of this machine").WithRemedy("name a directory of a local file system")
-}
-
-// MountSource returns what is mounted where an absolute path is, from the text of /proc/self/mountinfo: a device, or a word of
-// the file system; "" if no line fits.
-func MountSource(mountinfo, path string) string {
-	source, longest := "", -1
-	for l := range strings.Lines(mountinfo) {
-		mount, rest, ok := strings.Cut(l, " - ")
-		fields, tail := strings.Fields(mount), strings.Fields(rest)
-		if !ok || len(fields) < 5 || len(tail) < 2 {
-			continue
-		}
-		at := unescape(fields[4])
-		inside := path == at || strings.HasPrefix(path, strings.TrimSuffix(at, "/")+"/")
-		if inside && len(at) >= longest { // the later of two mounts at one place hides the earlier
-			source, longest = unescape(tail[1]), len(at)
-		}
-	}
-	return source
-}
-
-// unescape replaces the octal escapes of mountinfo: space, tab, newline and backslash.
-func unescape(s string) string {
-	return strings.NewReplacer(`\040`, " ", `\011`, "\t", `\012`, "\n", `\134`, `\`).Replace(s)
 }
 
 // DiskNumbered returns the disk with the device number, below root. NotFound if there is none.

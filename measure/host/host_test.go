@@ -167,8 +167,8 @@ broken
 	for path, want := range map[string]string{
 		"/": "/dev/vda", "/datax": "/dev/vda", "/data": "/dev/sdc1", "/data/a": "/dev/sdc1", "/data/with space/a": "host:/x",
 	} {
-		if got := host.MountSource(text, path); got != want {
-			t.Errorf("%s is on %q, want %q", path, got, want)
+		if got, _ := host.Holding(host.ParseMounts(text), path); got.Source != want {
+			t.Errorf("%s is on %q, want %q", path, got.Source, want)
 		}
 	}
 }
@@ -222,7 +222,7 @@ func FuzzParse(f *testing.F) {
 				}
 			}
 		}
-		host.MountSource(text, "/a")
+		host.Holding(host.ParseMounts(text), "/a")
 		host.ParseCPUInfo(text)
 	})
 }

@@ -13,63 +13,19 @@ import (
 	"hemera/measure/host"
 )
 
-// mount is a line of mountinfo.
-type mount struct {
-	at, kind, source string   // where, which file system, from which device
-	device           string   // MAJOR:MINOR
-	options          []string // of the mount and of the file system, sorted
-}
-
-// parseMounts parses the text of /proc/self/mountinfo. It skips malformed lines. The later of two mounts at one place
-// hides the earlier.
-func parseMounts(text string) (list []mount) {
-	for l := range strings.Lines(text) {
-		head, tail, ok := strings.Cut(l, " - ")
-		h, t := strings.Fields(head), strings.Fields(tail)
-		if !ok || len(h) < 6 || len(t) < 3 {
-			continue
-		}
-		// ID parent device root at options… - kind source options
-		m := mount{at: unescape(h[4]), device: h[2], kind: t[0], source: unescape(t[1]), options: slices.Concat(strings.Split(h[5], ","), strings.Split(t[2], ","))}
-		// Options of the mount and of the file system repeat each other.
-		slices.Sort(m.options)
-		m.options = slices.Compact(m.options)
-		list = slices.DeleteFunc(list, func(o mount) bool { return o.at == m.at })
-		list = append(list, m)
-	}
-	return list
-}
-
-// unescape replaces the octal escapes of mountinfo.
-func unescape(s string) string {
-	return strings.NewReplacer(`\040`, " ", `\011`, "\t", `\012`, "\n", `\134`, `\`).Replace(s)
-}
-
 // local returns one mount of each file system that is on a disk of this machine and may have data.
-func local(list []mount) (kept []mount) {
+func local(list []host.Mount) (kept []host.Mount) {
 	seen := map[string]bool{} // devices: a bind mount shows a file system twice
 	for _, m := range list {
-		data := strings.HasPrefix(m.source, "/dev/") && !strings.HasPrefix(m.source, "/dev/loop") && !strings.HasPrefix(m.source, "/dev/zram")
+		data := strings.HasPrefix(m.Source, "/dev/") && !strings.HasPrefix(m.Source, "/dev/loop") && !strings.HasPrefix(m.Source, "/dev/zram")
 		// Images of packages, and the partition for firmware.
-		if !data || seen[m.device] || slices.Contains([]string{"squashfs", "iso9660", "erofs", "vfat", "udf"}, m.kind) || strings.HasPrefix(m.at, "/boot") {
+		if !data || seen[m.Device] || slices.Contains([]string{"squashfs", "iso9660", "erofs", "vfat", "udf"}, m.Kind) || strings.HasPrefix(m.At, "/boot") {
 			continue
 		}
-		seen[m.device] = true
+		seen[m.Device] = true
 		kept = append(kept, m)
 	}
 	return kept
-}
-
-// holding returns the mount with a directory.
-func holding(list []mount, dir string) (best mount, ok bool) {
-	for _, m := range list {
-		inside := dir == m.at || strings.HasPrefix(dir, strings.TrimSuffix(m.at, "/")+"/")
-		// The longest is the innermost; of equals the later one hides the earlier.
-		if inside && len(m.at) >= len(best.at) {
-			best, ok = m, true
-		}
-	}
-	return best, ok
 }
 
 // filesystems adds the file systems to observe and their disks.
@@ -80,12 +36,12 @@ func (v *observer) filesystems() {
 		v.unseen("file systems", "the kernel does not show what is mounted", "it does so in /proc/self/mountinfo")
 		return
 	}
-	all := parseMounts(text)
+	all := host.ParseMounts(text)
 	// Without directories, all that may have data.
 	if len(v.Dirs) == 0 {
 		for _, m := range local(all) {
 			// Measured at its mount point.
-			v.addFilesystem(m, m.at)
+			v.addFilesystem(m, m.At)
 		}
 		if len(v.s.Filesystems) == 0 {
 			v.unseen("file systems", "none is on a disk of this machine", "name a directory: hemera doctor --dir DIRECTORY")
@@ -98,7 +54,7 @@ func (v *observer) filesystems() {
 		if err == nil {
 			real, err = filepath.Abs(real)
 		}
-		m, ok := holding(all, real)
+		m, ok := host.Holding(all, real)
 		if err != nil || !ok {
 			v.unseen(dir, "it is not there", "name a directory that exists")
 			continue
@@ -108,11 +64,11 @@ func (v *observer) filesystems() {
 }
 
 // addFilesystem adds a file system, which is measured at a directory, and its disk.
-func (v *observer) addFilesystem(m mount, at string) {
-	f := doctor.Filesystem{Path: at, Type: m.kind, Source: m.source, Options: m.options}
+func (v *observer) addFilesystem(m host.Mount, at string) {
+	f := doctor.Filesystem{Path: at, Type: m.Kind, Source: m.Source, Options: m.Options}
 	// The disk of a partition: queues belong to whole disks.
 	var major, minor uint32
-	if _, err := fmt.Sscanf(m.device, "%d:%d", &major, &minor); err == nil {
+	if _, err := fmt.Sscanf(m.Device, "%d:%d", &major, &minor); err == nil {
 		f.Disk, _ = host.DiskNumbered(v.Root, major, minor)
 	}
 	if v.Root == "/" {
@@ -127,13 +83,13 @@ func (v *observer) addFilesystem(m mount, at string) {
 			f.Total -= int64(st.Bfree-st.Bavail) * st.Bsize         // #nosec G115 -- sizes of disks
 			f.Files, f.FilesLeft = int64(st.Files), int64(st.Ffree) // #nosec G115 -- counts of files
 		}
-		if unlimited(m.kind) {
+		if unlimited(m.Kind) {
 			f.Files, f.FilesLeft = 0, 0
 		}
 	}
 	// Other file systems do not count errors, or stop at the first.
-	if m.kind == "ext4" {
-		f.Errors, _ = host.Number(v.Root, "sys/fs/ext4/"+filepath.Base(m.source)+"/errors_count")
+	if m.Kind == "ext4" {
+		f.Errors, _ = host.Number(v.Root, "sys/fs/ext4/"+filepath.Base(m.Source)+"/errors_count")
 	}
 	v.s.Filesystems = append(v.s.Filesystems, f)
 	if f.Disk != "" && !slices.ContainsFunc(v.s.Disks, func(d doctor.Disk) bool { return d.Name == f.Disk }) {
