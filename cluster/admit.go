@@ -8,8 +8,8 @@ import (
 	"hemera/words/hemera"
 )
 
-// barTime is how long after a node's removal what it may have seen is refused: longer than any capability opens,
-// whatever the clocks say.
+// barTime is the time after a node's removal in which the secrets that it may have seen are refused: longer than any
+// capability opens, whatever the clocks say.
 const barTime = 24 * time.Hour
 
 // AdmitNode lets a node in that waits for it; it registers by itself within seconds. NotFound, and Invalid for one that
@@ -63,7 +63,7 @@ func (c *Admin) removeNode(ctx context.Context, id hemera.NodeID, disks bool) er
 				ch.delete(a)
 			}
 		}
-		// With too many keys held the removal goes on without a new one: the node is barred in any case.
+		// With too many keys held the removal continues without a new one: the node is barred in any case.
 		if len(c.keyring.table) < keysHeld {
 			c.keyring.putKey(ch)
 		}

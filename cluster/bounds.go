@@ -11,8 +11,8 @@ import (
 	"hemera/words/hemera"
 )
 
-// What a node may say of itself. A node may be in bad hands: no number of its reports may overflow a sum, and no
-// text fill the manager's memory or somebody's terminal.
+// Bounds of the reports of a node on itself. A node may be in bad hands: no number of its reports may overflow a sum, and
+// no text fill the manager's memory or somebody's terminal.
 const (
 	// Far above what a machine has, so that an honest node never meets them.
 	disksPerNodeMax = 4096 // disks of one node
@@ -50,7 +50,7 @@ func checkHello(h hemera.NodeHello) error {
 // addrLetters are those of host:port. An address travels in redirects, where others would mean something.
 const addrLetters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.:-_[]%"
 
-// boundedDisk is a report with everything within bounds.
+// boundedDisk returns a report with everything within bounds.
 func boundedDisk(d hemera.NodeDisk) hemera.NodeDisk {
 	switch d.Health {
 	case "", hemera.HealthOK, hemera.HealthFull, hemera.HealthReadOnly, hemera.HealthFailing, hemera.HealthGone:
@@ -77,7 +77,7 @@ func boundedDisk(d hemera.NodeDisk) hemera.NodeDisk {
 	return d
 }
 
-// boundedLatency is a histogram within bounds. One with another number of classes is of another version and is dropped.
+// boundedLatency returns a histogram within bounds. One with another number of classes is of another version and is dropped.
 func boundedLatency(l hemera.Latency) hemera.Latency {
 	if len(l.Counts) != hemera.LatencyClasses {
 		return hemera.Latency{}
@@ -90,7 +90,7 @@ func boundedLatency(l hemera.Latency) hemera.Latency {
 	return l
 }
 
-// boundedStats is what a node measured, within bounds.
+// boundedStats returns the figures that a node measured, within bounds.
 func boundedStats(s hemera.NodeStats) hemera.NodeStats {
 	nets := make([]hemera.NetStats, min(len(s.Net), netsPerNodeMax))
 	for i, n := range s.Net[:len(nets)] {
@@ -122,7 +122,7 @@ func boundedStats(s hemera.NodeStats) hemera.NodeStats {
 // bound brings *n into 0 to most.
 func bound(n *int64, most int64) { *n = max(0, min(*n, most)) }
 
-// within is the number, 0 to most; what is no number is 0.
+// within returns the number, 0 to most, and 0 for what is not a number.
 func within(f, most float64) float64 {
 	if math.IsNaN(f) {
 		return 0
@@ -130,5 +130,5 @@ func within(f, most float64) float64 {
 	return max(0, min(f, most))
 }
 
-// text is at most [textMax] bytes of what a node says.
+// text returns at most [textMax] bytes of what a node says.
 func text(s string) string { return s[:min(len(s), textMax)] }

@@ -103,7 +103,7 @@ func newCluster(j *journal, o Options) *Cluster {
 	}
 }
 
-// View is the cluster now. It must not be changed.
+// View returns the cluster now. It must not be changed.
 func (c *Cluster) View() *hemera.View { return c.views.views.Newest() }
 
 // Views has what View returns, for readers that get it as data. The cluster alone publishes in it.
@@ -173,7 +173,7 @@ func (c *Cluster) upkeep(ctx context.Context) error {
 	return c.Keys.rotate(ctx)
 }
 
-// sweepInterval is how often records are looked for that time has made useless.
+// sweepInterval is the interval of looks for records that time has made useless.
 const sweepInterval = time.Hour
 
 // sweep forgets removals and join tokens of long ago.

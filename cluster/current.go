@@ -17,7 +17,7 @@ func (c *Marks) awaitNodes() {
 			return
 		}
 	}
-	// A store without admitted nodes is new, or nobody can say otherwise: there is nothing to wait for.
+	// A store without admitted nodes is new, or no node can say otherwise: there is nothing to wait for.
 	c.current.decide()
 }
 
@@ -31,8 +31,8 @@ func (c *Marks) stranger(h hemera.NodeHello) {
 		WithRemedy("stop the manager and start it with the directory of that cluster; if it is lost, restore a backup with `hemera ns restore`, or see `hemera ns rebuild prepare`"))
 }
 
-// Current is Unavailable while changes may not be made: while it is not known whether the store is as new as the cluster, for good when it
-// is not, and during a rebuild.
+// Current fails with Unavailable while changes may not be made: while it is not known whether the store is as new as the cluster, for good when it is
+// not, and during a rebuild.
 func (c *Marks) Current() error {
 	if err := c.newest(); err != nil {
 		return err
@@ -40,7 +40,7 @@ func (c *Marks) Current() error {
 	return c.checkRebuilt()
 }
 
-// newest is Current without the rebuild.
+// newest does what Current does, without the rebuild.
 func (c *Marks) newest() error {
 	if err := c.current.outdated.Load(); err != nil {
 		return &errs.Error{Kind: errs.Unavailable, Op: "cluster.Change", Text: "the manager ends", Cause: err}
@@ -54,7 +54,7 @@ func (c *Marks) newest() error {
 	return errs.New(errs.Unavailable, "cluster.Change", "", "the manager has just started, and waits for its nodes")
 }
 
-// undecided is how long it may still take until it is decided.
+// undecided returns the longest time that the decision may still take.
 func (c *Marks) undecided() time.Duration {
 	select {
 	case <-c.current.known:
@@ -89,7 +89,8 @@ func (c *Marks) AwaitNewest(ctx context.Context) error {
 	return c.newest()
 }
 
-// checkRebuilt is Unavailable while the namespace is being rebuilt: clients wait, as for a manager that is not there.
+// checkRebuilt fails with Unavailable while the namespace is being rebuilt: clients wait, as for a manager that is not
+// there.
 func (c *Marks) checkRebuilt() error {
 	if !c.roster.rebuild.now() {
 		return nil

@@ -8,7 +8,7 @@ import (
 	"hemera/words/hemera"
 )
 
-// diskRecord is what is durable of a disk: its identity, and what an admin decided.
+// diskRecord is the durable part of a disk: its identity, and the decisions of an admin.
 type diskRecord struct {
 	ID      hemera.DiskID     // in the records of pieces; never given out twice
 	UUID    string            // on the disk itself, by which it is known again at another path or node
@@ -20,7 +20,8 @@ type diskRecord struct {
 	// Removed: an admin took it out. It is in no view; the record goes when the namespace lists no
 	// piece on it any more.
 	Removed bool
-	// RemovedAt is when, in seconds since 1970, and RemovedAddr where its node was: the node may be removed too.
+	// RemovedAt is the time of the removal, in seconds since 1970, and RemovedAddr the address of its node then: the node
+	// may be removed too.
 	RemovedAt   int64  `json:",omitempty"`
 	RemovedAddr string `json:",omitempty"`
 	// Cleared are errors that an admin has seen: they count no more.
@@ -35,7 +36,7 @@ type clearedErrors struct {
 
 func (r diskRecord) key() string { return fmt.Sprintf("disk/%08x", uint32(r.ID)) }
 
-// disk is what is durable of a disk, and its node's last report of it.
+// disk has the durable record of a disk, and its node's last report of it.
 type disk struct {
 	diskRecord
 	report hemera.NodeDisk // Health gone unless its node reported it
@@ -72,7 +73,7 @@ func (t *diskTable) forget(r diskRecord) {
 	delete(t.byNode[r.Node], r.ID)
 }
 
-// absent is the report of a disk that no node reports: gone, for the reason given.
+// absent returns the report of a disk that no node reports: gone, for the reason given.
 func absent(d diskRecord, why string) hemera.NodeDisk {
 	return hemera.NodeDisk{UUID: d.UUID, Path: d.Path, ID: d.ID, Health: hemera.HealthGone, Why: why}
 }
@@ -119,7 +120,7 @@ func (d *disk) info(n *node) hemera.Disk {
 	return info
 }
 
-// removed is the disk as views show it after its removal.
+// removed returns the disk as views show it after its removal.
 func (r diskRecord) removed() hemera.RemovedDisk {
 	out := hemera.RemovedDisk{ID: r.ID, UUID: r.UUID, Node: r.Node, Addr: r.RemovedAddr, Path: r.Path, Space: r.Space}
 	if r.RemovedAt > 0 {
@@ -128,7 +129,7 @@ func (r diskRecord) removed() hemera.RemovedDisk {
 	return out
 }
 
-// Headroom is the bytes kept free on a disk: the space's setting, or when that is zero (auto) a
+// Headroom returns the bytes kept free on a disk: the space's setting, or when that is zero (auto) a
 // hundredth of the disk but at most 1 GiB.
 func Headroom(setting, capacity int64) int64 {
 	if setting > 0 {

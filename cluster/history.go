@@ -36,14 +36,15 @@ func newHistory() historyRecord {
 	return historyRecord{Secret: secret}
 }
 
-// newLife is the number of a life of the manager.
+// newLife returns the number of a life of the manager.
 func newLife() uint64 {
 	var raw [8]byte
 	_, _ = rand.Read(raw[:]) // never fails
 	return binary.BigEndian.Uint64(raw[:])
 }
 
-// endOf is how many changes were there when a life ended, at most; over is false for the last, which goes on.
+// endOf returns the largest number of changes that there may have been when a life ended; over is false for the last
+// life, which is not over.
 func endOf(lives []life, id uint64) (end uint64, over bool) {
 	i := slices.IndexFunc(lives, func(l life) bool { return l.ID == id })
 	if i == len(lives)-1 {

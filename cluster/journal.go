@@ -28,7 +28,7 @@ type journal struct {
 	tables *tables
 }
 
-// newJournal is the journal of a store, whose records are not loaded. The writer must be the one of everything else that writes there.
+// newJournal returns the journal of a store, whose records are not loaded. The writer must be the one of everything else that writes there.
 func newJournal(store kv.Reader, writer kv.Writer, log *slog.Logger, now func() time.Time) *journal {
 	return &journal{store: store, writer: writer, log: log, now: now, turn: turn.New(), tables: newTables()}
 }

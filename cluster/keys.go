@@ -12,15 +12,14 @@ import (
 )
 
 const (
-	// keyLifetime is how long a key signs. It verifies for keysKept lifetimes after that, so that a write may
-	// take as long.
-	// A day bounds what a stolen key is good for, and makes few keys: see keysHeld.
+	// keyLifetime is the time for which a key signs. It verifies for keysKept lifetimes after that, so that a write may
+	// take as long. A day bounds what a stolen key is good for, and makes few keys: see keysHeld.
 	keyLifetime = 24 * time.Hour
 	keysKept    = 2
-	// keyLead is how long before it signs a key is given to nodes.
+	// keyLead is the time before its first signature at which nodes get a key.
 	keyLead    = 2 * hemera.HeartbeatTimeout
 	secretSize = 32 // bytes
-	// keysHeld is how many keys can be held before an admin's are refused; the daily ones still fit.
+	// keysHeld is the number of keys from which on an admin's are refused; the daily ones still fit.
 	keysHeld = capability.KeysMax - 4
 	// keyVersion is of keys that no node was ever told: nodes are told what is made of them.
 	keyVersion = 2
@@ -34,7 +33,7 @@ type Keys struct {
 	told    capability.Keyring // all keys: what nodes are told is made of them
 }
 
-// Ring is the keys the manager signs with and verifies by. A new key is in it only after nodes had
+// Ring returns the keys the manager signs with and verifies by. A new key is in it only after nodes had
 // time to learn it.
 func (c *Keys) Ring() *capability.Keyring { return &c.ring }
 
@@ -65,7 +64,7 @@ func (c *Keys) firstKeys(ch *change) {
 	}
 }
 
-// nodeKeys is what a node is told: its own part of all keys, those too young to sign too.
+// nodeKeys returns the keys that a node gets: its own part of all keys, those too young to sign too.
 func (c *Keys) nodeKeys(id hemera.NodeID) []hemera.Key { return c.told.NodeKeys(id) }
 
 // refreshRing leaves out keys too young for every node to know, unless there are no others.

@@ -16,7 +16,7 @@ type keyRecord struct {
 	Made time.Time // by the manager's clock, which may have been wrong
 	// Version is 2 for keys that nodes have only their own parts of.
 	Version int
-	// Ends is when the key stops to verify, if an admin said so.
+	// Ends is the time at which the key stops to verify, if an admin said so.
 	Ends time.Time
 }
 
@@ -30,7 +30,7 @@ func (t keyTable) newestFirst() []keyRecord {
 	return slices.SortedFunc(maps.Values(t), func(a, b keyRecord) int { return cmp.Compare(b.ID, a.ID) })
 }
 
-// secrets are the keys without what the records say besides.
+// secrets returns the keys without what the records say besides.
 func secrets(keys []keyRecord) []hemera.Key {
 	list := make([]hemera.Key, len(keys))
 	for i, k := range keys {

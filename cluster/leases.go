@@ -61,7 +61,7 @@ func (c *Leases) Check(id hemera.NodeID, epoch uint64) error {
 	return err
 }
 
-// lease is the node, if it holds the lease. What counts is when its call came: one that had to wait
+// lease returns the node, if it holds the lease. What counts is when its call came: one that had to wait
 // here, for a slow store, is not the node's silence.
 func (c *Leases) lease(id hemera.NodeID, epoch uint64, came time.Time) (*node, error) {
 	n := c.roster.nodes.all[id]
@@ -100,7 +100,7 @@ func (c *Leases) endLease(n *node, now time.Time) {
 	c.journal.log.Warn("node is offline", "node", n.ID, "addr", n.Addr, "silent", now.Sub(n.last).Round(time.Millisecond))
 }
 
-// holderStrength is the claim of the node that has the disk. One that is offline has none: a disk moves by being
+// holderStrength returns the claim of the node that has the disk. One that is offline has none: a disk moves by being
 // mounted elsewhere. While it is there in good health, another node that shows it has a copy, or an old list.
 func (c *Leases) holderStrength(d *disk) int {
 	if n := c.roster.nodes.all[d.Node]; n == nil || !n.leased(c.journal.now()) {

@@ -10,7 +10,7 @@ import (
 	"hemera/words/hemera"
 )
 
-// nodeRecord is what is durable of a node. What it reports is not: see node.
+// nodeRecord is the durable part of a node. Its reports are not durable: see node.
 type nodeRecord struct {
 	ID       hemera.NodeID
 	Addr     string // host:port of its xrd door, as it registered last; "" before
@@ -24,7 +24,7 @@ type nodeRecord struct {
 
 func (n nodeRecord) key() string { return fmt.Sprintf("node/%08x", uint32(n.ID)) }
 
-// node is what is durable of a node, and what it reported since this process started.
+// node has the durable record of a node, and its reports since this process started.
 type node struct {
 	nodeRecord
 	online bool
@@ -73,19 +73,19 @@ type nextRecord struct {
 
 func (nextRecord) key() string { return "next" }
 
-// noMember is the error for a node id that the cluster does not have, or does not have any more.
+// noMember returns the error for a node id that the cluster does not have, or does not have any more.
 func noMember(op string, id hemera.NodeID) error {
 	return errs.New(errs.NotFound, op, "node "+id.String(), "it is not of this cluster, or was removed from it").
 		WithRemedy("remove the node's own state, not its disks, and let it join again")
 }
 
-// waiting is the error of a node that an admin has not admitted. It names the command that does.
+// waiting returns the error of a node that an admin has not admitted. It names the command that does.
 func waiting(op string, id hemera.NodeID) error {
 	return errs.New(errs.Denied, op, "node "+id.String(), "the node waits for an admin to admit it").
 		WithRemedy("at the manager: `hemera node admit " + id.String() + "`")
 }
 
-// info is the node as views show it.
+// info returns the node as views show it.
 func (n *node) info() hemera.NodeInfo {
 	info := hemera.NodeInfo{
 		ID: n.ID, Addr: n.Addr, Zone: n.zone(), Status: hemera.NodeOffline, Enabled: !n.Disabled,
@@ -101,5 +101,5 @@ func (n *node) info() hemera.NodeInfo {
 	return info
 }
 
-// zone is the failure domain of the node: the admin's word goes before the node's.
+// zone returns the failure domain of the node: the admin's word goes before the node's.
 func (n nodeRecord) zone() string { return cmp.Or(n.ZoneSet, n.Zone) }

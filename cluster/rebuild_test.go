@@ -10,7 +10,7 @@ import (
 	"hemera/words/hemera"
 )
 
-// prepared is the store of a cluster that is to be rebuilt.
+// prepared returns the store of a cluster that is to be rebuilt.
 func prepared(t *testing.T, now time.Time) *memkv.Store {
 	t.Helper()
 	store := memkv.New()

@@ -7,7 +7,7 @@ import (
 	"hemera/words/errs"
 )
 
-// Prefix begins every key of this package; nobody else may write below it.
+// Prefix begins every key of this package; no other package writes below it.
 const Prefix = "!cluster/"
 
 // record is one value of the store. Its key is below [Prefix]; docs/formats/cluster.md has them all. Each kind has a file, with the table
@@ -33,7 +33,7 @@ type step struct {
 	rec record // for memory, once the batch is durable
 }
 
-// steps are what a change does, in its order: what is put, then what is deleted.
+// steps returns the writes of a change, in their order: records that are put, then keys that are deleted.
 func (ch *change) steps() ([]step, error) {
 	list := make([]step, 0, len(ch.puts)+len(ch.deletes))
 	for _, r := range ch.puts {
@@ -50,7 +50,7 @@ func (ch *change) steps() ([]step, error) {
 	return list, nil
 }
 
-// fitting is how many of the steps one batch takes, at least one.
+// fitting returns the number of steps that one batch takes, at least one.
 func fitting(steps []step) (n int) {
 	bytes := 0
 	for n < len(steps) && n < kv.BatchOps {

@@ -226,7 +226,7 @@ func (c *Leases) welcome(n *node) hemera.NodeWelcome {
 	return w
 }
 
-// zoneOf is the zone that a node names, none if that is no zone.
+// zoneOf returns the zone that a node names, none if that is no zone.
 func zoneOf(h hemera.NodeHello) string {
 	zone, err := zoneValue("node", cmp.Or(h.Zone, "-"))
 	if err != nil {
@@ -235,8 +235,8 @@ func zoneOf(h hemera.NodeHello) string {
 	return zone
 }
 
-// newDisks is how new disks begin that the node which calls brings by itself. Those of this process are the
-// admin's own.
+// newDisks returns the first settings of new disks that a node brings by itself. Those of this process are the admin's
+// own.
 func (c *Leases) newDisks(ctx context.Context) hemera.DiskConfig {
 	if _, remote := hemera.Caller(ctx); remote && c.disksOff {
 		return hemera.ConfigOff

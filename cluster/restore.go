@@ -9,8 +9,8 @@ import (
 	"hemera/words/errs"
 )
 
-// idsLeftOut is how many ids of nodes, and of disks, a restore leaves out: more than a cluster gives
-// out between two backups. Nodes that joined after the backup still have their certificates.
+// idsLeftOut is the number of ids of nodes, and of disks, that a restore leaves out: more than a cluster gives out
+// between two backups. Nodes that joined after the backup still have their certificates.
 const idsLeftOut = 1000
 
 // Restorable reports whether a record of a backup is to be restored. Join tokens are not: one that

@@ -76,7 +76,7 @@ func (c *Marks) Mark() []byte {
 	return append(mark, seal(secret, mark)...)
 }
 
-// seal is the MAC of a mark. Without the secret nobody can make a mark that its store believes.
+// seal returns the MAC of a mark. Without the secret no mark can be made that its store believes.
 func seal(secret, mark []byte) []byte {
 	mac := hmac.New(sha256.New, secret)
 	mac.Write(mark)
@@ -97,7 +97,7 @@ func (c *Marks) checkSeen(hello hemera.NodeHello) error {
 	return nil
 }
 
-// checkMark is checkSeen for one mark. mu is held.
+// checkMark does what checkSeen does, for one mark. mu is held.
 func (c *Marks) checkMark(hello hemera.NodeHello, sealed []byte) error {
 	mark, mac := sealed[:seenBytes-seenMAC], sealed[seenBytes-seenMAC:]
 	// Of another store, or of this one before it was restored. It proves nothing, so it is no error.
@@ -123,7 +123,7 @@ func (c *Marks) checkMark(hello hemera.NodeHello, sealed []byte) error {
 	return older
 }
 
-// currentTime is how long changes wait for a node that can say whether the store is as new as the cluster.
+// currentTime bounds the wait of changes for a node that can say whether the store is as new as the cluster.
 const currentTime = hemera.HeartbeatTimeout
 
 // current is whether the store is as new as the cluster. A store with nodes is not taken for it until the first of

@@ -15,7 +15,7 @@ import (
 	"hemera/words/hemera"
 )
 
-// copied is a store with what another has now, as somebody puts a directory back.
+// copied returns a store with the records that another has now, as when an admin puts a directory back.
 func copied(t *testing.T, from kv.Store) kv.Store {
 	t.Helper()
 	to := memkv.New()

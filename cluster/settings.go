@@ -181,7 +181,7 @@ func (c *Admin) SetNode(ctx context.Context, id hemera.NodeID, key, value string
 	}, c.views.publish)
 }
 
-// SpaceUnused is an error when the space cannot be removed: NotFound, Invalid for the default, NotEmpty
+// SpaceUnused returns an error when the space cannot be removed: NotFound, Invalid for the default, NotEmpty
 // while a disk belongs to it, also one that was removed and may come back, or one that a node is to take.
 func (c *Admin) SpaceUnused(name string) error {
 	c.journal.mu.Lock()
@@ -189,7 +189,7 @@ func (c *Admin) SpaceUnused(name string) error {
 	return c.spaceUnused(name)
 }
 
-// spaceUnused is called with mu held.
+// spaceUnused does what SpaceUnused does, with mu held.
 func (c *Admin) spaceUnused(name string) error {
 	const op = "cluster.Remove"
 	if _, ok := c.roster.spaces[name]; !ok {

@@ -23,12 +23,12 @@ func (s spaceRecord) key() string { return "space/" + s.Name }
 // spaceTable owns the records of spaces, by name.
 type spaceTable map[string]spaceRecord
 
-// defaultSpace is a space as `space set NAME define` makes it: two replicas, Adler-32.
+// defaultSpace returns a space as `space set NAME define` makes it: two replicas, Adler-32.
 func defaultSpace(name string) spaceRecord {
 	return spaceRecord{Name: name, Layout: hemera.Replica(2), Checksum: hemera.Adler32.String()}
 }
 
-// firstSpace is the record of the space that a new cluster begins with.
+// firstSpace returns the record of the space that a new cluster begins with.
 func firstSpace(s hemera.Space) spaceRecord {
 	rec := defaultSpace(hemera.DefaultSpace)
 	if s.Policy.Layout.Validate() != nil {
@@ -40,7 +40,7 @@ func firstSpace(s hemera.Space) spaceRecord {
 	return rec
 }
 
-// info is the space as views show it. A checksum that this version does not know is none.
+// info returns the space as views show it. A checksum that this version does not know is none.
 func (s spaceRecord) info() hemera.Space {
 	sum, _ := hemera.ParseChecksumKind(s.Checksum)
 	return hemera.Space{

@@ -9,8 +9,8 @@ import (
 	"hemera/words/hemera"
 )
 
-// AuditSoon is how long after an unclean start of the manager or a node, or the return of a disk, its
-// disks are audited: whatever was being written then is over, and old enough to judge.
+// AuditSoon is the time from an unclean start of the manager or a node, or the return of a disk, to the audit of its
+// disks: whatever was being written then is over, and old enough to judge.
 const AuditSoon = hemera.UnsealedLifetime + time.Minute
 
 // Surveys records when disks were looked at as a whole, and when backups were taken.
@@ -22,7 +22,7 @@ type Surveys struct {
 	noted   []hemera.NodeDisk // reported, not stored yet; guarded by mu
 }
 
-// Backups is when the last backup was taken, zero for none, and since when the cluster remembers that.
+// Backups returns the time of the last backup, zero for none, and the time since which the cluster remembers that.
 func (c *Surveys) Backups() (last, since time.Time) {
 	c.journal.mu.Lock()
 	defer c.journal.mu.Unlock()
@@ -41,8 +41,8 @@ func (c *Surveys) BackupTaken(ctx context.Context, at time.Time) error {
 	return errs.Wrap(err, "cluster.BackupTaken", "")
 }
 
-// Survey is when the disk was last audited and scrubbed, and when it is to be; the zero survey when
-// nothing is known.
+// Survey returns the times at which the disk was last audited and scrubbed, and is to be; the zero survey when nothing is
+// known.
 func (c *Surveys) Survey(id hemera.DiskID) hemera.DiskSurvey {
 	c.journal.mu.Lock()
 	defer c.journal.mu.Unlock()
@@ -76,7 +76,7 @@ func (c *Surveys) hasten(ch *change, disks map[hemera.DiskID]*disk) {
 	}
 }
 
-// pending is the survey of a disk as ch leaves it. mu is held.
+// pending returns the survey of a disk as ch leaves it. mu is held.
 func (c *Surveys) pending(ch *change, id hemera.DiskID) surveyRecord {
 	for _, r := range slices.Backward(ch.puts) {
 		if s, ok := r.(surveyRecord); ok && s.Disk == id {

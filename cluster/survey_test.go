@@ -92,8 +92,8 @@ func TestTheLastBackupIsRemembered(t *testing.T) {
 	}
 }
 
-// TestAnOlderCopyOfADisk is found when its node registers, also by the next manager, and counts as one until it is whole. A store that went back
-// knows less than the disk, which is no fault.
+// TestAnOlderCopyOfADisk: the copy is found when its node registers, also by the next manager, and counts as one until it is whole. A store that went
+// back knows less than the disk, which is no fault.
 func TestAnOlderCopyOfADisk(t *testing.T) {
 	store := memkv.New()
 	c := open(t, store, time.Now)

@@ -7,7 +7,7 @@ import (
 	"hemera/words/hemera"
 )
 
-// surveyRecord is when a disk was last looked at as a whole, and when it is to be.
+// surveyRecord has the times at which a disk was last looked at as a whole, and is to be.
 type surveyRecord struct {
 	Disk hemera.DiskID
 	hemera.DiskSurvey
@@ -20,7 +20,7 @@ type runningRecord struct{}
 
 func (runningRecord) key() string { return "running" }
 
-// backupRecord is when the last backup was taken, and since when that is remembered.
+// backupRecord has the time of the last backup, and the time since which that is remembered.
 type backupRecord struct {
 	Last  time.Time // zero: none
 	Since time.Time

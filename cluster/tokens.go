@@ -21,8 +21,8 @@ type Tokens struct {
 	now    func() time.Time
 }
 
-// tokenKept is how long the record of a token stays after the token's end: a node that comes late
-// with it gets the reason, that it has expired.
+// tokenKept is the time for which the record of a token stays after the token's end: a node that comes late with it gets
+// the reason, that it has expired.
 const tokenKept = 24 * time.Hour
 
 // PutToken implements [pki.TokenStore].
@@ -59,7 +59,7 @@ func (c *Tokens) Tokens(ctx context.Context) (map[[32]byte]pki.TokenRecord, erro
 	err := c.store.Scan(ctx, lo, append(bytes.Clone(lo), 0xff), func(key, value []byte) bool {
 		var r pki.TokenRecord
 		var id [32]byte
-		// A record that cannot be read admits nobody. It is skipped, so that it does not hide the others.
+		// A record that cannot be read does not admit a node. It is skipped, so that it does not hide the others.
 		if n, err := hex.Decode(id[:], key[len(lo):]); err == nil && n == len(id) && json.Unmarshal(value, &r) == nil {
 			all[id] = r
 		}
@@ -68,7 +68,7 @@ func (c *Tokens) Tokens(ctx context.Context) (map[[32]byte]pki.TokenRecord, erro
 	return all, errs.Wrap(err, "cluster.Tokens", "")
 }
 
-// dropTokens removes the records that nobody needs any more.
+// dropTokens removes the records that are not needed any more.
 func (c *Tokens) dropTokens(ctx context.Context) error {
 	all, err := c.Tokens(ctx)
 	var b kv.Batch
@@ -94,5 +94,5 @@ func (c *Tokens) Token(ctx context.Context, id [32]byte) (pki.TokenRecord, error
 	return r, errs.Wrap(err, "cluster.Token", "")
 }
 
-// tokenKey is the key of a token by the SHA-256 of its secret: the store does not have the secret.
+// tokenKey returns the key of a token by the SHA-256 of its secret: the store does not have the secret.
 func tokenKey(id [32]byte) []byte { return []byte(Prefix + "token/" + hex.EncodeToString(id[:])) }

@@ -56,7 +56,7 @@ func validName(s string) bool {
 	return true
 }
 
-// settings are all keys of one noun, for error texts.
+// settings returns all keys of one noun, for error texts.
 func settings(of string) (keys []string) {
 	for _, s := range Settings() {
 		if s.Of == of {
@@ -85,7 +85,7 @@ func invalid(of, key, value string) *errs.Error {
 	return unknownKey(of, key)
 }
 
-// noSuchSpace is the error for a space that does not exist. It names the command that makes one.
+// noSuchSpace returns the error for a space that does not exist. It names the command that makes one.
 func noSuchSpace(op, name string) *errs.Error {
 	return errs.New(errs.NotFound, op, "space "+name, "no such space").
 		WithRemedy("see `hemera space ls`, or make it with `hemera space set " + name + " define=on`")

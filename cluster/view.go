@@ -10,8 +10,8 @@ import (
 )
 
 const (
-	// bigCluster is how many disks make a view costly (a microsecond each), and viewPause how often
-	// such a one is made at most for what nodes say.
+	// bigCluster is the number of disks that make a view costly (a microsecond each), and viewPause the least time
+	// between two such views for reports of nodes.
 	bigCluster = 1000
 	viewPause  = 100 * time.Millisecond
 )

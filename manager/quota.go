@@ -45,7 +45,7 @@ func (a *quotaAdmin) Quotas(ctx context.Context, path string) (rows []hemera.Quo
 	return a.tree.Quotas(ctx, hemera.SystemIdentity(), path)
 }
 
-// Allowance is the limit that leaves who the fewest bytes for new files below the path, and what is used
+// Allowance returns the limit that leaves who the fewest bytes for new files below the path, and what is used
 // of it, writes under way included, in bytes of content. The limit is 0 where there is none.
 func (a *quotaAdmin) Allowance(ctx context.Context, who hemera.Identity, path string) (limit, used int64, err error) {
 	defer a.ops.begin("Allowance").end(&err)
@@ -63,9 +63,8 @@ func (a *quotaAdmin) Allowance(ctx context.Context, who hemera.Identity, path st
 	return limit, used, nil
 }
 
-// RoomBelow is the room that who has for new files below the path, "" for the room of all disks. The free bytes are those of
-// disks that take new pieces now, so a disk that is full or read-only counts in Total and not in Free. NotFound and Denied as
-// for an open there.
+// RoomBelow returns the room for new files of the user below the path, "" for the room of all disks. The free bytes are those of disks that take new
+// pieces now, so a disk that is full or read-only counts in Total and not in Free. NotFound and Denied as for an open there.
 func (a *quotaAdmin) RoomBelow(ctx context.Context, who hemera.Identity, path string) (hemera.PathRoom, error) {
 	// One view for all sums, so that they fit each other.
 	view := a.cluster.View()
@@ -100,10 +99,10 @@ func (a *quotaAdmin) RoomBelow(ctx context.Context, who hemera.Identity, path st
 	return room, nil
 }
 
-// sizeMax is how large quotas let a write become: what was announced, or what the limits leave now, claims of writes under
-// way counted, besides what the file has: its commit gives that back. Of physical bytes it is the size whose pieces fit, all
-// of them. Zero: no limit holds. It bounds what nodes take; writes at the same time may be given the same room, so the commit
-// looks again.
+// sizeMax returns the size that quotas let a write reach: the announced one, or the room that the limits leave now,
+// claims of writes under way counted, besides what the file has: its commit gives that back. Of physical bytes it is the
+// size whose pieces fit, all of them. Zero: no limit holds. It bounds what nodes take; writes at the same time may be
+// given the same room, so the commit looks again.
 func (o *opener) sizeMax(prep *namespace.Prepared, c *hemera.Capability) int64 {
 	if len(prep.Quota) == 0 {
 		return 0

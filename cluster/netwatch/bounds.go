@@ -9,7 +9,7 @@ const (
 	countMax = 1 << 50
 )
 
-// bounded is a sample within the bounds of the protocol: a node may be in bad hands. Its lists are copies.
+// bounded returns a sample within the bounds of the protocol: a node may be in bad hands. Its lists are copies.
 func bounded(s hemera.NetworkSample) hemera.NetworkSample {
 	s.Interval = max(0, s.Interval)
 	s.Addresses = append(s.Addresses[:0:0], s.Addresses[:min(len(s.Addresses), hemera.NetworkAddressesMax)]...)
@@ -32,7 +32,7 @@ func bounded(s hemera.NetworkSample) hemera.NetworkSample {
 	return s
 }
 
-// boundedTraffic is counts within bounds.
+// boundedTraffic returns counts within bounds.
 func boundedTraffic(t hemera.NetworkTraffic) hemera.NetworkTraffic {
 	return hemera.NetworkTraffic{Bytes: within(t.Bytes), Packets: within(t.Packets), Errors: within(t.Errors), Missed: within(t.Missed), Dropped: within(t.Dropped)}
 }

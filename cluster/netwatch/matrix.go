@@ -92,7 +92,7 @@ func (h hosts) add(n *netjudge.Node, at map[hemera.NodeID]int, s *hemera.Network
 	n.Paths = slices.Grow(n.Paths, len(s.Paths))
 	// Counts are summed by peer: a host has several addresses, and clients are many.
 	for _, p := range s.Paths {
-		peer := h.addresses[p.Peer.Unmap()] // an address that nobody has is a client's
+		peer := h.addresses[p.Peer.Unmap()] // an address of no node is a client's
 		if peer == n.ID {
 			continue
 		}

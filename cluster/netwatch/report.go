@@ -67,8 +67,8 @@ func describe(row *hemera.NodeNetwork, verdict netjudge.Verdict) {
 	row.Cause, row.Direction, row.Since = "port", verdict.Direction.String(), verdict.Since
 }
 
-// rates are what a machine received and sent by its interfaces, bytes per second. The parts of a bond do not count: what
-// they carry is the bond's.
+// rates returns the bytes per second that a machine received and sent by its interfaces. The parts of a bond do not
+// count: the bond counts their bytes.
 func rates(s *hemera.NetworkSample) (in, out float64) {
 	if s.Interval <= 0 {
 		return 0, 0

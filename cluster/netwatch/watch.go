@@ -10,7 +10,7 @@ import (
 	"hemera/words/hemera"
 )
 
-// Watch is what the nodes counted last, and what was judged from it. The zero value is not usable: see [New].
+// Watch has the last counts of the nodes, and the judgement on them. The zero value is not usable: see [New].
 type Watch struct {
 	log *slog.Logger
 
@@ -100,7 +100,7 @@ func (w *Watch) tell(v *hemera.View, before, now map[hemera.NodeID]netjudge.Verd
 	}
 }
 
-// nameOf is the address of a node, or its id if the view does not have it.
+// nameOf returns the address of a node, or its id if the view does not have it.
 func nameOf(v *hemera.View, id hemera.NodeID) string {
 	if n, ok := v.Node(id); ok && n.Addr != "" {
 		return n.Addr

@@ -24,7 +24,7 @@ type rig struct {
 	view hemera.View
 	now  time.Time
 	logs *bytes.Buffer
-	// lost is how many of the thousand segments from one node to another are lost each time.
+	// lost is the number of the thousand segments from one node to another that are lost each time.
 	lost func(from, to int) int64
 }
 
@@ -42,7 +42,7 @@ func newRig(nodes int, host func(node int) string) *rig {
 
 func address(node int) netip.Addr { return netip.AddrFrom4([4]byte{10, 0, 0, byte(node)}) }
 
-// sample is what a node reports.
+// sample returns the report of a node.
 func (r *rig) sample(node int) *hemera.NetworkSample {
 	s := &hemera.NetworkSample{Taken: r.now, Interval: hemera.NetworkInterval, Addresses: []netip.Addr{address(node)},
 		Interfaces: []hemera.NetworkInterface{{Name: "eth0", Up: true, Carrier: true, Speed: 10e9, In: hemera.NetworkTraffic{Bytes: 50e6, Packets: 40_000}, Out: hemera.NetworkTraffic{Bytes: 20e6, Packets: 20_000}}}}
@@ -63,7 +63,7 @@ func (r *rig) round() map[hemera.NodeID]float64 {
 	return r.Step(&r.view, r.now)
 }
 
-// row is what is told of a node.
+// row returns the report about a node.
 func (r *rig) row(node hemera.NodeID) hemera.NodeNetwork {
 	list := r.Report(&r.view).Nodes
 	return list[slices.IndexFunc(list, func(n hemera.NodeNetwork) bool { return n.Node == node })]
@@ -299,7 +299,7 @@ func TestConcurrency(t *testing.T) {
 	<-done
 }
 
-// BenchmarkStep is a step of a thousand nodes that all talk to 256 others, and the report after it.
+// BenchmarkStep measures a step of a thousand nodes that all talk to 256 others, and the report after it.
 func BenchmarkStep(b *testing.B) {
 	const nodes = 1000
 	w := New(slog.New(slog.DiscardHandler))
