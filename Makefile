@@ -86,7 +86,7 @@ tape: build ## files to tape and back with stock clients, and kill -9 in between
 	@scripts/test.sh tape
 
 tapestorm: build ## FILES=2000 files of ten users to tape and back while drives fail and processes are killed; SEED repeats the files (no part of test)
-	@scripts/setup.sh clients python
+	@scripts/setup.sh clients
 	@scripts/test.sh tapestorm
 
 sim: build/bin/go ## a cluster in one process from SEEDS seeds

@@ -196,22 +196,16 @@ stock_clients() {
 
 crash() { $go test -vet=off -count=1 -v -timeout 10m ./test/conform/crash/ -args -hemera "$PWD/bin/hemera"; }
 
-# tape is the walk of files to tape and back with stock clients, with kills in between: WALKS=all for more of them.
-tape() {
-	local port one=--one
-	port=$($go run ./scripts/freeport 7) || return 1
-	[ "${WALKS:-}" != all ] || one=
-	scripts/tape-walk.sh && scripts/tape-scan.sh && scripts/tape-crash.py --port "$port" $one
-}
+# tape is files to tape and back with stock clients, with kills in between: WALKS=all for more of them.
+tape() { HEMERA_TAPE_WALKS=${WALKS:-} $go test -vet=off -count=1 -v -timeout 30m ./test/conform/tape/ -args -hemera "$PWD/bin/hemera"; }
 
 # alerts has a real Prometheus see that a file is lost.
 alerts() { scripts/alerts.sh; }
 
 # tapestorm lets drives fail and kills manager, nodes and tape server while FILES files go to tape and back: no part of all, it takes minutes.
 tapestorm() {
-	local port
-	port=$($go run ./scripts/freeport 7) || return 1
-	scripts/tape-storm.py --port "$port" --files "${FILES:-2000}" ${SEED:+--seed "$SEED"}
+	HEMERA_TAPE_FILES=${FILES:-2000} HEMERA_TAPE_SEED=${SEED:-} \
+		$go test -vet=off -count=1 -v -timeout 0 -run TestStorm ./test/conform/tape/ -args -hemera "$PWD/bin/hemera"
 }
 
 # storm lets everything go wrong at once for DURATION, then checks that nothing was lost. SEED repeats the choices of a run. It is no part

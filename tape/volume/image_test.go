@@ -3,18 +3,15 @@ package volume_test
 import (
 	"bytes"
 	"encoding/binary"
-	"encoding/json"
 	"os"
-	"os/exec"
-	"path/filepath"
-	"strconv"
 	"testing"
 
 	"hemera/tape/internal/memtape"
 	"hemera/tape/volume"
+	"hemera/test/tapelabels"
 )
 
-// image returns a tape in SIMH's format, which scripts/tape-labels.py describes.
+// image returns a tape in SIMH's format, which test/tapelabels describes.
 func image(m *memtape.Tape) []byte {
 	var out []byte
 	for _, b := range m.Objects() {
@@ -32,47 +29,28 @@ func image(m *memtape.Tape) []byte {
 	return out
 }
 
-// TestAProgramThatKnowsTheLabelsReadsTheTape has files extracted by a script that shares nothing with this package.
+// TestAProgramThatKnowsTheLabelsReadsTheTape has the files read by a package that shares nothing with this one.
 func TestAProgramThatKnowsTheLabelsReadsTheTape(t *testing.T) {
-	python, err := exec.LookPath("python3")
-	if err != nil {
-		t.Skip("python3 is not installed; scripts/setup.sh python installs it")
-	}
 	m, v := labelled(t)
 	a := appendTo(t, v, volume.Last{})
 	files := []volume.Written{put(t, a, 4294967306, 3*volume.BlockSize, 1<<20), put(t, a, 1, 1, 1), put(t, a, 2, 300_001, 1000)}
 	index(t, a)
-	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, "image"), image(m), 0o600); err != nil {
+	objects, err := tapelabels.Image(image(m))
+	if err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.CommandContext(t.Context(), python, "../../scripts/tape-labels.py", filepath.Join(dir, "image"), "-x", dir)
-	out, err := cmd.Output()
-	if err != nil {
-		t.Fatalf("%v: %s", err, out)
-	}
-	var read []struct {
-		VID       string
-		FSeq      uint64
-		BlockID   uint64
-		ArchiveID string
-		Blocks    int64
-		Size      int64
-		Adler32   string
-	}
-	if err := json.Unmarshal(out, &read); err != nil || len(read) != 4 {
-		t.Fatalf("%s: %v", out, err)
+	read := tapelabels.Read(objects)
+	if read.Rest != nil || read.VID != vid || len(read.Files) != 4 {
+		t.Fatalf("%d files of %s, %v", len(read.Files), read.VID, read.Rest)
 	}
 	for i, w := range files {
 		data := content(w.ArchiveID, int(w.Size))
-		r := read[i]
-		if r.VID != vid || r.FSeq != w.FSeq || r.BlockID != w.Block || r.ArchiveID != strconv.FormatUint(w.ArchiveID, 10) ||
-			r.Size != w.Size || r.Adler32 != adler(data).Hex() {
-			t.Errorf("%+v, want %+v", r, w)
+		r := read.Files[i]
+		if r.FSeq != w.FSeq || uint64(r.BlockID) != w.Block || r.ArchiveID != w.ArchiveID || int64(r.Size) != w.Size || r.Adler32 != adler(data).Hex() {
+			t.Errorf("%d %d %d %d %s, want %+v", r.FSeq, r.BlockID, r.ArchiveID, r.Size, r.Adler32, w)
 		}
-		extracted, err := os.ReadFile(filepath.Join(dir, strconv.FormatUint(w.FSeq, 10)))
-		if err != nil || !bytes.Equal(extracted, data) {
-			t.Errorf("file %d: %d bytes, %v", w.FSeq, len(extracted), err)
+		if !bytes.Equal(r.Content, data) {
+			t.Errorf("file %d: %d bytes", w.FSeq, len(r.Content))
 		}
 	}
 }
