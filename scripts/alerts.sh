@@ -30,7 +30,8 @@ until_true() {
 
 promtool check rules "$rules" >/dev/null || fail "the rules are not right"
 
-port=$(build/bin/go run ./scripts/freeport 4)
+exec {held}< <(build/bin/go run ./scripts/freeport 4)
+read -r port <&"$held" || exit 1
 export HEMERA_URL=root://localhost:$port
 bin/hemera up "$dir/up" --port "$port" --nodes 2 --disks 2 --layout plain >"$dir/up.log" 2>&1 &
 pids+=($!)

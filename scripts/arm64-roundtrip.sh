@@ -14,7 +14,8 @@ cleanup() {
 trap cleanup EXIT
 hemera() { "$emulator" "$PWD/bin/hemera-arm64" "$@"; }
 
-port=$(build/bin/go run ./scripts/freeport 7)
+exec {held}< <(build/bin/go run ./scripts/freeport 7)
+read -r port <&"$held" || exit 1
 export HEMERA_URL=root://localhost:$port XRD_CONNECTIONWINDOW=10
 "$emulator" "$PWD/bin/hemera-arm64" up "$dir/cluster" --port "$port" >"$dir/log" 2>&1 &
 server=$!

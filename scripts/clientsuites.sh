@@ -238,9 +238,10 @@ heptests() {
 
 # run PLACE: a line for each test, in the file of that name. A place is up, nodes or stock, and may have a layout: up@rs:4+2.
 run() {
-	local port where=${1%@*} layout=
+	local port held where=${1%@*} layout=
 	[ "$where" = "$1" ] || layout=${1#*@}
-	port=$(go run ./scripts/freeport 19)
+	exec {held}< <(go run ./scripts/freeport 19)
+	read -r port <&"$held"
 	say "$1"
 	clean
 	mkdir -p "$work/servers"
@@ -251,6 +252,7 @@ run() {
 	{ gtests "localhost:$port"; heptests "localhost:$port"; } >"$work/$1.results"
 	exec 3>&-
 	clean
+	exec {held}<&-
 }
 
 # table PLACE...: all results side by side, with the reasons from the list of what is known.

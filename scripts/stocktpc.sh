@@ -2,6 +2,7 @@
 # Third-party copies between a running Hemera and a stock server that this starts: scripts/stocktpc.sh root://host:port//dir
 # Ends with 77 where no stock server is installed, or the Hemera is on another machine. Prints a line per copy.
 set -euo pipefail
+cd "$(dirname "$0")/.."
 url=${1%/}
 host=${url#root://}
 host=${host%%/*}
@@ -15,7 +16,8 @@ if [ "$(id -u)" = 0 ]; then # which the stock server refuses to be
 	chown nobody "$work/tree" "$work/admin"
 	as=(setpriv --reuid nobody --regid nogroup --clear-groups)
 fi
-port=$(python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
+exec {held}< <(build/bin/go run ./scripts/freeport 1)
+read -r port <&"$held"
 cat >"$work/cfg" <<C
 all.export /
 oss.localroot $work/tree

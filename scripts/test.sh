@@ -109,10 +109,11 @@ sim() {
 # with_up COMMAND...: runs it with URL naming a fresh `hemera up` on a free port, of UP_NODES nodes with a disk each, and stops that.
 # UP_LISTEN is the address that it listens at, and that URL has.
 with_up() {
-	local dir port pid status=0 nodes=${UP_NODES:-6} host=localhost
+	local dir port held pid status=0 nodes=${UP_NODES:-6} host=localhost
 	[ -z "${UP_LISTEN:-}" ] || host="[$UP_LISTEN]"
 	dir=$(mktemp -d)
-	port=$($go run ./scripts/freeport $((nodes + 1))) || return 1
+	exec {held}< <($go run ./scripts/freeport $((nodes + 1)))
+	read -r port <&"$held" || return 1
 	bin/hemera up "$dir" ${UP_LISTEN:+--listen "$UP_LISTEN"} --port "$port" --nodes "$nodes" --disks "$nodes" >"$logs/up-$port.log" 2>&1 &
 	pid=$!
 	# shellcheck disable=SC2064 # now, while the names mean something
@@ -125,6 +126,7 @@ with_up() {
 	URL=root://$host:$port "$@" || status=$?
 	kill "$pid" 2>/dev/null
 	wait "$pid" || { echo "the server ended with $?:"; tail -n 30 "$logs/up-$port.log"; status=1; }
+	exec {held}<&-
 	return $status
 }
 
@@ -180,8 +182,11 @@ network() { scripts/netcluster.sh bash -c 'scripts/remote.sh && scripts/test.sh 
 # clients are stock clients, with the layout that new files usually have, then with others: LAYOUTS as for layouts.
 # shellcheck disable=SC2046 # a list
 clients() {
-	say "lost connections" && build/venv/bin/python scripts/lostclose.py bin/hemera "$($go run ./scripts/freeport 7)" &&
-		build/venv/bin/python scripts/lostclose.py bin/hemera "$($go run ./scripts/freeport 7)" --kill &&
+	local port held
+	exec {held}< <($go run ./scripts/freeport 7)
+	read -r port <&"$held" || return 1
+	say "lost connections" && build/venv/bin/python scripts/lostclose.py bin/hemera "$port" &&
+		build/venv/bin/python scripts/lostclose.py bin/hemera "$port" --kill &&
 		say "the usual layout" && with_up stock_clients && UP_NODES=16 with_up each_layout stock_clients $(chosen)
 }
 

@@ -14,6 +14,7 @@ import (
 	"hemera/measure/host"
 	"hemera/measure/result"
 	"hemera/measure/tool"
+	"hemera/platform/link"
 	"hemera/words/errs"
 )
 
@@ -100,10 +101,12 @@ func (r *run) describe() {
 
 // loopback measures this machine alone, with a server of its own.
 func (r *run) loopback(ctx context.Context) error {
-	at, err := freePort()
+	held, err := link.Hold(1)
 	if err != nil {
 		return err
 	}
+	defer func() { _ = held.Close() }()
+	at := netip.AddrPortFrom(netip.AddrFrom4([4]byte{127, 0, 0, 1}), uint16(held.First)) // #nosec G115 -- a port
 	s, err := start(ctx, r.iperf, at)
 	if err != nil {
 		return err
@@ -128,12 +131,12 @@ func (r *run) find(ctx context.Context, name string) (path, error) {
 		r.rec.Skip("processors of "+name, "it answers no readings", "run hemera bench net --serve "+p.at.Addr().String()+" there")
 		r.rec.Note("Of the far end only the processor time of iperf3 itself is known.")
 	}
-	p.through, p.speed = link(p.at)
+	p.through, p.speed = interfaceTo(p.at)
 	return p, nil
 }
 
-// link is the interface that leads to an address, and its speed in B/s.
-func link(to netip.AddrPort) (name string, speed float64) {
+// interfaceTo is the interface that leads to an address, and its speed in B/s.
+func interfaceTo(to netip.AddrPort) (name string, speed float64) {
 	// A connected UDP socket sends nothing, but has the address of the interface.
 	c, err := net.DialUDP("udp", nil, net.UDPAddrFromAddrPort(to))
 	if err != nil {

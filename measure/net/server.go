@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"context"
 	"io"
-	"net"
 	"net/netip"
 	"os/exec"
 	"strconv"
@@ -65,14 +64,4 @@ func (s *server) drain() { _, _ = io.Copy(io.Discard, s.output) }
 func (s *server) close() {
 	s.stop()
 	s.drain()
-}
-
-// freePort is a port of the loopback interface that is free now.
-func freePort() (netip.AddrPort, error) {
-	l, err := net.ListenTCP("tcp4", &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1)})
-	if err != nil {
-		return netip.AddrPort{}, errs.Wrap(err, "net.Serve", Loopback)
-	}
-	defer func() { _ = l.Close() }()
-	return l.Addr().(*net.TCPAddr).AddrPort(), nil
 }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math/rand/v2"
 	"net"
 	"os"
 	"os/exec"
@@ -18,6 +17,7 @@ import (
 
 	"hemera/client/admin"
 	"hemera/client/xrootd"
+	"hemera/platform/link"
 	"hemera/tape/device/emulated"
 	"hemera/words/adminapi"
 	"hemera/words/errs"
@@ -29,7 +29,8 @@ type cluster struct {
 	state   string   // its directory, removed by end
 	disks   []string // those within the directories of the user, removed by end
 	holes   string   // a directory on the first disk, removed by end, see occupy
-	server  string   // host and port of the manager
+	held    *link.Held
+	server  string // host and port of the manager
 	process *exec.Cmd
 	ended   chan struct{} // closed when the process has ended
 	why     error         // how it ended; read it behind ended
@@ -60,10 +61,10 @@ func start(ctx context.Context, o *Options, containers bool, log io.Writer) (c *
 		return c, err
 	}
 	// The manager's, and one for each node behind it.
-	port, err := freePorts(1 + len(o.Directories))
-	if err != nil {
+	if c.held, err = link.Hold(1 + len(o.Directories)); err != nil {
 		return c, err
 	}
+	port := c.held.First
 	c.server = net.JoinHostPort("localhost", strconv.Itoa(port))
 	n := strconv.Itoa(len(o.Directories))
 	// Nothing of it but tape: no scrub reads the disks, and what is removed is gone at once.
@@ -111,32 +112,6 @@ func (c *cluster) prepare(o *Options) (err error) {
 	// A tape for each drive, and some slots more: whatever is moved has a place.
 	drives := o.most()
 	return emulated.Create(filepath.Join(c.state, library), emulated.Spec{Drives: drives, Slots: drives + 4, Cartridges: drives, Media: "LTO-9"})
-}
-
-// freePorts finds a port that is free with those behind it.
-func freePorts(count int) (int, error) {
-	const tries = 100
-	// Below the ports that the kernel gives to clients.
-	for range tries {
-		first := 20_000 + rand.IntN(10_000)
-		if free(first, count) {
-			return first, nil
-		}
-	}
-	return 0, errs.New(errs.Unavailable, "tape.Start", "", fmt.Sprintf("no %d ports in a row are free", count))
-}
-
-// free reports whether nobody listens at some ports.
-func free(first, count int) bool {
-	// Another process may take one before the cluster does; then its start says so.
-	for port := first; port < first+count; port++ {
-		l, err := net.Listen("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
-		if err != nil {
-			return false
-		}
-		_ = l.Close() // the cluster takes it
-	}
-	return true
 }
 
 // supply waits until the cluster answers, and gives each drive a pool with a tape, a class, and a directory.
@@ -231,10 +206,13 @@ func (c *cluster) end() error {
 			<-c.ended
 		}
 	}
-	// All of it, also when a part cannot be removed.
 	var err error
+	if c.held != nil {
+		err = c.held.Close()
+	}
+	// All of it, also when a part cannot be removed.
 	if c.state != "" {
-		err = os.RemoveAll(c.state)
+		err = errors.Join(err, os.RemoveAll(c.state))
 	}
 	if c.holes != "" {
 		err = errors.Join(err, os.RemoveAll(c.holes))

@@ -1,51 +1,50 @@
-// Freeport prints a port such that it and the next n-1 ports were free a moment ago.
-// usage: go run ./scripts/freeport N
+// Freeport prints a port such that it and the next n-1 ports are free, and holds them for the servers of its caller until nothing reads its output
+// any more: no other process gets them meanwhile.
+// usage, in a script of bash: exec {held}< <(go run ./scripts/freeport N); read -r port <&"$held"
+//
+// The ports are free again when the script and its children have ended, or with exec {held}<&-.
 package main
 
 import (
+	"errors"
 	"fmt"
-	"math/rand/v2"
-	"net"
 	"os"
 	"strconv"
-)
 
-// Below the range from which the kernel gives ports to clients.
-const (
-	lowest  = 20000
-	highest = 32000
+	"golang.org/x/sys/unix"
+
+	"hemera/platform/link"
 )
 
 func main() {
-	if len(os.Args) != 2 {
-		usage()
+	count := 0
+	if len(os.Args) == 2 {
+		count, _ = strconv.Atoi(os.Args[1])
 	}
-	n, err := strconv.Atoi(os.Args[1])
-	if err != nil || n < 1 || n > highest-lowest {
-		usage()
+	if count < 1 {
+		fmt.Fprintln(os.Stderr, "usage: freeport N")
+		os.Exit(2)
 	}
-	for range 1000 { // from a random place, so that two who ask at once get different answers
-		if port := lowest + rand.IntN(highest-lowest-n+1); allFree(port, n) {
-			fmt.Println(port)
-			return
-		}
+	if err := run(count); err != nil {
+		fmt.Fprintln(os.Stderr, "freeport:", err)
+		os.Exit(1)
 	}
-	fmt.Fprintln(os.Stderr, "freeport: no", n, "free ports in a row")
-	os.Exit(1)
 }
 
-func usage() {
-	fmt.Fprintln(os.Stderr, "usage: freeport N")
-	os.Exit(2)
-}
-
-func allFree(first, n int) bool {
-	for port := first; port < first+n; port++ {
-		l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", port))
-		if err != nil {
-			return false
-		}
-		_ = l.Close()
+// run prints the port, and returns when its output has no reader.
+func run(count int) error {
+	held, err := link.Hold(count)
+	if err != nil {
+		return err
 	}
-	return true
+	if _, err := fmt.Println(held.First); err != nil {
+		return err
+	}
+	// A pipe without a reader is an error of its writer, whatever is waited for.
+	for out := []unix.PollFd{{Fd: int32(os.Stdout.Fd())}}; out[0].Revents&unix.POLLERR == 0; {
+		if _, err := unix.Poll(out, -1); err != nil && !errors.Is(err, unix.EINTR) {
+			return err
+		}
+	}
+	return held.Close()
 }

@@ -2,9 +2,7 @@ package bench
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -12,6 +10,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"hemera/platform/link"
 )
 
 // target is a server under test: one process.
@@ -23,7 +23,8 @@ type target struct {
 	cmd   *exec.Cmd // nil if the process is not ours to end
 	log   string    // path of its output
 
-	other *target // a node of its cluster that is not measured; nil if there is none
+	other *target    // a node of its cluster that is not measured; nil if there is none
+	held  *link.Held // its ports, until it is stopped
 }
 
 // url returns a path at the target.
@@ -59,6 +60,7 @@ func (t *target) stop() {
 	}
 	_ = t.cmd.Process.Signal(syscall.SIGTERM)
 	_ = t.cmd.Wait()
+	_ = t.held.Close()
 }
 
 // start runs a server on the cores, as the user if not 0, and waits until it answers.
@@ -96,25 +98,6 @@ func start(t *target, on cores, uid uint32, argv ...string) error {
 // tail returns the end of a log.
 func tail(b []byte) []byte { return b[max(0, len(b)-2000):] }
 
-// freePorts finds n ports in a row that nobody listens on. Each process looks elsewhere first: two that found the
-// same would measure one server.
-func freePorts(n int) (int, error) {
-search:
-	for first := 21400 + os.Getpid()%1000*10; first < 32000; first += n {
-		for port := first; port < first+n; port++ {
-			// Something listens: the next group.
-			l, err := net.Listen("tcp", "127.0.0.1:"+strconv.Itoa(port))
-			if err != nil {
-				continue search
-			}
-			// Closed again: the port is free until the server takes it, and another process may be faster.
-			_ = l.Close()
-		}
-		return first, nil
-	}
-	return 0, errors.New("no free ports")
-}
-
 // nobody is the user the C++ server runs as: it refuses to be root.
 const nobody = 65534
 
@@ -133,16 +116,17 @@ func startXrootd(dir string, on, clients cores) (*target, error) {
 			}
 		}
 	}
-	port, err := freePorts(1)
+	held, err := link.Hold(1)
 	if err != nil {
 		return nil, err
 	}
+	port := held.First
 	config := filepath.Join(data, "xrootd.cfg")
 	text := fmt.Sprintf("all.export /\noss.localroot %s/root\nall.adminpath %s/admin\nall.pidpath %s/admin\nxrd.port %d\n", data, data, data, port)
 	if err := os.WriteFile(config, []byte(text), 0o644); err != nil {
 		return nil, err
 	}
-	t := &target{name: "xrootd", addr: "127.0.0.1:" + strconv.Itoa(port), cores: clients, log: filepath.Join(dir, "xrootd.log")}
+	t := &target{name: "xrootd", addr: "127.0.0.1:" + strconv.Itoa(port), cores: clients, log: filepath.Join(dir, "xrootd.log"), held: held}
 	uid := uint32(0)
 	if os.Getuid() == 0 {
 		uid = nobody
@@ -161,11 +145,12 @@ type hemeraShape struct {
 // startHemera runs `hemera up` below dir.
 // Manager, nodes and disks are in one process, so one CPU clock has all of it.
 func startHemera(ctx context.Context, dir string, shape hemeraShape, on, clients cores) (*target, error) {
-	port, err := freePorts(shape.nodes + 1)
+	held, err := link.Hold(shape.nodes + 1)
 	if err != nil {
 		return nil, err
 	}
-	t := &target{name: "hemera", addr: "127.0.0.1:" + strconv.Itoa(port), cores: clients, log: filepath.Join(dir, "hemera.log")}
+	port := held.First
+	t := &target{name: "hemera", addr: "127.0.0.1:" + strconv.Itoa(port), cores: clients, log: filepath.Join(dir, "hemera.log"), held: held}
 	err = start(t, on, 0, shape.binary, "up", filepath.Join(dir, "hemera"), "--port", strconv.Itoa(port),
 		"--nodes", strconv.Itoa(shape.nodes), "--disks", strconv.Itoa(shape.disks))
 	if err != nil {
@@ -194,10 +179,11 @@ func (t *target) join(ctx context.Context, dir string, shape hemeraShape, on cor
 	ask := func(args ...string) ([]byte, error) {
 		return exec.CommandContext(ctx, shape.binary, append([]string{"--url", "root://" + t.addr}, args...)...).Output()
 	}
-	port, err := freePorts(1)
+	held, err := link.Hold(1)
 	if err != nil {
 		return err
 	}
+	port := held.First
 	// Nodes join with a token, also on the manager's own machine.
 	token, err := ask("token", "create")
 	if err != nil {
@@ -216,7 +202,7 @@ func (t *target) join(ctx context.Context, dir string, shape hemeraShape, on cor
 		argv = append(argv, "--disk", disk)
 	}
 	// Its own door answers before it has joined; the disks tell when it has.
-	other := &target{name: "another node", addr: "127.0.0.1:" + strconv.Itoa(port), log: filepath.Join(dir, "away.log")}
+	other := &target{name: "another node", addr: "127.0.0.1:" + strconv.Itoa(port), log: filepath.Join(dir, "away.log"), held: held}
 	if err := start(other, on, 0, argv...); err != nil {
 		return err
 	}

@@ -2,7 +2,6 @@ package conform
 
 import (
 	"fmt"
-	"math/rand/v2"
 	"net"
 	"os"
 	"os/exec"
@@ -13,6 +12,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"hemera/platform/link"
 )
 
 // StockServer starts the XRootD server that is installed here, with an empty directory as its tree,
@@ -40,7 +41,7 @@ func StockServer(t testing.TB, extra ...string) (url, root string) {
 			t.Fatal(err)
 		}
 	}
-	port := freePort(t)
+	port := FreePort(t)
 	config := []string{
 		"all.export /", "oss.localroot " + root, fmt.Sprintf("xrd.port %d", port),
 		"all.adminpath " + filepath.Join(home, "admin"), "all.pidpath " + filepath.Join(home, "admin"),
@@ -69,28 +70,15 @@ func StockServer(t testing.TB, extra ...string) (url, root string) {
 	return "root://" + addr + "//", root
 }
 
-// FreePort returns a port for a server that has to be started again at the same one.
-// Another process may take it in between; the range makes that improbable.
-func FreePort(t testing.TB) int { return freePort(t) }
-
-// freePort returns a port that nobody listens on, and below those that the system chooses by itself: of those,
-// a connection or a listener of another test may take it before the server has it, and a connection may
-// even be made to itself.
-func freePort(t testing.TB) int {
+// FreePort returns a port for a server that listens in the test, or is started again at the same port. No other process gets it before the test ends.
+func FreePort(t testing.TB) int {
 	t.Helper()
-	const lowest, highest = 10_000, 32_000
-	var err error
-	// A hundred attempts: one is nearly always enough.
-	for range 100 {
-		port := lowest + rand.IntN(highest-lowest)
-		var l net.Listener
-		if l, err = net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", port)); err == nil {
-			l.Close()
-			return port
-		}
+	held, err := link.Hold(1)
+	if err != nil {
+		t.Fatal(err)
 	}
-	t.Fatal(err)
-	return 0
+	t.Cleanup(func() { _ = held.Close() })
+	return held.First
 }
 
 // nobody returns the user that the server runs as: it refuses to be root. The test is skipped on a system without that

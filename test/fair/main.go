@@ -27,6 +27,7 @@ import (
 
 	"hemera/client/admin"
 	"hemera/client/xrootd"
+	"hemera/platform/link"
 	"hemera/words/hemera"
 )
 
@@ -69,10 +70,12 @@ func measure(program string, rounds int, length time.Duration, only string) (err
 	if err := publish(self); err != nil {
 		return err
 	}
-	port, err := freePorts(3)
+	held, err := link.Hold(3)
 	if err != nil {
 		return err
 	}
+	defer func() { err = errors.Join(err, held.Close()) }()
+	port := held.First
 	server := net.JoinHostPort("127.0.0.1", strconv.Itoa(port))
 	cluster := exec.CommandContext(context.Background(), program, "up", filepath.Join(dir, "up"), "--port", strconv.Itoa(port), "--nodes", "2", "--disks", "4", "--tape", "--log-level", "error") // #nosec G204 -- the caller's program
 	cluster.Stderr = os.Stderr
@@ -261,23 +264,6 @@ func (u users) run(what string, uid uint32) (counts []int64, used time.Duration,
 		return nil, 0, io.ErrUnexpectedEOF
 	}
 	return counts, cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime(), nil
-}
-
-// freePorts finds a port that is free with those behind it.
-func freePorts(count int) (int, error) {
-	for first := 24_000; first < 30_000; first += count {
-		all := true
-		for port := first; port < first+count && all; port++ {
-			l, err := net.Listen("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
-			if all = err == nil; all {
-				_ = l.Close()
-			}
-		}
-		if all {
-			return first, nil
-		}
-	}
-	return 0, errors.New("no ports in a row are free")
 }
 
 // caller is an admin.Caller over the data protocol.

@@ -54,7 +54,7 @@ var rows = []row{
 	{"programs", []string{"client/copy", "client/direct", "process/daemon", "transfer/peers", "tape/nodeio", "cmd"},
 		[]string{"client/copy client/direct", "process/daemon transfer/peers", "process/daemon tape/nodeio", "client/direct transfer/peers", "cmd client/copy", "cmd process/daemon", "cmd client/direct"},
 		"here, and only here, parts are put together"},
-	{"test", []string{"test/bench", "test/conform", "test/fair", "test/fixture", "test/lint", "test/sim", "test/slowdevice", "test/tapelabels"},
+	{"test", []string{"test/bench", "test/conform", "test/fair", "test/fixture", "test/lint", "test/sim", "test/slowdevice", "test/tapelabels", "scripts/freeport"},
 		[]string{"test/sim test/conform", "test/bench test/conform", "test/bench test/sim"},
 		"proof may use everything and nothing may use it, but tests"},
 }
