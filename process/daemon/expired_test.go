@@ -48,13 +48,12 @@ func (s *site) expire(m *Manager, id hemera.NodeID) {
 
 // A node that was switched off until its certificate had expired joins again with a token.
 func TestANodeWhoseCertificateHasExpired(t *testing.T) {
-	s := &site{t: t, dir: t.TempDir(), addr: "127.0.0.1:0"}
+	s := newSite(t)
 	m, stop := s.start()
 	token := s.token(m)
 	first := s.joins(token)
 	s.expire(m, first)
 	stop()
-	s.addr = m.Addr
 	m, stop = s.start() // the node's former lease has ended
 	defer stop()
 	n, err := OpenNode(t.Context(), NodeOptions{

@@ -53,9 +53,8 @@ func TestOlderState(t *testing.T) {
 
 // olderState replaces directories by an older copy.
 func olderState(t *testing.T, back []string) {
-	s := &site{t: t, dir: t.TempDir(), addr: "127.0.0.1:0"}
+	s := newSite(t)
 	m, stop := s.start()
-	s.addr = m.Addr
 	s.joins(s.token(m))
 	stop()
 	for _, name := range back {

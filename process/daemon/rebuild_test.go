@@ -319,9 +319,8 @@ func TestARebuildNeedsAPreparedManager(t *testing.T) {
 func TestNodesComeBackToAPreparedManager(t *testing.T) {
 	for name, saved := range map[string]bool{"authority": true, "none": false} {
 		t.Run(name, func(t *testing.T) {
-			s := &site{t: t, dir: t.TempDir(), addr: "127.0.0.1:0"}
+			s := newSite(t)
 			m, stop := s.start()
-			s.addr = m.Addr
 			first := s.joins(s.token(m))
 			stop()
 			lost := s.path("lost")

@@ -14,19 +14,21 @@ import (
 // changes with the node's end and start, so that a script that waits for it continues at the right time, and no client is
 // sent to an absent node.
 func TestUpgradeNodeByNode(t *testing.T) {
-	s := &site{t: t, dir: t.TempDir(), addr: "127.0.0.1:0"}
+	s := newSite(t)
 	m, stop := s.start()
 	defer stop()
 	nodes, stops := [4]*Node{}, [4]func(){}
+	addr := [len(nodes)]string{}
+	for i := range addr {
+		addr[i] = heldAddr(t)
+	}
 	open := func(i int) {
 		o := NodeOptions{
-			Dir: s.path(fmt.Sprintf("node%d", i)), Listen: "127.0.0.1:0", Disks: []hemera.AttachDisk{{Path: s.path(fmt.Sprintf("disk%d", i))}}, MakeDisks: true,
+			Dir: s.path(fmt.Sprintf("node%d", i)), Listen: addr[i], Disks: []hemera.AttachDisk{{Path: s.path(fmt.Sprintf("disk%d", i))}}, MakeDisks: true,
 			StopPatience: time.Minute, Log: keptLog(t),
 		}
 		if nodes[i] == nil {
 			o.Join = s.token(m)
-		} else {
-			o.Listen = nodes[i].Addr
 		}
 		n, err := OpenNode(t.Context(), o)
 		if err != nil {
