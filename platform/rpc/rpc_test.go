@@ -138,8 +138,19 @@ func newCluster(t testing.TB) *cluster {
 		t.Fatal(err)
 	}
 	c.authority = a
-	c.listen(t, "127.0.0.1:0")
+	c.listen(t, heldAddr(t))
 	return c
+}
+
+// heldAddr is an address at which nothing listens before the test's end, but what the test starts there.
+func heldAddr(t testing.TB) string {
+	t.Helper()
+	held, err := link.Hold(1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = held.Close() })
+	return fmt.Sprintf("127.0.0.1:%d", held.First)
 }
 
 func (c *cluster) member(id hemera.NodeID) error {

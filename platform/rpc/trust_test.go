@@ -11,7 +11,6 @@ import (
 	"errors"
 	"io"
 	"log"
-	"net"
 	"net/http"
 	"strings"
 	"testing"
@@ -265,17 +264,12 @@ func TestFailOverAndReconnect(t *testing.T) {
 	ctx := context.Background()
 	c := newCluster(t)
 	creds, _ := c.join(t)
-	dead, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	dead.Close()
-	client := dial(t, creds.TLS(), dead.Addr().String(), c.addr)
+	client := dial(t, creds.TLS(), heldAddr(t), c.addr)
 	if err := client.Abort(ctx, hemera.ParsePermit("first address is down")); err != nil {
 		t.Fatal(err)
 	}
 	c.stop()
-	err = client.Abort(ctx, hemera.ParsePermit("all are down"))
+	err := client.Abort(ctx, hemera.ParsePermit("all are down"))
 	if !errors.Is(err, errs.Unavailable) || errs.RemedyOf(err) == "" {
 		t.Errorf("no manager: %v, want Unavailable with a remedy", err)
 	}
