@@ -76,6 +76,7 @@ func recallPoints() []point {
 //
 // All processes are killed at each point; with HEMERA_TAPE_WALKS=all each of them by itself too.
 func TestKilled(t *testing.T) {
+	t.Parallel()
 	needClients(t)
 	l := newLibrary(t, 1)
 	l.Must("tape", "policy", "set", "default", "archiveMinRequestAge=0", "retrieveMinRequestAge=0")

@@ -67,6 +67,7 @@ func (u *ups) move(from, to string) {
 // the same cartridges, a scan, and every file with its content. Between the two the cartridges are read by their labels alone. Then a removed file is
 // undeleted.
 func TestScan(t *testing.T) {
+	t.Parallel()
 	u := newUps(t)
 	contents := u.largeContents()
 	var small []string
@@ -172,6 +173,7 @@ func (u *ups) comeBack(small []string, contents map[string][]byte) (paths []stri
 // TestScanOfEncryptedTapes: a key is all that a new empty system needs besides the cartridges. Without it, and if its file is missing, a scan is
 // refused with the remedy.
 func TestScanOfEncryptedTapes(t *testing.T) {
+	t.Parallel()
 	u := newUps(t)
 	contents := u.largeContents()
 	u.start("three")

@@ -21,6 +21,7 @@ const archivePollTime = time.Minute
 // TestWalk takes files to tape and back, one by one: xrdcp in, the flag of the backup, evict, offline, prepare, query until online, xrdcp out. Some
 // walks kill the whole cluster at a point; HEMERA_TAPE_WALKS=all has one for each of six points.
 func TestWalk(t *testing.T) {
+	t.Parallel()
 	u := newUps(t)
 	u.start("up")
 	archive(u.Cluster, "/walk", "default")
