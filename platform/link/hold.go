@@ -29,6 +29,9 @@ type Held struct {
 //
 // The ports are bound and not listened on. Linux lets a server listen on such a port if both sockets have SO_REUSEADDR, as listeners of servers
 // do. Hold sets it after bind(2), so no second Hold gets the port, and the kernel chooses no port that is bound.
+//
+// A socket that is handed over to the server would not do for tests that kill it: clients would wait in its queue, and not be refused. A port that
+// the kernel chooses would be another one after a restart.
 func Hold(count int) (*Held, error) {
 	if count < 1 || count > holdHighest-holdLowest {
 		return nil, errs.New(errs.Invalid, "link.Hold", "", fmt.Sprintf("%d ports cannot be held", count))
