@@ -142,7 +142,7 @@ func newCluster(t testing.TB) *cluster {
 	return c
 }
 
-// heldAddr is an address at which nothing listens before the test's end, but what the test starts there.
+// heldAddr returns an address at which nothing listens before the test's end, but what the test starts there.
 func heldAddr(t testing.TB) string {
 	t.Helper()
 	held, err := link.Hold(1)

@@ -34,7 +34,7 @@ func newSite(t *testing.T) *site {
 	return &site{t: t, dir: t.TempDir(), addr: heldAddr(t), node: heldAddr(t)}
 }
 
-// heldAddr is an address that nothing else gets before the test ends.
+// heldAddr returns an address that nothing else gets before the test ends.
 func heldAddr(t *testing.T) string {
 	t.Helper()
 	return fmt.Sprintf("127.0.0.1:%d", conform.FreePort(t))

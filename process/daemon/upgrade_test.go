@@ -17,11 +17,7 @@ func TestUpgradeNodeByNode(t *testing.T) {
 	s := newSite(t)
 	m, stop := s.start()
 	defer stop()
-	nodes, stops := [4]*Node{}, [4]func(){}
-	addr := [len(nodes)]string{}
-	for i := range addr {
-		addr[i] = heldAddr(t)
-	}
+	nodes, stops, addr := [4]*Node{}, [4]func(){}, [4]string{heldAddr(t), heldAddr(t), heldAddr(t), heldAddr(t)}
 	open := func(i int) {
 		o := NodeOptions{
 			Dir: s.path(fmt.Sprintf("node%d", i)), Listen: addr[i], Disks: []hemera.AttachDisk{{Path: s.path(fmt.Sprintf("disk%d", i))}}, MakeDisks: true,

@@ -33,7 +33,7 @@ type File struct {
 type Tape struct {
 	VID   string
 	Files []File
-	// Rest is why reading ended before the end of the tape. A kill leaves an unfinished file behind the last one that counts. Nil if all was read.
+	// Rest is the reason for which reading ended before the end of the tape. A kill leaves an unfinished file behind the last one that counts. Nil if all was read.
 	Rest error
 }
 
@@ -132,7 +132,7 @@ func (f *File) hold(content []byte) {
 	f.Content, f.Size, f.Adler32 = content, len(content), fmt.Sprintf("%08x", adler32.Checksum(content))
 }
 
-// number is that of a label's field; -1 if it has none.
+// number returns the number in a label's field; -1 if it has none.
 func number(field string) int {
 	n, err := strconv.Atoi(strings.TrimSpace(field))
 	if err != nil {

@@ -67,7 +67,7 @@ func Cartridge(stem string) (objects []Object, err error) {
 	return objects, nil
 }
 
-// object is that of one record.
+// object returns the object of one record.
 func object(record, data []byte) Object {
 	kind, flags := record[0], record[1]
 	length, stored := binary.LittleEndian.Uint32(record[4:]), uint64(binary.LittleEndian.Uint32(record[8:]))

@@ -24,7 +24,7 @@ var program = flag.String("hemera", "", "the hemera program to test")
 const (
 	// clientTime bounds one call of a stock client. A recall, a restart of the cluster and a busy machine are within it.
 	clientTime = 3 * time.Minute
-	// connectionWindow is how many seconds a stock client waits before it connects again, by default 120.
+	// connectionWindow is the time after which a stock client connects again, by default 120 s.
 	connectionWindow = "XRD_CONNECTIONWINDOW=5"
 )
 
@@ -55,7 +55,7 @@ func stock(name string, args ...string) (string, error) {
 	return out.String(), nil
 }
 
-// mustStock is stock for a call that has to succeed.
+// mustStock calls stock and fails the test if the call fails.
 func mustStock(t testing.TB, name string, args ...string) string {
 	t.Helper()
 	out, err := stock(name, args...)
@@ -92,7 +92,7 @@ type (
 	}
 )
 
-// rows is rig.Rows where a failure means no rows.
+// rows returns the rows of a command; a failure means no rows.
 func rows[Row any](c *rig.Cluster, args ...string) []Row {
 	list, _ := rig.Rows[Row](c, args...)
 	return list
@@ -116,7 +116,7 @@ func failedRequests(c *rig.Cluster) string {
 	return ""
 }
 
-// copies are how many copies of a file are on disk and on tape.
+// copies has the numbers of a file's copies on disk and on tape.
 type copies struct{ disk, tape int }
 
 var copiesLine = regexp.MustCompile(`(?m)^d(\d+)::t(\d+) .* (\S+)$`)
@@ -180,7 +180,7 @@ type library struct {
 	nodes         []*rig.Server
 }
 
-// fault is what goes wrong with an operation of a drive; docs/tape/emulator.md has the words.
+// fault describes what goes wrong with an operation of a drive; docs/tape/emulator.md has the words.
 type fault struct {
 	Op     string `json:"op"`
 	Fail   string `json:"fail"`
@@ -234,7 +234,7 @@ func (l *library) configure(drives int) {
 	l.Must("tape", "mounting", "set", "default", "minFilesToWarrantAMount=100", "lingerSeconds=2")
 }
 
-// cartridgeNames are the barcodes of all cartridges, without their media types.
+// cartridgeNames returns the barcodes of all cartridges, without their media types.
 func (l *library) cartridgeNames() (names []string) {
 	text, err := os.ReadFile(l.Path("tape", "tape", "library.json"))
 	var library struct{ Elements []struct{ Barcode string } }
@@ -259,7 +259,7 @@ func (l *library) directory(dir string) {
 	l.Must("chmod", "777", dir)
 }
 
-// drives are all drives; none if the manager does not say.
+// drives returns all drives; none if the manager does not say.
 func (l *library) drives() []driveRow { return rows[driveRow](l.Cluster, "tape", "drive", "ls") }
 
 // hits counts the faults that have hit so far, by operation and failure.
@@ -275,7 +275,7 @@ func (l *library) hits() map[string]int {
 	return count
 }
 
-// sum is that of all counts.
+// sum adds all counts.
 func sum(counts map[string]int) (n int) {
 	for _, c := range counts {
 		n += c
@@ -291,7 +291,7 @@ func (l *library) plan(faults ...fault) {
 	}
 }
 
-// replacePlan is plan for other goroutines than the test's.
+// replacePlan does what plan does, for other goroutines than the test's.
 func (l *library) replacePlan(faults []fault) error {
 	text, err := json.Marshal(map[string][]fault{"faults": append([]fault{}, faults...)})
 	name := l.Path("tape", "tape", "faults.json")
@@ -319,7 +319,7 @@ func (l *library) cartridges() map[string]tapelabels.Tape {
 	return found
 }
 
-// pieces are all sealed pieces on the disks with their sizes, and those that are being written.
+// pieces returns all sealed pieces on the disks with their sizes, and those that are being written.
 func (l *library) pieces() (whole, parts map[string]int64) {
 	whole, parts = map[string]int64{}, map[string]int64{}
 	names, _ := filepath.Glob(l.Path("disk[12]", "*", "*"))

@@ -39,7 +39,7 @@ type point struct {
 	victims []victims
 }
 
-// archivePoints are the points of the way to tape.
+// archivePoints returns the points of the way to tape.
 func archivePoints() []point {
 	return []point{
 		{"before the mount", beforeMount, []victims{all, server, manager}},
@@ -54,7 +54,7 @@ func archivePoints() []point {
 	}
 }
 
-// recallPoints are the points of the way back. The large file is the first one on tape.
+// recallPoints returns the points of the way back. The large file is the first one on tape.
 func recallPoints() []point {
 	return []point{
 		{"before the load", func(w *walk) { w.askAt(fault{Op: "load"}) }, []victims{all, server, manager}},

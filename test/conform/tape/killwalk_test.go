@@ -22,7 +22,7 @@ const (
 	largeBlocks = 46
 	middleSize  = 300_000
 	smallFiles  = 9
-	// headerObjects are the labels and the filemark before the blocks of a tape file.
+	// headerObjects counts the labels and the filemark before the blocks of a tape file.
 	headerObjects = 4
 )
 
@@ -57,7 +57,7 @@ func newWalk(l *library, dir string, orphans map[string]bool) *walk {
 	return &walk{library: l, dir: dir, contents: map[string][]byte{}, orphans: orphans}
 }
 
-// url is that of a file.
+// url returns the URL of a file.
 func (w *walk) url(name string) string { return w.URL + "/" + w.path(name) }
 
 func (w *walk) path(name string) string { return w.dir + "/" + name }
@@ -204,14 +204,14 @@ func (w *walk) allIn(wanted ...copies) bool {
 	return true
 }
 
-// published are the sealed pieces on the disks, without orphans.
+// published returns the sealed pieces on the disks, without orphans.
 func (w *walk) published() map[string]int64 {
 	whole, _ := w.pieces()
 	maps.DeleteFunc(whole, func(name string, _ int64) bool { return w.orphans[name] })
 	return whole
 }
 
-// info is what the namespace has of a file: its archive id, and the places of its copies on tape.
+// info returns the archive id of a file, and the places of its copies on tape, from the namespace.
 func (w *walk) info(name string) (archive uint64, places []infoRow) {
 	w.T.Helper()
 	list, err := rig.Rows[infoRow](w.Cluster, "file", "info", w.path(name))
@@ -285,7 +285,7 @@ func (w *walk) recordsHold() {
 	}
 }
 
-// described are files of a tape without their contents, for messages.
+// described returns files of a tape without their contents, for messages.
 func described(files []tapelabels.File) []tapelabels.File {
 	list := slices.Clone(files)
 	for i := range list {
@@ -323,7 +323,7 @@ func (w *walk) onTape() {
 	w.done()
 }
 
-// begin is the object of the tape where the large file begins.
+// begin returns the object of the tape at which the large file begins.
 func (w *walk) begin() int {
 	w.T.Helper()
 	_, places := w.info("large")

@@ -63,7 +63,7 @@ func (u *ups) move(from, to string) {
 	}
 }
 
-// TestScan is the way back when all but the cartridges is lost: large files on two tapes and small ones in containers, then a new empty system with
+// TestScan takes the way back when all but the cartridges is lost: large files on two tapes and small ones in containers, then a new empty system with
 // the same cartridges, a scan, and every file with its content. Between the two the cartridges are read by their labels alone. Then a removed file is
 // undeleted.
 func TestScan(t *testing.T) {
@@ -214,5 +214,5 @@ func TestScanOfEncryptedTapes(t *testing.T) {
 	u.process.Stop()
 }
 
-// keyFile is where the manager has the key raw.
+// keyFile returns the name of the manager's file of the key raw.
 func (u *ups) keyFile() string { return filepath.Join(u.dir, "manager", "tape-keys", "raw.key") }

@@ -15,7 +15,7 @@ import (
 	"hemera/test/fixture/rig"
 )
 
-// directoryFiles is how many files a directory of a user has at most.
+// directoryFiles bounds the files in a directory of a user.
 const directoryFiles = 1000
 
 // storm is the stages on one cluster.
@@ -52,7 +52,7 @@ func TestStorm(t *testing.T) {
 	s.stages()
 }
 
-// number is that of a variable of the environment.
+// number returns the number in a variable of the environment.
 func number(t *testing.T, name string, otherwise int64) int64 {
 	t.Helper()
 	text := os.Getenv(name)

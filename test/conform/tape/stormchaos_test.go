@@ -16,7 +16,7 @@ import (
 // pow shortens math.Pow for sizes and counts that grow by factors.
 func pow(base, exponent float64) float64 { return math.Pow(base, exponent) }
 
-// stormFaults are the operations that come at a stage, and what goes wrong with them.
+// stormFaults returns the operations of each stage, and what goes wrong with them.
 func stormFaults() map[string][]fault {
 	return map[string][]fault{
 		"archive": {{Op: "write", Fail: "medium"}, {Op: "write", Fail: "hardware"}, {Op: "write", Fail: "power"}, {Op: "write", Fail: "corrupt"},
@@ -29,7 +29,7 @@ func stormFaults() map[string][]fault {
 
 const (
 	chaosPoll = 300 * time.Millisecond
-	// workTime is how long a kill waits for a drive at work.
+	// workTime bounds the wait of a kill for a drive at work.
 	workTime = 15 * time.Second
 )
 
@@ -73,7 +73,7 @@ func (c *chaos) begin(stage string, progress func() float64, kills []*rig.Server
 	c.stage, c.progress, c.kills, c.all = stage, progress, kills, len(kills)
 }
 
-// now is the stage, how far it is, and the server whose kill is due, which is taken from the list.
+// now returns the stage, its progress, and the server whose kill is due, which it takes from the list.
 func (c *chaos) now() (stage string, far float64, victim *rig.Server) {
 	c.mu.Lock()
 	stage, progress := c.stage, c.progress

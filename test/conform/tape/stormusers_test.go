@@ -22,15 +22,15 @@ import (
 )
 
 const (
-	// userThreads is how many clients a user runs at the same time.
+	// userThreads bounds the clients that a user runs at the same time.
 	userThreads = 2
-	// copyFiles is how many files one xrdcp copies, requestFiles how many one request of xrdfs has, at most.
+	// copyFiles bounds the files of one xrdcp, requestFiles those of one request of xrdfs.
 	copyFiles    = 20
 	requestFiles = 1000
 	// retryAfter is the pause after a call that failed, recallPoll between two looks at a recall.
 	retryAfter = 500 * time.Millisecond
 	recallPoll = 2 * time.Second
-	// reportEach is how often a stage says how far it is.
+	// reportEach is the time between two reports of a stage.
 	reportEach = 30 * time.Second
 )
 
@@ -81,7 +81,7 @@ func (w *work) files() int {
 	return w.done
 }
 
-// sofar is how far it is, for the log.
+// sofar returns the progress, for the log.
 func (w *work) sofar() string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -121,12 +121,12 @@ func (s *storm) work(verb string, do func(stormUser, *work), stage string, kills
 	return w
 }
 
-// path is that of a file of the storm.
+// path returns the path of a file of the storm.
 func (s *storm) path(file int) string {
 	return fmt.Sprintf("/storm/u%d/d%d/f%d", file%len(s.users), file/len(s.users)/directoryFiles, file)
 }
 
-// mine are the files that a user writes.
+// mine returns the files that a user writes.
 func (u stormUser) mine() (files []int) {
 	for i := u.number; i < u.files; i += len(u.users) {
 		files = append(files, i)
@@ -134,7 +134,7 @@ func (u stormUser) mine() (files []int) {
 	return files
 }
 
-// directories are those of the user's files.
+// directories returns the directories of the user's files.
 func (u stormUser) directories() (dirs []string) {
 	for _, i := range u.mine() {
 		if dir := path.Dir(u.path(i)); !slices.Contains(dirs, dir) {
@@ -210,7 +210,7 @@ func (u stormUser) emptied(dir string) error {
 	return err
 }
 
-// requestChunk is how many files one request has, so that all of the user's threads have some.
+// requestChunk returns the number of files in one request, so that all of the user's threads have some.
 func (u stormUser) requestChunk() int {
 	return max(1, min(requestFiles, u.files/len(u.users)/userThreads))
 }
@@ -312,7 +312,7 @@ func (u stormUser) recall(w *work) {
 	u.each(mine, u.requestChunk(), func(files []int, dir string) { u.fetch(w, files, dir) })
 }
 
-// fetch is recall of some files. What is on disk is read while the others are waited for.
+// fetch recalls some files. It reads what is on disk while it waits for the others.
 func (u stormUser) fetch(w *work, files []int, local string) {
 	left := map[string]int{}
 	command := []string{u.Host(), "prepare", "-s"}

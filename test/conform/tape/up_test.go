@@ -40,7 +40,7 @@ func (u *ups) start(name string) {
 	})
 }
 
-// crash is the end of the manager, all nodes and the tape server at once, and their next start.
+// crash kills the manager, all nodes and the tape server at once, and starts them again.
 func (u *ups) crash() {
 	u.T.Helper()
 	u.process.Kill()

@@ -15,7 +15,7 @@ import (
 	"time"
 )
 
-// archivePollTime is how long one poll of gfal may take.
+// archivePollTime bounds one poll of gfal.
 const archivePollTime = time.Minute
 
 // TestWalk takes files to tape and back, one by one: xrdcp in, the flag of the backup, evict, offline, prepare, query until online, xrdcp out. Some
