@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"hemera/words/adminapi"
 	"hemera/words/errs"
 	"hemera/words/hemera"
 )
@@ -181,7 +182,7 @@ func (b *balancer) forget(view *hemera.View) {
 }
 
 // listJobs implements jobLister: the run of each space, or its last one.
-func (b *balancer) listJobs(context.Context) (list []hemera.JobStatus, _ error) {
+func (b *balancer) listJobs(context.Context) (list []adminapi.JobStatus, _ error) {
 	b.mu.Lock()
 	var runs []*balanceRun
 	for _, s := range b.spaces {
@@ -196,7 +197,7 @@ func (b *balancer) listJobs(context.Context) (list []hemera.JobStatus, _ error) 
 			list = append(list, r.status())
 		}
 	}
-	slices.SortFunc(list, func(a, b hemera.JobStatus) int { return strings.Compare(a.Space, b.Space) })
+	slices.SortFunc(list, func(a, b adminapi.JobStatus) int { return strings.Compare(a.Space, b.Space) })
 	return list, nil
 }
 

@@ -12,6 +12,7 @@ import (
 	"hemera/maint/move"
 	"hemera/rules/balance"
 	"hemera/rules/layout"
+	"hemera/words/adminapi"
 	"hemera/words/hemera"
 )
 
@@ -45,7 +46,7 @@ func fourDisks(t *testing.T) *miniature {
 }
 
 // balanced runs the engine of a miniature until nothing is balanced any more, or for that long.
-func balanced(t *testing.T, m *miniature, most time.Duration) (jobs []hemera.JobStatus, took time.Duration) {
+func balanced(t *testing.T, m *miniature, most time.Duration) (jobs []adminapi.JobStatus, took time.Duration) {
 	t.Helper()
 	e, stop := running(t, m, m.options())
 	began := time.Now()

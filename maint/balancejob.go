@@ -4,7 +4,7 @@ import (
 	"sync"
 	"time"
 
-	"hemera/words/hemera"
+	"hemera/words/adminapi"
 )
 
 // balanceRound is the time for which one plan begins moves.
@@ -106,7 +106,7 @@ func (j *balanceJob) moves() int64 {
 }
 
 // status returns the run as a job. The number of pieces that are left is an estimate, by the mean size of a piece.
-func (j *balanceJob) status() hemera.JobStatus {
+func (j *balanceJob) status() adminapi.JobStatus {
 	j.mu.Lock()
 	// Copied, as report takes the lock of the job.
 	left, size, closed, planned := j.left, max(1, j.size), j.closed, j.planned

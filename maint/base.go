@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"hemera/maint/move"
+	"hemera/words/adminapi"
 	"hemera/words/errs"
 	"hemera/words/hemera"
 )
@@ -71,7 +72,7 @@ type Worker interface {
 
 // jobLister is a Worker whose work is shown to admins as jobs.
 type jobLister interface {
-	listJobs(ctx context.Context) ([]hemera.JobStatus, error)
+	listJobs(ctx context.Context) ([]adminapi.JobStatus, error)
 }
 
 // SetLostAfter sets how long a disk is out of reach before its pieces are made again elsewhere. It holds for disks that are

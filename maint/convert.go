@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"hemera/platform/turn"
+	"hemera/words/adminapi"
 	"hemera/words/errs"
 	"hemera/words/hemera"
 )
@@ -35,7 +36,7 @@ func newConverter(e *base) *converter {
 }
 
 // jobOf returns the job of a request, and makes it at the first call.
-func (v *converter) jobOf(c hemera.Conversion) *convertJob {
+func (v *converter) jobOf(c adminapi.Conversion) *convertJob {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	j := v.jobs[c.ID]
@@ -53,7 +54,7 @@ func (v *converter) jobOf(c hemera.Conversion) *convertJob {
 }
 
 // save changes a request durably. A request that has ended is not changed any more.
-func (v *converter) save(ctx context.Context, j *convertJob, edit func(c *hemera.Conversion)) error {
+func (v *converter) save(ctx context.Context, j *convertJob, edit func(c *adminapi.Conversion)) error {
 	if err := j.saving.Acquire(ctx); err != nil {
 		return err
 	}
@@ -75,7 +76,7 @@ func (v *converter) save(ctx context.Context, j *convertJob, edit func(c *hemera
 }
 
 // requests returns the requests that are remembered, or none if the engine converts nothing.
-func (v *converter) requests() []hemera.Conversion {
+func (v *converter) requests() []adminapi.Conversion {
 	if v.base.Conversions.Requests == nil {
 		return nil
 	}
@@ -136,7 +137,7 @@ func (v *converter) converts(id hemera.FileID) bool {
 // end ends a request durably before its time, in a state and for a reason, and its job. Files under way are finished: their nodes have read
 // most of them.
 func (v *converter) end(ctx context.Context, j *convertJob, state, why string) error {
-	if err := v.save(ctx, j, func(c *hemera.Conversion) { j.ends(c, v.base.Now(), state, why) }); err != nil {
+	if err := v.save(ctx, j, func(c *adminapi.Conversion) { j.ends(c, v.base.Now(), state, why) }); err != nil {
 		return err
 	}
 	j.set(state, why)

@@ -6,12 +6,13 @@ import (
 	"strings"
 
 	"hemera/rules/lifecycle"
+	"hemera/words/adminapi"
 	"hemera/words/hemera"
 )
 
 // ExplainForm lists the requests to convert that will reach the file at the path, and the reason why each waits. Only admins see the problems that a
 // request had with other files.
-func (ex *explainer) ExplainForm(ctx context.Context, who hemera.Identity, entry hemera.Entry, path string) (reasons []hemera.Reason) {
+func (ex *explainer) ExplainForm(ctx context.Context, who hemera.Identity, entry hemera.Entry, path string) (reasons []adminapi.Reason) {
 	above, err := ex.base.begin(ctx, entry)
 	if err != nil {
 		return nil
@@ -38,7 +39,7 @@ func (ex *explainer) ExplainForm(ctx context.Context, who hemera.Identity, entry
 		if s.Job.Why != "" && who.Admin {
 			text += ": " + s.Job.Why
 		}
-		reasons = append(reasons, hemera.Reason{About: "form", Text: text, Remedy: "hemera convert ls shows the request, hemera convert stop ends it"})
+		reasons = append(reasons, adminapi.Reason{About: "form", Text: text, Remedy: "hemera convert ls shows the request, hemera convert stop ends it"})
 	}
 	return reasons
 }

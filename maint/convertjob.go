@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"hemera/platform/turn"
+	"hemera/words/adminapi"
 	"hemera/words/hemera"
 )
 
@@ -15,20 +16,20 @@ type convertJob struct {
 	saving turn.Turn // held while the request is changed
 
 	mu      sync.Mutex
-	request hemera.Conversion  // as it is durable, but for counts since the last checkpoint
-	total   hemera.TreeTotals  // below its root, as looked at last
-	cancel  context.CancelFunc // nil while it does not run
+	request adminapi.Conversion // as it is durable, but for counts since the last checkpoint
+	total   hemera.TreeTotals   // below its root, as looked at last
+	cancel  context.CancelFunc  // nil while it does not run
 }
 
 // now returns the request as it is remembered.
-func (j *convertJob) now() hemera.Conversion {
+func (j *convertJob) now() adminapi.Conversion {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	return j.request
 }
 
 // live shows the counts of a pass before they are durable.
-func (j *convertJob) live(sums hemera.Conversion) {
+func (j *convertJob) live(sums adminapi.Conversion) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	c := &j.request
@@ -36,7 +37,7 @@ func (j *convertJob) live(sums hemera.Conversion) {
 }
 
 // left returns what the request has not done, as far as it has looked at the tree.
-func (j *convertJob) left(c hemera.Conversion) (files, bytes int64) {
+func (j *convertJob) left(c adminapi.Conversion) (files, bytes int64) {
 	if !c.Ended.IsZero() {
 		return c.Left, c.LeftBytes
 	}
@@ -47,7 +48,7 @@ func (j *convertJob) left(c hemera.Conversion) (files, bytes int64) {
 }
 
 // ends notes in a request that it ends, how and why. One that did what it was asked for leaves nothing, whatever was written meanwhile.
-func (j *convertJob) ends(c *hemera.Conversion, now time.Time, state, why string) {
+func (j *convertJob) ends(c *adminapi.Conversion, now time.Time, state, why string) {
 	if state != "done" {
 		c.Ending = state
 		c.Left, c.LeftBytes = j.left(*c)
@@ -57,7 +58,7 @@ func (j *convertJob) ends(c *hemera.Conversion, now time.Time, state, why string
 
 // show returns the state of the job, which all outputs show. Left are the files that the pass under way has not looked at, and
 // those that are tried again.
-func (j *convertJob) show() hemera.JobStatus {
+func (j *convertJob) show() adminapi.JobStatus {
 	c := j.now()
 	s := j.report(j.left(c))
 	s.Failed = c.Failed

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"hemera/rules/lifecycle"
+	"hemera/words/adminapi"
 	"hemera/words/errs"
 	"hemera/words/hemera"
 )
@@ -71,7 +72,7 @@ func (v *converter) decides(ctx context.Context, e hemera.Entry, above trail, fo
 }
 
 // supersede ends the requests of which nothing is left, as a newer one is about all of their files.
-func (v *converter) supersede(ctx context.Context, requests []hemera.Conversion) error {
+func (v *converter) supersede(ctx context.Context, requests []adminapi.Conversion) error {
 	for i, c := range requests {
 		// The newest has nothing to be replaced by.
 		if !c.Ended.IsZero() || i == len(requests)-1 {

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"hemera/rules/lifecycle"
+	"hemera/words/adminapi"
 	"hemera/words/errs"
 	"hemera/words/hemera"
 )
@@ -62,7 +63,7 @@ func (v *converter) run(ctx context.Context, j *convertJob) {
 		if again {
 			state = "failed"
 		}
-		err = v.save(ctx, j, func(c *hemera.Conversion) { j.ends(c, v.base.Now(), state, why) })
+		err = v.save(ctx, j, func(c *adminapi.Conversion) { j.ends(c, v.base.Now(), state, why) })
 		if err != nil && ctx.Err() == nil {
 			v.base.Log.Error("the end of a conversion is not stored", "path", c.Path, "error", err)
 		}
@@ -75,7 +76,7 @@ func (v *converter) run(ctx context.Context, j *convertJob) {
 // next begins another pass.
 func (v *converter) next(ctx context.Context, j *convertJob) bool {
 	j.again("")
-	return v.save(ctx, j, func(c *hemera.Conversion) {
+	return v.save(ctx, j, func(c *adminapi.Conversion) {
 		c.Pass++
 		c.Cursor, c.Seen, c.SeenBytes, c.Skipped, c.Failed, c.Replaced, c.Why = "", 0, 0, 0, 0, 0, ""
 	}) == nil
@@ -133,8 +134,8 @@ type convertPass struct {
 	above trail          // the directories that the walk is in
 
 	mu      sync.Mutex
-	sums    hemera.Conversion // counts so far
-	noSpace int               // in a row
+	sums    adminapi.Conversion // counts so far
+	noSpace int                 // in a row
 }
 
 // errNoRoom ends a pass when many files in a row found no room.
@@ -250,7 +251,7 @@ func (p *convertPass) checkpoint(ctx context.Context) error {
 	sums := p.sums
 	p.mu.Unlock()
 	// One sync for a thousand files.
-	return p.save(ctx, p.job, func(c *hemera.Conversion) {
+	return p.save(ctx, p.job, func(c *adminapi.Conversion) {
 		c.Cursor, c.Seen, c.SeenBytes = p.at, sums.Seen, sums.SeenBytes
 		c.Done, c.Bytes, c.Skipped, c.Failed, c.Replaced, c.Why = sums.Done, sums.Bytes, sums.Skipped, sums.Failed, sums.Replaced, sums.Why
 	})

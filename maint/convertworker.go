@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"hemera/words/adminapi"
 	"hemera/words/errs"
 	"hemera/words/hemera"
 )
@@ -58,9 +59,9 @@ func (v *converter) start(ctx context.Context, j *convertJob) (works bool) {
 
 // trim forgets requests that ended long ago, the oldest first. The newest stays in any case, so that ids only grow, and so do those that
 // came after one that is worked on: they decide about files of it.
-func (v *converter) trim(ctx context.Context, requests []hemera.Conversion) error {
+func (v *converter) trim(ctx context.Context, requests []adminapi.Conversion) error {
 	ended := 0
-	oldest := slices.IndexFunc(requests, func(c hemera.Conversion) bool { return c.Ended.IsZero() })
+	oldest := slices.IndexFunc(requests, func(c adminapi.Conversion) bool { return c.Ended.IsZero() })
 	if oldest < 0 {
 		oldest = len(requests)
 	}
@@ -93,16 +94,16 @@ func (v *converter) stop(ctx context.Context, id uint64) error {
 }
 
 // statuses lists the requests with the states of their jobs, oldest first.
-func (v *converter) statuses() (list []hemera.ConversionStatus) {
+func (v *converter) statuses() (list []adminapi.ConversionStatus) {
 	for _, c := range v.requests() {
 		j := v.jobOf(c)
-		list = append(list, hemera.ConversionStatus{Conversion: j.now(), Job: j.show()})
+		list = append(list, adminapi.ConversionStatus{Conversion: j.now(), Job: j.show()})
 	}
 	return list
 }
 
 // listJobs implements jobLister.
-func (v *converter) listJobs(context.Context) (list []hemera.JobStatus, err error) {
+func (v *converter) listJobs(context.Context) (list []adminapi.JobStatus, err error) {
 	for _, c := range v.statuses() {
 		list = append(list, c.Job)
 	}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"hemera/maint/move"
+	"hemera/words/adminapi"
 	"hemera/words/errs"
 	"hemera/words/hemera"
 )
@@ -267,12 +268,12 @@ func (v *drainer) sweep(ctx context.Context, j *drainJob) (int, error) {
 }
 
 // listJobs lists all jobs with what is left of them.
-func (v *drainer) listJobs(ctx context.Context) ([]hemera.JobStatus, error) {
+func (v *drainer) listJobs(ctx context.Context) ([]adminapi.JobStatus, error) {
 	v.mu.Lock()
 	jobs := slices.Clone(v.jobs)
 	v.mu.Unlock()
 	view := v.base.Cluster.View()
-	var list []hemera.JobStatus
+	var list []adminapi.JobStatus
 	// Step makes the job of a drain within a second. Until then it is told, so that an admin who has just asked for it sees that it is known.
 	for _, d := range view.Disks {
 		if d.Config == hemera.ConfigDrain && !slices.ContainsFunc(jobs, func(j *drainJob) bool { return j.task.disk == d.ID && j.task.kind == "drain" && !j.over() }) {

@@ -107,7 +107,7 @@ func (e *Engine) step(ctx context.Context, w Worker) (rest time.Duration, err er
 }
 
 // Jobs lists running and recent drains and repairs.
-func (e *Engine) Jobs(ctx context.Context) (list []hemera.JobStatus, err error) {
+func (e *Engine) Jobs(ctx context.Context) (list []adminapi.JobStatus, err error) {
 	for _, w := range e.workers {
 		l, ok := w.(jobLister)
 		if !ok {
@@ -141,7 +141,7 @@ func (e *Engine) StopConversion(ctx context.Context, id uint64) error {
 }
 
 // ConversionJobs lists the requests with the states of their jobs, oldest first.
-func (e *Engine) ConversionJobs() []hemera.ConversionStatus { return e.converter.statuses() }
+func (e *Engine) ConversionJobs() []adminapi.ConversionStatus { return e.converter.statuses() }
 
 // MakeRoom has held pieces go from disks that could take so many bytes without them. It reports whether there is such
 // a disk: the caller tries again soon.

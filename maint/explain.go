@@ -8,6 +8,7 @@ import (
 
 	"hemera/maint/move"
 	"hemera/rules/layout"
+	"hemera/words/adminapi"
 	"hemera/words/errs"
 	"hemera/words/hemera"
 )
@@ -17,7 +18,7 @@ const explainFiles = 256
 
 // Hold is one reason why pieces of a disk are still there.
 type Hold struct {
-	Text, Remedy string        // as of a hemera.Reason
+	Text, Remedy string        // as of a adminapi.Reason
 	Files        int           // of those looked at
 	Example      hemera.FileID // the first of them
 }
@@ -37,7 +38,7 @@ func (ex *explainer) FoundBad(e hemera.Entry, p hemera.Piece) bool {
 
 // Explain says what becomes of the pieces that the file lacks, and what could be done. They are made one
 // after the other, so what stands in the way of the first stands in the way of all.
-func (ex *explainer) Explain(entry hemera.Entry) []hemera.Reason {
+func (ex *explainer) Explain(entry hemera.Entry) []adminapi.Reason {
 	lacks := layout.Missing(entry.Layout, entry.Size, entry.Pieces)
 	if len(lacks) == 0 {
 		return nil
@@ -47,7 +48,7 @@ func (ex *explainer) Explain(entry hemera.Entry) []hemera.Reason {
 	if last := lacks[len(lacks)-1]; last != lacks[0] {
 		about = fmt.Sprintf("pieces %d to %d", lacks[0], last)
 	}
-	return []hemera.Reason{{About: about, Text: "missing: " + text, Remedy: remedy}}
+	return []adminapi.Reason{{About: about, Text: "missing: " + text, Remedy: remedy}}
 }
 
 // explain decides a relocation as it would be decided now, and says what stands in its way.

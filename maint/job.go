@@ -4,6 +4,7 @@ import (
 	"sync"
 	"time"
 
+	"hemera/words/adminapi"
 	"hemera/words/errs"
 	"hemera/words/hemera"
 )
@@ -22,18 +23,18 @@ type job struct {
 
 	// Guards all below. It is held for moments, and never over a call out of this type.
 	mu      sync.Mutex
-	status  hemera.JobStatus  // rates and what is left are filled in by report
-	why     string            // why there is a job at all, if more is to be said than its kind
-	ended   time.Time         // zero while it runs
-	seconds [rateWindow]int64 // bytes by second since started, modulo the window
-	last    int64             // the newest second counted
-	first   int64             // the first second in which bytes moved after nothing did
-	part    int64             // bytes of pieces that are being copied
+	status  adminapi.JobStatus // rates and what is left are filled in by report
+	why     string             // why there is a job at all, if more is to be said than its kind
+	ended   time.Time          // zero while it runs
+	seconds [rateWindow]int64  // bytes by second since started, modulo the window
+	last    int64              // the newest second counted
+	first   int64              // the first second in which bytes moved after nothing did
+	part    int64              // bytes of pieces that are being copied
 }
 
 // newJob makes a job of a kind (drain, repair) for a disk, 0 for none. The job begins now.
 func newJob(kind string, disk hemera.DiskID, now func() time.Time) *job {
-	return &job{now: now, started: now(), status: hemera.JobStatus{Kind: kind, Disk: disk, State: "waiting", Started: now()}}
+	return &job{now: now, started: now(), status: adminapi.JobStatus{Kind: kind, Disk: disk, State: "waiting", Started: now()}}
 }
 
 // set changes the state of a job and why it is in it. A job that is over stays so.
@@ -169,7 +170,7 @@ func (j *job) moving() (sum int64) {
 }
 
 // report returns the state with what is left.
-func (j *job) report(files, bytes int64) hemera.JobStatus {
+func (j *job) report(files, bytes int64) adminapi.JobStatus {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	s := j.status
@@ -192,7 +193,7 @@ func (j *job) report(files, bytes int64) hemera.JobStatus {
 
 // exact returns the report of a job whose files count as left until their pieces are made. Failed files are among those. A file may
 // count twice if a copy fails late, after it was tried again. When all have failed, no time is estimated.
-func (j *job) exact(files, bytes int64) hemera.JobStatus {
+func (j *job) exact(files, bytes int64) adminapi.JobStatus {
 	s := j.report(files, bytes)
 	if s.Failed = min(s.Failed, files); s.Failed == files {
 		s.Remaining = 0

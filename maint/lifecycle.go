@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"hemera/rules/lifecycle"
+	"hemera/words/adminapi"
 	"hemera/words/errs"
 	"hemera/words/hemera"
 )
@@ -38,7 +39,7 @@ type lifecycler struct {
 // scan is one look through the files of a tree.
 type scan struct {
 	*job
-	tree  hemera.RuleTree   // as it was when the scan began
+	tree  lifecycle.Tree    // as it was when the scan began
 	rules scanRules         // in force in the directory, and below
 	root  hemera.Entry      // the directory
 	other int               // how many directories the walk is in from the first on that is another owner's; of the walk alone
@@ -132,7 +133,7 @@ func (l *lifecycler) Step(ctx context.Context) (time.Duration, error) {
 
 // look finds a directory and the rules that are in force there. The rules are nil if there is nothing to do: it is in a
 // recycle bin, or has no rules any more and is forgotten.
-func (l *lifecycler) look(ctx context.Context, t hemera.RuleTree) (root hemera.Entry, path string, rules *scanRules, err error) {
+func (l *lifecycler) look(ctx context.Context, t lifecycle.Tree) (root hemera.Entry, path string, rules *scanRules, err error) {
 	root, path, err = l.base.Files.Resolve(ctx, t.Dir)
 	gone := errors.Is(err, errs.NotFound)
 	switch {
@@ -144,7 +145,7 @@ func (l *lifecycler) look(ctx context.Context, t hemera.RuleTree) (root hemera.E
 		delete(l.scans, t.Dir)
 		l.mu.Unlock()
 		// One that got rules meanwhile stays.
-		return root, path, nil, l.base.Lifecycle.Trees.ChangeRuleTree(ctx, t.Dir, func(now hemera.RuleTree, known bool) (hemera.RuleTree, bool) {
+		return root, path, nil, l.base.Lifecycle.Trees.ChangeRuleTree(ctx, t.Dir, func(now lifecycle.Tree, known bool) (lifecycle.Tree, bool) {
 			return now, known && now != t
 		})
 	case !strings.HasPrefix(path, "/"):
@@ -158,7 +159,7 @@ func (l *lifecycler) look(ctx context.Context, t hemera.RuleTree) (root hemera.E
 }
 
 // track remembers since when accesses below a directory are noted, if its rules need them. Those before back may be lost.
-func (l *lifecycler) track(ctx context.Context, t hemera.RuleTree, need bool, back time.Time) (hemera.RuleTree, error) {
+func (l *lifecycler) track(ctx context.Context, t lifecycle.Tree, need bool, back time.Time) (lifecycle.Tree, error) {
 	switch {
 	case need && !t.Since.IsZero() && t.Since.Before(back):
 		t.Since = back.UTC().Round(0)
@@ -170,7 +171,7 @@ func (l *lifecycler) track(ctx context.Context, t hemera.RuleTree, need bool, ba
 	default:
 		t.Since = time.Time{}
 	}
-	return t, l.base.Lifecycle.Trees.ChangeRuleTree(ctx, t.Dir, func(now hemera.RuleTree, known bool) (hemera.RuleTree, bool) {
+	return t, l.base.Lifecycle.Trees.ChangeRuleTree(ctx, t.Dir, func(now lifecycle.Tree, known bool) (lifecycle.Tree, bool) {
 		now.Since = t.Since
 		return now, known
 	})
@@ -181,13 +182,13 @@ func (l *lifecycler) start(ctx context.Context, due []*scan) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	// A file that cannot begin now is due in the next step as well.
-	var running []hemera.RuleTree
+	var running []lifecycle.Tree
 	for _, s := range l.scans {
 		if _, ended := s.state(); ended.IsZero() {
 			running = append(running, s.tree)
 		}
 	}
-	trees := make([]hemera.RuleTree, len(due))
+	trees := make([]lifecycle.Tree, len(due))
 	for i, s := range due {
 		trees[i] = s.tree
 	}
@@ -204,7 +205,7 @@ func (l *lifecycler) start(ctx context.Context, due []*scan) {
 
 // scansInTurn returns which of the trees that are due are scanned beside those that are, as indexes. A user with many trees waits as long
 // for each as one with few: the next tree is of a user of whom the fewest are scanned, and of those the one that was not looked at for longest.
-func scansInTurn(due, running []hemera.RuleTree) (begin []int) {
+func scansInTurn(due, running []lifecycle.Tree) (begin []int) {
 	of := map[hemera.Setter]int{}
 	for _, t := range running {
 		of[t.By]++
@@ -212,7 +213,7 @@ func scansInTurn(due, running []hemera.RuleTree) (begin []int) {
 	for range treesAtOnce - len(running) {
 		next := -1
 		for i, t := range due {
-			same := func(other hemera.RuleTree) bool { return other.Dir == t.Dir }
+			same := func(other lifecycle.Tree) bool { return other.Dir == t.Dir }
 			switch {
 			case slices.ContainsFunc(running, same), !t.By.Admin && of[t.By] >= treesOfUser:
 			case next < 0, of[t.By] < of[due[next].By], of[t.By] == of[due[next].By] && t.Scanned.Before(due[next].Scanned):
@@ -269,7 +270,7 @@ func (l *lifecycler) run(ctx context.Context, s *scan, path string) {
 	if interval := s.rules.interval(); (err != nil || s.failures() > 0) && interval > lifecycleRetry {
 		began = began.Add(lifecycleRetry - interval)
 	}
-	err = l.base.Lifecycle.Trees.ChangeRuleTree(ctx, s.tree.Dir, func(now hemera.RuleTree, known bool) (hemera.RuleTree, bool) {
+	err = l.base.Lifecycle.Trees.ChangeRuleTree(ctx, s.tree.Dir, func(now lifecycle.Tree, known bool) (lifecycle.Tree, bool) {
 		// A change of the rules meanwhile has them looked at again at once.
 		if now.Changed.Equal(s.tree.Changed) && now.Scanned.Equal(s.tree.Scanned) {
 			now.Scanned = began.UTC().Round(0)
@@ -307,9 +308,9 @@ func (l *lifecycler) elsewhere(ctx context.Context, dir hemera.Entry) bool {
 	if _, known := l.base.Lifecycle.Trees.RuleTree(dir.ID); known {
 		return true
 	}
-	err := l.base.Lifecycle.Trees.ChangeRuleTree(ctx, dir.ID, func(now hemera.RuleTree, known bool) (hemera.RuleTree, bool) {
+	err := l.base.Lifecycle.Trees.ChangeRuleTree(ctx, dir.ID, func(now lifecycle.Tree, known bool) (lifecycle.Tree, bool) {
 		if !known {
-			now = hemera.RuleTree{Dir: dir.ID, By: lifecycle.Setter(dir)}
+			now = lifecycle.Tree{Dir: dir.ID, By: lifecycle.Setter(dir)}
 		}
 		return now, true
 	})
@@ -403,7 +404,7 @@ func (s *scan) failures() int64 {
 }
 
 // listJobs implements jobLister: scans under way, and the last one of each tree in which something was done.
-func (l *lifecycler) listJobs(context.Context) (list []hemera.JobStatus, err error) {
+func (l *lifecycler) listJobs(context.Context) (list []adminapi.JobStatus, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, t := range l.trees() {
@@ -423,7 +424,7 @@ func (l *lifecycler) listJobs(context.Context) (list []hemera.JobStatus, err err
 }
 
 // trees returns the directories with rules, in their order.
-func (l *lifecycler) trees() []hemera.RuleTree {
+func (l *lifecycler) trees() []lifecycle.Tree {
 	if l.base.Lifecycle.Trees == nil {
 		return nil
 	}
@@ -431,7 +432,7 @@ func (l *lifecycler) trees() []hemera.RuleTree {
 }
 
 // ExplainRules says what the lifecycle rules will do with the file, at the path, if it stays as it is.
-func (ex *explainer) ExplainRules(ctx context.Context, entry hemera.Entry, path string) []hemera.Reason {
+func (ex *explainer) ExplainRules(ctx context.Context, entry hemera.Entry, path string) []adminapi.Reason {
 	o := &ex.base.Lifecycle
 	if o.Trees == nil || len(o.Trees.RuleTrees()) == 0 {
 		return nil
@@ -456,11 +457,11 @@ func (ex *explainer) ExplainRules(ctx context.Context, entry hemera.Entry, path 
 	if action.Expire {
 		what = "expires"
 	}
-	r := hemera.Reason{About: "lifecycle", Text: what + " at " + when.UTC().Format(time.DateTime+" MST") + ", if it stays as it is",
+	r := adminapi.Reason{About: "lifecycle", Text: what + " at " + when.UTC().Format(time.DateTime+" MST") + ", if it stays as it is",
 		Remedy: "hemera attr ls --effective " + nearest + " shows the rule"}
 	if back := o.WentBack(); !back.IsZero() {
 		r.Text = what + " some time after lifecycle rules go on: they rest since the namespace was restored on " + back.UTC().Format(time.DateOnly)
 		r.Remedy = "`hemera ns rebuild forget` starts them again, after `hemera ns rebuild --merge`"
 	}
-	return []hemera.Reason{r}
+	return []adminapi.Reason{r}
 }

@@ -10,6 +10,7 @@ import (
 
 	"hemera/maint/move"
 	"hemera/rules/place"
+	"hemera/words/adminapi"
 	"hemera/words/errs"
 	"hemera/words/hemera"
 )
@@ -90,7 +91,7 @@ func (h *pieceRepairer) queued(b hemera.BadPiece) bool {
 }
 
 // listJobs implements jobLister. The kind "heal" is the name that the command line and the metrics have for it.
-func (h *pieceRepairer) listJobs(context.Context) (list []hemera.JobStatus, err error) {
+func (h *pieceRepairer) listJobs(context.Context) (list []adminapi.JobStatus, err error) {
 	if s, show := h.status(); show {
 		list = append(list, s)
 	}
@@ -98,10 +99,10 @@ func (h *pieceRepairer) listJobs(context.Context) (list []hemera.JobStatus, err 
 }
 
 // status returns the work as a job, and false when the queue is empty.
-func (h *pieceRepairer) status() (hemera.JobStatus, bool) {
+func (h *pieceRepairer) status() (adminapi.JobStatus, bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	s := hemera.JobStatus{Kind: "heal", State: "waiting", FilesLeft: int64(len(h.known))}
+	s := adminapi.JobStatus{Kind: "heal", State: "waiting", FilesLeft: int64(len(h.known))}
 	if h.running > 0 {
 		s.State = "running"
 	}

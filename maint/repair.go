@@ -7,6 +7,7 @@ import (
 
 	"hemera/maint/move"
 	"hemera/rules/layout"
+	"hemera/words/adminapi"
 	"hemera/words/errs"
 	"hemera/words/hemera"
 )
@@ -111,7 +112,7 @@ func (r *repairer) Step(ctx context.Context) (time.Duration, error) {
 }
 
 // listJobs implements jobLister: one job for all incomplete files, if there are any.
-func (r *repairer) listJobs(ctx context.Context) (list []hemera.JobStatus, err error) {
+func (r *repairer) listJobs(ctx context.Context) (list []adminapi.JobStatus, err error) {
 	s, show, err := r.status(ctx)
 	if show {
 		list = append(list, s)
@@ -121,7 +122,7 @@ func (r *repairer) listJobs(ctx context.Context) (list []hemera.JobStatus, err e
 
 // status returns the job, and whether it has anything to show. It counts up to a page of what is left; more is the estimate of the
 // last pass.
-func (r *repairer) status(ctx context.Context) (hemera.JobStatus, bool, error) {
+func (r *repairer) status(ctx context.Context) (adminapi.JobStatus, bool, error) {
 	entries, err := r.base.Files.Incomplete(ctx, 0, pageFiles)
 	var now left
 	for _, e := range entries {

@@ -8,6 +8,8 @@ import (
 	"hemera/maint/move"
 	"hemera/maint/orders"
 	"hemera/platform/contain"
+	"hemera/rules/lifecycle"
+	"hemera/words/adminapi"
 	"hemera/words/hemera"
 )
 
@@ -127,9 +129,9 @@ type ConversionGrant struct {
 // Requests remembers requests to convert; maint/requests has it.
 type Requests interface {
 	// Conversions are all of them, by id.
-	Conversions() []hemera.Conversion
+	Conversions() []adminapi.Conversion
 	// PutConversion makes a request durable, or what is new of it; RemoveConversion forgets one.
-	PutConversion(ctx context.Context, c hemera.Conversion) error
+	PutConversion(ctx context.Context, c adminapi.Conversion) error
 	RemoveConversion(ctx context.Context, id uint64) error
 }
 
@@ -152,9 +154,9 @@ type Lifecycle struct {
 
 // RuleTrees remembers the directories with rules of their own; maint/requests has it.
 type RuleTrees interface {
-	RuleTrees() []hemera.RuleTree
-	RuleTree(dir hemera.FileID) (t hemera.RuleTree, known bool)
+	RuleTrees() []lifecycle.Tree
+	RuleTree(dir hemera.FileID) (t lifecycle.Tree, known bool)
 	// ChangeRuleTree changes what is known of a directory, one change after the other, and forgets it where keep is false. The change is
 	// durable when it returns.
-	ChangeRuleTree(ctx context.Context, dir hemera.FileID, change func(t hemera.RuleTree, known bool) (next hemera.RuleTree, keep bool)) error
+	ChangeRuleTree(ctx context.Context, dir hemera.FileID, change func(t lifecycle.Tree, known bool) (next lifecycle.Tree, keep bool)) error
 }

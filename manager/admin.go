@@ -27,7 +27,7 @@ type clusterAdmin struct {
 	pieces  *recorder
 	judge   *judge
 	log     *slog.Logger
-	impact  func(ctx context.Context, disks []hemera.DiskID) (hemera.Impact, error) // the reporter's Impact, which mayGo asks
+	impact  func(ctx context.Context, disks []hemera.DiskID) (adminapi.Impact, error) // the reporter's Impact, which mayGo asks
 }
 
 // clusterSettings has the requests of admins that the cluster answers alone. The cluster makes each change durable before

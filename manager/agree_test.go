@@ -13,12 +13,13 @@ import (
 	"hemera/words/adminapi"
 	"hemera/words/errs"
 	"hemera/words/hemera"
+	"hemera/words/tapeapi"
 )
 
 // TestAllReportsAgree: in thirty states of a cluster the counts and conditions of the status, the lists by standing, the words about each file and
 // fsck say the same of each file.
 func TestAllReportsAgree(t *testing.T) {
-	seen := map[hemera.FileStanding]int{}
+	seen := map[adminapi.FileStanding]int{}
 	for seed := range uint64(30) {
 		synctest.Test(t, func(t *testing.T) {
 			r := newRig(t, 4, 2)
@@ -35,7 +36,7 @@ func TestAllReportsAgree(t *testing.T) {
 			}
 		})
 	}
-	for _, standing := range []hemera.FileStanding{hemera.FileLost, hemera.FileUnreadable, hemera.FileDegraded, ""} {
+	for _, standing := range []adminapi.FileStanding{adminapi.FileLost, adminapi.FileUnreadable, adminapi.FileDegraded, ""} {
 		if seen[standing] == 0 {
 			t.Errorf("no file was ever %q", standing)
 		}
@@ -65,9 +66,9 @@ func (r *rig) harm(random *rand.Rand) (paths []string) {
 		paths = append(paths, path)
 	}
 	if random.IntN(3) == 0 {
-		err := r.m.tree.Tapes.ChangeTape(ctx, "TAPE01", func(old *hemera.Tape) (*hemera.Tape, error) {
+		err := r.m.tree.Tapes.ChangeTape(ctx, "TAPE01", func(old *tapeapi.Tape) (*tapeapi.Tape, error) {
 			now := *old
-			now.State, now.Reason = hemera.TapeBroken, "broken leader pin"
+			now.State, now.Reason = tapeapi.Broken, "broken leader pin"
 			return &now, nil
 		})
 		if err != nil {
@@ -96,9 +97,9 @@ func (r *rig) harm(random *rand.Rand) (paths []string) {
 }
 
 // agreeOn compares what an explanation, a check and an open say of a file with its standing and the words of its report.
-func (r *rig) agreeOn(when, path string, standing hemera.FileStanding, words string) {
+func (r *rig) agreeOn(when, path string, standing adminapi.FileStanding, words string) {
 	r.t.Helper()
-	why, err := r.m.Status.Why(r.t.Context(), hemera.SystemIdentity(), hemera.WhyFile, path)
+	why, err := r.m.Status.Why(r.t.Context(), hemera.SystemIdentity(), adminapi.WhyFile, path)
 	if err != nil || why.State != words {
 		r.t.Errorf("%s: why %s says %q, its report %q: %v", when, path, why.State, words, err)
 	}
@@ -107,7 +108,7 @@ func (r *rig) agreeOn(when, path string, standing hemera.FileStanding, words str
 			r.t.Errorf("%s: why %s: no remedy for %+v", when, path, reason)
 		}
 	}
-	cannot := standing == hemera.FileLost || standing == hemera.FileUnreadable
+	cannot := standing == adminapi.FileLost || standing == adminapi.FileUnreadable
 	checks, err := r.m.Maint.CheckFile(r.t.Context(), path, false)
 	away := slices.ContainsFunc(checks, func(c adminapi.PieceCheck) bool { return !c.OK })
 	if (err != nil || away) != (standing != "") {
@@ -118,17 +119,17 @@ func (r *rig) agreeOn(when, path string, standing hemera.FileStanding, words str
 		r.t.Errorf("%s: %s is %q, its open says %v, and to do %q", when, path, standing, err, errs.RemedyOf(err))
 	}
 	// The disks have the same words in both.
-	if kind := errs.KindOf(err); kind == errs.NoReplicas && standing == hemera.FileUnreadable && !strings.HasSuffix(err.Error(), strings.TrimPrefix(words, "offline: ")) {
+	if kind := errs.KindOf(err); kind == errs.NoReplicas && standing == adminapi.FileUnreadable && !strings.HasSuffix(err.Error(), strings.TrimPrefix(words, "offline: ")) {
 		r.t.Errorf("%s: %s: the open says %v, the report %q", when, path, err, words)
 	}
 }
 
 // agree compares all that is said of the files, and returns how many have each standing.
-func (r *rig) agree(when string, paths []string) map[hemera.FileStanding]int {
+func (r *rig) agree(when string, paths []string) map[adminapi.FileStanding]int {
 	r.t.Helper()
-	ctx, is := r.t.Context(), map[string]hemera.FileStanding{}
-	count := map[hemera.FileStanding]int{}
-	for _, standing := range []hemera.FileStanding{hemera.FileLost, hemera.FileUnreadable, hemera.FileDegraded} {
+	ctx, is := r.t.Context(), map[string]adminapi.FileStanding{}
+	count := map[adminapi.FileStanding]int{}
+	for _, standing := range []adminapi.FileStanding{adminapi.FileLost, adminapi.FileUnreadable, adminapi.FileDegraded} {
 		err := r.m.Status.Impaired(ctx, standing, func(path string, _ hemera.Entry) error {
 			if was := is[path]; was != "" {
 				r.t.Errorf("%s: %s is %s and %s", when, path, was, standing)
@@ -141,8 +142,8 @@ func (r *rig) agree(when string, paths []string) map[hemera.FileStanding]int {
 			r.t.Fatal(err)
 		}
 	}
-	words := map[hemera.FileStanding][]string{
-		hemera.FileLost: {"lost: "}, hemera.FileUnreadable: {"offline: ", "on tape only, and cannot be read"}, hemera.FileDegraded: {"degraded: ", "incomplete: "},
+	words := map[adminapi.FileStanding][]string{
+		adminapi.FileLost: {"lost: "}, adminapi.FileUnreadable: {"offline: ", "on tape only, and cannot be read"}, adminapi.FileDegraded: {"degraded: ", "incomplete: "},
 		"": {"healthy", "incomplete: ", "on tape only; a read"},
 	}
 	for _, path := range paths {
@@ -154,7 +155,7 @@ func (r *rig) agree(when string, paths []string) map[hemera.FileStanding]int {
 	}
 	count[""] = len(paths) - len(is)
 	s, err := r.m.Status.Status(ctx)
-	if f := s.Files; err != nil || f.Partial || f.Lost != int64(count[hemera.FileLost]) || f.Unreadable != int64(count[hemera.FileUnreadable]) || f.Degraded != int64(count[hemera.FileDegraded]) {
+	if f := s.Files; err != nil || f.Partial || f.Lost != int64(count[adminapi.FileLost]) || f.Unreadable != int64(count[adminapi.FileUnreadable]) || f.Degraded != int64(count[adminapi.FileDegraded]) {
 		r.t.Errorf("%s: the status counts %+v, the lists %v: %v", when, f, count, err)
 	}
 	said := map[string]int64{}
@@ -162,7 +163,7 @@ func (r *rig) agree(when string, paths []string) map[hemera.FileStanding]int {
 		said[c.Code] += c.Count
 	}
 	if said[condition.FilesLost] != s.Files.Lost || said[condition.FilesUnreadable] != s.Files.Unreadable || said[condition.FilesDegraded] != s.Files.Degraded ||
-		said[condition.FilesIncomplete] != s.Files.Incomplete || (s.Files.Lost+s.Files.Unreadable > 0) && s.Health != hemera.SeverityError {
+		said[condition.FilesIncomplete] != s.Files.Incomplete || (s.Files.Lost+s.Files.Unreadable > 0) && s.Health != adminapi.SeverityError {
 		r.t.Errorf("%s: conditions %+v, counts %+v", when, s.Conditions, s.Files)
 	}
 	report, err := r.m.Maint.Fsck(ctx, false)

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"hemera/rules/condition"
+	"hemera/words/adminapi"
 	"hemera/words/hemera"
 )
 
@@ -36,14 +37,14 @@ func (r *rig) wantLost(what string, paths ...string) {
 	if err != nil || s.Files.Lost != int64(len(paths)) || s.Files.Ruined != s.Files.Lost {
 		r.t.Errorf("%s: the status counts %+v: %v", what, s.Files, err)
 	}
-	said := slices.ContainsFunc(s.Conditions, func(c hemera.Condition) bool {
-		return c.Code == condition.FilesLost && c.Severity == hemera.SeverityError && c.Count == int64(len(paths))
+	said := slices.ContainsFunc(s.Conditions, func(c adminapi.Condition) bool {
+		return c.Code == condition.FilesLost && c.Severity == adminapi.SeverityError && c.Count == int64(len(paths))
 	})
 	if said != (len(paths) > 0) {
 		r.t.Errorf("%s: conditions %+v", what, s.Conditions)
 	}
 	var found []string
-	err = r.m.Status.Impaired(r.t.Context(), hemera.FileLost, func(path string, _ hemera.Entry) error {
+	err = r.m.Status.Impaired(r.t.Context(), adminapi.FileLost, func(path string, _ hemera.Entry) error {
 		found = append(found, path)
 		return nil
 	})
@@ -61,7 +62,7 @@ func (r *rig) wantLost(what string, paths ...string) {
 		r.t.Errorf("%s: fsck finds %+v: %v", what, report.Problems, err)
 	}
 	for _, path := range paths {
-		why, err := r.m.Status.Why(r.t.Context(), hemera.SystemIdentity(), hemera.WhyFile, path)
+		why, err := r.m.Status.Why(r.t.Context(), hemera.SystemIdentity(), adminapi.WhyFile, path)
 		if err != nil || !strings.Contains(why.State, "every piece is known to be bad") {
 			r.t.Errorf("%s: why %s: %+v: %v", what, path, why, err)
 		}
@@ -146,7 +147,7 @@ func TestACheckTellsOthersWhatItFinds(t *testing.T) {
 			t.Fatalf("checks %+v: %v", checks, err)
 		}
 		s, err := r.m.Status.Status(t.Context())
-		known := slices.ContainsFunc(s.Conditions, func(c hemera.Condition) bool { return c.Code == condition.PiecesBad })
+		known := slices.ContainsFunc(s.Conditions, func(c adminapi.Condition) bool { return c.Code == condition.PiecesBad })
 		// The repair begins at once, and may have ended before the status was asked.
 		if checks, _ := r.m.Maint.CheckFile(t.Context(), "/f", false); err != nil || !known && (len(checks) != 2 || !checks[1].OK) {
 			t.Errorf("the status does not know, and it is not repaired: %+v, %v", s.Conditions, err)

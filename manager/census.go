@@ -9,8 +9,10 @@ import (
 	"time"
 
 	"hemera/rules/layout"
+	"hemera/words/adminapi"
 	"hemera/words/errs"
 	"hemera/words/hemera"
+	"hemera/words/tapeapi"
 )
 
 const (
@@ -33,7 +35,7 @@ type holdings interface {
 // tapeShelf answers the questions of the census to the tape tier.
 type tapeShelf interface {
 	// Troubled are the tapes that cannot be read, by VID.
-	Troubled() []hemera.TapeLoss
+	Troubled() []adminapi.TapeLoss
 	// Silent says why no tape of a file can be read; "" if one can.
 	Silent(e *hemera.Entry) string
 }
@@ -42,15 +44,15 @@ type tapeShelf interface {
 // what the namespace lists for disks and tapes that cannot be read, and its index of incomplete files.
 type census struct {
 	files  holdings // the namespace
-	tapes  func(ctx context.Context, vid string, after uint64, dead bool) ([]hemera.TapeFile, error)
+	tapes  func(ctx context.Context, vid string, after uint64, dead bool) ([]tapeapi.File, error)
 	now    func() time.Time
 	broken func() ([]hemera.BadPiece, uint64) // the list, and its version
 
-	turn sync.Mutex        // who counts; others take the last result
-	mu   sync.Mutex        // guards last and its key
-	last hemera.FileHealth // the last whole count, or the zero value
-	good censusKey         // what last depends on
-	rest time.Time         // last is good until then, though files changed
+	turn sync.Mutex          // who counts; others take the last result
+	mu   sync.Mutex          // guards last and its key
+	last adminapi.FileHealth // the last whole count, or the zero value
+	good censusKey           // what last depends on
+	rest time.Time           // last is good until then, though files changed
 
 	// Of who has the turn.
 	under  *counting     // nil: none
@@ -73,10 +75,10 @@ type counting struct {
 	disks  []hemera.DiskID   // still to go through
 	after  hemera.FileID     // of the list that is gone through
 	shelf  tapeShelf
-	tapes  []hemera.TapeLoss // still to go through
-	fseq   uint64            // of the tape that is gone through
-	sizes  map[string]int    // how many disks a space has
-	sum    hemera.FileHealth // what was found so far
+	tapes  []adminapi.TapeLoss // still to go through
+	fseq   uint64              // of the tape that is gone through
+	sizes  map[string]int      // how many disks a space has
+	sum    adminapi.FileHealth // what was found so far
 }
 
 // newCounting begins a count: first the disks that cannot be read, then the incomplete files, then the broken pieces
@@ -95,7 +97,7 @@ func newCounting(key censusKey, view *hemera.View, shelf tapeShelf, disks []heme
 }
 
 // look returns the newest count, and brings it up to date as far as the budget allows.
-func (c *census) look(ctx context.Context, view *hemera.View, shelf tapeShelf, seq uint64) (hemera.FileHealth, error) {
+func (c *census) look(ctx context.Context, view *hemera.View, shelf tapeShelf, seq uint64) (adminapi.FileHealth, error) {
 	disks, absent := unreadable(view)
 	for _, t := range shelf.Troubled() {
 		absent += "\n" + t.Why
@@ -276,7 +278,7 @@ func (c *counting) absent(e hemera.Entry, disk hemera.DiskID) {
 	at := len(c.sum.Disks) - 1
 	if at < 0 || c.sum.Disks[at].Disk != disk {
 		// Files of one disk come together, so its row is the last one.
-		c.sum.Disks = append(c.sum.Disks, hemera.DiskLoss{Disk: disk})
+		c.sum.Disks = append(c.sum.Disks, adminapi.DiskLoss{Disk: disk})
 		at++
 	}
 	// A file is on the list of each of its disks, and counts there. The sums have it once, at the lowest of those that do not serve it.
@@ -324,13 +326,13 @@ func (c *counting) short(ctx context.Context, files holdings, e hemera.Entry) {
 	if have >= layout.Count(e.Layout, e.Size) {
 		return
 	}
-	i := slices.IndexFunc(c.sum.Unmet, func(u hemera.UnmetLayout) bool { return u.Space == e.Space && u.Pieces == e.Layout.Pieces })
+	i := slices.IndexFunc(c.sum.Unmet, func(u adminapi.UnmetLayout) bool { return u.Space == e.Space && u.Pieces == e.Layout.Pieces })
 	if i < 0 {
 		if len(c.sum.Unmet) == unmetMax {
 			return
 		}
 		_, path, _ := files.Resolve(ctx, e.ID)
-		c.sum.Unmet = append(c.sum.Unmet, hemera.UnmetLayout{Space: e.Space, Pieces: e.Layout.Pieces, Disks: have, Path: path})
+		c.sum.Unmet = append(c.sum.Unmet, adminapi.UnmetLayout{Space: e.Space, Pieces: e.Layout.Pieces, Disks: have, Path: path})
 		i = len(c.sum.Unmet) - 1
 	}
 	c.sum.Unmet[i].Files++

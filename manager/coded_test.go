@@ -10,6 +10,7 @@ import (
 	"hemera/rules/condition"
 	"hemera/rules/layout"
 	"hemera/rules/policy"
+	"hemera/words/adminapi"
 	"hemera/words/errs"
 	"hemera/words/hemera"
 )
@@ -355,22 +356,22 @@ func TestLayoutsOfDirectoriesThatLoseAZone(t *testing.T) {
 		if _, err := r.m.Names.Mkdir(t.Context(), alice, "/zz", 0o755, false); err != nil {
 			t.Fatal(err)
 		}
-		if text := r.reasons(hemera.WhyFile, "/zz"); strings.Contains(text, "do not survive") {
+		if text := r.reasons(adminapi.WhyFile, "/zz"); strings.Contains(text, "do not survive") {
 			t.Errorf("with the space's layout: %s", text)
 		}
 		if err := r.m.Attributes.SetXattr(t.Context(), hemera.SystemIdentity(), "/zz", policy.AttrLayout, []byte("rs:3+3"), false); err != nil {
 			t.Fatal(err)
 		}
-		if text := r.reasons(hemera.WhyFile, "/zz"); !strings.Contains(text, "do not survive the loss of a zone: layout rs:3+3 puts up to 4 pieces on each of 2 zones") {
+		if text := r.reasons(adminapi.WhyFile, "/zz"); !strings.Contains(text, "do not survive the loss of a zone: layout rs:3+3 puts up to 4 pieces on each of 2 zones") {
 			t.Errorf("the directory: %s", text)
 		}
 		r.writeCoded("/zz/f", 20<<20)
-		if text := r.reasons(hemera.WhyFile, "/zz/f"); !strings.Contains(text, "zone: its loss is not survived: 4 of the file's 6 pieces are in one zone") {
+		if text := r.reasons(adminapi.WhyFile, "/zz/f"); !strings.Contains(text, "zone: its loss is not survived: 4 of the file's 6 pieces are in one zone") {
 			t.Errorf("the file: %s", text)
 		}
 		time.Sleep(3 * time.Minute)
 		status, err := r.m.Status.Status(t.Context())
-		if !slices.ContainsFunc(status.Conditions, func(c hemera.Condition) bool {
+		if !slices.ContainsFunc(status.Conditions, func(c adminapi.Condition) bool {
 			return c.Code == condition.FilesZoneLoss && c.Count == 1 && strings.Contains(c.Text, "/zz/f")
 		}) {
 			t.Errorf("the status: %+v, %v", status.Conditions, err)
@@ -439,7 +440,7 @@ func TestEmptyPiecesOfASmallFileAreNamed(t *testing.T) {
 				t.Errorf("%+v", c)
 			}
 		}
-		if text := r.reasons(hemera.WhyFile, "/small/f"); !strings.Contains(text, "empty: piece 1: the file is too small") {
+		if text := r.reasons(adminapi.WhyFile, "/small/f"); !strings.Contains(text, "empty: piece 1: the file is too small") {
 			t.Error(text)
 		}
 	})

@@ -9,11 +9,12 @@ import (
 	"hemera/maint/requests"
 	"hemera/namespace"
 	"hemera/rules/lifecycle"
+	"hemera/words/adminapi"
 	"hemera/words/errs"
 	"hemera/words/hemera"
 )
 
-// conversions implements hemera.ConvertAdmin.
+// conversions implements adminapi.ConvertAdmin.
 type conversions struct {
 	tree     namespace.Parts
 	cluster  *cluster.Cluster
@@ -22,8 +23,8 @@ type conversions struct {
 	now      func() time.Time
 }
 
-// Convert implements hemera.ConvertAdmin.
-func (cv *conversions) Convert(ctx context.Context, who string, r hemera.ConversionRequest) (c hemera.Conversion, err error) {
+// Convert implements adminapi.ConvertAdmin.
+func (cv *conversions) Convert(ctx context.Context, who string, r adminapi.ConversionRequest) (c adminapi.Conversion, err error) {
 	if err := lifecycle.CheckForm(r.Form); err != nil {
 		return c, errs.Wrap(err, "manager.Convert", r.Path)
 	}
@@ -42,19 +43,19 @@ func (cv *conversions) Convert(ctx context.Context, who string, r hemera.Convers
 		return c, errs.New(errs.IsDirectory, "manager.Convert", r.Path, "it is a directory").WithRemedy("add -r to convert all files below it")
 	}
 	// By id, so that a tree that is renamed is still the one that was meant.
-	c = hemera.Conversion{ConversionRequest: r, Root: e.ID, Who: who, Asked: cv.now().UTC().Round(0)}
+	c = adminapi.Conversion{ConversionRequest: r, Root: e.ID, Who: who, Asked: cv.now().UTC().Round(0)}
 	if c, err = cv.requests.AddConversion(ctx, c); err == nil {
 		cv.engine.Wake()
 	}
 	return c, err
 }
 
-// Conversions implements hemera.ConvertAdmin.
-func (cv *conversions) Conversions(context.Context) ([]hemera.ConversionStatus, error) {
+// Conversions implements adminapi.ConvertAdmin.
+func (cv *conversions) Conversions(context.Context) ([]adminapi.ConversionStatus, error) {
 	return cv.engine.ConversionJobs(), nil
 }
 
-// StopConversion implements hemera.ConvertAdmin.
+// StopConversion implements adminapi.ConvertAdmin.
 func (cv *conversions) StopConversion(ctx context.Context, id uint64) error {
 	return cv.engine.StopConversion(ctx, id)
 }

@@ -9,13 +9,14 @@ import (
 	"hemera/words/adminapi"
 	"hemera/words/errs"
 	"hemera/words/hemera"
+	"hemera/words/tapeapi"
 )
 
 // wantRecalled holds a file to be on tape only, with a recall that waits for a drive; or to be on its disks still.
 func (r *rig) wantRecalled(what, path string, want bool) {
 	r.t.Helper()
 	e := r.entry(path)
-	job, err := r.m.tree.Tapes.Job(r.t.Context(), hemera.TapeJobKey{File: e.ID, Kind: hemera.TapeRecall, Copy: 1})
+	job, err := r.m.tree.Tapes.Job(r.t.Context(), tapeapi.JobKey{File: e.ID, Kind: tapeapi.Recall, Copy: 1})
 	if err != nil || e.Evicted() != want || (job != nil) != want {
 		r.t.Errorf("%s: %s has pieces %v and job %+v: %v", what, path, e.Pieces, job, err)
 	}
@@ -111,7 +112,7 @@ func TestWhyOfAFileOnTape(t *testing.T) {
 	if _, err := r.m.tree.Evict(t.Context(), e.ID, func(*hemera.Entry) error { return nil }); err != nil {
 		t.Fatal(err)
 	}
-	why, err := r.m.Status.Why(t.Context(), hemera.SystemIdentity(), hemera.WhyFile, "/f")
+	why, err := r.m.Status.Why(t.Context(), hemera.SystemIdentity(), adminapi.WhyFile, "/f")
 	if err != nil || !strings.HasPrefix(why.State, "on tape only") {
 		t.Errorf("%+v: %v", why, err)
 	}
@@ -133,8 +134,8 @@ func TestWhatABrokenTapeHasIsNotSafe(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, 2, 1)
 		bad, f := r.archive(r.write("/bad", 10), "single"), r.archive(r.write("/f", 20), "single")
-		for _, state := range []hemera.TapeState{hemera.TapeDisabled, hemera.TapeExported, hemera.TapeBroken} {
-			if err := r.m.tree.Tapes.ChangeTape(t.Context(), "TAPE01", func(old *hemera.Tape) (*hemera.Tape, error) {
+		for _, state := range []tapeapi.State{tapeapi.Disabled, tapeapi.Exported, tapeapi.Broken} {
+			if err := r.m.tree.Tapes.ChangeTape(t.Context(), "TAPE01", func(old *tapeapi.Tape) (*tapeapi.Tape, error) {
 				tape := *old
 				tape.State, tape.Reason = state, "torn"
 				return &tape, nil
@@ -154,7 +155,7 @@ func TestWhatABrokenTapeHasIsNotSafe(t *testing.T) {
 			t.Fatal(err)
 		}
 		want := "on tape only, and cannot be read: tape TAPE01 is BROKEN (torn)"
-		why, err := r.m.Status.Why(t.Context(), hemera.SystemIdentity(), hemera.WhyFile, "/f")
+		why, err := r.m.Status.Why(t.Context(), hemera.SystemIdentity(), adminapi.WhyFile, "/f")
 		if report, failed := r.m.Maint.FileInfo(t.Context(), hemera.SystemIdentity(), "/f"); err != nil || failed != nil || why.State != want || report.Status != want {
 			t.Errorf("%+v, %q: %v, %v", why, report.Status, err, failed)
 		}

@@ -30,7 +30,7 @@ type maintAdmin struct {
 }
 
 // Jobs implements adminapi.MaintAdmin.
-func (ma *maintAdmin) Jobs(ctx context.Context) ([]hemera.JobStatus, error) {
+func (ma *maintAdmin) Jobs(ctx context.Context) ([]adminapi.JobStatus, error) {
 	return ma.engine.Jobs(ctx)
 }
 
@@ -52,7 +52,7 @@ func (ma *maintAdmin) Fsck(ctx context.Context, repair bool) (adminapi.FsckRepor
 // addSilent adds the files that are on tapes alone if none of these tapes can be read: no disk has anything of them.
 func (ma *maintAdmin) addSilent(ctx context.Context, report *adminapi.FsckReport) error {
 	p := adminapi.FsckProblem{Tag: "tape_unreadable"}
-	err := ma.judge.silentOnTape(ctx, func(_ hemera.TapeLoss, e hemera.Entry) error {
+	err := ma.judge.silentOnTape(ctx, func(_ adminapi.TapeLoss, e hemera.Entry) error {
 		if p.Count++; len(p.Files) < namesMax {
 			p.Files = append(p.Files, e.ID)
 		}

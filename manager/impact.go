@@ -8,6 +8,7 @@ import (
 
 	"hemera/rules/layout"
 	"hemera/tape/tier"
+	"hemera/words/adminapi"
 	"hemera/words/errs"
 	"hemera/words/hemera"
 )
@@ -20,8 +21,8 @@ const (
 	impactNames = 20
 )
 
-// Impact implements hemera.StatusAdmin.
-func (rep *reporter) Impact(ctx context.Context, disks []hemera.DiskID) (sum hemera.Impact, err error) {
+// Impact implements adminapi.StatusAdmin.
+func (rep *reporter) Impact(ctx context.Context, disks []hemera.DiskID) (sum adminapi.Impact, err error) {
 	defer rep.ops.begin("Impact").end(&err)
 	view := rep.cluster.View()
 	sum.Unsure = rep.tree.Stats().WentBack.Unmerged()
@@ -75,7 +76,7 @@ type fall struct {
 }
 
 // bear counts one file on disk id, at the lowest of the disks that go.
-func (rep *reporter) bear(ctx context.Context, f fall, e hemera.Entry, id hemera.DiskID, sum *hemera.Impact) {
+func (rep *reporter) bear(ctx context.Context, f fall, e hemera.Entry, id hemera.DiskID, sum *adminapi.Impact) {
 	var known, here layout.Set
 	for _, p := range e.Pieces {
 		if slices.Contains(f.going, p.Disk) {

@@ -11,6 +11,7 @@ import (
 	"hemera/rules/layout"
 	"hemera/rules/place"
 	"hemera/tape/tier"
+	"hemera/words/adminapi"
 	"hemera/words/errs"
 	"hemera/words/hemera"
 )
@@ -78,7 +79,7 @@ func (j *judge) status(ctx context.Context, v *hemera.View, e hemera.Entry) stri
 }
 
 // silentOnTape visits the files that are on tapes alone if none of these tapes can be read, each at the first of its tapes.
-func (j *judge) silentOnTape(ctx context.Context, visit func(at hemera.TapeLoss, e hemera.Entry) error) error {
+func (j *judge) silentOnTape(ctx context.Context, visit func(at adminapi.TapeLoss, e hemera.Entry) error) error {
 	shelf, err := j.tier.Shelf(ctx)
 	if err != nil {
 		return err

@@ -76,9 +76,9 @@ func (k *ruleKeeper) reserve(ctx context.Context, who hemera.Identity, path, nam
 
 // ruleTree returns the directory in which the user changes a rule now, as it becomes. It is charged to the user, and to the admins if one of them has
 // rules there.
-func (k *ruleKeeper) ruleTree(who hemera.Identity, known hemera.RuleTree) hemera.RuleTree {
+func (k *ruleKeeper) ruleTree(who hemera.Identity, known lifecycle.Tree) lifecycle.Tree {
 	// Without the time of the last scan, so that the files are looked at now.
-	t := hemera.RuleTree{Dir: known.Dir, Since: known.Since, Changed: k.now().UTC().Round(0), By: hemera.SetterOf(who)}
+	t := lifecycle.Tree{Dir: known.Dir, Since: known.Since, Changed: k.now().UTC().Round(0), By: hemera.SetterOf(who)}
 	if known.By.Admin {
 		t.By = known.By
 	}
@@ -96,7 +96,7 @@ func (k *ruleKeeper) changed(ctx context.Context, who hemera.Identity, path, nam
 	if err != nil {
 		return err
 	}
-	err = k.requests.ChangeRuleTree(ctx, e.ID, func(known hemera.RuleTree, _ bool) (hemera.RuleTree, bool) { return k.ruleTree(who, known), true })
+	err = k.requests.ChangeRuleTree(ctx, e.ID, func(known lifecycle.Tree, _ bool) (lifecycle.Tree, bool) { return k.ruleTree(who, known), true })
 	return errs.Wrap(err, "manager.SetAttribute", path)
 }
 
@@ -111,7 +111,7 @@ func (k *ruleKeeper) removed(ctx context.Context, path, name string) error {
 		return err
 	}
 	// A directory that has no rules that are followed gets none.
-	err = k.requests.ChangeRuleTree(ctx, e.ID, func(t hemera.RuleTree, known bool) (hemera.RuleTree, bool) {
+	err = k.requests.ChangeRuleTree(ctx, e.ID, func(t lifecycle.Tree, known bool) (lifecycle.Tree, bool) {
 		t.Scanned, t.Changed = time.Time{}, k.now().UTC().Round(0)
 		return t, known
 	})

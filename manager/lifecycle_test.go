@@ -9,6 +9,7 @@ import (
 
 	"hemera/rules/lifecycle"
 	"hemera/test/fixture/effort"
+	"hemera/words/adminapi"
 	"hemera/words/errs"
 	"hemera/words/hemera"
 )
@@ -96,8 +97,8 @@ func TestFilesExpireByTheirRules(t *testing.T) {
 		if _, err := r.commit(r.seal(writer, 20)); err != nil {
 			t.Error(err)
 		}
-		why, err := r.m.Status.Why(t.Context(), hemera.SystemIdentity(), hemera.WhyFile, "/s/open.tmp")
-		if err != nil || !slices.ContainsFunc(why.Reasons, func(r hemera.Reason) bool {
+		why, err := r.m.Status.Why(t.Context(), hemera.SystemIdentity(), adminapi.WhyFile, "/s/open.tmp")
+		if err != nil || !slices.ContainsFunc(why.Reasons, func(r adminapi.Reason) bool {
 			return r.About == "lifecycle" && strings.Contains(r.Text, "expires at ") && strings.HasSuffix(strings.TrimSuffix(r.Text, ", if it stays as it is"), " UTC")
 		}) {
 			t.Errorf("%+v, %v", why, err)
@@ -187,7 +188,7 @@ func TestConversionWithAnotherContentIsRefused(t *testing.T) {
 			n.spoils = true
 			n.mu.Unlock()
 		}
-		c, err := r.m.Conversions.Convert(t.Context(), "tester", hemera.ConversionRequest{Path: "/f", Form: hemera.Form{Layout: hemera.Replica(3)}})
+		c, err := r.m.Conversions.Convert(t.Context(), "tester", adminapi.ConversionRequest{Path: "/f", Form: hemera.Form{Layout: hemera.Replica(3)}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -207,7 +208,7 @@ func TestConversionGivesWayToAWriter(t *testing.T) {
 	running(t, 2, 2, func(t *testing.T, r *rig) {
 		r.write("/f", 100)
 		writer := r.mustOpen("/f", hemera.AccessUpdate)
-		if _, err := r.m.Conversions.Convert(t.Context(), "tester", hemera.ConversionRequest{Path: "/f", Form: hemera.Form{Layout: hemera.Replica(3)}}); err != nil {
+		if _, err := r.m.Conversions.Convert(t.Context(), "tester", adminapi.ConversionRequest{Path: "/f", Form: hemera.Form{Layout: hemera.Replica(3)}}); err != nil {
 			t.Fatal(err)
 		}
 		time.Sleep(time.Minute)
@@ -215,8 +216,8 @@ func TestConversionGivesWayToAWriter(t *testing.T) {
 		if err != nil || list[0].Skipped != 1 || list[0].Failed != 0 || list[0].Job.State != "waiting" {
 			t.Errorf("%+v, %v", list, err)
 		}
-		why, err := r.m.Status.Why(t.Context(), hemera.SystemIdentity(), hemera.WhyFile, "/f")
-		if err != nil || !slices.ContainsFunc(why.Reasons, func(r hemera.Reason) bool { return r.About == "form" }) {
+		why, err := r.m.Status.Why(t.Context(), hemera.SystemIdentity(), adminapi.WhyFile, "/f")
+		if err != nil || !slices.ContainsFunc(why.Reasons, func(r adminapi.Reason) bool { return r.About == "form" }) {
 			t.Errorf("%+v, %v", why, err)
 		}
 		if _, err := r.commit(r.seal(writer, 200)); err != nil {
@@ -297,7 +298,7 @@ func TestExpiredFilesGoToTheRecycleBin(t *testing.T) {
 		r.rule("/d", lifecycle.AttrExpire, "age=30m")
 		time.Sleep(40 * time.Minute)
 		found := 0
-		err := r.m.Recycle.ListRecycled(t.Context(), system, hemera.RecycleQuery{All: true}, func(hemera.Recycled) error { found++; return nil })
+		err := r.m.Recycle.ListRecycled(t.Context(), system, adminapi.RecycleQuery{All: true}, func(adminapi.Recycled) error { found++; return nil })
 		if r.there("/d/f") || err != nil || found != 1 {
 			t.Errorf("there %v, %d in the bin, %v", r.there("/d/f"), found, err)
 		}
@@ -340,7 +341,7 @@ func TestConversionKeepsToQuotas(t *testing.T) {
 			physical int64
 			done     int64
 		}{{hemera.Replica(3), 2000, 0}, {hemera.Plain(), 1000, 1}, {hemera.Replica(2), 2000, 1}} {
-			asked, err := r.m.Conversions.Convert(t.Context(), "tester", hemera.ConversionRequest{Path: "/q", Recursive: true, Form: hemera.Form{Layout: c.layout}})
+			asked, err := r.m.Conversions.Convert(t.Context(), "tester", adminapi.ConversionRequest{Path: "/q", Recursive: true, Form: hemera.Form{Layout: c.layout}})
 			if err != nil {
 				t.Fatal(err)
 			}

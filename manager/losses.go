@@ -1,6 +1,7 @@
 package manager
 
 import (
+	"hemera/rules/condition"
 	"hemera/rules/place"
 	"hemera/words/hemera"
 )
@@ -10,7 +11,7 @@ const lossSeeds = 4
 
 // losses says which losses new files survive, for each space that has as many disks as its files have pieces. It places files
 // as an open does, on disks that are all well: what is away now comes back, and other conditions say that it is away.
-func losses(v *hemera.View) (all []hemera.SpaceLoss) {
+func losses(v *hemera.View) (all []condition.SpaceLoss) {
 	well := wellView(v)
 	for _, s := range well.Spaces {
 		if loss, ok := lossOf(well, s); ok {
@@ -38,9 +39,9 @@ func wellView(v *hemera.View) *hemera.View {
 }
 
 // lossOf returns the worst loss of some files; ok is false if there are too few disks for all pieces.
-func lossOf(v *hemera.View, s hemera.Space) (worst hemera.SpaceLoss, ok bool) {
+func lossOf(v *hemera.View, s hemera.Space) (worst condition.SpaceLoss, ok bool) {
 	l := s.Policy.Layout
-	worst = hemera.SpaceLoss{Space: s.Name, Layout: l, Disk: l.Parity() > 0, Node: true, Zone: true}
+	worst = condition.SpaceLoss{Space: s.Name, Layout: l, Disk: l.Parity() > 0, Node: true, Zone: true}
 	// Of disks that take new files. One that is drained or switched off by an admin is not counted on.
 	nodes, zones := map[hemera.NodeID]bool{}, map[string]bool{}
 	for _, d := range v.Disks {

@@ -622,17 +622,17 @@ func TestBadPiecesAreShownUntilTheyAreMended(t *testing.T) {
 			t.Fatal(err)
 		}
 		codes, s := r.codes()
-		if !slices.Contains(codes, condition.PiecesBad) || !slices.ContainsFunc(s.Jobs, func(j hemera.JobStatus) bool { return j.Kind == "heal" && j.FilesLeft == 1 }) {
+		if !slices.Contains(codes, condition.PiecesBad) || !slices.ContainsFunc(s.Jobs, func(j adminapi.JobStatus) bool { return j.Kind == "heal" && j.FilesLeft == 1 }) {
 			t.Errorf("%v, jobs %+v", codes, s.Jobs)
 		}
-		why, err := r.m.Status.Why(t.Context(), hemera.SystemIdentity(), hemera.WhyFile, "/f")
-		if err != nil || !slices.ContainsFunc(why.Reasons, func(x hemera.Reason) bool { return strings.HasPrefix(x.Text, "was found bad") }) ||
+		why, err := r.m.Status.Why(t.Context(), hemera.SystemIdentity(), adminapi.WhyFile, "/f")
+		if err != nil || !slices.ContainsFunc(why.Reasons, func(x adminapi.Reason) bool { return strings.HasPrefix(x.Text, "was found bad") }) ||
 			why.State != "found bad: 1 of 2 pieces, to be repaired from the others, or being" {
 			t.Errorf("%+v, %v", why, err)
 		}
 		stop := r.start()
 		time.Sleep(time.Minute)
-		if codes, s := r.codes(); slices.Contains(codes, condition.PiecesBad) || slices.ContainsFunc(s.Jobs, func(j hemera.JobStatus) bool { return j.Kind == "heal" }) {
+		if codes, s := r.codes(); slices.Contains(codes, condition.PiecesBad) || slices.ContainsFunc(s.Jobs, func(j adminapi.JobStatus) bool { return j.Kind == "heal" }) {
 			t.Errorf("after the mending: %v, jobs %+v", codes, s.Jobs)
 		}
 		stop()

@@ -21,6 +21,7 @@ import (
 	"hemera/words/adminapi"
 	"hemera/words/errs"
 	"hemera/words/hemera"
+	"hemera/words/tapeapi"
 )
 
 // Options has the parts and settings of a manager. Store, Writer and Tree are required.
@@ -55,7 +56,7 @@ type Options struct {
 	Limits func() []hemera.LimitUse
 	// Sessions are the sessions at the doors, and Connected reports whether a session is at one of them. Both are called from any
 	// goroutine. Nil: there are no doors, and it is not known.
-	Sessions  func() []hemera.SessionInfo
+	Sessions  func() []adminapi.SessionInfo
 	Connected func(session string) bool
 }
 
@@ -69,18 +70,18 @@ type Manager struct {
 	Admin       *clusterAdmin // adminapi.ClusterAdmin and adminapi.TrustAdmin
 	Maint       *maintAdmin   // adminapi.MaintAdmin: jobs and checks
 	Observer    *observer     // adminapi.Observer: measurements
-	Quotas      *quotaAdmin   // hemera.QuotaAdmin, and the room of a user
-	Status      *reporter     // hemera.StatusAdmin: conditions and explanations
+	Quotas      *quotaAdmin   // adminapi.QuotaAdmin, and the room of a user
+	Status      *reporter     // adminapi.StatusAdmin: conditions and explanations
 	Writes      *writeAdmin   // adminapi.WriteAdmin: writes under way
 	Rebuild     *rebuilder    // adminapi.Rebuilder
-	Conversions *conversions  // hemera.ConvertAdmin
-	Recycle     *recycler     // hemera.RecycleBin
+	Conversions *conversions  // adminapi.ConvertAdmin
+	Recycle     *recycler     // adminapi.RecycleBin
 	// The tape tier, as tape servers, admins, drives and users see it.
-	TapeControl  hemera.TapeControl
+	TapeControl  tapeapi.Control
 	Tape         adminapi.TapeAdmin
 	TapeSessions adminapi.TapeSessions
-	TapeKeys     hemera.TapeKeys
-	Staging      hemera.Staging
+	TapeKeys     adminapi.TapeKeys
+	Staging      tapeapi.Staging
 	// Cluster is the cluster's state, for what admits nodes.
 	Cluster *cluster.Cluster
 	// Panics counts the panics that were contained in the manager's work. The doors in front of it add theirs.
@@ -105,12 +106,12 @@ var (
 	_ adminapi.TrustAdmin   = (*clusterAdmin)(nil)
 	_ adminapi.MaintAdmin   = (*maintAdmin)(nil)
 	_ adminapi.Observer     = (*observer)(nil)
-	_ hemera.QuotaAdmin     = (*quotaAdmin)(nil)
+	_ adminapi.QuotaAdmin   = (*quotaAdmin)(nil)
 	_ adminapi.WriteAdmin   = (*writeAdmin)(nil)
-	_ hemera.StatusAdmin    = (*reporter)(nil)
+	_ adminapi.StatusAdmin  = (*reporter)(nil)
 	_ adminapi.Rebuilder    = (*rebuilder)(nil)
-	_ hemera.ConvertAdmin   = (*conversions)(nil)
-	_ hemera.RecycleBin     = (*recycler)(nil)
+	_ adminapi.ConvertAdmin = (*conversions)(nil)
+	_ adminapi.RecycleBin   = (*recycler)(nil)
 )
 
 // New loads the cluster's state and returns a manager that can be called; background work begins

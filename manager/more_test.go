@@ -69,7 +69,7 @@ func TestObserver(t *testing.T) {
 	if s, err := r.m.Observer.Sessions(t.Context()); err != nil || len(s) != 0 {
 		t.Error(s, err)
 	}
-	r.m.Observer.sessions = func() []hemera.SessionInfo { return []hemera.SessionInfo{{Addr: "a"}, {Addr: "b"}} }
+	r.m.Observer.sessions = func() []adminapi.SessionInfo { return []adminapi.SessionInfo{{Addr: "a"}, {Addr: "b"}} }
 	if s, err := r.m.Observer.Sessions(t.Context()); err != nil || len(s) != 2 {
 		t.Error(s, err)
 	}

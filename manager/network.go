@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"hemera/cluster/netwatch"
+	"hemera/words/adminapi"
 	"hemera/words/errs"
 	"hemera/words/hemera"
 )
@@ -17,23 +18,23 @@ func (m *Manager) watchNetwork(ctx context.Context) error {
 	})
 }
 
-// Network implements hemera.StatusAdmin. The weights of its rows and those of the view are of the same step, but for the moment
+// Network implements adminapi.StatusAdmin. The weights of its rows and those of the view are of the same step, but for the moment
 // between the step and the view that follows it.
-func (rep *reporter) Network(context.Context) (r hemera.NetworkReport, err error) {
+func (rep *reporter) Network(context.Context) (r adminapi.NetworkReport, err error) {
 	defer rep.ops.begin("Network").end(&err)
 	return rep.network.Report(rep.cluster.View()), nil
 }
 
 // whyNetwork explains what is known of a node's network, and what it rests on. It sends no request: all of it is in
 // memory, so it also answers while the network is what is wrong.
-func (rep *reporter) whyNetwork(id hemera.NodeID) (out hemera.Explanation, err error) {
+func (rep *reporter) whyNetwork(id hemera.NodeID) (out adminapi.Explanation, err error) {
 	view := rep.cluster.View()
 	n, ok := view.Node(id)
 	if !ok {
 		return out, errs.New(errs.NotFound, "manager.Why", "node "+id.String(), "there is no such node").WithRemedy("see `hemera node ls`")
 	}
 	// A node without a row waits for admission, and has no network yet.
-	out = hemera.Explanation{Subject: "network of node " + id.String() + ", " + n.Addr, State: string(hemera.NetworkUnknown)}
+	out = adminapi.Explanation{Subject: "network of node " + id.String() + ", " + n.Addr, State: string(adminapi.NetworkUnknown)}
 	for _, row := range rep.network.Report(view).Nodes {
 		if row.Node == id {
 			out.State, out.Reasons = netwatch.Explain(row, rep.now())
@@ -41,7 +42,7 @@ func (rep *reporter) whyNetwork(id hemera.NodeID) (out hemera.Explanation, err e
 	}
 	// The last report stays, and is marked as old: the loss may be why it went away.
 	if n.Status != hemera.NodeOnline {
-		out.Reasons = append(out.Reasons, hemera.Reason{About: "node", Text: "is " + string(n.Status) + ", so nothing new is known", Remedy: "hemera why node " + id.String()})
+		out.Reasons = append(out.Reasons, adminapi.Reason{About: "node", Text: "is " + string(n.Status) + ", so nothing new is known", Remedy: "hemera why node " + id.String()})
 	}
 	return out, nil
 }

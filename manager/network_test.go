@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"hemera/rules/condition"
+	"hemera/words/adminapi"
 	"hemera/words/errs"
 	"hemera/words/hemera"
 )
@@ -80,13 +81,13 @@ func TestANodeThatLosesGetsLess(t *testing.T) {
 		named := func() bool { codes, _ := r.codes(); return slices.Contains(codes, condition.NodeNetwork) }
 		weight := func() float64 { n, _ := r.m.Cluster.View().Node(loser); return n.NetworkWeight }
 		// Its first heartbeat may have come already, and with it a sample.
-		if text := r.reasons(hemera.WhyNetwork, "2"); !strings.Contains(text, "unknown") || !strings.Contains(text, "has sent a sample") && !strings.Contains(text, "was not judged yet") {
+		if text := r.reasons(adminapi.WhyNetwork, "2"); !strings.Contains(text, "unknown") || !strings.Contains(text, "has sent a sample") && !strings.Contains(text, "was not judged yet") {
 			t.Error(text)
 		}
 		r.until("well before", 3*time.Minute, func() bool {
-			return strings.Contains(r.reasons(hemera.WhyNetwork, "2"), "The network of the node is well")
+			return strings.Contains(r.reasons(adminapi.WhyNetwork, "2"), "The network of the node is well")
 		})
-		if text := r.reasons(hemera.WhyNetwork, "2"); named() || weight() != 0 || !strings.Contains(text, "well\njudgement: The network of the node is well") {
+		if text := r.reasons(adminapi.WhyNetwork, "2"); named() || weight() != 0 || !strings.Contains(text, "well\njudgement: The network of the node is well") {
 			t.Errorf("before: weight %v\n%s", weight(), text)
 		}
 		if got := r.share(loser, "before"); got < 0.15 || got > 0.35 {
@@ -94,41 +95,41 @@ func TestANodeThatLosesGetsLess(t *testing.T) {
 		}
 		loses.Store(90)
 		r.until("suspected", 3*time.Minute, func() bool {
-			return named() && strings.Contains(r.reasons(hemera.WhyNetwork, "2"), "3 of 3 paths lose")
+			return named() && strings.Contains(r.reasons(adminapi.WhyNetwork, "2"), "3 of 3 paths lose")
 		})
-		text := r.reasons(hemera.WhyNetwork, "2")
+		text := r.reasons(adminapi.WhyNetwork, "2")
 		for _, want := range []string{"suspected, for the host, its port or its cable", "3 of 3 paths lose", "-> look at the counters of the switch", "worst path: to node"} {
 			if !strings.Contains(text, want) {
 				t.Errorf("no %q in\n%s", want, text)
 			}
 		}
-		if !named() || weight() <= 0 || weight() > 0.5 || !strings.Contains(r.reasons(hemera.WhyNode, "2"), condition.NodeNetwork) {
+		if !named() || weight() <= 0 || weight() > 0.5 || !strings.Contains(r.reasons(adminapi.WhyNode, "2"), condition.NodeNetwork) {
 			t.Errorf("weight %v\n%s", weight(), text)
 		}
 		if got := r.share(loser, "during"); got > 0.15 {
 			t.Errorf("during: %v of the new files", got)
 		}
 		report, err := r.m.Status.Network(t.Context())
-		if err != nil || len(report.Nodes) != 4 || report.Nodes[1].Standing != hemera.NetworkSuspected || report.Nodes[1].Weight != weight() || report.Nodes[0].Standing == hemera.NetworkSuspected {
+		if err != nil || len(report.Nodes) != 4 || report.Nodes[1].Standing != adminapi.NetworkSuspected || report.Nodes[1].Weight != weight() || report.Nodes[0].Standing == adminapi.NetworkSuspected {
 			t.Errorf("%v %+v", err, report)
 		}
 		loses.Store(0)
 		time.Sleep(10 * time.Minute)
 		if named() || weight() != 0 {
-			t.Errorf("afterwards: weight %v\n%s", weight(), r.reasons(hemera.WhyNetwork, "2"))
+			t.Errorf("afterwards: weight %v\n%s", weight(), r.reasons(adminapi.WhyNetwork, "2"))
 		}
 		if got := r.share(loser, "after"); got < 0.15 {
 			t.Errorf("afterwards: %v of the new files", got)
 		}
-		if _, err := r.m.Status.Why(t.Context(), hemera.SystemIdentity(), hemera.WhyNetwork, "9"); !errors.Is(err, errs.NotFound) {
+		if _, err := r.m.Status.Why(t.Context(), hemera.SystemIdentity(), adminapi.WhyNetwork, "9"); !errors.Is(err, errs.NotFound) {
 			t.Error(err)
 		}
-		if _, err := r.m.Status.Why(t.Context(), hemera.SystemIdentity(), hemera.WhyNetwork, "x"); !errors.Is(err, errs.Invalid) {
+		if _, err := r.m.Status.Why(t.Context(), hemera.SystemIdentity(), adminapi.WhyNetwork, "x"); !errors.Is(err, errs.Invalid) {
 			t.Error(err)
 		}
 		r.node(3).stop()
-		r.until("offline", 3*time.Minute, func() bool { return strings.Contains(r.reasons(hemera.WhyNetwork, "3"), "is offline") })
-		if text := r.reasons(hemera.WhyNetwork, "3"); !strings.Contains(text, "is offline, so nothing new is known") {
+		r.until("offline", 3*time.Minute, func() bool { return strings.Contains(r.reasons(adminapi.WhyNetwork, "3"), "is offline") })
+		if text := r.reasons(adminapi.WhyNetwork, "3"); !strings.Contains(text, "is offline, so nothing new is known") {
 			t.Error(text)
 		}
 	})

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"hemera/rules/lifecycle"
+	"hemera/words/adminapi"
 	"hemera/words/errs"
 	"hemera/words/hemera"
 )
@@ -16,7 +17,7 @@ import (
 // convert asks for a tree or file to be stored as copies, and returns the number of the request.
 func (r *rig) convert(path string, copies int) uint64 {
 	r.t.Helper()
-	c, err := r.m.Conversions.Convert(r.t.Context(), "tester", hemera.ConversionRequest{Path: path, Recursive: true, Form: hemera.Form{Layout: hemera.Replica(copies)}})
+	c, err := r.m.Conversions.Convert(r.t.Context(), "tester", adminapi.ConversionRequest{Path: path, Recursive: true, Form: hemera.Form{Layout: hemera.Replica(copies)}})
 	if err != nil {
 		r.t.Fatal(err)
 	}
@@ -24,10 +25,10 @@ func (r *rig) convert(path string, copies int) uint64 {
 }
 
 // request returns a request by its number.
-func (r *rig) request(id uint64) hemera.ConversionStatus {
+func (r *rig) request(id uint64) adminapi.ConversionStatus {
 	r.t.Helper()
 	list, err := r.m.Conversions.Conversions(r.t.Context())
-	at := slices.IndexFunc(list, func(c hemera.ConversionStatus) bool { return c.ID == id })
+	at := slices.IndexFunc(list, func(c adminapi.ConversionStatus) bool { return c.ID == id })
 	if err != nil || at < 0 {
 		r.t.Fatalf("no request %d: %v", id, err)
 	}
@@ -223,7 +224,7 @@ func TestAnOlderConversionKeepsItsOtherParts(t *testing.T) {
 	running(t, 2, 2, func(t *testing.T, r *rig) {
 		r.write("/d/f", 100)
 		writer := r.mustOpen("/d/f", hemera.AccessUpdate)
-		older, err := r.m.Conversions.Convert(t.Context(), "tester", hemera.ConversionRequest{Path: "/d", Recursive: true, Form: hemera.Form{Layout: hemera.Replica(4), Checksum: hemera.SHA256}})
+		older, err := r.m.Conversions.Convert(t.Context(), "tester", adminapi.ConversionRequest{Path: "/d", Recursive: true, Form: hemera.Form{Layout: hemera.Replica(4), Checksum: hemera.SHA256}})
 		if err != nil {
 			t.Fatal(err)
 		}

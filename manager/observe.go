@@ -25,15 +25,15 @@ type observer struct {
 	pending  *pending // only counted
 	nodes    *broadcast
 	ops      *operations
-	began    int64                       // bytes of virtual memory when it was made
-	sessions func() []hemera.SessionInfo // at the doors; nil: none
+	began    int64                         // bytes of virtual memory when it was made
+	sessions func() []adminapi.SessionInfo // at the doors; nil: none
 }
 
 // Operations implements adminapi.Observer.
 func (o *observer) Operations(context.Context) ([]adminapi.OpStat, error) { return o.ops.list(), nil }
 
 // Sessions implements adminapi.Observer.
-func (o *observer) Sessions(context.Context) ([]hemera.SessionInfo, error) {
+func (o *observer) Sessions(context.Context) ([]adminapi.SessionInfo, error) {
 	if o.sessions == nil {
 		return nil, nil
 	}
@@ -73,7 +73,7 @@ func (o *observer) Measure(ctx context.Context, node hemera.NodeID, command []st
 }
 
 // NamespaceStats implements adminapi.Observer.
-func (o *observer) NamespaceStats(context.Context) (hemera.NamespaceStats, error) {
+func (o *observer) NamespaceStats(context.Context) (adminapi.NamespaceStats, error) {
 	s := o.tree.Stats()
 	s.Pending = int64(o.pending.size())
 	s.Goroutines = runtime.NumGoroutine()

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"hemera/rules/condition"
+	"hemera/words/adminapi"
 	"hemera/words/hemera"
 )
 
@@ -32,13 +33,13 @@ func TestAStalledConversionIsToldInOneWay(t *testing.T) {
 			if why := now.Job.Why; strings.Count(why, "/d/") != 1 || strings.Contains(why, "fxid") || !strings.Contains(why, "16 needed") {
 				t.Errorf("%d: %q", pass, why)
 			}
-			at := slices.IndexFunc(s.Conditions, func(c hemera.Condition) bool { return c.Code == condition.JobStalled })
+			at := slices.IndexFunc(s.Conditions, func(c adminapi.Condition) bool { return c.Code == condition.JobStalled })
 			if at < 0 || s.Conditions[at].Count != 2 || !strings.HasSuffix(s.Conditions[at].Text, now.Job.Why) || !strings.HasPrefix(s.Conditions[at].Text, now.Job.Title()+" is stalled") {
 				t.Errorf("%d: %+v", pass, s.Conditions)
 			}
-			for kind, ref := range map[string]string{hemera.WhyJobs: "", hemera.WhyFile: "/d/g"} {
+			for kind, ref := range map[string]string{adminapi.WhyJobs: "", adminapi.WhyFile: "/d/g"} {
 				out, err := r.m.Status.Why(ctx, hemera.SystemIdentity(), kind, ref)
-				if err != nil || !slices.ContainsFunc(out.Reasons, func(w hemera.Reason) bool {
+				if err != nil || !slices.ContainsFunc(out.Reasons, func(w adminapi.Reason) bool {
 					return strings.Contains(w.Text, "stalled") && strings.HasSuffix(w.Text, now.Job.Why) && w.Remedy == "hemera convert ls shows the request, hemera convert stop ends it"
 				}) {
 					t.Errorf("%d: why %s: %+v, %v", pass, kind, out, err)
@@ -60,7 +61,7 @@ func TestAnExplanationOfNothing(t *testing.T) {
 		r.write("/f", 10)
 		r.mustOpen("/new", hemera.AccessCreate)
 		for path, want := range map[string]bool{"/none": true, "/none/x": true, "/f": false, "/new": false, "/": false} {
-			if out, err := r.m.Status.Why(t.Context(), hemera.SystemIdentity(), hemera.WhyFile, path); err != nil || out.Missing != want {
+			if out, err := r.m.Status.Why(t.Context(), hemera.SystemIdentity(), adminapi.WhyFile, path); err != nil || out.Missing != want {
 				t.Errorf("%s: %+v, %v", path, out, err)
 			}
 		}

@@ -13,7 +13,7 @@ import (
 	"hemera/words/hemera"
 )
 
-// quotaAdmin implements hemera.QuotaAdmin.
+// quotaAdmin implements adminapi.QuotaAdmin.
 type quotaAdmin struct {
 	tree    namespace.Parts
 	cluster *cluster.Cluster
@@ -21,7 +21,7 @@ type quotaAdmin struct {
 	ops     *operations
 }
 
-// SetQuota implements hemera.QuotaAdmin.
+// SetQuota implements adminapi.QuotaAdmin.
 func (a *quotaAdmin) SetQuota(ctx context.Context, key hemera.QuotaKey, limits hemera.QuotaAmount) (err error) {
 	defer a.ops.begin("SetQuota").end(&err)
 	if err := a.cluster.Marks.AwaitCurrent(ctx); err != nil {
@@ -30,7 +30,7 @@ func (a *quotaAdmin) SetQuota(ctx context.Context, key hemera.QuotaKey, limits h
 	return a.tree.SetQuota(ctx, hemera.SystemIdentity(), key, limits)
 }
 
-// RemoveQuota implements hemera.QuotaAdmin.
+// RemoveQuota implements adminapi.QuotaAdmin.
 func (a *quotaAdmin) RemoveQuota(ctx context.Context, key hemera.QuotaKey) (err error) {
 	defer a.ops.begin("RemoveQuota").end(&err)
 	if err := a.cluster.Marks.AwaitCurrent(ctx); err != nil {
@@ -39,7 +39,7 @@ func (a *quotaAdmin) RemoveQuota(ctx context.Context, key hemera.QuotaKey) (err 
 	return a.tree.RemoveQuota(ctx, hemera.SystemIdentity(), key)
 }
 
-// Quotas implements hemera.QuotaAdmin.
+// Quotas implements adminapi.QuotaAdmin.
 func (a *quotaAdmin) Quotas(ctx context.Context, path string) (rows []hemera.QuotaRow, err error) {
 	defer a.ops.begin("Quotas").end(&err)
 	return a.tree.Quotas(ctx, hemera.SystemIdentity(), path)

@@ -9,10 +9,11 @@ import (
 	"hemera/maint"
 	"hemera/namespace"
 	"hemera/platform/fairshare"
+	"hemera/words/adminapi"
 	"hemera/words/hemera"
 )
 
-// recycler implements hemera.RecycleBin over the namespace, and holds the bounds of bins in the background.
+// recycler implements adminapi.RecycleBin over the namespace, and holds the bounds of bins in the background.
 //
 // Changes wait until the store is known to be current, as those of [changes] do, and wake the background work when they leave
 // pieces to remove. What a user may see and do is decided in the namespace.
@@ -25,7 +26,7 @@ type recycler struct {
 	log     *slog.Logger
 }
 
-// Erase implements hemera.RecycleBin.
+// Erase implements adminapi.RecycleBin.
 func (r *recycler) Erase(ctx context.Context, who hemera.Identity, path string, kind hemera.EntryKind) (err error) {
 	defer r.ops.begin("Erase").end(&err)
 	if err := r.cluster.Marks.AwaitCurrent(ctx); err != nil {
@@ -36,16 +37,16 @@ func (r *recycler) Erase(ctx context.Context, who hemera.Identity, path string, 
 	return r.tree.Erase(ctx, who, path, kind)
 }
 
-// ListRecycled implements hemera.RecycleBin.
+// ListRecycled implements adminapi.RecycleBin.
 // The time that is counted includes that of its caller, which gets the entries one by one.
-func (r *recycler) ListRecycled(ctx context.Context, who hemera.Identity, q hemera.RecycleQuery, visit func(hemera.Recycled) error) (err error) {
+func (r *recycler) ListRecycled(ctx context.Context, who hemera.Identity, q adminapi.RecycleQuery, visit func(adminapi.Recycled) error) (err error) {
 	defer r.ops.begin("ListRecycled").end(&err)
 	// From the beginning: what a user does not see is read as well.
-	return fairshare.List(ctx, r.turns, who, true, func(visit func(hemera.Recycled) error) error { return r.tree.ListRecycled(ctx, who, q, visit) }, visit)
+	return fairshare.List(ctx, r.turns, who, true, func(visit func(adminapi.Recycled) error) error { return r.tree.ListRecycled(ctx, who, q, visit) }, visit)
 }
 
-// Restore implements hemera.RecycleBin. It leaves nothing to remove, so no worker is woken.
-func (r *recycler) Restore(ctx context.Context, who hemera.Identity, q hemera.RestoreRequest) (path string, err error) {
+// Restore implements adminapi.RecycleBin. It leaves nothing to remove, so no worker is woken.
+func (r *recycler) Restore(ctx context.Context, who hemera.Identity, q adminapi.RestoreRequest) (path string, err error) {
 	defer r.ops.begin("Restore").end(&err)
 	if err := r.cluster.Marks.AwaitCurrent(ctx); err != nil {
 		return "", err
@@ -53,7 +54,7 @@ func (r *recycler) Restore(ctx context.Context, who hemera.Identity, q hemera.Re
 	return r.tree.Restore(ctx, who, q)
 }
 
-// Purge implements hemera.RecycleBin.
+// Purge implements adminapi.RecycleBin.
 func (r *recycler) Purge(ctx context.Context, who hemera.Identity, id hemera.FileID) (err error) {
 	defer r.ops.begin("Purge").end(&err)
 	if err := r.cluster.Marks.AwaitCurrent(ctx); err != nil {
@@ -63,7 +64,7 @@ func (r *recycler) Purge(ctx context.Context, who hemera.Identity, id hemera.Fil
 	return r.tree.Purge(ctx, who, id)
 }
 
-// RestoreVersion implements hemera.RecycleBin.
+// RestoreVersion implements adminapi.RecycleBin.
 func (r *recycler) RestoreVersion(ctx context.Context, who hemera.Identity, path, version string) (err error) {
 	defer r.ops.begin("RestoreVersion").end(&err)
 	if err := r.cluster.Marks.AwaitCurrent(ctx); err != nil {
@@ -72,8 +73,8 @@ func (r *recycler) RestoreVersion(ctx context.Context, who hemera.Identity, path
 	return r.tree.RestoreVersion(ctx, who, path, version)
 }
 
-// ListBins implements hemera.RecycleBin.
-func (r *recycler) ListBins(ctx context.Context, who hemera.Identity) (list []hemera.Bin, err error) {
+// ListBins implements adminapi.RecycleBin.
+func (r *recycler) ListBins(ctx context.Context, who hemera.Identity) (list []adminapi.Bin, err error) {
 	defer r.ops.begin("ListBins").end(&err)
 	return r.tree.ListBins(ctx, who)
 }

@@ -8,6 +8,7 @@ import (
 
 	"hemera/namespace"
 	"hemera/platform/kv/memkv"
+	"hemera/words/adminapi"
 	"hemera/words/errs"
 	"hemera/words/hemera"
 )
@@ -15,7 +16,7 @@ import (
 // recycledPaths returns the former paths of the entries of all bins, in the order of the list.
 func (r *rig) recycledPaths() (paths []string, ids []hemera.FileID) {
 	r.t.Helper()
-	err := r.m.Recycle.ListRecycled(r.t.Context(), hemera.SystemIdentity(), hemera.RecycleQuery{All: true}, func(e hemera.Recycled) error {
+	err := r.m.Recycle.ListRecycled(r.t.Context(), hemera.SystemIdentity(), adminapi.RecycleQuery{All: true}, func(e adminapi.Recycled) error {
 		paths, ids = append(paths, e.Path), append(ids, e.Entry.ID)
 		return nil
 	})
@@ -67,7 +68,7 @@ func TestLifeInABin(t *testing.T) {
 		if g, err := r.open("/f", hemera.AccessRead, comesBack(again)); err != nil || g.Permit.File != old.ID || g.Permit.Size != 10 {
 			t.Errorf("its reader is granted %+v, %v", g.Permit, err)
 		}
-		if path, err := r.m.Recycle.Restore(ctx, alice, hemera.RestoreRequest{ID: old.ID}); err != nil || path != "/f" {
+		if path, err := r.m.Recycle.Restore(ctx, alice, adminapi.RestoreRequest{ID: old.ID}); err != nil || path != "/f" {
 			t.Errorf("%q, %v", path, err)
 		}
 		r.wantFile(t, "/f", 10)

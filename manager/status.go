@@ -13,11 +13,12 @@ import (
 	"hemera/namespace"
 	"hemera/rules/condition"
 	"hemera/tape/tier"
+	"hemera/words/adminapi"
 	"hemera/words/errs"
 	"hemera/words/hemera"
 )
 
-// reporter implements hemera.StatusAdmin: how the cluster and its files are, and why.
+// reporter implements adminapi.StatusAdmin: how the cluster and its files are, and why.
 type reporter struct {
 	tree     namespace.Parts
 	cluster  *cluster.Cluster
@@ -36,8 +37,8 @@ type reporter struct {
 	census   *census                  // files that lack pieces, counted in steps
 }
 
-// Status implements hemera.StatusAdmin.
-func (rep *reporter) Status(ctx context.Context) (status hemera.ClusterStatus, err error) {
+// Status implements adminapi.StatusAdmin.
+func (rep *reporter) Status(ctx context.Context) (status adminapi.ClusterStatus, err error) {
 	defer rep.ops.begin("Status").end(&err)
 	s, err := rep.snapshot(ctx)
 	if err != nil {
@@ -48,9 +49,9 @@ func (rep *reporter) Status(ctx context.Context) (status hemera.ClusterStatus, e
 
 // snapshot gathers what the conditions are found from. The view is one picture, the rest follows as
 // soon as it can.
-func (rep *reporter) snapshot(ctx context.Context) (s hemera.Snapshot, err error) {
+func (rep *reporter) snapshot(ctx context.Context) (s condition.Snapshot, err error) {
 	// Taken first: all that follows is judged on this view.
-	s = hemera.Snapshot{Now: rep.now(), Version: rep.version}
+	s = condition.Snapshot{Now: rep.now(), Version: rep.version}
 	if s.View, err = rep.judge.counted(ctx); err != nil {
 		return s, err
 	}
@@ -122,8 +123,8 @@ func (a *aged[T]) get(ask func() (T, error)) (T, error) {
 	return value, nil
 }
 
-// Impaired implements hemera.StatusAdmin.
-func (rep *reporter) Impaired(ctx context.Context, standing hemera.FileStanding, visit func(path string, e hemera.Entry) error) (err error) {
+// Impaired implements adminapi.StatusAdmin.
+func (rep *reporter) Impaired(ctx context.Context, standing adminapi.FileStanding, visit func(path string, e hemera.Entry) error) (err error) {
 	defer rep.ops.begin("Impaired").end(&err)
 	want, known := standings[standing]
 	if !known {
@@ -153,8 +154,8 @@ func (rep *reporter) Impaired(ctx context.Context, standing hemera.FileStanding,
 	if err != nil || want != away {
 		return err
 	}
-	return rep.judge.silentOnTape(ctx, func(_ hemera.TapeLoss, e hemera.Entry) error { return tell(e) })
+	return rep.judge.silentOnTape(ctx, func(_ adminapi.TapeLoss, e hemera.Entry) error { return tell(e) })
 }
 
 // standings are the words for what [stand] finds. A file that is read and listed for a disk that cannot be read is degraded.
-var standings = map[hemera.FileStanding]standing{hemera.FileLost: lostFile, hemera.FileUnreadable: away, hemera.FileDegraded: readable}
+var standings = map[adminapi.FileStanding]standing{adminapi.FileLost: lostFile, adminapi.FileUnreadable: away, adminapi.FileDegraded: readable}

@@ -15,17 +15,18 @@ import (
 	"hemera/words/adminapi"
 	"hemera/words/errs"
 	"hemera/words/hemera"
+	"hemera/words/tapeapi"
 )
 
 // codes returns the conditions of the cluster now. Information is left out, as it is what a test has set up.
-func (r *rig) codes() (codes []string, s hemera.ClusterStatus) {
+func (r *rig) codes() (codes []string, s adminapi.ClusterStatus) {
 	r.t.Helper()
 	s, err := r.m.Status.Status(r.t.Context())
 	if err != nil {
 		r.t.Fatal(err)
 	}
 	for _, c := range s.Conditions {
-		if c.Severity != hemera.SeverityInfo {
+		if c.Severity != adminapi.SeverityInfo {
 			codes = append(codes, c.Code)
 		}
 	}
@@ -35,7 +36,7 @@ func (r *rig) codes() (codes []string, s hemera.ClusterStatus) {
 // namesLost returns the paths of lost files; there must be as many as the test says.
 func (r *rig) namesLost(want int) (paths []string) {
 	r.t.Helper()
-	err := r.m.Status.Impaired(r.t.Context(), hemera.FileLost, func(path string, _ hemera.Entry) error {
+	err := r.m.Status.Impaired(r.t.Context(), adminapi.FileLost, func(path string, _ hemera.Entry) error {
 		paths = append(paths, path)
 		return nil
 	})
@@ -66,7 +67,7 @@ func TestLostFilesStayKnownUntilTheDiskIsBack(t *testing.T) {
 		}
 		time.Sleep(time.Minute)
 		_, s := r.codes()
-		if held == 0 || s.Health != hemera.SeverityError || s.Conditions[0].Code != condition.FilesLost || s.Files.Lost != held || s.Files.LostBytes != 10*held || s.Files.Partial {
+		if held == 0 || s.Health != adminapi.SeverityError || s.Conditions[0].Code != condition.FilesLost || s.Files.Lost != held || s.Files.LostBytes != 10*held || s.Files.Partial {
 			t.Errorf("%d held, %+v", held, s)
 		}
 		info, err := r.m.Maint.FileInfo(ctx, hemera.SystemIdentity(), r.namesLost(int(held))[0])
@@ -109,7 +110,7 @@ func TestUnreadableIsNotLost(t *testing.T) {
 		}
 		r.nodes[0].stop()
 		time.Sleep(2 * hemera.HeartbeatTimeout)
-		if codes, s := r.codes(); s.Health != hemera.SeverityError || !slices.Contains(codes, condition.FilesUnreadable) || s.Files.Unreadable != 2 || s.Files.Lost != 0 {
+		if codes, s := r.codes(); s.Health != adminapi.SeverityError || !slices.Contains(codes, condition.FilesUnreadable) || s.Files.Unreadable != 2 || s.Files.Lost != 0 {
 			t.Errorf("%v %+v", codes, s.Files)
 		}
 		// Its node cannot count what is on a disk that is switched off, or away.
@@ -152,7 +153,7 @@ func TestTheCensusIsBounded(t *testing.T) {
 			t.Fatalf("a look asked for %d files", p.asked-before)
 		}
 		if !f.Partial {
-			want := []hemera.DiskLoss{{Disk: 1, Lost: f.Lost}, {Disk: 2, Lost: f.Lost}} // each file was on both
+			want := []adminapi.DiskLoss{{Disk: 1, Lost: f.Lost}, {Disk: 2, Lost: f.Lost}} // each file was on both
 			if f.Lost != int64(p.files) || i < 5 || !slices.Equal(f.Disks, want) {
 				t.Errorf("look %d: %+v", i, f)
 			}
@@ -244,14 +245,14 @@ func TestWhySaysWhatWaitsForWhat(t *testing.T) {
 		// Not a whole second: jobs try again every few seconds, and hold the file for that moment.
 		time.Sleep(10*time.Second + 300*time.Millisecond)
 		for ask, want := range map[[2]string][]string{
-			{hemera.WhyFile, "/short"}: {"/short: incomplete: 2 of 3 pieces", "piece 0, disk", "and is being moved away",
+			{adminapi.WhyFile, "/short"}: {"/short: incomplete: 2 of 3 pieces", "piece 0, disk", "and is being moved away",
 				"piece 2: missing: it cannot be made now: 0 of its 2 disks can take", "layout: it asks for 3 pieces and space default has 2 disks"},
-			{hemera.WhyDisk, "1"}: {"disk 1, /disk0 on node1:1095: drain, ok", "content: files have 1 piece on it",
+			{adminapi.WhyDisk, "1"}: {"disk 1, /disk0 on node1:1095: drain, ok", "content: files have 1 piece on it",
 				"drain: stalled", "files: 1 of the first ones, such as /short: it cannot be made now", "add disks"},
-			{hemera.WhyFile, "/held"}: {"/held: it is being written", "lock: is being written by alice"},
-			{hemera.WhyFile, "/new"}:  {"/new: there is no such file", "new files: get layout replica:3 in space default, which has 2 disks, 1 that can be written", "nstripes"},
-			{hemera.WhyNode, "1"}:     {"node 1, node1:1095: online", "disk 1: /disk0 is drain"},
-			{hemera.WhyJobs, ""}:      {"jobs: 2 under way", "drain of disk 1: stalled", "repair of incomplete files"},
+			{adminapi.WhyFile, "/held"}: {"/held: it is being written", "lock: is being written by alice"},
+			{adminapi.WhyFile, "/new"}:  {"/new: there is no such file", "new files: get layout replica:3 in space default, which has 2 disks, 1 that can be written", "nstripes"},
+			{adminapi.WhyNode, "1"}:     {"node 1, node1:1095: online", "disk 1: /disk0 is drain"},
+			{adminapi.WhyJobs, ""}:      {"jobs: 2 under way", "drain of disk 1: stalled", "repair of incomplete files"},
 		} {
 			got := r.reasons(ask[0], ask[1])
 			for _, w := range want {
@@ -260,7 +261,7 @@ func TestWhySaysWhatWaitsForWhat(t *testing.T) {
 				}
 			}
 		}
-		for _, ask := range [][2]string{{hemera.WhyDisk, "9"}, {hemera.WhyNode, "9"}, {hemera.WhyFile, "fxid:99"}} {
+		for _, ask := range [][2]string{{adminapi.WhyDisk, "9"}, {adminapi.WhyNode, "9"}, {adminapi.WhyFile, "fxid:99"}} {
 			if _, err := r.m.Status.Why(ctx, hemera.SystemIdentity(), ask[0], ask[1]); !errors.Is(err, errs.NotFound) {
 				t.Errorf("%v: %v", ask, err)
 			}
@@ -279,7 +280,7 @@ func TestReportsOfADiskThatIsAwayAgree(t *testing.T) {
 		time.Sleep(hemera.HeartbeatTimeout + 5*time.Second)
 		said := func() string {
 			var all []string
-			for kind, ref := range map[string]string{hemera.WhyDisk: disk.String(), hemera.WhyNode: d.Node.String(), hemera.WhyJobs: ""} {
+			for kind, ref := range map[string]string{adminapi.WhyDisk: disk.String(), adminapi.WhyNode: d.Node.String(), adminapi.WhyJobs: ""} {
 				why, err := r.m.Status.Why(ctx, hemera.SystemIdentity(), kind, ref)
 				if err != nil {
 					t.Fatal(err)
@@ -311,7 +312,7 @@ func TestADrainIsToldAtOnce(t *testing.T) {
 			t.Fatal(err)
 		}
 		jobs, err := r.m.Maint.Jobs(t.Context())
-		if err != nil || !slices.ContainsFunc(jobs, func(j hemera.JobStatus) bool { return j.Kind == "drain" && j.Disk == disk && j.FilesLeft == 1 }) {
+		if err != nil || !slices.ContainsFunc(jobs, func(j adminapi.JobStatus) bool { return j.Kind == "drain" && j.Disk == disk && j.FilesLeft == 1 }) {
 			t.Errorf("%+v, %v", jobs, err)
 		}
 		time.Sleep(time.Minute)
@@ -328,9 +329,9 @@ func TestTheStatusHasWhatTapeNeeds(t *testing.T) {
 		if codes, _ := r.codes(); len(codes) != 0 {
 			t.Errorf("before: %q", codes)
 		}
-		err := r.m.tree.Tapes.ChangeTape(t.Context(), "TAPE01", func(old *hemera.Tape) (*hemera.Tape, error) {
+		err := r.m.tree.Tapes.ChangeTape(t.Context(), "TAPE01", func(old *tapeapi.Tape) (*tapeapi.Tape, error) {
 			now := *old
-			now.State, now.Reason = hemera.TapeDisabled, "torn"
+			now.State, now.Reason = tapeapi.Disabled, "torn"
 			return &now, nil
 		})
 		if err != nil {
@@ -338,7 +339,7 @@ func TestTheStatusHasWhatTapeNeeds(t *testing.T) {
 		}
 		time.Sleep(time.Minute)
 		codes, s := r.codes()
-		if !slices.Equal(codes, []string{condition.TapeAttention}) || s.Health != hemera.SeverityWarning {
+		if !slices.Equal(codes, []string{condition.TapeAttention}) || s.Health != adminapi.SeverityWarning {
 			t.Fatalf("%q, %+v", codes, s)
 		}
 		for _, c := range s.Conditions {

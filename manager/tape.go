@@ -8,25 +8,26 @@ import (
 	"hemera/rules/lifecycle"
 	"hemera/words/errs"
 	"hemera/words/hemera"
+	"hemera/words/tapeapi"
 )
 
 // A tape server reads and writes files as any client does, with a capability that the manager gives it.
 
 // GrantArchive implements tier.Granter.
-func (gr *grants) GrantArchive(_ context.Context, e hemera.Entry, path string) (out hemera.TapeGrant, err error) {
+func (gr *grants) GrantArchive(_ context.Context, e hemera.Entry, path string) (out tapeapi.Grant, err error) {
 	c := hemera.Capability{Path: path, Access: hemera.AccessRead, Who: hemera.SystemIdentity(), Expires: gr.now().Add(hemera.CapabilityLifetime)}
 	grant, err := gr.reader.grant(&c, &namespace.Prepared{Entry: e}, hemera.OpenRequest{Path: path})
 	if err != nil {
 		return out, err
 	}
-	out = hemera.TapeGrant{Addr: grant.Addr, Path: path, Size: e.Size}
+	out = tapeapi.Grant{Addr: grant.Addr, Path: path, Size: e.Size}
 	out.Token, err = grant.Permit.Token()
 	return out, err
 }
 
 // GrantRecall implements tier.Granter. The content is written as a conversion of what is on
 // tape: its commit has to have the size and all checksums of the file.
-func (gr *grants) GrantRecall(ctx context.Context, id hemera.FileID, gen hemera.Generation) (out hemera.TapeGrant, end func(), err error) {
+func (gr *grants) GrantRecall(ctx context.Context, id hemera.FileID, gen hemera.Generation) (out tapeapi.Grant, end func(), err error) {
 	prep, path, err := gr.tree.PrepareConversion(ctx, id, gen)
 	if err != nil {
 		return out, nil, err
@@ -42,5 +43,5 @@ func (gr *grants) GrantRecall(ctx context.Context, id hemera.FileID, gen hemera.
 	}
 	// Counted like a client's write, so that others choose other disks.
 	end = gr.pending.recalls.begin(gr.pending, id, disks(to.Targets))
-	return hemera.TapeGrant{Addr: to.Targets[0].Addr, Token: token, Path: path, Size: to.Size}, end, nil
+	return tapeapi.Grant{Addr: to.Targets[0].Addr, Token: token, Path: path, Size: to.Size}, end, nil
 }

@@ -10,6 +10,7 @@ import (
 	"hemera/words/adminapi"
 	"hemera/words/errs"
 	"hemera/words/hemera"
+	"hemera/words/tapeapi"
 )
 
 // A recall does with as few disks as a write may have: somebody waits for it. The pieces that it makes say whose the file is.
@@ -117,18 +118,18 @@ func (r *rig) written(e hemera.Entry, class string, waits bool) hemera.Entry {
 		r.t.Fatal(err)
 	}
 	last := uint64(0)
-	if err := cat.ChangeTape(ctx, "TAPE01", func(old *hemera.Tape) (*hemera.Tape, error) {
+	if err := cat.ChangeTape(ctx, "TAPE01", func(old *tapeapi.Tape) (*tapeapi.Tape, error) {
 		if old != nil {
 			last = old.LastFSeq
 			return old, nil
 		}
-		return &hemera.Tape{Pool: "pool", State: hemera.TapeActive}, nil
+		return &tapeapi.Tape{Pool: "pool", State: tapeapi.Active}, nil
 	}); err != nil {
 		r.t.Fatal(err)
 	}
 	sum, _ := hemera.FindChecksum(e.Checksums, hemera.Adler32)
-	job := hemera.TapeJobKey{File: e.ID, Kind: hemera.TapeArchive, Copy: 1}
-	if _, err := cat.Written(ctx, catalogue.Report{VID: "TAPE01", Drive: "drive", ReadBack: waits, Files: []hemera.TapeWritten{{Job: job, ArchiveID: e.ArchiveID(), FSeq: last + 1, Size: e.Size, Sum: sum}}}); err != nil {
+	job := tapeapi.JobKey{File: e.ID, Kind: tapeapi.Archive, Copy: 1}
+	if _, err := cat.Written(ctx, catalogue.Report{VID: "TAPE01", Drive: "drive", ReadBack: waits, Files: []tapeapi.Written{{Job: job, ArchiveID: e.ArchiveID(), FSeq: last + 1, Size: e.Size, Sum: sum}}}); err != nil {
 		r.t.Fatal(err)
 	}
 	e, _, err = r.m.Control.Resolve(ctx, e.ID)

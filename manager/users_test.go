@@ -8,13 +8,14 @@ import (
 
 	"hemera/rules/lifecycle"
 	"hemera/rules/policy"
+	"hemera/words/adminapi"
 	"hemera/words/errs"
 	"hemera/words/hemera"
 )
 
 // explained returns the whole explanation of a file for a user.
 func (r *rig) explained(who hemera.Identity, ref string) (string, error) {
-	x, err := r.m.Status.Why(r.t.Context(), who, hemera.WhyFile, ref)
+	x, err := r.m.Status.Why(r.t.Context(), who, adminapi.WhyFile, ref)
 	lines := []string{x.Subject + ": " + x.State}
 	for _, reason := range x.Reasons {
 		lines = append(lines, reason.About+": "+reason.Text+" -> "+reason.Remedy)

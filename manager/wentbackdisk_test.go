@@ -11,6 +11,7 @@ import (
 	"hemera/words/adminapi"
 	"hemera/words/errs"
 	"hemera/words/hemera"
+	"hemera/words/tapeapi"
 )
 
 // TestADiskStaysUntilItsPiecesAreKnown: a namespace that went back does not know which pieces a disk has, so one without a known piece is
@@ -36,7 +37,7 @@ func TestADiskStaysUntilItsPiecesAreKnown(t *testing.T) {
 		if sum, err := r.m.Status.Impact(t.Context(), []hemera.DiskID{1}); err != nil || !sum.Unsure {
 			t.Errorf("%+v, %v", sum, err)
 		}
-		wentBack := func() []hemera.TapeAttention {
+		wentBack := func() []tapeapi.Attention {
 			p, err := r.m.tier.TapePicture(t.Context())
 			if err != nil {
 				t.Fatal(err)
@@ -68,7 +69,7 @@ func TestRulesThatRestGiveNoDate(t *testing.T) {
 		r.rule("/s", lifecycle.AttrExpire, "age=1h")
 		text := func() string {
 			t.Helper()
-			why, err := r.m.Status.Why(t.Context(), hemera.SystemIdentity(), hemera.WhyFile, "/s/a.tmp")
+			why, err := r.m.Status.Why(t.Context(), hemera.SystemIdentity(), adminapi.WhyFile, "/s/a.tmp")
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -15,41 +15,42 @@ import (
 	"hemera/rules/condition"
 	"hemera/rules/layout"
 	"hemera/rules/quota"
+	"hemera/words/adminapi"
 	"hemera/words/errs"
 	"hemera/words/hemera"
 )
 
-// Why implements hemera.StatusAdmin.
-func (rep *reporter) Why(ctx context.Context, who hemera.Identity, kind, ref string) (out hemera.Explanation, err error) {
+// Why implements adminapi.StatusAdmin.
+func (rep *reporter) Why(ctx context.Context, who hemera.Identity, kind, ref string) (out adminapi.Explanation, err error) {
 	defer rep.ops.begin("Why").end(&err)
 	switch kind {
-	case hemera.WhyFile:
+	case adminapi.WhyFile:
 		return rep.whyFile(ctx, who, ref)
-	case hemera.WhyDisk:
+	case adminapi.WhyDisk:
 		// Ids of disks and nodes have 32 bits.
 		id, err := strconv.ParseUint(ref, 10, 32)
 		if err != nil {
 			return out, errs.New(errs.Invalid, "manager.Why", ref, "a disk is named by its number").WithRemedy("see `hemera fs ls`")
 		}
 		return rep.whyDisk(ctx, hemera.DiskID(id))
-	case hemera.WhyNode, hemera.WhyNetwork:
+	case adminapi.WhyNode, adminapi.WhyNetwork:
 		id, err := strconv.ParseUint(ref, 10, 32)
 		if err != nil {
 			return out, errs.New(errs.Invalid, "manager.Why", ref, "a node is named by its number").WithRemedy("see `hemera node ls`")
 		}
 		// The same subject from two sides: the node with all that is its, or its network alone.
-		if kind == hemera.WhyNetwork {
+		if kind == adminapi.WhyNetwork {
 			return rep.whyNetwork(hemera.NodeID(id))
 		}
 		return rep.whyNode(ctx, hemera.NodeID(id))
-	case hemera.WhyJobs:
+	case adminapi.WhyJobs:
 		return rep.whyJobs(ctx)
 	}
 	return out, errs.New(errs.Invalid, "manager.Why", kind, "is nothing that can be explained").WithRemedy("kinds are file, disk, node, network and jobs")
 }
 
 // whyFile explains a file that who may read: where its pieces can be read, what it lacks, who holds it.
-func (rep *reporter) whyFile(ctx context.Context, who hemera.Identity, ref string) (out hemera.Explanation, err error) {
+func (rep *reporter) whyFile(ctx context.Context, who hemera.Identity, ref string) (out adminapi.Explanation, err error) {
 	e, path, err := find(ctx, rep.tree, who, ref)
 	// A path that does not exist is the name of a file that a client wants to write. An id that does not exist is not.
 	if errors.Is(err, errs.NotFound) && gopath.IsAbs(ref) {
@@ -63,7 +64,7 @@ func (rep *reporter) whyFile(ctx context.Context, who hemera.Identity, ref strin
 		return out, errs.New(errs.Denied, "manager.Why", path, d.Rule).WithRemedy("ask its owner, or an admin")
 	}
 	view := rep.cluster.View()
-	out = hemera.Explanation{Subject: path, State: rep.judge.status(ctx, view, e)}
+	out = adminapi.Explanation{Subject: path, State: rep.judge.status(ctx, view, e)}
 	if e.IsDir() {
 		out.State = "a directory"
 		rep.addPolicy(ctx, who, &out, path)
@@ -109,7 +110,7 @@ func (rep *reporter) whyFile(ctx context.Context, who hemera.Identity, ref strin
 }
 
 // emptyPieces says that nothing is missing where a small file of a coded layout has no bytes.
-func emptyPieces(indexes []uint8) hemera.Reason {
+func emptyPieces(indexes []uint8) adminapi.Reason {
 	texts := make([]string, len(indexes))
 	for i, index := range indexes {
 		texts[i] = strconv.Itoa(int(index))
@@ -118,17 +119,17 @@ func emptyPieces(indexes []uint8) hemera.Reason {
 	if len(indexes) > 1 {
 		pieces = "pieces "
 	}
-	return hemera.Reason{About: "empty", Text: pieces + strings.Join(texts, ", ") + ": the file is too small to have bytes there, so nothing is stored, and nothing is missing"}
+	return adminapi.Reason{About: "empty", Text: pieces + strings.Join(texts, ", ") + ": the file is too small to have bytes there, so nothing is stored, and nothing is missing"}
 }
 
 // addTape says where on tape a file is, and what its requests wait for.
-func (rep *reporter) addTape(ctx context.Context, out *hemera.Explanation, e hemera.Entry, path string) error {
+func (rep *reporter) addTape(ctx context.Context, out *adminapi.Explanation, e hemera.Entry, path string) error {
 	if e.ArchiveID() == 0 && len(e.Tape) == 0 {
 		return nil
 	}
 	lines, err := rep.tier.ExplainTape(ctx, path)
 	for _, line := range lines {
-		out.Reasons = append(out.Reasons, hemera.Reason{About: "tape", Text: line})
+		out.Reasons = append(out.Reasons, adminapi.Reason{About: "tape", Text: line})
 	}
 	return err
 }
@@ -154,7 +155,7 @@ func content(pieces, bytes int64) string {
 }
 
 // addTooFew says when a file asks for more than its space can ever give.
-func (rep *reporter) addTooFew(v *hemera.View, out *hemera.Explanation, e hemera.Entry) {
+func (rep *reporter) addTooFew(v *hemera.View, out *adminapi.Explanation, e hemera.Entry) {
 	have := 0
 	for _, d := range v.Disks {
 		if d.Space == e.Space {
@@ -162,7 +163,7 @@ func (rep *reporter) addTooFew(v *hemera.View, out *hemera.Explanation, e hemera
 		}
 	}
 	if all := layout.Count(e.Layout, e.Size); have < all {
-		out.Reasons = append(out.Reasons, hemera.Reason{About: "layout",
+		out.Reasons = append(out.Reasons, adminapi.Reason{About: "layout",
 			Text:   fmt.Sprintf("it asks for %d pieces and space %s has %d disks", all, e.Space, have),
 			Remedy: "add disks to the space; or write the file again with fewer copies asked for"})
 	}
@@ -174,7 +175,7 @@ func named(who, user hemera.Identity) bool {
 }
 
 // addHolder says who writes to the name.
-func (rep *reporter) addHolder(who hemera.Identity, out *hemera.Explanation, v *hemera.View, n name) bool {
+func (rep *reporter) addHolder(who hemera.Identity, out *adminapi.Explanation, v *hemera.View, n name) bool {
 	holder, disks, expires, ok := rep.pending.holder(n)
 	if !ok {
 		return false
@@ -195,7 +196,7 @@ func (rep *reporter) addHolder(who hemera.Identity, out *hemera.Explanation, v *
 			text += "; its head node " + node.Addr + " is offline"
 		}
 	}
-	out.Reasons = append(out.Reasons, hemera.Reason{About: "lock", Text: text,
+	out.Reasons = append(out.Reasons, adminapi.Reason{About: "lock", Text: text,
 		Remedy: "wait for its close; without one the name is free by itself at " + expires.UTC().Format("15:04:05 MST") + " at the latest"})
 	return true
 }
@@ -204,7 +205,7 @@ func (rep *reporter) addHolder(who hemera.Identity, out *hemera.Explanation, v *
 const openShown = 8
 
 // addOpen names who has files open at nodes.
-func (rep *reporter) addOpen(ctx context.Context, who hemera.Identity, out *hemera.Explanation, about func(hemera.OpenFile) bool) {
+func (rep *reporter) addOpen(ctx context.Context, who hemera.Identity, out *adminapi.Explanation, about func(hemera.OpenFile) bool) {
 	// An explanation without open files is better than none, so the error is dropped.
 	open, err := rep.observer.OpenFiles(ctx)
 	if err != nil {
@@ -231,40 +232,40 @@ func (rep *reporter) addOpen(ctx context.Context, who hemera.Identity, out *heme
 			}
 			text = fmt.Sprintf("%s%s %s %s", f.Who.Name, from, verb, f.Path)
 		}
-		out.Reasons = append(out.Reasons, hemera.Reason{About: "open", Text: fmt.Sprintf("%s at node %d: %d bytes so far, %.1f MB/s", text, f.Node, f.Bytes, f.Rate/1e6)})
+		out.Reasons = append(out.Reasons, adminapi.Reason{About: "open", Text: fmt.Sprintf("%s at node %d: %d bytes so far, %.1f MB/s", text, f.Node, f.Bytes, f.Rate/1e6)})
 	}
 	if matching > openShown {
-		out.Reasons = append(out.Reasons, hemera.Reason{About: "open", Text: fmt.Sprintf("and %d more", matching-openShown)})
+		out.Reasons = append(out.Reasons, adminapi.Reason{About: "open", Text: fmt.Sprintf("and %d more", matching-openShown)})
 	}
 	for _, id := range open.Silent {
-		out.Reasons = append(out.Reasons, hemera.Reason{About: "open", Text: "node " + id.String() + " did not say in time which files are open there: it is busy, or hangs"})
+		out.Reasons = append(out.Reasons, adminapi.Reason{About: "open", Text: "node " + id.String() + " did not say in time which files are open there: it is busy, or hangs"})
 	}
 }
 
 // addQuota names the limits that are used up for a path, a user's own and those of projects only. Without quotas, or if they cannot
 // be read, it adds nothing.
-func (rep *reporter) addQuota(ctx context.Context, who hemera.Identity, out *hemera.Explanation, path string) {
+func (rep *reporter) addQuota(ctx context.Context, who hemera.Identity, out *adminapi.Explanation, path string) {
 	rows, err := rep.tree.Quotas(ctx, hemera.SystemIdentity(), path)
 	if err != nil {
 		return
 	}
 	rows = slices.DeleteFunc(rows, func(r hemera.QuotaRow) bool { return !who.Admin && !quota.Bounds(r.QuotaKey, who) })
 	// The rules of the status decide when a quota is used up, so that both commands say the same.
-	for _, c := range condition.List(hemera.Snapshot{Quotas: rows}) {
+	for _, c := range condition.List(condition.Snapshot{Quotas: rows}) {
 		if c.Code == condition.QuotaExceeded {
-			out.Reasons = append(out.Reasons, hemera.Reason{About: "quota", Text: c.Text, Remedy: c.Remedy})
+			out.Reasons = append(out.Reasons, adminapi.Reason{About: "quota", Text: c.Text, Remedy: c.Remedy})
 		}
 	}
 }
 
 // whyNew explains what a new file of that name would meet.
-func (rep *reporter) whyNew(ctx context.Context, who hemera.Identity, path string) (out hemera.Explanation, err error) {
+func (rep *reporter) whyNew(ctx context.Context, who hemera.Identity, path string) (out adminapi.Explanation, err error) {
 	// It reserves no id: an explanation changes nothing.
 	prep, err := rep.tree.PrepareBelow(ctx, who, gopath.Dir(path))
 	if err != nil {
 		return out, err
 	}
-	out = hemera.Explanation{Subject: path, State: "there is no such file", Missing: true}
+	out = adminapi.Explanation{Subject: path, State: "there is no such file", Missing: true}
 	if rep.addHolder(who, &out, rep.cluster.View(), name{prep.Parent.ID, gopath.Base(path)}) {
 		out.State, out.Missing = "it is being written; it can be seen when it is closed", false
 	}
@@ -275,7 +276,7 @@ func (rep *reporter) whyNew(ctx context.Context, who hemera.Identity, path strin
 }
 
 // addPolicy says what a new file of who gets below a directory, and whether it can.
-func (rep *reporter) addPolicy(ctx context.Context, who hemera.Identity, out *hemera.Explanation, dir string) {
+func (rep *reporter) addPolicy(ctx context.Context, who hemera.Identity, out *adminapi.Explanation, dir string) {
 	// For an admin the answer is that of the system itself: it is about the directory, and not about the admin.
 	if who.Admin {
 		who = hemera.SystemIdentity()
@@ -285,13 +286,13 @@ func (rep *reporter) addPolicy(ctx context.Context, who hemera.Identity, out *he
 		return
 	}
 	if d := access.Decide(who, access.Of(prep.Parent), access.CreateIn); !d.Allowed {
-		out.Reasons = append(out.Reasons, hemera.Reason{About: hemera.AboutNewFiles, Text: "are refused: " + d.Rule, Remedy: "ask the owner of " + dir + ", or an admin"})
+		out.Reasons = append(out.Reasons, adminapi.Reason{About: adminapi.AboutNewFiles, Text: "are refused: " + d.Rule, Remedy: "ask the owner of " + dir + ", or an admin"})
 		return
 	}
 	view := rep.cluster.View()
 	policy, err := decide(view, &prep, &hemera.Capability{Who: who}, hemera.Wish{})
 	if err != nil {
-		out.Reasons = append(out.Reasons, hemera.Reason{About: hemera.AboutNewFiles, Text: "are refused: " + errs.Reason(err, ""), Remedy: errs.RemedyOf(err)})
+		out.Reasons = append(out.Reasons, adminapi.Reason{About: adminapi.AboutNewFiles, Text: "are refused: " + errs.Reason(err, ""), Remedy: errs.RemedyOf(err)})
 		return
 	}
 	all, writable := 0, 0
@@ -303,7 +304,7 @@ func (rep *reporter) addPolicy(ctx context.Context, who hemera.Identity, out *he
 			}
 		}
 	}
-	r := hemera.Reason{About: hemera.AboutNewFiles, Text: fmt.Sprintf("get layout %s in space %s, which has %d disks, %d that can be written", policy.Layout, policy.Space, all, writable)}
+	r := adminapi.Reason{About: adminapi.AboutNewFiles, Text: fmt.Sprintf("get layout %s in space %s, which has %d disks, %d that can be written", policy.Layout, policy.Space, all, writable)}
 	// Files are written all the same, with fewer pieces, if policy.minpieces allows.
 	if writable < int(policy.Layout.Pieces) {
 		r.Remedy = "add disks, or ask for fewer pieces with sys.forced.nstripes or sys.forced.layout: hemera attr set sys.forced.layout=replica:2 " + dir
@@ -316,12 +317,12 @@ func (rep *reporter) addPolicy(ctx context.Context, who hemera.Identity, out *he
 		}
 	}
 	if d := quota.Decide(rep.pending.claims.With(prep.Quota), quota.Want{QuotaAmount: hemera.QuotaAmount{Files: 1}, Open: true}); !d.Allowed {
-		out.Reasons = append(out.Reasons, hemera.Reason{About: "quota", Text: d.Whose + ": " + d.Why, Remedy: d.Remedy})
+		out.Reasons = append(out.Reasons, adminapi.Reason{About: "quota", Text: d.Whose + ": " + d.Why, Remedy: d.Remedy})
 	}
 }
 
 // whyDisk explains a disk: its state, what is done about it, and what holds that up.
-func (rep *reporter) whyDisk(ctx context.Context, id hemera.DiskID) (out hemera.Explanation, err error) {
+func (rep *reporter) whyDisk(ctx context.Context, id hemera.DiskID) (out adminapi.Explanation, err error) {
 	view := rep.cluster.View()
 	out.Subject = "disk " + id.String()
 	d, ok := view.Disk(id)
@@ -330,7 +331,7 @@ func (rep *reporter) whyDisk(ctx context.Context, id hemera.DiskID) (out hemera.
 	// A removed disk has no view and no node to ask; what the cluster remembers of it is all there is.
 	case removed:
 		out.State = "removed; it was " + was.Where()
-		out.Reasons = append(out.Reasons, hemera.Reason{About: "record", Text: "it is remembered because files have pieces on it",
+		out.Reasons = append(out.Reasons, adminapi.Reason{About: "record", Text: "it is remembered because files have pieces on it",
 			Remedy: "add it again if it is still there: hemera fs add " + was.Addr + " " + was.Path})
 	case !ok:
 		return out, errs.New(errs.NotFound, "manager.Why", out.Subject, "there is no such disk").WithRemedy("see `hemera fs ls`")
@@ -346,7 +347,7 @@ func (rep *reporter) whyDisk(ctx context.Context, id hemera.DiskID) (out hemera.
 	if err != nil {
 		return out, errs.Wrap(err, "manager.Why", out.Subject)
 	}
-	out.Reasons = append(out.Reasons, hemera.Reason{About: "content", Text: content(pieces, bytes)})
+	out.Reasons = append(out.Reasons, adminapi.Reason{About: "content", Text: content(pieces, bytes)})
 	busy, err := rep.addJob(ctx, &out, id)
 	if err != nil {
 		return out, err
@@ -359,7 +360,7 @@ func (rep *reporter) whyDisk(ctx context.Context, id hemera.DiskID) (out hemera.
 	}
 	if ok {
 		if n := rep.pending.load(id); n > 0 {
-			out.Reasons = append(out.Reasons, hemera.Reason{About: "writes", Text: fmt.Sprintf("%d writes under way will end there", n)})
+			out.Reasons = append(out.Reasons, adminapi.Reason{About: "writes", Text: fmt.Sprintf("%d writes under way will end there", n)})
 		}
 		rep.addOpen(ctx, hemera.SystemIdentity(), &out, func(f hemera.OpenFile) bool { return slices.Contains(f.Disks, id) })
 	}
@@ -367,7 +368,7 @@ func (rep *reporter) whyDisk(ctx context.Context, id hemera.DiskID) (out hemera.
 }
 
 // addConditions takes over what the status says of a subject.
-func (rep *reporter) addConditions(ctx context.Context, out *hemera.Explanation, subject string) error {
+func (rep *reporter) addConditions(ctx context.Context, out *adminapi.Explanation, subject string) error {
 	s, err := rep.snapshot(ctx)
 	if err != nil {
 		return err
@@ -375,14 +376,14 @@ func (rep *reporter) addConditions(ctx context.Context, out *hemera.Explanation,
 	for _, c := range condition.List(s) {
 		// A stalled job is told by addJob, with its numbers.
 		if c.Subject == subject && c.Code != condition.JobStalled {
-			out.Reasons = append(out.Reasons, hemera.Reason{About: c.Code, Text: c.Text, Remedy: c.Remedy})
+			out.Reasons = append(out.Reasons, adminapi.Reason{About: c.Code, Text: c.Text, Remedy: c.Remedy})
 		}
 	}
 	return nil
 }
 
 // addJob tells of the drain or repair of a disk that is not done.
-func (rep *reporter) addJob(ctx context.Context, out *hemera.Explanation, id hemera.DiskID) (busy bool, err error) {
+func (rep *reporter) addJob(ctx context.Context, out *adminapi.Explanation, id hemera.DiskID) (busy bool, err error) {
 	jobs, err := rep.engine.Jobs(ctx)
 	if err != nil {
 		return false, err
@@ -404,8 +405,8 @@ func (rep *reporter) addJob(ctx context.Context, out *hemera.Explanation, id hem
 }
 
 // whyJob says how far a job is and what it waits for.
-func whyJob(j hemera.JobStatus) hemera.Reason {
-	r := hemera.Reason{About: j.Kind, Text: fmt.Sprintf("%s: %d files and %d bytes done, %d files and %d bytes left, %.1f MB/s", j.State,
+func whyJob(j adminapi.JobStatus) adminapi.Reason {
+	r := adminapi.Reason{About: j.Kind, Text: fmt.Sprintf("%s: %d files and %d bytes done, %d files and %d bytes left, %.1f MB/s", j.State,
 		j.FilesDone, j.BytesDone, j.FilesLeft, j.BytesLeft, j.Rate/1e6)}
 	if j.Remaining > 0 {
 		r.Text += ", about " + j.Remaining.Round(time.Second).String() + " to go"
@@ -420,7 +421,7 @@ func whyJob(j hemera.JobStatus) hemera.Reason {
 }
 
 // addHolds says why pieces are still on a disk that is emptied.
-func (rep *reporter) addHolds(ctx context.Context, out *hemera.Explanation, id hemera.DiskID) error {
+func (rep *reporter) addHolds(ctx context.Context, out *adminapi.Explanation, id hemera.DiskID) error {
 	holds, err := rep.engine.Holds(ctx, id)
 	if err != nil {
 		return err
@@ -430,20 +431,20 @@ func (rep *reporter) addHolds(ctx context.Context, out *hemera.Explanation, id h
 		if _, path, err := rep.tree.Resolve(ctx, h.Example); err == nil {
 			example = path
 		}
-		out.Reasons = append(out.Reasons, hemera.Reason{About: "files", Text: fmt.Sprintf("%d of the first ones, such as %s: %s", h.Files, example, h.Text), Remedy: h.Remedy})
+		out.Reasons = append(out.Reasons, adminapi.Reason{About: "files", Text: fmt.Sprintf("%d of the first ones, such as %s: %s", h.Files, example, h.Text), Remedy: h.Remedy})
 	}
 	return nil
 }
 
 // whyNode explains a node: its conditions, those of its network included, the disks that are not in full use, its load, and who has
 // files open there. It asks the node for the last of these, and takes as long as usesPatience if that does not answer.
-func (rep *reporter) whyNode(ctx context.Context, id hemera.NodeID) (out hemera.Explanation, err error) {
+func (rep *reporter) whyNode(ctx context.Context, id hemera.NodeID) (out adminapi.Explanation, err error) {
 	view := rep.cluster.View()
 	n, ok := view.Node(id)
 	if !ok {
 		return out, errs.New(errs.NotFound, "manager.Why", "node "+id.String(), "there is no such node").WithRemedy("see `hemera node ls`")
 	}
-	out = hemera.Explanation{Subject: "node " + id.String() + ", " + n.Addr, State: string(n.Status)}
+	out = adminapi.Explanation{Subject: "node " + id.String() + ", " + n.Addr, State: string(n.Status)}
 	if !n.Enabled {
 		out.State += ", switched off"
 	}
@@ -452,11 +453,11 @@ func (rep *reporter) whyNode(ctx context.Context, id hemera.NodeID) (out hemera.
 	}
 	for _, d := range view.Disks {
 		if d.Node == id && (!d.Readable() || d.Config != hemera.ConfigRW || d.Health != hemera.HealthOK) {
-			out.Reasons = append(out.Reasons, hemera.Reason{About: "disk " + d.ID.String(), Text: d.Path + " is " + diskState(n, d), Remedy: "hemera why disk " + d.ID.String()})
+			out.Reasons = append(out.Reasons, adminapi.Reason{About: "disk " + d.ID.String(), Text: d.Path + " is " + diskState(n, d), Remedy: "hemera why disk " + d.ID.String()})
 		}
 	}
 	if n.Status == hemera.NodeOnline {
-		out.Reasons = append(out.Reasons, hemera.Reason{About: "load", Text: fmt.Sprintf("load %.2f, %d threads, %d bytes of memory, up since %s",
+		out.Reasons = append(out.Reasons, adminapi.Reason{About: "load", Text: fmt.Sprintf("load %.2f, %d threads, %d bytes of memory, up since %s",
 			n.Stats.Load1, n.Stats.Threads, n.Stats.RSS, n.Stats.Started.UTC().Format("2006-01-02 15:04 MST"))})
 		rep.addOpen(ctx, hemera.SystemIdentity(), &out, func(f hemera.OpenFile) bool { return f.Node == id })
 	}
@@ -465,12 +466,12 @@ func (rep *reporter) whyNode(ctx context.Context, id hemera.NodeID) (out hemera.
 
 // whyJobs explains all jobs that are not done. The explanation of its disk tells what holds up a drain or repair, which
 // the remedy names.
-func (rep *reporter) whyJobs(ctx context.Context) (out hemera.Explanation, err error) {
+func (rep *reporter) whyJobs(ctx context.Context) (out adminapi.Explanation, err error) {
 	jobs, err := rep.engine.Jobs(ctx)
 	if err != nil {
 		return out, err
 	}
-	out = hemera.Explanation{Subject: "jobs", State: "nothing is being drained, repaired, balanced or converted"}
+	out = adminapi.Explanation{Subject: "jobs", State: "nothing is being drained, repaired, balanced or converted"}
 	for _, j := range jobs {
 		if j.Over() {
 			continue

@@ -3,13 +3,14 @@ package manager
 import (
 	"fmt"
 
+	"hemera/words/adminapi"
 	"hemera/words/hemera"
 )
 
 // whyPiece says whether a piece can be read, and if not, what stands in the way.
-func whyPiece(v *hemera.View, p hemera.Piece) hemera.Reason {
+func whyPiece(v *hemera.View, p hemera.Piece) adminapi.Reason {
 	d, ok := v.Disk(p.Disk)
-	r := hemera.Reason{About: fmt.Sprintf("piece %d, disk %d", p.Index, p.Disk)}
+	r := adminapi.Reason{About: fmt.Sprintf("piece %d, disk %d", p.Index, p.Disk)}
 	if !ok {
 		r.Text, r.Remedy = "the disk is not in the cluster", "if there is a backup of the file, restore it from there"
 		if was, known := v.RemovedDisk(p.Disk); known {

@@ -12,7 +12,6 @@ import (
 
 	"hemera/maint/orders"
 	"hemera/rules/limits"
-	"hemera/words/adminapi"
 	"hemera/words/errs"
 	"hemera/words/hemera"
 )
@@ -351,6 +350,9 @@ func (p *pending) hear(n name, state hemera.WriteState, now time.Time) (freed *w
 	return nil
 }
 
+// writesListMax bounds one list of writes under way.
+const writesListMax = 100_000
+
 // Writes implements adminapi.WriteAdmin.
 func (wa *writeAdmin) Writes(ctx context.Context, who hemera.Identity) (list []hemera.WriteInfo, err error) {
 	defer wa.ops.begin("Writes").end(&err)
@@ -375,7 +377,7 @@ func (wa *writeAdmin) Writes(ctx context.Context, who hemera.Identity) (list []h
 	}
 	// Sorted before it is cut: a list that is too long has the oldest writes, which are the likely ones to be stuck.
 	slices.SortFunc(list, func(a, b hemera.WriteInfo) int { return cmp.Or(a.Since.Compare(b.Since), cmp.Compare(a.ID, b.ID)) })
-	return list[:min(len(list), adminapi.WritesListMax)], nil
+	return list[:min(len(list), writesListMax)], nil
 }
 
 // info returns the write as admins see it. The stripe is locked.

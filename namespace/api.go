@@ -136,7 +136,7 @@ type Inspector interface {
 	// Events lists changes after a sequence number, oldest first.
 	Events(ctx context.Context, after uint64, limit int) ([]hemera.Event, error)
 	// Stats returns figures; Pending, RSS and Goroutines are the manager's to fill.
-	Stats() hemera.NamespaceStats
+	Stats() adminapi.NamespaceStats
 	// CheckWith compares all records with each other; see [Inspection.CheckWith].
 	CheckWith(ctx context.Context, o CheckOptions) (adminapi.NamespaceCheck, error)
 }
@@ -161,7 +161,7 @@ type Adopter interface {
 
 // RecycleKeeper keeps what was removed or replaced; see [Bins].
 type RecycleKeeper interface {
-	hemera.RecycleBin
+	adminapi.RecycleBin
 	// FollowSpaces has removals follow the rules of spaces; see [Bins.FollowSpaces].
 	FollowSpaces(views *hemera.Views)
 	// Expire purges what the rules do not keep any more; see [Bins.Expire].

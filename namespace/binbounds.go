@@ -8,6 +8,7 @@ import (
 	"hemera/namespace/schema"
 	"hemera/namespace/tables"
 	"hemera/rules/recycle"
+	"hemera/words/adminapi"
 	"hemera/words/errs"
 	"hemera/words/hemera"
 )
@@ -58,7 +59,7 @@ type expiry struct {
 
 // run purges the bin's oldest entries. Entries are in order of time for each owner, so it merges owners.
 func (e *expiry) run(top, bin *hemera.Entry) error {
-	err := e.bins.eachOwner(e.ctx, bin, hemera.RecycleQuery{All: true}, func(owner *hemera.Entry) error {
+	err := e.bins.eachOwner(e.ctx, bin, adminapi.RecycleQuery{All: true}, func(owner *hemera.Entry) error {
 		c := &cursor{owner: owner.ID}
 		more, err := e.refill(c)
 		switch {

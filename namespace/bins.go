@@ -10,11 +10,12 @@ import (
 	"hemera/namespace/tables"
 	"hemera/rules/access"
 	"hemera/rules/recycle"
+	"hemera/words/adminapi"
 	"hemera/words/errs"
 	"hemera/words/hemera"
 )
 
-// Bins lists, restores and purges what is in recycle bins. It implements hemera.RecycleBin.
+// Bins lists, restores and purges what is in recycle bins. It implements adminapi.RecycleBin.
 type Bins struct {
 	engine  *engine
 	changes *changes
@@ -40,22 +41,22 @@ func notRecycled(op string, id hemera.FileID) error {
 }
 
 // binned returns the entry with the id and the directories above it, if it is in a bin and who may use it. NotFound.
-func (t binTx) binned(op string, who hemera.Identity, id hemera.FileID) (found, hemera.Recycled, error) {
+func (t binTx) binned(op string, who hemera.Identity, id hemera.FileID) (found, adminapi.Recycled, error) {
 	e, err := t.ByID(id)
 	if err != nil {
-		return found{}, hemera.Recycled{}, err
+		return found{}, adminapi.Recycled{}, err
 	}
 	// The same answer for what is not there and for what others own.
 	if e == nil || e.ID == hemera.RootID || e.Parent == 0 || !mayUse(who, e) {
-		return found{}, hemera.Recycled{}, notRecycled(op, id)
+		return found{}, adminapi.Recycled{}, notRecycled(op, id)
 	}
 	parent, err := t.Parent(e)
 	if err != nil {
-		return found{}, hemera.Recycled{}, err
+		return found{}, adminapi.Recycled{}, err
 	}
 	dirs, _, err := t.Above(parent)
 	if err != nil {
-		return found{}, hemera.Recycled{}, err
+		return found{}, adminapi.Recycled{}, err
 	}
 	// Only what stands right below an owner's directory was removed: the directories above it are the system's.
 	r, ok := recycled(dirs, e)
@@ -65,8 +66,8 @@ func (t binTx) binned(op string, who hemera.Identity, id hemera.FileID) (found, 
 	return found{dirs: dirs, name: e.Name, entry: e}, r, nil
 }
 
-// Restore implements hemera.RecycleBin. NotFound, Exists, OverQuota, Denied.
-func (n *Bins) Restore(ctx context.Context, who hemera.Identity, r hemera.RestoreRequest) (path string, err error) {
+// Restore implements adminapi.RecycleBin. NotFound, Exists, OverQuota, Denied.
+func (n *Bins) Restore(ctx context.Context, who hemera.Identity, r adminapi.RestoreRequest) (path string, err error) {
 	view := func(t tx) error {
 		_, was, err := t.bins().binned("Restore", who, r.ID)
 		if path = r.To; path == "" {
@@ -138,7 +139,7 @@ func (t binTx) restore(who hemera.Identity, id hemera.FileID, path string) error
 }
 
 // versionsOf returns the directory of a file's versions that went to a bin with it; no entry if there is none.
-func (t binTx) versionsOf(file hemera.Recycled) (found, error) {
+func (t binTx) versionsOf(file adminapi.Recycled) (found, error) {
 	// It must have been beside the file: a link that a user set finds nothing here.
 	id, err := strconv.ParseUint(string(file.Entry.Xattrs[attrVersions]), 16, 64)
 	if err != nil {
@@ -158,7 +159,7 @@ func (t binTx) versionsOf(file hemera.Recycled) (found, error) {
 	return f, nil
 }
 
-// Purge implements hemera.RecycleBin. A directory with versions goes with all that is in it, file by file. NotFound.
+// Purge implements adminapi.RecycleBin. A directory with versions goes with all that is in it, file by file. NotFound.
 func (n *Bins) Purge(ctx context.Context, who hemera.Identity, id hemera.FileID) error {
 	var e *hemera.Entry
 	err := n.engine.view(ctx, func(t tx) error {
@@ -191,9 +192,9 @@ func (t binTx) purge(f found, who string) error {
 	return tx(t).unlink("Purge", path, f)
 }
 
-// ListRecycled implements hemera.RecycleBin: bin after bin, of each bin owner after owner, oldest first. It reads page by
+// ListRecycled implements adminapi.RecycleBin: bin after bin, of each bin owner after owner, oldest first. It reads page by
 // page, and blocks no change.
-func (n *Bins) ListRecycled(ctx context.Context, who hemera.Identity, q hemera.RecycleQuery, visit func(hemera.Recycled) error) error {
+func (n *Bins) ListRecycled(ctx context.Context, who hemera.Identity, q adminapi.RecycleQuery, visit func(adminapi.Recycled) error) error {
 	// Whatever a user asks for, it is about what the user owns.
 	if !who.Admin {
 		q.User, q.All = who.UID, false
@@ -269,7 +270,7 @@ func (t binTx) current(bin *hemera.Entry) (*hemera.Entry, error) {
 }
 
 // eachOwner visits the directories of a bin's owners, or of the one that is asked for.
-func (n *Bins) eachOwner(ctx context.Context, bin *hemera.Entry, q hemera.RecycleQuery, visit func(owner *hemera.Entry) error) error {
+func (n *Bins) eachOwner(ctx context.Context, bin *hemera.Entry, q adminapi.RecycleQuery, visit func(owner *hemera.Entry) error) error {
 	if q.All {
 		return eachEntry(ctx, n.engine.records, bin.ID, visit)
 	}
@@ -284,8 +285,8 @@ func (n *Bins) eachOwner(ctx context.Context, bin *hemera.Entry, q hemera.Recycl
 	return visit(owner)
 }
 
-// ListBins implements hemera.RecycleBin: what is in each bin. Denied unless who is an admin.
-func (n *Bins) ListBins(ctx context.Context, who hemera.Identity) (list []hemera.Bin, err error) {
+// ListBins implements adminapi.RecycleBin: what is in each bin. Denied unless who is an admin.
+func (n *Bins) ListBins(ctx context.Context, who hemera.Identity) (list []adminapi.Bin, err error) {
 	if !who.Admin {
 		return nil, refuse(errs.Denied, "ListBins", "", "only admins see all bins").WithRemedy("`hemera recycle ls` lists your own files")
 	}
@@ -293,8 +294,8 @@ func (n *Bins) ListBins(ctx context.Context, who hemera.Identity) (list []hemera
 		if bin.Name == trashName {
 			return nil
 		}
-		b := hemera.Bin{Of: binLabel(bin), Tree: bin.Tree, Rule: string(bin.Xattrs[recycle.Attr])}
-		err := n.eachOwner(ctx, bin, hemera.RecycleQuery{All: true}, func(owner *hemera.Entry) error {
+		b := adminapi.Bin{Of: binLabel(bin), Tree: bin.Tree, Rule: string(bin.Xattrs[recycle.Attr])}
+		err := n.eachOwner(ctx, bin, adminapi.RecycleQuery{All: true}, func(owner *hemera.Entry) error {
 			b.Tree.Dirs-- // the owner's directory is not one that was removed
 			first, err := n.oldest(ctx, owner.ID, "", 1)
 			if err == nil && len(first) > 0 { // it outlives what was in it
@@ -378,7 +379,7 @@ func (t binTx) purgeAll(id hemera.FileID, page []hemera.Entry, who string) error
 	return nil
 }
 
-// RestoreVersion implements hemera.RecycleBin: the content now becomes a version, and the version takes its place. The name
+// RestoreVersion implements adminapi.RecycleBin: the content now becomes a version, and the version takes its place. The name
 // keeps its mode and attributes, but for those of tapes, which are of the content.
 func (n *Bins) RestoreVersion(ctx context.Context, who hemera.Identity, path, version string) error {
 	return n.changes.run(ctx, func(t tx) error {
@@ -396,7 +397,7 @@ func (n *Bins) RestoreVersion(ctx context.Context, who hemera.Identity, path, ve
 	})
 }
 
-// Erase implements hemera.RecycleBin: it is Remove for good. Denied unless who is an admin.
+// Erase implements adminapi.RecycleBin: it is Remove for good. Denied unless who is an admin.
 func (n *Bins) Erase(ctx context.Context, who hemera.Identity, path string, kind hemera.EntryKind) error {
 	if !who.Admin {
 		return refuse(errs.Denied, "Erase", path, "only admins remove past the recycle bin").

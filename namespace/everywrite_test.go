@@ -17,6 +17,7 @@ import (
 	"hemera/platform/kv"
 	"hemera/platform/kv/pebblekv"
 	"hemera/test/fixture/effort"
+	"hemera/words/adminapi"
 	"hemera/words/hemera"
 )
 
@@ -327,7 +328,7 @@ func observe(ctx context.Context, n *namespace.Namespace) (*seqTree, error) {
 	if err := walk(hemera.RootID, "/"); err != nil {
 		return nil, err
 	}
-	if err := n.Bins.ListRecycled(ctx, system(), hemera.RecycleQuery{All: true}, func(r hemera.Recycled) error {
+	if err := n.Bins.ListRecycled(ctx, system(), adminapi.RecycleQuery{All: true}, func(r adminapi.Recycled) error {
 		node(r.Entry, seqBinned, "")
 		return nil
 	}); err != nil {

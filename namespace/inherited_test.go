@@ -13,6 +13,7 @@ import (
 	"hemera/rules/lifecycle"
 	"hemera/rules/policy"
 	"hemera/rules/recycle"
+	"hemera/words/adminapi"
 	"hemera/words/hemera"
 )
 
@@ -43,7 +44,7 @@ func steers() []steering {
 			path := dir + "/removed." + who.Name
 			e := put(t, n, who, path, 1)
 			good(t, n.Tree.Remove(t.Context(), system(), path, 0))
-			_, err := n.Bins.Restore(t.Context(), who, hemera.RestoreRequest{ID: e.ID})
+			_, err := n.Bins.Restore(t.Context(), who, adminapi.RestoreRequest{ID: e.ID})
 			if err == nil {
 				good(t, n.Tree.Remove(t.Context(), system(), path, 0))
 			}

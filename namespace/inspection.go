@@ -81,9 +81,9 @@ func (n *Inspection) Events(ctx context.Context, from uint64, limit int) ([]heme
 }
 
 // Stats returns the figures of the namespace. Pending, RSS and Goroutines are the manager's to fill.
-func (n *Inspection) Stats() hemera.NamespaceStats {
+func (n *Inspection) Stats() adminapi.NamespaceStats {
 	store, cache := n.engine.records.Engine().Stats(), n.engine.records.CacheStats()
-	s := hemera.NamespaceStats{
+	s := adminapi.NamespaceStats{
 		CacheBytes: cache.Bytes, CacheMax: cache.Max, CacheHits: cache.Hits, CacheMisses: cache.Misses,
 		StoreBytes: store.Bytes, StoreCacheBytes: store.CacheBytes, StoreCacheMax: store.CacheMax, Epoch: n.engine.records.Writer().Epoch(),
 		Booted: n.booted, BootDuration: n.boot, Unlinked: n.engine.records.Counter(tables.Unlinked),

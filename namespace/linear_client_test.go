@@ -13,6 +13,7 @@ import (
 	"github.com/anishathalye/porcupine"
 
 	"hemera/namespace"
+	"hemera/words/adminapi"
 	"hemera/words/errs"
 	"hemera/words/hemera"
 )
@@ -333,7 +334,7 @@ func (c *client) unbin() {
 		if call.verb == "purge" {
 			return c.n.Purge(ctx, named(call.who), call.id)
 		}
-		_, err := c.n.Restore(ctx, named(call.who), hemera.RestoreRequest{ID: call.id, To: call.to})
+		_, err := c.n.Restore(ctx, named(call.who), adminapi.RestoreRequest{ID: call.id, To: call.to})
 		return err
 	})
 }

@@ -19,6 +19,7 @@ import (
 	"hemera/tape/catalogue"
 	"hemera/words/errs"
 	"hemera/words/hemera"
+	"hemera/words/tapeapi"
 )
 
 func shapes() map[string]nsload.Shape {
@@ -84,15 +85,15 @@ func TestLoadWithTapes(t *testing.T) {
 	if tree.Files != 1000 || tree.Physical >= tree.Bytes {
 		t.Errorf("totals %+v: what is on tape only takes no disk", tree)
 	}
-	jobs := map[hemera.TapeJobKind]int{}
+	jobs := map[tapeapi.JobKind]int{}
 	for _, q := range must[[]catalogue.Queue](t)(n.Parts().Tapes.Queues(t.Context())) {
-		list := must[[]hemera.TapeJob](t)(n.Parts().Tapes.Jobs(t.Context(), q, 1000, nil))
+		list := must[[]tapeapi.Job](t)(n.Parts().Tapes.Jobs(t.Context(), q, 1000, nil))
 		if int64(len(list)) != q.Files || q.Oldest.IsZero() {
 			t.Errorf("queue %+v has %d jobs", q, len(list))
 		}
 		jobs[q.Kind] += len(list)
 	}
-	if jobs[hemera.TapeArchive] != 100 || jobs[hemera.TapeRecall] != 333 {
+	if jobs[tapeapi.Archive] != 100 || jobs[tapeapi.Recall] != 333 {
 		t.Errorf("jobs %v", jobs)
 	}
 	// One that was recalled is removed: rows of tapes, jobs and sums follow.

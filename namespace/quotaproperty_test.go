@@ -8,6 +8,7 @@ import (
 
 	"hemera/namespace"
 	"hemera/rules/recycle"
+	"hemera/words/adminapi"
 	"hemera/words/errs"
 	"hemera/words/hemera"
 )
@@ -176,13 +177,13 @@ func (h *tight) change() (what string, err error) {
 		return "move " + from + " to " + to, n.Tree.Rename(ctx, system(), from, to)
 	}
 	var ids []hemera.FileID
-	good(h.t, n.Bins.ListRecycled(ctx, system(), hemera.RecycleQuery{All: true}, func(r hemera.Recycled) error {
+	good(h.t, n.Bins.ListRecycled(ctx, system(), adminapi.RecycleQuery{All: true}, func(r adminapi.Recycled) error {
 		ids = append(ids, r.Entry.ID)
 		return nil
 	}))
 	if len(ids) == 0 {
 		return "nothing to restore", nil
 	}
-	_, err = n.Bins.Restore(ctx, system(), hemera.RestoreRequest{ID: ids[h.r.IntN(len(ids))], To: q})
+	_, err = n.Bins.Restore(ctx, system(), adminapi.RestoreRequest{ID: ids[h.r.IntN(len(ids))], To: q})
 	return "restore to " + q, err
 }

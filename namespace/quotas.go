@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"hemera/namespace/accounts"
+	"hemera/words/adminapi"
 	"hemera/words/errs"
 	"hemera/words/hemera"
 )
@@ -12,7 +13,7 @@ import (
 // Limits are set and removed here; package accounts keeps them and the usage. A change of limits takes effect with
 // its batch. A new node's limits of users and groups hold once the counter has counted what is there.
 
-// QuotaAdmin keeps what users, groups and projects may use, and do; it implements hemera.QuotaAdmin. The manager enforces
+// QuotaAdmin keeps what users, groups and projects may use, and do; it implements adminapi.QuotaAdmin. The manager enforces
 // limits when it opens files, with Prepared.Quota, and a commit of more than was promised then is refused if it exceeds
 // one. Renames and changes of owner enforce them themselves: OverQuota.
 type QuotaAdmin struct {
@@ -20,14 +21,14 @@ type QuotaAdmin struct {
 	counter *accounts.Counter
 }
 
-// SetQuota implements hemera.QuotaAdmin. Users' and groups' usage is known when the counter has
+// SetQuota implements adminapi.QuotaAdmin. Users' and groups' usage is known when the counter has
 // counted what is there already.
 func (n *QuotaAdmin) SetQuota(ctx context.Context, who hemera.Identity, key hemera.QuotaKey, limits hemera.QuotaAmount) error {
 	if err := checkQuotaKey("SetQuota", key); err != nil {
 		return err
 	}
 	for _, l := range []int64{limits.Files, limits.Bytes, limits.Physical} {
-		if l < hemera.QuotaKeep || l > math.MaxInt64/4 {
+		if l < adminapi.QuotaKeep || l > math.MaxInt64/4 {
 			return refuse(errs.Invalid, "SetQuota", key.Path, "%d is not a limit", l)
 		}
 	}
@@ -54,7 +55,7 @@ func (n *QuotaAdmin) SetQuota(ctx context.Context, who hemera.Identity, key heme
 
 // limitOr returns the limit, or the old one if that is to be kept.
 func limitOr(limit, old int64) int64 {
-	if limit == hemera.QuotaKeep {
+	if limit == adminapi.QuotaKeep {
 		return old
 	}
 	return limit
@@ -84,7 +85,7 @@ func (t tx) quotaNode(op string, who hemera.Identity, path string) (*hemera.Entr
 // limitsAtOnce is the number of limits that one change removes.
 const limitsAtOnce = 256
 
-// RemoveQuota implements hemera.QuotaAdmin. Without a kind all limits of the directory are removed, in changes of
+// RemoveQuota implements adminapi.QuotaAdmin. Without a kind all limits of the directory are removed, in changes of
 // a bounded size: if one fails, calling it again goes on.
 func (n *QuotaAdmin) RemoveQuota(ctx context.Context, who hemera.Identity, key hemera.QuotaKey) error {
 	if key.Kind != 0 {
@@ -149,7 +150,7 @@ func (n *QuotaAdmin) removeLimits(ctx context.Context, who hemera.Identity, path
 	})
 }
 
-// Quotas implements hemera.QuotaAdmin: the limits and usage that matter at the path, or of all quota nodes if the
+// Quotas implements adminapi.QuotaAdmin: the limits and usage that matter at the path, or of all quota nodes if the
 // path is empty. All rows are of one snapshot.
 func (n *QuotaAdmin) Quotas(ctx context.Context, who hemera.Identity, path string) ([]hemera.QuotaRow, error) {
 	var dirs []hemera.FileID // empty: all

@@ -11,6 +11,7 @@ import (
 	"hemera/namespace/tables"
 	"hemera/rules/policy"
 	"hemera/rules/recycle"
+	"hemera/words/adminapi"
 	"hemera/words/hemera"
 )
 
@@ -184,12 +185,12 @@ func (t binTx) inBin(dir *hemera.Entry) (bool, error) {
 }
 
 // recycled returns what an entry in a bin was, by the directories above it there.
-func recycled(dirs []*hemera.Entry, e *hemera.Entry) (hemera.Recycled, bool) {
+func recycled(dirs []*hemera.Entry, e *hemera.Entry) (adminapi.Recycled, bool) {
 	if len(dirs) != 3 || dirs[0].ID == hemera.RootID || !tables.IsTop(dirs[0]) {
-		return hemera.Recycled{}, false
+		return adminapi.Recycled{}, false
 	}
 	// What users get is the entry as it was, without the system's attributes.
-	r := hemera.Recycled{Entry: *e, Path: string(e.Xattrs[attrRecycledPath]), Who: string(e.Xattrs[attrRecycledWho]), Removed: binnedAt(e.Name), Bin: binLabel(dirs[1])}
+	r := adminapi.Recycled{Entry: *e, Path: string(e.Xattrs[attrRecycledPath]), Who: string(e.Xattrs[attrRecycledWho]), Removed: binnedAt(e.Name), Bin: binLabel(dirs[1])}
 	r.Entry.Xattrs = withoutXattrs(e.Xattrs, recycledAttrs())
 	if rule, err := recycle.Parse(string(dirs[1].Xattrs[recycle.Attr])); err == nil {
 		r.Expires = rule.Expires(r.Removed)

@@ -11,6 +11,7 @@ import (
 
 	"hemera/namespace"
 	"hemera/platform/kv/memkv"
+	"hemera/words/adminapi"
 	"hemera/words/errs"
 	"hemera/words/hemera"
 )
@@ -18,7 +19,7 @@ import (
 // binned returns the entries that a user sees in recycle bins, as "path size", in the order of the list.
 func binned(t testing.TB, n *namespace.Namespace, who hemera.Identity, below string) (out []string) {
 	t.Helper()
-	err := n.Bins.ListRecycled(t.Context(), who, hemera.RecycleQuery{All: true, Below: below}, func(r hemera.Recycled) error {
+	err := n.Bins.ListRecycled(t.Context(), who, adminapi.RecycleQuery{All: true, Below: below}, func(r adminapi.Recycled) error {
 		out = append(out, fmt.Sprint(r.Path, " ", r.Entry.Size))
 		return nil
 	})
@@ -52,7 +53,7 @@ func good(t testing.TB, err error) {
 
 func restoreAt(t testing.TB, n *namespace.Namespace, who hemera.Identity, id hemera.FileID, to string) error {
 	t.Helper()
-	_, err := n.Bins.Restore(t.Context(), who, hemera.RestoreRequest{ID: id, To: to})
+	_, err := n.Bins.Restore(t.Context(), who, adminapi.RestoreRequest{ID: id, To: to})
 	return err
 }
 
@@ -103,7 +104,7 @@ func TestRemovedFilesAreKept(t *testing.T) {
 	wantKind(t, "without the right", restoreAt(t, n, alice(), f.ID, "/exp/f\x01"), errs.Invalid)
 	good(t, n.Tree.SetMode(ctx, system(), "/other", 0o755))
 	wantKind(t, "without the right", restoreAt(t, n, alice(), f.ID, "/other/f"), errs.Denied)
-	at, err := n.Bins.Restore(ctx, alice(), hemera.RestoreRequest{ID: f.ID, To: "/exp/new/way/f", Parents: true})
+	at, err := n.Bins.Restore(ctx, alice(), adminapi.RestoreRequest{ID: f.ID, To: "/exp/new/way/f", Parents: true})
 	if err != nil || at != "/exp/new/way/f" {
 		t.Fatal(at, err)
 	}
@@ -304,14 +305,14 @@ func TestSpaceRules(t *testing.T) {
 	}
 	good(t, n.Tree.Remove(ctx, system(), "/a/d", 0))
 	wantBinned(t, n, system(), "/a/f 3")
-	bins := must[[]hemera.Bin](t)(n.Bins.ListBins(ctx, system()))
+	bins := must[[]adminapi.Bin](t)(n.Bins.ListBins(ctx, system()))
 	if len(bins) != 1 || bins[0].Of != "space default" || bins[0].Rule != "1d" || bins[0].Tree.Files != 1 || bins[0].Tree.Dirs != 0 || bins[0].Owners != 1 || bins[0].Oldest.IsZero() {
 		t.Errorf("%+v", bins)
 	}
 	_, err := n.Bins.ListBins(ctx, alice())
 	wantKind(t, "a user's look", err, errs.Denied)
 	views.Publish(&hemera.View{Spaces: []hemera.Space{{Name: "default"}}}) // what is there goes on under the last rule
-	if bins := must[[]hemera.Bin](t)(n.Bins.ListBins(ctx, system())); bins[0].Rule != "1d" {
+	if bins := must[[]adminapi.Bin](t)(n.Bins.ListBins(ctx, system())); bins[0].Rule != "1d" {
 		t.Errorf("%+v", bins)
 	}
 }
@@ -370,7 +371,7 @@ func TestBinsAreBounded(t *testing.T) {
 		}
 		expire()
 		expire()
-		if s := n.Inspection.Stats(); s.Recycled != (hemera.TreeTotals{}) || len(must[[]hemera.Bin](t)(n.Bins.ListBins(ctx, system()))) != 0 {
+		if s := n.Inspection.Stats(); s.Recycled != (hemera.TreeTotals{}) || len(must[[]adminapi.Bin](t)(n.Bins.ListBins(ctx, system()))) != 0 {
 			t.Errorf("left are %+v", s.Recycled)
 		}
 		checked(t, n)
@@ -410,7 +411,7 @@ func TestBinsBesideEachOther(t *testing.T) {
 					err = n.Tree.Remove(ctx, who, p, 0)
 				}
 				if err == nil {
-					_, err = n.Bins.Restore(ctx, who, hemera.RestoreRequest{ID: e.ID, To: fmt.Sprintf("/exp/%d.%d", g, i)})
+					_, err = n.Bins.Restore(ctx, who, adminapi.RestoreRequest{ID: e.ID, To: fmt.Sprintf("/exp/%d.%d", g, i)})
 				}
 				switch errs.KindOf(err) {
 				case errs.Conflict, errs.NotFound, errs.Exists:

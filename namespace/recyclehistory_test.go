@@ -7,6 +7,7 @@ import (
 	"path"
 	"slices"
 
+	"hemera/words/adminapi"
 	"hemera/words/errs"
 	"hemera/words/hemera"
 )
@@ -66,7 +67,7 @@ func (h *history) restore(p string) {
 	h.t.Helper()
 	id := h.any()
 	was, there := h.bins[id]
-	r := hemera.RestoreRequest{ID: id, Parents: h.r.IntN(2) == 0}
+	r := adminapi.RestoreRequest{ID: id, Parents: h.r.IntN(2) == 0}
 	if h.r.IntN(2) == 0 || !there {
 		r.To = p
 	}
@@ -122,7 +123,7 @@ func (h *history) erase(p string) {
 func (h *history) verifyBins() {
 	h.t.Helper()
 	left := maps.Clone(h.bins)
-	err := h.m.n.Bins.ListRecycled(h.t.Context(), system(), hemera.RecycleQuery{All: true}, func(r hemera.Recycled) error {
+	err := h.m.n.Bins.ListRecycled(h.t.Context(), system(), adminapi.RecycleQuery{All: true}, func(r adminapi.Recycled) error {
 		want, there := left[r.Entry.ID]
 		delete(left, r.Entry.ID)
 		if !there {

@@ -9,17 +9,18 @@ import (
 	"hemera/tape/catalogue"
 	"hemera/words/errs"
 	"hemera/words/hemera"
+	"hemera/words/tapeapi"
 )
 
 // late returns a content of the lost time, as a tape tells it.
-func late(number uint64, file hemera.FileID, path string, fseq uint64) hemera.TapeScanned {
+func late(number uint64, file hemera.FileID, path string, fseq uint64) tapeapi.Scanned {
 	s := onTape(number, file, path, fseq)
 	s.Written.Size = 500
 	return s
 }
 
 // ended ends a scan of a tape, whose last file is at fseq.
-func ended(t *testing.T, n *namespace.Namespace, s catalogue.ScanEnd) hemera.Tape {
+func ended(t *testing.T, n *namespace.Namespace, s catalogue.ScanEnd) tapeapi.Tape {
 	t.Helper()
 	good(t, n.Parts().Tapes.NoteScanned(t.Context(), s))
 	checked(t, n)
@@ -35,7 +36,7 @@ func wentBack(t *testing.T) (*namespace.Namespace, hemera.Entry, namespace.Bound
 	good(t, n.Tree.SetXattr(t.Context(), system(), "/tape", hemera.AttrStorageClass, []byte("single"), false))
 	prepare(t, n, alice(), "/tape/open") // under way when the backup is taken
 	e := put(t, n, alice(), "/tape/old", 1000)
-	_, err := write(t, n, "TAPEA1", queued(t, n, hemera.TapeArchive, "A")...)
+	_, err := write(t, n, "TAPEA1", queued(t, n, tapeapi.Archive, "A")...)
 	good(t, err)
 	taken := time.Now()
 	again, b, err := restored(t, store, taken, taken.Add(24*time.Hour))
@@ -55,9 +56,9 @@ func TestATapeWaitsForAScanAfterARestore(t *testing.T) {
 		}
 	}
 	cat := n.Parts().Tapes
-	set := func(vid string, change func(*hemera.Tape)) {
-		good(t, cat.ChangeTape(t.Context(), vid, func(old *hemera.Tape) (*hemera.Tape, error) {
-			now := hemera.Tape{Pool: "A", State: hemera.TapeActive}
+	set := func(vid string, change func(*tapeapi.Tape)) {
+		good(t, cat.ChangeTape(t.Context(), vid, func(old *tapeapi.Tape) (*tapeapi.Tape, error) {
+			now := tapeapi.Tape{Pool: "A", State: tapeapi.Active}
 			if old != nil {
 				now = *old
 			}
@@ -65,7 +66,7 @@ func TestATapeWaitsForAScanAfterARestore(t *testing.T) {
 			return &now, nil
 		}))
 	}
-	set("LATE01", func(*hemera.Tape) {})
+	set("LATE01", func(*tapeapi.Tape) {})
 	if tapeOf(t, n, "LATE01").Unscanned == "" {
 		t.Error("a tape that the backup does not have may be written, whatever is on it")
 	}
@@ -75,14 +76,14 @@ func TestATapeWaitsForAScanAfterARestore(t *testing.T) {
 			t.Errorf("%s may be written because the restore was forgotten", vid)
 		}
 	}
-	set("TAPEA2", func(now *hemera.Tape) { now.Full = true })
+	set("TAPEA2", func(now *tapeapi.Tape) { now.Full = true })
 	wantKind(t, "a reclaim before the scan", cat.Reclaim(t.Context(), "TAPEA2", 0), errs.Conflict)
-	set("NEW001", func(*hemera.Tape) {})
+	set("NEW001", func(*tapeapi.Tape) {})
 	if why := tapeOf(t, n, "NEW001").Unscanned; why != "" {
 		t.Errorf("a tape that was added since: %s", why)
 	}
 	// A tail says nothing of the rest.
-	end := hemera.TapeEnd{FSeq: 1, ArchiveID: e.ArchiveID()}
+	end := tapeapi.End{FSeq: 1, ArchiveID: e.ArchiveID()}
 	if tape := ended(t, n, catalogue.ScanEnd{VID: "TAPEA1", End: end, Tail: true}); tape.Unscanned == "" {
 		t.Error("a scan of the tail is enough")
 	}
@@ -110,7 +111,7 @@ func TestAScanBringsBackWhatWasWrittenAfterTheBackup(t *testing.T) {
 	if got := scanned(t, n, "TAPEA1", false, late(lost+5, hemera.FileID(lost+5), "/tape/late", 6)); got != "dead" {
 		t.Fatal(got)
 	}
-	tape := ended(t, n, catalogue.ScanEnd{VID: "TAPEA1", End: hemera.TapeEnd{FSeq: 6, ArchiveID: lost + 5}})
+	tape := ended(t, n, catalogue.ScanEnd{VID: "TAPEA1", End: tapeapi.End{FSeq: 6, ArchiveID: lost + 5}})
 	if tape.Inferred != 2 || tape.Unscanned != "" {
 		t.Errorf("%+v", tape)
 	}
@@ -134,7 +135,7 @@ func TestAReclaimLosesNothingThatOnlyAScanCallsRemoved(t *testing.T) {
 	gone := put(t, n, alice(), "/tape/gone", 1000)
 	good(t, n.Tree.Remove(t.Context(), alice(), "/tape/gone", 0))
 	cat := n.Parts().Tapes
-	good(t, cat.ChangeTape(t.Context(), "TAPEA1", func(old *hemera.Tape) (*hemera.Tape, error) {
+	good(t, cat.ChangeTape(t.Context(), "TAPEA1", func(old *tapeapi.Tape) (*tapeapi.Tape, error) {
 		now := *old
 		now.Full, now.Labelled = true, time.Unix(1, 0)
 		return &now, nil
@@ -158,10 +159,10 @@ func TestATapeThatWasWrittenAgainAfterTheBackup(t *testing.T) {
 		t.Fatal(got)
 	}
 	now := must[hemera.Entry](t)(n.Tree.Stat(t.Context(), alice(), "/tape/old"))
-	if len(now.Tape) != 0 || len(queued(t, n, hemera.TapeArchive, "A")) != 1 {
+	if len(now.Tape) != 0 || len(queued(t, n, tapeapi.Archive, "A")) != 1 {
 		t.Errorf("%+v", now)
 	}
-	if tape := ended(t, n, catalogue.ScanEnd{VID: "TAPEA1", End: hemera.TapeEnd{FSeq: 1, ArchiveID: lost}}); tape.Unscanned != "" || tape.LastFSeq != 1 || tape.LastID != lost {
+	if tape := ended(t, n, catalogue.ScanEnd{VID: "TAPEA1", End: tapeapi.End{FSeq: 1, ArchiveID: lost}}); tape.Unscanned != "" || tape.LastFSeq != 1 || tape.LastID != lost {
 		t.Errorf("%+v", tape)
 	}
 	// Its only copy is kept, and moves when the tape that has it now is scanned.
@@ -172,7 +173,7 @@ func TestATapeThatWasWrittenAgainAfterTheBackup(t *testing.T) {
 	if got := took(t, n, "TAPEA1", late(lost, hemera.FileID(lost), "/tape/new", 1)); got != "differs" {
 		t.Fatal(got)
 	}
-	if tape := ended(t, n, catalogue.ScanEnd{VID: "TAPEA1", End: hemera.TapeEnd{FSeq: 1, ArchiveID: lost}, Differs: 1}); tape.Unscanned == "" {
+	if tape := ended(t, n, catalogue.ScanEnd{VID: "TAPEA1", End: tapeapi.End{FSeq: 1, ArchiveID: lost}, Differs: 1}); tape.Unscanned == "" {
 		t.Errorf("%+v", tape)
 	}
 	elsewhere := onTape(e.ArchiveID(), e.ID, "/tape/old", 1)
@@ -190,10 +191,10 @@ func TestATapeThatWasWrittenAgainAfterTheBackup(t *testing.T) {
 }
 
 // took takes a file and expects nothing of what is known afterwards.
-func took(t *testing.T, n *namespace.Namespace, vid string, f hemera.TapeScanned) string {
+func took(t *testing.T, n *namespace.Namespace, vid string, f tapeapi.Scanned) string {
 	t.Helper()
 	taken, err := n.Parts().Tapes.TakeFound(t.Context(), catalogue.FoundFiles{VID: vid, Who: "ada", Files: []catalogue.FoundFile{
-		{TapeScanned: f, Layout: hemera.Replica(2), Space: "default"}}})
+		{Scanned: f, Layout: hemera.Replica(2), Space: "default"}}})
 	good(t, err)
 	checked(t, n)
 	return string(taken[0].Outcome)

@@ -20,6 +20,7 @@ import (
 	"hemera/tape/catalogue"
 	"hemera/test/fixture/effort"
 	"hemera/words/hemera"
+	"hemera/words/tapeapi"
 )
 
 // tapePicture returns all that the namespace says of tapes, and of the files on them.
@@ -42,7 +43,7 @@ func tapePicture(ctx context.Context, n *namespace.Namespace) (string, error) {
 		err = errors.Join(err, bad)
 		fmt.Fprintf(&b, "%s %s failed %t: %d, %q\n", q.Kind, q.Name, q.Failed, q.Files, q.Policies)
 		for _, j := range jobs {
-			fmt.Fprintf(&b, "  %+v of %d, %d attempts, %q\n", j.TapeJobKey, j.ArchiveID, j.Attempts, j.Error)
+			fmt.Fprintf(&b, "  %+v of %d, %d attempts, %q\n", j.JobKey, j.ArchiveID, j.Attempts, j.Error)
 		}
 	}
 	bad = n.Tree.List(ctx, system(), "/tape", func(e hemera.Entry) error {
@@ -94,7 +95,7 @@ func (h *tapeHistory) write(ctx context.Context, e *hemera.Entry, name string) (
 func (h *tapeHistory) step(ctx context.Context) {
 	cat := h.n.Parts().Tapes
 	e, there := h.entry(ctx)
-	job := hemera.TapeJobKey{File: e.ID, Kind: hemera.TapeJobKind(1 + h.r.IntN(2)), Copy: uint8(1 + h.r.IntN(2))}
+	job := tapeapi.JobKey{File: e.ID, Kind: tapeapi.JobKind(1 + h.r.IntN(2)), Copy: uint8(1 + h.r.IntN(2))}
 	request := fmt.Sprintf("r%d", h.r.IntN(3))
 	switch what := h.r.IntN(16); {
 	case !there || what < 2:
@@ -110,7 +111,7 @@ func (h *tapeHistory) step(ctx context.Context) {
 	case what == 12:
 		_ = cat.Withdraw(ctx, e.ID, request)
 	case what == 13:
-		_ = cat.ChangeJob(ctx, job, func(j hemera.TapeJob, _ time.Time) *hemera.TapeJob {
+		_ = cat.ChangeJob(ctx, job, func(j tapeapi.Job, _ time.Time) *tapeapi.Job {
 			j.Attempts, j.Error, j.Failed = j.Attempts+1, "it failed", j.Attempts > 1
 			return &j
 		})
@@ -131,16 +132,16 @@ func (h *tapeHistory) archive(ctx context.Context) {
 	if err != nil || bad != nil {
 		return
 	}
-	last := all[slices.IndexFunc(all, func(t hemera.Tape) bool { return t.VID == "TAPE"+pool+"1" })].LastFSeq
+	last := all[slices.IndexFunc(all, func(t tapeapi.Tape) bool { return t.VID == "TAPE"+pool+"1" })].LastFSeq
 	r := catalogue.Report{VID: "TAPE" + pool + "1", Drive: "d1"}
 	for _, q := range queues {
-		if q.Kind != hemera.TapeArchive || q.Name != pool {
+		if q.Kind != tapeapi.Archive || q.Name != pool {
 			continue
 		}
 		jobs, _ := cat.Jobs(ctx, q, 1+h.r.IntN(3), nil)
 		for _, j := range jobs {
 			last++
-			r.Files = append(r.Files, hemera.TapeWritten{Job: j.TapeJobKey, ArchiveID: j.ArchiveID, FSeq: last, Block: 10 * last, Size: j.Size, Bytes: j.Size, Sum: theSum()})
+			r.Files = append(r.Files, tapeapi.Written{Job: j.JobKey, ArchiveID: j.ArchiveID, FSeq: last, Block: 10 * last, Size: j.Size, Bytes: j.Size, Sum: theSum()})
 		}
 	}
 	_, _ = cat.Written(ctx, r)
@@ -248,11 +249,11 @@ func TestTapesSideBySide(t *testing.T) {
 	}
 	all.Wait()
 	checked(t, n)
-	waits := map[hemera.TapeJobKey]bool{}
+	waits := map[tapeapi.JobKey]bool{}
 	cat := n.Parts().Tapes
 	for _, q := range must[[]catalogue.Queue](t)(cat.Queues(t.Context())) {
-		for _, j := range must[[]hemera.TapeJob](t)(cat.Jobs(t.Context(), q, 1000, nil)) {
-			waits[j.TapeJobKey] = true
+		for _, j := range must[[]tapeapi.Job](t)(cat.Jobs(t.Context(), q, 1000, nil)) {
+			waits[j.JobKey] = true
 		}
 	}
 	good(t, n.Tree.List(t.Context(), system(), "/tape", func(e hemera.Entry) error {
@@ -261,7 +262,7 @@ func TestTapesSideBySide(t *testing.T) {
 		}
 		for copy := range uint8(2) {
 			there := slices.ContainsFunc(e.Tape, func(c hemera.TapeCopy) bool { return c.Number == copy+1 })
-			if !there && !waits[hemera.TapeJobKey{File: e.ID, Kind: hemera.TapeArchive, Copy: copy + 1}] {
+			if !there && !waits[tapeapi.JobKey{File: e.ID, Kind: tapeapi.Archive, Copy: copy + 1}] {
 				t.Errorf("copy %d is neither there nor waited for: %+v", copy+1, e)
 			}
 		}

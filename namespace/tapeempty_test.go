@@ -7,6 +7,7 @@ import (
 	"hemera/namespace"
 	"hemera/words/errs"
 	"hemera/words/hemera"
+	"hemera/words/tapeapi"
 )
 
 // An empty file is archived by its record, by whatever way it became one: no job waits for it, and it counts as on tape.
@@ -76,7 +77,7 @@ func TestAnEmptyFileIsArchivedByItsRecord(t *testing.T) {
 		})
 	}
 	// With content again it waits for tape, as any other.
-	if e := put(t, n, alice(), "/tape/made empty", 100); e.OnTape() || len(queued(t, n, hemera.TapeArchive, "A")) == 0 {
+	if e := put(t, n, alice(), "/tape/made empty", 100); e.OnTape() || len(queued(t, n, tapeapi.Archive, "A")) == 0 {
 		t.Errorf("%+v", e)
 	}
 	checked(t, n)

@@ -12,40 +12,41 @@ import (
 	"hemera/tape/catalogue"
 	"hemera/words/errs"
 	"hemera/words/hemera"
+	"hemera/words/tapeapi"
 )
 
 // onTape returns a file as the index of a tape has it: content number, of the file with an id.
-func onTape(number uint64, file hemera.FileID, path string, fseq uint64) hemera.TapeScanned {
+func onTape(number uint64, file hemera.FileID, path string, fseq uint64) tapeapi.Scanned {
 	sum, err := hemera.MakeChecksum(hemera.Adler32, []byte{1, 2, byte(number >> 8), byte(number)})
 	if err != nil {
 		panic(err)
 	}
-	return hemera.TapeScanned{Written: hemera.TapeWritten{ArchiveID: number, FSeq: fseq, Block: 10 * fseq, Size: 100 + int64(number), Sum: sum}, File: file, Path: path,
+	return tapeapi.Scanned{Written: tapeapi.Written{ArchiveID: number, FSeq: fseq, Block: 10 * fseq, Size: 100 + int64(number), Sum: sum}, File: file, Path: path,
 		Sums: []hemera.Checksum{sum}, Owner: hemera.FileOwner{UID: 1000, GID: 1000, Mode: 0o640}, Mtime: time.Unix(1_700_000_000, 0), Class: "single", Copy: 1}
 }
 
 // scanned takes what a scan of a tape found, as the manager does, and says in a word for each file what became of it.
-func scanned(t *testing.T, n *namespace.Namespace, vid string, dry bool, files ...hemera.TapeScanned) string {
+func scanned(t *testing.T, n *namespace.Namespace, vid string, dry bool, files ...tapeapi.Scanned) string {
 	t.Helper()
 	ctx, cat := t.Context(), n.Parts().Tapes
 	foreign := true
 	if !dry {
-		end := hemera.TapeEnd{}
+		end := tapeapi.End{}
 		for _, f := range files {
-			end = hemera.TapeEnd{FSeq: max(end.FSeq, f.Written.FSeq), ArchiveID: 1 << 63}
+			end = tapeapi.End{FSeq: max(end.FSeq, f.Written.FSeq), ArchiveID: 1 << 63}
 		}
-		tape := must[hemera.Tape](t)(cat.NoteEnd(ctx, vid, "drive1", end, func() hemera.Tape { return hemera.Tape{Pool: "A", State: hemera.TapeActive} }))
+		tape := must[tapeapi.Tape](t)(cat.NoteEnd(ctx, vid, "drive1", end, func() tapeapi.Tape { return tapeapi.Tape{Pool: "A", State: tapeapi.Active} }))
 		foreign = tape.Foreign
 	}
 	f := catalogue.FoundFiles{VID: vid, Foreign: foreign, Who: "ada", DryRun: dry}
 	for _, one := range files {
-		f.Files = append(f.Files, catalogue.FoundFile{TapeScanned: one, Layout: hemera.Replica(2), Space: "default"})
+		f.Files = append(f.Files, catalogue.FoundFile{Scanned: one, Layout: hemera.Replica(2), Space: "default"})
 	}
 	var words []string
-	for _, one := range must[[]hemera.TapeTaken](t)(cat.TakeFound(ctx, f)) {
+	for _, one := range must[[]tapeapi.Taken](t)(cat.TakeFound(ctx, f)) {
 		words = append(words, string(one.Outcome))
 	}
-	if unknown := must[[]hemera.TapeScanned](t)(cat.Unknown(ctx, vid, files)); dry == (len(unknown) == 0) {
+	if unknown := must[[]tapeapi.Scanned](t)(cat.Unknown(ctx, vid, files)); dry == (len(unknown) == 0) {
 		t.Errorf("%d of %d files are not known afterwards", len(unknown), len(files))
 	}
 	checked(t, n)
@@ -59,7 +60,7 @@ func TestFilesComeBackFromTapes(t *testing.T) {
 	second.Copy = 2
 	member := onTape(9, 9, "/exp/run/m", 3)
 	member.Written.Member = 2
-	first := []hemera.TapeScanned{member, onTape(8, 8, "/exp/b", 2), onTape(7, 7, "/exp/a", 1)}
+	first := []tapeapi.Scanned{member, onTape(8, 8, "/exp/b", 2), onTape(7, 7, "/exp/a", 1)}
 	if got := scanned(t, n, "FAR001", true, first...); got != "made made made" {
 		t.Fatalf("a dry run: %s", got)
 	}
@@ -143,7 +144,7 @@ func TestWhatComesBackCountsInQuotas(t *testing.T) {
 // Of several contents of a path, or of a file, the newest one is the file, whatever the order in which they are found.
 func TestTheNewestContentOnTapeIsTheFile(t *testing.T) {
 	// File 5 was written three times, the last time under another name; file 6 took the name that it had.
-	contents := []hemera.TapeScanned{onTape(5, 5, "/x/f", 1), onTape(20, 5, "/x/f", 2), onTape(30, 5, "/x/g", 3), onTape(40, 40, "/x/f", 4), onTape(50, 40, "/x/f", 5)}
+	contents := []tapeapi.Scanned{onTape(5, 5, "/x/f", 1), onTape(20, 5, "/x/f", 2), onTape(30, 5, "/x/g", 3), onTape(40, 40, "/x/f", 4), onTape(50, 40, "/x/f", 5)}
 	for seed := range uint64(20) {
 		n, ctx, rnd := fresh(t), t.Context(), rand.New(rand.NewPCG(seed, 1))
 		for i := range rnd.Perm(len(contents)) {
@@ -169,7 +170,7 @@ func TestFilesStayWhatTheyAre(t *testing.T) {
 	mine := put(t, n, alice(), "/exp/f", 10)
 	inTheWay := put(t, n, alice(), "/exp/file", 10)
 	bad := onTape(503, 503, "not/a/path", 3)
-	labels := hemera.TapeScanned{Written: hemera.TapeWritten{ArchiveID: 504, FSeq: 4, Block: 40, Size: 9}}
+	labels := tapeapi.Scanned{Written: tapeapi.Written{ArchiveID: 504, FSeq: 4, Block: 40, Size: 9}}
 	lying := onTape(505, 505, "/exp/l", 5)
 	lying.Owner.Mode = 1 << 20
 	got := scanned(t, n, "FAR001", true, onTape(500, 500, "/exp/f", 1), lying)
@@ -210,8 +211,8 @@ func TestFilesStayWhatTheyAre(t *testing.T) {
 		t.Errorf("another content: %s", got)
 	}
 	// The place on tape is taken by another archive id: nothing is changed.
-	f := catalogue.FoundFiles{VID: "FAR002", Foreign: true, Files: []catalogue.FoundFile{{TapeScanned: onTape(900, 900, "/exp/n", 77), Layout: hemera.Replica(1)}}}
-	if taken := must[[]hemera.TapeTaken](t)(n.Parts().Tapes.TakeFound(ctx, f)); taken[0].Outcome != hemera.TookDiffers {
+	f := catalogue.FoundFiles{VID: "FAR002", Foreign: true, Files: []catalogue.FoundFile{{Scanned: onTape(900, 900, "/exp/n", 77), Layout: hemera.Replica(1)}}}
+	if taken := must[[]tapeapi.Taken](t)(n.Parts().Tapes.TakeFound(ctx, f)); taken[0].Outcome != tapeapi.TookDiffers {
 		t.Errorf("%+v", taken)
 	}
 	checked(t, n)
@@ -223,12 +224,12 @@ func TestAScanOfAnOwnTape(t *testing.T) {
 	good(t, n.Tree.SetXattr(ctx, system(), "/tape", hemera.AttrStorageClass, []byte("single"), false))
 	e := put(t, n, alice(), "/tape/f", 1000)
 	gone := put(t, n, alice(), "/tape/gone", 1000)
-	jobs := queued(t, n, hemera.TapeArchive, "A")
+	jobs := queued(t, n, tapeapi.Archive, "A")
 	_, err := write(t, n, "TAPEA1", jobs...)
 	good(t, err)
 	late := put(t, n, alice(), "/tape/late", 1000)
 	good(t, n.Tree.Remove(ctx, alice(), "/tape/gone", 0))
-	tell := func(e hemera.Entry, fseq uint64, path string) hemera.TapeScanned {
+	tell := func(e hemera.Entry, fseq uint64, path string) tapeapi.Scanned {
 		s := onTape(e.ArchiveID(), e.ID, path, fseq)
 		s.Written.Size, s.Sums = e.Size, e.Checksums
 		return s
@@ -239,7 +240,7 @@ func TestAScanOfAnOwnTape(t *testing.T) {
 	if tape := tapeOf(t, n, "TAPEA1"); tape.Foreign || tape.LastFSeq != 3 || tape.Files != 2 {
 		t.Errorf("%+v", tape)
 	}
-	if left := queued(t, n, hemera.TapeArchive, "A"); len(left) != 0 {
+	if left := queued(t, n, tapeapi.Archive, "A"); len(left) != 0 {
 		t.Errorf("a copy that was found is still to be written: %+v", left)
 	}
 	// A file of this system that nobody has any more, and a copy that is elsewhere already.
@@ -266,7 +267,7 @@ func TestARebuildAndAScanMeet(t *testing.T) {
 	n, err := namespace.Open(t.Context(), store, namespace.Options{})
 	good(t, err)
 	ctx := t.Context()
-	adopt := func(s hemera.TapeScanned, gen hemera.Generation) namespace.Adopted {
+	adopt := func(s tapeapi.Scanned, gen hemera.Generation) namespace.Adopted {
 		t.Helper()
 		return must[namespace.Adopted](t)(n.Recovery.Adopt(ctx, namespace.Adoption{ID: s.File, Gen: gen, Path: s.Path, Mode: 0o640, UID: 1000, GID: 1000, Size: s.Written.Size,
 			Layout: hemera.Replica(1), Space: "default", Sums: s.Sums, Pieces: []hemera.Piece{{Disk: 3}}, Mtime: s.Mtime}))

@@ -8,6 +8,7 @@ import (
 	"hemera/namespace"
 	"hemera/tape/catalogue"
 	"hemera/words/hemera"
+	"hemera/words/tapeapi"
 )
 
 // held returns the queues of held contents.
@@ -69,7 +70,7 @@ func TestWhatNoPoolTakesIsHeld(t *testing.T) {
 	_, err := n.Parts().Tapes.Archive(ctx, e.ID, "double")
 	good(t, err)
 	e = must[hemera.Entry](t)(n.Tree.Stat(ctx, alice(), "/tape/other"))
-	if e.StorageClass() != "double" || e.Xattrs[hemera.AttrArchiveError] != nil || len(queued(t, n, hemera.TapeArchive, "A")) != 1 || len(queued(t, n, hemera.TapeArchive, "B")) != 1 {
+	if e.StorageClass() != "double" || e.Xattrs[hemera.AttrArchiveError] != nil || len(queued(t, n, tapeapi.Archive, "A")) != 1 || len(queued(t, n, tapeapi.Archive, "B")) != 1 {
 		t.Errorf("%+v", e)
 	}
 	checked(t, n)
@@ -79,7 +80,7 @@ func TestWhatNoPoolTakesIsHeld(t *testing.T) {
 	if some := release(t, n); some != files {
 		t.Errorf("released %d of %d", some, files)
 	}
-	if a, b := queued(t, n, hemera.TapeArchive, "A"), queued(t, n, hemera.TapeArchive, "B"); len(a) != files+1 || len(b) != files+1 {
+	if a, b := queued(t, n, tapeapi.Archive, "A"), queued(t, n, tapeapi.Archive, "B"); len(a) != files+1 || len(b) != files+1 {
 		t.Errorf("%d and %d", len(a), len(b))
 	}
 	if q = held(t, n); len(q) != 1 || q[0].Name != "size=later" || q[0].Files != 1 {
@@ -95,9 +96,9 @@ func TestWhatNoPoolTakesIsHeld(t *testing.T) {
 	}
 	// A limit that comes later is not for what has a copy.
 	n.Parts().Tapes.Adopt(routed(pools, 10))
-	complete, err := write(t, n, "TAPEA1", queued(t, n, hemera.TapeArchive, "A")[0])
+	complete, err := write(t, n, "TAPEA1", queued(t, n, tapeapi.Archive, "A")[0])
 	good(t, err)
-	more, err := write(t, n, "TAPEB1", queued(t, n, hemera.TapeArchive, "B")[0])
+	more, err := write(t, n, "TAPEB1", queued(t, n, tapeapi.Archive, "B")[0])
 	if good(t, err); len(complete)+len(more) != 1 {
 		t.Errorf("%v, %v", complete, more)
 	}

@@ -15,6 +15,7 @@ import (
 	"hemera/tape/tapeconfig"
 	"hemera/words/errs"
 	"hemera/words/hemera"
+	"hemera/words/tapeapi"
 )
 
 // withTapes returns a namespace whose class "double" has two copies, in the pools A and B, and "single" one, in A. Tapes TAPEA1 and TAPEB1 are theirs.
@@ -31,8 +32,8 @@ func setTapes(t *testing.T, n *namespace.Namespace) {
 	cat := n.Parts().Tapes
 	cat.Adopt(routed(map[string][]string{"single": {"A"}, "double": {"A", "B"}}, 0))
 	for vid, pool := range map[string]string{"TAPEA1": "A", "TAPEB1": "B", "TAPEA2": "A"} {
-		good(t, cat.ChangeTape(t.Context(), vid, func(*hemera.Tape) (*hemera.Tape, error) {
-			return &hemera.Tape{Pool: pool, State: hemera.TapeActive}, nil
+		good(t, cat.ChangeTape(t.Context(), vid, func(*tapeapi.Tape) (*tapeapi.Tape, error) {
+			return &tapeapi.Tape{Pool: pool, State: tapeapi.Active}, nil
 		}))
 	}
 	_, err := n.Tree.Mkdir(t.Context(), system(), "/tape", 0o777, true)
@@ -63,7 +64,7 @@ func routed(pools map[string][]string, most int64) *tapeconfig.Settings {
 }
 
 // tapeOf returns a tape.
-func tapeOf(t *testing.T, n *namespace.Namespace, vid string) hemera.Tape {
+func tapeOf(t *testing.T, n *namespace.Namespace, vid string) tapeapi.Tape {
 	t.Helper()
 	all, err := n.Parts().Tapes.Tapes(t.Context())
 	good(t, err)
@@ -73,11 +74,11 @@ func tapeOf(t *testing.T, n *namespace.Namespace, vid string) hemera.Tape {
 		}
 	}
 	t.Fatalf("no tape %s", vid)
-	return hemera.Tape{}
+	return tapeapi.Tape{}
 }
 
 // queued returns the jobs of a queue, of all users.
-func queued(t *testing.T, n *namespace.Namespace, kind hemera.TapeJobKind, name string) (out []hemera.TapeJob) {
+func queued(t *testing.T, n *namespace.Namespace, kind tapeapi.JobKind, name string) (out []tapeapi.Job) {
 	t.Helper()
 	cat := n.Parts().Tapes
 	queues, err := cat.Queues(t.Context())
@@ -96,12 +97,12 @@ func queued(t *testing.T, n *namespace.Namespace, kind hemera.TapeJobKind, name 
 }
 
 // write writes jobs to a tape, as a session reports them.
-func write(t *testing.T, n *namespace.Namespace, vid string, jobs ...hemera.TapeJob) (complete []hemera.FileID, err error) {
+func write(t *testing.T, n *namespace.Namespace, vid string, jobs ...tapeapi.Job) (complete []hemera.FileID, err error) {
 	t.Helper()
 	last := tapeOf(t, n, vid).LastFSeq
-	var files []hemera.TapeWritten
+	var files []tapeapi.Written
 	for i, j := range jobs {
-		files = append(files, hemera.TapeWritten{Job: j.TapeJobKey, ArchiveID: j.ArchiveID, FSeq: last + uint64(i) + 1, Block: 10 * last, Size: j.Size, Bytes: j.Size + 480})
+		files = append(files, tapeapi.Written{Job: j.JobKey, ArchiveID: j.ArchiveID, FSeq: last + uint64(i) + 1, Block: 10 * last, Size: j.Size, Bytes: j.Size + 480})
 	}
 	r := catalogue.Report{VID: vid, Drive: "drive1", Files: files}
 	out, err := n.Parts().Tapes.Written(t.Context(), r)
@@ -129,7 +130,7 @@ func TestTheLifeOfAnArchivedFile(t *testing.T) {
 	if e.ArchiveID() == 0 || e.StorageClass() != "double" {
 		t.Fatalf("%+v", e)
 	}
-	a, b := queued(t, n, hemera.TapeArchive, "A"), queued(t, n, hemera.TapeArchive, "B")
+	a, b := queued(t, n, tapeapi.Archive, "A"), queued(t, n, tapeapi.Archive, "B")
 	if len(a) != 1 || len(b) != 1 || a[0].Copy != 1 || b[0].Copy != 2 {
 		t.Fatalf("%+v %+v", a, b)
 	}
@@ -161,11 +162,11 @@ func TestTheLifeOfAnArchivedFile(t *testing.T) {
 		must[hemera.Entry](t)(cat.Recall(ctx, catalogue.RecallRequest{File: e.ID, Request: id, UID: 1000, Choose: first}))
 	}
 	good(t, cat.Withdraw(ctx, e.ID, "r1"))
-	jobs := queued(t, n, hemera.TapeRecall, "TAPEB1")
+	jobs := queued(t, n, tapeapi.Recall, "TAPEB1")
 	if len(jobs) != 1 || jobs[0].From.VID != "TAPEB1" {
 		t.Fatalf("%+v", jobs)
 	}
-	good(t, cat.ChangeJob(ctx, jobs[0].TapeJobKey, func(j hemera.TapeJob, now time.Time) *hemera.TapeJob {
+	good(t, cat.ChangeJob(ctx, jobs[0].JobKey, func(j tapeapi.Job, now time.Time) *tapeapi.Job {
 		j.Attempts, j.Error, j.After = j.Attempts+1, "the drive is dirty", now.Add(time.Minute)
 		return &j
 	}))
@@ -179,7 +180,7 @@ func TestTheLifeOfAnArchivedFile(t *testing.T) {
 	good(t, err)
 	e = must[hemera.Entry](t)(n.Writes.Commit(ctx, namespace.Commit{ID: e.ID, Gen: p.Gen, BaseGen: e.Gen, Convert: true, Parent: e.Parent, Name: "f", Mode: e.Mode,
 		Size: e.Size, Layout: e.Layout, Space: e.Space, Sums: e.Checksums, Pieces: []hemera.Piece{{Index: 0, Disk: 5}, {Index: 1, Disk: 6}}}))
-	if len(e.Pieces) != 2 || len(e.Tape) != 2 || catalogue.EvictCounter(&e) != 1 || catalogue.RequestsOf(&e) != nil || len(queued(t, n, hemera.TapeRecall, "TAPEB1")) != 0 {
+	if len(e.Pieces) != 2 || len(e.Tape) != 2 || catalogue.EvictCounter(&e) != 1 || catalogue.RequestsOf(&e) != nil || len(queued(t, n, tapeapi.Recall, "TAPEB1")) != 0 {
 		t.Fatalf("%+v", e)
 	}
 	checked(t, n)
@@ -190,19 +191,19 @@ func TestTheLifeOfAnArchivedFile(t *testing.T) {
 	// Replaced: the old content is dead on its tapes, the new one is queued under another number.
 	was := e.ArchiveID()
 	e = put(t, n, alice(), "/tape/f", 10)
-	if e.ArchiveID() == was || len(e.Tape) != 0 || len(queued(t, n, hemera.TapeArchive, "A")) != 1 {
+	if e.ArchiveID() == was || len(e.Tape) != 0 || len(queued(t, n, tapeapi.Archive, "A")) != 1 {
 		t.Errorf("%+v", e)
 	}
-	dead := must[[]hemera.TapeFile](t)(cat.Files(ctx, "TAPEA1", 0, 10, true))
+	dead := must[[]tapeapi.File](t)(cat.Files(ctx, "TAPEA1", 0, 10, true))
 	if len(dead) != 1 || dead[0].Dead == nil || dead[0].Dead.Path != "/tape/f" || tapeOf(t, n, "TAPEA1").Files != 0 {
 		t.Errorf("%+v", dead)
 	}
 	good(t, n.Tree.Remove(ctx, alice(), "/tape/f", 0))
-	if left := queued(t, n, hemera.TapeArchive, "A"); len(left) != 0 {
+	if left := queued(t, n, tapeapi.Archive, "A"); len(left) != 0 {
 		t.Errorf("a removed file is queued: %+v", left)
 	}
 	wantKind(t, "a tape that is not full", cat.Reclaim(ctx, "TAPEA1", 0), errs.Conflict)
-	good(t, cat.ChangeTape(ctx, "TAPEA1", func(old *hemera.Tape) (*hemera.Tape, error) { full := *old; full.Full = true; return &full, nil }))
+	good(t, cat.ChangeTape(ctx, "TAPEA1", func(old *tapeapi.Tape) (*tapeapi.Tape, error) { full := *old; full.Full = true; return &full, nil }))
 	good(t, cat.Reclaim(ctx, "TAPEA1", 0))
 	if tape := tapeOf(t, n, "TAPEA1"); tape.LastFSeq != 0 || tape.Full || tape.Occupancy != 0 {
 		t.Errorf("%+v", tape)
@@ -231,24 +232,24 @@ func TestAttributesOfTapesAreTheSystems(t *testing.T) {
 		t.Errorf("%+v", e)
 	}
 	// Reports that cannot be true.
-	j := queued(t, n, hemera.TapeArchive, "A")[0]
-	report := func(vid string, fseq uint64, size int64, given func(hemera.TapeJobKey, uint64) bool) (catalogue.Recorded, error) {
+	j := queued(t, n, tapeapi.Archive, "A")[0]
+	report := func(vid string, fseq uint64, size int64, given func(tapeapi.JobKey, uint64) bool) (catalogue.Recorded, error) {
 		return n.Parts().Tapes.Written(ctx, catalogue.Report{VID: vid, Drive: "d", Given: given,
-			Files: []hemera.TapeWritten{{Job: j.TapeJobKey, ArchiveID: j.ArchiveID, FSeq: fseq, Size: size}}})
+			Files: []tapeapi.Written{{Job: j.JobKey, ArchiveID: j.ArchiveID, FSeq: fseq, Size: size}}})
 	}
 	_, err := report("TAPEA1", 2, 10, nil)
 	wantKind(t, "a gap", err, errs.Conflict)
 	_, err = report("NOTAPE", 1, 10, nil)
 	wantKind(t, "an unknown tape", err, errs.NotFound)
 	// It is on tape, and no copy of the file, which still waits to be archived.
-	none := func(hemera.TapeJobKey, uint64) bool { return false }
+	none := func(tapeapi.JobKey, uint64) bool { return false }
 	for fseq, size := range []int64{11, 10} {
 		out, err := report("TAPEA1", uint64(fseq+1), size, none)
 		good(t, err)
 		if e := must[hemera.Entry](t)(n.Tree.Stat(ctx, alice(), "/tape/f")); len(e.Tape) != 0 || len(out.Complete) != 0 || (len(out.Unfit) == 1) != (size == 11) {
 			t.Errorf("size %d became a copy, or is not told of: %+v, %+v", size, out, e)
 		}
-		if left := queued(t, n, hemera.TapeArchive, "A"); len(left) != 1 || left[0].Size != 10 {
+		if left := queued(t, n, tapeapi.Archive, "A"); len(left) != 1 || left[0].Size != 10 {
 			t.Errorf("size %d: %+v", size, left)
 		}
 	}
@@ -270,7 +271,7 @@ func TestNoCopyIsForgotten(t *testing.T) {
 				}
 			case 3, 4:
 				pool := string(rune('A' + rnd.IntN(2)))
-				jobs := queued(t, n, hemera.TapeArchive, pool)
+				jobs := queued(t, n, tapeapi.Archive, pool)
 				_, err := write(t, n, "TAPE"+pool+"1", jobs[:min(len(jobs), rnd.IntN(4))]...)
 				good(t, err)
 			case 5:
@@ -283,7 +284,7 @@ func TestNoCopyIsForgotten(t *testing.T) {
 		}
 		waiting := map[hemera.FileID]int{}
 		for _, pool := range []string{"A", "B"} {
-			for _, j := range queued(t, n, hemera.TapeArchive, pool) {
+			for _, j := range queued(t, n, tapeapi.Archive, pool) {
 				waiting[j.File]++
 			}
 		}
@@ -302,21 +303,21 @@ func TestPagesLeaveNothingOut(t *testing.T) {
 	n, ctx := withTapes(t), t.Context()
 	cat := n.Parts().Tapes
 	const files = 1100 // more than a page of the order of jobs
-	var verify []hemera.TapeJob
-	var members []hemera.TapeWritten
+	var verify []tapeapi.Job
+	var members []tapeapi.Written
 	for i := range files {
 		e := put(t, n, alice(), fmt.Sprintf("/tape/f%d", i), 10)
-		verify = append(verify, hemera.TapeJob{TapeJobKey: hemera.TapeJobKey{File: e.ID, Kind: hemera.TapeVerify, Copy: 1}, ArchiveID: e.ArchiveID(),
+		verify = append(verify, tapeapi.Job{JobKey: tapeapi.JobKey{File: e.ID, Kind: tapeapi.Verify, Copy: 1}, ArchiveID: e.ArchiveID(),
 			Queue: "TAPEA1", Size: 10, Asked: time.Unix(1_700_000_000, 0)})
-		members = append(members, hemera.TapeWritten{Job: hemera.TapeJobKey{File: e.ID, Kind: hemera.TapeArchive, Copy: 1}, ArchiveID: e.ArchiveID(),
+		members = append(members, tapeapi.Written{Job: tapeapi.JobKey{File: e.ID, Kind: tapeapi.Archive, Copy: 1}, ArchiveID: e.ArchiveID(),
 			FSeq: 1, Member: uint32(i + 1), Size: 10})
 	}
 	good(t, cat.Requeue(ctx, verify))
-	if jobs := must[[]hemera.TapeJob](t)(cat.Jobs(ctx, catalogue.Queue{Kind: hemera.TapeVerify, Name: "TAPEA1"}, 10*files, nil)); len(jobs) != files {
+	if jobs := must[[]tapeapi.Job](t)(cat.Jobs(ctx, catalogue.Queue{Kind: tapeapi.Verify, Name: "TAPEA1"}, 10*files, nil)); len(jobs) != files {
 		t.Errorf("%d of %d jobs are listed", len(jobs), files)
 	}
 	must[catalogue.Recorded](t)(cat.Written(ctx, catalogue.Report{VID: "TAPEA1", Drive: "d", Files: members}))
-	if rows := must[[]hemera.TapeFile](t)(cat.Files(ctx, "TAPEA1", 0, 100, false)); len(rows) != files {
+	if rows := must[[]tapeapi.File](t)(cat.Files(ctx, "TAPEA1", 0, 100, false)); len(rows) != files {
 		t.Errorf("%d of %d members are listed", len(rows), files)
 	}
 	checked(t, n)
@@ -326,7 +327,7 @@ func TestPagesLeaveNothingOut(t *testing.T) {
 func TestQueuesKnowTheirPolicies(t *testing.T) {
 	n, ctx := withTapes(t), t.Context()
 	cat := n.Parts().Tapes
-	queue := func(kind hemera.TapeJobKind, failed bool, want ...string) {
+	queue := func(kind tapeapi.JobKind, failed bool, want ...string) {
 		t.Helper()
 		checked(t, n)
 		for _, q := range must[[]catalogue.Queue](t)(cat.Queues(ctx)) {
@@ -344,9 +345,9 @@ func TestQueuesKnowTheirPolicies(t *testing.T) {
 	for i, name := range []string{"", "reco", "simulation"} {
 		activity[put(t, n, alice(), fmt.Sprintf("/tape/f%d", i), 10).ID] = name
 	}
-	queue(hemera.TapeArchive, false, "group")
+	queue(tapeapi.Archive, false, "group")
 	for _, pool := range []string{"A", "B"} {
-		must[[]hemera.FileID](t)(write(t, n, "TAPE"+pool+"1", queued(t, n, hemera.TapeArchive, pool)...))
+		must[[]hemera.FileID](t)(write(t, n, "TAPE"+pool+"1", queued(t, n, tapeapi.Archive, pool)...))
 	}
 	for id, name := range activity {
 		must[int64](t)(evictWhole(n, hemera.Entry{ID: id}))
@@ -355,18 +356,18 @@ func TestQueuesKnowTheirPolicies(t *testing.T) {
 		r.Activity = "another" // the file waits already
 		must[hemera.Entry](t)(cat.Recall(ctx, r))
 	}
-	queue(hemera.TapeRecall, false, tapeconfig.DefaultName, "reco", "simulation")
-	jobs := queued(t, n, hemera.TapeRecall, "TAPEA1")
+	queue(tapeapi.Recall, false, tapeconfig.DefaultName, "reco", "simulation")
+	jobs := queued(t, n, tapeapi.Recall, "TAPEA1")
 	for _, j := range jobs {
 		if j.Policy != cmp.Or(activity[j.File], tapeconfig.DefaultName) {
 			t.Errorf("%+v", j)
 		}
-		good(t, cat.ChangeJob(ctx, j.TapeJobKey, func(j hemera.TapeJob, _ time.Time) *hemera.TapeJob {
+		good(t, cat.ChangeJob(ctx, j.JobKey, func(j tapeapi.Job, _ time.Time) *tapeapi.Job {
 			j.Failed = true
 			return &j
 		}))
 	}
-	queue(hemera.TapeRecall, true, tapeconfig.DefaultName, "reco", "simulation")
+	queue(tapeapi.Recall, true, tapeconfig.DefaultName, "reco", "simulation")
 	for i := range jobs {
 		good(t, n.Tree.Remove(ctx, system(), fmt.Sprintf("/tape/f%d", i), hemera.KindFile))
 	}
@@ -387,7 +388,7 @@ func TestARestoredVersionIsArchived(t *testing.T) {
 		t.Fatalf("nothing was kept: %+v %+v", old, now)
 	}
 	// On a tape of its own, so that the two differ in what tapes have.
-	for _, j := range queued(t, n, hemera.TapeArchive, "A") {
+	for _, j := range queued(t, n, tapeapi.Archive, "A") {
 		if j.File == now.ID {
 			must[[]hemera.FileID](t)(write(t, n, "TAPEA1", j))
 		}
@@ -404,7 +405,7 @@ func TestARestoredVersionIsArchived(t *testing.T) {
 	}
 	checked(t, n)
 	for _, pool := range []string{"A", "B"} {
-		for _, j := range queued(t, n, hemera.TapeArchive, pool) {
+		for _, j := range queued(t, n, tapeapi.Archive, pool) {
 			must[[]hemera.FileID](t)(write(t, n, "TAPE"+pool+"1", j))
 		}
 	}
@@ -421,7 +422,7 @@ func TestACopyThatMeetsAnEviction(t *testing.T) {
 	c.Size, c.Layout = 3<<20, hemera.ReedSolomon(2, 1)
 	e := must[hemera.Entry](t)(n.Writes.Commit(t.Context(), c))
 	for _, pool := range []string{"A", "B"} {
-		for _, j := range queued(t, n, hemera.TapeArchive, pool) {
+		for _, j := range queued(t, n, tapeapi.Archive, pool) {
 			must[[]hemera.FileID](t)(write(t, n, "TAPE"+pool+"1", j))
 		}
 	}

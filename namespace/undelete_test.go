@@ -7,6 +7,7 @@ import (
 	"hemera/tape/catalogue"
 	"hemera/words/errs"
 	"hemera/words/hemera"
+	"hemera/words/tapeapi"
 )
 
 // undelete brings a content back, by its archive id or by its path.
@@ -26,7 +27,7 @@ func undelete(t *testing.T, n *namespace.Namespace, id uint64, was, to string) (
 func written(t *testing.T, n *namespace.Namespace) {
 	t.Helper()
 	for _, pool := range []string{"A", "B"} {
-		_, err := write(t, n, "TAPE"+pool+"1", queued(t, n, hemera.TapeArchive, pool)...)
+		_, err := write(t, n, "TAPE"+pool+"1", queued(t, n, tapeapi.Archive, pool)...)
 		good(t, err)
 	}
 }
@@ -46,7 +47,7 @@ func TestARemovedFileComesBack(t *testing.T) {
 	if a := tapeOf(t, n, "TAPEA1"); a.Files != 1 || a.Bytes != 1000 {
 		t.Errorf("%+v", a)
 	}
-	if len(queued(t, n, hemera.TapeArchive, "A"))+len(queued(t, n, hemera.TapeArchive, "B")) != 0 {
+	if len(queued(t, n, tapeapi.Archive, "A"))+len(queued(t, n, tapeapi.Archive, "B")) != 0 {
 		t.Error("copies that are there are queued")
 	}
 	_, err = undelete(t, n, was.ArchiveID(), "", "/tape/f")
@@ -87,12 +88,12 @@ func TestUndeleteRefuses(t *testing.T) {
 	written(t, n)
 	good(t, n.Tree.Remove(ctx, alice(), "/tape/f", 0))
 	// One of its two tapes is written from its beginning again: the copy that is missing is queued.
-	good(t, n.Parts().Tapes.ChangeTape(ctx, "TAPEB1", func(old *hemera.Tape) (*hemera.Tape, error) { full := *old; full.Full = true; return &full, nil }))
+	good(t, n.Parts().Tapes.ChangeTape(ctx, "TAPEB1", func(old *tapeapi.Tape) (*tapeapi.Tape, error) { full := *old; full.Full = true; return &full, nil }))
 	good(t, n.Tree.Remove(ctx, system(), "/back/there/f", 0))
 	good(t, n.Parts().Tapes.Reclaim(ctx, "TAPEB1", 0))
 	e, err = undelete(t, n, 0, "/tape/f", "/tape/f")
 	good(t, err)
-	if len(e.Tape) != 1 || len(queued(t, n, hemera.TapeArchive, "B")) != 1 || len(queued(t, n, hemera.TapeArchive, "A")) != 0 {
+	if len(e.Tape) != 1 || len(queued(t, n, tapeapi.Archive, "B")) != 1 || len(queued(t, n, tapeapi.Archive, "A")) != 0 {
 		t.Errorf("%+v", e)
 	}
 }
@@ -102,10 +103,10 @@ func TestUndeleteTakesTheLastCopy(t *testing.T) {
 	n, ctx := withTapes(t), t.Context()
 	good(t, n.Tree.SetXattr(ctx, system(), "/tape", hemera.AttrStorageClass, []byte("single"), false))
 	e := put(t, n, alice(), "/tape/f", 1000)
-	job := queued(t, n, hemera.TapeArchive, "A")[0]
+	job := queued(t, n, tapeapi.Archive, "A")[0]
 	for _, vid := range []string{"TAPEA1", "TAPEA2"} {
-		report := catalogue.Report{VID: vid, Drive: "d", Files: []hemera.TapeWritten{{Job: job.TapeJobKey, ArchiveID: job.ArchiveID, FSeq: 1, Size: 1000}},
-			Given: func(hemera.TapeJobKey, uint64) bool { return true }}
+		report := catalogue.Report{VID: vid, Drive: "d", Files: []tapeapi.Written{{Job: job.JobKey, ArchiveID: job.ArchiveID, FSeq: 1, Size: 1000}},
+			Given: func(tapeapi.JobKey, uint64) bool { return true }}
 		must[catalogue.Recorded](t)(n.Parts().Tapes.Written(ctx, report))
 	}
 	good(t, n.Tree.Remove(ctx, alice(), "/tape/f", 0))

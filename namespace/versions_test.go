@@ -12,6 +12,7 @@ import (
 	"hemera/namespace"
 	"hemera/platform/kv/memkv"
 	"hemera/rules/recycle"
+	"hemera/words/adminapi"
 	"hemera/words/errs"
 	"hemera/words/hemera"
 )
@@ -188,7 +189,7 @@ func TestVersionsGoInTheBackground(t *testing.T) {
 		good(t, n.Tree.Remove(ctx, alice(), dir+"/f", 0))
 	}
 	wantBinned(t, n, system(), "/doc/.sys.v#.f 0", "/doc/f 59")
-	if bins := must[[]hemera.Bin](t)(n.Bins.ListBins(ctx, system())); len(bins) != 1 {
+	if bins := must[[]adminapi.Bin](t)(n.Bins.ListBins(ctx, system())); len(bins) != 1 {
 		t.Errorf("%+v", bins)
 	}
 	pass(2 * time.Second)
@@ -197,7 +198,7 @@ func TestVersionsGoInTheBackground(t *testing.T) {
 		t.Errorf("bins have %+v", s.Recycled)
 	}
 	dir := func() (id hemera.FileID) {
-		good(t, n.Bins.ListRecycled(ctx, system(), hemera.RecycleQuery{All: true}, func(r hemera.Recycled) error {
+		good(t, n.Bins.ListRecycled(ctx, system(), adminapi.RecycleQuery{All: true}, func(r adminapi.Recycled) error {
 			if r.Entry.IsDir() {
 				id = r.Entry.ID
 			}

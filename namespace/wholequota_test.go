@@ -10,6 +10,7 @@ import (
 	"hemera/platform/kv"
 	"hemera/platform/kv/memkv"
 	"hemera/rules/quota"
+	"hemera/words/adminapi"
 	"hemera/words/errs"
 	"hemera/words/hemera"
 )
@@ -44,11 +45,11 @@ func TestAChangeIsJudgedAsAWhole(t *testing.T) {
 			}
 			good(t, n.Tree.Remove(ctx, alice(), "/p/f", 0))
 			put(t, n, alice(), "/p/g", 4)
-			_, err := n.Bins.Restore(ctx, alice(), hemera.RestoreRequest{ID: e.ID})
+			_, err := n.Bins.Restore(ctx, alice(), adminapi.RestoreRequest{ID: e.ID})
 			wantKind(t, "restore of 18 bytes in 4 files beside 4 bytes", err, errs.OverQuota)
 			wantKind(t, "rename of 18 bytes in 4 files into the limit", n.Tree.Rename(ctx, alice(), "/out/f", "/p/h"), errs.OverQuota)
 			good(t, n.Tree.Remove(ctx, alice(), "/p/g", 0))
-			_, err = n.Bins.Restore(ctx, alice(), hemera.RestoreRequest{ID: e.ID})
+			_, err = n.Bins.Restore(ctx, alice(), adminapi.RestoreRequest{ID: e.ID})
 			good(t, err)
 			checked(t, n)
 		})

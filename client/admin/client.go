@@ -11,6 +11,7 @@ import (
 	"hemera/words/adminapi"
 	"hemera/words/errs"
 	"hemera/words/hemera"
+	"hemera/words/tapeapi"
 )
 
 // PortDefault is the default port of a manager, IANA's for XRootD.
@@ -44,18 +45,18 @@ var (
 	_ adminapi.Backups      = Backups{}
 	_ adminapi.Benchmarker  = Benchmark{}
 	_ adminapi.ClusterAdmin = Cluster{}
-	_ hemera.ConvertAdmin   = Conversions{}
+	_ adminapi.ConvertAdmin = Conversions{}
 	_ adminapi.MaintAdmin   = Maint{}
 	_ hemera.Names          = Names{}
 	_ adminapi.Observer     = Observe{}
-	_ hemera.QuotaAdmin     = Quota{}
+	_ adminapi.QuotaAdmin   = Quota{}
 	_ adminapi.Rebuilder    = Rebuild{}
-	_ hemera.RecycleBin     = Recycle{}
-	_ hemera.Staging        = Staging{}
-	_ hemera.StatusAdmin    = Status{}
+	_ adminapi.RecycleBin   = Recycle{}
+	_ tapeapi.Staging       = Staging{}
+	_ adminapi.StatusAdmin  = Status{}
 	_ adminapi.TapeAdmin    = Tape{}
 	_ adminapi.TapeSessions = Tape{}
-	_ hemera.TapeKeys       = Tape{}
+	_ adminapi.TapeKeys     = Tape{}
 	_ adminapi.TokenAdmin   = Trust{}
 	_ adminapi.TrustAdmin   = Trust{}
 	_ adminapi.WriteAdmin   = Writes{}

@@ -12,8 +12,8 @@ import (
 type Maint struct{ server *server }
 
 // Jobs implements adminapi.MaintAdmin.
-func (c Maint) Jobs(ctx context.Context) ([]hemera.JobStatus, error) {
-	return call[[]hemera.JobStatus](ctx, c.server, "Jobs", adminapi.None{})
+func (c Maint) Jobs(ctx context.Context) ([]adminapi.JobStatus, error) {
+	return call[[]adminapi.JobStatus](ctx, c.server, "Jobs", adminapi.None{})
 }
 
 // DiskFiles implements adminapi.MaintAdmin.

@@ -16,8 +16,8 @@ func (c Observe) Operations(ctx context.Context) ([]adminapi.OpStat, error) {
 }
 
 // Sessions implements adminapi.Observer.
-func (c Observe) Sessions(ctx context.Context) ([]hemera.SessionInfo, error) {
-	return call[[]hemera.SessionInfo](ctx, c.server, "Sessions", adminapi.None{})
+func (c Observe) Sessions(ctx context.Context) ([]adminapi.SessionInfo, error) {
+	return call[[]adminapi.SessionInfo](ctx, c.server, "Sessions", adminapi.None{})
 }
 
 // OpenFiles implements adminapi.Observer.
@@ -32,8 +32,8 @@ func (c Observe) Measure(ctx context.Context, node hemera.NodeID, command []stri
 }
 
 // NamespaceStats implements adminapi.Observer.
-func (c Observe) NamespaceStats(ctx context.Context) (hemera.NamespaceStats, error) {
-	return call[hemera.NamespaceStats](ctx, c.server, "NamespaceStats", adminapi.None{})
+func (c Observe) NamespaceStats(ctx context.Context) (adminapi.NamespaceStats, error) {
+	return call[adminapi.NamespaceStats](ctx, c.server, "NamespaceStats", adminapi.None{})
 }
 
 // Events implements adminapi.Observer; an answer has at most 10,000 events.

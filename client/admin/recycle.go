@@ -7,16 +7,16 @@ import (
 	"hemera/words/hemera"
 )
 
-// Recycle has the calls for recycle bins. It implements hemera.RecycleBin.
+// Recycle has the calls for recycle bins. It implements adminapi.RecycleBin.
 type Recycle struct{ server *server }
 
-// Erase implements hemera.RecycleBin.
+// Erase implements adminapi.RecycleBin.
 func (c Recycle) Erase(ctx context.Context, _ hemera.Identity, p string, kind hemera.EntryKind) error {
 	return c.server.do(ctx, "Erase", adminapi.RemoveRequest{Path: p, Kind: kind})
 }
 
-// ListRecycled implements hemera.RecycleBin. Entries arrive while the server still lists, without their attributes.
-func (c Recycle) ListRecycled(ctx context.Context, _ hemera.Identity, q hemera.RecycleQuery, visit func(hemera.Recycled) error) error {
+// ListRecycled implements adminapi.RecycleBin. Entries arrive while the server still lists, without their attributes.
+func (c Recycle) ListRecycled(ctx context.Context, _ hemera.Identity, q adminapi.RecycleQuery, visit func(adminapi.Recycled) error) error {
 	return receive(ctx, c.server, "Recycled", q, func(m *adminapi.RecycledEntries) error {
 		for _, e := range m.Entries {
 			if err := visit(e); err != nil {
@@ -27,23 +27,23 @@ func (c Recycle) ListRecycled(ctx context.Context, _ hemera.Identity, q hemera.R
 	})
 }
 
-// Restore implements hemera.RecycleBin.
-func (c Recycle) Restore(ctx context.Context, _ hemera.Identity, r hemera.RestoreRequest) (string, error) {
+// Restore implements adminapi.RecycleBin.
+func (c Recycle) Restore(ctx context.Context, _ hemera.Identity, r adminapi.RestoreRequest) (string, error) {
 	answer, err := call[adminapi.Restored](ctx, c.server, "Restore", r)
 	return answer.Path, err
 }
 
-// RestoreVersion implements hemera.RecycleBin.
+// RestoreVersion implements adminapi.RecycleBin.
 func (c Recycle) RestoreVersion(ctx context.Context, _ hemera.Identity, path, version string) error {
 	return c.server.do(ctx, "RestoreVersion", adminapi.RestoreVersionRequest{Path: path, Version: version})
 }
 
-// Purge implements hemera.RecycleBin.
+// Purge implements adminapi.RecycleBin.
 func (c Recycle) Purge(ctx context.Context, _ hemera.Identity, id hemera.FileID) error {
 	return c.server.do(ctx, "Purge", adminapi.PurgeRequest{ID: id})
 }
 
-// ListBins implements hemera.RecycleBin.
-func (c Recycle) ListBins(ctx context.Context, _ hemera.Identity) ([]hemera.Bin, error) {
-	return call[[]hemera.Bin](ctx, c.server, "Bins", adminapi.None{})
+// ListBins implements adminapi.RecycleBin.
+func (c Recycle) ListBins(ctx context.Context, _ hemera.Identity) ([]adminapi.Bin, error) {
+	return call[[]adminapi.Bin](ctx, c.server, "Bins", adminapi.None{})
 }

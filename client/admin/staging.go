@@ -6,33 +6,34 @@ import (
 
 	"hemera/words/adminapi"
 	"hemera/words/hemera"
+	"hemera/words/tapeapi"
 )
 
-// Staging has the calls for files on tape. It implements hemera.Staging.
+// Staging has the calls for files on tape. It implements tapeapi.Staging.
 type Staging struct{ server *server }
 
-// Stage implements hemera.Staging.
-func (c Staging) Stage(ctx context.Context, _ hemera.Identity, r hemera.StageRequest) (string, error) {
+// Stage implements tapeapi.Staging.
+func (c Staging) Stage(ctx context.Context, _ hemera.Identity, r tapeapi.StageRequest) (string, error) {
 	answer, err := call[adminapi.StageRef](ctx, c.server, "Stage", r)
 	return answer.ID, err
 }
 
-// StageStatus implements hemera.Staging.
-func (c Staging) StageStatus(ctx context.Context, _ hemera.Identity, id string) (hemera.StageStatus, error) {
-	return call[hemera.StageStatus](ctx, c.server, "StageStatus", adminapi.StageRef{ID: id})
+// StageStatus implements tapeapi.Staging.
+func (c Staging) StageStatus(ctx context.Context, _ hemera.Identity, id string) (tapeapi.StageStatus, error) {
+	return call[tapeapi.StageStatus](ctx, c.server, "StageStatus", adminapi.StageRef{ID: id})
 }
 
-// Stages implements hemera.Staging.
-func (c Staging) Stages(ctx context.Context, _ hemera.Identity, all bool) ([]hemera.StageSummary, error) {
-	return call[[]hemera.StageSummary](ctx, c.server, "Stages", adminapi.StagesRequest{All: all})
+// Stages implements tapeapi.Staging.
+func (c Staging) Stages(ctx context.Context, _ hemera.Identity, all bool) ([]tapeapi.StageSummary, error) {
+	return call[[]tapeapi.StageSummary](ctx, c.server, "Stages", adminapi.StagesRequest{All: all})
 }
 
-// CancelStage implements hemera.Staging.
+// CancelStage implements tapeapi.Staging.
 func (c Staging) CancelStage(ctx context.Context, _ hemera.Identity, id string, paths []string, forget bool) error {
 	return c.server.do(ctx, "CancelStage", adminapi.CancelStageRequest{ID: id, Paths: paths, Forget: forget})
 }
 
-// Release implements hemera.Staging. Errors of single paths arrive as texts.
+// Release implements tapeapi.Staging. Errors of single paths arrive as texts.
 func (c Staging) Release(ctx context.Context, _ hemera.Identity, id string, paths []string) ([]error, error) {
 	texts, err := call[[]string](ctx, c.server, "Release", adminapi.PathsRequest{ID: id, Paths: paths})
 	failures := make([]error, len(texts))
@@ -44,18 +45,18 @@ func (c Staging) Release(ctx context.Context, _ hemera.Identity, id string, path
 	return failures, err
 }
 
-// Localities implements hemera.Staging.
-func (c Staging) Localities(ctx context.Context, _ hemera.Identity, id string, paths []string) ([]hemera.Locality, error) {
-	return call[[]hemera.Locality](ctx, c.server, "Localities", adminapi.PathsRequest{ID: id, Paths: paths})
+// Localities implements tapeapi.Staging.
+func (c Staging) Localities(ctx context.Context, _ hemera.Identity, id string, paths []string) ([]tapeapi.Locality, error) {
+	return call[[]tapeapi.Locality](ctx, c.server, "Localities", adminapi.PathsRequest{ID: id, Paths: paths})
 }
 
-// ArchiveNow implements hemera.Staging.
+// ArchiveNow implements tapeapi.Staging.
 func (c Staging) ArchiveNow(ctx context.Context, _ hemera.Identity, path, class string) (int, error) {
 	answer, err := call[adminapi.Archived](ctx, c.server, "Archive", adminapi.ArchiveRequest{Path: path, Class: class})
 	return answer.Copies, err
 }
 
-// Evict implements hemera.Staging.
+// Evict implements tapeapi.Staging.
 func (c Staging) Evict(ctx context.Context, _ hemera.Identity, path string) (int64, error) {
 	answer, err := call[adminapi.Evicted](ctx, c.server, "Evict", adminapi.Subject{Subject: path})
 	return answer.Freed, err

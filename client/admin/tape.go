@@ -5,10 +5,10 @@ import (
 	"encoding/json"
 
 	"hemera/words/adminapi"
-	"hemera/words/hemera"
+	"hemera/words/tapeapi"
 )
 
-// Tape has the calls of admins for tapes. It implements adminapi.TapeAdmin, adminapi.TapeSessions and hemera.TapeKeys.
+// Tape has the calls of admins for tapes. It implements adminapi.TapeAdmin, adminapi.TapeSessions and adminapi.TapeKeys.
 type Tape struct{ server *server }
 
 // TapeConfig implements adminapi.TapeAdmin.
@@ -23,13 +23,13 @@ func (c Tape) ChangeTape(ctx context.Context, _ string, r adminapi.TapeChange) e
 }
 
 // Tapes implements adminapi.TapeAdmin.
-func (c Tape) Tapes(ctx context.Context) ([]hemera.Tape, error) {
-	return call[[]hemera.Tape](ctx, c.server, "Tapes", adminapi.None{})
+func (c Tape) Tapes(ctx context.Context) ([]tapeapi.Tape, error) {
+	return call[[]tapeapi.Tape](ctx, c.server, "Tapes", adminapi.None{})
 }
 
 // TapeFiles implements adminapi.TapeAdmin.
-func (c Tape) TapeFiles(ctx context.Context, vid string, after uint64, dead bool) ([]hemera.TapeFile, error) {
-	return call[[]hemera.TapeFile](ctx, c.server, "TapeFiles", adminapi.TapeFilesRequest{VID: vid, After: after, Dead: dead})
+func (c Tape) TapeFiles(ctx context.Context, vid string, after uint64, dead bool) ([]tapeapi.File, error) {
+	return call[[]tapeapi.File](ctx, c.server, "TapeFiles", adminapi.TapeFilesRequest{VID: vid, After: after, Dead: dead})
 }
 
 // TapePicture implements adminapi.TapeAdmin.
@@ -38,13 +38,13 @@ func (c Tape) TapePicture(ctx context.Context) (adminapi.TapePicture, error) {
 }
 
 // TapeSession implements adminapi.TapeSessions.
-func (c Tape) TapeSession(ctx context.Context, mount uint64) (hemera.TapeSession, error) {
-	return call[hemera.TapeSession](ctx, c.server, "TapeSession", adminapi.SessionRef{Mount: mount})
+func (c Tape) TapeSession(ctx context.Context, mount uint64) (tapeapi.Session, error) {
+	return call[tapeapi.Session](ctx, c.server, "TapeSession", adminapi.SessionRef{Mount: mount})
 }
 
 // TapeJobList implements adminapi.TapeAdmin.
-func (c Tape) TapeJobList(ctx context.Context, q adminapi.TapeJobQuery) ([]hemera.TapeWork, error) {
-	return call[[]hemera.TapeWork](ctx, c.server, "TapeJobs", q)
+func (c Tape) TapeJobList(ctx context.Context, q adminapi.TapeJobQuery) ([]tapeapi.Work, error) {
+	return call[[]tapeapi.Work](ctx, c.server, "TapeJobs", q)
 }
 
 // ExplainTape implements adminapi.TapeAdmin.
@@ -58,12 +58,12 @@ func (c Tape) OrderTape(ctx context.Context, _ string, o adminapi.TapeOrder) (st
 	return answer.Text, err
 }
 
-// TapeKeyList implements hemera.TapeKeys.
-func (c Tape) TapeKeyList(ctx context.Context) ([]hemera.TapeKeyRow, error) {
-	return call[[]hemera.TapeKeyRow](ctx, c.server, "TapeKeyList", adminapi.None{})
+// TapeKeyList implements adminapi.TapeKeys.
+func (c Tape) TapeKeyList(ctx context.Context) ([]adminapi.TapeKeyRow, error) {
+	return call[[]adminapi.TapeKeyRow](ctx, c.server, "TapeKeyList", adminapi.None{})
 }
 
-// AddTapeKey implements hemera.TapeKeys.
-func (c Tape) AddTapeKey(ctx context.Context, _ string, k hemera.TapeKey, comment string) (hemera.TapeKeyRow, error) {
-	return call[hemera.TapeKeyRow](ctx, c.server, "TapeKeyAdd", adminapi.AddTapeKeyRequest{Name: k.Name, Secret: k.Secret, Comment: comment})
+// AddTapeKey implements adminapi.TapeKeys.
+func (c Tape) AddTapeKey(ctx context.Context, _ string, k tapeapi.Key, comment string) (adminapi.TapeKeyRow, error) {
+	return call[adminapi.TapeKeyRow](ctx, c.server, "TapeKeyAdd", adminapi.AddTapeKeyRequest{Name: k.Name, Secret: k.Secret, Comment: comment})
 }

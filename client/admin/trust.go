@@ -17,8 +17,8 @@ func (c Trust) CreateToken(ctx context.Context, r adminapi.TokenRequest) (string
 }
 
 // Tokens implements adminapi.TokenAdmin.
-func (c Trust) Tokens(ctx context.Context) ([]hemera.TokenInfo, error) {
-	return call[[]hemera.TokenInfo](ctx, c.server, "Tokens", adminapi.None{})
+func (c Trust) Tokens(ctx context.Context) ([]adminapi.TokenInfo, error) {
+	return call[[]adminapi.TokenInfo](ctx, c.server, "Tokens", adminapi.None{})
 }
 
 // RemoveToken implements adminapi.TokenAdmin.

@@ -101,7 +101,7 @@ func (c *Client) Checksum(ctx context.Context, u URL, kind hemera.ChecksumKind) 
 const adminCallSilenceMax = 24 * time.Hour
 
 // Call sends a call of the admin API to the manager that the server is or knows, as the user of the session, and calls
-// answer with the pieces of the answer. Both are HTTP messages; see [hemera.Calls]. It ends with answer's error, if any.
+// answer with the pieces of the answer. Both are HTTP messages; see [adminapi.Calls]. It ends with answer's error, if any.
 func (c *Client) Call(ctx context.Context, at URL, message []byte, answer func([]byte) error) error {
 	err := c.stream(ctx, at, request{
 		op: "xrootd.AskManager", silenceMax: adminCallSilenceMax,

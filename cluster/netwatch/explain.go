@@ -4,18 +4,18 @@ import (
 	"fmt"
 	"time"
 
-	"hemera/words/hemera"
+	"hemera/words/adminapi"
 )
 
 // Explain says what is known of a node's network: its state in a line, and what that rests on, with what to look at first.
-func Explain(row hemera.NodeNetwork, now time.Time) (state string, reasons []hemera.Reason) {
+func Explain(row adminapi.NodeNetwork, now time.Time) (state string, reasons []adminapi.Reason) {
 	state = string(row.Standing)
 	if row.Cause != "" {
 		state += ", " + blamed(row.Cause)
 	}
 	// The judge's sentences are in the order of a conversation: what, how many, how much, what follows.
 	for i, text := range row.Text {
-		r := hemera.Reason{About: "judgement", Text: text}
+		r := adminapi.Reason{About: "judgement", Text: text}
 		if i == 0 {
 			r.Remedy = row.Remedy // where to look belongs to what is wrong
 		}
@@ -29,12 +29,12 @@ func Explain(row hemera.NodeNetwork, now time.Time) (state string, reasons []hem
 			peer = "its clients"
 		}
 		way := map[string]string{"out": "to", "in": "from"}[w.Direction]
-		reasons = append(reasons, hemera.Reason{About: "worst path",
+		reasons = append(reasons, adminapi.Reason{About: "worst path",
 			Text: fmt.Sprintf("%s %s: %.0f of %.0f segments were lost (%.2g %%)", way, peer, w.Loss.Lost, w.Loss.Segments, 100*w.Loss.Share())})
 	}
 	// An old sample says why nothing changes: the node sends none any more.
 	if !row.Sampled.IsZero() {
-		reasons = append(reasons, hemera.Reason{About: "sample",
+		reasons = append(reasons, adminapi.Reason{About: "sample",
 			Text: fmt.Sprintf("the last one came %s ago: %.1f MB/s in, %.1f MB/s out", now.Sub(row.Sampled).Round(time.Second), row.InRate/1e6, row.OutRate/1e6)})
 	}
 	return state, reasons

@@ -4,11 +4,12 @@ import (
 	"maps"
 
 	"hemera/rules/netjudge"
+	"hemera/words/adminapi"
 	"hemera/words/hemera"
 )
 
 // Report tells what is known of each node of the view, by id. Nodes that wait for admission are left out.
-func (w *Watch) Report(v *hemera.View) hemera.NetworkReport {
+func (w *Watch) Report(v *hemera.View) adminapi.NetworkReport {
 	w.mu.Lock()
 	arrivals, state, verdicts, judged := maps.Clone(w.arrivals), w.state, w.verdicts, w.judged
 	w.mu.Unlock()
@@ -20,13 +21,13 @@ func (w *Watch) Report(v *hemera.View) hemera.NetworkReport {
 			newest[first] = a
 		}
 	}
-	r := hemera.NetworkReport{Judged: judged, Nodes: []hemera.NodeNetwork{}}
+	r := adminapi.NetworkReport{Judged: judged, Nodes: []adminapi.NodeNetwork{}}
 	for _, n := range v.Nodes {
 		first, known := h.first[n.ID]
 		if !known {
 			continue
 		}
-		row := hemera.NodeNetwork{Node: n.ID, Addr: n.Addr, Standing: hemera.NetworkUnknown, Weight: 1}
+		row := adminapi.NodeNetwork{Node: n.ID, Addr: n.Addr, Standing: adminapi.NetworkUnknown, Weight: 1}
 		// The newest sample of the host decides what there is to say; in one process only one of the nodes sends any.
 		verdict, judged := verdicts[first]
 		switch a := newest[first]; {
@@ -43,7 +44,7 @@ func (w *Watch) Report(v *hemera.View) hemera.NetworkReport {
 			row.InRate, row.OutRate = rates(a.sample)
 		}
 		if p, ok := worst[first]; ok {
-			row.Worst = &hemera.NetworkWorst{Peer: p.Peer, Direction: p.Direction.String(), Loss: hemera.NetworkLoss{Segments: p.Loss.Sent, Lost: p.Loss.Lost}}
+			row.Worst = &adminapi.NetworkWorst{Peer: p.Peer, Direction: p.Direction.String(), Loss: adminapi.NetworkLoss{Segments: p.Loss.Sent, Lost: p.Loss.Lost}}
 			if p.Peer != netjudge.Clients {
 				row.Worst.Addr = nameOf(v, p.Peer)
 			}
@@ -54,11 +55,11 @@ func (w *Watch) Report(v *hemera.View) hemera.NetworkReport {
 }
 
 // describe fills in what a verdict says.
-func describe(row *hemera.NodeNetwork, verdict netjudge.Verdict) {
+func describe(row *adminapi.NodeNetwork, verdict netjudge.Verdict) {
 	e := verdict.Evidence
 	// Counts that faded are no whole numbers: programs get them as they are, texts round them.
-	row.Standing, row.Weight = hemera.NetworkStanding(verdict.Standing.String()), verdict.Weight
-	row.Out, row.In = hemera.NetworkLoss{Segments: e.Out.Sent, Lost: e.Out.Lost}, hemera.NetworkLoss{Segments: e.In.Sent, Lost: e.In.Lost}
+	row.Standing, row.Weight = adminapi.NetworkStanding(verdict.Standing.String()), verdict.Weight
+	row.Out, row.In = adminapi.NetworkLoss{Segments: e.Out.Sent, Lost: e.Out.Lost}, adminapi.NetworkLoss{Segments: e.In.Sent, Lost: e.In.Lost}
 	row.RTT, row.UsualRTT = e.RTT, e.UsualRTT
 	row.Where, row.Text, row.Remedy = netjudge.Where(verdict), netjudge.Explain(verdict), netjudge.Remedy(verdict)
 	if verdict.Standing != netjudge.Suspected {

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"hemera/rules/netjudge"
+	"hemera/words/adminapi"
 	"hemera/words/hemera"
 )
 
@@ -64,15 +65,15 @@ func (r *rig) round() map[hemera.NodeID]float64 {
 }
 
 // row returns the report about a node.
-func (r *rig) row(node hemera.NodeID) hemera.NodeNetwork {
+func (r *rig) row(node hemera.NodeID) adminapi.NodeNetwork {
 	list := r.Report(&r.view).Nodes
-	return list[slices.IndexFunc(list, func(n hemera.NodeNetwork) bool { return n.Node == node })]
+	return list[slices.IndexFunc(list, func(n adminapi.NodeNetwork) bool { return n.Node == node })]
 }
 
 // A node that loses is named with what it rests on, has a weight until it is well again, and both are logged once.
 func TestANodeThatLoses(t *testing.T) {
 	r := newRig(5, nil)
-	if row := r.row(3); row.Standing != hemera.NetworkUnknown || row.Weight != 1 || len(row.Text) != 1 || !row.Sampled.IsZero() {
+	if row := r.row(3); row.Standing != adminapi.NetworkUnknown || row.Weight != 1 || len(row.Text) != 1 || !row.Sampled.IsZero() {
 		t.Errorf("before anything: %+v", row)
 	}
 	for range 6 {
@@ -80,7 +81,7 @@ func TestANodeThatLoses(t *testing.T) {
 			t.Fatalf("well: %v", got)
 		}
 	}
-	if row := r.row(3); row.Standing != hemera.NetworkWell || row.InRate != 5e6 || row.OutRate != 2e6 || row.Worst != nil || row.Where != "" || row.Remedy != "" || !row.Sampled.Equal(r.now) {
+	if row := r.row(3); row.Standing != adminapi.NetworkWell || row.InRate != 5e6 || row.OutRate != 2e6 || row.Worst != nil || row.Where != "" || row.Remedy != "" || !row.Sampled.Equal(r.now) {
 		t.Errorf("well: %+v", row)
 	}
 	r.lost = func(from, to int) int64 {
@@ -100,7 +101,7 @@ func TestANodeThatLoses(t *testing.T) {
 		t.Errorf("weights: %v", weights)
 	}
 	row := r.row(3)
-	if row.Standing != hemera.NetworkSuspected || row.Cause != "port" || row.Direction != "out" || row.Weight != weights[3] || row.Since.IsZero() ||
+	if row.Standing != adminapi.NetworkSuspected || row.Cause != "port" || row.Direction != "out" || row.Weight != weights[3] || row.Since.IsZero() ||
 		row.Where == "" || row.Remedy == "" || row.Out.Share() < 0.01 || row.In.Lost != 0 || row.RTT != 200*time.Microsecond {
 		t.Errorf("%+v", row)
 	}
@@ -116,7 +117,7 @@ func TestANodeThatLoses(t *testing.T) {
 			t.Fatalf("it stays suspected: %+v", r.row(3))
 		}
 	}
-	if row := r.row(3); row.Standing != hemera.NetworkWell || row.Cause != "" || row.Weight != 1 {
+	if row := r.row(3); row.Standing != adminapi.NetworkWell || row.Cause != "" || row.Weight != 1 {
 		t.Errorf("afterwards: %+v", row)
 	}
 	for text, want := range map[string]int{"is suspected\"": 1, "not suspected any more": 1, "addr=10.0.0.3:1097": 2} {
@@ -185,7 +186,7 @@ func TestNodesOfOneHost(t *testing.T) {
 		t.Errorf("%v", weights)
 	}
 	a, b := r.row(3), r.row(4)
-	if a.Standing != hemera.NetworkSuspected || b.Standing != a.Standing || b.Addr == a.Addr || a.Out != b.Out || a.Out.Segments < 30_000 {
+	if a.Standing != adminapi.NetworkSuspected || b.Standing != a.Standing || b.Addr == a.Addr || a.Out != b.Out || a.Out.Segments < 30_000 {
 		t.Errorf("%+v\n%+v", a, b)
 	}
 }

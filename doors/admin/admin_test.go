@@ -51,8 +51,8 @@ func TestRemoteIsLocal(t *testing.T) {
 		adminapi.TrustAdmin
 		adminapi.MaintAdmin
 		adminapi.Observer
-		hemera.QuotaAdmin
-		hemera.StatusAdmin
+		adminapi.QuotaAdmin
+		adminapi.StatusAdmin
 		adminapi.TapeSessions
 	}
 	questions := map[string]func(verbs) (any, error){
@@ -75,7 +75,7 @@ func TestRemoteIsLocal(t *testing.T) {
 		"Measure":        func(v verbs) (any, error) { return v.Measure(ctx, 1, []string{"bench", "disk"}) },
 		"Status":         func(v verbs) (any, error) { return v.Status(ctx) },
 		"Impact":         func(v verbs) (any, error) { return v.Impact(ctx, []hemera.DiskID{1, 5}) },
-		"Why":            func(v verbs) (any, error) { return v.Why(ctx, hemera.SystemIdentity(), hemera.WhyDisk, "4") },
+		"Why":            func(v verbs) (any, error) { return v.Why(ctx, hemera.SystemIdentity(), adminapi.WhyDisk, "4") },
 		"Quotas":         func(v verbs) (any, error) { return v.Quotas(ctx, "") },
 		"TapeSession":    func(v verbs) (any, error) { return v.TapeSession(ctx, 7) },
 		"Events":         func(v verbs) (any, error) { return v.Events(ctx, 1, 1) },
@@ -110,7 +110,7 @@ func TestChangesArrive(t *testing.T) {
 		remote.Cluster.SetNode(ctx, 2, "status", "off"),
 		remote.Cluster.RemoveNode(ctx, 3),
 		remote.Cluster.SetSpace(ctx, "default", "policy.sync", "off"),
-		remote.Quota.SetQuota(ctx, hemera.QuotaKey{Path: "/a", Kind: hemera.QuotaGroup, ID: 7}, hemera.QuotaAmount{Files: 3, Bytes: hemera.QuotaKeep}),
+		remote.Quota.SetQuota(ctx, hemera.QuotaKey{Path: "/a", Kind: hemera.QuotaGroup, ID: 7}, hemera.QuotaAmount{Files: 3, Bytes: adminapi.QuotaKeep}),
 		remote.Quota.RemoveQuota(ctx, hemera.QuotaKey{Path: "/exp"}),
 		remote.Names.Rename(ctx, root, "/a/b", "/a/c"),
 		remote.Attributes.SetMode(ctx, root, "/a/c", 0o700),

@@ -25,9 +25,9 @@ type calls struct{ http.Handler }
 
 // NewCalls returns an interface through which another door passes requests to a handler of [NewHandler]. Only requests of
 // verbs are accepted. They run as the identity that the door has authenticated.
-func NewCalls(h http.Handler) hemera.Calls { return calls{h} }
+func NewCalls(h http.Handler) adminapi.Calls { return calls{h} }
 
-// Call implements hemera.Calls. It fails with Invalid if the bytes are not an HTTP request, with Unsupported if the path
+// Call implements adminapi.Calls. It fails with Invalid if the bytes are not an HTTP request, with Unsupported if the path
 // is not a verb's, and with the error of answer. Errors of a verb are in its HTTP response.
 func (c calls) Call(ctx context.Context, who hemera.Identity, request []byte, answer func([]byte) error) error {
 	r, err := http.ReadRequest(bufio.NewReader(bytes.NewReader(request)))

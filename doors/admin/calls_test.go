@@ -17,7 +17,7 @@ import (
 
 // doorCaller passes a client's calls through a door with an authenticated identity.
 type doorCaller struct {
-	calls  hemera.Calls
+	calls  adminapi.Calls
 	who    hemera.Identity
 	pieces []int // their sizes
 }
@@ -86,7 +86,7 @@ func TestUsersHaveTheirVerbsThroughAnotherDoor(t *testing.T) {
 	if e, err := c.Names.Stat(ctx, alice, "/exp/notes.txt"); err != nil || e.Mode != 0o600 || string(e.Xattrs["user.a"]) != "\x00\xff" {
 		t.Errorf("stat: %+v, %v", e, err)
 	}
-	if why, err := c.Status.Why(ctx, alice, hemera.WhyFile, "/exp/notes.txt"); err != nil || why.Subject != "/exp/notes.txt" {
+	if why, err := c.Status.Why(ctx, alice, adminapi.WhyFile, "/exp/notes.txt"); err != nil || why.Subject != "/exp/notes.txt" {
 		t.Errorf("why: %+v, %v", why, err)
 	}
 	if spaces, err := c.Cluster.Spaces(ctx); err != nil || len(spaces) == 0 {
@@ -112,9 +112,9 @@ func TestAdminVerbsAreRefusedToUsers(t *testing.T) {
 	_, c, way := callingAs(t, alice)
 	_, viewErr := c.Cluster.View(t.Context())
 	_, statusErr := c.Status.Status(t.Context())
-	_, whyErr := c.Status.Why(t.Context(), hemera.SystemIdentity(), hemera.WhyDisk, "4")
+	_, whyErr := c.Status.Why(t.Context(), hemera.SystemIdentity(), adminapi.WhyDisk, "4")
 	_, checkErr := c.Maint.CheckFile(t.Context(), "/exp/notes.txt", false)
-	_, lostErr := c.Names.Walk(t.Context(), adminapi.WalkRequest{Path: "/", Standing: hemera.FileLost}, func(adminapi.Found) error { return nil })
+	_, lostErr := c.Names.Walk(t.Context(), adminapi.WalkRequest{Path: "/", Standing: adminapi.FileLost}, func(adminapi.Found) error { return nil })
 	for verb, err := range map[string]error{
 		"View": viewErr, "Status": statusErr, "Why": whyErr, "CheckFile": checkErr, "Walk --lost": lostErr,
 		"Backup": c.Backups.Backup(t.Context(), io.Discard), "SetQuota": c.Quota.SetQuota(t.Context(), hemera.QuotaKey{}, hemera.QuotaAmount{}),

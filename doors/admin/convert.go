@@ -9,15 +9,15 @@ import (
 
 // serveConvert serves requests to store files with another layout.
 func serveConvert(d *door) {
-	unary(d, "Convert", true, func(ctx context.Context, who hemera.Identity, r *hemera.ConversionRequest) (hemera.Conversion, error) {
+	unary(d, "Convert", true, func(ctx context.Context, who hemera.Identity, r *adminapi.ConversionRequest) (adminapi.Conversion, error) {
 		c, err := part(d.Convert, "conversions")
 		if err != nil {
-			return hemera.Conversion{}, err
+			return adminapi.Conversion{}, err
 		}
 		d.audit(ctx, who, "Convert", r)
 		return c.Convert(ctx, who.Name, *r)
 	})
-	unary(d, "Conversions", true, func(ctx context.Context, _ hemera.Identity, _ *adminapi.None) ([]hemera.ConversionStatus, error) {
+	unary(d, "Conversions", true, func(ctx context.Context, _ hemera.Identity, _ *adminapi.None) ([]adminapi.ConversionStatus, error) {
 		c, err := part(d.Convert, "conversions")
 		if err != nil {
 			return nil, err

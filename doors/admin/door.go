@@ -15,6 +15,7 @@ import (
 	"hemera/words/adminapi"
 	"hemera/words/errs"
 	"hemera/words/hemera"
+	"hemera/words/tapeapi"
 )
 
 const (
@@ -31,15 +32,15 @@ type Services struct {
 	Trust     adminapi.TrustAdmin   // admission of nodes, keys
 	Maint     adminapi.MaintAdmin   // jobs, checks, fsck
 	Observe   adminapi.Observer     // measurements
-	Quota     hemera.QuotaAdmin
-	Recycle   hemera.RecycleBin
+	Quota     adminapi.QuotaAdmin
+	Recycle   adminapi.RecycleBin
 	Tape      adminapi.TapeAdmin
 	Sessions  adminapi.TapeSessions // of tape drives
-	TapeKeys  hemera.TapeKeys
-	Staging   hemera.Staging
+	TapeKeys  adminapi.TapeKeys
+	Staging   tapeapi.Staging
 	Writes    adminapi.WriteAdmin // locks of writes
-	Convert   hemera.ConvertAdmin
-	Status    hemera.StatusAdmin // health, explanations
+	Convert   adminapi.ConvertAdmin
+	Status    adminapi.StatusAdmin // health, explanations
 	Benchmark adminapi.Benchmarker
 	Names     hemera.Names // the tree
 	// Directories is used to walk trees.

@@ -11,7 +11,7 @@ import (
 // not see. CheckNamespace is a stream because a check of a large tree takes minutes: it reports progress a few times a
 // second, and ends when the client leaves.
 func serveMaint(d *door) {
-	maint(d, "Jobs", func(ctx context.Context, m adminapi.MaintAdmin, _ *adminapi.None) ([]hemera.JobStatus, error) {
+	maint(d, "Jobs", func(ctx context.Context, m adminapi.MaintAdmin, _ *adminapi.None) ([]adminapi.JobStatus, error) {
 		return m.Jobs(ctx)
 	})
 	unary(d, "FileInfo", false, func(ctx context.Context, who hemera.Identity, r *adminapi.FileRef) (adminapi.FileReport, error) {

@@ -190,7 +190,7 @@ func sendObserved(ctx context.Context, ch chan<- prometheus.Metric, o adminapi.O
 }
 
 // sendJobs sends the jobs that have not ended. A disk may have several ended jobs, whose samples would have equal labels.
-func sendJobs(ch chan<- prometheus.Metric, v *hemera.View, jobs []hemera.JobStatus) {
+func sendJobs(ch chan<- prometheus.Metric, v *hemera.View, jobs []adminapi.JobStatus) {
 	for _, j := range summed(jobs) {
 		if j.Over() {
 			continue
@@ -209,9 +209,9 @@ func sendJobs(ch chan<- prometheus.Metric, v *hemera.View, jobs []hemera.JobStat
 
 // summed adds up the jobs of trees with the same kind and state. They have no disk in their labels, and a metric must not
 // have two samples with the same labels.
-func summed(jobs []hemera.JobStatus) (out []hemera.JobStatus) {
+func summed(jobs []adminapi.JobStatus) (out []adminapi.JobStatus) {
 	for _, j := range jobs {
-		i := slices.IndexFunc(out, func(o hemera.JobStatus) bool {
+		i := slices.IndexFunc(out, func(o adminapi.JobStatus) bool {
 			return o.Path != "" && j.Path != "" && o.Kind == j.Kind && o.State == j.State
 		})
 		if i < 0 {

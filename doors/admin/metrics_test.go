@@ -15,6 +15,7 @@ import (
 
 	"hemera/doors/admin"
 	"hemera/test/fixture"
+	"hemera/words/adminapi"
 	"hemera/words/hemera"
 )
 
@@ -122,8 +123,8 @@ func TestNetworkMetrics(t *testing.T) {
 // short is a cluster in which files lack pieces, on no particular disk.
 type short struct{ *fixture.Cluster }
 
-func (short) Jobs(context.Context) ([]hemera.JobStatus, error) {
-	return []hemera.JobStatus{{Kind: "repair", State: "stalled", BytesLeft: 7}}, nil
+func (short) Jobs(context.Context) ([]adminapi.JobStatus, error) {
+	return []adminapi.JobStatus{{Kind: "repair", State: "stalled", BytesLeft: 7}}, nil
 }
 
 func TestARepairOfNoDiskNamesNone(t *testing.T) {

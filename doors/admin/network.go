@@ -11,7 +11,7 @@ import (
 
 // serveNetwork serves the report about the nodes' networks.
 func serveNetwork(d *door) {
-	unary(d, "Network", true, func(ctx context.Context, _ hemera.Identity, _ *adminapi.None) (r hemera.NetworkReport, err error) {
+	unary(d, "Network", true, func(ctx context.Context, _ hemera.Identity, _ *adminapi.None) (r adminapi.NetworkReport, err error) {
 		s, err := part(d.Status, "status")
 		if err != nil {
 			return r, err
@@ -22,12 +22,12 @@ func serveNetwork(d *door) {
 
 // sendNetwork sends the state of each node's network. Segments are those of the last minutes, with less weight for older
 // ones, so they are gauges.
-func sendNetwork(ch chan<- prometheus.Metric, r hemera.NetworkReport) {
+func sendNetwork(ch chan<- prometheus.Metric, r adminapi.NetworkReport) {
 	for _, n := range r.Nodes {
 		id := n.Node.String()
 		mNetStanding.send(ch, 1, id, n.Addr, string(n.Standing), n.Cause)
 		mNetWeight.send(ch, n.Weight, id, n.Addr)
-		for direction, l := range map[string]hemera.NetworkLoss{"in": n.In, "out": n.Out} {
+		for direction, l := range map[string]adminapi.NetworkLoss{"in": n.In, "out": n.Out} {
 			mNetSegments.send(ch, l.Segments, id, n.Addr, direction)
 			mNetLost.send(ch, l.Lost, id, n.Addr, direction)
 		}

@@ -16,7 +16,7 @@ func serveObserve(d *door) {
 	observe(d, "Operations", func(ctx context.Context, o adminapi.Observer, _ *adminapi.None) ([]adminapi.OpStat, error) {
 		return o.Operations(ctx)
 	})
-	observe(d, "Sessions", func(ctx context.Context, o adminapi.Observer, _ *adminapi.None) ([]hemera.SessionInfo, error) {
+	observe(d, "Sessions", func(ctx context.Context, o adminapi.Observer, _ *adminapi.None) ([]adminapi.SessionInfo, error) {
 		return o.Sessions(ctx)
 	})
 	observe(d, "OpenFiles", func(ctx context.Context, o adminapi.Observer, _ *adminapi.None) (adminapi.OpenFiles, error) {
@@ -26,7 +26,7 @@ func serveObserve(d *door) {
 		data, err := o.Measure(ctx, r.Node, r.Command)
 		return adminapi.Measured{JSON: data}, err
 	})
-	observe(d, "NamespaceStats", func(ctx context.Context, o adminapi.Observer, _ *adminapi.None) (hemera.NamespaceStats, error) {
+	observe(d, "NamespaceStats", func(ctx context.Context, o adminapi.Observer, _ *adminapi.None) (adminapi.NamespaceStats, error) {
 		return o.NamespaceStats(ctx)
 	})
 	observe(d, "Events", func(ctx context.Context, o adminapi.Observer, r *adminapi.EventsRequest) ([]hemera.Event, error) {

@@ -17,7 +17,7 @@ func serveRecycle(d *door) {
 		d.audit(ctx, who, "Erase", r)
 		return adminapi.None{}, b.Erase(ctx, who, r.Path, r.Kind)
 	})
-	unary(d, "Restore", false, func(ctx context.Context, who hemera.Identity, r *hemera.RestoreRequest) (adminapi.Restored, error) {
+	unary(d, "Restore", false, func(ctx context.Context, who hemera.Identity, r *adminapi.RestoreRequest) (adminapi.Restored, error) {
 		b, err := part(d.Recycle, "recycle bins")
 		if err != nil {
 			return adminapi.Restored{}, err
@@ -39,20 +39,20 @@ func serveRecycle(d *door) {
 		}
 		return adminapi.None{}, b.Purge(ctx, who, r.ID)
 	})
-	unary(d, "Bins", true, func(ctx context.Context, who hemera.Identity, _ *adminapi.None) ([]hemera.Bin, error) {
+	unary(d, "Bins", true, func(ctx context.Context, who hemera.Identity, _ *adminapi.None) ([]adminapi.Bin, error) {
 		b, err := part(d.Recycle, "recycle bins")
 		if err != nil {
 			return nil, err
 		}
 		return b.ListBins(ctx, who)
 	})
-	stream(d, "Recycled", false, func(ctx context.Context, who hemera.Identity, r *hemera.RecycleQuery, send func(*adminapi.RecycledEntries) error) error {
+	stream(d, "Recycled", false, func(ctx context.Context, who hemera.Identity, r *adminapi.RecycleQuery, send func(*adminapi.RecycledEntries) error) error {
 		b, err := part(d.Recycle, "recycle bins")
 		if err != nil {
 			return err
 		}
-		out := batch[hemera.Recycled]{send: func(list []hemera.Recycled) error { return send(&adminapi.RecycledEntries{Entries: list}) }}
-		err = b.ListRecycled(ctx, who, *r, func(e hemera.Recycled) error {
+		out := batch[adminapi.Recycled]{send: func(list []adminapi.Recycled) error { return send(&adminapi.RecycledEntries{Entries: list}) }}
+		err = b.ListRecycled(ctx, who, *r, func(e adminapi.Recycled) error {
 			e.Entry.Xattrs = nil // not requested, and may be large
 			return out.add(e)
 		})

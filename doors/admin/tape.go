@@ -6,6 +6,7 @@ import (
 
 	"hemera/words/adminapi"
 	"hemera/words/hemera"
+	"hemera/words/tapeapi"
 )
 
 // Verbs for tapes have two groups. Verbs about the whole tier are for admins. Verbs about single files are for users: the
@@ -31,7 +32,7 @@ func serveTape(d *door) {
 		return adminapi.None{}, t.ChangeTape(ctx, who.Name, *r)
 	})
 	// All tapes, thousands at most.
-	unary(d, "Tapes", true, func(ctx context.Context, _ hemera.Identity, _ *adminapi.None) ([]hemera.Tape, error) {
+	unary(d, "Tapes", true, func(ctx context.Context, _ hemera.Identity, _ *adminapi.None) ([]tapeapi.Tape, error) {
 		t, err := part(d.Tape, "tapes")
 		if err != nil {
 			return nil, err
@@ -39,7 +40,7 @@ func serveTape(d *door) {
 		return t.Tapes(ctx)
 	})
 	// One page; a caller continues after its last fSeq.
-	unary(d, "TapeFiles", true, func(ctx context.Context, _ hemera.Identity, r *adminapi.TapeFilesRequest) ([]hemera.TapeFile, error) {
+	unary(d, "TapeFiles", true, func(ctx context.Context, _ hemera.Identity, r *adminapi.TapeFilesRequest) ([]tapeapi.File, error) {
 		t, err := part(d.Tape, "tapes")
 		if err != nil {
 			return nil, err
@@ -55,15 +56,15 @@ func serveTape(d *door) {
 		return t.TapePicture(ctx)
 	})
 	// A session that the picture lists, with its course.
-	unary(d, "TapeSession", true, func(ctx context.Context, _ hemera.Identity, r *adminapi.SessionRef) (hemera.TapeSession, error) {
+	unary(d, "TapeSession", true, func(ctx context.Context, _ hemera.Identity, r *adminapi.SessionRef) (tapeapi.Session, error) {
 		s, err := part(d.Sessions, "tapes")
 		if err != nil {
-			return hemera.TapeSession{}, err
+			return tapeapi.Session{}, err
 		}
 		return s.TapeSession(ctx, r.Mount)
 	})
 	// At most 1000 jobs.
-	unary(d, "TapeJobs", true, func(ctx context.Context, _ hemera.Identity, r *adminapi.TapeJobQuery) ([]hemera.TapeWork, error) {
+	unary(d, "TapeJobs", true, func(ctx context.Context, _ hemera.Identity, r *adminapi.TapeJobQuery) ([]tapeapi.Work, error) {
 		t, err := part(d.Tape, "tapes")
 		if err != nil {
 			return nil, err
@@ -93,7 +94,7 @@ func serveTape(d *door) {
 // serveStaging serves the verbs of users for files on tape. The service checks the caller.
 func serveStaging(d *door) {
 	// The request is durable when the verb answers; the files arrive later.
-	unary(d, "Stage", false, func(ctx context.Context, who hemera.Identity, r *hemera.StageRequest) (adminapi.StageRef, error) {
+	unary(d, "Stage", false, func(ctx context.Context, who hemera.Identity, r *tapeapi.StageRequest) (adminapi.StageRef, error) {
 		s, err := part(d.Staging, "tapes")
 		if err != nil {
 			return adminapi.StageRef{}, err
@@ -102,15 +103,15 @@ func serveStaging(d *door) {
 		return adminapi.StageRef{ID: id}, err
 	})
 	// The state is read from the files, so it is current.
-	unary(d, "StageStatus", false, func(ctx context.Context, who hemera.Identity, r *adminapi.StageRef) (hemera.StageStatus, error) {
+	unary(d, "StageStatus", false, func(ctx context.Context, who hemera.Identity, r *adminapi.StageRef) (tapeapi.StageStatus, error) {
 		s, err := part(d.Staging, "tapes")
 		if err != nil {
-			return hemera.StageStatus{}, err
+			return tapeapi.StageStatus{}, err
 		}
 		return s.StageStatus(ctx, who, r.ID)
 	})
 	// Only admins get the requests of all users; the service checks that.
-	unary(d, "Stages", false, func(ctx context.Context, who hemera.Identity, r *adminapi.StagesRequest) ([]hemera.StageSummary, error) {
+	unary(d, "Stages", false, func(ctx context.Context, who hemera.Identity, r *adminapi.StagesRequest) ([]tapeapi.StageSummary, error) {
 		s, err := part(d.Staging, "tapes")
 		if err != nil {
 			return nil, err
@@ -142,7 +143,7 @@ func serveStaging(d *door) {
 		return texts, err
 	})
 	// In the order of the paths.
-	unary(d, "Localities", false, func(ctx context.Context, who hemera.Identity, r *adminapi.PathsRequest) ([]hemera.Locality, error) {
+	unary(d, "Localities", false, func(ctx context.Context, who hemera.Identity, r *adminapi.PathsRequest) ([]tapeapi.Locality, error) {
 		s, err := part(d.Staging, "tapes")
 		if err != nil {
 			return nil, err

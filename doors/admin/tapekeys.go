@@ -5,12 +5,13 @@ import (
 
 	"hemera/words/adminapi"
 	"hemera/words/hemera"
+	"hemera/words/tapeapi"
 )
 
 // serveTapeKeys serves the encryption keys of tapes. TapeChange removes keys.
 func serveTapeKeys(d *door) {
 	// Names and fingerprints; no verb returns a secret.
-	unary(d, "TapeKeyList", true, func(ctx context.Context, _ hemera.Identity, _ *adminapi.None) ([]hemera.TapeKeyRow, error) {
+	unary(d, "TapeKeyList", true, func(ctx context.Context, _ hemera.Identity, _ *adminapi.None) ([]adminapi.TapeKeyRow, error) {
 		t, err := part(d.TapeKeys, "tape keys")
 		if err != nil {
 			return nil, err
@@ -18,12 +19,12 @@ func serveTapeKeys(d *door) {
 		return t.TapeKeyList(ctx)
 	})
 	// The key is durable when the verb answers.
-	unary(d, "TapeKeyAdd", true, func(ctx context.Context, who hemera.Identity, r *adminapi.AddTapeKeyRequest) (hemera.TapeKeyRow, error) {
+	unary(d, "TapeKeyAdd", true, func(ctx context.Context, who hemera.Identity, r *adminapi.AddTapeKeyRequest) (adminapi.TapeKeyRow, error) {
 		t, err := part(d.TapeKeys, "tape keys")
 		if err != nil {
-			return hemera.TapeKeyRow{}, err
+			return adminapi.TapeKeyRow{}, err
 		}
-		k := hemera.TapeKey{Name: r.Name, Secret: r.Secret}
+		k := tapeapi.Key{Name: r.Name, Secret: r.Secret}
 		d.audit(ctx, who, "TapeKeyAdd", k) // its log form has no secret
 		return t.AddTapeKey(ctx, who.Name, k, r.Comment)
 	})

@@ -19,7 +19,7 @@ func serveTrust(d *door) {
 		t, err := c.CreateToken(ctx, *r)
 		return adminapi.Token{Token: t}, err
 	})
-	unary(d, "Tokens", true, func(ctx context.Context, _ hemera.Identity, _ *adminapi.None) ([]hemera.TokenInfo, error) {
+	unary(d, "Tokens", true, func(ctx context.Context, _ hemera.Identity, _ *adminapi.None) ([]adminapi.TokenInfo, error) {
 		c, err := part(d.Tokens, "tokens")
 		if err != nil {
 			return nil, err

@@ -11,6 +11,7 @@ import (
 	"hemera/rules/wire"
 	"hemera/words/errs"
 	"hemera/words/hemera"
+	"hemera/words/tapeapi"
 )
 
 // body is the body of any call: a list of paths in one of two forms. Other fields are ignored, because clients also send
@@ -28,7 +29,7 @@ type bodyFile struct {
 
 // parse reads a body. It fails with Invalid if the body is not one JSON object, has no paths or too many, or has a path
 // that no file can have. The result has the files in the order of the body, those of "files" before those of "paths".
-func parse(data []byte, site string) ([]hemera.StageFile, error) {
+func parse(data []byte, site string) ([]tapeapi.StageFile, error) {
 	const op = "taperest.Read"
 	var b body
 	if err := json.Unmarshal(data, &b); err != nil {
@@ -39,13 +40,13 @@ func parse(data []byte, site string) ([]hemera.StageFile, error) {
 	switch {
 	case n == 0:
 		return nil, errs.New(errs.Invalid, op, "body", `it names no file`).WithRemedy(`send {"paths":["/dir/file"]} or {"files":[{"path":"/dir/file"}]}`)
-	case n > hemera.StagePathsMax:
-		return nil, errs.New(errs.Invalid, op, "body", "it names more than "+strconv.Itoa(hemera.StagePathsMax)+" files").WithRemedy("make several requests")
+	case n > tapeapi.StagePathsMax:
+		return nil, errs.New(errs.Invalid, op, "body", "it names more than "+strconv.Itoa(tapeapi.StagePathsMax)+" files").WithRemedy("make several requests")
 	}
 	for _, path := range b.Paths {
 		b.Files = append(b.Files, bodyFile{Path: path})
 	}
-	list := make([]hemera.StageFile, 0, n)
+	list := make([]tapeapi.StageFile, 0, n)
 	for _, f := range b.Files {
 		path, err := wire.CleanPath(f.Path)
 		if err != nil {
@@ -55,7 +56,7 @@ func parse(data []byte, site string) ([]hemera.StageFile, error) {
 		if err != nil {
 			return nil, err
 		}
-		list = append(list, hemera.StageFile{Path: path, Activity: activity})
+		list = append(list, tapeapi.StageFile{Path: path, Activity: activity})
 	}
 	return list, nil
 }
@@ -79,7 +80,7 @@ func (f *bodyFile) activity(site string) (string, error) {
 }
 
 // filesOf reads the files of a request. The whole body is in memory; bodyMax and the budgets of the door bound it.
-func (d *door) filesOf(r *http.Request) ([]hemera.StageFile, error) {
+func (d *door) filesOf(r *http.Request) ([]tapeapi.StageFile, error) {
 	data, err := io.ReadAll(r.Body)
 	if _, tooLarge := errors.AsType[*http.MaxBytesError](err); err != nil && !tooLarge && errs.KindOf(err) != errs.Overloaded { // the client left, or was too slow
 		return nil, errs.As(err, errs.Invalid, "taperest.Read", "body")

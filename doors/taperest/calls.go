@@ -9,6 +9,7 @@ import (
 
 	"hemera/words/errs"
 	"hemera/words/hemera"
+	"hemera/words/tapeapi"
 )
 
 // made is the answer to a new request, which is durable.
@@ -24,7 +25,7 @@ func callStage(d *door, r *http.Request, who hemera.Identity) (any, error) {
 		return nil, err
 	}
 	d.audit(r.Context(), who, "stage", "", len(files))
-	id, err := d.Staging.Stage(r.Context(), who, hemera.StageRequest{Files: files})
+	id, err := d.Staging.Stage(r.Context(), who, tapeapi.StageRequest{Files: files})
 	if err != nil {
 		return nil, err
 	}
@@ -71,7 +72,7 @@ func seconds(t time.Time) int64 {
 
 // fileStatusOf returns the state of a file. Clients wait while a file is not on disk and has no error, so a file that
 // will not come has an error. An earlier error does not matter for a file that is on disk.
-func fileStatusOf(l hemera.Locality) fileStatus {
+func fileStatusOf(l tapeapi.Locality) fileStatus {
 	s := fileStatus{Path: l.Path}
 	switch {
 	case l.OnDisk, l.Error == "" && !l.Cancelled:
@@ -159,7 +160,7 @@ func callArchiveInfo(d *door, r *http.Request, who hemera.Identity) (any, error)
 
 // localityOf returns the place of a file as a word of the specification. A file that cannot be looked at has only an
 // error. The error of the last recall is left out.
-func localityOf(l hemera.Locality) fileLocality {
+func localityOf(l tapeapi.Locality) fileLocality {
 	f := fileLocality{Path: l.Path}
 	switch {
 	case !l.Exists, l.Error != "" && !l.OnDisk && !l.OnTape: // missing, or denied

@@ -1,5 +1,5 @@
 // Package taperest is the door for the WLCG tape REST API, version 1: with it FTS, gfal and Rucio bring files from tape
-// to disk before they copy them. Each call becomes one call of hemera.Staging.
+// to disk before they copy them. Each call becomes one call of tapeapi.Staging.
 //
 //	GET    /.well-known/wlcg-tape-rest-api   where the API is
 //	POST   /api/v1/stage                     ask for files; 201 with the id of the request
@@ -21,7 +21,7 @@
 //
 // # Limits
 //
-// A body has at most 16 MiB and arrives within a minute, and a request names at most [hemera.StagePathsMax] paths. The
+// A body has at most 16 MiB and arrives within a minute, and a request names at most [tapeapi.StagePathsMax] paths. The
 // number of requests with bodies under way, and the bytes of their bodies in memory, are bounded for each user and in
 // total; beyond that the answer is 503. The door keeps no other state, and the handler is safe for concurrent use. A
 // request blocks as long as the service.

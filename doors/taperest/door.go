@@ -12,6 +12,7 @@ import (
 	"hemera/rules/limits"
 	"hemera/words/errs"
 	"hemera/words/hemera"
+	"hemera/words/tapeapi"
 )
 
 const (
@@ -39,7 +40,7 @@ type Authorizer func(*http.Request) (hemera.Identity, error)
 
 // Options has the service behind the door and its settings. Staging and Authorize are required.
 type Options struct {
-	Staging   hemera.Staging
+	Staging   tapeapi.Staging
 	Authorize Authorizer
 	// Site is the name of the site in targetedMetadata; "" for hemera.
 	Site string

@@ -14,6 +14,7 @@ import (
 	"hemera/test/fixture"
 	"hemera/words/errs"
 	"hemera/words/hemera"
+	"hemera/words/tapeapi"
 )
 
 // alice is the owner of requests on this machine; the header From selects another user.
@@ -146,7 +147,7 @@ func TestRefused(t *testing.T) {
 		{"POST /api/v1/stage", `{"paths":["a"]}`, 400, "path"},
 		{"POST /api/v1/stage", `{"paths":["/../a"]}`, 400, "/../a"},
 		{"POST /api/v1/stage", `{"files":[{"path":"/a","targetedMetadata":{"hemera":7}}]}`, 400, "targetedMetadata"},
-		{"POST /api/v1/stage", `{"paths":["/a"` + strings.Repeat(`,"/a"`, hemera.StagePathsMax) + `]}`, 400, "more than 100000 files"},
+		{"POST /api/v1/stage", `{"paths":["/a"` + strings.Repeat(`,"/a"`, tapeapi.StagePathsMax) + `]}`, 400, "more than 100000 files"},
 		{"POST /api/v1/stage", `{"paths":["/` + strings.Repeat("a", bodyMax) + `"]}`, 413, "too large"},
 		{"POST /api/v1/release/x", `{"paths":["/exp/none"]}`, 404, "no such file"},
 		{"POST /api/v1/release/x", `{"paths":["/exp/run1/a.dat","/exp/none","/exp/none2"]}`, 404, "2 of 3 files"},
@@ -176,7 +177,7 @@ func TestMetadata(t *testing.T) {
 		`{"hemera":{"x":1}}`:                                            "",
 	} {
 		got, err := parse([]byte(`{"files":[{"path":"/a","targetedMetadata":`+text+`}]}`), "hemera")
-		if err != nil || len(got) != 1 || got[0] != (hemera.StageFile{Path: "/a", Activity: want}) {
+		if err != nil || len(got) != 1 || got[0] != (tapeapi.StageFile{Path: "/a", Activity: want}) {
 			t.Errorf("%s: %+v, %v", text, got, err)
 		}
 	}
@@ -184,11 +185,11 @@ func TestMetadata(t *testing.T) {
 
 // blocked is a service whose status calls wait until the test releases them.
 type blocked struct {
-	hemera.Staging
+	tapeapi.Staging
 	entered, release chan struct{}
 }
 
-func (b blocked) Localities(context.Context, hemera.Identity, string, []string) ([]hemera.Locality, error) {
+func (b blocked) Localities(context.Context, hemera.Identity, string, []string) ([]tapeapi.Locality, error) {
 	b.entered <- struct{}{}
 	<-b.release
 	return nil, nil

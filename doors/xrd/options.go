@@ -9,8 +9,10 @@ import (
 	"hemera/platform/contain"
 	"hemera/platform/poll"
 	"hemera/rules/wire"
+	"hemera/words/adminapi"
 	"hemera/words/errs"
 	"hemera/words/hemera"
+	"hemera/words/tapeapi"
 )
 
 // Options has the settings of a [Server]. Either Manager or Node is set and decides its role.
@@ -45,9 +47,9 @@ type ManagerOptions struct {
 	Attributes hemera.Attributes
 	Files      hemera.Files
 	// Staging brings files from tape and releases them. With nil every file is on disk.
-	Staging hemera.Staging
+	Staging tapeapi.Staging
 	// Calls answers calls of the admin API of authenticated clients. With nil they are refused.
-	Calls hemera.Calls
+	Calls adminapi.Calls
 	// View returns the current view of the cluster, for clients that ask for all servers. With nil they get this one
 	// only.
 	View func() *hemera.View

@@ -10,6 +10,7 @@ import (
 
 	"hemera/doors/xrd/translate"
 	"hemera/rules/wire"
+	"hemera/words/adminapi"
 	"hemera/words/hemera"
 )
 
@@ -23,7 +24,7 @@ type queryHandlers struct {
 	names    *nameHandlers // nil at a node
 	files    hemera.Files
 	prepares prepareHandlers
-	calls    hemera.Calls // nil: refused
+	calls    adminapi.Calls // nil: refused
 	// Of a node.
 	managerAddr func() string
 	pulls       bool                      // third-party copies into it

@@ -8,7 +8,7 @@ import (
 
 	"hemera/doors/xrd/reconnect"
 	"hemera/rules/wire"
-	"hemera/words/hemera"
+	"hemera/words/adminapi"
 )
 
 // registry has the connections and sessions of a server. It is safe for concurrent use.
@@ -113,10 +113,10 @@ func (g *registry) session(id wire.SessionID) *session {
 }
 
 // infos returns the sessions for admins.
-func (g *registry) infos() []hemera.SessionInfo {
+func (g *registry) infos() []adminapi.SessionInfo {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	list := make([]hemera.SessionInfo, 0, len(g.sessions))
+	list := make([]adminapi.SessionInfo, 0, len(g.sessions))
 	for _, ss := range g.sessions {
 		list = append(list, ss.info())
 	}

@@ -11,8 +11,8 @@ import (
 
 	"hemera/doors/xrd/transport"
 	"hemera/rules/wire"
+	"hemera/words/adminapi"
 	"hemera/words/errs"
-	"hemera/words/hemera"
 )
 
 // Server is a door. It is safe for concurrent use.
@@ -191,7 +191,7 @@ func (s *Server) HasSession(name string) bool {
 }
 
 // Sessions returns the sessions of the logged-in clients.
-func (s *Server) Sessions() []hemera.SessionInfo { return s.clients.infos() }
+func (s *Server) Sessions() []adminapi.SessionInfo { return s.clients.infos() }
 
 // endSession releases the resources of the session. Only its connection's goroutine calls it, after all asynchronous
 // work.

@@ -9,6 +9,7 @@ import (
 	"hemera/doors/xrd/reconnect"
 	"hemera/doors/xrd/translate"
 	"hemera/rules/wire"
+	"hemera/words/adminapi"
 	"hemera/words/hemera"
 )
 
@@ -62,8 +63,8 @@ func (ss *session) samePrincipal(other *session) bool {
 }
 
 // info describes the session for an admin. It is safe for concurrent use.
-func (ss *session) info() hemera.SessionInfo {
-	s := hemera.SessionInfo{
+func (ss *session) info() adminapi.SessionInfo {
+	s := adminapi.SessionInfo{
 		Since: ss.since, Idle: time.Since(time.Unix(0, ss.lastUsed.Load())),
 		Open: int(ss.handles.open.Load()), Addr: ss.conn.nc.RemoteAddr().String(),
 	}

@@ -18,6 +18,7 @@ import (
 	"hemera/test/fixture"
 	"hemera/words/errs"
 	"hemera/words/hemera"
+	"hemera/words/tapeapi"
 )
 
 // tapePair starts a pair with tape. /a and /b are on tape only, /both also on disk, /disk on disk only.
@@ -58,7 +59,7 @@ func (f evictedFiles) Open(ctx context.Context, who hemera.Identity, r hemera.Op
 	}
 	switch f.opens.Add(1) {
 	case 1:
-		if _, err := f.tape.Stage(ctx, who, hemera.StageRequest{Files: []hemera.StageFile{{Path: r.Path}}}); err != nil {
+		if _, err := f.tape.Stage(ctx, who, tapeapi.StageRequest{Files: []tapeapi.StageFile{{Path: r.Path}}}); err != nil {
 			return hemera.Grant{}, err
 		}
 	case opensOfRecall:

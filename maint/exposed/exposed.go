@@ -15,7 +15,9 @@ import (
 	"sync"
 	"time"
 
+	"hemera/rules/condition"
 	"hemera/rules/layout"
+	"hemera/words/adminapi"
 	"hemera/words/hemera"
 )
 
@@ -105,11 +107,11 @@ func places(v *hemera.View, space string) (int, int) {
 }
 
 // Explain says whether the file's loss follows from that of a node or a zone. Nothing if each is survived.
-func Explain(v *hemera.View, e hemera.Entry) (reasons []hemera.Reason) {
+func Explain(v *hemera.View, e hemera.Entry) (reasons []adminapi.Reason) {
 	x := exposureOf(v, e)
 	say := func(what string, pieces int) {
 		if pieces > 0 {
-			reasons = append(reasons, hemera.Reason{About: what,
+			reasons = append(reasons, adminapi.Reason{About: what,
 				Text:   fmt.Sprintf("its loss is not survived: %d of the file's %d pieces are in one %s", pieces, len(e.Pieces), what),
 				Remedy: fmt.Sprintf("add disks in other %ss, and balancing moves pieces there; or convert it to a layout with more parity", what)})
 		}
@@ -122,7 +124,7 @@ func Explain(v *hemera.View, e hemera.Entry) (reasons []hemera.Reason) {
 
 // ExplainNew says which loss new files do not survive, and whether there is one. It returns false if the loss was not
 // asked for: by a layout without parity, or with all disks in one place.
-func ExplainNew(l hemera.SpaceLoss) (r hemera.Reason, exposed bool) {
+func ExplainNew(l condition.SpaceLoss) (r adminapi.Reason, exposed bool) {
 	what, most, have := "node", l.PerNode, l.Nodes
 	switch {
 	case l.Disk && l.Nodes > 1 && !l.Node:
@@ -131,7 +133,7 @@ func ExplainNew(l hemera.SpaceLoss) (r hemera.Reason, exposed bool) {
 	default:
 		return r, false
 	}
-	return hemera.Reason{About: hemera.AboutNewFiles,
+	return adminapi.Reason{About: adminapi.AboutNewFiles,
 		Text:   fmt.Sprintf("do not survive the loss of a %s: layout %s puts up to %d pieces on each of %d %ss", what, l.Layout, most, have, what),
 		Remedy: fmt.Sprintf("put disks on more %ss, or use a layout with more parity", what)}, true
 }
@@ -152,9 +154,9 @@ type Finder struct {
 
 	due time.Time // of the next walk; used by Step alone
 
-	mu   sync.Mutex            // guards what follows
-	last []hemera.ExposedFiles // what the last walk found, or the first one so far
-	told bool                  // a walk has ended
+	mu   sync.Mutex               // guards what follows
+	last []condition.ExposedFiles // what the last walk found, or the first one so far
+	told bool                     // a walk has ended
 }
 
 // New returns a finder that walks the tree, and judges by the disks of the view at that moment.
@@ -194,7 +196,7 @@ func (f *Finder) Step(ctx context.Context) (time.Duration, error) {
 // walk is one look at all files.
 type walk struct {
 	finder *Finder
-	found  []hemera.ExposedFiles
+	found  []condition.ExposedFiles
 }
 
 // directory judges the files below a directory, whose path ends in a slash. Its depth is bounded by [hemera.DepthMax].
@@ -232,18 +234,18 @@ func (w *walk) directory(ctx context.Context, dir, above hemera.Entry, path stri
 }
 
 // gather counts a file with those of its space and layout.
-func gather(found []hemera.ExposedFiles, x exposure, e hemera.Entry, path string) []hemera.ExposedFiles {
+func gather(found []condition.ExposedFiles, x exposure, e hemera.Entry, path string) []condition.ExposedFiles {
 	if x.node == 0 && x.zone == 0 {
 		return found
 	}
 	l := e.Layout
 	l.BlockSize = 0 // pieces lie the same with blocks of each size
-	i := slices.IndexFunc(found, func(f hemera.ExposedFiles) bool { return f.Space == e.Space && f.Layout == l })
+	i := slices.IndexFunc(found, func(f condition.ExposedFiles) bool { return f.Space == e.Space && f.Layout == l })
 	if i < 0 {
 		if len(found) == groupsMax {
 			return found
 		}
-		i, found = len(found), append(found, hemera.ExposedFiles{Space: e.Space, Layout: l, Path: path})
+		i, found = len(found), append(found, condition.ExposedFiles{Space: e.Space, Layout: l, Path: path})
 	}
 	f := &found[i]
 	if x.node > 0 {
@@ -256,7 +258,7 @@ func gather(found []hemera.ExposedFiles, x exposure, e hemera.Entry, path string
 }
 
 // tell makes known what a walk found. One that has not ended says less than one before it that has.
-func (f *Finder) tell(found []hemera.ExposedFiles, ended bool) {
+func (f *Finder) tell(found []condition.ExposedFiles, ended bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if ended || !f.told {
@@ -266,7 +268,7 @@ func (f *Finder) tell(found []hemera.ExposedFiles, ended bool) {
 
 // Files lists the files that do not survive the loss of a node or zone, by space and layout, as the last walk over all
 // files found them. Before the end of the first walk, which begins a minute after the start, it is what was found so far.
-func (f *Finder) Files() []hemera.ExposedFiles {
+func (f *Finder) Files() []condition.ExposedFiles {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return slices.Clone(f.last)

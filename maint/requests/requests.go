@@ -20,6 +20,8 @@ import (
 
 	"hemera/platform/kv"
 	"hemera/platform/turn"
+	"hemera/rules/lifecycle"
+	"hemera/words/adminapi"
 	"hemera/words/errs"
 	"hemera/words/hemera"
 )
@@ -36,11 +38,11 @@ type Store struct {
 	writer kv.Writer // used by the change that has the turn
 	turn   turn.Turn // held while a change is made durable
 
-	mu          sync.Mutex                        // guards what follows; never held while anything is waited for
-	conversions map[uint64]hemera.Conversion      // as they are durable, by id
-	trees       map[hemera.FileID]hemera.RuleTree // the same, by directory
-	treesOf     map[hemera.Setter]int             // how many trees and reservations are charged to each
-	reserved    map[reservation]int               // calls that keep room for a tree
+	mu          sync.Mutex                       // guards what follows; never held while anything is waited for
+	conversions map[uint64]adminapi.Conversion   // as they are durable, by id
+	trees       map[hemera.FileID]lifecycle.Tree // the same, by directory
+	treesOf     map[hemera.Setter]int            // how many trees and reservations are charged to each
+	reserved    map[reservation]int              // calls that keep room for a tree
 }
 
 // Open loads the requests. The writer must be the one of everything else that writes to the store.
@@ -66,14 +68,14 @@ func Open(ctx context.Context, store kv.Reader, writer kv.Writer) (*Store, error
 // empty returns a store without a record.
 func empty() *Store {
 	return &Store{
-		turn: turn.New(), conversions: map[uint64]hemera.Conversion{},
-		trees: map[hemera.FileID]hemera.RuleTree{}, treesOf: map[hemera.Setter]int{}, reserved: map[reservation]int{},
+		turn: turn.New(), conversions: map[uint64]adminapi.Conversion{},
+		trees: map[hemera.FileID]lifecycle.Tree{}, treesOf: map[hemera.Setter]int{}, reserved: map[reservation]int{},
 	}
 }
 
 // load takes one record into memory. Records of a kind that this program does not know stay in the store.
 func (s *Store) load(key string, value []byte) error {
-	var c hemera.Conversion
+	var c adminapi.Conversion
 	switch {
 	case strings.HasPrefix(key, treePrefix):
 		return s.loadTree(key, value)
@@ -94,14 +96,14 @@ const convertPrefix = Prefix + "convert/"
 func conversionKey(id uint64) string { return fmt.Sprintf("%s%016x", convertPrefix, id) }
 
 // Conversions returns all requests to convert, by id.
-func (s *Store) Conversions() []hemera.Conversion {
+func (s *Store) Conversions() []adminapi.Conversion {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return slices.SortedFunc(maps.Values(s.conversions), func(a, b hemera.Conversion) int { return cmp.Compare(a.ID, b.ID) })
+	return slices.SortedFunc(maps.Values(s.conversions), func(a, b adminapi.Conversion) int { return cmp.Compare(a.ID, b.ID) })
 }
 
 // AddConversion remembers a new request, and returns it with its id. Overloaded when too many are remembered.
-func (s *Store) AddConversion(ctx context.Context, c hemera.Conversion) (hemera.Conversion, error) {
+func (s *Store) AddConversion(ctx context.Context, c adminapi.Conversion) (adminapi.Conversion, error) {
 	if err := s.take(ctx); err != nil {
 		return c, err
 	}
@@ -123,7 +125,7 @@ func (s *Store) AddConversion(ctx context.Context, c hemera.Conversion) (hemera.
 }
 
 // PutConversion makes what is new of a request durable. One that was removed is made again.
-func (s *Store) PutConversion(ctx context.Context, c hemera.Conversion) error {
+func (s *Store) PutConversion(ctx context.Context, c adminapi.Conversion) error {
 	if err := s.take(ctx); err != nil {
 		return err
 	}
@@ -141,7 +143,7 @@ func (s *Store) RemoveConversion(ctx context.Context, id uint64) error {
 }
 
 // put makes a request durable. The caller has the turn.
-func (s *Store) put(ctx context.Context, c hemera.Conversion) error {
+func (s *Store) put(ctx context.Context, c adminapi.Conversion) error {
 	// A value, so that a change does not reach callers that have read it.
 	return s.save(ctx, conversionKey(c.ID), c, func() { s.conversions[c.ID] = c })
 }

@@ -11,6 +11,8 @@ import (
 
 	"hemera/platform/kv"
 	"hemera/platform/kv/memkv"
+	"hemera/rules/lifecycle"
+	"hemera/words/adminapi"
 	"hemera/words/errs"
 	"hemera/words/hemera"
 )
@@ -33,27 +35,27 @@ func TestWhatIsPutIsThereAgain(t *testing.T) {
 	store := memkv.New()
 	s, ctx := open(t, store), t.Context()
 	at := time.Date(2026, 3, 14, 15, 9, 26, 0, time.UTC)
-	c, err := s.AddConversion(ctx, hemera.Conversion{
-		ConversionRequest: hemera.ConversionRequest{Path: "/a", Recursive: true, Form: hemera.Form{Layout: hemera.ReedSolomon(4, 2), BlockSize: 1 << 20, Space: "s", Checksum: hemera.SHA256}},
+	c, err := s.AddConversion(ctx, adminapi.Conversion{
+		ConversionRequest: adminapi.ConversionRequest{Path: "/a", Recursive: true, Form: hemera.Form{Layout: hemera.ReedSolomon(4, 2), BlockSize: 1 << 20, Space: "s", Checksum: hemera.SHA256}},
 		Root:              7, Who: "root", Asked: at,
 	})
 	if err != nil || c.ID != 1 {
 		t.Fatalf("%+v, %v", c, err)
 	}
 	c.Cursor, c.Done, c.Why, c.Ended = "b/c", 3, "a reason", at.Add(time.Hour)
-	tree := hemera.RuleTree{Dir: 9, Since: at, Scanned: at.Add(time.Minute), By: hemera.Setter{UID: 5}}
-	if err := errors.Join(s.PutConversion(ctx, c), putTree(ctx, s, tree), putTree(ctx, s, hemera.RuleTree{Dir: 2})); err != nil {
+	tree := lifecycle.Tree{Dir: 9, Since: at, Scanned: at.Add(time.Minute), By: hemera.Setter{UID: 5}}
+	if err := errors.Join(s.PutConversion(ctx, c), putTree(ctx, s, tree), putTree(ctx, s, lifecycle.Tree{Dir: 2})); err != nil {
 		t.Fatal(err)
 	}
 	s = open(t, store)
-	if got := s.Conversions(); !reflect.DeepEqual(got, []hemera.Conversion{c}) {
+	if got := s.Conversions(); !reflect.DeepEqual(got, []adminapi.Conversion{c}) {
 		t.Errorf("%+v, want %+v", got, c)
 	}
-	if got := s.RuleTrees(); !reflect.DeepEqual(got, []hemera.RuleTree{{Dir: 2}, tree}) {
+	if got := s.RuleTrees(); !reflect.DeepEqual(got, []lifecycle.Tree{{Dir: 2}, tree}) {
 		t.Errorf("%+v", got)
 	}
 	// Ids go on behind the newest.
-	if c, err := s.AddConversion(ctx, hemera.Conversion{}); err != nil || c.ID != 2 {
+	if c, err := s.AddConversion(ctx, adminapi.Conversion{}); err != nil || c.ID != 2 {
 		t.Errorf("%+v, %v", c, err)
 	}
 	if err := errors.Join(s.RemoveConversion(ctx, 1), s.RemoveConversion(ctx, 1), dropTree(ctx, s, 2), dropTree(ctx, s, 2)); err != nil {
@@ -68,11 +70,11 @@ func TestWhatIsPutIsThereAgain(t *testing.T) {
 func TestBoundsOfWhatIsRemembered(t *testing.T) {
 	s, ctx := open(t, memkv.New()), t.Context()
 	for i := range conversionMax {
-		if _, err := s.AddConversion(ctx, hemera.Conversion{}); err != nil {
+		if _, err := s.AddConversion(ctx, adminapi.Conversion{}); err != nil {
 			t.Fatalf("%d: %v", i, err)
 		}
 	}
-	if _, err := s.AddConversion(ctx, hemera.Conversion{}); !errors.Is(err, errs.Overloaded) || errs.RemedyOf(err) == "" {
+	if _, err := s.AddConversion(ctx, adminapi.Conversion{}); !errors.Is(err, errs.Overloaded) || errs.RemedyOf(err) == "" {
 		t.Errorf("one too many: %v", err)
 	}
 }
@@ -85,7 +87,7 @@ func TestNoUserTakesTheRuleTreesOfOthers(t *testing.T) {
 	next := hemera.FileID(0)
 	put := func(by hemera.Setter) error {
 		next++
-		return putTree(ctx, s, hemera.RuleTree{Dir: next, By: by})
+		return putTree(ctx, s, lifecycle.Tree{Dir: next, By: by})
 	}
 	fill := func(by hemera.Setter, n int) {
 		t.Helper()
@@ -101,14 +103,14 @@ func TestNoUserTakesTheRuleTreesOfOthers(t *testing.T) {
 	fill(hemera.Setter{UID: 1}, treesOfUser)
 	s = open(t, store) // what is known counts after a restart as well
 	fill(hemera.Setter{UID: 1}, 0)
-	if err := putTree(ctx, s, hemera.RuleTree{Dir: 1, Scanned: time.Now(), By: hemera.Setter{UID: 1}}); err != nil {
+	if err := putTree(ctx, s, lifecycle.Tree{Dir: 1, Scanned: time.Now(), By: hemera.Setter{UID: 1}}); err != nil {
 		t.Errorf("one that is known: %v", err)
 	}
 	// A directory that an admin's rules are set in is the admins', and is not charged to the user any more.
-	if err := errors.Join(putTree(ctx, s, hemera.RuleTree{Dir: 1, By: admin}), put(hemera.Setter{UID: 1})); err != nil {
+	if err := errors.Join(putTree(ctx, s, lifecycle.Tree{Dir: 1, By: admin}), put(hemera.Setter{UID: 1})); err != nil {
 		t.Error(err)
 	}
-	if err := putTree(ctx, s, hemera.RuleTree{Dir: 1, By: hemera.Setter{UID: 1}}); !errors.Is(err, errs.Overloaded) {
+	if err := putTree(ctx, s, lifecycle.Tree{Dir: 1, By: hemera.Setter{UID: 1}}); !errors.Is(err, errs.Overloaded) {
 		t.Errorf("one that was the admins': %v", err)
 	}
 	if err := errors.Join(dropTree(ctx, s, 2), put(hemera.Setter{UID: 1})); err != nil {
@@ -129,23 +131,23 @@ func TestRoomForARuleTreeIsReserved(t *testing.T) {
 	by := hemera.Setter{UID: 1}
 	var release []func()
 	for i := range treesOfUser {
-		done, err := s.ReserveRuleTree(hemera.RuleTree{Dir: hemera.FileID(i + 1), By: by})
+		done, err := s.ReserveRuleTree(lifecycle.Tree{Dir: hemera.FileID(i + 1), By: by})
 		if err != nil {
 			t.Fatal(err)
 		}
 		release = append(release, done)
 	}
-	again, err := s.ReserveRuleTree(hemera.RuleTree{Dir: 1, By: by})
+	again, err := s.ReserveRuleTree(lifecycle.Tree{Dir: 1, By: by})
 	if err != nil {
 		t.Error(err)
 	}
-	if _, err := s.ReserveRuleTree(hemera.RuleTree{Dir: 1000, By: by}); !errors.Is(err, errs.Overloaded) || errs.RemedyOf(err) == "" {
+	if _, err := s.ReserveRuleTree(lifecycle.Tree{Dir: 1000, By: by}); !errors.Is(err, errs.Overloaded) || errs.RemedyOf(err) == "" {
 		t.Errorf("one too many: %v", err)
 	}
-	if err := putTree(ctx, s, hemera.RuleTree{Dir: 1000, By: by}); !errors.Is(err, errs.Overloaded) {
+	if err := putTree(ctx, s, lifecycle.Tree{Dir: 1000, By: by}); !errors.Is(err, errs.Overloaded) {
 		t.Errorf("beside reservations: %v", err)
 	}
-	if err := putTree(ctx, s, hemera.RuleTree{Dir: 1, By: by}); err != nil {
+	if err := putTree(ctx, s, lifecycle.Tree{Dir: 1, By: by}); err != nil {
 		t.Errorf("one that was reserved: %v", err)
 	}
 	again()
@@ -176,27 +178,27 @@ func TestRecordsThatCannotBeRead(t *testing.T) {
 }
 
 // putTree makes a directory with rules known as it is given.
-func putTree(ctx context.Context, s *Store, t hemera.RuleTree) error {
-	return s.ChangeRuleTree(ctx, t.Dir, func(hemera.RuleTree, bool) (hemera.RuleTree, bool) { return t, true })
+func putTree(ctx context.Context, s *Store, t lifecycle.Tree) error {
+	return s.ChangeRuleTree(ctx, t.Dir, func(lifecycle.Tree, bool) (lifecycle.Tree, bool) { return t, true })
 }
 
 // dropTree forgets one.
 func dropTree(ctx context.Context, s *Store, dir hemera.FileID) error {
-	return s.ChangeRuleTree(ctx, dir, func(t hemera.RuleTree, _ bool) (hemera.RuleTree, bool) { return t, false })
+	return s.ChangeRuleTree(ctx, dir, func(t lifecycle.Tree, _ bool) (lifecycle.Tree, bool) { return t, false })
 }
 
 // TestNoChangeOfRulesIsLost: users set rules while a worker notes that it has looked.
 func TestNoChangeOfRulesIsLost(t *testing.T) {
 	s, changes := open(t, memkv.New()), 100
 	var all sync.WaitGroup
-	for _, add := range []func(*hemera.RuleTree){
-		func(t *hemera.RuleTree) { t.Changed = t.Changed.Add(time.Second) },
-		func(t *hemera.RuleTree) { t.Scanned = t.Scanned.Add(time.Second) },
-		func(t *hemera.RuleTree) { t.Since = t.Since.Add(time.Second) },
+	for _, add := range []func(*lifecycle.Tree){
+		func(t *lifecycle.Tree) { t.Changed = t.Changed.Add(time.Second) },
+		func(t *lifecycle.Tree) { t.Scanned = t.Scanned.Add(time.Second) },
+		func(t *lifecycle.Tree) { t.Since = t.Since.Add(time.Second) },
 	} {
 		all.Go(func() {
 			for range changes {
-				err := s.ChangeRuleTree(t.Context(), 7, func(t hemera.RuleTree, _ bool) (hemera.RuleTree, bool) {
+				err := s.ChangeRuleTree(t.Context(), 7, func(t lifecycle.Tree, _ bool) (lifecycle.Tree, bool) {
 					add(&t)
 					return t, true
 				})

@@ -8,6 +8,7 @@ import (
 	"maps"
 	"slices"
 
+	"hemera/rules/lifecycle"
 	"hemera/words/errs"
 	"hemera/words/hemera"
 )
@@ -27,7 +28,7 @@ func treeKey(dir hemera.FileID) string { return fmt.Sprintf("%s%016x", treePrefi
 
 // loadTree takes the record of a directory with rules into memory.
 func (s *Store) loadTree(key string, value []byte) error {
-	var t hemera.RuleTree
+	var t lifecycle.Tree
 	if err := json.Unmarshal(value, &t); err != nil || treeKey(t.Dir) != key {
 		return errs.New(errs.Corrupt, "requests.Open", key, "the record cannot be read")
 	}
@@ -36,7 +37,7 @@ func (s *Store) loadTree(key string, value []byte) error {
 }
 
 // putTree has a directory with rules in memory, and removeTree has it no more. mu is held, or the store is being opened.
-func (s *Store) putTree(t hemera.RuleTree) {
+func (s *Store) putTree(t lifecycle.Tree) {
 	s.removeTree(t.Dir)
 	s.trees[t.Dir] = t
 	s.treesOf[t.By]++
@@ -64,14 +65,14 @@ type reservation struct {
 }
 
 // RuleTrees returns all directories with rules, by id.
-func (s *Store) RuleTrees() []hemera.RuleTree {
+func (s *Store) RuleTrees() []lifecycle.Tree {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return slices.SortedFunc(maps.Values(s.trees), func(a, b hemera.RuleTree) int { return cmp.Compare(a.Dir, b.Dir) })
+	return slices.SortedFunc(maps.Values(s.trees), func(a, b lifecycle.Tree) int { return cmp.Compare(a.Dir, b.Dir) })
 }
 
 // RuleTree returns a directory with rules, and false if it is not known.
-func (s *Store) RuleTree(dir hemera.FileID) (hemera.RuleTree, bool) {
+func (s *Store) RuleTree(dir hemera.FileID) (lifecycle.Tree, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	t, ok := s.trees[dir]
@@ -80,7 +81,7 @@ func (s *Store) RuleTree(dir hemera.FileID) (hemera.RuleTree, bool) {
 
 // ReserveRuleTree keeps room for a directory with rules until release, so that ChangeRuleTree is not refused after the rules were
 // set. Overloaded if the user that it is charged to has its share, or there are too many. It does not block.
-func (s *Store) ReserveRuleTree(t hemera.RuleTree) (release func(), err error) {
+func (s *Store) ReserveRuleTree(t lifecycle.Tree) (release func(), err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if err := s.roomFor(t); err != nil {
@@ -104,7 +105,7 @@ func (s *Store) ReserveRuleTree(t hemera.RuleTree) (release func(), err error) {
 }
 
 // roomFor fails with Overloaded if a directory with rules is one too many. mu is held.
-func (s *Store) roomFor(t hemera.RuleTree) error {
+func (s *Store) roomFor(t lifecycle.Tree) error {
 	known, ok := s.trees[t.Dir]
 	if ok && known.By == t.By || s.reserved[reservation{t.Dir, t.By}] > 0 {
 		return nil
@@ -131,7 +132,7 @@ func (s *Store) roomFor(t hemera.RuleTree) error {
 // ChangeRuleTree changes what is known of a directory with rules, durably, and one change after the other. change gets it as it is, and
 // returns what it is to be; keep false forgets it. One that stays as it is costs no sync. Overloaded for a new one, or one that is charged
 // to another user than before, as [Store.ReserveRuleTree] has it.
-func (s *Store) ChangeRuleTree(ctx context.Context, dir hemera.FileID, change func(t hemera.RuleTree, known bool) (next hemera.RuleTree, keep bool)) error {
+func (s *Store) ChangeRuleTree(ctx context.Context, dir hemera.FileID, change func(t lifecycle.Tree, known bool) (next lifecycle.Tree, keep bool)) error {
 	if err := s.take(ctx); err != nil {
 		return err
 	}

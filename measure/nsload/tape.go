@@ -7,6 +7,7 @@ import (
 
 	"hemera/namespace/schema"
 	"hemera/words/hemera"
+	"hemera/words/tapeapi"
 )
 
 // TapeShape is what a tree has to do with tapes. Its files are, in the order of their numbers, those that wait to be
@@ -109,13 +110,13 @@ func (s *laidOut) archived(i int64, e *hemera.Entry) {
 // The methods that put make one table of tapes each, in the order of its keys.
 
 // job returns the job of file i, one of those that wait. Jobs of a queue are in the order of their files.
-func (s *laidOut) job(i int64) hemera.TapeJob {
-	j := hemera.TapeJob{TapeJobKey: hemera.TapeJobKey{File: s.id(i), Kind: hemera.TapeArchive, Copy: 1}, ArchiveID: uint64(s.id(i)),
+func (s *laidOut) job(i int64) tapeapi.Job {
+	j := tapeapi.Job{JobKey: tapeapi.JobKey{File: s.id(i), Kind: tapeapi.Archive, Copy: 1}, ArchiveID: uint64(s.id(i)),
 		Queue: s.Tape.Pool, Size: s.size(i), UID: s.UID, Asked: s.now.Add(time.Duration(i) * time.Microsecond)}
 	// What waits to be archived comes first.
 	if i >= s.Tape.Archive {
 		from := s.copyOf(i)
-		j.Kind, j.Queue, j.From, j.UID = hemera.TapeRecall, from.VID, &from, s.askedBy(i)
+		j.Kind, j.Queue, j.From, j.UID = tapeapi.Recall, from.VID, &from, s.askedBy(i)
 	}
 	return j
 }
@@ -156,7 +157,7 @@ func (s *laidOut) tapeRecords() int64 {
 func (s *laidOut) putTapeFiles(put func(k, v []byte) error, lo, hi int64) error {
 	// The order of files is that of VIDs and fSeq.
 	for i := lo; i < hi; i++ {
-		f := hemera.TapeFile{TapeCopy: s.copyOf(i), ArchiveID: uint64(s.id(i)), File: s.id(i), Size: s.size(i), Written: s.now}
+		f := tapeapi.File{TapeCopy: s.copyOf(i), ArchiveID: uint64(s.id(i)), File: s.id(i), Size: s.size(i), Written: s.now}
 		if err := put(schema.TapeFileKey(f.VID, f.FSeq, f.Member), schema.EncodeTapeFile(&f)); err != nil {
 			return err
 		}
@@ -169,7 +170,7 @@ func (s *laidOut) putTapes(put func(k, v []byte) error, lo, hi int64) error {
 	const capacity, labels = 18e12, 3 * 80 * 2 // bytes
 	for tape := lo; tape < hi; tape++ {
 		first, behind := s.onTape(tape)
-		t := hemera.Tape{VID: s.vid(tape), MediaType: s.Tape.Media, Library: s.Tape.Library, Pool: s.Tape.Pool, Capacity: capacity, State: hemera.TapeActive,
+		t := tapeapi.Tape{VID: s.vid(tape), MediaType: s.Tape.Media, Library: s.Tape.Library, Pool: s.Tape.Pool, Capacity: capacity, State: tapeapi.Active,
 			Files: behind - first, LastFSeq: uint64(behind - first), LastID: uint64(s.id(behind - 1)), Full: tape < s.tapes()-1, Labelled: s.now, Written: s.now, Made: s.now}
 		// Sizes are arithmetic too.
 		for i := first; i < behind; i++ {
@@ -187,7 +188,7 @@ func (s *laidOut) putTapes(put func(k, v []byte) error, lo, hi int64) error {
 func (s *laidOut) putJobs(put func(k, v []byte) error, lo, hi int64) error {
 	for i := lo; i < hi; i++ {
 		j := s.job(i)
-		if err := put(schema.JobKey(j.TapeJobKey), schema.EncodeJob(&j)); err != nil {
+		if err := put(schema.JobKey(j.JobKey), schema.EncodeJob(&j)); err != nil {
 			return err
 		}
 	}
@@ -243,7 +244,7 @@ func (s *laidOut) putRecalls(put func(k, v []byte) error, _, _ int64) error {
 
 // putQueues makes the sums of all queues.
 func (s *laidOut) putQueues(put func(k, v []byte) error, _, _ int64) error {
-	sum := func(kind hemera.TapeJobKind, name string, uid uint32, lo, hi, step int64) error {
+	sum := func(kind tapeapi.JobKind, name string, uid uint32, lo, hi, step int64) error {
 		var q schema.QueueSum
 		for i := lo; i < hi; i += step {
 			q.Files, q.Bytes = q.Files+1, q.Bytes+s.size(i)
@@ -252,11 +253,11 @@ func (s *laidOut) putQueues(put func(k, v []byte) error, _, _ int64) error {
 	}
 	// Kinds in the order of their numbers, then names, then users.
 	if s.Tape.Archive > 0 {
-		if err := sum(hemera.TapeArchive, s.Tape.Pool, s.UID, 0, s.Tape.Archive, 1); err != nil {
+		if err := sum(tapeapi.Archive, s.Tape.Pool, s.UID, 0, s.Tape.Archive, 1); err != nil {
 			return err
 		}
 	}
 	return s.recalls(func(lo, hi int64, vid string, uid uint32) error {
-		return sum(hemera.TapeRecall, vid, uid, lo, hi, s.Tape.Users)
+		return sum(tapeapi.Recall, vid, uid, lo, hi, s.Tape.Users)
 	})
 }

@@ -22,6 +22,7 @@ import (
 	"hemera/words/adminapi"
 	"hemera/words/errs"
 	"hemera/words/hemera"
+	"hemera/words/tapeapi"
 )
 
 // cluster is `hemera up` with a disk in each directory, and an emulated library at real time.
@@ -123,7 +124,7 @@ func (c *cluster) supply(ctx context.Context, o *Options) (err error) {
 	ctx, cancel := context.WithTimeout(ctx, startMax)
 	defer cancel()
 	// A fresh cluster puts the tapes of its library to use by itself. When all are there nothing changes any more.
-	var tapes []hemera.Tape
+	var tapes []tapeapi.Tape
 	err = c.until(ctx, func() (bool, error) {
 		tapes, err = c.admin.Tape.Tapes(ctx)
 		return len(tapes) == o.most(), nil //nolint:nilerr // it does not answer yet

@@ -13,7 +13,7 @@ import (
 
 	"hemera/measure/result"
 	"hemera/tape/timing"
-	"hemera/words/hemera"
+	"hemera/words/tapeapi"
 )
 
 // native is the rate of the drives in B/s.
@@ -24,12 +24,12 @@ func native() float64 {
 
 // sum is what one drive did in a pass, in one session or several.
 type sum struct {
-	hemera.TapeSession
+	tapeapi.Session
 	moving time.Duration // from the positioning for the first file until the end of each session
 }
 
 // byTape adds up the sessions of each tape, thus of each drive.
-func byTape(sessions []hemera.TapeSession) map[string]*sum {
+func byTape(sessions []tapeapi.Session) map[string]*sum {
 	// A tape does not change its drive within a pass.
 	all := map[string]*sum{}
 	for _, s := range sessions {
@@ -55,7 +55,7 @@ func byTape(sessions []hemera.TapeSession) map[string]*sum {
 }
 
 // add adds the measures of a pass in one direction.
-func (r *run) add(p pass, load string, sessions []hemera.TapeSession) {
+func (r *run) add(p pass, load string, sessions []tapeapi.Session) {
 	tapes := byTape(sessions)
 	for i, vid := range slices.Sorted(maps.Keys(tapes)) {
 		s := tapes[vid]
@@ -86,7 +86,7 @@ func (r *run) add(p pass, load string, sessions []hemera.TapeSession) {
 }
 
 // course adds how a session went. Its times are since its begin, and not those of the run.
-func (r *run) course(labels result.Labels, samples []hemera.TapeSample) {
+func (r *run) course(labels result.Labels, samples []tapeapi.Sample) {
 	add := func(name, unit string, series []result.Point) {
 		r.rec.Add(result.Measure{Name: name, Labels: labels, Unit: unit, Samples: []float64{}, Series: series})
 	}

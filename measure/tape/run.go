@@ -13,6 +13,7 @@ import (
 	"hemera/words/adminapi"
 	"hemera/words/errs"
 	"hemera/words/hemera"
+	"hemera/words/tapeapi"
 )
 
 // streamMax bounds the file of the single stream.
@@ -178,7 +179,7 @@ func (r *run) pass(ctx context.Context, c *cluster, p pass) (err error) {
 	if err != nil {
 		return err
 	}
-	archived, err := r.moved(ctx, c, hemera.TapeArchive, len(files), func() error { return errors.Join(c.enable(ctx, true), c.mounted(ctx)) })
+	archived, err := r.moved(ctx, c, tapeapi.Archive, len(files), func() error { return errors.Join(c.enable(ctx, true), c.mounted(ctx)) })
 	if err != nil {
 		return err
 	}
@@ -195,7 +196,7 @@ func (r *run) pass(ctx context.Context, c *cluster, p pass) (err error) {
 	if err := c.evict(ctx, files); err != nil {
 		return err
 	}
-	recalled, err := r.moved(ctx, c, hemera.TapeRecall, len(files), func() error { return errors.Join(c.stage(ctx, files), c.positioned(ctx)) })
+	recalled, err := r.moved(ctx, c, tapeapi.Recall, len(files), func() error { return errors.Join(c.stage(ctx, files), c.positioned(ctx)) })
 	if err != nil {
 		return err
 	}
@@ -274,9 +275,9 @@ func (c *cluster) warm(ctx context.Context, so func() (bool, error)) error {
 
 // stage asks for files, all at once: in one request they come in the order of the tape.
 func (c *cluster) stage(ctx context.Context, files []file) error {
-	var r hemera.StageRequest
+	var r tapeapi.StageRequest
 	for _, f := range files {
-		r.Files = append(r.Files, hemera.StageFile{Path: f.path})
+		r.Files = append(r.Files, tapeapi.StageFile{Path: f.path})
 	}
 	_, err := c.admin.Staging.Stage(ctx, hemera.SystemIdentity(), r)
 	return err
@@ -293,7 +294,7 @@ func (c *cluster) remove(ctx context.Context, files []file) error {
 }
 
 // moved has files move, and returns the sessions that did it, with their courses.
-func (r *run) moved(ctx context.Context, c *cluster, kind hemera.TapeJobKind, files int, begin func() error) (all []hemera.TapeSession, err error) {
+func (r *run) moved(ctx context.Context, c *cluster, kind tapeapi.JobKind, files int, begin func() error) (all []tapeapi.Session, err error) {
 	// Sessions of earlier passes are in the list, too.
 	known := map[uint64]bool{}
 	p, err := c.admin.Tape.TapePicture(ctx)

@@ -11,7 +11,7 @@ import (
 
 	"hemera/measure/result"
 	"hemera/words/errs"
-	"hemera/words/hemera"
+	"hemera/words/tapeapi"
 )
 
 // TestContentIsThatOfTheFile: whatever is written at a time, pages repeat one byte each, and neither neighbours nor files are equal.
@@ -55,8 +55,8 @@ func TestStream(t *testing.T) {
 // TestSessionsOfADriveAreOne: a drive's sessions are added up without the positioning before the first byte, and each drive has its own figures.
 func TestSessionsOfADriveAreOne(t *testing.T) {
 	r := &run{o: &Options{}, rec: result.NewRecorder(t.TempDir(), "tape", nil)}
-	course := []hemera.TapeSample{{At: 30 * time.Second}, {At: 31 * time.Second, Bytes: 4e8, Disk: 250 * time.Millisecond}, {At: 32 * time.Second, Bytes: 8e8, Disk: 250 * time.Millisecond, BackHitches: 1}}
-	sessions := []hemera.TapeSession{
+	course := []tapeapi.Sample{{At: 30 * time.Second}, {At: 31 * time.Second, Bytes: 4e8, Disk: 250 * time.Millisecond}, {At: 32 * time.Second, Bytes: 8e8, Disk: 250 * time.Millisecond, BackHitches: 1}}
+	sessions := []tapeapi.Session{
 		{VID: "V00002", Files: 1, Bytes: 2e8, Elapsed: time.Second},
 		{VID: "V00001", Files: 2, Bytes: 8e8, Elapsed: 32 * time.Second, Tape: 30 * time.Second, Course: course},
 		{VID: "V00001", Files: 1, Bytes: 4e8, Elapsed: time.Second, Network: time.Second},

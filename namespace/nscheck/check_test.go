@@ -20,6 +20,7 @@ import (
 	"hemera/words/adminapi"
 	"hemera/words/errs"
 	"hemera/words/hemera"
+	"hemera/words/tapeapi"
 )
 
 func be(n uint64) string { return string(binary.BigEndian.AppendUint64(nil, n)) }
@@ -56,8 +57,8 @@ func plant(t *testing.T, tr *records.Tree, changes []change) {
 }
 
 // job returns the job of file 5, which waits for a first copy.
-func job() *hemera.TapeJob {
-	return &hemera.TapeJob{TapeJobKey: hemera.TapeJobKey{File: 5, Kind: hemera.TapeArchive, Copy: 1}, Queue: "pool", Size: 100, UID: 7, Asked: records.Now()}
+func job() *tapeapi.Job {
+	return &tapeapi.Job{JobKey: tapeapi.JobKey{File: 5, Kind: tapeapi.Archive, Copy: 1}, Queue: "pool", Size: 100, UID: 7, Asked: records.Now()}
 }
 
 func orderKey() string { return string(schema.OrderKey(job())) }
@@ -85,12 +86,12 @@ func patient(t *testing.T) *records.Tree {
 	tr.Remove("/d/h")
 	tr.Limit("/d/e", hemera.QuotaUser, 1, hemera.QuotaAmount{Files: 5})
 	tr.Change(func(l accounts.Ledger) error {
-		for _, f := range []hemera.TapeFile{{TapeCopy: on(1), File: 4, Size: 75}, {TapeCopy: second, File: 4, Size: 75}, {TapeCopy: on(3), File: 6, Size: 50, Dead: &hemera.DeadTapeFile{Path: "/d/h"}}} {
+		for _, f := range []tapeapi.File{{TapeCopy: on(1), File: 4, Size: 75}, {TapeCopy: second, File: 4, Size: 75}, {TapeCopy: on(3), File: 6, Size: 50, Dead: &tapeapi.DeadFile{Path: "/d/h"}}} {
 			l.Set(schema.TapeFileKey(vid, f.FSeq, 0), record.Opaque{}, schema.EncodeTapeFile(&f))
 		}
-		tape := hemera.Tape{VID: vid, Files: 2, Bytes: 150, LastFSeq: 3}
+		tape := tapeapi.Tape{VID: vid, Files: 2, Bytes: 150, LastFSeq: 3}
 		l.Set(schema.TapeKey(schema.TableTape, vid), &tape, schema.EncodeTape(&tape))
-		l.Set(schema.JobKey(job().TapeJobKey), record.Opaque{}, schema.EncodeJob(job()))
+		l.Set(schema.JobKey(job().JobKey), record.Opaque{}, schema.EncodeJob(job()))
 		l.Mark(schema.OrderKey(job()))
 		sum := schema.QueueSum{Files: 1, Bytes: 100}
 		l.Set(schema.SumKey(job()), &sum, schema.AppendQueueSum(nil, &sum))

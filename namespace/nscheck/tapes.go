@@ -4,7 +4,7 @@ import (
 	"slices"
 
 	"hemera/namespace/schema"
-	"hemera/words/hemera"
+	"hemera/words/tapeapi"
 )
 
 // tapes compares the lists of tapes with the copies in entries, and the jobs with their queues.
@@ -12,7 +12,7 @@ import (
 // there is no copy without one.
 func (c *checker) tapes() error {
 	// By VID; LastFSeq is the highest that was seen.
-	live := map[string]hemera.Tape{} // with the counts that were found
+	live := map[string]tapeapi.Tape{} // with the counts that were found
 	rows := int64(0)
 	err := c.keyed(schema.TableKey(schema.TableTapeFile), schema.TapeFileKeyBytes, func(k, raw []byte) error {
 		f, err := schema.DecodeTapeFile(k, raw)

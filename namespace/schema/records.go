@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"hemera/words/hemera"
+	"hemera/words/tapeapi"
 )
 
 // TotalMax bounds the encoded form of a record that holds totals, which are a few numbers: a [Directory], a [Usage].
@@ -292,7 +293,7 @@ func AppendValue(b []byte, value any) []byte {
 		return AppendAmount(b, v)
 	case *QueueSum:
 		return AppendQueueSum(b, v)
-	case *hemera.Tape:
+	case *tapeapi.Tape:
 		return append(b, EncodeTape(v)...)
 	}
 	return b

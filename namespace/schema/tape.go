@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"hemera/words/hemera"
+	"hemera/words/tapeapi"
 )
 
 // Tables of tapes. A tape copy itself is a part of its file's entry; what is here follows from entries (the lists of tapes), or is under way (jobs).
@@ -73,7 +74,7 @@ func TapeFileKey(vid string, fseq uint64, member uint32) []byte {
 }
 
 // JobKey returns the key of a job.
-func JobKey(k hemera.TapeJobKey) []byte {
+func JobKey(k tapeapi.JobKey) []byte {
 	return append(IDKey(TableJob, k.File), byte(k.Kind), k.Copy)
 }
 
@@ -88,7 +89,7 @@ func UserQueueKey(table byte, kind uint8, name string, uid uint32) []byte {
 }
 
 // jobPrefix returns the prefix of a job's user in its queue. Jobs that failed for good are in a queue of their own.
-func jobPrefix(table byte, j *hemera.TapeJob) []byte {
+func jobPrefix(table byte, j *tapeapi.Job) []byte {
 	kind := uint8(j.Kind)
 	if j.Failed {
 		kind += FailedJobs
@@ -97,10 +98,10 @@ func jobPrefix(table byte, j *hemera.TapeJob) []byte {
 }
 
 // SumKey returns the key of the sum in which a job counts.
-func SumKey(j *hemera.TapeJob) []byte { return append(jobPrefix(TableQueue, j), j.Policy...) }
+func SumKey(j *tapeapi.Job) []byte { return append(jobPrefix(TableQueue, j), j.Policy...) }
 
 // OrderKey returns the key of a job in the order of its queue: by the time from when it may be done.
-func OrderKey(j *hemera.TapeJob) []byte {
+func OrderKey(j *tapeapi.Job) []byte {
 	from := j.Asked
 	if j.After.After(from) {
 		from = j.After
@@ -116,7 +117,7 @@ func OrderFrom(k []byte, from time.Time) []byte {
 
 // Order has the fields of the key of a job in its queue.
 type Order struct {
-	Job  hemera.TapeJobKey
+	Job  tapeapi.JobKey
 	Name string // of the queue
 	UID  uint32
 	From time.Time
@@ -128,7 +129,7 @@ func OrderOf(k []byte) (o Order, err error) {
 		return o, ErrRecord
 	}
 	rest := k[4+int(k[3]):]
-	o.Job.Kind, o.Name, o.UID = hemera.TapeJobKind(k[2]&^FailedJobs), string(k[4:4+int(k[3])]), binary.BigEndian.Uint32(rest)
+	o.Job.Kind, o.Name, o.UID = tapeapi.JobKind(k[2]&^FailedJobs), string(k[4:4+int(k[3])]), binary.BigEndian.Uint32(rest)
 	o.From = time.Unix(0, int64(Uint64At(rest, 4))).UTC()
 	o.Job.File, o.Job.Copy = hemera.FileID(Uint64At(rest, 12)), rest[20]
 	return o, nil
@@ -171,22 +172,22 @@ func QueueOf(k []byte) (q Queue, err error) {
 // small. Readers skip what they do not know.
 
 // EncodeTape returns the record of a tape.
-func EncodeTape(t *hemera.Tape) []byte { return encodeJSON(t) }
+func EncodeTape(t *tapeapi.Tape) []byte { return encodeJSON(t) }
 
 // DecodeTape reads what [EncodeTape] wrote.
-func DecodeTape(_, raw []byte) (*hemera.Tape, error) { return decodeJSON[hemera.Tape](raw) }
+func DecodeTape(_, raw []byte) (*tapeapi.Tape, error) { return decodeJSON[tapeapi.Tape](raw) }
 
 // EncodeTapeFile returns the record of a file on a tape.
-func EncodeTapeFile(f *hemera.TapeFile) []byte { return encodeJSON(f) }
+func EncodeTapeFile(f *tapeapi.File) []byte { return encodeJSON(f) }
 
 // DecodeTapeFile reads what [EncodeTapeFile] wrote.
-func DecodeTapeFile(_, raw []byte) (*hemera.TapeFile, error) { return decodeJSON[hemera.TapeFile](raw) }
+func DecodeTapeFile(_, raw []byte) (*tapeapi.File, error) { return decodeJSON[tapeapi.File](raw) }
 
 // EncodeJob returns the record of a job.
-func EncodeJob(j *hemera.TapeJob) []byte { return encodeJSON(j) }
+func EncodeJob(j *tapeapi.Job) []byte { return encodeJSON(j) }
 
 // DecodeJob reads what [EncodeJob] wrote.
-func DecodeJob(_, raw []byte) (*hemera.TapeJob, error) { return decodeJSON[hemera.TapeJob](raw) }
+func DecodeJob(_, raw []byte) (*tapeapi.Job, error) { return decodeJSON[tapeapi.Job](raw) }
 
 // EncodeStage returns the record of a request to stage files, or of a part of its files.
 func EncodeStage(v any) []byte { return encodeJSON(v) }

@@ -5,13 +5,13 @@ import (
 	"testing"
 	"time"
 
-	"hemera/words/hemera"
+	"hemera/words/tapeapi"
 )
 
 // FuzzDecodeTape does what FuzzDecode does, for the records of tapes, writes that were cut and restores.
 func FuzzDecodeTape(f *testing.F) {
-	f.Add(EncodeTape(&hemera.Tape{}))
-	f.Add(EncodeTapeFile(&hemera.TapeFile{}))
+	f.Add(EncodeTape(&tapeapi.Tape{}))
+	f.Add(EncodeTapeFile(&tapeapi.File{}))
 	f.Add(EncodeFound(7))
 	f.Add(EncodeBarred(time.Unix(1, 0), 7))
 	f.Add(EncodeRenamed(time.Unix(1, 0), "name"))
@@ -43,8 +43,8 @@ func FuzzDecodeTape(f *testing.F) {
 			t.Errorf("pair %d, %d of %x", a, b, raw)
 		}
 		_, _ = DecodeJob(nil, raw)
-		_ = DecodeMount(raw, new(hemera.TapeMount))
-		_ = DecodeStage(raw, new(hemera.StageRequest))
+		_ = DecodeMount(raw, new(tapeapi.Mount))
+		_ = DecodeStage(raw, new(tapeapi.StageRequest))
 		_, _ = QueueOf(raw)
 	})
 }

@@ -4,12 +4,12 @@ import (
 	"testing"
 	"time"
 
-	"hemera/words/hemera"
+	"hemera/words/tapeapi"
 )
 
 // A key of a sum says what its job says; those of before mount policies end with the user.
 func TestQueueOf(t *testing.T) {
-	j := hemera.TapeJob{TapeJobKey: hemera.TapeJobKey{Kind: hemera.TapeRecall}, Queue: "V00001", UID: 7, Asked: time.Unix(1, 0)}
+	j := tapeapi.Job{JobKey: tapeapi.JobKey{Kind: tapeapi.Recall}, Queue: "V00001", UID: 7, Asked: time.Unix(1, 0)}
 	for _, policy := range []string{"", "x", "a longer name"} {
 		for _, failed := range []bool{false, true} {
 			j.Policy, j.Failed = policy, failed

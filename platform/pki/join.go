@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"hemera/words/adminapi"
 	"hemera/words/errs"
 	"hemera/words/hemera"
 )
@@ -48,26 +49,26 @@ func (a *Authority) CreateToken(ctx context.Context, o TokenOptions) (string, er
 }
 
 // Tokens lists the tokens that have not expired, the newest first.
-func (a *Authority) Tokens(ctx context.Context) ([]hemera.TokenInfo, error) {
+func (a *Authority) Tokens(ctx context.Context) ([]adminapi.TokenInfo, error) {
 	records, err := a.options.Tokens.Tokens(ctx)
 	if err != nil {
 		return nil, errs.Wrap(err, "pki.Tokens", "")
 	}
-	var list []hemera.TokenInfo
+	var list []adminapi.TokenInfo
 	for id, r := range records {
 		if !a.options.Now().Before(r.Expires) {
 			continue // the store may still have it
 		}
-		info := hemera.TokenInfo{ID: shortID(id), Made: r.Made, Expires: r.Expires, Left: r.left()}
+		info := adminapi.TokenInfo{ID: shortID(id), Made: r.Made, Expires: r.Expires, Left: r.left()}
 		for _, p := range r.From {
 			info.From = append(info.From, p.String())
 		}
 		for _, u := range r.Used {
-			info.Used = append(info.Used, hemera.TokenUse{Node: u.Node, From: u.From, At: u.At})
+			info.Used = append(info.Used, adminapi.TokenUse{Node: u.Node, From: u.From, At: u.At})
 		}
 		list = append(list, info)
 	}
-	slices.SortFunc(list, func(x, y hemera.TokenInfo) int {
+	slices.SortFunc(list, func(x, y adminapi.TokenInfo) int {
 		return cmp.Or(y.Made.Compare(x.Made), strings.Compare(x.ID, y.ID))
 	})
 	return list, nil

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"hemera/words/adminapi"
 	"hemera/words/errs"
 	"hemera/words/hemera"
 )
@@ -109,7 +110,7 @@ func TestTokensAreListedAndRevoked(t *testing.T) {
 	if err != nil || len(list) != 2 {
 		t.Fatal(list, err)
 	}
-	if got := list[1]; got.Left != 1 || !slices.Equal(got.From, []string{"10.1.0.0/16"}) || len(got.Used) != 1 || got.Used[0] != (hemera.TokenUse{Node: 1, From: "10.1.0.9", At: now}) {
+	if got := list[1]; got.Left != 1 || !slices.Equal(got.From, []string{"10.1.0.0/16"}) || len(got.Used) != 1 || got.Used[0] != (adminapi.TokenUse{Node: 1, From: "10.1.0.9", At: now}) {
 		t.Errorf("%+v", got)
 	}
 	if strings.Contains(token.Secret(), list[1].ID) || list[0].Left != 1 {

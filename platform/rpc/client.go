@@ -13,6 +13,7 @@ import (
 
 	"hemera/words/errs"
 	"hemera/words/hemera"
+	"hemera/words/tapeapi"
 )
 
 // Timeouts of calls whose context has no deadline.
@@ -119,9 +120,9 @@ func (c *Client) session(transport *http.Transport) *session {
 		renew:     caller[renewRequest, certificateReply](c, h, "Renew"),
 		tape: tapeMethods{
 			report: caller[reportLibraryRequest, empty](c, h, "ReportLibrary"),
-			next:   caller[nextMountRequest, hemera.TapeMount](c, h, "NextMount"),
-			jobs:   caller[tapeJobsRequest, hemera.TapeJobsReply](c, h, "TapeJobs"),
-			grant:  caller[tapeGrantRequest, hemera.TapeGrant](c, h, "TapeGrant"),
+			next:   caller[nextMountRequest, tapeapi.Mount](c, h, "NextMount"),
+			jobs:   caller[tapeJobsRequest, tapeapi.JobsReply](c, h, "TapeJobs"),
+			grant:  caller[tapeGrantRequest, tapeapi.Grant](c, h, "TapeGrant"),
 			done:   caller[tapeDoneRequest, acknowledgement](c, h, "TapeDone"),
 		},
 	}

@@ -1,4 +1,4 @@
-// Package rpc carries calls of hemera.Control and hemera.TapeControl from nodes to the manager, over HTTP/2 and TLS with
+// Package rpc carries calls of hemera.Control and tapeapi.Control from nodes to the manager, over HTTP/2 and TLS with
 // certificates on both sides.
 //
 // A call is one HTTP POST in the Connect protocol (connectrpc.com/docs/protocol, unary), at [Path] plus the method's

@@ -15,6 +15,7 @@ import (
 	"hemera/rules/limits"
 	"hemera/words/errs"
 	"hemera/words/hemera"
+	"hemera/words/tapeapi"
 )
 
 // Issuer admits nodes: it returns certificate chains (PEM) for certificate requests (PKCS #10, DER).
@@ -38,7 +39,7 @@ type ServerOptions struct {
 	// Copies answers MayFetch; without it that fails with Unsupported.
 	Copies hemera.CopyRules
 	// Tapes answers tape servers; without it their calls fail with Unsupported.
-	Tapes hemera.TapeControl
+	Tapes tapeapi.Control
 	Log   *slog.Logger
 	// Panics counts calls that failed because of a panic. May be nil.
 	Panics *contain.Panics

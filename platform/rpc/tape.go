@@ -5,16 +5,17 @@ import (
 
 	"hemera/words/errs"
 	"hemera/words/hemera"
+	"hemera/words/tapeapi"
 )
 
-var _ hemera.TapeControl = (*Client)(nil)
+var _ tapeapi.Control = (*Client)(nil)
 
-// tapeMethods has the callers of hemera.TapeControl.
+// tapeMethods has the callers of tapeapi.Control.
 type tapeMethods struct {
 	report *method[reportLibraryRequest, empty]
-	next   *method[nextMountRequest, hemera.TapeMount]
-	jobs   *method[tapeJobsRequest, hemera.TapeJobsReply]
-	grant  *method[tapeGrantRequest, hemera.TapeGrant]
+	next   *method[nextMountRequest, tapeapi.Mount]
+	jobs   *method[tapeJobsRequest, tapeapi.JobsReply]
+	grant  *method[tapeGrantRequest, tapeapi.Grant]
 	done   *method[tapeDoneRequest, acknowledgement]
 }
 
@@ -22,7 +23,7 @@ type tapeMethods struct {
 type reportLibraryRequest struct {
 	Node    hemera.NodeID
 	Epoch   uint64
-	Library hemera.TapeLibrary
+	Library tapeapi.Library
 }
 
 // nextMountRequest asks for the next mount of a drive.
@@ -36,7 +37,7 @@ type nextMountRequest struct {
 type tapeJobsRequest struct {
 	Node  hemera.NodeID
 	Epoch uint64
-	Want  hemera.TapeJobsRequest
+	Want  tapeapi.JobsRequest
 }
 
 // tapeGrantRequest asks for the permission for a job.
@@ -44,42 +45,42 @@ type tapeGrantRequest struct {
 	Node  hemera.NodeID
 	Epoch uint64
 	Mount uint64
-	Job   hemera.TapeJobKey
+	Job   tapeapi.JobKey
 }
 
 // tapeDoneRequest reports the results of a mount.
 type tapeDoneRequest struct {
 	Node    hemera.NodeID
 	Epoch   uint64
-	Results hemera.TapeResults
+	Results tapeapi.Results
 }
 
-// ReportLibrary implements hemera.TapeControl.
-func (c *Client) ReportLibrary(ctx context.Context, node hemera.NodeID, epoch uint64, l hemera.TapeLibrary) error {
+// ReportLibrary implements tapeapi.Control.
+func (c *Client) ReportLibrary(ctx context.Context, node hemera.NodeID, epoch uint64, l tapeapi.Library) error {
 	_, err := call(ctx, c, c.current.Load().tape.report, callTimeout, &reportLibraryRequest{node, epoch, l})
 	return err
 }
 
-// NextMount implements hemera.TapeControl.
-func (c *Client) NextMount(ctx context.Context, node hemera.NodeID, epoch uint64, drive string) (hemera.TapeMount, error) {
+// NextMount implements tapeapi.Control.
+func (c *Client) NextMount(ctx context.Context, node hemera.NodeID, epoch uint64, drive string) (tapeapi.Mount, error) {
 	r, err := call(ctx, c, c.current.Load().tape.next, exchangeTimeout, &nextMountRequest{node, epoch, drive})
 	return *r, err
 }
 
-// TapeJobs implements hemera.TapeControl.
-func (c *Client) TapeJobs(ctx context.Context, node hemera.NodeID, epoch uint64, want hemera.TapeJobsRequest) (hemera.TapeJobsReply, error) {
+// TapeJobs implements tapeapi.Control.
+func (c *Client) TapeJobs(ctx context.Context, node hemera.NodeID, epoch uint64, want tapeapi.JobsRequest) (tapeapi.JobsReply, error) {
 	r, err := call(ctx, c, c.current.Load().tape.jobs, callTimeout, &tapeJobsRequest{node, epoch, want})
 	return *r, err
 }
 
-// TapeGrant implements hemera.TapeControl.
-func (c *Client) TapeGrant(ctx context.Context, node hemera.NodeID, epoch uint64, mount uint64, job hemera.TapeJobKey) (hemera.TapeGrant, error) {
+// TapeGrant implements tapeapi.Control.
+func (c *Client) TapeGrant(ctx context.Context, node hemera.NodeID, epoch uint64, mount uint64, job tapeapi.JobKey) (tapeapi.Grant, error) {
 	r, err := call(ctx, c, c.current.Load().tape.grant, callTimeout, &tapeGrantRequest{node, epoch, mount, job})
 	return *r, err
 }
 
-// TapeDone implements hemera.TapeControl.
-func (c *Client) TapeDone(ctx context.Context, node hemera.NodeID, epoch uint64, r hemera.TapeResults) ([]byte, error) {
+// TapeDone implements tapeapi.Control.
+func (c *Client) TapeDone(ctx context.Context, node hemera.NodeID, epoch uint64, r tapeapi.Results) ([]byte, error) {
 	reply, err := call(ctx, c, c.current.Load().tape.done, callTimeout, &tapeDoneRequest{node, epoch, r})
 	return reply.Seen, err
 }
@@ -93,21 +94,21 @@ func (s *server) routeTapes() {
 		}
 		return &empty{}, tapes.ReportLibrary(ctx, node, r.Epoch, r.Library)
 	})
-	handle(s, "NextMount", func(ctx context.Context, node hemera.NodeID, r *nextMountRequest) (*hemera.TapeMount, error) {
+	handle(s, "NextMount", func(ctx context.Context, node hemera.NodeID, r *nextMountRequest) (*tapeapi.Mount, error) {
 		if err := s.ownTape(node, r.Node, "NextMount"); err != nil {
 			return nil, err
 		}
 		m, err := tapes.NextMount(ctx, node, r.Epoch, r.Drive)
 		return &m, err
 	})
-	handle(s, "TapeJobs", func(ctx context.Context, node hemera.NodeID, r *tapeJobsRequest) (*hemera.TapeJobsReply, error) {
+	handle(s, "TapeJobs", func(ctx context.Context, node hemera.NodeID, r *tapeJobsRequest) (*tapeapi.JobsReply, error) {
 		if err := s.ownTape(node, r.Node, "TapeJobs"); err != nil {
 			return nil, err
 		}
 		jobs, err := tapes.TapeJobs(ctx, node, r.Epoch, r.Want)
 		return &jobs, err
 	})
-	handle(s, "TapeGrant", func(ctx context.Context, node hemera.NodeID, r *tapeGrantRequest) (*hemera.TapeGrant, error) {
+	handle(s, "TapeGrant", func(ctx context.Context, node hemera.NodeID, r *tapeGrantRequest) (*tapeapi.Grant, error) {
 		if err := s.ownTape(node, r.Node, "TapeGrant"); err != nil {
 			return nil, err
 		}

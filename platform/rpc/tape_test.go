@@ -11,29 +11,30 @@ import (
 
 	"hemera/words/errs"
 	"hemera/words/hemera"
+	"hemera/words/tapeapi"
 )
 
 // tapeRecorder is a manager that gives prepared answers to tape servers, and remembers the calls.
 type tapeRecorder struct{ recorder }
 
-func (r *tapeRecorder) ReportLibrary(ctx context.Context, n hemera.NodeID, e uint64, l hemera.TapeLibrary) error {
+func (r *tapeRecorder) ReportLibrary(ctx context.Context, n hemera.NodeID, e uint64, l tapeapi.Library) error {
 	_, err := record[any](ctx, &r.recorder, "ReportLibrary", n, e, l)
 	return err
 }
 
-func (r *tapeRecorder) NextMount(ctx context.Context, n hemera.NodeID, e uint64, drive string) (hemera.TapeMount, error) {
-	return record[hemera.TapeMount](ctx, &r.recorder, "NextMount", n, e, drive)
+func (r *tapeRecorder) NextMount(ctx context.Context, n hemera.NodeID, e uint64, drive string) (tapeapi.Mount, error) {
+	return record[tapeapi.Mount](ctx, &r.recorder, "NextMount", n, e, drive)
 }
 
-func (r *tapeRecorder) TapeJobs(ctx context.Context, n hemera.NodeID, e uint64, want hemera.TapeJobsRequest) (hemera.TapeJobsReply, error) {
-	return record[hemera.TapeJobsReply](ctx, &r.recorder, "TapeJobs", n, e, want)
+func (r *tapeRecorder) TapeJobs(ctx context.Context, n hemera.NodeID, e uint64, want tapeapi.JobsRequest) (tapeapi.JobsReply, error) {
+	return record[tapeapi.JobsReply](ctx, &r.recorder, "TapeJobs", n, e, want)
 }
 
-func (r *tapeRecorder) TapeGrant(ctx context.Context, n hemera.NodeID, e uint64, mount uint64, job hemera.TapeJobKey) (hemera.TapeGrant, error) {
-	return record[hemera.TapeGrant](ctx, &r.recorder, "TapeGrant", n, e, mount, job)
+func (r *tapeRecorder) TapeGrant(ctx context.Context, n hemera.NodeID, e uint64, mount uint64, job tapeapi.JobKey) (tapeapi.Grant, error) {
+	return record[tapeapi.Grant](ctx, &r.recorder, "TapeGrant", n, e, mount, job)
 }
 
-func (r *tapeRecorder) TapeDone(ctx context.Context, n hemera.NodeID, e uint64, results hemera.TapeResults) ([]byte, error) {
+func (r *tapeRecorder) TapeDone(ctx context.Context, n hemera.NodeID, e uint64, results tapeapi.Results) ([]byte, error) {
 	return record[[]byte](ctx, &r.recorder, "TapeDone", n, e, results)
 }
 
@@ -45,27 +46,27 @@ type tapeStep struct {
 	want  []any
 }
 
-// tapeSteps returns calls of all methods of hemera.TapeControl, with a value in each field.
-func tapeSteps(ctx context.Context, node hemera.NodeID, control hemera.TapeControl) []tapeStep {
-	key := hemera.TapeJobKey{File: 1 << 63, Kind: hemera.TapeRecall, Copy: 2}
+// tapeSteps returns calls of all methods of tapeapi.Control, with a value in each field.
+func tapeSteps(ctx context.Context, node hemera.NodeID, control tapeapi.Control) []tapeStep {
+	key := tapeapi.JobKey{File: 1 << 63, Kind: tapeapi.Recall, Copy: 2}
 	at := hemera.TapeCopy{Number: 2, VID: "V00001", FSeq: 3, Block: 1 << 33, Member: 4}
-	session := hemera.TapeSession{Mount: 9, Kind: hemera.TapeArchive, VID: "V00001", Drive: "d1", Begun: someTime, Ended: someTime, Files: 1, Bytes: 1 << 60,
+	session := tapeapi.Session{Mount: 9, Kind: tapeapi.Archive, VID: "V00001", Drive: "d1", Begun: someTime, Ended: someTime, Files: 1, Bytes: 1 << 60,
 		Failed: 2, Elapsed: time.Hour, Streaming: 0.25, BackHitches: 3, Disk: 1, Robot: 2, Tape: 3, Flushes: 4, Error: "x"}
-	library := hemera.TapeLibrary{Name: "lib", VIDs: map[string]string{"V00001": "LTO-9"}, Capacities: map[string]int64{"V00001": 5}, Problem: "p", Drives: []hemera.TapeDriveState{{
+	library := tapeapi.Library{Name: "lib", VIDs: map[string]string{"V00001": "LTO-9"}, Capacities: map[string]int64{"V00001": 5}, Problem: "p", Drives: []tapeapi.DriveState{{
 		Name: "d1", Model: "m", Serial: "s", Device: "/dev/nst0", Media: []string{"LTO-9"}, Reads: []string{"LTO-8"}, VID: "V00001", Mount: 9,
 		Status: "TRANSFERRING", Since: someTime, Problem: "q", Object: 1 << 40, Session: session}}}
-	mount := hemera.TapeMount{ID: 9, Kind: hemera.MountWork, Job: hemera.TapeArchive, VID: "V00001", Pool: "default", Why: "age",
-		Labels: hemera.TapeLabels{LastFSeq: 3, LastID: 4, Media: "LTO-9", Key: hemera.TapeKey{Name: "k1", Secret: hemera.TapeSecret{0, 255}}, Force: true, Protected: true}}
-	want := hemera.TapeJobsRequest{Mount: 9, Files: 10, Bytes: 1 << 40}
-	jobs := hemera.TapeJobsReply{Last: true, Jobs: []hemera.TapeWork{{Path: somePath, Checksum: []hemera.Checksum{someSum}, Owner: hemera.FileOwner{UID: 1, GID: 2, Mode: 0o640},
-		Mtime: someTime, Class: "default", TapeJob: hemera.TapeJob{TapeJobKey: key, ArchiveID: 5, Queue: "V00001", Size: 6, UID: 7, Asked: someTime,
+	mount := tapeapi.Mount{ID: 9, Kind: tapeapi.MountWork, Job: tapeapi.Archive, VID: "V00001", Pool: "default", Why: "age",
+		Labels: tapeapi.Labels{LastFSeq: 3, LastID: 4, Media: "LTO-9", Key: tapeapi.Key{Name: "k1", Secret: tapeapi.Secret{0, 255}}, Force: true, Protected: true}}
+	want := tapeapi.JobsRequest{Mount: 9, Files: 10, Bytes: 1 << 40}
+	jobs := tapeapi.JobsReply{Last: true, Jobs: []tapeapi.Work{{Path: somePath, Checksum: []hemera.Checksum{someSum}, Owner: hemera.FileOwner{UID: 1, GID: 2, Mode: 0o640},
+		Mtime: someTime, Class: "default", Job: tapeapi.Job{JobKey: key, ArchiveID: 5, Queue: "V00001", Size: 6, UID: 7, Asked: someTime,
 			Activity: "a", Policy: "p", From: &at, Attempts: 2, Error: "e", After: someTime, Failed: true, Seq: 8}}}}
-	written := hemera.TapeWritten{Job: key, ArchiveID: 5, FSeq: 3, Block: 1 << 33, Member: 4, Size: 6, Sum: someSum, Bytes: 7}
-	results := hemera.TapeResults{Mount: 9, VID: "V00001", Written: []hemera.TapeWritten{written}, Failed: []hemera.TapeFailure{{Job: key, Error: "e", Void: true, Copy: true, PutOff: true}},
-		Done: []hemera.TapeJobKey{key}, Full: true, Labelled: true, Problem: "p", Ended: true, Session: session,
-		Scan: &hemera.TapeScanResults{Files: []hemera.TapeScanned{{Written: written, File: 1, Path: somePath, Sums: []hemera.Checksum{someSum}, Mtime: someTime, Class: "c", Copy: 2}},
-			End: hemera.TapeEnd{FSeq: 3, ArchiveID: 4, Bytes: 5}, Complete: true}}
-	grant := hemera.TapeGrant{Addr: "n:1", Token: "t", Path: somePath, Size: 6}
+	written := tapeapi.Written{Job: key, ArchiveID: 5, FSeq: 3, Block: 1 << 33, Member: 4, Size: 6, Sum: someSum, Bytes: 7}
+	results := tapeapi.Results{Mount: 9, VID: "V00001", Written: []tapeapi.Written{written}, Failed: []tapeapi.Failure{{Job: key, Error: "e", Void: true, Copy: true, PutOff: true}},
+		Done: []tapeapi.JobKey{key}, Full: true, Labelled: true, Problem: "p", Ended: true, Session: session,
+		Scan: &tapeapi.ScanResults{Files: []tapeapi.Scanned{{Written: written, File: 1, Path: somePath, Sums: []hemera.Checksum{someSum}, Mtime: someTime, Class: "c", Copy: 2}},
+			End: tapeapi.End{FSeq: 3, ArchiveID: 4, Bytes: 5}, Complete: true}}
+	grant := tapeapi.Grant{Addr: "n:1", Token: "t", Path: somePath, Size: 6}
 	return []tapeStep{
 		{nil, func() (any, error) { return nil, control.ReportLibrary(ctx, node, 6, library) }, []any{"ReportLibrary", node, uint64(6), library}},
 		{mount, func() (any, error) { return control.NextMount(ctx, node, 6, "d1") }, []any{"NextMount", node, uint64(6), "d1"}},
@@ -100,7 +101,7 @@ func TestTapeControl(t *testing.T) {
 			t.Errorf("%s: the failure became %v", method, err)
 		}
 	}
-	if n := reflect.TypeFor[hemera.TapeControl]().NumMethod(); n != len(steps) {
+	if n := reflect.TypeFor[tapeapi.Control]().NumMethod(); n != len(steps) {
 		t.Errorf("%d methods are tested of %d", len(steps), n)
 	}
 }

@@ -20,7 +20,7 @@ import (
 	"hemera/platform/pki"
 	"hemera/process/statedir"
 	"hemera/words/errs"
-	"hemera/words/hemera"
+	"hemera/words/tapeapi"
 )
 
 // RestoreOptions tunes a restore. Zero values mean the defaults.
@@ -94,14 +94,14 @@ type restore struct {
 	dir     string
 	options RestoreOptions
 
-	head  archive.Header               // set by header
-	files map[string][]byte            // by name: written beside the store at the end
-	keys  map[string]hemera.TapeSecret // of tapes, likewise
-	store *pebblekv.Store              // nil before header
-	out   kv.Writer                    // of store
-	all   kv.Load                      // the bulk load
-	run   kv.Run                       // its only run: an archive is in order of keys
-	done  Restored                     // the result so far
+	head  archive.Header            // set by header
+	files map[string][]byte         // by name: written beside the store at the end
+	keys  map[string]tapeapi.Secret // of tapes, likewise
+	store *pebblekv.Store           // nil before header
+	out   kv.Writer                 // of store
+	all   kv.Load                   // the bulk load
+	run   kv.Run                    // its only run: an archive is in order of keys
+	done  Restored                  // the result so far
 }
 
 // load writes the archive's records into the unfinished store, sets the boundaries above which ids and epochs are new,

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"hemera/rules/recycle"
+	"hemera/words/adminapi"
 	"hemera/words/hemera"
 )
 
@@ -50,8 +51,8 @@ func TestWhatIsInABinIsMovedBetweenNodes(t *testing.T) {
 		}
 		return false
 	})
-	var bin []hemera.Recycled
-	err := u.Manager.Recycle.ListRecycled(ctx, root, hemera.RecycleQuery{All: true}, func(r hemera.Recycled) error {
+	var bin []adminapi.Recycled
+	err := u.Manager.Recycle.ListRecycled(ctx, root, adminapi.RecycleQuery{All: true}, func(r adminapi.Recycled) error {
 		bin = append(bin, r)
 		return nil
 	})
@@ -59,7 +60,7 @@ func TestWhatIsInABinIsMovedBetweenNodes(t *testing.T) {
 		t.Fatalf("%d in the bin, %v", len(bin), err)
 	}
 	for _, r := range bin {
-		path, err := u.Manager.Recycle.Restore(ctx, root, hemera.RestoreRequest{ID: r.Entry.ID})
+		path, err := u.Manager.Recycle.Restore(ctx, root, adminapi.RestoreRequest{ID: r.Entry.ID})
 		if err != nil {
 			t.Fatal(err)
 		}

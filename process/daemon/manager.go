@@ -188,7 +188,7 @@ func OpenManager(ctx context.Context, o ManagerOptions) (_ *Manager, err error) 
 		Store: m.store, Writer: m.tree.Writer(), Tree: m.tree.Parts(), Addr: m.Addr, LostAfter: o.RepairGrace, Space: o.Space, Version: o.Version, Sources: m.sources(o.Live()), Log: o.Log,
 		WritesOfUser: o.WritesOfUser, WritesOfSession: o.WritesOfSession, TapeSecrets: m.keys,
 		ApproveNodes: o.ApproveNodes, NewDisksOff: o.NewDisksOff, Limits: o.Bounds.Reached,
-		Sessions: func() []hemera.SessionInfo { return m.port.xrd.Sessions() }, Connected: func(session string) bool { return m.port.xrd.HasSession(session) },
+		Sessions: func() []adminapi.SessionInfo { return m.port.xrd.Sessions() }, Connected: func(session string) bool { return m.port.xrd.HasSession(session) },
 	})
 	if err != nil {
 		return nil, err

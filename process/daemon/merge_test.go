@@ -13,7 +13,6 @@ import (
 	"hemera/process/statedir"
 	"hemera/words/adminapi"
 	"hemera/words/errs"
-	"hemera/words/hemera"
 )
 
 // TestAMergeBringsBackWhatCameAfterTheBackup loses a manager that was not restarted after its backup. All files that were
@@ -61,7 +60,7 @@ func TestAMergeBringsBackWhatCameAfterTheBackup(t *testing.T) {
 
 	u, stop = startUp(t, dir)
 	defer stop()
-	if status, err := u.Manager.Status.Status(ctx); err != nil || !has(status.Conditions, "went_back", hemera.SeverityWarning) {
+	if status, err := u.Manager.Status.Status(ctx); err != nil || !has(status.Conditions, "went_back", adminapi.SeverityWarning) {
 		t.Errorf("%+v, %v", status.Conditions, err)
 	}
 	if fsck, err := u.Manager.Maint.Fsck(ctx, true); err != nil || fsck.WentBack.Restored.IsZero() {
@@ -80,7 +79,7 @@ func TestAMergeBringsBackWhatCameAfterTheBackup(t *testing.T) {
 			t.Errorf("%s has %d bytes and not %d, or others", path, len(got), len(content))
 		}
 	}
-	if status, err := u.Manager.Status.Status(ctx); err != nil || !has(status.Conditions, "went_back", hemera.SeverityInfo) {
+	if status, err := u.Manager.Status.Status(ctx); err != nil || !has(status.Conditions, "went_back", adminapi.SeverityInfo) {
 		t.Errorf("%+v, %v", status.Conditions, err)
 	}
 	if err := u.Manager.Rebuild.ForgetLost(ctx, adminapi.ForgetOptions{}); err != nil {
@@ -92,7 +91,7 @@ func TestAMergeBringsBackWhatCameAfterTheBackup(t *testing.T) {
 }
 
 // has reports whether a condition is in a list.
-func has(list []hemera.Condition, code string, severity hemera.Severity) bool {
+func has(list []adminapi.Condition, code string, severity adminapi.Severity) bool {
 	for _, c := range list {
 		if c.Code == code && c.Severity == severity {
 			return true

@@ -32,6 +32,7 @@ import (
 	"hemera/transfer/peers"
 	"hemera/words/errs"
 	"hemera/words/hemera"
+	"hemera/words/tapeapi"
 )
 
 // NodeOptions has the settings of a storage node process.
@@ -54,7 +55,7 @@ type NodeOptions struct {
 	Control hemera.Control
 	// Copies and Tapes are the same manager's other services for nodes. Tapes may be nil if the manager has none.
 	Copies hemera.CopyRules
-	Tapes  hemera.TapeControl
+	Tapes  tapeapi.Control
 	// Memory is shared by the disks of all nodes of a process; nil makes one for this node.
 	Memory *disks.Memory
 	// Loop serves the XRootD connections of all ports of a process; nil makes one for this port.

@@ -14,7 +14,7 @@ import (
 	"hemera/tape/nodeio"
 	"hemera/tape/server"
 	"hemera/words/errs"
-	"hemera/words/hemera"
+	"hemera/words/tapeapi"
 )
 
 // TapeOptions has the settings of a tape library.
@@ -44,7 +44,7 @@ type tapeServer struct {
 
 // openTape opens the library of a node. It fails with Unsupported if the manager has no tapes, and with Locked if another
 // process has the library.
-func openTape(ctx context.Context, n *node.Node, tapes hemera.TapeControl, o NodeOptions) (_ *tapeServer, err error) {
+func openTape(ctx context.Context, n *node.Node, tapes tapeapi.Control, o NodeOptions) (_ *tapeServer, err error) {
 	// In a test with its own manager, or with a fixture.
 	if tapes == nil {
 		return nil, errs.New(errs.Unsupported, "daemon.OpenTape", o.Tape.Dir, "the manager has no tapes")

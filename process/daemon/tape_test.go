@@ -14,6 +14,7 @@ import (
 	"hemera/words/adminapi"
 	"hemera/words/errs"
 	"hemera/words/hemera"
+	"hemera/words/tapeapi"
 )
 
 // withTape runs a cluster of two nodes with a library without delays.
@@ -178,9 +179,9 @@ func TestUpWithTape(t *testing.T) {
 			t.Errorf("%s is still on disk: %+v", path, e.Pieces)
 		}
 	}
-	var r hemera.StageRequest
+	var r tapeapi.StageRequest
 	for path := range contents {
-		r.Files = append(r.Files, hemera.StageFile{Path: path})
+		r.Files = append(r.Files, tapeapi.StageFile{Path: path})
 	}
 	if _, err := m.Staging.Stage(t.Context(), who, r); err != nil {
 		t.Fatal(err)

@@ -10,7 +10,7 @@ import (
 
 	"hemera/process/backup"
 	"hemera/process/statedir"
-	"hemera/words/hemera"
+	"hemera/words/tapeapi"
 )
 
 // TestTapeKeysAreInBackups: keys are in the backups of a running and of a stopped manager, and a manager restored from
@@ -21,7 +21,7 @@ func TestTapeKeysAreInBackups(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	made, err := m.TapeKeys.AddTapeKey(t.Context(), "test", hemera.TapeKey{Name: "k1"}, "")
+	made, err := m.TapeKeys.AddTapeKey(t.Context(), "test", tapeapi.Key{Name: "k1"}, "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -64,7 +64,7 @@ func TestTapeKeysAreInBackups(t *testing.T) {
 }
 
 // notIn looks for a secret in all files below a directory.
-func notIn(t *testing.T, dir string, secret hemera.TapeSecret) {
+func notIn(t *testing.T, dir string, secret tapeapi.Secret) {
 	t.Helper()
 	files := 0
 	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {

@@ -14,6 +14,7 @@ import (
 	"hemera/words/adminapi"
 	"hemera/words/errs"
 	"hemera/words/hemera"
+	"hemera/words/tapeapi"
 )
 
 // TestTapesOfALostManagerAreScanned: the catalogue was lost with the manager, and the library adds its tapes again. Until
@@ -56,7 +57,7 @@ func TestTapesOfALostManagerAreScanned(t *testing.T) {
 	}
 	waiting := func() bool {
 		p, err := m.Tape.TapePicture(ctx)
-		return err == nil && slices.ContainsFunc(p.Attention, func(a hemera.TapeAttention) bool { return a.Command == "hemera tape scan --needed" })
+		return err == nil && slices.ContainsFunc(p.Attention, func(a tapeapi.Attention) bool { return a.Command == "hemera tape scan --needed" })
 	}
 	until(t, "all tapes of the library wait for a scan", func() bool {
 		tapes, err := m.Tape.Tapes(ctx)

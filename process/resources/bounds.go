@@ -15,6 +15,13 @@ import (
 	"hemera/words/hemera"
 )
 
+// The bounds of what a process tells about its limits: [hemera.LimitUse] is of those that refused somebody within
+// limitRecent, at most limitsMax of them.
+const (
+	limitRecent = 10 * time.Minute
+	limitsMax   = 16
+)
+
 // pendingMax is the number of connections of one port whose protocol is not known yet.
 const pendingMax = 1024
 
@@ -107,11 +114,11 @@ func (b *Bounds) all() []limits.Usage {
 	return list
 }
 
-// Reached lists the bounds that refused a client within the last hemera.LimitRecent, at most hemera.LimitsMax of them.
+// Reached lists the bounds that refused a client within the last limitRecent, at most limitsMax of them.
 func (b *Bounds) Reached() (list []hemera.LimitUse) {
 	for _, u := range b.all() {
 		ago := time.Since(u.LastRefused)
-		if u.LastRefused.IsZero() || ago > hemera.LimitRecent || len(list) == hemera.LimitsMax {
+		if u.LastRefused.IsZero() || ago > limitRecent || len(list) == limitsMax {
 			continue
 		}
 		list = append(list, hemera.LimitUse{Name: u.Name, Used: u.Used, Max: u.Total, Refused: u.RefusedShare + u.RefusedTotal, RefusedAgo: max(ago, 0)})

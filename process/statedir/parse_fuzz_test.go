@@ -5,7 +5,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"hemera/words/hemera"
+	"hemera/words/tapeapi"
 )
 
 // FuzzParse: files of the state directory may have any content.
@@ -13,7 +13,7 @@ func FuzzParse(f *testing.F) {
 	f.Add([]byte("00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff\n"))
 	f.Add([]byte(`{"Version": 1, "Nodes": 1, "Disks": 2, "Grace": "1m0s"}`))
 	f.Fuzz(func(t *testing.T, text []byte) {
-		if s, err := ParseTapeSecret(text); err == nil && len(s) != hemera.TapeSecretSize {
+		if s, err := ParseTapeSecret(text); err == nil && len(s) != tapeapi.SecretSize {
 			t.Errorf("a secret of %d bytes", len(s))
 		}
 		dir := t.TempDir()

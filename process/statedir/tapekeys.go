@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"hemera/words/errs"
-	"hemera/words/hemera"
+	"hemera/words/tapeapi"
 )
 
 const (
@@ -34,7 +34,7 @@ func OpenTapeKeys(state string) (TapeKeys, error) {
 }
 
 // Secret reads one. It fails with NotFound, and with Corrupt if the file is not that of a key.
-func (k TapeKeys) Secret(name string) (hemera.TapeSecret, error) {
+func (k TapeKeys) Secret(name string) (tapeapi.Secret, error) {
 	// It is read each time, so that a file that was put back counts at once.
 	path := k.path(name)
 	b, err := os.ReadFile(path)
@@ -46,7 +46,7 @@ func (k TapeKeys) Secret(name string) (hemera.TapeSecret, error) {
 }
 
 // Keep stores one durably. It fails with Exists if there is another one with the name: a secret is never overwritten.
-func (k TapeKeys) Keep(name string, s hemera.TapeSecret) error {
+func (k TapeKeys) Keep(name string, s tapeapi.Secret) error {
 	path := k.path(name)
 	// The same secret means a repeated call.
 	old, err := k.Secret(name)
@@ -84,8 +84,8 @@ func (k TapeKeys) Forget(name string) error {
 
 // All reads all secrets, for a backup. A file that is not that of a key is an error: otherwise its absence in the backup
 // would be noticed too late.
-func (k TapeKeys) All() (map[string]hemera.TapeSecret, error) {
-	all := map[string]hemera.TapeSecret{}
+func (k TapeKeys) All() (map[string]tapeapi.Secret, error) {
+	all := map[string]tapeapi.Secret{}
 	// A manager without keys has no directory for them.
 	list, err := os.ReadDir(k.Dir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -114,8 +114,8 @@ func (k TapeKeys) path(name string) string {
 
 // ParseTapeSecret reads a secret in the form of its file: 64 hexadecimal digits, possibly surrounded by white space. It
 // fails with Invalid. The error does not contain the text, which may be a key with a typing error.
-func ParseTapeSecret(b []byte) (hemera.TapeSecret, error) {
-	if s, err := hex.DecodeString(strings.TrimSpace(string(b))); err == nil && len(s) == hemera.TapeSecretSize {
+func ParseTapeSecret(b []byte) (tapeapi.Secret, error) {
+	if s, err := hex.DecodeString(strings.TrimSpace(string(b))); err == nil && len(s) == tapeapi.SecretSize {
 		return s, nil
 	}
 	return nil, errs.New(errs.Invalid, "statedir.ParseTapeSecret", "", "a key is 64 hexadecimal digits").

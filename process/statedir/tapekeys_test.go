@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"hemera/words/errs"
-	"hemera/words/hemera"
+	"hemera/words/tapeapi"
 )
 
 func TestTapeKeys(t *testing.T) {
@@ -21,7 +21,7 @@ func TestTapeKeys(t *testing.T) {
 	if all, err := k.All(); err != nil || len(all) > 0 {
 		t.Errorf("without a directory: %v, %v", all, err)
 	}
-	one, other := hemera.TapeSecret(bytes.Repeat([]byte{1}, 32)), hemera.TapeSecret(bytes.Repeat([]byte{2}, 32))
+	one, other := tapeapi.Secret(bytes.Repeat([]byte{1}, 32)), tapeapi.Secret(bytes.Repeat([]byte{2}, 32))
 	if _, err := k.Secret("k1"); !errors.Is(err, errs.NotFound) {
 		t.Errorf("a key that is not there: %v", err)
 	}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 
+	"hemera/words/adminapi"
 	"hemera/words/hemera"
 )
 
@@ -61,15 +62,15 @@ const (
 )
 
 // rule checks one kind of thing in a snapshot and adds conditions for what is wrong. It changes nothing.
-type rule func(s *hemera.Snapshot, add func(hemera.Condition))
+type rule func(s *Snapshot, add func(adminapi.Condition))
 
 // List returns all conditions: errors first, then warnings and information, each by code and subject.
-func List(s hemera.Snapshot) []hemera.Condition {
+func List(s Snapshot) []adminapi.Condition {
 	if s.View == nil { // a cluster without disks
 		s.View = &hemera.View{}
 	}
-	list := []hemera.Condition{} // never nil: programs read it as JSON
-	add := func(c hemera.Condition) {
+	list := []adminapi.Condition{} // never nil: programs read it as JSON
+	add := func(c adminapi.Condition) {
 		c.Count = max(c.Count, 1) // a rule that does not count means one thing
 		list = append(list, c)
 	}
@@ -78,7 +79,7 @@ func List(s hemera.Snapshot) []hemera.Condition {
 		r(&s, add)
 	}
 	// Stable: within a code the order is the rule's, which is that of ids.
-	slices.SortStableFunc(list, func(a, b hemera.Condition) int {
+	slices.SortStableFunc(list, func(a, b adminapi.Condition) int {
 		return cmp.Or(rank(b.Severity)-rank(a.Severity), order(a.Code)-order(b.Code))
 	})
 	return list
@@ -101,23 +102,23 @@ func order(code string) int {
 }
 
 // rank orders severities: the worst has the largest number.
-func rank(s hemera.Severity) int {
+func rank(s adminapi.Severity) int {
 	switch s {
-	case hemera.SeverityError:
+	case adminapi.SeverityError:
 		return 3
-	case hemera.SeverityWarning:
+	case adminapi.SeverityWarning:
 		return 2
-	case hemera.SeverityInfo:
+	case adminapi.SeverityInfo:
 		return 1
 	}
 	return 0
 }
 
 // Worst returns the severity of a list, which is that of its worst condition. It is ok if there is only information.
-func Worst(list []hemera.Condition) hemera.Severity {
-	worst := hemera.SeverityOK // information does not count: it describes what an admin wanted
+func Worst(list []adminapi.Condition) adminapi.Severity {
+	worst := adminapi.SeverityOK // information does not count: it describes what an admin wanted
 	for _, c := range list {
-		if c.Severity != hemera.SeverityInfo && rank(c.Severity) > rank(worst) {
+		if c.Severity != adminapi.SeverityInfo && rank(c.Severity) > rank(worst) {
 			worst = c.Severity
 		}
 	}
@@ -125,12 +126,12 @@ func Worst(list []hemera.Condition) hemera.Severity {
 }
 
 // Summarize counts what a cluster has, and lists its conditions.
-func Summarize(s hemera.Snapshot) hemera.ClusterStatus {
+func Summarize(s Snapshot) adminapi.ClusterStatus {
 	if s.View == nil {
 		s.View = &hemera.View{}
 	}
 	list := List(s) // the summary's health is that of the list, so that both always agree
-	sum := hemera.ClusterStatus{
+	sum := adminapi.ClusterStatus{
 		Taken: s.Now, Version: s.Version, Booted: s.Namespace.Booted, Health: Worst(list), Conditions: list,
 		Nodes: len(s.View.Nodes), Disks: len(s.View.Disks), Room: s.View.Room(s.View.Disks), Tree: s.Namespace.Totals, Recycled: s.Namespace.Recycled, Files: s.Files,
 		PendingWrites: s.Namespace.Pending, Sessions: s.Sessions,

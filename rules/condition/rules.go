@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"hemera/words/adminapi"
 	"hemera/words/hemera"
 )
 
@@ -31,7 +32,7 @@ const (
 
 // files finds files that are lost, unreadable or incomplete, as the namespace lists them for the disks. A partial count
 // is a lower bound.
-func files(s *hemera.Snapshot, add func(hemera.Condition)) {
+func files(s *Snapshot, add func(adminapi.Condition)) {
 	f := s.Files
 	if f.Lost > 0 {
 		const onTape = "; what is on tape comes back by itself when its tape can be read"
@@ -39,7 +40,7 @@ func files(s *hemera.Snapshot, add func(hemera.Condition)) {
 		if f.Ruined == f.Lost {
 			remedy = "hemera find / --lost names them, hemera why PATH says what is left; restore them from elsewhere, or remove them" + onTape
 		}
-		add(hemera.Condition{Code: FilesLost, Severity: hemera.SeverityError, Count: f.Lost, Text: lost(s, f), Remedy: remedy})
+		add(adminapi.Condition{Code: FilesLost, Severity: adminapi.SeverityError, Count: f.Lost, Text: lost(s, f), Remedy: remedy})
 	}
 	if onDisk := f.Unreadable - f.UnreadableOnTape; onDisk > 0 {
 		var on []string // the disks to bring back
@@ -48,31 +49,31 @@ func files(s *hemera.Snapshot, add func(hemera.Condition)) {
 				on = append(on, d.Disk.String())
 			}
 		}
-		add(hemera.Condition{Code: FilesUnreadable, Severity: hemera.SeverityError, Count: onDisk,
+		add(adminapi.Condition{Code: FilesUnreadable, Severity: adminapi.SeverityError, Count: onDisk,
 			Text:   atLeast(f.Partial) + count(onDisk, "file", "files") + " cannot be read now; the pieces are on " + named("disk", "disks", on),
 			Remedy: "bring the disks back: hemera fs ls -e says what is wrong with them; hemera find / --unreadable names the files",
 		})
 	}
 	for _, t := range f.Tapes {
-		add(hemera.Condition{Code: FilesUnreadable, Severity: hemera.SeverityError, Subject: "tape " + t.VID, Count: t.Unreadable,
+		add(adminapi.Condition{Code: FilesUnreadable, Severity: adminapi.SeverityError, Subject: "tape " + t.VID, Count: t.Unreadable,
 			Text:   count(t.Unreadable, "file is", "files are") + " on tape only, and cannot be read: " + t.Why,
 			Remedy: t.Remedy + "; hemera find / --unreadable names the files",
 		})
 	}
 	if f.Degraded > 0 {
-		add(hemera.Condition{Code: FilesDegraded, Severity: hemera.SeverityWarning, Count: f.Degraded,
+		add(adminapi.Condition{Code: FilesDegraded, Severity: adminapi.SeverityWarning, Count: f.Degraded,
 			Text:   atLeast(f.Partial) + count(f.Degraded, "file can be read, and has", "files can be read, and have") + " pieces on disks that cannot" + frail(f),
 			Remedy: "bring the disks back: hemera fs ls -e; hemera find / --degraded names the files",
 		})
 	}
 	if f.Incomplete > 0 {
-		add(hemera.Condition{Code: FilesIncomplete, Severity: hemera.SeverityWarning, Count: f.Incomplete,
+		add(adminapi.Condition{Code: FilesIncomplete, Severity: adminapi.SeverityWarning, Count: f.Incomplete,
 			Text:   atLeast(f.Partial) + count(f.Incomplete, "file has", "files have") + " fewer pieces than the layout asks for",
 			Remedy: "repair makes them by itself; hemera find / --stripediff names the files, and a stalled repair says why",
 		})
 	}
 	for _, u := range f.Unmet { // repair cannot complete these before disks are added
-		add(hemera.Condition{Code: PolicyUnmet, Severity: hemera.SeverityWarning, Subject: "space " + u.Space, Count: u.Files,
+		add(adminapi.Condition{Code: PolicyUnmet, Severity: adminapi.SeverityWarning, Subject: "space " + u.Space, Count: u.Files,
 			Text: atLeast(f.Partial) + fmt.Sprintf("%s for %d pieces and space %s has %s",
 				count(u.Files, "file asks", "files ask"), u.Pieces, u.Space, count(int64(u.Disks), "disk", "disks")),
 			Remedy: "add disks to the space, or ask for fewer copies: hemera attr set sys.forced.nstripes=N on the directory, for new files",
@@ -81,7 +82,7 @@ func files(s *hemera.Snapshot, add func(hemera.Condition)) {
 }
 
 // frail says how many of the files that lack pieces cannot lose another one, or "".
-func frail(f hemera.FileHealth) string {
+func frail(f adminapi.FileHealth) string {
 	if f.Frail == 0 {
 		return ""
 	}
@@ -92,20 +93,20 @@ func frail(f hemera.FileHealth) string {
 const tapesShown = 20
 
 // tape adds the problems of the tape tier that need a person.
-func tape(s *hemera.Snapshot, add func(hemera.Condition)) {
+func tape(s *Snapshot, add func(adminapi.Condition)) {
 	for i, a := range s.Tape {
 		if i == tapesShown {
-			add(hemera.Condition{Code: TapeAttention, Severity: hemera.SeverityWarning, Count: int64(len(s.Tape) - i),
+			add(adminapi.Condition{Code: TapeAttention, Severity: adminapi.SeverityWarning, Count: int64(len(s.Tape) - i),
 				Text: count(int64(len(s.Tape)-i), "more thing", "more things") + " of the tape tier need a person", Remedy: "hemera tape status"})
 			return
 		}
-		add(hemera.Condition{Code: TapeAttention, Severity: hemera.SeverityWarning, Subject: a.Subject, Text: a.What, Remedy: a.Command})
+		add(adminapi.Condition{Code: TapeAttention, Severity: adminapi.SeverityWarning, Subject: a.Subject, Text: a.What, Remedy: a.Command})
 	}
 }
 
 // lost says how files were lost: their disks were removed, or their pieces are bad. A removed disk can be added again,
 // but a bad piece stays bad. So the text separates the two.
-func lost(s *hemera.Snapshot, f hemera.FileHealth) string {
+func lost(s *Snapshot, f adminapi.FileHealth) string {
 	const removed, ruined = " too few pieces on disks of the cluster", " too few pieces left that are not known to be bad"
 	all := atLeast(f.Partial) + count(f.Lost, "file has", "files have")
 	switch f.Ruined {
@@ -119,7 +120,7 @@ func lost(s *hemera.Snapshot, f hemera.FileHealth) string {
 
 // lastSeen says where the removed disks of lost files were.
 // At most namesMax disks are named, so that the text stays short when a rack is lost.
-func lastSeen(s *hemera.Snapshot, f hemera.FileHealth) string {
+func lastSeen(s *Snapshot, f adminapi.FileHealth) string {
 	var parts []string
 	for _, d := range f.Disks {
 		if d.Lost == 0 {
@@ -145,12 +146,12 @@ func lastSeen(s *hemera.Snapshot, f hemera.FileHealth) string {
 }
 
 // nodes finds nodes that do not answer, or are not used, and those whose version or clock differs from the manager's.
-func nodes(s *hemera.Snapshot, add func(hemera.Condition)) {
+func nodes(s *Snapshot, add func(adminapi.Condition)) {
 	for _, n := range s.View.Nodes {
 		subject := "node " + n.ID.String()
 		switch {
 		case n.Status == hemera.NodeWaiting: // it has no disks yet, so nothing else can be said of it
-			add(hemera.Condition{Code: NodeWaiting, Severity: hemera.SeverityWarning, Subject: subject,
+			add(adminapi.Condition{Code: NodeWaiting, Severity: adminapi.SeverityWarning, Subject: subject,
 				Text: n.Addr + " has joined and waits to be admitted", Remedy: "hemera node admit " + n.ID.String() + ", or hemera node rm " + n.ID.String(),
 			})
 		case n.Status == hemera.NodeOffline:
@@ -158,12 +159,12 @@ func nodes(s *hemera.Snapshot, add func(hemera.Condition)) {
 			if !n.Heartbeat.IsZero() {
 				since = " for " + age(s.Now.Sub(n.Heartbeat))
 			}
-			add(hemera.Condition{Code: NodeOffline, Severity: hemera.SeverityWarning, Subject: subject,
+			add(adminapi.Condition{Code: NodeOffline, Severity: adminapi.SeverityWarning, Subject: subject,
 				Text:   n.Addr + " has not answered" + since,
 				Remedy: "start it, or see its log; to keep it away without repair around it: hemera node set " + n.ID.String() + " off",
 			})
 		case !n.Enabled:
-			add(hemera.Condition{Code: NodeDisabled, Severity: hemera.SeverityWarning, Subject: subject,
+			add(adminapi.Condition{Code: NodeDisabled, Severity: adminapi.SeverityWarning, Subject: subject,
 				Text: n.Addr + " is switched off, so its disks are not used", Remedy: "hemera node set " + n.ID.String() + " on",
 			})
 		}
@@ -173,12 +174,12 @@ func nodes(s *hemera.Snapshot, add func(hemera.Condition)) {
 		if n.Stopping {
 			// An admin stopped it, so this is not a warning: an alert at each restart would teach people to ignore
 			// alerts.
-			add(hemera.Condition{Code: NodeStopping, Severity: hemera.SeverityInfo, Subject: subject,
+			add(adminapi.Condition{Code: NodeStopping, Severity: adminapi.SeverityInfo, Subject: subject,
 				Text: n.Addr + " is stopping: its files can be read, it gets no new ones, and the writes it has may end", Remedy: "nothing; start it again when its work is done",
 			})
 		}
 		if kept := int64(n.Stats.Kept); kept > 0 {
-			add(hemera.Condition{Code: NodeKept, Severity: hemera.SeverityInfo, Subject: subject, Count: kept,
+			add(adminapi.Condition{Code: NodeKept, Severity: adminapi.SeverityInfo, Subject: subject, Count: kept,
 				Text:   n.Addr + " keeps " + count(kept, "write whose client", "writes whose clients") + " did not come back; each is removed an hour after that",
 				Remedy: "hemera open ls shows them; hemera open commit ID takes one as it is, hemera open drop ID removes it",
 			})
@@ -186,19 +187,19 @@ func nodes(s *hemera.Snapshot, add func(hemera.Condition)) {
 		reached(subject, n.Addr, n.Stats.Limits, add)
 		// During an upgrade this is expected; afterwards the node was forgotten.
 		if s.Version != "" && n.Version != "" && n.Version != s.Version {
-			add(hemera.Condition{Code: NodeVersion, Severity: hemera.SeverityWarning, Subject: subject,
+			add(adminapi.Condition{Code: NodeVersion, Severity: adminapi.SeverityWarning, Subject: subject,
 				Text: fmt.Sprintf("%s runs %s, the manager %s", n.Addr, n.Version, s.Version), Remedy: "upgrade it, or finish the upgrade under way",
 			})
 		}
 		if skew := n.ClockSkew.Abs(); skew > clockSkewMax {
-			add(hemera.Condition{Code: NodeClock, Severity: hemera.SeverityWarning, Subject: subject,
+			add(adminapi.Condition{Code: NodeClock, Severity: adminapi.SeverityWarning, Subject: subject,
 				Text:   fmt.Sprintf("the clock of %s is %s %s the manager's", n.Addr, age(skew), onOff(n.ClockSkew > 0, "ahead of", "behind")),
 				Remedy: "set the clocks by NTP on both machines; past an hour nodes refuse what the manager permits",
 			})
 		}
 		// These paths are not disks of the cluster yet, so no condition of a disk reports them.
 		for _, u := range n.Stats.Unusable {
-			add(hemera.Condition{Code: PathUnusable, Severity: hemera.SeverityWarning, Subject: subject,
+			add(adminapi.Condition{Code: PathUnusable, Severity: adminapi.SeverityWarning, Subject: subject,
 				Text: u.Text(n.Addr), Remedy: cmp.Or(u.Remedy, "put that right there, or take the path from the node's --disk list"),
 			})
 		}
@@ -206,38 +207,38 @@ func nodes(s *hemera.Snapshot, add func(hemera.Condition)) {
 }
 
 // networks finds nodes whose network is suspected. Offline nodes have a worse condition.
-func networks(s *hemera.Snapshot, add func(hemera.Condition)) {
+func networks(s *Snapshot, add func(adminapi.Condition)) {
 	for _, n := range s.Network.Nodes {
 		node, _ := s.View.Node(n.Node)
-		if n.Standing != hemera.NetworkSuspected || node.Status != hemera.NodeOnline {
+		if n.Standing != adminapi.NetworkSuspected || node.Status != hemera.NodeOnline {
 			continue
 		}
 		lost, weight := fmt.Sprintf(" (%.2g %% of what it sends, %.2g %% of what it receives)", 100*n.Out.Share(), 100*n.In.Share()), ""
 		if n.Weight < 1 {
 			weight = fmt.Sprintf("; until it is well again its weight for new pieces and for readers is %.2f", n.Weight)
 		}
-		add(hemera.Condition{Code: NodeNetwork, Severity: hemera.SeverityWarning, Subject: "node " + n.Node.String(),
+		add(adminapi.Condition{Code: NodeNetwork, Severity: adminapi.SeverityWarning, Subject: "node " + n.Node.String(),
 			Text: "the network of " + n.Addr + " is suspected: " + n.Where + lost + weight, Remedy: n.Remedy + "; hemera net why " + n.Node.String() + " has the figures",
 		})
 	}
 }
 
 // disks finds disks with problems. It leaves out those of an offline node: the node's condition covers them.
-func disks(s *hemera.Snapshot, add func(hemera.Condition)) {
+func disks(s *Snapshot, add func(adminapi.Condition)) {
 	if len(s.View.Disks) == 0 {
 		remedy := "join a node (hemera token create) and add its disks (hemera fs add)"
 		// Nodes were given disks: more of the same kind would not help.
 		if slices.ContainsFunc(s.View.Nodes, func(n hemera.NodeInfo) bool { return len(n.Stats.Unusable) > 0 }) {
 			remedy = "make the paths usable that path_unusable names; nodes try them again by themselves"
 		}
-		add(hemera.Condition{Code: NoDisks, Severity: hemera.SeverityError, Text: "the cluster has no disk, so it takes no files", Remedy: remedy})
+		add(adminapi.Condition{Code: NoDisks, Severity: adminapi.SeverityError, Text: "the cluster has no disk, so it takes no files", Remedy: remedy})
 	}
 	for _, d := range s.View.Disks {
 		n, _ := s.View.Node(d.Node)
 		at := where(n, d)
 		// At most one condition of a disk is about its state. One about its errors may be added.
 		say := func(code, text, remedy string) {
-			add(hemera.Condition{Code: code, Severity: hemera.SeverityWarning, Subject: "disk " + d.ID.String(), Text: text, Remedy: remedy})
+			add(adminapi.Condition{Code: code, Severity: adminapi.SeverityWarning, Subject: "disk " + d.ID.String(), Text: text, Remedy: remedy})
 		}
 		id := d.ID.String()
 		if d.Config == hemera.ConfigOff {
@@ -284,7 +285,7 @@ func disks(s *hemera.Snapshot, add func(hemera.Condition)) {
 		}
 		// Errors of a disk that still counts as good: the first sign of one that will fail.
 		if bad := d.Load.ChecksumErrors + d.Load.IOErrors; bad > 0 && d.Health != hemera.HealthFailing {
-			add(hemera.Condition{Code: DiskErrors, Severity: hemera.SeverityWarning, Subject: "disk " + id, Count: bad,
+			add(adminapi.Condition{Code: DiskErrors, Severity: adminapi.SeverityWarning, Subject: "disk " + id, Count: bad,
 				Text: fmt.Sprintf("%s has had %s and %s since its node started or they were cleared", at,
 					count(d.Load.ChecksumErrors, "checksum error", "checksum errors"), count(d.Load.IOErrors, "I/O error", "I/O errors")),
 				Remedy: "look at the device (smartctl, the kernel's log); if it is well: hemera fs set " + id + " errors=0; empty it if there are more: hemera fs set " + id + " drain",
@@ -296,7 +297,7 @@ func disks(s *hemera.Snapshot, add func(hemera.Condition)) {
 // surveys checks when each disk was last audited and read as a whole. For a disk that was never audited, the time counts
 // from the manager's start. A disk that was never read as a whole has no condition, because it is not known since when it
 // is there.
-func surveys(s *hemera.Snapshot, add func(hemera.Condition)) {
+func surveys(s *Snapshot, add func(adminapi.Condition)) {
 	for _, d := range s.View.Disks {
 		if !d.Readable() || d.Pieces == 0 {
 			continue // nothing to compare or to read
@@ -308,12 +309,12 @@ func surveys(s *hemera.Snapshot, add func(hemera.Condition)) {
 			audited = s.Namespace.Booted
 		}
 		if since := s.Now.Sub(audited); !audited.IsZero() && since > auditMax {
-			add(hemera.Condition{Code: AuditOld, Severity: hemera.SeverityWarning, Subject: subject,
+			add(adminapi.Condition{Code: AuditOld, Severity: adminapi.SeverityWarning, Subject: subject,
 				Text: where(n, d) + " was not compared with the namespace for " + age(since), Remedy: "hemera fsck report compares all disks now; the log says why the manager does not",
 			})
 		}
 		if since := s.Now.Sub(d.LastScrub); !d.LastScrub.IsZero() && since > scrubMax {
-			add(hemera.Condition{Code: ScrubOld, Severity: hemera.SeverityWarning, Subject: subject,
+			add(adminapi.Condition{Code: ScrubOld, Severity: adminapi.SeverityWarning, Subject: subject,
 				Text: "the data of " + where(n, d) + " was not read as a whole for " + age(since), Remedy: "give the node more time for it, or look at its log",
 			})
 		}
@@ -321,7 +322,7 @@ func surveys(s *hemera.Snapshot, add func(hemera.Condition)) {
 }
 
 // spaces finds spaces in which files cannot be stored as their policy says, now or soon.
-func spaces(s *hemera.Snapshot, add func(hemera.Condition)) {
+func spaces(s *Snapshot, add func(adminapi.Condition)) {
 	for _, sp := range s.View.Spaces {
 		var all, writable []hemera.Disk
 		var free []int64 // of writable ones
@@ -346,14 +347,14 @@ func spaces(s *hemera.Snapshot, add func(hemera.Condition)) {
 		}
 		switch wants := int(sp.Policy.Layout.Pieces); {
 		case len(writable) < need:
-			add(hemera.Condition{Code: SpaceNoRoom, Severity: hemera.SeverityError, Subject: subject,
+			add(adminapi.Condition{Code: SpaceNoRoom, Severity: adminapi.SeverityError, Subject: subject,
 				Text: fmt.Sprintf("%s takes no new files: they need %s that can be written, and it has %d%s", name,
 					count(int64(need), "disk", "disks"), len(writable), tight(all, free)),
 				Remedy: remedy,
 			})
 			continue
 		case len(all) < wants:
-			add(hemera.Condition{Code: SpaceTooSmall, Severity: hemera.SeverityWarning, Subject: subject, Count: int64(wants - len(all)),
+			add(adminapi.Condition{Code: SpaceTooSmall, Severity: adminapi.SeverityWarning, Subject: subject, Count: int64(wants - len(all)),
 				Text:   fmt.Sprintf("%s has %s and its policy asks for %d pieces of each file", name, count(int64(len(all)), "disk", "disks"), wants),
 				Remedy: fmt.Sprintf("add disks, or ask for less: hemera space set %s %s", sp.Name, Smaller(sp.Policy.Layout, len(all))),
 			})
@@ -361,7 +362,7 @@ func spaces(s *hemera.Snapshot, add func(hemera.Condition)) {
 		// Only disks that take files count: room on others is of no use to a writer.
 		room := s.View.Room(writable)
 		if used := room.Filling(); used >= nearlyFull {
-			add(hemera.Condition{Code: SpaceNearFull, Severity: hemera.SeverityWarning, Subject: subject,
+			add(adminapi.Condition{Code: SpaceNearFull, Severity: adminapi.SeverityWarning, Subject: subject,
 				Text:   fmt.Sprintf("%s is %.0f%% full%s", name, 100*used, largest(free, min(max(need, int(sp.Policy.Layout.Pieces)), len(free)))),
 				Remedy: "remove files, or add disks",
 			})
@@ -381,17 +382,17 @@ func Smaller(l hemera.Layout, disks int) string {
 // losses finds spaces whose new files do not survive the losses that an admin expects them to survive. An admin chose a
 // layout without redundancy, one node or one zone, and there are often fewer zones than a layout needs. So only the loss
 // of one of several nodes is a warning: parity is chosen for that.
-func losses(s *hemera.Snapshot, add func(hemera.Condition)) {
+func losses(s *Snapshot, add func(adminapi.Condition)) {
 	for _, l := range s.Losses {
 		subject, parity := "space "+l.Space, l.Layout.Parity()
 		// most is the number of pieces of a file that one of them has, need the number of them that a file needs.
-		say := func(code string, severity hemera.Severity, what, many string, most, have int) {
+		say := func(code string, severity adminapi.Severity, what, many string, most, have int) {
 			need := (int(l.Layout.Pieces) + parity - 1) / parity
 			spread := fmt.Sprintf("put its disks on at least %d %s", need, many)
 			if have >= need {
 				spread = "add disks to those of its " + many + " that have few"
 			}
-			add(hemera.Condition{Code: code, Severity: severity, Subject: subject,
+			add(adminapi.Condition{Code: code, Severity: severity, Subject: subject,
 				Text: fmt.Sprintf("files in space %s do not survive the loss of a %s: layout %s puts up to %d pieces on each of %d %s",
 					l.Space, what, l.Layout, most, have, many),
 				Remedy: spread + ", or use a layout with more parity: hemera space set " + l.Space + " policy.layout=…, for new files",
@@ -399,42 +400,42 @@ func losses(s *hemera.Snapshot, add func(hemera.Condition)) {
 		}
 		switch {
 		case !l.Disk:
-			add(hemera.Condition{Code: SpaceDiskLoss, Severity: hemera.SeverityInfo, Subject: subject,
+			add(adminapi.Condition{Code: SpaceDiskLoss, Severity: adminapi.SeverityInfo, Subject: subject,
 				Text:   fmt.Sprintf("files in space %s do not survive the loss of a disk: layout %s has no copies and no parity", l.Space, l.Layout),
 				Remedy: "nothing, if that is wanted; else hemera space set " + l.Space + " policy.layout=replica:2 or rs:4+2, for new files",
 			})
 		case l.Nodes > 1 && !l.Node:
-			say(SpaceNodeLoss, hemera.SeverityWarning, "node", "nodes", l.PerNode, l.Nodes)
+			say(SpaceNodeLoss, adminapi.SeverityWarning, "node", "nodes", l.PerNode, l.Nodes)
 		case l.Zones > 1 && !l.Zone:
-			say(SpaceZoneLoss, hemera.SeverityInfo, "zone", "zones", l.PerZone, l.Zones)
+			say(SpaceZoneLoss, adminapi.SeverityInfo, "zone", "zones", l.PerZone, l.Zones)
 		}
 	}
 }
 
 // exposed finds files with too many pieces in one node or zone. Those with the layout of their space are covered by the
 // space's own condition.
-func exposed(s *hemera.Snapshot, add func(hemera.Condition)) {
+func exposed(s *Snapshot, add func(adminapi.Condition)) {
 	for _, f := range s.Exposed {
 		said := exposedBySpace(s, f)
-		say := func(code string, severity hemera.Severity, what string, files int64, most int) {
-			add(hemera.Condition{Code: code, Severity: severity, Subject: "space " + f.Space, Count: files,
+		say := func(code string, severity adminapi.Severity, what string, files int64, most int) {
+			add(adminapi.Condition{Code: code, Severity: severity, Subject: "space " + f.Space, Count: files,
 				Text: fmt.Sprintf("%s with layout %s in space %s: the loss of a %s is not survived, as up to %d pieces are in one; %s is such a file",
 					count(files, "file", "files"), f.Layout, f.Space, what, most, f.Path),
 				Remedy: fmt.Sprintf("add disks in other %ss, and balancing moves pieces there; or hemera convert --layout, with more parity; hemera why PATH has the pieces", what),
 			})
 		}
 		if f.Node > 0 && !said.Node {
-			say(FilesNodeLoss, hemera.SeverityWarning, "node", f.Node, f.PerNode)
+			say(FilesNodeLoss, adminapi.SeverityWarning, "node", f.Node, f.PerNode)
 		}
 		// A zone has the pieces of its nodes, so it only matters for files that survive the loss of each node.
 		if zone := f.Zone - f.Node; zone > 0 && !said.Zone {
-			say(FilesZoneLoss, hemera.SeverityInfo, "zone", zone, f.PerZone)
+			say(FilesZoneLoss, adminapi.SeverityInfo, "zone", zone, f.PerZone)
 		}
 	}
 }
 
 // exposedBySpace reports in Node and Zone which losses the space has a condition for.
-func exposedBySpace(s *hemera.Snapshot, f hemera.ExposedFiles) (said hemera.SpaceLoss) {
+func exposedBySpace(s *Snapshot, f ExposedFiles) (said SpaceLoss) {
 	for _, l := range s.Losses {
 		if l.Layout.BlockSize = 0; l.Space == f.Space && l.Layout == f.Layout {
 			said.Node = l.Nodes > 1 && !l.Node
@@ -445,7 +446,7 @@ func exposedBySpace(s *hemera.Snapshot, f hemera.ExposedFiles) (said hemera.Spac
 }
 
 // jobs finds drains and repairs that make no progress. It leaves out those with nothing but lost files.
-func jobs(s *hemera.Snapshot, add func(hemera.Condition)) {
+func jobs(s *Snapshot, add func(adminapi.Condition)) {
 	for _, j := range s.Jobs {
 		if j.State != "stalled" || onlyLost(s, j) {
 			continue
@@ -461,25 +462,25 @@ func jobs(s *hemera.Snapshot, add func(hemera.Condition)) {
 		if j.Why != "" {
 			text += ": " + j.Why
 		}
-		add(hemera.Condition{Code: JobStalled, Severity: hemera.SeverityWarning, Subject: subject, Count: j.FilesLeft, Text: text, Remedy: remedy})
+		add(adminapi.Condition{Code: JobStalled, Severity: adminapi.SeverityWarning, Subject: subject, Count: j.FilesLeft, Text: text, Remedy: remedy})
 	}
 }
 
 // onlyLost reports whether a job has only lost files left: they have their own condition.
-func onlyLost(s *hemera.Snapshot, j hemera.JobStatus) bool {
-	i := slices.IndexFunc(s.Files.Disks, func(d hemera.DiskLoss) bool { return d.Disk == j.Disk })
+func onlyLost(s *Snapshot, j adminapi.JobStatus) bool {
+	i := slices.IndexFunc(s.Files.Disks, func(d adminapi.DiskLoss) bool { return d.Disk == j.Disk })
 	return i >= 0 && s.Files.Disks[i].Lost >= j.FilesLeft
 }
 
 // removals finds bad pieces, and disks that do not keep up with removals.
-func removals(s *hemera.Snapshot, add func(hemera.Condition)) {
+func removals(s *Snapshot, add func(adminapi.Condition)) {
 	if s.Bad > 0 {
-		add(hemera.Condition{Code: PiecesBad, Severity: hemera.SeverityWarning, Count: int64(s.Bad),
+		add(adminapi.Condition{Code: PiecesBad, Severity: adminapi.SeverityWarning, Count: int64(s.Bad),
 			Text: count(int64(s.Bad), "piece was", "pieces were") + " found bad and will be repaired from other pieces", Remedy: "nothing, unless it stays: the manager's log says which cannot be repaired, hemera fs ls which disks have errors",
 		})
 	}
 	if n := s.Namespace.Unlinked - s.Namespace.Held; n > removalsMax {
-		add(hemera.Condition{Code: RemovalLag, Severity: hemera.SeverityWarning, Count: n,
+		add(adminapi.Condition{Code: RemovalLag, Severity: adminapi.SeverityWarning, Count: n,
 			Text:   fmt.Sprintf("%d pieces wait for their disks to remove them, so room comes back late", n),
 			Remedy: "disks that are away remove theirs when they are back; busy ones need time (hemera fs ls --io)",
 		})
@@ -487,12 +488,12 @@ func removals(s *hemera.Snapshot, add func(hemera.Condition)) {
 }
 
 // limits finds bounds of the manager's process that were reached. The rule for nodes finds those of nodes.
-func limits(s *hemera.Snapshot, add func(hemera.Condition)) {
+func limits(s *Snapshot, add func(adminapi.Condition)) {
 	reached("manager", "the manager", s.Limits, add)
 }
 
 // reached adds one condition for the bounds of a process that refused a request a short time ago.
-func reached(subject, at string, list []hemera.LimitUse, add func(hemera.Condition)) {
+func reached(subject, at string, list []hemera.LimitUse, add func(adminapi.Condition)) {
 	var names []string
 	var refused int64
 	for _, l := range list {
@@ -502,39 +503,39 @@ func reached(subject, at string, list []hemera.LimitUse, add func(hemera.Conditi
 	if len(names) == 0 {
 		return
 	}
-	add(hemera.Condition{Code: LimitReached, Severity: hemera.SeverityWarning, Subject: subject, Count: refused,
+	add(adminapi.Condition{Code: LimitReached, Severity: adminapi.SeverityWarning, Subject: subject, Count: refused,
 		Text:   fmt.Sprintf("%s refused clients at %s; %s since its start", at, named("limit", "limits", names), count(refused, "refusal", "refusals")),
 		Remedy: "hemera who says who is there, hemera_limit_refused_total whether one client or all together reached it; see Limits in docs/operations.md",
 	})
 }
 
 // rebuilding adds an error, although an admin began the rebuild: clients wait until the admin ends it.
-func rebuilding(s *hemera.Snapshot, add func(hemera.Condition)) {
+func rebuilding(s *Snapshot, add func(adminapi.Condition)) {
 	if s.Rebuilding.IsZero() {
 		return
 	}
-	add(hemera.Condition{Code: Rebuilding, Severity: hemera.SeverityError,
+	add(adminapi.Condition{Code: Rebuilding, Severity: adminapi.SeverityError,
 		Text:   "the namespace is being rebuilt, for " + age(s.Now.Sub(s.Rebuilding)) + " now: clients change nothing, and nothing is repaired",
 		Remedy: "hemera ns rebuild when all nodes are there, then hemera ns rebuild finish"})
 }
 
 // wentBack adds a warning until all disks were searched for files that the namespace lost. During a rebuild, [Rebuilding]
 // says more.
-func wentBack(s *hemera.Snapshot, add func(hemera.Condition)) {
+func wentBack(s *Snapshot, add func(adminapi.Condition)) {
 	back := s.Namespace.WentBack
 	if back.Restored.IsZero() || !s.Rebuilding.IsZero() {
 		return
 	}
-	severity := hemera.SeverityWarning
+	severity := adminapi.SeverityWarning
 	if !back.Merged.IsZero() {
-		severity = hemera.SeverityInfo
+		severity = adminapi.SeverityInfo
 	}
-	add(hemera.Condition{Code: WentBack, Severity: severity, Text: back.Text(), Remedy: back.Remedy()})
+	add(adminapi.Condition{Code: WentBack, Severity: severity, Text: back.Text(), Remedy: back.Remedy()})
 }
 
 // backups finds a backup that is too old. Before the first backup, the time counts from when the manager began to record
 // backups.
-func backups(s *hemera.Snapshot, add func(hemera.Condition)) {
+func backups(s *Snapshot, add func(adminapi.Condition)) {
 	n, text := s.Namespace, ""
 	switch {
 	case n.Totals.Files == 0:
@@ -544,13 +545,13 @@ func backups(s *hemera.Snapshot, add func(hemera.Condition)) {
 		text = "no backup of the manager was taken for " + age(s.Now.Sub(n.BackupsSince))
 	}
 	if text != "" {
-		add(hemera.Condition{Code: BackupOld, Severity: hemera.SeverityWarning, Text: text + "; without one, a lost disk of the manager loses all names",
+		add(adminapi.Condition{Code: BackupOld, Severity: adminapi.SeverityWarning, Text: text + "; without one, a lost disk of the manager loses all names",
 			Remedy: "hemera ns backup DIR, daily, to another machine"})
 	}
 }
 
 // quotas finds limits that are used up. An account that is still being counted is left out, as its usage is too low.
-func quotas(s *hemera.Snapshot, add func(hemera.Condition)) {
+func quotas(s *Snapshot, add func(adminapi.Condition)) {
 	// In the order of paths, so that the same quotas are named each time.
 	over := slices.DeleteFunc(slices.Clone(s.Quotas), func(q hemera.QuotaRow) bool { return q.Counting || !exceeded(q) })
 	slices.SortStableFunc(over, func(a, b hemera.QuotaRow) int {
@@ -558,7 +559,7 @@ func quotas(s *hemera.Snapshot, add func(hemera.Condition)) {
 	})
 	for i, q := range over {
 		if i == quotasShown {
-			add(hemera.Condition{Code: QuotaExceeded, Severity: hemera.SeverityWarning, Subject: "quota", Count: int64(len(over) - i),
+			add(adminapi.Condition{Code: QuotaExceeded, Severity: adminapi.SeverityWarning, Subject: "quota", Count: int64(len(over) - i),
 				Text: count(int64(len(over)-i), "more limit is", "more limits are") + " used up", Remedy: "hemera quota ls shows all of them"})
 			return
 		}
@@ -566,7 +567,7 @@ func quotas(s *hemera.Snapshot, add func(hemera.Condition)) {
 		if q.Kind != hemera.QuotaProject {
 			whose += fmt.Sprintf(" %d", q.ID)
 		}
-		add(hemera.Condition{Code: QuotaExceeded, Severity: hemera.SeverityWarning, Subject: "quota " + q.Path + " " + whose,
+		add(adminapi.Condition{Code: QuotaExceeded, Severity: adminapi.SeverityWarning, Subject: "quota " + q.Path + " " + whose,
 			Text: fmt.Sprintf("the %s has used up a limit at %s, so writes there are refused", whose, q.Path), Remedy: "remove files, or raise it: hemera quota set",
 		})
 	}

@@ -63,7 +63,7 @@ const (
 	// ([hemera.Sparse]); the answer is a number.
 	OpaqueAllocated = "hem.allocated"
 	// OpaqueCall begins the argument of a kXR_query of type kXR_Qopaque that carries a call of the admin API: an HTTP
-	// request follows, and the answer is the HTTP response; see [hemera.Calls].
+	// request follows, and the answer is the HTTP response; see [adminapi.Calls].
 	OpaqueCall = "hem.call\n"
 )
 

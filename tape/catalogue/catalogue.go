@@ -15,6 +15,7 @@ import (
 	"hemera/tape/tapeconfig"
 	"hemera/words/errs"
 	"hemera/words/hemera"
+	"hemera/words/tapeapi"
 )
 
 // Catalogue has the manager's records of tapes, their files and jobs. Its methods may be called from any goroutine.
@@ -100,7 +101,7 @@ func (c *Catalogue) Scans(ctx context.Context) (out [][]byte, err error) {
 // ChangeTape changes a tape, adds it when there is none, or removes it when change returns nil. Of
 // the counts and the last fSeq, which follow from what was written, it keeps what there is.
 // NotEmpty for a tape to remove that has files, of removed contents too.
-func (c *Catalogue) ChangeTape(ctx context.Context, vid string, change func(old *hemera.Tape) (*hemera.Tape, error)) error {
+func (c *Catalogue) ChangeTape(ctx context.Context, vid string, change func(old *tapeapi.Tape) (*tapeapi.Tape, error)) error {
 	// A longer name has the key of the tape that it begins with.
 	if len(vid) > schema.VIDMax {
 		return refuse(errs.NotFound, "ChangeTape", vid, fmt.Sprintf("no tape has this name: a VID has at most %d characters", schema.VIDMax)).WithRemedy("see `hemera tape tape ls`")
@@ -154,7 +155,7 @@ func (c *Catalogue) firstLife() uint64 {
 }
 
 // unscanned says why a tape waits for a scan, "" for one that does not.
-func (c *Catalogue) unscanned(t *hemera.Tape) string {
+func (c *Catalogue) unscanned(t *tapeapi.Tape) string {
 	switch {
 	case t.Doubt != "":
 		return t.Doubt
@@ -216,7 +217,7 @@ func (c *Catalogue) Reclaim(ctx context.Context, vid string, lose int64) error {
 }
 
 // Tapes lists all tapes, by VID.
-func (c *Catalogue) Tapes(ctx context.Context) (out []hemera.Tape, err error) {
+func (c *Catalogue) Tapes(ctx context.Context) (out []tapeapi.Tape, err error) {
 	prefix := schema.TableKey(schema.TableTape)
 	err = scan(ctx, c, prefix, schema.PrefixEnd(prefix), func(k, raw []byte) (bool, error) {
 		t, err := schema.DecodeTape(k, raw)
@@ -231,7 +232,7 @@ func (c *Catalogue) Tapes(ctx context.Context) (out []hemera.Tape, err error) {
 
 // Files lists what is on a tape, by fSeq from the one after after; with dead also what was removed
 // from the tree. It may be longer than limit by the members of the last container.
-func (c *Catalogue) Files(ctx context.Context, vid string, after uint64, limit int, dead bool) (out []hemera.TapeFile, err error) {
+func (c *Catalogue) Files(ctx context.Context, vid string, after uint64, limit int, dead bool) (out []tapeapi.File, err error) {
 	if len(vid) > schema.VIDMax {
 		return nil, nil
 	}
@@ -255,7 +256,7 @@ func (c *Catalogue) Files(ctx context.Context, vid string, after uint64, limit i
 
 // Queue has the jobs of one user in a queue.
 type Queue struct {
-	Kind   hemera.TapeJobKind
+	Kind   tapeapi.JobKind
 	Failed bool   // its jobs are not tried again by themselves
 	Name   string // of the pool, or the VID
 	UID    uint32 // whose jobs they are
@@ -281,7 +282,7 @@ func (c *Catalogue) Queues(ctx context.Context) (out []Queue, err error) {
 			return false, err
 		}
 		at, err := schema.QueueOf(k)
-		q := Queue{Kind: hemera.TapeJobKind(at.Kind &^ schema.FailedJobs), Failed: at.Kind&schema.FailedJobs != 0, Name: at.Name, UID: at.UID}
+		q := Queue{Kind: tapeapi.JobKind(at.Kind &^ schema.FailedJobs), Failed: at.Kind&schema.FailedJobs != 0, Name: at.Name, UID: at.UID}
 		// The policies of a user are neighbours.
 		if n := len(out); n == 0 || !out[n-1].is(q) {
 			out = append(out, q)
@@ -325,7 +326,7 @@ func (c *Catalogue) orders(ctx context.Context, q Queue, after []byte, limit int
 
 // Jobs lists up to limit jobs of a user's queue in their order, those that take counts first. Jobs
 // that take refuses are passed over.
-func (c *Catalogue) Jobs(ctx context.Context, q Queue, limit int, take func(hemera.TapeJobKey) bool) (out []hemera.TapeJob, err error) {
+func (c *Catalogue) Jobs(ctx context.Context, q Queue, limit int, take func(tapeapi.JobKey) bool) (out []tapeapi.Job, err error) {
 	// A page is what one read of the store brings; sessions ask for about as many.
 	const page = 1000
 	var after []byte
@@ -365,7 +366,7 @@ func (c *Catalogue) Jobs(ctx context.Context, q Queue, limit int, take func(heme
 }
 
 // Job returns a job, nil when there is none.
-func (c *Catalogue) Job(ctx context.Context, k hemera.TapeJobKey) (*hemera.TapeJob, error) {
+func (c *Catalogue) Job(ctx context.Context, k tapeapi.JobKey) (*tapeapi.Job, error) {
 	// Jobs are not cached: each is read a few times in its life.
 	raw, err := c.records.Engine().GetMany(ctx, [][]byte{schema.JobKey(k)})
 	if err != nil || raw[0] == nil {
@@ -379,10 +380,10 @@ func (c *Catalogue) Job(ctx context.Context, k hemera.TapeJobKey) (*hemera.TapeJ
 }
 
 // JobsOf reads all jobs of a file, by kind and copy.
-func (c *Catalogue) JobsOf(ctx context.Context, id hemera.FileID) (out []hemera.TapeJob, err error) {
-	for _, kind := range []hemera.TapeJobKind{hemera.TapeArchive, hemera.TapeRecall, hemera.TapeRepack, hemera.TapeVerify} {
+func (c *Catalogue) JobsOf(ctx context.Context, id hemera.FileID) (out []tapeapi.Job, err error) {
+	for _, kind := range []tapeapi.JobKind{tapeapi.Archive, tapeapi.Recall, tapeapi.Repack, tapeapi.Verify} {
 		for number := range uint8(hemera.TapeCopiesMax) {
-			j, err := c.Job(ctx, hemera.TapeJobKey{File: id, Kind: kind, Copy: number + 1})
+			j, err := c.Job(ctx, tapeapi.JobKey{File: id, Kind: kind, Copy: number + 1})
 			if err != nil {
 				return out, err
 			}

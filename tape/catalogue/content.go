@@ -7,11 +7,12 @@ import (
 	"hemera/rules/policy"
 	"hemera/tape/tapeconfig"
 	"hemera/words/hemera"
+	"hemera/words/tapeapi"
 )
 
 // archiveJob returns the job that writes a copy of the content of an entry to a pool.
-func archiveJob(t Txn, e *hemera.Entry, number uint8, pool string, rules *tapeconfig.Settings) hemera.TapeJob {
-	return hemera.TapeJob{TapeJobKey: hemera.TapeJobKey{File: e.ID, Kind: hemera.TapeArchive, Copy: number}, ArchiveID: e.ArchiveID(), Queue: pool,
+func archiveJob(t Txn, e *hemera.Entry, number uint8, pool string, rules *tapeconfig.Settings) tapeapi.Job {
+	return tapeapi.Job{JobKey: tapeapi.JobKey{File: e.ID, Kind: tapeapi.Archive, Copy: number}, ArchiveID: e.ArchiveID(), Queue: pool,
 		Size: e.Size, UID: e.UID, Asked: t.Now(), Policy: rules.PolicyOf(tapeconfig.Requester{UID: e.UID, Groups: []uint32{e.GID}})}
 }
 
@@ -105,8 +106,8 @@ func (t Txn) enlist(e *hemera.Entry, class string, rules *tapeconfig.Settings) (
 }
 
 // replaceJob adds a job in place of one for an earlier content.
-func (t Txn) replaceJob(j hemera.TapeJob) error {
-	now, err := t.Job(j.TapeJobKey)
+func (t Txn) replaceJob(j tapeapi.Job) error {
+	now, err := t.Job(j.JobKey)
 	if err != nil {
 		return err
 	}
@@ -131,7 +132,7 @@ func (t Txn) Bury(e *hemera.Entry, path, why string) error {
 			return err
 		}
 	}
-	return t.dequeueAll(e.ID, hemera.TapeArchive, hemera.TapeRecall, hemera.TapeVerify, hemera.TapeRepack)
+	return t.dequeueAll(e.ID, tapeapi.Archive, tapeapi.Recall, tapeapi.Verify, tapeapi.Repack)
 }
 
 // bury takes one copy out of the live files of its tape.
@@ -143,7 +144,7 @@ func (t Txn) bury(e *hemera.Entry, c hemera.TapeCopy, path, why string) error {
 	// The row stays: tape cannot forget, and until the tape is reclaimed the content can be brought
 	// back.
 	dead := *f
-	dead.Dead = &hemera.DeadTapeFile{Path: path, Removed: t.Now(), Why: why, UID: e.UID, GID: e.GID, Mode: e.Mode, Mtime: e.Mtime,
+	dead.Dead = &tapeapi.DeadFile{Path: path, Removed: t.Now(), Why: why, UID: e.UID, GID: e.GID, Mode: e.Mode, Mtime: e.Mtime,
 		Class: e.StorageClass(), Sums: e.Checksums}
 	t.putFile(&dead)
 	return t.count(c.VID, -1, -e.Size)

@@ -12,6 +12,7 @@ import (
 	"hemera/tape/tapeconfig"
 	"hemera/words/errs"
 	"hemera/words/hemera"
+	"hemera/words/tapeapi"
 )
 
 // A scan tells what is on a tape, the last file first. What the catalogue knows already stays as it
@@ -23,7 +24,7 @@ import (
 //
 // Ids of files and archive ids on a tape are of the system that wrote it. On a tape of this system
 // the ids are those of the tree, and a content whose number was handed out and that no file has was
-// removed since. On a foreign tape (hemera.Tape.Foreign) they say only which contents belong
+// removed since. On a foreign tape (tapeapi.Tape.Foreign) they say only which contents belong
 // together: files get new ids, and a record has the new id for each old one. So a second
 // tape adds its copies to the same files, and a file that was removed since is not made again.
 // A namespace that was restored, or prepared for a rebuild, is the system whose ids it lacks.
@@ -31,7 +32,7 @@ import (
 // FoundFiles is the list of files that a scan found on a tape, or a part of it.
 type FoundFiles struct {
 	VID     string
-	Foreign bool // see hemera.Tape
+	Foreign bool // see tapeapi.Tape
 	Who     string
 	DryRun  bool // say what would be done
 	Files   []FoundFile
@@ -39,7 +40,7 @@ type FoundFiles struct {
 
 // FoundFile is one of them, with the form of its disk copies.
 type FoundFile struct {
-	hemera.TapeScanned
+	tapeapi.Scanned
 	Layout hemera.Layout
 	Space  string
 }
@@ -49,7 +50,7 @@ const foundBatch = 100
 
 // Unknown returns those of the files that the catalogue does not have, in their order. It reads a
 // record for each.
-func (c *Catalogue) Unknown(ctx context.Context, vid string, files []hemera.TapeScanned) (out []hemera.TapeScanned, err error) {
+func (c *Catalogue) Unknown(ctx context.Context, vid string, files []tapeapi.Scanned) (out []tapeapi.Scanned, err error) {
 	// One read for all of them, outside of any change: most scans meet a tape that is known, and
 	// those must not keep commits waiting.
 	keys := make([][]byte, len(files))
@@ -80,7 +81,7 @@ func (c *Catalogue) Unknown(ctx context.Context, vid string, files []hemera.Tape
 // NoteEnd takes what a scan says of a tape as a whole: its last file, and how much is written. It
 // adds a tape that the catalogue does not have, as make says. The catalogue's own last file stays
 // when it is as far.
-func (c *Catalogue) NoteEnd(ctx context.Context, vid, drive string, end hemera.TapeEnd, made func() hemera.Tape) (out hemera.Tape, err error) {
+func (c *Catalogue) NoteEnd(ctx context.Context, vid, drive string, end tapeapi.End, made func() tapeapi.Tape) (out tapeapi.Tape, err error) {
 	err = c.update(ctx, func(t Txn) error {
 		old, err := t.Tape(vid)
 		if err != nil {
@@ -112,7 +113,7 @@ func (c *Catalogue) NoteEnd(ctx context.Context, vid, drive string, end hemera.T
 // ScanEnd is the knowledge of a tape when a scan of it has ended.
 type ScanEnd struct {
 	VID     string
-	End     hemera.TapeEnd
+	End     tapeapi.End
 	Tail    bool  // only what stands behind a last file was scanned, and End has its bytes
 	Differs int64 // files at whose place the catalogue has something else
 	Believe bool  // the catalogue forgets the files behind the end of the tape
@@ -186,7 +187,7 @@ func (c *Catalogue) beyond(ctx context.Context, s ScanEnd) (bool, error) {
 
 // vanish removes a row that the tape does not have any more, and reports whether it did: not that of the only copy of a file. What the file
 // lacks then is queued.
-func (t returning) vanish(row *hemera.TapeFile, rules *tapeconfig.Settings) (bool, error) {
+func (t returning) vanish(row *tapeapi.File, rules *tapeconfig.Settings) (bool, error) {
 	now, err := t.txn.file(row.TapeCopy)
 	if err != nil || now == nil {
 		return err == nil, err
@@ -219,7 +220,7 @@ func (t returning) vanish(row *hemera.TapeFile, rules *tapeconfig.Settings) (boo
 
 // TakeFound takes what a scan found, and says of each file in their order what became of it. It may
 // be called again with the same. Each batch is durable by itself.
-func (c *Catalogue) TakeFound(ctx context.Context, f FoundFiles) (out []hemera.TapeTaken, err error) {
+func (c *Catalogue) TakeFound(ctx context.Context, f FoundFiles) (out []tapeapi.Taken, err error) {
 	for chunk := range slices.Chunk(f.Files, foundBatch) {
 		taken, err := c.takeChunk(ctx, f, chunk)
 		out = append(out, taken...)
@@ -237,7 +238,7 @@ const takeTurns = 4
 var errNoPlace = errors.New("a directory is missing")
 
 // takeChunk takes the files of one batch.
-func (c *Catalogue) takeChunk(ctx context.Context, f FoundFiles, chunk []FoundFile) (out []hemera.TapeTaken, err error) {
+func (c *Catalogue) takeChunk(ctx context.Context, f FoundFiles, chunk []FoundFile) (out []tapeapi.Taken, err error) {
 	// Numbers and directories are made outside of the change, which cannot wait for others.
 	numbers, err := c.numbersFor(ctx, f, chunk)
 	if err != nil {
@@ -354,7 +355,7 @@ type finding struct {
 }
 
 // take decides what the file is here, and records it.
-func (t finding) take() (out hemera.TapeTaken, err error) {
+func (t finding) take() (out tapeapi.Taken, err error) {
 	w := t.f.Written
 	// The place on tape comes first: what is there already, of a live or a removed file, stays.
 	row, err := t.made.txn.file(t.place(1))
@@ -362,19 +363,19 @@ func (t finding) take() (out hemera.TapeTaken, err error) {
 	case err != nil:
 		return out, err
 	case row != nil && row.ArchiveID == w.ArchiveID:
-		return t.says(hemera.TookKnown, ""), nil
+		return t.says(tapeapi.TookKnown, ""), nil
 	case row != nil:
 		gone, err := t.overwritten(row)
 		if err != nil {
 			return out, err
 		}
 		if !gone {
-			return t.says(hemera.TookDiffers, "the catalogue has archive id "+strconv.FormatUint(row.ArchiveID, 10)+" at this place"), nil
+			return t.says(tapeapi.TookDiffers, "the catalogue has archive id "+strconv.FormatUint(row.ArchiveID, 10)+" at this place"), nil
 		}
 	}
 	c := t.content()
 	if err := c.check(); err != nil {
-		return t.says(hemera.TookNot, err.Error()), nil
+		return t.says(tapeapi.TookNot, err.Error()), nil
 	}
 	e, removed, err := t.owner()
 	switch {
@@ -411,7 +412,7 @@ func (t finding) take() (out hemera.TapeTaken, err error) {
 
 // overwritten reports whether a row is of a time when the tape had another content, and removes it then: a tape that waits for a scan is
 // believed before the catalogue.
-func (t finding) overwritten(row *hemera.TapeFile) (bool, error) {
+func (t finding) overwritten(row *tapeapi.File) (bool, error) {
 	tape, err := t.made.txn.Tape(t.all.VID)
 	if err != nil || tape == nil || t.c.unscanned(tape) == "" {
 		return false, err
@@ -420,8 +421,8 @@ func (t finding) overwritten(row *hemera.TapeFile) (bool, error) {
 }
 
 // says returns the answer.
-func (t finding) says(o hemera.TapeOutcome, why string) hemera.TapeTaken {
-	return hemera.TapeTaken{Outcome: o, FSeq: t.f.Written.FSeq, Member: t.f.Written.Member, ArchiveID: t.f.Written.ArchiveID, Size: t.f.Written.Size, Path: t.f.Path, Why: why}
+func (t finding) says(o tapeapi.Outcome, why string) tapeapi.Taken {
+	return tapeapi.Taken{Outcome: o, FSeq: t.f.Written.FSeq, Member: t.f.Written.Member, ArchiveID: t.f.Written.ArchiveID, Size: t.f.Written.Size, Path: t.f.Path, Why: why}
 }
 
 // place returns the copy that the tape file is. A tape that tells no number of copies gets the one that the caller has
@@ -436,8 +437,8 @@ func (t finding) place(free uint8) hemera.TapeCopy {
 }
 
 // row returns the tape file as the list of its tape has it.
-func (t finding) row(to hemera.TapeCopy) hemera.TapeFile {
-	return hemera.TapeFile{TapeCopy: to, ArchiveID: t.f.Written.ArchiveID, Size: t.f.Written.Size, Written: t.made.txn.Now(), Found: true}
+func (t finding) row(to hemera.TapeCopy) tapeapi.File {
+	return tapeapi.File{TapeCopy: to, ArchiveID: t.f.Written.ArchiveID, Size: t.f.Written.Size, Written: t.made.txn.Now(), Found: true}
 }
 
 // content returns the file as the tape tells it.
@@ -515,7 +516,7 @@ func (t finding) wasFound(e *hemera.Entry) bool {
 }
 
 // inferred records the tape file as one that no file has, though no removal is known.
-func (t finding) inferred(file hemera.FileID, why string) (hemera.TapeTaken, error) {
+func (t finding) inferred(file hemera.FileID, why string) (tapeapi.Taken, error) {
 	out, err := t.dead(file, why)
 	if err != nil {
 		return out, err
@@ -532,17 +533,17 @@ func (t finding) inferred(file hemera.FileID, why string) (hemera.TapeTaken, err
 }
 
 // dead records the tape file as one that no file has.
-func (t finding) dead(file hemera.FileID, why string) (hemera.TapeTaken, error) {
+func (t finding) dead(file hemera.FileID, why string) (tapeapi.Taken, error) {
 	// With all that the tape tells: that is what an undeletion makes the file of.
 	c, row := t.content(), t.row(t.place(1))
 	row.File = file
-	row.Dead = &hemera.DeadTapeFile{Path: t.f.Path, Removed: t.made.txn.Now(), Why: why, UID: c.UID, GID: c.GID, Mode: c.Mode, Mtime: c.Mtime, Class: c.Class, Sums: c.Sums}
+	row.Dead = &tapeapi.DeadFile{Path: t.f.Path, Removed: t.made.txn.Now(), Why: why, UID: c.UID, GID: c.GID, Mode: c.Mode, Mtime: c.Mtime, Class: c.Class, Sums: c.Sums}
 	t.made.txn.putFile(&row)
-	return t.says(hemera.TookDead, why), nil
+	return t.says(tapeapi.TookDead, why), nil
 }
 
 // join adds the copy to a file that has the content.
-func (t finding) join(e *hemera.Entry) (hemera.TapeTaken, error) {
+func (t finding) join(e *hemera.Entry) (tapeapi.Taken, error) {
 	taken := func(n uint8) bool {
 		return slices.ContainsFunc(e.Tape, func(c hemera.TapeCopy) bool { return c.Number == n })
 	}
@@ -558,26 +559,26 @@ func (t finding) join(e *hemera.Entry) (hemera.TapeTaken, error) {
 		old := e.Tape[at]
 		tape, err := t.made.txn.Tape(old.VID)
 		if err != nil {
-			return hemera.TapeTaken{}, err
+			return tapeapi.Taken{}, err
 		}
 		if tape == nil || old.VID == t.all.VID || t.c.unscanned(tape) == "" {
 			return t.dead(e.ID, "the file has this copy on another tape")
 		}
 		if err := t.made.txn.bury(e, old, "", "another tape has the copy now"); err != nil {
-			return hemera.TapeTaken{}, err
+			return tapeapi.Taken{}, err
 		}
 		e.Tape = slices.Delete(slices.Clone(e.Tape), at, at+1)
 	}
-	return t.give(e, to, hemera.TookCopy)
+	return t.give(e, to, tapeapi.TookCopy)
 }
 
 // give adds a copy to an entry that was copied, and ends the job that would write it.
-func (t finding) give(e *hemera.Entry, to hemera.TapeCopy, o hemera.TapeOutcome) (out hemera.TapeTaken, err error) {
+func (t finding) give(e *hemera.Entry, to hemera.TapeCopy, o tapeapi.Outcome) (out tapeapi.Taken, err error) {
 	e.Tape = append(slices.Clone(e.Tape), to)
 	slices.SortFunc(e.Tape, func(a, b hemera.TapeCopy) int { return int(a.Number) - int(b.Number) })
 	t.made.txn.PutEntry(e)
 	// The copy that it would write is here.
-	job, err := t.made.txn.Job(hemera.TapeJobKey{File: e.ID, Kind: hemera.TapeArchive, Copy: to.Number})
+	job, err := t.made.txn.Job(tapeapi.JobKey{File: e.ID, Kind: tapeapi.Archive, Copy: to.Number})
 	if err != nil {
 		return out, err
 	}
@@ -590,15 +591,15 @@ func (t finding) give(e *hemera.Entry, to hemera.TapeCopy, o hemera.TapeOutcome)
 }
 
 // adopt gives a file that knew of no tape the archive id of its content, and the copy.
-func (t finding) adopt(e *hemera.Entry) (out hemera.TapeTaken, err error) {
+func (t finding) adopt(e *hemera.Entry) (out tapeapi.Taken, err error) {
 	// Jobs are of one archive id. What they were for is queued again where it is missing.
-	if err := t.made.txn.dequeueAll(e.ID, hemera.TapeArchive); err != nil {
+	if err := t.made.txn.dequeueAll(e.ID, tapeapi.Archive); err != nil {
 		return out, err
 	}
 	// A file whose directory asks for tapes already was queued when the rebuild made it.
 	had := e.ArchiveID() != 0
 	e = attributed(e, map[string]string{hemera.AttrArchiveID: strconv.FormatUint(t.f.Written.ArchiveID, 10), hemera.AttrStorageClass: t.class(), hemera.AttrArchiveError: ""})
-	if out, err = t.give(e, t.place(1), hemera.TookCopy); err != nil || !had {
+	if out, err = t.give(e, t.place(1), tapeapi.TookCopy); err != nil || !had {
 		return out, err
 	}
 	return out, t.made.txn.queueMissing(e, t.c.Settings())
@@ -616,7 +617,7 @@ func (t finding) class() string {
 const defaultClass = "default"
 
 // renew puts a newer content in place of an older one, which is dead then.
-func (t finding) renew(e *hemera.Entry, c *content) (out hemera.TapeTaken, err error) {
+func (t finding) renew(e *hemera.Entry, c *content) (out tapeapi.Taken, err error) {
 	// The newer content may have another path: the file is made again there, and not changed in place.
 	parent, err := t.made.txn.Parent(e)
 	if err != nil {
@@ -636,7 +637,7 @@ func (t finding) renew(e *hemera.Entry, c *content) (out hemera.TapeTaken, err e
 }
 
 // make makes a file of the content, at its path if that is free.
-func (t finding) make(c *content) (out hemera.TapeTaken, err error) {
+func (t finding) make(c *content) (out tapeapi.Taken, err error) {
 	at, why, err := t.made.follow(namesOf(t.f.Path))
 	// A path that cannot be had is no reason to leave the file out.
 	switch {
@@ -645,24 +646,24 @@ func (t finding) make(c *content) (out hemera.TapeTaken, err error) {
 	case len(at.dirs) == 0 || why == blocked || why == leads && at.entry != nil && at.entry.IsDir():
 		return t.makeLost(c)
 	case why == missing && t.all.DryRun:
-		return t.says(hemera.TookMade, ""), nil
+		return t.says(tapeapi.TookMade, ""), nil
 	case why == missing:
 		return out, errNoPlace
 	case at.entry == nil:
-		return t.makeAt(at, c, hemera.TookMade)
+		return t.makeAt(at, c, tapeapi.TookMade)
 	}
 	// The path has another file. Of two that were found and not touched since, the newer one has it.
 	if o := at.entry; o.Evicted() && o.ArchiveID() < c.ArchiveID && t.wasFound(o) {
 		if err := t.made.displace(at, t.all.Who); err != nil {
 			return out, err
 		}
-		return t.makeAt(at, c, hemera.TookMade)
+		return t.makeAt(at, c, tapeapi.TookMade)
 	}
 	return t.inferred(0, "another file has its path")
 }
 
 // makeLost makes the file in LostDir.
-func (t finding) makeLost(c *content) (out hemera.TapeTaken, err error) {
+func (t finding) makeLost(c *content) (out tapeapi.Taken, err error) {
 	// By the place on tape: that is all that a label tells, and no two files have the same.
 	w := t.f.Written
 	name := strconv.FormatUint(w.FSeq, 10)
@@ -674,17 +675,17 @@ func (t finding) makeLost(c *content) (out hemera.TapeTaken, err error) {
 	case err != nil:
 		return out, err
 	case why == missing && t.all.DryRun:
-		return t.says(hemera.TookLost, ""), nil
+		return t.says(tapeapi.TookLost, ""), nil
 	case why == missing:
 		return out, errNoPlace
 	case why == blocked || at.entry != nil:
 		return t.inferred(0, "another file has its place in "+LostDir)
 	}
-	return t.makeAt(at, c, hemera.TookLost)
+	return t.makeAt(at, c, tapeapi.TookLost)
 }
 
 // makeAt makes the file at a free place.
-func (t finding) makeAt(at spot, c *content, o hemera.TapeOutcome) (out hemera.TapeTaken, err error) {
+func (t finding) makeAt(at spot, c *content, o tapeapi.Outcome) (out tapeapi.Taken, err error) {
 	id, gen := t.fresh, hemera.Generation(1)
 	// A namespace that lost the file gives it the id and the generation that its disks know.
 	if t.ours() {

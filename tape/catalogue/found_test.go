@@ -8,12 +8,13 @@ import (
 	"hemera/namespace/accounts"
 	"hemera/words/errs"
 	"hemera/words/hemera"
+	"hemera/words/tapeapi"
 )
 
 // scanned returns a file on a tape, as a scan tells of it.
 func scanned(id hemera.FileID, archiveID, fseq uint64, p string) FoundFile {
-	return FoundFile{Layout: hemera.Replica(1), Space: "default", TapeScanned: hemera.TapeScanned{File: id, Path: p, Class: "double", Copy: 1, Sums: []hemera.Checksum{sumOf(100)},
-		Owner: hemera.FileOwner{UID: 5, GID: 6, Mode: 0o640}, Mtime: time.Unix(1_600_000_000, 0).UTC(), Written: hemera.TapeWritten{ArchiveID: archiveID, FSeq: fseq, Size: 100}}}
+	return FoundFile{Layout: hemera.Replica(1), Space: "default", Scanned: tapeapi.Scanned{File: id, Path: p, Class: "double", Copy: 1, Sums: []hemera.Checksum{sumOf(100)},
+		Owner: hemera.FileOwner{UID: 5, GID: 6, Mode: 0o640}, Mtime: time.Unix(1_600_000_000, 0).UTC(), Written: tapeapi.Written{ArchiveID: archiveID, FSeq: fseq, Size: 100}}}
 }
 
 // foundCase is one file that a scan finds, and what becomes of it.
@@ -21,7 +22,7 @@ type foundCase struct {
 	name    string
 	foreign bool
 	make    func(w *world) FoundFile
-	want    hemera.TapeOutcome
+	want    tapeapi.Outcome
 	why     string
 	copies  int // of the file at /double/f afterwards; -1: no file
 }
@@ -31,64 +32,64 @@ func foundCases() []foundCase {
 	lost := func(w *world) { w.places.lost = func(hemera.PieceID, time.Time) bool { return true } }
 	const far = 1 << 40
 	return []foundCase{
-		{"a file of another system", true, func(*world) FoundFile { return scanned(far, far+1, 1, "/double/f") }, hemera.TookMade, "", 1},
-		{"a path that is taken", true, func(w *world) FoundFile { w.put("/double/f", 7); return scanned(far, far+1, 1, "/double/f") }, hemera.TookDead, "another file has its path", 0},
-		{"a path below a file", true, func(w *world) FoundFile { w.put("/double/x", 7); return scanned(far, far+1, 1, "/double/x/y") }, hemera.TookLost, "", -1},
-		{"no path", true, func(*world) FoundFile { return scanned(far, far+1, 1, "") }, hemera.TookLost, "", -1},
-		{"a path that cannot be", true, func(*world) FoundFile { return scanned(far, far+1, 1, "/double/../f") }, hemera.TookLost, "", -1},
-		{"no size", true, func(*world) FoundFile { f := scanned(far, far+1, 1, "/double/f"); f.Written.Size = 0; return f }, hemera.TookNot, "", -1},
-		{"no archive id", true, func(*world) FoundFile { return scanned(far, 0, 1, "/double/f") }, hemera.TookNot, "", -1},
-		{"a mode that cannot be", true, func(*world) FoundFile { f := scanned(far, far+1, 1, "/double/f"); f.Owner.Mode = 0o10000; return f }, hemera.TookNot, "", -1},
+		{"a file of another system", true, func(*world) FoundFile { return scanned(far, far+1, 1, "/double/f") }, tapeapi.TookMade, "", 1},
+		{"a path that is taken", true, func(w *world) FoundFile { w.put("/double/f", 7); return scanned(far, far+1, 1, "/double/f") }, tapeapi.TookDead, "another file has its path", 0},
+		{"a path below a file", true, func(w *world) FoundFile { w.put("/double/x", 7); return scanned(far, far+1, 1, "/double/x/y") }, tapeapi.TookLost, "", -1},
+		{"no path", true, func(*world) FoundFile { return scanned(far, far+1, 1, "") }, tapeapi.TookLost, "", -1},
+		{"a path that cannot be", true, func(*world) FoundFile { return scanned(far, far+1, 1, "/double/../f") }, tapeapi.TookLost, "", -1},
+		{"no size", true, func(*world) FoundFile { f := scanned(far, far+1, 1, "/double/f"); f.Written.Size = 0; return f }, tapeapi.TookNot, "", -1},
+		{"no archive id", true, func(*world) FoundFile { return scanned(far, 0, 1, "/double/f") }, tapeapi.TookNot, "", -1},
+		{"a mode that cannot be", true, func(*world) FoundFile { f := scanned(far, far+1, 1, "/double/f"); f.Owner.Mode = 0o10000; return f }, tapeapi.TookNot, "", -1},
 		{"two checksums of a kind", true, func(*world) FoundFile {
 			f := scanned(far, far+1, 1, "/double/f")
 			f.Sums = append(f.Sums, sumOf(1))
 			return f
-		}, hemera.TookNot, "", -1},
-		{"of this system, with no removal known", false, func(w *world) FoundFile { n := w.Take(); return scanned(hemera.FileID(n), n, 1, "/double/f") }, hemera.TookDead, "no removal is known", -1},
-		{"of this system, which lost it", false, func(w *world) FoundFile { lost(w); n := w.Take(); return scanned(hemera.FileID(n), n, 1, "/double/f") }, hemera.TookMade, "", 1},
+		}, tapeapi.TookNot, "", -1},
+		{"of this system, with no removal known", false, func(w *world) FoundFile { n := w.Take(); return scanned(hemera.FileID(n), n, 1, "/double/f") }, tapeapi.TookDead, "no removal is known", -1},
+		{"of this system, which lost it", false, func(w *world) FoundFile { lost(w); n := w.Take(); return scanned(hemera.FileID(n), n, 1, "/double/f") }, tapeapi.TookMade, "", 1},
 		{"the second copy of a file", false, func(w *world) FoundFile {
 			e := w.put("/double/f", 100)
 			return scanned(e.ID, e.ArchiveID(), 1, "/elsewhere")
-		}, hemera.TookCopy, "", 1},
+		}, tapeapi.TookCopy, "", 1},
 		{"of another size than the file's", false, func(w *world) FoundFile {
 			e := w.put("/double/f", 100)
 			f := scanned(e.ID, e.ArchiveID(), 1, "/double/f")
 			f.Written.Size = 101
 			return f
-		}, hemera.TookDead, "another content", 0},
+		}, tapeapi.TookDead, "another content", 0},
 		{"of another checksum than the file's", false, func(w *world) FoundFile {
 			e := w.put("/double/f", 100)
 			f := scanned(e.ID, e.ArchiveID(), 1, "/double/f")
 			f.Sums = []hemera.Checksum{sumOf(5)}
 			return f
-		}, hemera.TookDead, "another content", 0},
+		}, tapeapi.TookDead, "another content", 0},
 		{"an older content of a file", false, func(w *world) FoundFile {
 			e := w.put("/double/f", 100)
 			w.replace("/double/f", 50)
 			return scanned(e.ID, uint64(e.ID), 1, "/double/f")
-		}, hemera.TookDead, "the file has another content now", 0},
+		}, tapeapi.TookDead, "the file has another content now", 0},
 		{"a newer content of a file", false, func(w *world) FoundFile {
 			e := w.put("/double/f", 50)
 			return scanned(e.ID, w.Take(), 1, "/double/f")
-		}, hemera.TookDead, "may be newer", 0},
+		}, tapeapi.TookDead, "may be newer", 0},
 		{"a newer content of a file on tape only", false, func(w *world) FoundFile {
 			e := w.archived("/double/f", 50)
 			w.evict("/double/f")
 			return scanned(e.ID, w.Take(), 2, "/double/f")
-		}, hemera.TookMade, "", 1},
-		{"the number of a directory", false, func(w *world) FoundFile { d := w.Mkdir("/d"); return scanned(d.ID, uint64(d.ID), 1, "/double/f") }, hemera.TookDead, "a directory", -1},
+		}, tapeapi.TookMade, "", 1},
+		{"the number of a directory", false, func(w *world) FoundFile { d := w.Mkdir("/d"); return scanned(d.ID, uint64(d.ID), 1, "/double/f") }, tapeapi.TookDead, "a directory", -1},
 		{"what the catalogue has", false, func(w *world) FoundFile {
 			e := w.archived("/double/f", 100)
 			return scanned(e.ID, e.ArchiveID(), 1, "/double/f")
-		}, hemera.TookKnown, "", 2},
+		}, tapeapi.TookKnown, "", 2},
 		{"something else than the catalogue has at the place", false, func(w *world) FoundFile {
 			e := w.archived("/double/f", 100)
 			return scanned(e.ID, w.Take(), 1, "/double/f")
-		}, hemera.TookDiffers, "archive id", 2},
+		}, tapeapi.TookDiffers, "archive id", 2},
 		{"a copy that the file has on another tape", false, func(w *world) FoundFile {
 			e := w.archived("/double/f", 100)
 			return scanned(e.ID, e.ArchiveID(), 5, "/double/f")
-		}, hemera.TookDead, "another tape", 2},
+		}, tapeapi.TookDead, "another tape", 2},
 	}
 }
 
@@ -101,9 +102,9 @@ func TestWhatAScanFindsBecomesAFileOnlyWhereThatIsSure(t *testing.T) {
 			w := newWorld(t)
 			f := c.make(w)
 			if c.foreign {
-				w.alter("A1", func(tape *hemera.Tape) { tape.Foreign = true })
+				w.alter("A1", func(tape *tapeapi.Tape) { tape.Foreign = true })
 			}
-			_, err := w.cat.NoteEnd(t.Context(), "A1", "d", hemera.TapeEnd{FSeq: f.Written.FSeq}, nil)
+			_, err := w.cat.NoteEnd(t.Context(), "A1", "d", tapeapi.End{FSeq: f.Written.FSeq}, nil)
 			w.must(err)
 			found := FoundFiles{VID: "A1", Foreign: c.foreign, Who: "admin", Files: []FoundFile{f}, DryRun: true}
 			before := w.Find("/double/f")
@@ -134,7 +135,7 @@ func TestWhatAScanFindsBecomesAFileOnlyWhereThatIsSure(t *testing.T) {
 				t.Errorf("%d inferred rows, the tape says %d", inferred, w.tape("A1").Inferred)
 			}
 			again, err := w.cat.TakeFound(t.Context(), found)
-			if w.must(err); c.want != hemera.TookNot && c.want != hemera.TookDiffers && again[0].Outcome != hemera.TookKnown {
+			if w.must(err); c.want != tapeapi.TookNot && c.want != tapeapi.TookDiffers && again[0].Outcome != tapeapi.TookKnown {
 				t.Errorf("again: %+v", again)
 			}
 			w.checked()
@@ -147,9 +148,9 @@ func TestASecondTapeAddsToTheFilesOfTheFirst(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	const far = 1 << 40
-	take := func(vid string, f FoundFile) hemera.TapeTaken {
+	take := func(vid string, f FoundFile) tapeapi.Taken {
 		t.Helper()
-		_, err := w.cat.NoteEnd(t.Context(), vid, "d", hemera.TapeEnd{FSeq: f.Written.FSeq}, nil)
+		_, err := w.cat.NoteEnd(t.Context(), vid, "d", tapeapi.End{FSeq: f.Written.FSeq}, nil)
 		w.must(err)
 		out, err := w.cat.TakeFound(t.Context(), FoundFiles{VID: vid, Foreign: true, Files: []FoundFile{f}})
 		w.must(err)
@@ -157,17 +158,17 @@ func TestASecondTapeAddsToTheFilesOfTheFirst(t *testing.T) {
 	}
 	second, third := scanned(far, far, 1, "/other"), scanned(far, far, 2, "/other")
 	second.Copy, third.Copy = 2, 3
-	if first := take("A1", scanned(far, far, 1, "/double/f")); first.Outcome != hemera.TookMade {
+	if first := take("A1", scanned(far, far, 1, "/double/f")); first.Outcome != tapeapi.TookMade {
 		t.Errorf("%+v", first)
 	}
-	if out := take("B1", second); out.Outcome != hemera.TookCopy || len(w.Find("/double/f").Tape) != 2 || w.Find("/other") != nil {
+	if out := take("B1", second); out.Outcome != tapeapi.TookCopy || len(w.Find("/double/f").Tape) != 2 || w.Find("/other") != nil {
 		t.Errorf("%+v", out)
 	}
 	if e := w.Find("/double/f"); e.UID != 5 || e.Mode != 0o640 || e.Size != 100 || !e.Evicted() || e.StorageClass() != "double" {
 		t.Errorf("%+v", e)
 	}
 	w.remove("/double/f")
-	if out := take("B1", third); out.Outcome != hemera.TookDead || out.Why != "it was removed since" {
+	if out := take("B1", third); out.Outcome != tapeapi.TookDead || out.Why != "it was removed since" {
 		t.Errorf("%+v", out)
 	}
 	w.checked()
@@ -178,7 +179,7 @@ func TestUnknownKeepsTheOrder(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	e := w.archived("/single/f", 100)
-	all := []hemera.TapeScanned{scanned(1, 99, 1, "").TapeScanned, scanned(e.ID, e.ArchiveID(), 1, "").TapeScanned, scanned(1, 98, 2, "").TapeScanned}
+	all := []tapeapi.Scanned{scanned(1, 99, 1, "").Scanned, scanned(e.ID, e.ArchiveID(), 1, "").Scanned, scanned(1, 98, 2, "").Scanned}
 	out, err := w.cat.Unknown(t.Context(), "A1", all)
 	if w.must(err); len(out) != 2 || out[0].Written.ArchiveID != 99 || out[1].Written.ArchiveID != 98 {
 		t.Errorf("%+v", out)
@@ -193,13 +194,13 @@ func TestWhatWasRemovedComesBack(t *testing.T) {
 	w.remove("/double/f")
 	e := w.archived("/double/f", 200)
 	w.remove("/double/f")
-	removed := func(id uint64, p string) []hemera.TapeFile {
+	removed := func(id uint64, p string) []tapeapi.File {
 		t.Helper()
 		rows, err := w.cat.Removed(ctx, id, p)
 		w.must(err)
 		return rows
 	}
-	undelete := func(rows []hemera.TapeFile, p string) (hemera.Entry, error) {
+	undelete := func(rows []tapeapi.File, p string) (hemera.Entry, error) {
 		return w.cat.Undelete(ctx, Undeletion{Rows: rows, Path: p, Layout: hemera.Replica(1), Space: "default", Who: "admin"})
 	}
 	rows := removed(e.ArchiveID(), "")
@@ -223,7 +224,7 @@ func TestWhatWasRemovedComesBack(t *testing.T) {
 	w.kind("a content that a file has", err, errs.Conflict)
 	w.checked()
 	// Of the older content one tape was reclaimed: its copy is queued, and is written once the file is on disk.
-	w.alter("B1", func(tape *hemera.Tape) { tape.Full = true })
+	w.alter("B1", func(tape *tapeapi.Tape) { tape.Full = true })
 	if err := w.cat.Reclaim(ctx, "B1", 0); errs.KindOf(err) != errs.NotEmpty {
 		t.Errorf("a tape with a file is reclaimed: %v", err)
 	}
@@ -242,10 +243,10 @@ func TestOfTwoDeadRowsOfACopyTheLaterOneComesBack(t *testing.T) {
 	for _, first := range []bool{true, false} {
 		w := newWorld(t)
 		e := w.archived("/single/f", 100)
-		_, err := w.written("A2", hemera.TapeJob{TapeJobKey: hemera.TapeJobKey{File: e.ID, Kind: hemera.TapeArchive, Copy: 1}, ArchiveID: e.ArchiveID(), Size: 100})
+		_, err := w.written("A2", tapeapi.Job{JobKey: tapeapi.JobKey{File: e.ID, Kind: tapeapi.Archive, Copy: 1}, ArchiveID: e.ArchiveID(), Size: 100})
 		w.must(err)
 		w.remove("/single/f")
-		rows := []hemera.TapeFile{w.rows("A1")[0], w.rows("A2")[0]}
+		rows := []tapeapi.File{w.rows("A1")[0], w.rows("A2")[0]}
 		later := 1
 		if first {
 			later = 0
@@ -268,17 +269,17 @@ func TestOfTwoDeadRowsOfACopyTheLaterOneComesBack(t *testing.T) {
 // TestTheLatestRowIsOneWithAPath, and of those the one that died last.
 func TestTheLatestRowIsOneWithAPath(t *testing.T) {
 	t.Parallel()
-	row := func(n uint64, p string, hours int) hemera.TapeFile {
-		return hemera.TapeFile{ArchiveID: n, Dead: &hemera.DeadTapeFile{Path: p, Removed: time.Unix(int64(hours)*3600, 0)}}
+	row := func(n uint64, p string, hours int) tapeapi.File {
+		return tapeapi.File{ArchiveID: n, Dead: &tapeapi.DeadFile{Path: p, Removed: time.Unix(int64(hours)*3600, 0)}}
 	}
 	for _, c := range []struct {
-		rows []hemera.TapeFile
+		rows []tapeapi.File
 		want uint64
 	}{
-		{[]hemera.TapeFile{row(1, "/a", 1), row(2, "/a", 2)}, 2},
-		{[]hemera.TapeFile{row(1, "/a", 2), row(2, "/a", 1)}, 1},
-		{[]hemera.TapeFile{row(1, "/a", 1), row(2, "", 2)}, 1},
-		{[]hemera.TapeFile{row(1, "", 3), row(2, "/b", 1), row(3, "", 4)}, 2},
+		{[]tapeapi.File{row(1, "/a", 1), row(2, "/a", 2)}, 2},
+		{[]tapeapi.File{row(1, "/a", 2), row(2, "/a", 1)}, 1},
+		{[]tapeapi.File{row(1, "/a", 1), row(2, "", 2)}, 1},
+		{[]tapeapi.File{row(1, "", 3), row(2, "/b", 1), row(3, "", 4)}, 2},
 	} {
 		if got := Latest(c.rows); got.ArchiveID != c.want {
 			t.Errorf("%+v: %d", c.rows, got.ArchiveID)

@@ -16,6 +16,7 @@ import (
 	"hemera/test/fixture/records"
 	"hemera/words/errs"
 	"hemera/words/hemera"
+	"hemera/words/tapeapi"
 )
 
 // places is the tree of a world, for the catalogue.
@@ -70,8 +71,8 @@ func newWorld(tb testing.TB) *world {
 		w.Change(func(l accounts.Ledger) error { l.PutEntry(&dir); return nil })
 	}
 	for _, vid := range []string{"A1", "A2", "B1"} {
-		w.must(w.cat.ChangeTape(tb.Context(), vid, func(*hemera.Tape) (*hemera.Tape, error) {
-			return &hemera.Tape{Pool: vid[:1], State: hemera.TapeActive, Labelled: records.Now()}, nil
+		w.must(w.cat.ChangeTape(tb.Context(), vid, func(*tapeapi.Tape) (*tapeapi.Tape, error) {
+			return &tapeapi.Tape{Pool: vid[:1], State: tapeapi.Active, Labelled: records.Now()}, nil
 		}))
 	}
 	return w
@@ -186,19 +187,19 @@ func (w *world) arrive(p string) {
 }
 
 // tape returns a tape, as lists have it.
-func (w *world) tape(vid string) hemera.Tape {
+func (w *world) tape(vid string) tapeapi.Tape {
 	w.tb.Helper()
 	all, err := w.cat.Tapes(w.tb.Context())
 	w.must(err)
-	at := slices.IndexFunc(all, func(t hemera.Tape) bool { return t.VID == vid })
+	at := slices.IndexFunc(all, func(t tapeapi.Tape) bool { return t.VID == vid })
 	if at < 0 {
-		return hemera.Tape{}
+		return tapeapi.Tape{}
 	}
 	return all[at]
 }
 
 // alter changes a tape in ways that no call does.
-func (w *world) alter(vid string, alter func(t *hemera.Tape)) {
+func (w *world) alter(vid string, alter func(t *tapeapi.Tape)) {
 	w.tb.Helper()
 	w.change(func(_ accounts.Ledger, t Txn) error {
 		old, err := t.Tape(vid)
@@ -213,7 +214,7 @@ func (w *world) alter(vid string, alter func(t *hemera.Tape)) {
 }
 
 // rows lists all rows of a tape.
-func (w *world) rows(vid string) []hemera.TapeFile {
+func (w *world) rows(vid string) []tapeapi.File {
 	w.tb.Helper()
 	rows, err := w.cat.Files(w.tb.Context(), vid, 0, 10_000, true)
 	w.must(err)
@@ -221,7 +222,7 @@ func (w *world) rows(vid string) []hemera.TapeFile {
 }
 
 // jobs lists all jobs of a file.
-func (w *world) jobs(id hemera.FileID) []hemera.TapeJob {
+func (w *world) jobs(id hemera.FileID) []tapeapi.Job {
 	w.tb.Helper()
 	jobs, err := w.cat.JobsOf(w.tb.Context(), id)
 	w.must(err)
@@ -229,11 +230,11 @@ func (w *world) jobs(id hemera.FileID) []hemera.TapeJob {
 }
 
 // written reports files of jobs that a session wrote at the end of a tape.
-func (w *world) written(vid string, jobs ...hemera.TapeJob) (Recorded, error) {
+func (w *world) written(vid string, jobs ...tapeapi.Job) (Recorded, error) {
 	last := w.tape(vid).LastFSeq
-	r := Report{VID: vid, Drive: "d", Given: func(hemera.TapeJobKey, uint64) bool { return true }}
+	r := Report{VID: vid, Drive: "d", Given: func(tapeapi.JobKey, uint64) bool { return true }}
 	for i, j := range jobs {
-		r.Files = append(r.Files, hemera.TapeWritten{Job: j.TapeJobKey, ArchiveID: j.ArchiveID, FSeq: last + 1 + uint64(i), Block: 10 * (last + uint64(i)), Size: j.Size, Bytes: j.Size + 100,
+		r.Files = append(r.Files, tapeapi.Written{Job: j.JobKey, ArchiveID: j.ArchiveID, FSeq: last + 1 + uint64(i), Block: 10 * (last + uint64(i)), Size: j.Size, Bytes: j.Size + 100,
 			Sum: sumOf(j.Size)})
 	}
 	return w.cat.Written(w.tb.Context(), r)
@@ -243,7 +244,7 @@ func (w *world) written(vid string, jobs ...hemera.TapeJob) (Recorded, error) {
 func (w *world) archive(p string) hemera.Entry {
 	w.tb.Helper()
 	for _, j := range w.jobs(w.Find(p).ID) {
-		if j.Kind == hemera.TapeArchive {
+		if j.Kind == tapeapi.Archive {
 			_, err := w.written(j.Queue+"1", j)
 			w.must(err)
 		}

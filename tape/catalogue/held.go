@@ -8,6 +8,7 @@ import (
 	"hemera/tape/tapeconfig"
 	"hemera/words/errs"
 	"hemera/words/hemera"
+	"hemera/words/tapeapi"
 )
 
 // A content that no pool takes is held: its storage class is unknown or has no route, or files of its size are not taken. Its close does not
@@ -35,7 +36,7 @@ func HeldBy(queue string) (class string, size, held bool) {
 }
 
 // isHeld reports whether a job holds a content.
-func isHeld(j *hemera.TapeJob) bool {
+func isHeld(j *tapeapi.Job) bool {
 	_, _, held := HeldBy(j.Queue)
 	return held && j.Failed
 }
@@ -51,12 +52,12 @@ func whyHeld(class string, err error) string {
 
 // holding returns the job of a content that no pool takes. It has the number of the first copy: that one is missing, and
 // is replaced when the copies are queued.
-func holding(t Txn, e *hemera.Entry, class string, why error) hemera.TapeJob {
+func holding(t Txn, e *hemera.Entry, class string, why error) tapeapi.Job {
 	queue := heldByClass
 	if errs.KindOf(why) == errs.TooLarge {
 		queue = heldBySize
 	}
-	return hemera.TapeJob{TapeJobKey: hemera.TapeJobKey{File: e.ID, Kind: hemera.TapeArchive, Copy: 1}, ArchiveID: e.ArchiveID(),
+	return tapeapi.Job{JobKey: tapeapi.JobKey{File: e.ID, Kind: tapeapi.Archive, Copy: 1}, ArchiveID: e.ArchiveID(),
 		Queue: queue + strings.ToValidUTF8(class[:min(len(class), heldNameMax)], ""), Size: e.Size, UID: e.UID, Asked: t.Now(), Failed: true, Error: whyHeld(class, why)}
 }
 

@@ -11,6 +11,7 @@ import (
 
 	"hemera/words/errs"
 	"hemera/words/hemera"
+	"hemera/words/tapeapi"
 )
 
 // history makes random calls to a world, and knows which files there are.
@@ -67,12 +68,12 @@ func (h *history) step(i int) {
 		_, _, err := h.cat.Release(ctx, e.ID, Releaser{UID: uid})
 		h.must(err)
 	case 10:
-		if e.Evicted() && slices.ContainsFunc(h.jobs(e.ID), func(j hemera.TapeJob) bool { return j.Kind == hemera.TapeRecall }) {
+		if e.Evicted() && slices.ContainsFunc(h.jobs(e.ID), func(j tapeapi.Job) bool { return j.Kind == tapeapi.Recall }) {
 			h.arrive(p)
 		}
 	case 11:
 		for _, j := range h.jobs(e.ID) {
-			h.must(h.cat.ChangeJob(ctx, j.TapeJobKey, func(j hemera.TapeJob, now time.Time) *hemera.TapeJob {
+			h.must(h.cat.ChangeJob(ctx, j.JobKey, func(j tapeapi.Job, now time.Time) *tapeapi.Job {
 				j.Attempts, j.Error, j.Failed, j.After = j.Attempts+1, "no drive", j.Attempts > 1, now.Add(time.Duration(j.Attempts)*time.Hour)
 				return &j
 			}))
@@ -89,9 +90,9 @@ func (h *history) session() {
 	vid := []string{"A1", "A2", "B1"}[h.pick("tape", 3)]
 	queues, err := h.cat.Queues(h.tb.Context())
 	h.must(err)
-	var jobs []hemera.TapeJob
+	var jobs []tapeapi.Job
 	for _, q := range queues {
-		if q.Kind == hemera.TapeArchive && q.Name == vid[:1] && !q.Failed {
+		if q.Kind == tapeapi.Archive && q.Name == vid[:1] && !q.Failed {
 			some, err := h.cat.Jobs(h.tb.Context(), q, 1+h.pick("jobs", 3), nil)
 			h.must(err)
 			jobs = append(jobs, some...)
@@ -111,12 +112,12 @@ func (h *history) lose(e *hemera.Entry) {
 	}
 	c := e.Tape[h.pick("copy", len(e.Tape))]
 	if h.pick("how", 2) == 0 {
-		_, err := h.cat.DropCopy(h.tb.Context(), hemera.TapeFile{TapeCopy: c, File: e.ID, ArchiveID: e.ArchiveID()}, "it cannot be read")
+		_, err := h.cat.DropCopy(h.tb.Context(), tapeapi.File{TapeCopy: c, File: e.ID, ArchiveID: e.ArchiveID()}, "it cannot be read")
 		h.must(err)
 		return
 	}
-	h.alter(c.VID, func(t *hemera.Tape) { t.Doubt = "a mount was lost" })
-	h.must(h.cat.NoteScanned(h.tb.Context(), ScanEnd{VID: c.VID, End: hemera.TapeEnd{FSeq: c.FSeq - 1, ArchiveID: 1}, Believe: true}))
+	h.alter(c.VID, func(t *tapeapi.Tape) { t.Doubt = "a mount was lost" })
+	h.must(h.cat.NoteScanned(h.tb.Context(), ScanEnd{VID: c.VID, End: tapeapi.End{FSeq: c.FSeq - 1, ArchiveID: 1}, Believe: true}))
 }
 
 // keep asks again for copies, which changes nothing where they are there or queued; or takes jobs back that are not needed.
@@ -128,10 +129,10 @@ func (h *history) keep(e *hemera.Entry) {
 		}
 		return
 	}
-	var keys []hemera.TapeJobKey
+	var keys []tapeapi.JobKey
 	for _, j := range h.jobs(e.ID) {
-		if j.Kind == hemera.TapeArchive {
-			keys = append(keys, j.TapeJobKey)
+		if j.Kind == tapeapi.Archive {
+			keys = append(keys, j.JobKey)
 		}
 	}
 	if removed, err := h.cat.Dequeue(ctx, keys); err != nil || removed > 0 {
@@ -146,7 +147,7 @@ func (h *history) broken() string {
 	}
 	copies := map[string]int{"single": 1, "double": 2, "odd": 1}
 	for _, p := range h.paths {
-		e, jobs := h.Find(p), map[hemera.TapeJobKind][]hemera.TapeJob{}
+		e, jobs := h.Find(p), map[tapeapi.JobKind][]tapeapi.Job{}
 		for _, j := range h.jobs(e.ID) {
 			if j.ArchiveID != e.ArchiveID() {
 				return fmt.Sprintf("%s: %+v is for another content", p, j)
@@ -157,19 +158,19 @@ func (h *history) broken() string {
 		for number := range uint8(copies[class]) {
 			n := number + 1
 			has := slices.ContainsFunc(e.Tape, func(c hemera.TapeCopy) bool { return c.Number == n })
-			waits := slices.ContainsFunc(jobs[hemera.TapeArchive], func(j hemera.TapeJob) bool { return j.Copy == n })
+			waits := slices.ContainsFunc(jobs[tapeapi.Archive], func(j tapeapi.Job) bool { return j.Copy == n })
 			if has == waits && e.Size > 0 {
 				return fmt.Sprintf("%s: copy %d is there: %t, and waits: %t", p, n, has, waits)
 			}
 		}
-		if wanted := class != "none"; (e.ArchiveID() != 0) != wanted || e.Size == 0 && len(jobs[hemera.TapeArchive]) > 0 {
+		if wanted := class != "none"; (e.ArchiveID() != 0) != wanted || e.Size == 0 && len(jobs[tapeapi.Archive]) > 0 {
 			return fmt.Sprintf("%s: %+v, jobs %v", p, e, jobs)
 		}
 		pins, waiting := PinsOf(e), RequestsOf(e)
 		if EvictCounter(e) != len(pins)-len(waiting) || len(waiting) > 0 && !e.Evicted() || e.Evicted() && len(waiting) != len(pins) {
 			return fmt.Sprintf("%s: pins %v, waiting %v, counter %d, evicted %t", p, pins, waiting, EvictCounter(e), e.Evicted())
 		}
-		if len(waiting) > 0 && len(jobs[hemera.TapeRecall]) == 0 || len(jobs[hemera.TapeRecall]) > 1 || !e.Evicted() && len(jobs[hemera.TapeRecall]) > 0 {
+		if len(waiting) > 0 && len(jobs[tapeapi.Recall]) == 0 || len(jobs[tapeapi.Recall]) > 1 || !e.Evicted() && len(jobs[tapeapi.Recall]) > 0 {
 			return fmt.Sprintf("%s: %v wait, jobs %v", p, waiting, jobs)
 		}
 	}
@@ -215,7 +216,7 @@ func TestAFileGoesToTapeAndComesBack(t *testing.T) {
 	if e, err = w.recall(e.ID, 2, "r:1"); err != nil || !slices.Equal(RequestsOf(&e), []string{"r:1"}) || EvictCounter(&e) != 0 {
 		t.Errorf("%+v, %v", e.Xattrs, err)
 	}
-	if j := w.jobs(e.ID); len(j) != 1 || j[0].Kind != hemera.TapeRecall || j[0].Queue != "A1" || *j[0].From != e.Tape[0] || j[0].UID != 2 {
+	if j := w.jobs(e.ID); len(j) != 1 || j[0].Kind != tapeapi.Recall || j[0].Queue != "A1" || *j[0].From != e.Tape[0] || j[0].UID != 2 {
 		t.Errorf("%+v", j)
 	}
 	w.arrive("/double/f")

@@ -10,6 +10,7 @@ import (
 	"hemera/namespace/schema"
 	"hemera/words/errs"
 	"hemera/words/hemera"
+	"hemera/words/tapeapi"
 )
 
 // content is a file as a tape tells it: a file on tape only is made from that.
@@ -92,7 +93,7 @@ func (t returning) displace(at spot, who string) error {
 }
 
 // live stores a row of a content that a file has.
-func (t returning) live(row hemera.TapeFile, file hemera.FileID) error {
+func (t returning) live(row tapeapi.File, file hemera.FileID) error {
 	// Row and count change together: a check compares them.
 	inferred := row.Dead != nil && row.Dead.Inferred
 	row.File, row.Dead = file, nil

@@ -8,6 +8,7 @@ import (
 	"hemera/namespace/record"
 	"hemera/namespace/schema"
 	"hemera/words/hemera"
+	"hemera/words/tapeapi"
 )
 
 // Mount is the last work that a drive was given. It is stored before the drive hears of it, so that results of another mount are known as such in
@@ -17,15 +18,15 @@ type Mount struct {
 	Node  hemera.NodeID
 	Drive string
 	VID   string
-	Kind  hemera.TapeMountKind
-	Job   hemera.TapeJobKind `json:",omitempty"`
+	Kind  tapeapi.MountKind
+	Job   tapeapi.JobKind `json:",omitempty"`
 	Begun time.Time
 	Ended bool `json:",omitempty"` // and all that it did is recorded
 }
 
 // Writes reports whether the mount may have written files that nobody has heard of.
 func (m Mount) Writes() bool {
-	return m.Kind == hemera.MountWork && m.Job == hemera.TapeArchive && !m.Ended
+	return m.Kind == tapeapi.MountWork && m.Job == tapeapi.Archive && !m.Ended
 }
 
 // PutMount stores a mount, and forgets those that its drive had before, in one change.

@@ -8,6 +8,7 @@ import (
 
 	"hemera/words/errs"
 	"hemera/words/hemera"
+	"hemera/words/tapeapi"
 )
 
 // A pin is a request that wants a file on disk. The file has them in one attribute, oldest first: those that
@@ -149,7 +150,7 @@ func (c *Catalogue) Withdraw(ctx context.Context, file hemera.FileID, request st
 		// A session that is reading the file already goes on, and finds its job gone when it asks to commit.
 		if waits >= 0 && len(waiting) == 0 {
 			set[hemera.AttrRecallTime], set[hemera.AttrRecallError] = "", ""
-			if err := t.dequeueAll(file, hemera.TapeRecall); err != nil {
+			if err := t.dequeueAll(file, tapeapi.Recall); err != nil {
 				return err
 			}
 		}

@@ -6,6 +6,7 @@ import (
 
 	"hemera/namespace/record"
 	"hemera/words/hemera"
+	"hemera/words/tapeapi"
 )
 
 // ReadBack notes that the files of a tape before fSeq next were read back, or count as such. It never goes back, and may be called again.
@@ -26,7 +27,7 @@ func (c *Catalogue) ReadBack(ctx context.Context, vid string, next uint64) error
 }
 
 // Return notes that files of a tape from fSeq on may lose their disk copies now. The note stays until [Catalogue.Returned].
-func Return(tape *hemera.Tape, from uint64) {
+func Return(tape *tapeapi.Tape, from uint64) {
 	if tape.ReturnFSeq == 0 || from < tape.ReturnFSeq {
 		tape.ReturnFSeq = from
 	}
@@ -49,7 +50,7 @@ func (c *Catalogue) Returned(ctx context.Context, vid string, returns uint64) er
 }
 
 // Unread reports whether a copy was not read back after it was written.
-func Unread(tape *hemera.Tape, c hemera.TapeCopy) bool {
+func Unread(tape *tapeapi.Tape, c hemera.TapeCopy) bool {
 	return tape != nil && tape.UnreadFSeq > 0 && c.FSeq >= tape.UnreadFSeq
 }
 
@@ -74,7 +75,7 @@ func (c *Catalogue) Unread(ctx context.Context, e *hemera.Entry) (unread bool, e
 
 // DropCopy takes a copy from a file that is on disk, as it cannot be read back, and queues it to be written again. It reports whether it did:
 // a file that has another content or no disk copy keeps what it has. It may be called again.
-func (c *Catalogue) DropCopy(ctx context.Context, row hemera.TapeFile, why string) (dropped bool, err error) {
+func (c *Catalogue) DropCopy(ctx context.Context, row tapeapi.File, why string) (dropped bool, err error) {
 	err = c.update(ctx, func(t Txn) error {
 		dropped = false
 		e, err := t.fileOf(row.File, row.ArchiveID)

@@ -9,6 +9,7 @@ import (
 	"hemera/tape/tapeconfig"
 	"hemera/words/errs"
 	"hemera/words/hemera"
+	"hemera/words/tapeapi"
 )
 
 // RecallRequest asks for a file to be on disk.
@@ -21,7 +22,7 @@ type RecallRequest struct {
 	// Choose picks the copy to read.
 	Choose func(e *hemera.Entry) (hemera.TapeCopy, error)
 	// Sooner reports whether a mount policy goes before that of a job which waits; nil: the job keeps its own.
-	Sooner func(policy string, waits *hemera.TapeJob) bool
+	Sooner func(policy string, waits *tapeapi.Job) bool
 }
 
 // Recall queues a recall of the file, unless there is one, and notes the request. A file that is on
@@ -81,7 +82,7 @@ func requested(e *hemera.Entry, pins []Pin, request, now string) *hemera.Entry {
 func (t Txn) queueRecall(e *hemera.Entry, r RecallRequest, rules *tapeconfig.Settings) error {
 	policy := rules.PolicyOf(tapeconfig.Requester{Recall: true, UID: r.UID, Groups: r.Groups, Activity: r.Activity})
 	for number := range uint8(hemera.TapeCopiesMax) {
-		j, err := t.Job(hemera.TapeJobKey{File: e.ID, Kind: hemera.TapeRecall, Copy: number + 1})
+		j, err := t.Job(tapeapi.JobKey{File: e.ID, Kind: tapeapi.Recall, Copy: number + 1})
 		if err != nil {
 			return err
 		}
@@ -99,21 +100,21 @@ func (t Txn) queueRecall(e *hemera.Entry, r RecallRequest, rules *tapeconfig.Set
 	if err != nil {
 		return err
 	}
-	return t.enqueue(hemera.TapeJob{TapeJobKey: hemera.TapeJobKey{File: e.ID, Kind: hemera.TapeRecall, Copy: from.Number}, ArchiveID: e.ArchiveID(),
+	return t.enqueue(tapeapi.Job{JobKey: tapeapi.JobKey{File: e.ID, Kind: tapeapi.Recall, Copy: from.Number}, ArchiveID: e.ArchiveID(),
 		Queue: from.VID, Size: e.Size, UID: r.UID, Asked: t.Now(), Activity: r.Activity, From: &from,
 		Policy: policy})
 }
 
 // hurry gives a job that waits the mount policy of another request for its file, if that goes sooner. Its place by time stays.
-func (t Txn) hurry(was *hemera.TapeJob, r RecallRequest, policy string) error {
+func (t Txn) hurry(was *tapeapi.Job, r RecallRequest, policy string) error {
 	if r.Sooner == nil || policy == was.Policy || !r.Sooner(policy, was) {
 		return nil
 	}
-	return t.requeue(was, func(j *hemera.TapeJob) { j.Policy, j.Activity = policy, r.Activity })
+	return t.requeue(was, func(j *tapeapi.Job) { j.Policy, j.Activity = policy, r.Activity })
 }
 
 // requeue changes a job that waits. It is taken out and put in again: its place in the order may be another one afterwards.
-func (t Txn) requeue(was *hemera.TapeJob, change func(*hemera.TapeJob)) error {
+func (t Txn) requeue(was *tapeapi.Job, change func(*tapeapi.Job)) error {
 	if err := t.dequeue(was); err != nil {
 		return err
 	}
@@ -132,7 +133,7 @@ func (c *Catalogue) GiveUpRecall(ctx context.Context, file hemera.FileID, why st
 		}
 		for number := range uint8(hemera.TapeCopiesMax) {
 			// Somebody asked again meanwhile.
-			if j, err := t.Job(hemera.TapeJobKey{File: file, Kind: hemera.TapeRecall, Copy: number + 1}); err != nil || j != nil {
+			if j, err := t.Job(tapeapi.JobKey{File: file, Kind: tapeapi.Recall, Copy: number + 1}); err != nil || j != nil {
 				return err
 			}
 		}
@@ -152,7 +153,7 @@ func (t Txn) Arrived(e *hemera.Entry) error {
 	set := pinned(PinsOf(e), nil)
 	set[hemera.AttrRecallTime], set[hemera.AttrRecallError] = "", ""
 	*e = *attributed(e, set)
-	if err := t.dequeueAll(e.ID, hemera.TapeRecall); err != nil {
+	if err := t.dequeueAll(e.ID, tapeapi.Recall); err != nil {
 		return err
 	}
 	return t.hasten(e.ID)
@@ -161,14 +162,14 @@ func (t Txn) Arrived(e *hemera.Entry) error {
 // hasten has the archive jobs of a file done now that were put off until it is on disk. Those that failed keep their pause.
 func (t Txn) hasten(file hemera.FileID) error {
 	for number := range uint8(hemera.TapeCopiesMax) {
-		was, err := t.Job(hemera.TapeJobKey{File: file, Kind: hemera.TapeArchive, Copy: number + 1})
+		was, err := t.Job(tapeapi.JobKey{File: file, Kind: tapeapi.Archive, Copy: number + 1})
 		if err != nil {
 			return err
 		}
 		if was == nil || was.Failed || was.Waits == "" {
 			continue
 		}
-		if err := t.requeue(was, func(j *hemera.TapeJob) { j.After, j.Waits = time.Time{}, "" }); err != nil {
+		if err := t.requeue(was, func(j *tapeapi.Job) { j.After, j.Waits = time.Time{}, "" }); err != nil {
 			return err
 		}
 	}

@@ -11,6 +11,7 @@ import (
 	"hemera/test/fixture/records"
 	"hemera/words/errs"
 	"hemera/words/hemera"
+	"hemera/words/tapeapi"
 )
 
 // TestAUserAndAFileHaveBoundsOfRequests: the last one that fits is taken, the next one is not, and one that is there is no new one.
@@ -108,10 +109,10 @@ func TestARecallIsOneJob(t *testing.T) {
 	w, ctx := newWorld(t), t.Context()
 	e := w.archived("/double/f", 100)
 	w.evict("/double/f")
-	ask := func(uid uint32, sooner bool, copied int) hemera.TapeJob {
+	ask := func(uid uint32, sooner bool, copied int) tapeapi.Job {
 		t.Helper()
 		_, err := w.cat.Recall(ctx, RecallRequest{File: e.ID, Request: fmt.Sprint("r", uid), UID: uid, Choose: func(e *hemera.Entry) (hemera.TapeCopy, error) { return e.Tape[copied], nil },
-			Sooner: func(policy string, _ *hemera.TapeJob) bool { return sooner && policy == "second" }})
+			Sooner: func(policy string, _ *tapeapi.Job) bool { return sooner && policy == "second" }})
 		w.must(err)
 		jobs := w.jobs(e.ID)
 		if len(jobs) != 1 {
@@ -132,15 +133,15 @@ func TestARecallIsOneJob(t *testing.T) {
 	if w.Find("/double/f").Xattrs[hemera.AttrRecallError] != nil {
 		t.Error("a recall that waits is cancelled")
 	}
-	key := hemera.TapeJobKey{File: e.ID, Kind: hemera.TapeRecall, Copy: 1}
-	w.must(w.cat.ChangeJob(ctx, key, func(j hemera.TapeJob, _ time.Time) *hemera.TapeJob { j.Failed, j.Error = true, "bad tape"; return &j }))
+	key := tapeapi.JobKey{File: e.ID, Kind: tapeapi.Recall, Copy: 1}
+	w.must(w.cat.ChangeJob(ctx, key, func(j tapeapi.Job, _ time.Time) *tapeapi.Job { j.Failed, j.Error = true, "bad tape"; return &j }))
 	if string(w.Find("/double/f").Xattrs[hemera.AttrRecallError]) != "bad tape" {
 		t.Errorf("%+v", w.Find("/double/f").Xattrs)
 	}
 	if j := ask(1, false, 1); j.Failed || j.Queue != "B1" || j.Copy != 2 || w.Find("/double/f").Xattrs[hemera.AttrRecallError] != nil {
 		t.Errorf("a failed one begins again: %+v", j)
 	}
-	w.must(w.cat.ChangeJob(ctx, hemera.TapeJobKey{File: e.ID, Kind: hemera.TapeRecall, Copy: 2}, func(hemera.TapeJob, time.Time) *hemera.TapeJob { return nil }))
+	w.must(w.cat.ChangeJob(ctx, tapeapi.JobKey{File: e.ID, Kind: tapeapi.Recall, Copy: 2}, func(tapeapi.Job, time.Time) *tapeapi.Job { return nil }))
 	w.must(w.cat.GiveUpRecall(ctx, e.ID, "all tapes are bad"))
 	now := w.Find("/double/f")
 	if string(now.Xattrs[hemera.AttrRecallError]) != "all tapes are bad" || len(PinsOf(now)) != 0 || now.Xattrs[hemera.AttrRecallTime] != nil {
@@ -166,9 +167,9 @@ func TestWhatWaitedForDiskIsDoneOnArrival(t *testing.T) {
 		hurry  bool
 	}{{"it is not on disk", false, true}, {"", false, false}, {"it is not on disk", true, false}} {
 		w.evict("/double/f")
-		key := hemera.TapeJobKey{File: e.ID, Kind: hemera.TapeArchive, Copy: 1}
+		key := tapeapi.JobKey{File: e.ID, Kind: tapeapi.Archive, Copy: 1}
 		later := records.Now().Add(time.Hour)
-		w.must(w.cat.ChangeJob(ctx, key, func(j hemera.TapeJob, _ time.Time) *hemera.TapeJob {
+		w.must(w.cat.ChangeJob(ctx, key, func(j tapeapi.Job, _ time.Time) *tapeapi.Job {
 			j.Waits, j.Failed, j.After = c.waits, c.failed, later
 			return &j
 		}))
@@ -187,17 +188,17 @@ func TestJobsOfTapesAreForContentsThatAreThere(t *testing.T) {
 	t.Parallel()
 	w, ctx := newWorld(t), t.Context()
 	e := w.archived("/double/f", 100)
-	verify := func(archiveID uint64, file hemera.FileID) hemera.TapeJob {
-		return hemera.TapeJob{TapeJobKey: hemera.TapeJobKey{File: file, Kind: hemera.TapeVerify, Copy: 1}, ArchiveID: archiveID, Queue: "A1", Size: 100, From: &e.Tape[0]}
+	verify := func(archiveID uint64, file hemera.FileID) tapeapi.Job {
+		return tapeapi.Job{JobKey: tapeapi.JobKey{File: file, Kind: tapeapi.Verify, Copy: 1}, ArchiveID: archiveID, Queue: "A1", Size: 100, From: &e.Tape[0]}
 	}
-	w.must(w.cat.Requeue(ctx, []hemera.TapeJob{verify(e.ArchiveID()+1, e.ID), verify(e.ArchiveID(), 999)}))
+	w.must(w.cat.Requeue(ctx, []tapeapi.Job{verify(e.ArchiveID()+1, e.ID), verify(e.ArchiveID(), 999)}))
 	if len(w.jobs(e.ID)) != 0 || w.Count(schema.TableJob) != 0 {
 		t.Errorf("%+v", w.jobs(e.ID))
 	}
 	first := verify(e.ArchiveID(), e.ID)
 	first.Attempts = 3
-	w.must(w.cat.Requeue(ctx, []hemera.TapeJob{first}))
-	w.must(w.cat.Requeue(ctx, []hemera.TapeJob{verify(e.ArchiveID(), e.ID)}))
+	w.must(w.cat.Requeue(ctx, []tapeapi.Job{first}))
+	w.must(w.cat.Requeue(ctx, []tapeapi.Job{verify(e.ArchiveID(), e.ID)}))
 	if j := w.jobs(e.ID); len(j) != 1 || j[0].Attempts != 3 {
 		t.Errorf("%+v", j)
 	}
@@ -211,11 +212,11 @@ func TestJobsOfTapesAreForContentsThatAreThere(t *testing.T) {
 			t.Errorf("%d, want %d, %v", n, want, err)
 		}
 	}
-	keys := []hemera.TapeJobKey{{File: e.ID, Kind: hemera.TapeVerify, Copy: 1}, {File: e.ID, Kind: hemera.TapeArchive, Copy: 3}, {File: 999, Kind: hemera.TapeVerify, Copy: 1}}
+	keys := []tapeapi.JobKey{{File: e.ID, Kind: tapeapi.Verify, Copy: 1}, {File: e.ID, Kind: tapeapi.Archive, Copy: 3}, {File: 999, Kind: tapeapi.Verify, Copy: 1}}
 	if n, err := w.cat.Dequeue(ctx, keys); n != 1 || err != nil {
 		t.Errorf("%d, %v", n, err)
 	}
-	if j := w.jobs(e.ID); len(j) != 1 || j[0].Copy != 3 || j[0].Kind != hemera.TapeArchive {
+	if j := w.jobs(e.ID); len(j) != 1 || j[0].Copy != 3 || j[0].Kind != tapeapi.Archive {
 		t.Errorf("%+v", j)
 	}
 	w.checked()

@@ -6,6 +6,7 @@ import (
 
 	"hemera/tape/tapeconfig"
 	"hemera/words/hemera"
+	"hemera/words/tapeapi"
 )
 
 // What is done with all files of a tape is a job for each of them, queued and taken back in batches: a tape has
@@ -17,7 +18,7 @@ import (
 
 // Requeue queues jobs as they are: verifications and repacks that an admin asked for. Those that
 // are queued already stay as they are.
-func (c *Catalogue) Requeue(ctx context.Context, jobs []hemera.TapeJob) error {
+func (c *Catalogue) Requeue(ctx context.Context, jobs []tapeapi.Job) error {
 	// As many as one report of a session records: so a batch of either kind takes about as long.
 	for chunk := range slices.Chunk(jobs, writtenBatch) {
 		if err := c.update(ctx, func(t Txn) error {
@@ -43,7 +44,7 @@ func (c *Catalogue) Requeue(ctx context.Context, jobs []hemera.TapeJob) error {
 
 // Dequeue removes the jobs that there are with these keys, unless their file lacks the copy: a copy that is asked
 // for and not there keeps its job.
-func (c *Catalogue) Dequeue(ctx context.Context, keys []hemera.TapeJobKey) (removed int, err error) {
+func (c *Catalogue) Dequeue(ctx context.Context, keys []tapeapi.JobKey) (removed int, err error) {
 	for chunk := range slices.Chunk(keys, writtenBatch) {
 		var of int // removed by this change, which may run several times and counts from zero each time
 		if err := c.update(ctx, func(t Txn) error {
@@ -126,7 +127,7 @@ func addCopies(t Txn, e *hemera.Entry, rules *tapeconfig.Settings) (queued int, 
 		return 0, err
 	}
 	for _, j := range jobs {
-		now, err := t.Job(j.TapeJobKey)
+		now, err := t.Job(j.JobKey)
 		if err != nil {
 			return 0, err
 		}

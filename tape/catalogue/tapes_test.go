@@ -10,6 +10,7 @@ import (
 	"hemera/test/fixture/records"
 	"hemera/words/errs"
 	"hemera/words/hemera"
+	"hemera/words/tapeapi"
 )
 
 // TestPeopleDoNotChangeWhatATapeHolds: counts and ends stay, whatever a change says; a tape with files is not removed, and a new label on an empty
@@ -20,8 +21,8 @@ func TestPeopleDoNotChangeWhatATapeHolds(t *testing.T) {
 	w, ctx := newWorld(t), t.Context()
 	w.archived("/single/f", 100)
 	was := w.tape("A1")
-	w.must(w.cat.ChangeTape(ctx, "A1", func(old *hemera.Tape) (*hemera.Tape, error) {
-		return &hemera.Tape{VID: "other", Pool: "Z", Files: 99, Bytes: 99, LastFSeq: 99, LastID: 99, Occupancy: 99, Life: 99, Inferred: 9, UnreadFSeq: 9, ReclaimedFSeq: 9, Comment: "mine"}, nil
+	w.must(w.cat.ChangeTape(ctx, "A1", func(old *tapeapi.Tape) (*tapeapi.Tape, error) {
+		return &tapeapi.Tape{VID: "other", Pool: "Z", Files: 99, Bytes: 99, LastFSeq: 99, LastID: 99, Occupancy: 99, Life: 99, Inferred: 9, UnreadFSeq: 9, ReclaimedFSeq: 9, Comment: "mine"}, nil
 	}))
 	want := was
 	want.Pool, want.Comment, want.State, want.WrittenBy = "Z", "mine", "", ""
@@ -32,7 +33,7 @@ func TestPeopleDoNotChangeWhatATapeHolds(t *testing.T) {
 	if w.tape("other").VID != "" {
 		t.Error("the change made another tape")
 	}
-	gone := func(*hemera.Tape) (*hemera.Tape, error) { return nil, nil }
+	gone := func(*tapeapi.Tape) (*tapeapi.Tape, error) { return nil, nil }
 	w.kind("a tape with a file", w.cat.ChangeTape(ctx, "A1", gone), errs.NotEmpty)
 	w.remove("/single/f")
 	w.kind("a tape with a removed file", w.cat.ChangeTape(ctx, "A1", gone), errs.NotEmpty)
@@ -42,7 +43,7 @@ func TestPeopleDoNotChangeWhatATapeHolds(t *testing.T) {
 		t.Error("the tape is still there")
 	}
 	w.kind("a name that is too long", w.cat.ChangeTape(ctx, "A1234567", gone), errs.NotFound)
-	w.kind("a change that says no", w.cat.ChangeTape(ctx, "A1", func(*hemera.Tape) (*hemera.Tape, error) { return nil, errs.New(errs.Denied, "test", "", "no") }), errs.Denied)
+	w.kind("a change that says no", w.cat.ChangeTape(ctx, "A1", func(*tapeapi.Tape) (*tapeapi.Tape, error) { return nil, errs.New(errs.Denied, "test", "", "no") }), errs.Denied)
 	w.checked()
 }
 
@@ -51,12 +52,12 @@ func TestATapeOfAnotherLifeWaitsForAScan(t *testing.T) {
 	t.Parallel()
 	w, ctx := newWorld(t), t.Context()
 	label := func(vid string, at time.Time) uint64 {
-		w.must(w.cat.ChangeTape(ctx, vid, func(old *hemera.Tape) (*hemera.Tape, error) { fresh := *old; fresh.Labelled = at; return &fresh, nil }))
+		w.must(w.cat.ChangeTape(ctx, vid, func(old *tapeapi.Tape) (*tapeapi.Tape, error) { fresh := *old; fresh.Labelled = at; return &fresh, nil }))
 		return w.tape(vid).Life
 	}
 	w.archived("/single/f", 100)
 	for _, vid := range []string{"A1", "A2"} {
-		w.alter(vid, func(tape *hemera.Tape) { tape.Life, tape.ReclaimedFSeq = life-1, 4 })
+		w.alter(vid, func(tape *tapeapi.Tape) { tape.Life, tape.ReclaimedFSeq = life-1, 4 })
 		if w.tape(vid).Unscanned == "" {
 			t.Errorf("%s does not wait", vid)
 		}
@@ -71,16 +72,16 @@ func TestATapeOfAnotherLifeWaitsForAScan(t *testing.T) {
 		t.Errorf("a label on a tape with files makes it a tape of life %d", l)
 	}
 	w.remove("/single/f")
-	w.alter("A1", func(tape *hemera.Tape) { tape.Full = true })
+	w.alter("A1", func(tape *tapeapi.Tape) { tape.Full = true })
 	w.kind("a reclaim", w.cat.Reclaim(ctx, "A1", 0), errs.Conflict)
-	w.must(w.cat.NoteScanned(ctx, ScanEnd{VID: "A1", End: hemera.TapeEnd{FSeq: 1, ArchiveID: 8}}))
+	w.must(w.cat.NoteScanned(ctx, ScanEnd{VID: "A1", End: tapeapi.End{FSeq: 1, ArchiveID: 8}}))
 	if tape := w.tape("A1"); tape.Unscanned != "" || tape.Life != life || tape.LastID != 8 {
 		t.Errorf("%+v", tape)
 	}
 	w.must(w.cat.Reclaim(ctx, "A1", 0))
 	// While files may be lost, a new tape may have them.
 	w.places.restored = true
-	w.must(w.cat.ChangeTape(ctx, "A3", func(*hemera.Tape) (*hemera.Tape, error) { return &hemera.Tape{}, nil }))
+	w.must(w.cat.ChangeTape(ctx, "A3", func(*tapeapi.Tape) (*tapeapi.Tape, error) { return &tapeapi.Tape{}, nil }))
 	if w.tape("A3").Unscanned == "" {
 		t.Error("a tape that is added after a restore does not wait")
 	}
@@ -93,14 +94,14 @@ func TestReclaimRefusesWhatWouldLose(t *testing.T) {
 	w, ctx := newWorld(t), t.Context()
 	w.kind("a tape that there is not", w.cat.Reclaim(ctx, "A9", 0), errs.NotFound)
 	w.archived("/single/f", 100)
-	w.alter("A1", func(tape *hemera.Tape) { tape.Full = true })
+	w.alter("A1", func(tape *tapeapi.Tape) { tape.Full = true })
 	w.kind("a tape with a file", w.cat.Reclaim(ctx, "A1", 0), errs.NotEmpty)
 	w.remove("/single/f")
-	w.alter("A1", func(tape *hemera.Tape) { tape.Full = false })
+	w.alter("A1", func(tape *tapeapi.Tape) { tape.Full = false })
 	w.kind("a tape that is not full", w.cat.Reclaim(ctx, "A1", 0), errs.Conflict)
-	w.alter("A1", func(tape *hemera.Tape) { tape.Full, tape.Doubt = true, "a mount was lost" })
+	w.alter("A1", func(tape *tapeapi.Tape) { tape.Full, tape.Doubt = true, "a mount was lost" })
 	w.kind("a tape in doubt", w.cat.Reclaim(ctx, "A1", 0), errs.Conflict)
-	w.alter("A1", func(tape *hemera.Tape) { tape.Doubt, tape.Inferred, tape.UnreadFSeq, tape.Key = "", 2, 1, "k" })
+	w.alter("A1", func(tape *tapeapi.Tape) { tape.Doubt, tape.Inferred, tape.UnreadFSeq, tape.Key = "", 2, 1, "k" })
 	w.kind("a tape with files that only a scan calls removed", w.cat.Reclaim(ctx, "A1", 1), errs.NotEmpty)
 	w.must(w.cat.Reclaim(ctx, "A1", 2))
 	if tape := w.tape("A1"); len(w.rows("A1")) != 0 || tape.LastFSeq != 0 || tape.Occupancy != 0 || tape.Full || tape.Inferred != 0 || tape.ReclaimedFSeq != 1 || tape.Key != "" || tape.UnreadFSeq != 0 {
@@ -109,13 +110,13 @@ func TestReclaimRefusesWhatWouldLose(t *testing.T) {
 	w.kind("again", w.cat.Reclaim(ctx, "A1", 0), errs.Conflict)
 	// More rows than one batch takes, which are all of indexes that were removed.
 	for _, rows := range []int{999, 1000, 1001} {
-		var files []hemera.TapeWritten
+		var files []tapeapi.Written
 		for i := range rows {
-			files = append(files, hemera.TapeWritten{Job: hemera.TapeJobKey{File: 1, Kind: hemera.TapeArchive, Copy: 1}, ArchiveID: 5, FSeq: uint64(i + 1)})
+			files = append(files, tapeapi.Written{Job: tapeapi.JobKey{File: 1, Kind: tapeapi.Archive, Copy: 1}, ArchiveID: 5, FSeq: uint64(i + 1)})
 		}
 		_, err := w.cat.Written(ctx, Report{VID: "A2", Files: files})
 		w.must(err)
-		w.alter("A2", func(tape *hemera.Tape) { tape.Full = true })
+		w.alter("A2", func(tape *tapeapi.Tape) { tape.Full = true })
 		if w.must(w.cat.Reclaim(ctx, "A2", 0)); len(w.rows("A2")) != 0 || w.tape("A2").Full || w.tape("A2").ReclaimedFSeq != uint64(rows) {
 			t.Errorf("%d rows: %d are left, %+v", rows, len(w.rows("A2")), w.tape("A2"))
 		}
@@ -127,10 +128,10 @@ func TestReclaimRefusesWhatWouldLose(t *testing.T) {
 func TestALostMountLeavesDoubt(t *testing.T) {
 	t.Parallel()
 	w, ctx := newWorld(t), t.Context()
-	writes := Mount{ID: 1, Drive: "d", VID: "A1", Kind: hemera.MountWork, Job: hemera.TapeArchive}
+	writes := Mount{ID: 1, Drive: "d", VID: "A1", Kind: tapeapi.MountWork, Job: tapeapi.Archive}
 	ended, reads, other := writes, writes, writes
-	ended.Ended, reads.Job, other.Kind = true, hemera.TapeRecall, hemera.MountWork+1
-	for _, m := range []Mount{ended, reads, other, {ID: 9, VID: "A9", Kind: hemera.MountWork, Job: hemera.TapeArchive}} {
+	ended.Ended, reads.Job, other.Kind = true, tapeapi.Recall, tapeapi.MountWork+1
+	for _, m := range []Mount{ended, reads, other, {ID: 9, VID: "A9", Kind: tapeapi.MountWork, Job: tapeapi.Archive}} {
 		w.must(w.cat.PutMount(ctx, m))
 		w.must(w.cat.LeaveMount(ctx, m, "lost"))
 		if w.tape("A1").Doubt != "" || w.tape("A9").VID != "" {
@@ -161,13 +162,13 @@ func TestAScanEndsTheDoubt(t *testing.T) {
 		last  uint64
 		rows  int
 	}{
-		{"all is there", ScanEnd{End: hemera.TapeEnd{FSeq: 2, ArchiveID: 77}}, "", 2, 2},
-		{"the tape has more", ScanEnd{End: hemera.TapeEnd{FSeq: 5, ArchiveID: 77}}, "", 5, 2},
-		{"other content", ScanEnd{End: hemera.TapeEnd{FSeq: 2}, Differs: 3}, "other content at 3 places", 2, 2},
-		{"it ends earlier", ScanEnd{End: hemera.TapeEnd{FSeq: 1, ArchiveID: 77}}, "ends at file 1", 2, 2},
-		{"it ends earlier, and is believed: the file behind is on disk", ScanEnd{End: hemera.TapeEnd{FSeq: 1, ArchiveID: 77}, Believe: true}, "", 1, 1},
-		{"it ends earlier, and is believed: the only copy is kept", ScanEnd{End: hemera.TapeEnd{FSeq: 0}, Believe: true}, "ends at file 0", 2, 1},
-		{"the tail alone", ScanEnd{End: hemera.TapeEnd{FSeq: 2, Bytes: 11}, Tail: true}, "", 2, 2},
+		{"all is there", ScanEnd{End: tapeapi.End{FSeq: 2, ArchiveID: 77}}, "", 2, 2},
+		{"the tape has more", ScanEnd{End: tapeapi.End{FSeq: 5, ArchiveID: 77}}, "", 5, 2},
+		{"other content", ScanEnd{End: tapeapi.End{FSeq: 2}, Differs: 3}, "other content at 3 places", 2, 2},
+		{"it ends earlier", ScanEnd{End: tapeapi.End{FSeq: 1, ArchiveID: 77}}, "ends at file 1", 2, 2},
+		{"it ends earlier, and is believed: the file behind is on disk", ScanEnd{End: tapeapi.End{FSeq: 1, ArchiveID: 77}, Believe: true}, "", 1, 1},
+		{"it ends earlier, and is believed: the only copy is kept", ScanEnd{End: tapeapi.End{FSeq: 0}, Believe: true}, "ends at file 0", 2, 1},
+		{"the tail alone", ScanEnd{End: tapeapi.End{FSeq: 2, Bytes: 11}, Tail: true}, "", 2, 2},
 		{"as it was reclaimed", ScanEnd{Looked: true}, "", 2, 2},
 	} {
 		w := newWorld(t)
@@ -175,7 +176,7 @@ func TestAScanEndsTheDoubt(t *testing.T) {
 		w.evict("/single/only")
 		w.archived("/single/disk", 200)
 		used := w.tape("A1").Occupancy
-		w.alter("A1", func(tape *hemera.Tape) { tape.Doubt = "lost" })
+		w.alter("A1", func(tape *tapeapi.Tape) { tape.Doubt = "lost" })
 		c.s.VID = "A1"
 		for range 2 { // it may be called again
 			w.must(w.cat.NoteScanned(t.Context(), c.s))
@@ -198,18 +199,18 @@ func TestAScanEndsTheDoubt(t *testing.T) {
 func TestTheEndOfATapeMovesForward(t *testing.T) {
 	t.Parallel()
 	w, ctx := newWorld(t), t.Context()
-	made := func() hemera.Tape { return hemera.Tape{VID: "wrong", Pool: "A"} }
+	made := func() tapeapi.Tape { return tapeapi.Tape{VID: "wrong", Pool: "A"} }
 	for _, c := range []struct {
 		vid     string
-		end     hemera.TapeEnd
+		end     tapeapi.End
 		last    uint64
 		foreign bool
 	}{
-		{"NEW", hemera.TapeEnd{FSeq: 3, ArchiveID: 30, Bytes: 10}, 3, true},
-		{"NEW", hemera.TapeEnd{FSeq: 2, ArchiveID: 20, Bytes: 5}, 3, true},
-		{"NEW", hemera.TapeEnd{FSeq: 4, ArchiveID: 40, Bytes: 12}, 4, true},
-		{"BLANK", hemera.TapeEnd{}, 0, false},
-		{"A1", hemera.TapeEnd{FSeq: 1, ArchiveID: 5}, 1, false}, // this system labelled it
+		{"NEW", tapeapi.End{FSeq: 3, ArchiveID: 30, Bytes: 10}, 3, true},
+		{"NEW", tapeapi.End{FSeq: 2, ArchiveID: 20, Bytes: 5}, 3, true},
+		{"NEW", tapeapi.End{FSeq: 4, ArchiveID: 40, Bytes: 12}, 4, true},
+		{"BLANK", tapeapi.End{}, 0, false},
+		{"A1", tapeapi.End{FSeq: 1, ArchiveID: 5}, 1, false}, // this system labelled it
 	} {
 		out, err := w.cat.NoteEnd(ctx, c.vid, "d", c.end, made)
 		w.must(err)
@@ -272,18 +273,18 @@ func TestRequestsAreWhole(t *testing.T) {
 func TestJobsComeInTheOrderOfTheirTime(t *testing.T) {
 	t.Parallel()
 	w, ctx := newWorld(t), t.Context()
-	var jobs []hemera.TapeJob
+	var jobs []tapeapi.Job
 	at := func(hours int) time.Time { return records.Now().Add(time.Duration(hours) * time.Hour) }
 	for i, hours := range []int{5, 1, 9, 3} {
 		e := w.put(fmt.Sprintf("/single/%d", i), 10)
-		w.must(w.cat.ChangeJob(ctx, hemera.TapeJobKey{File: e.ID, Kind: hemera.TapeArchive, Copy: 1}, func(j hemera.TapeJob, _ time.Time) *hemera.TapeJob {
+		w.must(w.cat.ChangeJob(ctx, tapeapi.JobKey{File: e.ID, Kind: tapeapi.Archive, Copy: 1}, func(j tapeapi.Job, _ time.Time) *tapeapi.Job {
 			j.After, j.Failed = at(hours), i == 2
 			jobs = append(jobs, j)
 			return &j
 		}))
 	}
-	q := Queue{Kind: hemera.TapeArchive, Name: "A", UID: 1}
-	list := func(limit int, take func(hemera.TapeJobKey) bool) (out []hemera.FileID) {
+	q := Queue{Kind: tapeapi.Archive, Name: "A", UID: 1}
+	list := func(limit int, take func(tapeapi.JobKey) bool) (out []hemera.FileID) {
 		all, err := w.cat.Jobs(ctx, q, limit, take)
 		w.must(err)
 		for _, j := range all {
@@ -294,22 +295,22 @@ func TestJobsComeInTheOrderOfTheirTime(t *testing.T) {
 	if got := list(10, nil); !slices.Equal(got, []hemera.FileID{jobs[1].File, jobs[3].File, jobs[0].File}) {
 		t.Errorf("%v", got)
 	}
-	if got := list(2, func(k hemera.TapeJobKey) bool { return k.File != jobs[1].File }); !slices.Equal(got, []hemera.FileID{jobs[3].File, jobs[0].File}) {
+	if got := list(2, func(k tapeapi.JobKey) bool { return k.File != jobs[1].File }); !slices.Equal(got, []hemera.FileID{jobs[3].File, jobs[0].File}) {
 		t.Errorf("past one that is taken: %v", got)
 	}
 	queues, err := w.cat.Queues(ctx)
 	if w.must(err); len(queues) != 2 || queues[0].Files != 3 || queues[0].Bytes != 30 || !queues[0].Oldest.Equal(at(1)) || queues[0].Failed || !queues[1].Failed || !queues[1].Oldest.Equal(at(9)) {
 		t.Errorf("%+v", queues)
 	}
-	alter := func(i int, alter func(j *hemera.TapeJob)) {
-		w.must(w.cat.ChangeJob(ctx, jobs[i].TapeJobKey, func(j hemera.TapeJob, _ time.Time) *hemera.TapeJob { alter(&j); return &j }))
+	alter := func(i int, alter func(j *tapeapi.Job)) {
+		w.must(w.cat.ChangeJob(ctx, jobs[i].JobKey, func(j tapeapi.Job, _ time.Time) *tapeapi.Job { alter(&j); return &j }))
 		queues, err = w.cat.Queues(ctx)
 		w.must(err)
 	}
-	if alter(0, func(j *hemera.TapeJob) { j.Policy = "other" }); len(queues) != 2 || !slices.Equal(queues[0].Policies, []string{"first", "other"}) || queues[0].Files != 3 {
+	if alter(0, func(j *tapeapi.Job) { j.Policy = "other" }); len(queues) != 2 || !slices.Equal(queues[0].Policies, []string{"first", "other"}) || queues[0].Files != 3 {
 		t.Errorf("%+v", queues)
 	}
-	if alter(1, func(j *hemera.TapeJob) { j.UID = 2 }); len(queues) != 3 || queues[0].Files != 2 || queues[1].UID != 2 || queues[1].Files != 1 || !queues[1].Oldest.Equal(at(1)) {
+	if alter(1, func(j *tapeapi.Job) { j.UID = 2 }); len(queues) != 3 || queues[0].Files != 2 || queues[1].UID != 2 || queues[1].Files != 1 || !queues[1].Oldest.Equal(at(1)) {
 		t.Errorf("%+v", queues)
 	}
 	w.checked()

@@ -8,6 +8,7 @@ import (
 	"hemera/namespace/tables"
 	"hemera/words/errs"
 	"hemera/words/hemera"
+	"hemera/words/tapeapi"
 )
 
 // Txn is a transaction with the tables of tapes. It is a small value; copies are the same
@@ -18,7 +19,7 @@ type Txn struct{ tables.Txn }
 func txnOf(t *record.Txn) Txn { return Txn{tables.Txn{Txn: t}} }
 
 // Tape returns a tape, nil when there is none. It is shared: nobody may change it.
-func (t Txn) Tape(vid string) (*hemera.Tape, error) {
+func (t Txn) Tape(vid string) (*tapeapi.Tape, error) {
 	if len(vid) > schema.VIDMax {
 		return nil, nil
 	}
@@ -26,7 +27,7 @@ func (t Txn) Tape(vid string) (*hemera.Tape, error) {
 }
 
 // putTape stores a tape.
-func (t Txn) putTape(tape *hemera.Tape) {
+func (t Txn) putTape(tape *tapeapi.Tape) {
 	if tape.Unscanned != "" {
 		stored := *tape
 		stored.Unscanned = "" // it follows from the rest
@@ -61,12 +62,12 @@ func (t Txn) countInferred(vid string, files int64) error {
 }
 
 // file returns a row of a tape's list, nil when there is none.
-func (t Txn) file(c hemera.TapeCopy) (*hemera.TapeFile, error) {
+func (t Txn) file(c hemera.TapeCopy) (*tapeapi.File, error) {
 	return record.GetUncached(t.Txn.Txn, schema.TapeFileKey(c.VID, c.FSeq, c.Member), schema.DecodeTapeFile)
 }
 
 // putFile stores a row of a tape's list.
-func (t Txn) putFile(f *hemera.TapeFile) {
+func (t Txn) putFile(f *tapeapi.File) {
 	t.Set(schema.TapeFileKey(f.VID, f.FSeq, f.Member), f, schema.EncodeTapeFile(f))
 }
 

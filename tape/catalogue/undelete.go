@@ -10,6 +10,7 @@ import (
 	"hemera/namespace/schema"
 	"hemera/words/errs"
 	"hemera/words/hemera"
+	"hemera/words/tapeapi"
 )
 
 // A content that was removed or replaced stays on its tapes until they are reclaimed, and their
@@ -18,7 +19,7 @@ import (
 
 // Undeletion says which content becomes a file again, and where.
 type Undeletion struct {
-	Rows   []hemera.TapeFile // of the content, as [Catalogue.Removed] finds them
+	Rows   []tapeapi.File // of the content, as [Catalogue.Removed] finds them
 	Path   string
 	Layout hemera.Layout // of its disk copies
 	Space  string
@@ -28,10 +29,10 @@ type Undeletion struct {
 // Removed finds the rows of a content that no file has: by its archive id, or else by the path that
 // it had. Of several contents of one path it is the one that was removed last. It reads the lists
 // of all tapes. NotFound.
-func (c *Catalogue) Removed(ctx context.Context, archiveID uint64, path string) (rows []hemera.TapeFile, err error) {
+func (c *Catalogue) Removed(ctx context.Context, archiveID uint64, path string) (rows []tapeapi.File, err error) {
 	subject := path
 	if archiveID == 0 {
-		rows, err = c.deadRows(ctx, func(f *hemera.TapeFile) bool { return f.Dead.Path == path })
+		rows, err = c.deadRows(ctx, func(f *tapeapi.File) bool { return f.Dead.Path == path })
 		// The path leads to a content, and the content to its copies.
 		if err == nil && len(rows) > 0 {
 			archiveID = Latest(rows).ArchiveID
@@ -41,7 +42,7 @@ func (c *Catalogue) Removed(ctx context.Context, archiveID uint64, path string) 
 	}
 	// Again by the archive id: not every copy knows the path.
 	if err == nil && archiveID != 0 {
-		rows, err = c.deadRows(ctx, func(f *hemera.TapeFile) bool { return f.ArchiveID == archiveID })
+		rows, err = c.deadRows(ctx, func(f *tapeapi.File) bool { return f.ArchiveID == archiveID })
 	}
 	if err != nil {
 		return nil, err
@@ -52,7 +53,7 @@ func (c *Catalogue) Removed(ctx context.Context, archiveID uint64, path string) 
 	}
 	// Another system's content may have the number too.
 	of := Latest(rows)
-	rows = slices.DeleteFunc(rows, func(f hemera.TapeFile) bool {
+	rows = slices.DeleteFunc(rows, func(f tapeapi.File) bool {
 		return f.Size != of.Size || f.File != of.File && f.File != 0 && of.File != 0
 	})
 	return rows, nil
@@ -60,7 +61,7 @@ func (c *Catalogue) Removed(ctx context.Context, archiveID uint64, path string) 
 
 // Inferred finds the contents of a tape that no file has and whose removal is not known, behind an fSeq: those of a page of its list, each
 // with its rows on all tapes. next is the fSeq to go on behind, 0 at the end. It reads the lists of all tapes for each page with such contents.
-func (c *Catalogue) Inferred(ctx context.Context, vid string, after uint64) (contents [][]hemera.TapeFile, next uint64, err error) {
+func (c *Catalogue) Inferred(ctx context.Context, vid string, after uint64) (contents [][]tapeapi.File, next uint64, err error) {
 	rows, err := c.Files(ctx, vid, after, reclaimBatch, true)
 	if err != nil || len(rows) == 0 {
 		return nil, 0, err
@@ -70,14 +71,14 @@ func (c *Catalogue) Inferred(ctx context.Context, vid string, after uint64) (con
 	for _, f := range rows {
 		if _, again := at[f.ArchiveID]; f.Dead != nil && f.Dead.Inferred && !again {
 			at[f.ArchiveID] = len(contents)
-			contents = append(contents, []hemera.TapeFile{f})
+			contents = append(contents, []tapeapi.File{f})
 		}
 	}
 	if len(contents) == 0 {
 		return nil, next, nil
 	}
 	// A second copy of the content is on another tape.
-	copies, err := c.deadRows(ctx, func(f *hemera.TapeFile) bool {
+	copies, err := c.deadRows(ctx, func(f *tapeapi.File) bool {
 		i, ok := at[f.ArchiveID]
 		return ok && f.VID != vid && f.Size == contents[i][0].Size && f.File == contents[i][0].File
 	})
@@ -89,8 +90,8 @@ func (c *Catalogue) Inferred(ctx context.Context, vid string, after uint64) (con
 }
 
 // Latest returns the row that died last.
-func Latest(rows []hemera.TapeFile) hemera.TapeFile {
-	return slices.MaxFunc(rows, func(a, b hemera.TapeFile) int {
+func Latest(rows []tapeapi.File) tapeapi.File {
+	return slices.MaxFunc(rows, func(a, b tapeapi.File) int {
 		// One with a path tells more than one that another copy replaced.
 		return cmp.Or(compareBool(a.Dead.Path != "", b.Dead.Path != ""), a.Dead.Removed.Compare(b.Dead.Removed))
 	})
@@ -108,7 +109,7 @@ func compareBool(a, b bool) int {
 }
 
 // deadRows lists the dead rows of all tapes that match.
-func (c *Catalogue) deadRows(ctx context.Context, match func(*hemera.TapeFile) bool) (out []hemera.TapeFile, err error) {
+func (c *Catalogue) deadRows(ctx context.Context, match func(*tapeapi.File) bool) (out []tapeapi.File, err error) {
 	prefix, dead := schema.TableKey(schema.TableTapeFile), []byte(`"Dead":`)
 	err = scan(ctx, c, prefix, schema.PrefixEnd(prefix), func(k, raw []byte) (bool, error) {
 		// Most rows are live, and are not worth decoding.
@@ -168,7 +169,7 @@ func (c *Catalogue) Undelete(ctx context.Context, u Undeletion) (out hemera.Entr
 }
 
 // revived returns the rows as they are now, one for each number of a copy: that which died last.
-func (t returning) revived(rows []hemera.TapeFile) (out []hemera.TapeFile, err error) {
+func (t returning) revived(rows []tapeapi.File) (out []tapeapi.File, err error) {
 	// A repack leaves a dead row on the old tape: two rows of one copy. The later one counts.
 	for _, old := range rows {
 		row, err := t.txn.file(old.TapeCopy)
@@ -178,7 +179,7 @@ func (t returning) revived(rows []hemera.TapeFile) (out []hemera.TapeFile, err e
 		if row == nil || row.Dead == nil || row.ArchiveID != old.ArchiveID {
 			continue
 		}
-		at := slices.IndexFunc(out, func(o hemera.TapeFile) bool { return o.Number == row.Number })
+		at := slices.IndexFunc(out, func(o tapeapi.File) bool { return o.Number == row.Number })
 		switch {
 		case at < 0:
 			out = append(out, *row)
@@ -189,13 +190,13 @@ func (t returning) revived(rows []hemera.TapeFile) (out []hemera.TapeFile, err e
 	if len(out) == 0 {
 		return nil, refuse(errs.Conflict, "Undelete", "", "its tapes were reclaimed, or somebody else brought it back meanwhile")
 	}
-	slices.SortFunc(out, func(a, b hemera.TapeFile) int { return int(a.Number) - int(b.Number) })
+	slices.SortFunc(out, func(a, b tapeapi.File) int { return int(a.Number) - int(b.Number) })
 	return out, nil
 }
 
 // undelete makes the file of dead rows. It has the id that it had, unless that is a file's: one whose
 // content was replaced.
-func (t returning) undelete(at spot, u Undeletion, rows []hemera.TapeFile, number uint64) (*hemera.Entry, error) {
+func (t returning) undelete(at spot, u Undeletion, rows []tapeapi.File, number uint64) (*hemera.Entry, error) {
 	// Its rows agree about the content, and the latest one knows most of the file.
 	of := Latest(rows)
 	if e, err := t.txn.fileOf(of.File, of.ArchiveID); err != nil || e != nil {

@@ -10,6 +10,7 @@ import (
 	"hemera/tape/tapeconfig"
 	"hemera/words/errs"
 	"hemera/words/hemera"
+	"hemera/words/tapeapi"
 )
 
 // writtenBatch is the number of tape files that one change records.
@@ -19,18 +20,18 @@ const writtenBatch = 200
 type Report struct {
 	VID, Drive string
 	Key        string // name of the encryption key that they were written with, "" for none: the first ones give it to the tape
-	Files      []hemera.TapeWritten
+	Files      []tapeapi.Written
 	// Given reports whether the session that wrote them was given a job; nil: nobody knows any more, and
 	// each job that waits may have been given.
-	Given func(k hemera.TapeJobKey, archiveID uint64) bool
+	Given func(k tapeapi.JobKey, archiveID uint64) bool
 	// ReadBack: what is new waits for being read back.
 	ReadBack bool
 }
 
 // Recorded is the result for each of them.
 type Recorded struct {
-	Complete []hemera.FileID      // have all their copies now
-	Unfit    []hemera.TapeFailure // what was written is not the file's content: their jobs still wait
+	Complete []hemera.FileID   // have all their copies now
+	Unfit    []tapeapi.Failure // what was written is not the file's content: their jobs still wait
 }
 
 // Written records a report. It may be called again with the same: what is recorded is skipped, and Complete names the
@@ -81,14 +82,14 @@ func (c *Catalogue) Written(ctx context.Context, r Report) (out Recorded, err er
 // writing adds tape files to a tape within one transaction.
 type writing struct {
 	txn   Txn
-	tape  hemera.Tape // changed here, stored at the end
+	tape  tapeapi.Tape // changed here, stored at the end
 	rules *tapeconfig.Settings
-	given func(hemera.TapeJobKey, uint64) bool
+	given func(tapeapi.JobKey, uint64) bool
 	out   Recorded
 }
 
 // add records one tape file, or a member of a container.
-func (w *writing) add(f hemera.TapeWritten) error {
+func (w *writing) add(f tapeapi.Written) error {
 	row, err := w.txn.file(hemera.TapeCopy{VID: w.tape.VID, FSeq: f.FSeq, Member: f.Member})
 	if err != nil {
 		return err
@@ -117,7 +118,7 @@ func (w *writing) add(f hemera.TapeWritten) error {
 }
 
 // again handles a tape file that is recorded already. The manager may have ended between that and what follows from it.
-func (w *writing) again(f hemera.TapeWritten) error {
+func (w *writing) again(f tapeapi.Written) error {
 	e, err := w.txn.fileOf(f.Job.File, f.ArchiveID)
 	if err == nil && e != nil && len(e.Tape) >= wanted(e, w.rules) {
 		w.out.Complete = append(w.out.Complete, e.ID)
@@ -127,9 +128,9 @@ func (w *writing) again(f hemera.TapeWritten) error {
 
 // record gives a file its copy and ends the job. What cannot be the file's content, or was not asked for,
 // is a dead file of the tape, and its job goes on waiting.
-func (w *writing) record(f hemera.TapeWritten) error {
+func (w *writing) record(f tapeapi.Written) error {
 	to := hemera.TapeCopy{Number: f.Job.Copy, VID: w.tape.VID, FSeq: f.FSeq, Block: f.Block, Member: f.Member}
-	row := &hemera.TapeFile{TapeCopy: to, ArchiveID: f.ArchiveID, File: f.Job.File, Size: f.Size, Written: w.txn.Now()}
+	row := &tapeapi.File{TapeCopy: to, ArchiveID: f.ArchiveID, File: f.Job.File, Size: f.Size, Written: w.txn.Now()}
 	e, err := w.txn.fileOf(f.Job.File, f.ArchiveID)
 	if err != nil {
 		return err
@@ -145,12 +146,12 @@ func (w *writing) record(f hemera.TapeWritten) error {
 	why := unfit(e, f)
 	switch {
 	case why != "" && j != nil:
-		w.out.Unfit = append(w.out.Unfit, hemera.TapeFailure{Job: f.Job, Error: "what was written to tape " + w.tape.VID + " is not the file: " + why})
+		w.out.Unfit = append(w.out.Unfit, tapeapi.Failure{Job: f.Job, Error: "what was written to tape " + w.tape.VID + " is not the file: " + why})
 	case why == "" && !w.wasGiven(f, j):
 		why = "no session was given the file to write"
 	}
 	if why != "" {
-		row.Dead = &hemera.DeadTapeFile{Removed: w.txn.Now(), Why: why}
+		row.Dead = &tapeapi.DeadFile{Removed: w.txn.Now(), Why: why}
 		w.txn.putFile(row)
 		return nil
 	}
@@ -165,9 +166,9 @@ func (w *writing) record(f hemera.TapeWritten) error {
 }
 
 // wasGiven reports whether a session had the job of a tape file; j is the job, nil if it is not there.
-func (w *writing) wasGiven(f hemera.TapeWritten, j *hemera.TapeJob) bool {
+func (w *writing) wasGiven(f tapeapi.Written, j *tapeapi.Job) bool {
 	switch {
-	case f.Job.Kind != hemera.TapeArchive:
+	case f.Job.Kind != tapeapi.Archive:
 		return false
 	// A session of before the manager's start: it may have been given what waits in the queue of its tape's pool.
 	case w.given == nil:
@@ -177,7 +178,7 @@ func (w *writing) wasGiven(f hemera.TapeWritten, j *hemera.TapeJob) bool {
 }
 
 // unfit says why a tape file is no copy of the entry's content, "" if it is one.
-func unfit(e *hemera.Entry, f hemera.TapeWritten) string {
+func unfit(e *hemera.Entry, f tapeapi.Written) string {
 	switch {
 	case e == nil:
 		return "the content was removed or replaced while it was written"
@@ -240,7 +241,7 @@ func (c *Catalogue) Complete(e *hemera.Entry) bool {
 
 // ChangeJob changes a job, or removes it when change returns nil. What change says in Error is
 // shown with the file too. No job, no change.
-func (c *Catalogue) ChangeJob(ctx context.Context, k hemera.TapeJobKey, change func(j hemera.TapeJob, now time.Time) *hemera.TapeJob) error {
+func (c *Catalogue) ChangeJob(ctx context.Context, k tapeapi.JobKey, change func(j tapeapi.Job, now time.Time) *tapeapi.Job) error {
 	return c.update(ctx, func(t Txn) error {
 		was, err := t.Job(k)
 		if err != nil || was == nil {
@@ -263,8 +264,8 @@ func (c *Catalogue) ChangeJob(ctx context.Context, k hemera.TapeJobKey, change f
 }
 
 // noteError writes the error of a job to the attributes of its file.
-func (t Txn) noteError(j *hemera.TapeJob) error {
-	name := map[hemera.TapeJobKind]string{hemera.TapeArchive: hemera.AttrArchiveError, hemera.TapeRecall: hemera.AttrRecallError}[j.Kind]
+func (t Txn) noteError(j *tapeapi.Job) error {
+	name := map[tapeapi.JobKind]string{tapeapi.Archive: hemera.AttrArchiveError, tapeapi.Recall: hemera.AttrRecallError}[j.Kind]
 	e, err := t.fileOf(j.File, j.ArchiveID)
 	if err != nil || e == nil || name == "" {
 		return err
@@ -327,7 +328,7 @@ func archived(e *hemera.Entry) string {
 }
 
 // replaceJobs adds jobs in place of those for earlier contents.
-func (t Txn) replaceJobs(jobs []hemera.TapeJob) error {
+func (t Txn) replaceJobs(jobs []tapeapi.Job) error {
 	for _, j := range jobs {
 		if err := t.replaceJob(j); err != nil {
 			return err
@@ -337,7 +338,7 @@ func (t Txn) replaceJobs(jobs []hemera.TapeJob) error {
 }
 
 // missing returns the jobs for the copies that a file lacks by its class.
-func (t Txn) missing(e *hemera.Entry, rules *tapeconfig.Settings) (jobs []hemera.TapeJob, err error) {
+func (t Txn) missing(e *hemera.Entry, rules *tapeconfig.Settings) (jobs []tapeapi.Job, err error) {
 	if e.Size == 0 {
 		return nil, nil
 	}

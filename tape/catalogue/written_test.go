@@ -8,6 +8,7 @@ import (
 	"hemera/tape/tapeconfig"
 	"hemera/words/errs"
 	"hemera/words/hemera"
+	"hemera/words/tapeapi"
 )
 
 // TestAReportFollowsTheTape: what is recorded stands right behind the last file, once, in the tape's key; everything else is a Conflict and changes nothing.
@@ -16,27 +17,27 @@ func TestAReportFollowsTheTape(t *testing.T) {
 	w := newWorld(t)
 	e := w.archived("/single/first", 100)
 	next := w.jobs(w.put("/single/next", 200).ID)[0]
-	file := func(fseq uint64, member uint32, job hemera.TapeJob) hemera.TapeWritten {
-		return hemera.TapeWritten{Job: job.TapeJobKey, ArchiveID: job.ArchiveID, FSeq: fseq, Member: member, Size: job.Size, Sum: sumOf(job.Size), Bytes: 1}
+	file := func(fseq uint64, member uint32, job tapeapi.Job) tapeapi.Written {
+		return tapeapi.Written{Job: job.JobKey, ArchiveID: job.ArchiveID, FSeq: fseq, Member: member, Size: job.Size, Sum: sumOf(job.Size), Bytes: 1}
 	}
-	first := hemera.TapeJob{TapeJobKey: hemera.TapeJobKey{File: e.ID, Kind: hemera.TapeArchive, Copy: 1}, ArchiveID: e.ArchiveID(), Size: e.Size}
+	first := tapeapi.Job{JobKey: tapeapi.JobKey{File: e.ID, Kind: tapeapi.Archive, Copy: 1}, ArchiveID: e.ArchiveID(), Size: e.Size}
 	for _, c := range []struct {
 		name, vid, key string
-		files          []hemera.TapeWritten
+		files          []tapeapi.Written
 		refuse         errs.Kind
 		last           uint64
 	}{
-		{"a tape that there is not", "A9", "", []hemera.TapeWritten{file(1, 0, next)}, errs.NotFound, 1},
-		{"behind a gap", "A1", "", []hemera.TapeWritten{file(3, 0, next)}, errs.Conflict, 1},
-		{"in place of another file", "A1", "", []hemera.TapeWritten{file(1, 0, next)}, errs.Conflict, 1},
-		{"with a key on a tape without one", "A1", "k", []hemera.TapeWritten{file(2, 0, next)}, errs.Conflict, 1},
-		{"the second of two is behind a gap", "A1", "", []hemera.TapeWritten{file(2, 0, next), file(4, 0, next)}, errs.Conflict, 1},
-		{"again", "A1", "", []hemera.TapeWritten{file(1, 0, first)}, 0, 1},
-		{"again, and one more", "A1", "", []hemera.TapeWritten{file(1, 0, first), file(2, 0, next)}, 0, 2},
-		{"an index behind it", "A1", "", []hemera.TapeWritten{{FSeq: 3, ArchiveID: 99, Bytes: 5}}, 0, 3},
-		{"the index again", "A1", "", []hemera.TapeWritten{{FSeq: 3, ArchiveID: 99, Bytes: 5}}, 0, 3},
+		{"a tape that there is not", "A9", "", []tapeapi.Written{file(1, 0, next)}, errs.NotFound, 1},
+		{"behind a gap", "A1", "", []tapeapi.Written{file(3, 0, next)}, errs.Conflict, 1},
+		{"in place of another file", "A1", "", []tapeapi.Written{file(1, 0, next)}, errs.Conflict, 1},
+		{"with a key on a tape without one", "A1", "k", []tapeapi.Written{file(2, 0, next)}, errs.Conflict, 1},
+		{"the second of two is behind a gap", "A1", "", []tapeapi.Written{file(2, 0, next), file(4, 0, next)}, errs.Conflict, 1},
+		{"again", "A1", "", []tapeapi.Written{file(1, 0, first)}, 0, 1},
+		{"again, and one more", "A1", "", []tapeapi.Written{file(1, 0, first), file(2, 0, next)}, 0, 2},
+		{"an index behind it", "A1", "", []tapeapi.Written{{FSeq: 3, ArchiveID: 99, Bytes: 5}}, 0, 3},
+		{"the index again", "A1", "", []tapeapi.Written{{FSeq: 3, ArchiveID: 99, Bytes: 5}}, 0, 3},
 	} {
-		_, err := w.cat.Written(t.Context(), Report{VID: c.vid, Key: c.key, Files: c.files, Given: func(hemera.TapeJobKey, uint64) bool { return true }})
+		_, err := w.cat.Written(t.Context(), Report{VID: c.vid, Key: c.key, Files: c.files, Given: func(tapeapi.JobKey, uint64) bool { return true }})
 		if c.refuse != errs.KindOf(err) && err != nil || (c.refuse == 0) != (err == nil) {
 			t.Errorf("%s: %v", c.name, err)
 		}
@@ -50,7 +51,7 @@ func TestAReportFollowsTheTape(t *testing.T) {
 	}
 	// The first file gives a tape its key.
 	third := w.jobs(w.put("/single/third", 10).ID)[0]
-	_, err := w.cat.Written(t.Context(), Report{VID: "A2", Key: "k", Files: []hemera.TapeWritten{file(1, 0, third)}, Given: func(hemera.TapeJobKey, uint64) bool { return true }})
+	_, err := w.cat.Written(t.Context(), Report{VID: "A2", Key: "k", Files: []tapeapi.Written{file(1, 0, third)}, Given: func(tapeapi.JobKey, uint64) bool { return true }})
 	if w.must(err); w.tape("A2").Key != "k" {
 		t.Errorf("%+v", w.tape("A2"))
 	}
@@ -62,9 +63,9 @@ func TestMembersOfAContainerShareItsPlace(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	a, b := w.jobs(w.put("/single/a", 10).ID)[0], w.jobs(w.put("/single/b", 20).ID)[0]
-	r := Report{VID: "A1", Given: func(hemera.TapeJobKey, uint64) bool { return true }, Files: []hemera.TapeWritten{
-		{Job: a.TapeJobKey, ArchiveID: a.ArchiveID, FSeq: 1, Member: 1, Size: 10, Sum: sumOf(10), Bytes: 10},
-		{Job: b.TapeJobKey, ArchiveID: b.ArchiveID, FSeq: 1, Member: 2, Size: 20, Sum: sumOf(20), Bytes: 20}}}
+	r := Report{VID: "A1", Given: func(tapeapi.JobKey, uint64) bool { return true }, Files: []tapeapi.Written{
+		{Job: a.JobKey, ArchiveID: a.ArchiveID, FSeq: 1, Member: 1, Size: 10, Sum: sumOf(10), Bytes: 10},
+		{Job: b.JobKey, ArchiveID: b.ArchiveID, FSeq: 1, Member: 2, Size: 20, Sum: sumOf(20), Bytes: 20}}}
 	for range 2 {
 		out, err := w.cat.Written(t.Context(), r)
 		if w.must(err); len(out.Complete) != 2 {
@@ -80,38 +81,38 @@ func TestMembersOfAContainerShareItsPlace(t *testing.T) {
 // TestWhatIsNotTheContentIsADeadFile: the tape has it, no entry gets the copy, its job goes on waiting, and the report says why.
 func TestWhatIsNotTheContentIsADeadFile(t *testing.T) {
 	t.Parallel()
-	given := func(hemera.TapeJobKey, uint64) bool { return true }
+	given := func(tapeapi.JobKey, uint64) bool { return true }
 	for _, c := range []struct {
 		name  string
-		alter func(w *world, f *hemera.TapeWritten, r *Report)
+		alter func(w *world, f *tapeapi.Written, r *Report)
 		why   string
 		unfit int // contents that were not the file's, though its job waits
 		waits int // jobs
 	}{
-		{"another size", func(_ *world, f *hemera.TapeWritten, _ *Report) { f.Size++ }, "another size", 1, 1},
-		{"another checksum", func(_ *world, f *hemera.TapeWritten, _ *Report) { f.Sum = sumOf(7) }, "another checksum", 1, 1},
-		{"a file that was removed", func(w *world, _ *hemera.TapeWritten, _ *Report) { w.remove("/single/f") }, "removed or replaced", 0, 0},
-		{"a content that was replaced", func(w *world, _ *hemera.TapeWritten, _ *Report) { w.replace("/single/f", 5) }, "removed or replaced", 0, 1},
-		{"a job that no session was given", func(_ *world, _ *hemera.TapeWritten, r *Report) {
-			r.Given = func(hemera.TapeJobKey, uint64) bool { return false }
+		{"another size", func(_ *world, f *tapeapi.Written, _ *Report) { f.Size++ }, "another size", 1, 1},
+		{"another checksum", func(_ *world, f *tapeapi.Written, _ *Report) { f.Sum = sumOf(7) }, "another checksum", 1, 1},
+		{"a file that was removed", func(w *world, _ *tapeapi.Written, _ *Report) { w.remove("/single/f") }, "removed or replaced", 0, 0},
+		{"a content that was replaced", func(w *world, _ *tapeapi.Written, _ *Report) { w.replace("/single/f", 5) }, "removed or replaced", 0, 1},
+		{"a job that no session was given", func(_ *world, _ *tapeapi.Written, r *Report) {
+			r.Given = func(tapeapi.JobKey, uint64) bool { return false }
 		}, "no session was given", 0, 1},
-		{"a job of another kind", func(_ *world, f *hemera.TapeWritten, _ *Report) { f.Job.Kind = hemera.TapeVerify }, "no session was given", 0, 1},
-		{"a session of before the start, on a tape of another pool", func(_ *world, _ *hemera.TapeWritten, r *Report) { r.Given, r.VID = nil, "B1" }, "no session was given", 0, 1},
+		{"a job of another kind", func(_ *world, f *tapeapi.Written, _ *Report) { f.Job.Kind = tapeapi.Verify }, "no session was given", 0, 1},
+		{"a session of before the start, on a tape of another pool", func(_ *world, _ *tapeapi.Written, r *Report) { r.Given, r.VID = nil, "B1" }, "no session was given", 0, 1},
 	} {
 		w := newWorld(t)
 		e := w.put("/single/f", 100)
 		j := w.jobs(e.ID)[0]
-		f := hemera.TapeWritten{Job: j.TapeJobKey, ArchiveID: j.ArchiveID, FSeq: 1, Size: 100, Sum: sumOf(100), Bytes: 1}
+		f := tapeapi.Written{Job: j.JobKey, ArchiveID: j.ArchiveID, FSeq: 1, Size: 100, Sum: sumOf(100), Bytes: 1}
 		r := Report{VID: "A1", Given: given}
 		c.alter(w, &f, &r)
-		r.Files = []hemera.TapeWritten{f}
+		r.Files = []tapeapi.Written{f}
 		out, err := w.cat.Written(t.Context(), r)
 		w.must(err)
 		rows := w.rows(r.VID)
 		if len(rows) != 1 || rows[0].Dead == nil || !strings.Contains(rows[0].Dead.Why, c.why) || len(out.Unfit) != c.unfit || len(out.Complete) != 0 || w.tape(r.VID).Files != 0 {
 			t.Errorf("%s: rows %+v, %+v", c.name, rows, out)
 		}
-		waits := slices.DeleteFunc(w.jobs(e.ID), func(j hemera.TapeJob) bool { return j.Kind != hemera.TapeArchive })
+		waits := slices.DeleteFunc(w.jobs(e.ID), func(j tapeapi.Job) bool { return j.Kind != tapeapi.Archive })
 		if len(waits) != c.waits {
 			t.Errorf("%s: jobs %+v", c.name, waits)
 		}
@@ -120,7 +121,7 @@ func TestWhatIsNotTheContentIsADeadFile(t *testing.T) {
 	// Of a session of before the start a job is believed that waits for its tape's pool.
 	w := newWorld(t)
 	j := w.jobs(w.put("/single/f", 100).ID)[0]
-	out, err := w.cat.Written(t.Context(), Report{VID: "A1", Files: []hemera.TapeWritten{{Job: j.TapeJobKey, ArchiveID: j.ArchiveID, FSeq: 1, Size: 100, Sum: sumOf(100)}}})
+	out, err := w.cat.Written(t.Context(), Report{VID: "A1", Files: []tapeapi.Written{{Job: j.JobKey, ArchiveID: j.ArchiveID, FSeq: 1, Size: 100, Sum: sumOf(100)}}})
 	if err != nil || len(out.Complete) != 1 {
 		t.Errorf("%+v, %v", out, err)
 	}
@@ -132,7 +133,7 @@ func TestACopyTakesThePlaceOfOneWithItsNumber(t *testing.T) {
 	for _, vid := range []string{"A1", "A2"} {
 		w := newWorld(t)
 		e := w.archived("/double/f", 100)
-		j := hemera.TapeJob{TapeJobKey: hemera.TapeJobKey{File: e.ID, Kind: hemera.TapeArchive, Copy: 1}, ArchiveID: e.ArchiveID(), Size: 100}
+		j := tapeapi.Job{JobKey: tapeapi.JobKey{File: e.ID, Kind: tapeapi.Archive, Copy: 1}, ArchiveID: e.ArchiveID(), Size: 100}
 		out, err := w.written(vid, j)
 		w.must(err)
 		now := w.Find("/double/f")
@@ -153,8 +154,8 @@ func TestReadingBackGoesForward(t *testing.T) {
 	w.archived("/double/old", 100)
 	write := func(p string) {
 		j := w.jobs(w.put(p, 10).ID)[0]
-		_, err := w.cat.Written(ctx, Report{VID: "A1", ReadBack: true, Given: func(hemera.TapeJobKey, uint64) bool { return true },
-			Files: []hemera.TapeWritten{{Job: j.TapeJobKey, ArchiveID: j.ArchiveID, FSeq: w.tape("A1").LastFSeq + 1, Size: 10, Sum: sumOf(10)}}})
+		_, err := w.cat.Written(ctx, Report{VID: "A1", ReadBack: true, Given: func(tapeapi.JobKey, uint64) bool { return true },
+			Files: []tapeapi.Written{{Job: j.JobKey, ArchiveID: j.ArchiveID, FSeq: w.tape("A1").LastFSeq + 1, Size: 10, Sum: sumOf(10)}}})
 		w.must(err)
 	}
 	unread := func(p string, want bool) {
@@ -187,14 +188,14 @@ func TestReadingBackGoesForward(t *testing.T) {
 		t.Error("the note stays")
 	}
 	// One copy that was read is enough, and a file without disk copies waits for nothing.
-	w.alter("A1", func(tape *hemera.Tape) { tape.UnreadFSeq = 1 })
+	w.alter("A1", func(tape *tapeapi.Tape) { tape.UnreadFSeq = 1 })
 	unread("/double/old", false)
-	w.alter("B1", func(tape *hemera.Tape) { tape.UnreadFSeq = 1 })
+	w.alter("B1", func(tape *tapeapi.Tape) { tape.UnreadFSeq = 1 })
 	unread("/double/old", true)
 	w.evict("/double/old")
 	unread("/double/old", false)
 	// A scan has moved the end back to before what waited, and the tape is written again.
-	w.alter("A1", func(tape *hemera.Tape) { tape.LastFSeq, tape.UnreadFSeq = 7, 9 })
+	w.alter("A1", func(tape *tapeapi.Tape) { tape.LastFSeq, tape.UnreadFSeq = 7, 9 })
 	if write("/single/8"); w.tape("A1").UnreadFSeq != 8 {
 		t.Errorf("unread from %d", w.tape("A1").UnreadFSeq)
 	}
@@ -202,7 +203,7 @@ func TestReadingBackGoesForward(t *testing.T) {
 		t.Errorf("unread from %d", w.tape("A1").UnreadFSeq)
 	}
 	// What moves the note back is the smaller fSeq.
-	tape := hemera.Tape{}
+	tape := tapeapi.Tape{}
 	for _, c := range []struct{ from, want uint64 }{{5, 5}, {7, 5}, {2, 2}} {
 		if Return(&tape, c.from); tape.ReturnFSeq != c.want {
 			t.Errorf("return from %d: %d", c.from, tape.ReturnFSeq)
@@ -219,11 +220,11 @@ func TestACopyThatCannotBeReadBackIsWrittenAgain(t *testing.T) {
 	row := w.rows("A1")[0]
 	for _, c := range []struct {
 		name  string
-		alter func(r *hemera.TapeFile)
+		alter func(r *tapeapi.File)
 	}{
-		{"another content", func(r *hemera.TapeFile) { r.ArchiveID++ }},
-		{"another place", func(r *hemera.TapeFile) { r.FSeq++ }},
-		{"a file that there is not", func(r *hemera.TapeFile) { r.File = 999 }},
+		{"another content", func(r *tapeapi.File) { r.ArchiveID++ }},
+		{"another place", func(r *tapeapi.File) { r.FSeq++ }},
+		{"a file that there is not", func(r *tapeapi.File) { r.File = 999 }},
 	} {
 		r := row
 		if c.alter(&r); true {

@@ -1,21 +1,23 @@
 package mounting
 
-import "hemera/words/hemera"
+import (
+	"hemera/words/tapeapi"
+)
 
 // Begin notes that a drive does what was decided for it, for the decisions that follow on the same board.
 func (b *Board) Begin(drive string, what Decision) {
 	d := b.drives[drive]
-	if d == nil || d.Work != nil || what.Do == hemera.MountNothing {
+	if d == nil || d.Work != nil || what.Do == tapeapi.MountNothing {
 		return
 	}
 	// What the drive held is free, or stays in it.
 	b.hold(d, -1)
-	if t := b.stock.tapes[d.VID]; t != nil && d.VID != what.VID || what.Do == hemera.MountUnload {
+	if t := b.stock.tapes[d.VID]; t != nil && d.VID != what.VID || what.Do == tapeapi.MountUnload {
 		b.release(d)
 	}
 	// A queue that is not in the picture has no organisation to count for.
 	e := b.queues[what.Queue]
-	if what.Do != hemera.MountWork || e == nil {
+	if what.Do != tapeapi.MountWork || e == nil {
 		return
 	}
 	if d.VID != what.VID {
@@ -73,7 +75,7 @@ func (b *Board) Continue(drive string) (more bool, rule Rule, reason string) {
 }
 
 // fillsBuffer reports whether jobs of a queue need room on disks: those that read, but for verification.
-func fillsBuffer(k Key) bool { return !k.Writes() && k.Kind != hemera.TapeVerify }
+func fillsBuffer(k Key) bool { return !k.Writes() && k.Kind != tapeapi.Verify }
 
 // waitsFor returns the first queue of the same priority or a higher one that could be served if the drive were free, nil if none is, or if
 // another drive is idle for it.

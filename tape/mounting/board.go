@@ -5,7 +5,7 @@ import (
 	"slices"
 	"time"
 
-	"hemera/words/hemera"
+	"hemera/words/tapeapi"
 )
 
 // Board is an indexed picture, on which drives get their work one after the other. It is not safe for concurrent use.
@@ -81,13 +81,13 @@ func before(x, y *entry) int {
 }
 
 // rank orders kinds of equal priority. Files that are not archived yet have no copy on tape, so they go first.
-func rank(k hemera.TapeJobKind) int {
+func rank(k tapeapi.JobKind) int {
 	switch k {
-	case hemera.TapeArchive:
+	case tapeapi.Archive:
 		return 0
-	case hemera.TapeRecall:
+	case tapeapi.Recall:
 		return 1
-	case hemera.TapeRepack:
+	case tapeapi.Repack:
 		return 2
 	}
 	return 3
@@ -147,7 +147,7 @@ func (b *Board) hold(d *Drive, n int64) {
 		return
 	}
 	// These kinds write.
-	for _, kind := range []hemera.TapeJobKind{hemera.TapeArchive, hemera.TapeRepack} {
+	for _, kind := range []tapeapi.JobKind{tapeapi.Archive, tapeapi.Repack} {
 		if e := b.queues[Key{Kind: kind, Pool: t.Pool}]; e != nil {
 			e.holders += n
 		}

@@ -3,13 +3,13 @@ package mounting
 import (
 	"time"
 
-	"hemera/words/hemera"
+	"hemera/words/tapeapi"
 )
 
 // Decision is the next action of a drive.
 type Decision struct {
 	// Do is MountWork (with VID, which is mounted unless it is in the drive), MountUnload or MountNothing.
-	Do    hemera.TapeMountKind
+	Do    tapeapi.MountKind
 	Queue Key    // whose jobs the mount gets
 	VID   string // of the tape
 	// Supply is the pool that the tape was in. The caller moves it to the pool of the queue first.
@@ -34,7 +34,7 @@ func (b *Board) Decide(drive string) Decision {
 	case b.isDisabled(d.Library):
 		return Decision{Rule: LibraryDisabled, Reason: b.library(d.Library)}
 	case !d.Up && d.VID != "":
-		return Decision{Do: hemera.MountUnload, VID: d.VID, Rule: DriveDown, Reason: sayDown(d) + ", so its tape is freed for others"}
+		return Decision{Do: tapeapi.MountUnload, VID: d.VID, Rule: DriveDown, Reason: sayDown(d) + ", so its tape is freed for others"}
 	case !d.Up:
 		return Decision{Rule: DriveDown, Reason: sayDown(d)}
 	}
@@ -53,7 +53,7 @@ func (b *Board) Decide(drive string) Decision {
 	if over := d.Idle.Add(b.criteria.Linger); over.After(b.now) {
 		return Decision{Rule: Lingering, VID: d.VID, Again: earlier(over, b.nextAge()), Reason: "nothing waits for tape " + d.VID + ", which stays in the drive for a while"}
 	}
-	return Decision{Do: hemera.MountUnload, VID: d.VID, Rule: LingerOver, Reason: "nothing waits for tape " + d.VID}
+	return Decision{Do: tapeapi.MountUnload, VID: d.VID, Rule: LingerOver, Reason: "nothing waits for tape " + d.VID}
 }
 
 // isDisabled reports whether a library is not to be used.
@@ -65,7 +65,7 @@ func (b *Board) isDisabled(library string) bool {
 // mount returns the decision for a choice.
 func (b *Board) mount(c choice, d *Drive) Decision {
 	return Decision{
-		Do: hemera.MountWork, Queue: c.entry.Key, VID: c.tape.VID, Supply: c.from, Reserve: b.needs(c.entry),
+		Do: tapeapi.MountWork, Queue: c.entry.Key, VID: c.tape.VID, Supply: c.from, Reserve: b.needs(c.entry),
 		Rule: c.rule, Reason: b.worthMount(c, d),
 	}
 }
@@ -77,7 +77,7 @@ func (b *Board) bestMounted(d *Drive) (best *choice) {
 	if t == nil {
 		return nil
 	}
-	for _, kind := range []hemera.TapeJobKind{hemera.TapeArchive, hemera.TapeRecall, hemera.TapeRepack, hemera.TapeVerify} {
+	for _, kind := range []tapeapi.JobKind{tapeapi.Archive, tapeapi.Recall, tapeapi.Repack, tapeapi.Verify} {
 		for _, key := range []Key{{Kind: kind, Pool: t.Pool}, {Kind: kind, VID: t.VID}} {
 			e := b.queues[key]
 			if e == nil || best != nil && b.beforeMounted(best.entry, e, d) < 0 {

@@ -5,14 +5,14 @@ import (
 	"testing"
 	"time"
 
-	"hemera/words/hemera"
+	"hemera/words/tapeapi"
 )
 
 // now returns the time at which all pictures of tests are taken.
 func now() time.Time { return time.Date(2026, 11, 24, 2, 0, 0, 0, time.UTC) }
 
-func archive(pool string) Key { return Key{Kind: hemera.TapeArchive, Pool: pool} }
-func recall(vid string) Key   { return Key{Kind: hemera.TapeRecall, VID: vid} }
+func archive(pool string) Key { return Key{Kind: tapeapi.Archive, Pool: pool} }
+func recall(vid string) Key   { return Key{Kind: tapeapi.Recall, VID: vid} }
 
 // waiting returns a queue of 1 GB in 10 files that is worth a mount by its age.
 func waiting(k Key, change ...func(*Queue)) Queue {
@@ -69,7 +69,7 @@ type decides struct {
 	name    string
 	queues  []Queue
 	change  func(*Picture)
-	do      hemera.TapeMountKind
+	do      tapeapi.MountKind
 	queue   Key
 	vid     string
 	rule    Rule
@@ -77,9 +77,9 @@ type decides struct {
 }
 
 const (
-	nothing = hemera.MountNothing
-	work    = hemera.MountWork
-	unload  = hemera.MountUnload
+	nothing = tapeapi.MountNothing
+	work    = tapeapi.MountWork
+	unload  = tapeapi.MountUnload
 )
 
 func run(t *testing.T, rows []decides) {
@@ -128,7 +128,7 @@ func TestOrderOfQueues(t *testing.T) {
 		{"priority first", []Queue{waiting(p), waiting(recall("F"), priority(2))}, nil, work, recall("F"), "F", OldEnough, ""},
 		{"then archive", []Queue{waiting(recall("F"), old(9*time.Hour)), waiting(p)}, nil, work, p, "C", OldEnough, ""},
 		{"then recall before repack and verify", []Queue{
-			waiting(Key{Kind: hemera.TapeVerify, VID: "B"}, old(9*time.Hour)), waiting(Key{Kind: hemera.TapeRepack, VID: "B"}, old(8*time.Hour)), waiting(recall("F")),
+			waiting(Key{Kind: tapeapi.Verify, VID: "B"}, old(9*time.Hour)), waiting(Key{Kind: tapeapi.Repack, VID: "B"}, old(8*time.Hour)), waiting(recall("F")),
 		}, nil, work, recall("F"), "F", OldEnough, ""},
 		{"then the oldest", []Queue{waiting(recall("B")), waiting(recall("F"), old(2*time.Hour))}, nil, work, recall("F"), "F", OldEnough, ""},
 		{"then the name", []Queue{waiting(recall("F")), waiting(recall("B"))}, nil, work, recall("B"), "B", OldEnough, ""},
@@ -204,7 +204,7 @@ func TestWhatIsNeverChosen(t *testing.T) {
 }
 
 func TestBufferBlocksRecallsOnly(t *testing.T) {
-	verify := Key{Kind: hemera.TapeVerify, VID: "F"}
+	verify := Key{Kind: tapeapi.Verify, VID: "F"}
 	full := func(p *Picture) { p.Buffer.Free = 1e12 }
 	run(t, []decides{
 		{"a recall", []Queue{waiting(recall("F"))}, full, nothing, Key{}, "", BufferFull, "has room for 0 B"},

@@ -5,14 +5,14 @@ import (
 	"time"
 
 	"hemera/tape/mounting"
-	"hemera/words/hemera"
+	"hemera/words/tapeapi"
 )
 
 // A library with one drive. 120 GB wait to be archived, and one file waits to be recalled.
 func Example() {
 	now := time.Date(2026, 11, 24, 2, 0, 0, 0, time.UTC)
-	pool := mounting.Key{Kind: hemera.TapeArchive, Pool: "default"}
-	tape := mounting.Key{Kind: hemera.TapeRecall, VID: "V00001"}
+	pool := mounting.Key{Kind: tapeapi.Archive, Pool: "default"}
+	tape := mounting.Key{Kind: tapeapi.Recall, VID: "V00001"}
 	board := mounting.New(mounting.Picture{
 		Now: now,
 		Queues: []mounting.Queue{
@@ -20,8 +20,8 @@ func Example() {
 			{Key: tape, Files: 1, Bytes: 2e9, Oldest: now.Add(-time.Minute), Priority: 1, MinAge: 2 * time.Minute},
 		},
 		Tapes: []mounting.Tape{
-			{VID: "V00001", Pool: "default", Library: "lib", State: hemera.TapeActive, Read: true, Full: true, Used: 18e12},
-			{VID: "V00002", Pool: "default", Library: "lib", State: hemera.TapeActive, Read: true, Write: true, Used: 3e12},
+			{VID: "V00001", Pool: "default", Library: "lib", State: tapeapi.Active, Read: true, Full: true, Used: 18e12},
+			{VID: "V00002", Pool: "default", Library: "lib", State: tapeapi.Active, Read: true, Write: true, Used: 3e12},
 		},
 		Drives:   []mounting.Drive{{Name: "drive1", Library: "lib", Up: true}},
 		Criteria: mounting.DefaultCriteria(), Rates: mounting.DefaultRates(), Buffer: mounting.Buffer{Free: 1e12},

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"hemera/words/hemera"
+	"hemera/words/tapeapi"
 )
 
 // Reason is one rule that keeps something waiting.
@@ -102,7 +102,7 @@ func (b *Board) ExplainTape(vid string) (list []Reason) {
 	if t == nil {
 		return []Reason{{TapeUnknown, "no queue, drive or pool needs tape " + vid + " now", ""}}
 	}
-	if (!t.Read || !t.Write) && t.State != hemera.TapeActive { // else it has a reason of its own, which is no matter of states
+	if (!t.Read || !t.Write) && t.State != tapeapi.Active { // else it has a reason of its own, which is no matter of states
 		may := "it may be read, and not written"
 		if !t.Read {
 			may = "it is not mounted"

@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"hemera/words/hemera"
+	"hemera/words/tapeapi"
 )
 
 func TestExplain(t *testing.T) {
@@ -47,7 +47,7 @@ func TestExplain(t *testing.T) {
 			pic.Drives = []Drive{busy, elsewhere, {Name: "d4", Library: "lib", Reason: "dust"}, {Name: "d5", Library: "lib"}}
 		}, []Rule{DriveBusy, DriveDown, OtherLibrary}, "drive d2 works: recall from tape B, 4.0 GB left", "", (10 + 128 + 91) * time.Second},
 		{"in another drive", f, []Queue{waiting(f)}, func(pic *Picture) {
-			d := working("d2", "F", Key{Kind: hemera.TapeVerify, VID: "F"}, 0)
+			d := working("d2", "F", Key{Kind: tapeapi.Verify, VID: "F"}, 0)
 			d.Work.Left = 40e9
 			pic.Drives = append(pic.Drives, d)
 		}, []Rule{DriveBusy, TapeInUse}, "drive d2 works: verify from tape F", "", -2},
@@ -141,7 +141,7 @@ func TestExplainTape(t *testing.T) {
 	p := base(waiting(recall("F")), waiting(archive("p")))
 	p.Tapes[1].Read, p.Tapes[1].Write, p.Tapes[1].State, p.Tapes[1].Reason = false, false, "BROKEN", "snapped"
 	p.Tapes[2].Write, p.Tapes[2].State = false, "REPACKING"
-	p.Drives = append(p.Drives, working("d2", "C", Key{Kind: hemera.TapeRepack, VID: "C"}, 0))
+	p.Drives = append(p.Drives, working("d2", "C", Key{Kind: tapeapi.Repack, VID: "C"}, 0))
 	p.Tapes[0].Library, p.Libraries = "far", map[string]string{"far": "flood"}
 	b := New(p)
 	for vid, want := range map[string][]string{

@@ -3,7 +3,7 @@ package mounting
 import (
 	"time"
 
-	"hemera/words/hemera"
+	"hemera/words/tapeapi"
 )
 
 // Picture is all that a decision depends on. Times are of one clock.
@@ -23,7 +23,7 @@ type Picture struct {
 
 // Key names a queue. A queue has a pool that it writes to, or a tape that it reads from.
 type Key struct {
-	Kind hemera.TapeJobKind
+	Kind tapeapi.JobKind
 	Pool string
 	VID  string
 }
@@ -55,7 +55,7 @@ type Queue struct {
 type Tape struct {
 	VID, Pool, Library, Media string
 	// State and Reason are for sentences. What the state permits is Read and Write.
-	State       hemera.TapeState
+	State       tapeapi.State
 	Reason      string
 	Read, Write bool
 	Full        bool

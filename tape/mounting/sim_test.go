@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"hemera/words/hemera"
+	"hemera/words/tapeapi"
 )
 
 // site is tapes, drives and queues over time. Drives ask in any order, work at a byte a second, and ask again.
@@ -56,7 +56,7 @@ func (s *site) ask() {
 	case 0, 1, 2:
 		k = recall(vid)
 	case 3:
-		k = Key{Kind: hemera.TapeVerify, VID: vid}
+		k = Key{Kind: tapeapi.Verify, VID: vid}
 	}
 	q := s.want[k]
 	if q == nil {
@@ -257,7 +257,7 @@ func (s *site) idle(t *testing.T, seed uint64) {
 	p := s.picture()
 	for _, d := range p.Drives {
 		if d.Up && d.Work == nil && d.VID == "" {
-			if found := (twin{p}).options(d); len(found) > 0 && Decide(p, d.Name).Do != hemera.MountWork {
+			if found := (twin{p}).options(d); len(found) > 0 && Decide(p, d.Name).Do != tapeapi.MountWork {
 				t.Fatalf("seed %d: drive %s is idle, and could do %+v", seed, d.Name, found[0])
 			}
 		}
@@ -292,7 +292,7 @@ func large() Picture {
 func BenchmarkDecide(b *testing.B) {
 	p := large()
 	for b.Loop() {
-		if d := Decide(p, "d7"); d.Do != hemera.MountWork {
+		if d := Decide(p, "d7"); d.Do != tapeapi.MountWork {
 			b.Fatal(d)
 		}
 	}
@@ -316,7 +316,7 @@ func BenchmarkIdle(b *testing.B) {
 	p.Organisations["org"] = Organisation{}
 	board := New(p)
 	for b.Loop() {
-		if d := board.Decide("d7"); d.Do != hemera.MountNothing {
+		if d := board.Decide("d7"); d.Do != tapeapi.MountNothing {
 			b.Fatal(d)
 		}
 	}

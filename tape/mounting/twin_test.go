@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"hemera/words/hemera"
+	"hemera/words/tapeapi"
 )
 
 // twin is a slow, obvious way to find what a drive could do: every queue with every tape, each rule a line.
@@ -72,7 +72,7 @@ func (w twin) allowed(q Queue, t Tape, d Drive) bool {
 				room -= o.Work.Reserved
 			}
 		}
-		return q.VID == t.VID && t.Read && t.Lock.Key == "" && (q.Kind == hemera.TapeVerify || q.Short == "" && room >= max(q.Largest, min(q.Bytes, w.p.Buffer.Batch)))
+		return q.VID == t.VID && t.Read && t.Lock.Key == "" && (q.Kind == tapeapi.Verify || q.Short == "" && room >= max(q.Largest, min(q.Bytes, w.p.Buffer.Batch)))
 	}
 	if !t.Write || t.Full || t.Used > 0 && t.Lock.Key != "" || t.Used == 0 && w.p.Pools[q.Pool].Lock.Key != "" {
 		return false
@@ -87,7 +87,7 @@ func (w twin) worth(q Queue) bool {
 	k := w.drives(func(o Work) bool { return o.Queue == q.Key })
 	for _, d := range w.p.Drives {
 		for _, t := range w.p.Tapes {
-			if q.Writes() && (q.Kind == hemera.TapeArchive || q.Kind == hemera.TapeRepack) && d.Work == nil && d.Up && w.p.Libraries[d.Library] == "" &&
+			if q.Writes() && (q.Kind == tapeapi.Archive || q.Kind == tapeapi.Repack) && d.Work == nil && d.Up && w.p.Libraries[d.Library] == "" &&
 				d.VID == t.VID && t.Pool == q.Pool && t.Write && !t.Full && (t.Used == 0 || t.Lock.Key == "") && takes(&d, t.Media, true) {
 				k++
 			}
@@ -125,15 +125,15 @@ func (w twin) options(d Drive) (list []option) {
 }
 
 // decide returns the action of the drive by the rules in the package's documentation.
-func (w twin) decide(d Drive) (do hemera.TapeMountKind, o option) {
+func (w twin) decide(d Drive) (do tapeapi.MountKind, o option) {
 	if d.Work != nil || w.p.Libraries[d.Library] != "" {
-		return hemera.MountNothing, o
+		return tapeapi.MountNothing, o
 	}
 	if !d.Up {
 		if d.VID == "" {
-			return hemera.MountNothing, o
+			return tapeapi.MountNothing, o
 		}
-		return hemera.MountUnload, o
+		return tapeapi.MountUnload, o
 	}
 	lingers := d.VID != "" && w.p.Now.Sub(d.Idle) < w.p.Criteria.Linger
 	var kept, other *option
@@ -152,13 +152,13 @@ func (w twin) decide(d Drive) (do hemera.TapeMountKind, o option) {
 	turnOver := w.p.Now.Sub(d.Mounted) >= w.p.Criteria.Turn
 	switch {
 	case kept != nil && (other == nil || other.q.Priority < kept.q.Priority || other.q.Priority == kept.q.Priority && !turnOver):
-		return hemera.MountWork, *kept
+		return tapeapi.MountWork, *kept
 	case other != nil:
-		return hemera.MountWork, *other
+		return tapeapi.MountWork, *other
 	case d.VID != "" && !lingers:
-		return hemera.MountUnload, o
+		return tapeapi.MountUnload, o
 	}
-	return hemera.MountNothing, o
+	return tapeapi.MountNothing, o
 }
 
 // emptyTakes reports whether an idle drive without a tape could serve the queue.
@@ -224,9 +224,9 @@ func random(r *rand.Rand) Picture {
 		}
 		if r.IntN(2) == 0 {
 			d.VID = p.Tapes[free[i]].VID
-			k := Key{Kind: hemera.TapeRecall, VID: d.VID}
+			k := Key{Kind: tapeapi.Recall, VID: d.VID}
 			if r.IntN(2) == 0 {
-				k = Key{Kind: hemera.TapeArchive, Pool: p.Tapes[free[i]].Pool}
+				k = Key{Kind: tapeapi.Archive, Pool: p.Tapes[free[i]].Pool}
 			}
 			d.Last = k
 			if r.IntN(2) == 0 {
@@ -242,11 +242,11 @@ func random(r *rand.Rand) Picture {
 func randomKeys(r *rand.Rand) (keys []Key) {
 	all := []Key{}
 	for _, pool := range []string{"p1", "p2"} {
-		all = append(all, archive(pool), Key{Kind: hemera.TapeRepack, Pool: pool})
+		all = append(all, archive(pool), Key{Kind: tapeapi.Repack, Pool: pool})
 	}
 	for i := range 10 {
 		vid := "V" + strconv.Itoa(i)
-		all = append(all, recall(vid), Key{Kind: hemera.TapeVerify, VID: vid}, Key{Kind: hemera.TapeRepack, VID: vid})
+		all = append(all, recall(vid), Key{Kind: tapeapi.Verify, VID: vid}, Key{Kind: tapeapi.Repack, VID: vid})
 	}
 	for _, k := range all {
 		if r.IntN(3) == 0 {
@@ -293,9 +293,9 @@ func TestTwin(t *testing.T) {
 func (p *Picture) begin(i int, what Decision) {
 	d := &p.Drives[i]
 	switch what.Do {
-	case hemera.MountUnload:
+	case tapeapi.MountUnload:
 		d.VID = ""
-	case hemera.MountWork:
+	case tapeapi.MountWork:
 		if d.VID != what.VID {
 			d.VID, d.Mounted = what.VID, p.Now
 		}

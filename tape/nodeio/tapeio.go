@@ -10,7 +10,7 @@ import (
 	"hemera/rules/wire"
 	"hemera/tape/session"
 	"hemera/words/errs"
-	"hemera/words/hemera"
+	"hemera/words/tapeapi"
 )
 
 // WindowBytes is the part of one file that is written which is in flight at once: what a drive of 400 MB/s gives in 80 ms, the time of a slow disk's
@@ -38,7 +38,7 @@ func (f *Files) OnTheWay() time.Duration { return f.client.OnTheWay() }
 func (f *Files) Close() error { return f.client.Close() }
 
 // urlOf returns the URL of a granted file, with the capability. The token is a secret: errors show the URL without it.
-func urlOf(g hemera.TapeGrant) (xrootd.URL, error) {
+func urlOf(g tapeapi.Grant) (xrootd.URL, error) {
 	e, err := xrootd.ParseEndpoint(g.Addr)
 	if err != nil {
 		return xrootd.URL{}, err
@@ -53,7 +53,7 @@ type Source struct {
 }
 
 // Open opens a file to archive. It fails as [xrootd.Client.Open] does, and with Conflict if the file has another size than was granted.
-func (f *Files) Open(ctx context.Context, g hemera.TapeGrant) (session.Content, error) {
+func (f *Files) Open(ctx context.Context, g tapeapi.Grant) (session.Content, error) {
 	u, err := urlOf(g)
 	if err != nil {
 		return nil, err
@@ -96,7 +96,7 @@ type Sink struct {
 }
 
 // Create begins a recall. Nothing is visible before Commit. The context bounds the Sink too. It fails as [xrootd.Client.Open] does.
-func (f *Files) Create(ctx context.Context, g hemera.TapeGrant) (session.Target, error) {
+func (f *Files) Create(ctx context.Context, g tapeapi.Grant) (session.Target, error) {
 	u, err := urlOf(g)
 	if err != nil {
 		return nil, err

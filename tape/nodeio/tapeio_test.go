@@ -20,6 +20,7 @@ import (
 	"hemera/test/fixture/serving"
 	"hemera/words/errs"
 	"hemera/words/hemera"
+	"hemera/words/tapeapi"
 )
 
 // cluster starts a manager with two nodes, and a client of it.
@@ -39,7 +40,7 @@ func cluster(t *testing.T) (*daemon.Up, *xrootd.Client) {
 }
 
 // grant gets a capability the way a client does, and shows it as a manager's grant.
-func grant(t *testing.T, up *daemon.Up, c *xrootd.Client, path string, size int64, o xrootd.OpenOptions) hemera.TapeGrant {
+func grant(t *testing.T, up *daemon.Up, c *xrootd.Client, path string, size int64, o xrootd.OpenOptions) tapeapi.Grant {
 	t.Helper()
 	u, err := xrootd.ParseURL("root://" + up.Manager.Addr + "/" + path)
 	if err == nil {
@@ -48,7 +49,7 @@ func grant(t *testing.T, up *daemon.Up, c *xrootd.Client, path string, size int6
 	if err != nil {
 		t.Fatal(err)
 	}
-	return hemera.TapeGrant{Addr: u.Addr(), Token: u.Opaque.Value(wire.OpaqueCapability), Path: path, Size: size}
+	return tapeapi.Grant{Addr: u.Addr(), Token: u.Opaque.Value(wire.OpaqueCapability), Path: path, Size: size}
 }
 
 // put writes a file of random bytes.

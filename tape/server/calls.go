@@ -23,7 +23,7 @@ const (
 	quietShare = 5
 )
 
-// boundOf returns the bound of calls to devices that are so many times faster than real ones, see [hemera.TapeLibrary].
+// boundOf returns the bound of calls to devices that are so many times faster than real ones, see [tapeapi.Library].
 func boundOf(speed int) time.Duration {
 	return max(callMax/time.Duration(max(speed, 1)), callMaxLeast)
 }

@@ -14,9 +14,10 @@ import (
 	"hemera/tape/session"
 	"hemera/words/errs"
 	"hemera/words/hemera"
+	"hemera/words/tapeapi"
 )
 
-// control is a manager in memory that keeps the contract of hemera.TapeControl, and checks that its caller does. It archives all files, then
+// control is a manager in memory that keeps the contract of tapeapi.Control, and checks that its caller does. It archives all files, then
 // recalls those that are asked for. It is also the disks: it implements Files.
 type control struct {
 	t testing.TB
@@ -31,33 +32,33 @@ type control struct {
 	epoch   uint64  // of the lease now
 	mounts  uint64  // ids
 	open    map[uint64]*openMount
-	tapes   map[string]*hemera.Tape
+	tapes   map[string]*tapeapi.Tape
 	files   map[hemera.FileID]*content
 	in      map[string]string // VID by drive, as of what the drive was told
 	out     map[string]bool   // drives that are to unload and did not ask since
-	seen    hemera.TapeLibrary
+	seen    tapeapi.Library
 	wake    chan struct{}
 	wrong   int  // recalls that were committed with another content
 	limit   int  // jobs in one answer
 	odd     bool // mounts are for work that no session does
-	scans   []hemera.TapeScanned
-	scanned hemera.TapeScanResults        // the last report of a scan
-	last    map[uint64]hemera.TapeResults // report by mount
-	wanted  string                        // VID to scan
-	key     hemera.TapeKey                // of all tapes
+	scans   []tapeapi.Scanned
+	scanned tapeapi.ScanResults        // the last report of a scan
+	last    map[uint64]tapeapi.Results // report by mount
+	wanted  string                     // VID to scan
+	key     tapeapi.Key                // of all tapes
 }
 
 // openMount is a mount that has not ended.
 type openMount struct {
-	hemera.TapeMount
+	tapeapi.Mount
 	drive string
-	given map[hemera.TapeJobKey]bool
+	given map[tapeapi.JobKey]bool
 }
 
 // content is a file.
 type content struct {
 	data    []byte
-	onTape  *hemera.TapeWritten
+	onTape  *tapeapi.Written
 	vid     string
 	recall  bool // it is to be recalled
 	back    bool // it was
@@ -66,7 +67,7 @@ type content struct {
 }
 
 func newControl(t testing.TB, seed uint64, files int) *control {
-	c := &control{t: t, r: rand.New(rand.NewPCG(seed, 1)), epoch: 1, last: map[uint64]hemera.TapeResults{}, open: map[uint64]*openMount{}, tapes: map[string]*hemera.Tape{},
+	c := &control{t: t, r: rand.New(rand.NewPCG(seed, 1)), epoch: 1, last: map[uint64]tapeapi.Results{}, open: map[uint64]*openMount{}, tapes: map[string]*tapeapi.Tape{},
 		files: map[hemera.FileID]*content{}, in: map[string]string{}, out: map[string]bool{}, wake: make(chan struct{}), limit: 1000}
 	for i := range files {
 		data := make([]byte, 1+c.r.IntN(300_000)>>c.r.IntN(12))
@@ -115,7 +116,7 @@ func (c *control) call(node hemera.NodeID, epoch uint64) (end func() error, err 
 	}, nil
 }
 
-func (c *control) ReportLibrary(_ context.Context, node hemera.NodeID, epoch uint64, l hemera.TapeLibrary) error {
+func (c *control) ReportLibrary(_ context.Context, node hemera.NodeID, epoch uint64, l tapeapi.Library) error {
 	end, err := c.call(node, epoch)
 	if err != nil {
 		return err
@@ -123,7 +124,7 @@ func (c *control) ReportLibrary(_ context.Context, node hemera.NodeID, epoch uin
 	c.seen = l
 	for vid, media := range l.VIDs {
 		if c.tapes[vid] == nil {
-			c.tapes[vid] = &hemera.Tape{VID: vid, MediaType: media}
+			c.tapes[vid] = &tapeapi.Tape{VID: vid, MediaType: media}
 		}
 	}
 	c.changed()
@@ -136,7 +137,7 @@ func (c *control) changed() {
 	c.wake = make(chan struct{})
 }
 
-func (c *control) NextMount(ctx context.Context, node hemera.NodeID, epoch uint64, drive string) (m hemera.TapeMount, err error) {
+func (c *control) NextMount(ctx context.Context, node hemera.NodeID, epoch uint64, drive string) (m tapeapi.Mount, err error) {
 	for range 20 {
 		end, err := c.call(node, epoch)
 		if err != nil {
@@ -154,20 +155,20 @@ func (c *control) NextMount(ctx context.Context, node hemera.NodeID, epoch uint6
 			delete(c.out, drive)
 		}
 		m = c.decide(drive)
-		if m.Kind == hemera.MountUnload {
+		if m.Kind == tapeapi.MountUnload {
 			c.out[drive] = true
-		} else if m.Kind != hemera.MountNothing {
+		} else if m.Kind != tapeapi.MountNothing {
 			c.mounts++
 			m.ID = c.mounts
 			m.Labels.LastFSeq, m.Labels.LastID = c.tapes[m.VID].LastFSeq, c.tapes[m.VID].LastID
-			if m.Kind != hemera.MountLabel {
+			if m.Kind != tapeapi.MountLabel {
 				m.Labels.Key = c.key
 			}
-			c.open[m.ID] = &openMount{TapeMount: m, drive: drive, given: map[hemera.TapeJobKey]bool{}}
+			c.open[m.ID] = &openMount{Mount: m, drive: drive, given: map[tapeapi.JobKey]bool{}}
 			c.in[drive] = m.VID
 		}
 		wake := c.wake
-		if err := end(); err != nil || m.Kind != hemera.MountNothing {
+		if err := end(); err != nil || m.Kind != tapeapi.MountNothing {
 			return m, err
 		}
 		select {
@@ -181,7 +182,7 @@ func (c *control) NextMount(ctx context.Context, node hemera.NodeID, epoch uint6
 }
 
 // decide chooses what a drive does. The lock is held.
-func (c *control) decide(drive string) hemera.TapeMount {
+func (c *control) decide(drive string) tapeapi.Mount {
 	busy := map[string]bool{}
 	for d, vid := range c.in {
 		if d != drive {
@@ -190,17 +191,17 @@ func (c *control) decide(drive string) hemera.TapeMount {
 	}
 	for _, t := range c.tapes {
 		if t.Reason == unscanned && !busy[t.VID] {
-			return hemera.TapeMount{Kind: hemera.MountScan, VID: t.VID, After: t.LastFSeq}
+			return tapeapi.Mount{Kind: tapeapi.MountScan, VID: t.VID, After: t.LastFSeq}
 		}
 	}
 	if c.wanted != "" && !busy[c.wanted] {
 		vid := c.wanted
 		c.wanted = ""
-		return hemera.TapeMount{Kind: hemera.MountScan, VID: vid}
+		return tapeapi.Mount{Kind: tapeapi.MountScan, VID: vid}
 	}
 	for _, f := range c.files {
 		if f.recall && !f.back && f.failed == "" && !busy[f.vid] {
-			return hemera.TapeMount{Kind: hemera.MountWork, Job: hemera.TapeRecall, VID: f.vid}
+			return tapeapi.Mount{Kind: tapeapi.MountWork, Job: tapeapi.Recall, VID: f.vid}
 		}
 	}
 	if c.waiting() > 0 {
@@ -209,18 +210,18 @@ func (c *control) decide(drive string) hemera.TapeMount {
 			switch {
 			case t == nil || t.Full || busy[t.VID] || t.State != "" || t.Reason != "":
 			case t.Labelled.IsZero():
-				return hemera.TapeMount{Kind: hemera.MountLabel, VID: t.VID}
+				return tapeapi.Mount{Kind: tapeapi.MountLabel, VID: t.VID}
 			case c.odd:
-				return hemera.TapeMount{Kind: hemera.MountWork, Job: hemera.TapeRepack, VID: t.VID}
+				return tapeapi.Mount{Kind: tapeapi.MountWork, Job: tapeapi.Repack, VID: t.VID}
 			default:
-				return hemera.TapeMount{Kind: hemera.MountWork, Job: hemera.TapeArchive, VID: t.VID}
+				return tapeapi.Mount{Kind: tapeapi.MountWork, Job: tapeapi.Archive, VID: t.VID}
 			}
 		}
 	}
 	if c.in[drive] != "" && c.r.IntN(3) == 0 {
-		return hemera.TapeMount{Kind: hemera.MountUnload}
+		return tapeapi.Mount{Kind: tapeapi.MountUnload}
 	}
-	return hemera.TapeMount{}
+	return tapeapi.Mount{}
 }
 
 // used returns a tape that has files: whichever drive was first chose it. The lock is held.
@@ -235,7 +236,7 @@ func (c *control) used() string {
 }
 
 // given reports whether a mount has the job. The lock is held.
-func (c *control) given(k hemera.TapeJobKey) bool {
+func (c *control) given(k tapeapi.JobKey) bool {
 	for _, o := range c.open {
 		if o.given[k] {
 			return true
@@ -247,14 +248,14 @@ func (c *control) given(k hemera.TapeJobKey) bool {
 // waiting counts the files that are to be archived and are given to nobody. The lock is held.
 func (c *control) waiting() (n int) {
 	for id, f := range c.files {
-		if f.onTape == nil && f.failed == "" && !c.given(hemera.TapeJobKey{File: id, Kind: hemera.TapeArchive, Copy: 1}) {
+		if f.onTape == nil && f.failed == "" && !c.given(tapeapi.JobKey{File: id, Kind: tapeapi.Archive, Copy: 1}) {
 			n++
 		}
 	}
 	return n
 }
 
-func (c *control) TapeJobs(_ context.Context, node hemera.NodeID, epoch uint64, want hemera.TapeJobsRequest) (reply hemera.TapeJobsReply, err error) {
+func (c *control) TapeJobs(_ context.Context, node hemera.NodeID, epoch uint64, want tapeapi.JobsRequest) (reply tapeapi.JobsReply, err error) {
 	end, err := c.call(node, epoch)
 	if err != nil {
 		return reply, err
@@ -266,15 +267,15 @@ func (c *control) TapeJobs(_ context.Context, node hemera.NodeID, epoch uint64, 
 	}
 	for id := hemera.FileID(1); int(id) <= len(c.files) && len(reply.Jobs) < min(want.Files, c.limit); id++ {
 		f := c.files[id]
-		k := hemera.TapeJobKey{File: id, Kind: o.Job, Copy: 1}
-		fits := (o.Job == hemera.TapeArchive || c.odd && f.attempt == 0) && f.onTape == nil || o.Job == hemera.TapeRecall && f.recall && !f.back && f.vid == o.VID
+		k := tapeapi.JobKey{File: id, Kind: o.Job, Copy: 1}
+		fits := (o.Job == tapeapi.Archive || c.odd && f.attempt == 0) && f.onTape == nil || o.Job == tapeapi.Recall && f.recall && !f.back && f.vid == o.VID
 		if !fits || f.failed != "" || c.given(k) {
 			continue
 		}
 		o.given[k] = true
-		w := hemera.TapeWork{TapeJob: hemera.TapeJob{TapeJobKey: k, ArchiveID: 1000 + uint64(id), Size: int64(len(f.data))}, Path: fmt.Sprintf("/f%d", id),
+		w := tapeapi.Work{Job: tapeapi.Job{JobKey: k, ArchiveID: 1000 + uint64(id), Size: int64(len(f.data))}, Path: fmt.Sprintf("/f%d", id),
 			Checksum: []hemera.Checksum{adler(f.data)}}
-		if o.Job == hemera.TapeRecall {
+		if o.Job == tapeapi.Recall {
 			w.From = &hemera.TapeCopy{Number: 1, VID: f.vid, FSeq: f.onTape.FSeq, Block: f.onTape.Block, Member: f.onTape.Member}
 		}
 		reply.Jobs = append(reply.Jobs, w)
@@ -290,7 +291,7 @@ func adler(b []byte) hemera.Checksum {
 	return h.Sum()
 }
 
-func (c *control) TapeGrant(_ context.Context, node hemera.NodeID, epoch uint64, mount uint64, job hemera.TapeJobKey) (g hemera.TapeGrant, err error) {
+func (c *control) TapeGrant(_ context.Context, node hemera.NodeID, epoch uint64, mount uint64, job tapeapi.JobKey) (g tapeapi.Grant, err error) {
 	end, err := c.call(node, epoch)
 	if err != nil {
 		return g, err
@@ -298,11 +299,11 @@ func (c *control) TapeGrant(_ context.Context, node hemera.NodeID, epoch uint64,
 	if o := c.open[mount]; o == nil || !o.given[job] {
 		c.t.Errorf("mount %d asks for a job that it does not have: %+v", mount, job)
 	}
-	g = hemera.TapeGrant{Path: fmt.Sprint(job.File), Size: int64(len(c.files[job.File].data))}
+	g = tapeapi.Grant{Path: fmt.Sprint(job.File), Size: int64(len(c.files[job.File].data))}
 	return g, end()
 }
 
-func (c *control) TapeDone(_ context.Context, node hemera.NodeID, epoch uint64, r hemera.TapeResults) ([]byte, error) {
+func (c *control) TapeDone(_ context.Context, node hemera.NodeID, epoch uint64, r tapeapi.Results) ([]byte, error) {
 	end, err := c.call(node, epoch)
 	if err != nil {
 		return nil, err
@@ -351,7 +352,7 @@ func (c *control) TapeDone(_ context.Context, node hemera.NodeID, epoch uint64, 
 		tape.Labelled = time.Unix(1, 0)
 	}
 	if r.Problem != "" {
-		tape.State, tape.Reason = hemera.TapeDisabled, r.Problem
+		tape.State, tape.Reason = tapeapi.Disabled, r.Problem
 	}
 	if r.Ended {
 		delete(c.open, r.Mount)
@@ -364,7 +365,7 @@ func (c *control) TapeDone(_ context.Context, node hemera.NodeID, epoch uint64, 
 const unscanned = "its end is to be scanned"
 
 // takeTail records what a scan found behind the last file that is known of a tape. The lock is held.
-func (c *control) takeTail(tape *hemera.Tape, found *hemera.TapeScanResults) {
+func (c *control) takeTail(tape *tapeapi.Tape, found *tapeapi.ScanResults) {
 	for _, one := range found.Files {
 		f := c.files[one.File]
 		if one.Written.FSeq <= tape.LastFSeq || f == nil || f.onTape != nil {
@@ -379,7 +380,7 @@ func (c *control) takeTail(tape *hemera.Tape, found *hemera.TapeScanResults) {
 }
 
 // written records a tape file. The lock is held.
-func (c *control) written(tape *hemera.Tape, w hemera.TapeWritten) error {
+func (c *control) written(tape *tapeapi.Tape, w tapeapi.Written) error {
 	f := c.files[w.Job.File]
 	again := w.FSeq <= tape.LastFSeq && f != nil && f.onTape != nil && *f.onTape == w && f.vid == tape.VID
 	switch {
@@ -402,7 +403,7 @@ func (c *control) written(tape *hemera.Tape, w hemera.TapeWritten) error {
 }
 
 // Open implements Files.
-func (c *control) Open(_ context.Context, g hemera.TapeGrant) (session.Content, error) {
+func (c *control) Open(_ context.Context, g tapeapi.Grant) (session.Content, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.dead || c.r.Float64() < c.flaky {
@@ -426,7 +427,7 @@ func (r reading) ReadAt(_ context.Context, p []byte, off int64) error {
 func (r reading) Close() error { return nil }
 
 // Create implements Files.
-func (c *control) Create(_ context.Context, g hemera.TapeGrant) (session.Target, error) {
+func (c *control) Create(_ context.Context, g tapeapi.Grant) (session.Target, error) {
 	w := &writing{c: c}
 	_, err := fmt.Sscan(g.Path, &w.id)
 	return w, err

@@ -5,13 +5,13 @@ import (
 	"time"
 
 	"hemera/words/errs"
-	"hemera/words/hemera"
+	"hemera/words/tapeapi"
 )
 
 // desk reports for a mount to the manager, and asks it for work.
 type desk struct {
 	d     *drive
-	mount hemera.TapeMount
+	mount tapeapi.Mount
 }
 
 // reportPauseMax is the longest pause between two attempts: a manager that starts again is found soon.
@@ -25,7 +25,7 @@ func (l lost) Unwrap() error { return l.error }
 
 // done reports what the mount did, again and again until the answer is known. An error is a [lost]: the manager has not taken the report and
 // never will, or the server stops.
-func (k desk) done(ctx context.Context, r hemera.TapeResults) error {
+func (k desk) done(ctx context.Context, r tapeapi.Results) error {
 	// Sessions and scans fill in the rest.
 	r.Mount, r.VID, r.Key = k.mount.ID, k.mount.VID, k.mount.Labels.Key.Name
 	o := &k.d.server.o
@@ -61,16 +61,16 @@ func (k desk) done(ctx context.Context, r hemera.TapeResults) error {
 }
 
 // sign says whose figures they are.
-func (k desk) sign(s *hemera.TapeSession, begun time.Time, problem string) {
+func (k desk) sign(s *tapeapi.Session, begun time.Time, problem string) {
 	s.Mount, s.Kind, s.VID, s.Drive = k.mount.ID, k.mount.Job, k.mount.VID, k.d.Name
 	switch k.mount.Kind {
-	case hemera.MountScan:
-		s.Kind = hemera.TapeScanning
-	case hemera.MountLabel:
-		s.Kind = hemera.TapeLabelling
+	case tapeapi.MountScan:
+		s.Kind = tapeapi.Scanning
+	case tapeapi.MountLabel:
+		s.Kind = tapeapi.Labelling
 	}
 	if k.mount.ReadBack {
-		s.Kind = hemera.TapeReadBack
+		s.Kind = tapeapi.ReadBack
 	}
 	s.Begun, s.Error = begun, problem
 }
@@ -79,13 +79,13 @@ func (k desk) sign(s *hemera.TapeSession, begun time.Time, problem string) {
 const jobsTries = 8
 
 // Next implements session.Jobs.
-func (k desk) Next(ctx context.Context, files int, bytes int64) (jobs []hemera.TapeWork, last bool, err error) {
+func (k desk) Next(ctx context.Context, files int, bytes int64) (jobs []tapeapi.Work, last bool, err error) {
 	o := &k.d.server.o
 	for try := 1; ; try++ {
 		node, epoch := o.Node()
-		var r hemera.TapeJobsReply
+		var r tapeapi.JobsReply
 		if err = noLease(k.mount.VID); epoch != 0 {
-			r, err = o.Control.TapeJobs(ctx, node, epoch, hemera.TapeJobsRequest{Mount: k.mount.ID, Files: files, Bytes: bytes})
+			r, err = o.Control.TapeJobs(ctx, node, epoch, tapeapi.JobsRequest{Mount: k.mount.ID, Files: files, Bytes: bytes})
 		}
 		// Jobs of an answer that was lost stay with the mount until it ends, and are given out again then.
 		switch {
@@ -103,14 +103,14 @@ func (k desk) Next(ctx context.Context, files int, bytes int64) (jobs []hemera.T
 }
 
 // grant asks for the permission to read or write a file. NotFound and Conflict: the job is void.
-func (k desk) grant(ctx context.Context, job hemera.TapeWork) (hemera.TapeGrant, error) {
+func (k desk) grant(ctx context.Context, job tapeapi.Work) (tapeapi.Grant, error) {
 	o := &k.d.server.o
 	node, epoch := o.Node()
 	// Not tried again here: the job fails, and the manager gives it out again later.
 	if epoch == 0 {
-		return hemera.TapeGrant{}, noLease(k.mount.VID)
+		return tapeapi.Grant{}, noLease(k.mount.VID)
 	}
-	return o.Control.TapeGrant(ctx, node, epoch, k.mount.ID, job.TapeJobKey)
+	return o.Control.TapeGrant(ctx, node, epoch, k.mount.ID, job.JobKey)
 }
 
 // noLease returns the error of calls while the node has no lease.
@@ -132,7 +132,7 @@ func asksAgain(err error) bool {
 func (k desk) cancel(ctx context.Context, problem string, bad bool) {
 	// The session has no length: it only says what went wrong.
 	now := k.d.server.o.Now()
-	r := hemera.TapeResults{Ended: true}
+	r := tapeapi.Results{Ended: true}
 	k.sign(&r.Session, now, problem)
 	r.Session.Ended = now
 	k.d.carried(&r.Session)

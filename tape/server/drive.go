@@ -10,7 +10,7 @@ import (
 	"hemera/tape/device"
 	"hemera/tape/volume"
 	"hemera/words/errs"
-	"hemera/words/hemera"
+	"hemera/words/tapeapi"
 )
 
 // drive is the loop of one drive. Its goroutine alone calls the device.
@@ -31,7 +31,7 @@ type drive struct {
 	shown  machine // as of the last step
 	since  time.Time
 	object uint64
-	figure hemera.TapeSession // of the session under way, or the last one
+	figure tapeapi.Session // of the session under way, or the last one
 }
 
 // run asks and works until the context ends.
@@ -88,14 +88,14 @@ func (d *drive) step(ctx context.Context, m machine) machine {
 func (d *drive) ask(ctx context.Context, m machine) machine {
 	node, epoch := d.server.lease(ctx)
 	if epoch == 0 {
-		return m.asked(hemera.TapeMount{}, outcome{fault: askFault})
+		return m.asked(tapeapi.Mount{}, outcome{fault: askFault})
 	}
 	// A long poll: the manager answers when there is something to do, or after some seconds.
 	next, err := d.server.o.Control.NextMount(ctx, node, epoch, d.Name)
 	if err != nil {
-		return m.asked(hemera.TapeMount{}, outcome{fault: askFault})
+		return m.asked(tapeapi.Mount{}, outcome{fault: askFault})
 	}
-	if next.Kind != hemera.MountNothing {
+	if next.Kind != tapeapi.MountNothing {
 		d.server.o.Log.Info("a tape drive got something to do", "drive", d.Name, "kind", next.Kind, "vid", next.VID, "mount", next.ID, "why", next.Why)
 	}
 	return m.asked(next, outcome{})
@@ -127,8 +127,8 @@ func outcomeOf(err error) outcome {
 		return outcome{fault: tapeFault}
 	}
 	// What a drive says of the cartridge in it. Another drive would say the same, in most cases.
-	for of, cause := range map[error]hemera.TapeCause{
-		device.ErrMedium: hemera.TapeUnreadable, device.ErrWriteProtected: hemera.TapeWriteProtected, device.ErrEncrypted: hemera.TapeEncrypted,
+	for of, cause := range map[error]tapeapi.Cause{
+		device.ErrMedium: tapeapi.Unreadable, device.ErrWriteProtected: tapeapi.WriteProtected, device.ErrEncrypted: tapeapi.Encrypted,
 	} {
 		if errors.Is(err, of) {
 			return outcome{fault: tapeFault, bad: true, cause: cause}
@@ -142,7 +142,7 @@ func outcomeOf(err error) outcome {
 	switch errs.KindOf(err) {
 	// The label, or the end of the tape, is not what the catalogue has: somebody has to look.
 	case errs.Corrupt, errs.NotEmpty, errs.ReadOnly, errs.Conflict, errs.Unsupported:
-		return outcome{fault: tapeFault, bad: true, cause: hemera.TapeMislabelled}
+		return outcome{fault: tapeFault, bad: true, cause: tapeapi.Mislabelled}
 	// The cartridge is not to be had now; nothing is known of the tape on it.
 	case errs.NotFound, errs.Locked, errs.NoSpace, errs.Invalid:
 		return outcome{fault: tapeFault}
@@ -221,7 +221,7 @@ func (d *drive) show(m machine) {
 const positionEvery = 5 * time.Second
 
 // progress publishes how a session goes. The goroutine of the tape calls it; shown is when it asked for the position last.
-func (d *drive) progress(ctx context.Context, s hemera.TapeSession, shown *time.Time) {
+func (d *drive) progress(ctx context.Context, s tapeapi.Session, shown *time.Time) {
 	object := uint64(0)
 	// A command to the drive, so not for each file of a session with thousands of small ones.
 	if now := d.server.o.Now(); now.Sub(*shown) >= positionEvery {
@@ -238,11 +238,11 @@ func (d *drive) progress(ctx context.Context, s hemera.TapeSession, shown *time.
 }
 
 // state returns the drive as reports have it.
-func (d *drive) state() hemera.TapeDriveState {
+func (d *drive) state() tapeapi.DriveState {
 	id := d.Identity()
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	s := hemera.TapeDriveState{
+	s := tapeapi.DriveState{
 		Name: d.Name, Model: id.Product, Serial: d.serial, Device: id.Device, Media: d.Media, Reads: d.Reads,
 		Status: d.shown.status(), Since: d.since, Problem: cmp.Or(d.calls.quiet("the drive is taken out of work, and its files go to other drives"), d.shown.problem), Object: d.object, Session: d.figure,
 	}

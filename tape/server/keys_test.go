@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"hemera/words/hemera"
+	"hemera/words/tapeapi"
 )
 
 // clearWords are in each cartridge of the files of a rig that is not encrypted: see TestClearWords.
@@ -43,7 +43,7 @@ func TestClearWords(t *testing.T) {
 // told with the name of the key, and the tape is put aside.
 func TestEncryption(t *testing.T) {
 	c := newControl(t, 5, 40)
-	right := hemera.TapeKey{Name: "raw-2026", Secret: bytes.Repeat([]byte{9}, hemera.TapeSecretSize)}
+	right := tapeapi.Key{Name: "raw-2026", Secret: bytes.Repeat([]byte{9}, tapeapi.SecretSize)}
 	c.key = right
 	x := newRig(t, c)
 	x.start()
@@ -78,12 +78,12 @@ func TestEncryption(t *testing.T) {
 	if labels == 0 {
 		t.Error("no cartridge has a label")
 	}
-	for name, key := range map[string]hemera.TapeKey{"no key": {}, "another key": {Name: "other", Secret: bytes.Repeat([]byte{8}, hemera.TapeSecretSize)}} {
+	for name, key := range map[string]tapeapi.Key{"no key": {}, "another key": {Name: "other", Secret: bytes.Repeat([]byte{8}, tapeapi.SecretSize)}} {
 		x.refused(name, key)
 	}
 	// A mount without its secret is no fault of the drive, nor of the tape.
 	c.mu.Lock()
-	c.key = hemera.TapeKey{Name: "raw-2026"}
+	c.key = tapeapi.Key{Name: "raw-2026"}
 	c.mu.Unlock()
 	x.start()
 	x.await("the mount is refused", func(c *control) bool {
@@ -106,7 +106,7 @@ func TestEncryption(t *testing.T) {
 }
 
 // refused recalls with a key that is not the right one.
-func (x *rig) refused(name string, key hemera.TapeKey) {
+func (x *rig) refused(name string, key tapeapi.Key) {
 	x.t.Helper()
 	c := x.control
 	c.mu.Lock()
@@ -121,7 +121,7 @@ func (x *rig) refused(name string, key hemera.TapeKey) {
 	x.start()
 	x.await("a tape is put aside: "+name, func(c *control) bool {
 		for _, tape := range c.tapes {
-			if tape.State == hemera.TapeDisabled {
+			if tape.State == tapeapi.Disabled {
 				return true
 			}
 		}
@@ -147,7 +147,7 @@ func (x *rig) refused(name string, key hemera.TapeKey) {
 // TestScanOfAnEncryptedTape: a scan without the right key says what a person types, whether the catalogue has the tape, or not.
 func TestScanOfAnEncryptedTape(t *testing.T) {
 	c := newControl(t, 1, 10)
-	right := hemera.TapeKey{Name: "raw-2026", Secret: bytes.Repeat([]byte{9}, hemera.TapeSecretSize)}
+	right := tapeapi.Key{Name: "raw-2026", Secret: bytes.Repeat([]byte{9}, tapeapi.SecretSize)}
 	c.key = right
 	x := newRig(t, c)
 	x.start()
@@ -156,11 +156,11 @@ func TestScanOfAnEncryptedTape(t *testing.T) {
 	vid := c.used()
 	c.mu.Unlock()
 	for _, one := range []struct {
-		key   hemera.TapeKey
+		key   tapeapi.Key
 		words []string
 	}{
-		{hemera.TapeKey{}, []string{"raw-2026", "the catalogue does not say with which key", "hemera tape key add NAME --from FILE", "hemera tape tape add " + vid + " encryptionKeyName=NAME"}},
-		{hemera.TapeKey{Name: "other", Secret: bytes.Repeat([]byte{8}, hemera.TapeSecretSize)}, []string{"raw-2026", "with another key than other"}},
+		{tapeapi.Key{}, []string{"raw-2026", "the catalogue does not say with which key", "hemera tape key add NAME --from FILE", "hemera tape tape add " + vid + " encryptionKeyName=NAME"}},
+		{tapeapi.Key{Name: "other", Secret: bytes.Repeat([]byte{8}, tapeapi.SecretSize)}, []string{"raw-2026", "with another key than other"}},
 	} {
 		c.mu.Lock()
 		c.key, c.wanted = one.key, vid

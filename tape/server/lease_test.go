@@ -8,15 +8,16 @@ import (
 
 	"hemera/words/errs"
 	"hemera/words/hemera"
+	"hemera/words/tapeapi"
 )
 
 // still is a manager that has no work, and says nothing.
 type still struct{ *control }
 
-// NextMount implements hemera.TapeControl.
-func (still) NextMount(ctx context.Context, _ hemera.NodeID, _ uint64, drive string) (hemera.TapeMount, error) {
+// NextMount implements tapeapi.Control.
+func (still) NextMount(ctx context.Context, _ hemera.NodeID, _ uint64, drive string) (tapeapi.Mount, error) {
 	<-ctx.Done()
-	return hemera.TapeMount{}, errs.Wrap(ctx.Err(), "still.NextMount", drive)
+	return tapeapi.Mount{}, errs.Wrap(ctx.Err(), "still.NextMount", drive)
 }
 
 // quiet runs a server in which nothing happens, until the test ends.
@@ -53,7 +54,7 @@ func TestNewLeaseReports(t *testing.T) {
 		if c.seen.Name == "" {
 			t.Error("the manager does not hear of the library at all")
 		}
-		c.epoch, c.seen = 2, hemera.TapeLibrary{}
+		c.epoch, c.seen = 2, tapeapi.Library{}
 		c.mu.Unlock()
 		time.Sleep(2 * leaseLook)
 		synctest.Wait()

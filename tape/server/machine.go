@@ -3,7 +3,7 @@ package server
 import (
 	"time"
 
-	"hemera/words/hemera"
+	"hemera/words/tapeapi"
 )
 
 // phase says what a drive is about to do.
@@ -38,14 +38,14 @@ type outcome struct {
 	problem string // for people, "" without a fault
 	// bad: what failed is the tape itself, so that it should not be mounted again before somebody looked.
 	bad   bool
-	cause hemera.TapeCause // of a bad tape
+	cause tapeapi.Cause // of a bad tape
 }
 
 // machine decides what a drive does next. It is a value: its methods are pure, and the loop of a drive does the I/O.
 type machine struct {
 	phase phase
-	vid   string           // of the cartridge in the drive; "" when it is empty or not known
-	mount hemera.TapeMount // what is to be done; Kind is MountNothing when nothing is
+	vid   string        // of the cartridge in the drive; "" when it is empty or not known
+	mount tapeapi.Mount // what is to be done; Kind is MountNothing when nothing is
 	// then is the phase after ending.
 	then     phase
 	problem  string
@@ -84,21 +84,21 @@ func (m machine) probed(vid string, x outcome) machine {
 }
 
 // asked tells what the manager answered.
-func (m machine) asked(next hemera.TapeMount, x outcome) machine {
+func (m machine) asked(next tapeapi.Mount, x outcome) machine {
 	m.wait = 0
 	if x.fault != noFault { // of the manager or the network: the drive stays as it is
 		m.failures++
 		m.wait = pause(m.failures, askPauseMax)
 		return m
 	}
-	if next.Kind == hemera.MountNothing {
+	if next.Kind == tapeapi.MountNothing {
 		return m
 	}
 	m.failures = 0 // the manager answers again
 	switch {
-	case next.Kind == hemera.MountUnload && m.vid == "":
+	case next.Kind == tapeapi.MountUnload && m.vid == "":
 		return m
-	case next.Kind == hemera.MountUnload:
+	case next.Kind == tapeapi.MountUnload:
 		m.phase = unloading
 		return m
 	}
@@ -143,7 +143,7 @@ func (m machine) loaded(x outcome) machine {
 
 // worked tells how the mount ended; it was reported.
 func (m machine) worked(x outcome) machine {
-	m.mount, m.wait = hemera.TapeMount{}, 0
+	m.mount, m.wait = tapeapi.Mount{}, 0
 	switch x.fault {
 	case tapeFault: // another mount of the same tape begins at its label
 		m.phase = unloading
@@ -165,12 +165,12 @@ func (m machine) unloaded(x outcome) machine {
 	m.wait = 0
 	if x.fault == noFault {
 		m.vid, m.failures, m.problem = "", 0, ""
-		if m.phase = idle; m.mount.Kind != hemera.MountNothing {
+		if m.phase = idle; m.mount.Kind != tapeapi.MountNothing {
 			m.phase = fetching
 		}
 		return m
 	}
-	if m.mount.Kind != hemera.MountNothing { // another drive may take it meanwhile
+	if m.mount.Kind != tapeapi.MountNothing { // another drive may take it meanwhile
 		return m.cancel(unloading, x).count(x)
 	}
 	// Stuck for a moment, in most cases: tried again before the drive is down.
@@ -186,7 +186,7 @@ func (m machine) unloaded(x outcome) machine {
 
 // ended tells that the manager knows of the end of the mount, or never will.
 func (m machine) ended() machine {
-	m.mount, m.phase = hemera.TapeMount{}, m.then
+	m.mount, m.phase = tapeapi.Mount{}, m.then
 	return m
 }
 
@@ -199,8 +199,8 @@ func (m machine) rested() machine {
 // panicked tells that the step of the phase ended half done.
 func (m machine) panicked(x outcome) machine {
 	// The end of the mount itself may be what panics; the manager ends it when the drive asks again.
-	if m.mount.Kind == hemera.MountNothing || m.phase == ending {
-		m.mount = hemera.TapeMount{}
+	if m.mount.Kind == tapeapi.MountNothing || m.phase == ending {
+		m.mount = tapeapi.Mount{}
 		return m.fail(x)
 	}
 	m.failures = max(m.failures, m.broken)

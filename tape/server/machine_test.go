@@ -7,15 +7,15 @@ import (
 
 	"hemera/tape/device"
 	"hemera/words/errs"
-	"hemera/words/hemera"
+	"hemera/words/tapeapi"
 )
 
 // TestMachine walks a drive through what can happen to it.
 func TestMachine(t *testing.T) {
-	work := func(vid string) hemera.TapeMount {
-		return hemera.TapeMount{ID: 7, Kind: hemera.MountWork, Job: hemera.TapeArchive, VID: vid}
+	work := func(vid string) tapeapi.Mount {
+		return tapeapi.Mount{ID: 7, Kind: tapeapi.MountWork, Job: tapeapi.Archive, VID: vid}
 	}
-	unload := hemera.TapeMount{Kind: hemera.MountUnload}
+	unload := tapeapi.Mount{Kind: tapeapi.MountUnload}
 	for _, c := range []struct {
 		name  string
 		from  machine
@@ -27,13 +27,13 @@ func TestMachine(t *testing.T) {
 		{"an empty drive asks", machine{}, func(m machine) machine { return m.probed("", outcome{}) }, idle, "", ""},
 		{"what is in a drive at start is carried away", machine{}, func(m machine) machine { return m.probed("V00001", outcome{}) }, unloading, "V00001", ""},
 		{"a drive that does not answer is down", machine{}, func(m machine) machine { return m.probed("", outcome{fault: driveFault, problem: "x"}) }, down, "", ""},
-		{"nothing to do", machine{phase: idle}, func(m machine) machine { return m.asked(hemera.TapeMount{}, outcome{}) }, idle, "", ""},
+		{"nothing to do", machine{phase: idle}, func(m machine) machine { return m.asked(tapeapi.Mount{}, outcome{}) }, idle, "", ""},
 		{"a mount", machine{phase: idle}, func(m machine) machine { return m.asked(work("V00001"), outcome{}) }, fetching, "", "V00001"},
 		{"the same tape stays", machine{phase: idle, vid: "V00001"}, func(m machine) machine { return m.asked(work("V00001"), outcome{}) }, working, "V00001", "V00001"},
 		{"another tape goes first", machine{phase: idle, vid: "V00002"}, func(m machine) machine { return m.asked(work("V00001"), outcome{}) }, unloading, "V00002", "V00001"},
 		{"unload", machine{phase: idle, vid: "V00002"}, func(m machine) machine { return m.asked(unload, outcome{}) }, unloading, "V00002", ""},
 		{"unload of nothing", machine{phase: idle}, func(m machine) machine { return m.asked(unload, outcome{}) }, idle, "", ""},
-		{"no manager", machine{phase: idle, vid: "V00002"}, func(m machine) machine { return m.asked(hemera.TapeMount{}, outcome{fault: askFault}) }, idle, "V00002", ""},
+		{"no manager", machine{phase: idle, vid: "V00002"}, func(m machine) machine { return m.asked(tapeapi.Mount{}, outcome{fault: askFault}) }, idle, "V00002", ""},
 		{"unloaded, with a mount", machine{phase: unloading, vid: "V00002", mount: work("V00001")}, func(m machine) machine { return m.unloaded(outcome{}) }, fetching, "", "V00001"},
 		{"unloaded", machine{phase: unloading, vid: "V00002"}, func(m machine) machine { return m.unloaded(outcome{}) }, idle, "", ""},
 		{"stuck, with a mount", machine{phase: unloading, vid: "V00002", mount: work("V00001")}, func(m machine) machine { return m.unloaded(outcome{fault: driveFault, problem: "stuck"}) }, ending, "V00002", "V00001"},
@@ -71,14 +71,14 @@ func TestPauses(t *testing.T) {
 	if last != pauseMax {
 		t.Errorf("the longest pause is %v", last)
 	}
-	m = m.probed("", outcome{}).asked(hemera.TapeMount{ID: 1, Kind: hemera.MountWork, VID: "V00001"}, outcome{})
+	m = m.probed("", outcome{}).asked(tapeapi.Mount{ID: 1, Kind: tapeapi.MountWork, VID: "V00001"}, outcome{})
 	m = m.fetched(outcome{}).loaded(outcome{}).worked(outcome{})
 	if m = m.worked(outcome{fault: driveFault, problem: "x"}); m.wait != pauseMin {
 		t.Errorf("the first pause after a success is %v", m.wait)
 	}
 	// A drive whose cartridges can be carried away still breaks in each mount: that is no success.
 	for want := 2 * pauseMin; want < pauseMax; want *= 2 {
-		m = m.rested().probed("V00001", outcome{}).unloaded(outcome{}).asked(hemera.TapeMount{ID: 2, Kind: hemera.MountWork, VID: "V00001"}, outcome{})
+		m = m.rested().probed("V00001", outcome{}).unloaded(outcome{}).asked(tapeapi.Mount{ID: 2, Kind: tapeapi.MountWork, VID: "V00001"}, outcome{})
 		if m = m.fetched(outcome{}).loaded(outcome{}).worked(outcome{fault: driveFault, problem: "x"}); m.wait != want {
 			t.Errorf("a pause of %v, want %v", m.wait, want)
 		}
@@ -110,8 +110,8 @@ func TestMachineLosesNoMount(t *testing.T) {
 			if open {
 				t.Fatal("the drive asks with a mount that has not ended")
 			}
-			m = m.asked(hemera.TapeMount{Kind: hemera.TapeMountKind(r.IntN(5)), VID: vids[1+r.IntN(2)]}, f)
-			open = m.mount.Kind != hemera.MountNothing
+			m = m.asked(tapeapi.Mount{Kind: tapeapi.MountKind(r.IntN(5)), VID: vids[1+r.IntN(2)]}, f)
+			open = m.mount.Kind != tapeapi.MountNothing
 		case fetching:
 			if m.vid != "" {
 				t.Fatal("a cartridge is carried to a drive with another one")
@@ -154,8 +154,8 @@ func TestWhoIsGuilty(t *testing.T) {
 		err  error
 		want outcome
 	}{
-		{device.ErrMedium, outcome{fault: tapeFault, bad: true, cause: hemera.TapeUnreadable}},
-		{device.ErrWriteProtected, outcome{fault: tapeFault, bad: true, cause: hemera.TapeWriteProtected}},
+		{device.ErrMedium, outcome{fault: tapeFault, bad: true, cause: tapeapi.Unreadable}},
+		{device.ErrWriteProtected, outcome{fault: tapeFault, bad: true, cause: tapeapi.WriteProtected}},
 		{device.ErrHardware, outcome{fault: driveFault}},
 		{device.ErrProtection, outcome{fault: driveFault}},
 	} {

@@ -6,6 +6,7 @@ import (
 	"hemera/tape/device"
 	"hemera/tape/volume"
 	"hemera/words/hemera"
+	"hemera/words/tapeapi"
 )
 
 // orderMin is the least number of places on tape for which another order is asked for: of two, the first one is as good as the second.
@@ -16,11 +17,11 @@ type recalls struct {
 	desk
 	tape device.Tape
 	// last is the job that the answer before ended with: the tape stands behind it.
-	last hemera.TapeWork
+	last tapeapi.Work
 }
 
 // Next implements session.Jobs.
-func (r *recalls) Next(ctx context.Context, files int, bytes int64) ([]hemera.TapeWork, bool, error) {
+func (r *recalls) Next(ctx context.Context, files int, bytes int64) ([]tapeapi.Work, bool, error) {
 	jobs, last, err := r.desk.Next(ctx, files, bytes)
 	if err != nil || len(jobs) == 0 {
 		return jobs, last, err
@@ -38,8 +39,8 @@ func (r *recalls) Next(ctx context.Context, files int, bytes int64) ([]hemera.Ta
 
 // begunFirst splits off the jobs of the container within which the tape stands after the job last. A drive is asked for the order of whole
 // containers: it would count a way back to the begin of this one, and may put it off until that way has to be gone.
-func begunFirst(jobs []hemera.TapeWork, last hemera.TapeWork) (begun, rest []hemera.TapeWork) {
-	behind := func(j hemera.TapeWork) bool {
+func begunFirst(jobs []tapeapi.Work, last tapeapi.Work) (begun, rest []tapeapi.Work) {
+	behind := func(j tapeapi.Work) bool {
 		return j.From != nil && last.From != nil && j.From.Member > last.From.Member && last.From.Member > 0 && j.From.Block == last.From.Block
 	}
 	for _, j := range jobs {
@@ -54,9 +55,9 @@ func begunFirst(jobs []hemera.TapeWork, last hemera.TapeWork) (begun, rest []hem
 
 // ordered puts jobs into the order that ask returns for the segments of their tape files, at most so many at a time. Members of one container
 // stay together. Whatever ask says, each job comes once: an answer that is no order of the segments is not used.
-func ordered(jobs []hemera.TapeWork, most int, ask func([]device.Segment) ([]int, error)) []hemera.TapeWork {
+func ordered(jobs []tapeapi.Work, most int, ask func([]device.Segment) ([]int, error)) []tapeapi.Work {
 	groups := places(jobs)
-	out := make([]hemera.TapeWork, 0, len(jobs))
+	out := make([]tapeapi.Work, 0, len(jobs))
 	for len(groups) > 0 {
 		// A part of the tape after the other: the jobs come by position.
 		part := groups[:min(len(groups), max(most, 1))]
@@ -71,12 +72,12 @@ func ordered(jobs []hemera.TapeWork, most int, ask func([]device.Segment) ([]int
 // group is the jobs of one tape file.
 type group struct {
 	segment device.Segment
-	jobs    []hemera.TapeWork
+	jobs    []tapeapi.Work
 	bytes   int64 // of all jobs
 }
 
 // places groups jobs that follow each other by their tape files.
-func places(jobs []hemera.TapeWork) (groups []group) {
+func places(jobs []tapeapi.Work) (groups []group) {
 	for _, j := range jobs {
 		var at hemera.TapeCopy
 		if j.From != nil { // the session refuses a job without a place
@@ -92,7 +93,7 @@ func places(jobs []hemera.TapeWork) (groups []group) {
 			g.segment.End = begin + volume.FileObjects + uint64(g.bytes/volume.BlockSize)
 			continue
 		}
-		groups = append(groups, group{device.Segment{Begin: begin, End: end}, []hemera.TapeWork{j}, j.Size})
+		groups = append(groups, group{device.Segment{Begin: begin, End: end}, []tapeapi.Work{j}, j.Size})
 	}
 	return groups
 }

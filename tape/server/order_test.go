@@ -8,15 +8,16 @@ import (
 
 	"hemera/tape/device"
 	"hemera/words/hemera"
+	"hemera/words/tapeapi"
 )
 
 // at returns a job for a file at a block; member 0 is a file of its own.
-func at(id hemera.FileID, block uint64, member uint32) hemera.TapeWork {
-	return hemera.TapeWork{TapeJob: hemera.TapeJob{TapeJobKey: hemera.TapeJobKey{File: id}, Size: 300 << 10, From: &hemera.TapeCopy{Block: block, Member: member}}}
+func at(id hemera.FileID, block uint64, member uint32) tapeapi.Work {
+	return tapeapi.Work{Job: tapeapi.Job{JobKey: tapeapi.JobKey{File: id}, Size: 300 << 10, From: &hemera.TapeCopy{Block: block, Member: member}}}
 }
 
 func TestOrder(t *testing.T) {
-	jobs := []hemera.TapeWork{at(1, 0, 0), at(2, 100, 1), at(3, 100, 2), at(4, 200, 0), at(5, 300, 0)}
+	jobs := []tapeapi.Work{at(1, 0, 0), at(2, 100, 1), at(3, 100, 2), at(4, 200, 0), at(5, 300, 0)}
 	reverse := func(s []device.Segment) ([]int, error) {
 		order := make([]int, len(s))
 		for i := range s {
@@ -46,7 +47,7 @@ func TestOrder(t *testing.T) {
 		}
 	}
 	// 63 members of 1 MiB with their table take 4 + 1 + 252 + 5 objects, and the next container follows.
-	var small []hemera.TapeWork
+	var small []tapeapi.Work
 	for i := range 126 {
 		j := at(hemera.FileID(i+1), 1000+uint64(i/63)*262, uint32(i%63+1))
 		j.Size = 1 << 20
@@ -92,10 +93,10 @@ func TestAContainerIsReadToItsEnd(t *testing.T) {
 		want = append(want, id)
 		number := uint64(i / members)
 		c.files[id].vid, c.files[id].recall = "V00001", true
-		c.files[id].onTape = &hemera.TapeWritten{FSeq: number + 1, Block: 100 * number, Member: uint32(i%members + 1)}
+		c.files[id].onTape = &tapeapi.Written{FSeq: number + 1, Block: 100 * number, Member: uint32(i%members + 1)}
 	}
-	m := hemera.TapeMount{ID: 1, Kind: hemera.MountWork, Job: hemera.TapeRecall, VID: "V00001"}
-	c.open[m.ID] = &openMount{TapeMount: m, given: map[hemera.TapeJobKey]bool{}}
+	m := tapeapi.Mount{ID: 1, Kind: tapeapi.MountWork, Job: tapeapi.Recall, VID: "V00001"}
+	c.open[m.ID] = &openMount{Mount: m, given: map[tapeapi.JobKey]bool{}}
 	off := &putsOff{}
 	r := &recalls{desk: desk{&drive{server: &Server{o: Options{Control: c, Node: c.node}}}, m}, tape: off}
 	var got []hemera.FileID

@@ -9,6 +9,7 @@ import (
 	"hemera/tape/volume"
 	"hemera/words/errs"
 	"hemera/words/hemera"
+	"hemera/words/tapeapi"
 )
 
 const (
@@ -21,12 +22,12 @@ const (
 // scanning is a scan of a tape. Reports are durable one by one: a scan that fails in the middle has told of the newest files.
 type scanning struct {
 	k    desk
-	out  hemera.TapeScanResults
+	out  tapeapi.ScanResults
 	sent time.Time
 }
 
 // scan reports which files are on the tape, the last one first, and counts them in the figures.
-func (k desk) scan(ctx context.Context, v *volume.Volume, figures *hemera.TapeSession) error {
+func (k desk) scan(ctx context.Context, v *volume.Volume, figures *tapeapi.Session) error {
 	now := k.d.server.o.Now
 	begun := now()
 	s := &scanning{k: k, sent: begun}
@@ -34,7 +35,7 @@ func (k desk) scan(ctx context.Context, v *volume.Volume, figures *hemera.TapeSe
 	err := v.Scan(ctx, volume.ScanOptions{Data: k.mount.Data, After: k.mount.After}, func(r volume.Record) error {
 		// The first record is the last tape file, which an append compares; a container comes before its members when they are read from it.
 		if s.out.End.FSeq == 0 {
-			s.out.End = hemera.TapeEnd{FSeq: r.FSeq, ArchiveID: endID(r)}
+			s.out.End = tapeapi.End{FSeq: r.FSeq, ArchiveID: endID(r)}
 		}
 		if r.Kind != volume.KindMember && r.FSeq > k.mount.After {
 			written += volume.BytesOnTape(r.Size)
@@ -87,19 +88,19 @@ func endID(r volume.Record) uint64 {
 }
 
 // send reports what was found since the last report.
-func (s *scanning) send(ctx context.Context, figures hemera.TapeSession, begun time.Time) error {
+func (s *scanning) send(ctx context.Context, figures tapeapi.Session, begun time.Time) error {
 	// Retried until it is answered, and taken by the manager as often as it comes.
 	s.k.sign(&figures, begun, "")
 	report := s.out // what the manager keeps of it is its own
-	err := s.k.done(ctx, hemera.TapeResults{Scan: &report, Session: figures})
+	err := s.k.done(ctx, tapeapi.Results{Scan: &report, Session: figures})
 	s.out.Files, s.sent = nil, s.k.d.server.o.Now()
 	return err
 }
 
 // scanned returns a record as the manager knows it.
-func scanned(r volume.Record) hemera.TapeScanned {
-	s := hemera.TapeScanned{
-		Written: hemera.TapeWritten{ArchiveID: r.ArchiveID, FSeq: r.FSeq, Block: r.Block, Member: r.Member, Size: r.Size},
+func scanned(r volume.Record) tapeapi.Scanned {
+	s := tapeapi.Scanned{
+		Written: tapeapi.Written{ArchiveID: r.ArchiveID, FSeq: r.FSeq, Block: r.Block, Member: r.Member, Size: r.Size},
 		File:    r.File, Path: r.Path, Sums: r.Sums, Owner: hemera.FileOwner{UID: r.UID, GID: r.GID, Mode: r.Mode}, Mtime: r.Mtime, Class: r.Class, Copy: r.Copy,
 	}
 	// The catalogue compares this one with what a recall reads.

@@ -12,13 +12,14 @@ import (
 	"hemera/tape/session"
 	"hemera/words/errs"
 	"hemera/words/hemera"
+	"hemera/words/tapeapi"
 )
 
 // Options say what a tape server is made of.
 type Options struct {
 	// Node says who this node is, and the epoch of its lease; epoch 0: it has none now.
 	Node    func() (id hemera.NodeID, epoch uint64)
-	Control hemera.TapeControl
+	Control tapeapi.Control
 	// Saw keeps the mark of an answer of Control; see hemera.HeartbeatReply.Seen. It does not block; nil keeps none.
 	Saw     func(mark []byte)
 	Name    string // of the library, unique in the cluster
@@ -27,7 +28,7 @@ type Options struct {
 	Files   Files          // where contents come from and go to
 	Limits  session.Limits // of each drive's session; zero values are defaults
 	Host    string         // that labels name
-	Speed   int            // as in [hemera.TapeLibrary]
+	Speed   int            // as in [tapeapi.Library]
 	Version string
 	// CallMax bounds a call to a drive, see the doc comment of the package; if 0, 15 min of the devices' own time.
 	CallMax time.Duration
@@ -210,8 +211,8 @@ func (s *Server) reportOnce(ctx context.Context) error {
 }
 
 // State returns the library and its drives as they are now.
-func (s *Server) State(ctx context.Context) hemera.TapeLibrary {
-	l := hemera.TapeLibrary{Name: s.o.Name, Speed: s.o.Speed}
+func (s *Server) State(ctx context.Context) tapeapi.Library {
+	l := tapeapi.Library{Name: s.o.Name, Speed: s.o.Speed}
 	list, err := s.robot.peek(ctx)
 	l.Capacities = list.capacities()
 	if l.VIDs = list.vids(); err != nil {

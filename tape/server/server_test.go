@@ -15,6 +15,7 @@ import (
 	"hemera/tape/device/emulated"
 	"hemera/tape/session"
 	"hemera/words/hemera"
+	"hemera/words/tapeapi"
 )
 
 // rig is a library on emulated hardware, without waiting, and a server of it that runs.
@@ -354,13 +355,13 @@ func TestTheLastReport(t *testing.T) {
 
 // A session is of the kind that its mount is, as people know it.
 func TestKindsOfSessions(t *testing.T) {
-	for name, m := range map[string]hemera.TapeMount{
-		"verify":    {Kind: hemera.MountWork, Job: hemera.TapeVerify},
-		"read back": {Kind: hemera.MountWork, Job: hemera.TapeVerify, ReadBack: true},
-		"scan":      {Kind: hemera.MountScan},
-		"label":     {Kind: hemera.MountLabel},
+	for name, m := range map[string]tapeapi.Mount{
+		"verify":    {Kind: tapeapi.MountWork, Job: tapeapi.Verify},
+		"read back": {Kind: tapeapi.MountWork, Job: tapeapi.Verify, ReadBack: true},
+		"scan":      {Kind: tapeapi.MountScan},
+		"label":     {Kind: tapeapi.MountLabel},
 	} {
-		var s hemera.TapeSession
+		var s tapeapi.Session
 		desk{d: &drive{}, mount: m}.sign(&s, time.Time{}, "")
 		if s.Kind.String() != name {
 			t.Errorf("%+v is %s", m, s.Kind)

@@ -10,11 +10,11 @@ import (
 	"hemera/tape/session"
 	"hemera/tape/volume"
 	"hemera/words/errs"
-	"hemera/words/hemera"
+	"hemera/words/tapeapi"
 )
 
 // work does what a mount is for, and reports its end.
-func (d *drive) work(ctx context.Context, m hemera.TapeMount) outcome {
+func (d *drive) work(ctx context.Context, m tapeapi.Mount) outcome {
 	k := desk{d, m}
 	begun := d.server.o.Now()
 	// It has reported what it did on the way; what it returns is the end.
@@ -22,7 +22,7 @@ func (d *drive) work(ctx context.Context, m hemera.TapeMount) outcome {
 	if err == nil {
 		err = ctx.Err() // a session that the end of the server cut short
 	}
-	x := d.judge(ctx, err, "tape "+m.VID+" could not be "+map[bool]string{true: "written", false: "read"}[m.Job == hemera.TapeArchive || m.Kind == hemera.MountLabel]+" in")
+	x := d.judge(ctx, err, "tape "+m.VID+" could not be "+map[bool]string{true: "written", false: "read"}[m.Job == tapeapi.Archive || m.Kind == tapeapi.MountLabel]+" in")
 	d.carried(&r.Session)
 	if errors.As(err, new(lost)) { // nobody waits for the end
 		return x
@@ -44,17 +44,17 @@ func (d *drive) work(ctx context.Context, m hemera.TapeMount) outcome {
 }
 
 // carried adds to the figures of a session what was waited for before it began.
-func (d *drive) carried(s *hemera.TapeSession) {
+func (d *drive) carried(s *tapeapi.Session) {
 	s.Robot += d.robotTime
 	s.Tape += d.loadTime
 	d.robotTime, d.loadTime = 0, 0
 }
 
 // session runs what the mount is for. It returns what is left to be reported.
-func (d *drive) session(ctx context.Context, k desk) (r hemera.TapeResults, err error) {
-	if k.mount.Kind == hemera.MountLabel {
+func (d *drive) session(ctx context.Context, k desk) (r tapeapi.Results, err error) {
+	if k.mount.Kind == tapeapi.MountLabel {
 		// VOL1 has to be readable by every drive, and by people without the key.
-		if err := d.useKey(ctx, hemera.TapeKey{}); err != nil {
+		if err := d.useKey(ctx, tapeapi.Key{}); err != nil {
 			return r, err
 		}
 		l := volume.Label{VID: k.mount.VID, Protected: k.mount.Labels.Protected, Force: k.mount.Labels.Force}
@@ -64,10 +64,10 @@ func (d *drive) session(ctx context.Context, k desk) (r hemera.TapeResults, err 
 		return r, err
 	}
 	v, err := d.open(ctx, k.mount.VID)
-	if errs.KindOf(err) == errs.Corrupt && k.mount.Kind == hemera.MountScan {
+	if errs.KindOf(err) == errs.Corrupt && k.mount.Kind == tapeapi.MountScan {
 		// A new cartridge has no label to open it by, which is no fault of it.
 		if c, _ := volume.Inspect(ctx, d.loaded); c.Blank {
-			return hemera.TapeResults{Scan: &hemera.TapeScanResults{Complete: true, Blank: true}}, nil
+			return tapeapi.Results{Scan: &tapeapi.ScanResults{Complete: true, Blank: true}}, nil
 		}
 	}
 	if err != nil {
@@ -84,7 +84,7 @@ func (d *drive) session(ctx context.Context, k desk) (r hemera.TapeResults, err 
 		return r, err
 	}
 	defer d.forgetKey(ctx)
-	if k.mount.Kind == hemera.MountScan {
+	if k.mount.Kind == tapeapi.MountScan {
 		return r, k.scan(ctx, v, &r.Session)
 	}
 	return r, d.transfer(ctx, k, v, &r.Session)
@@ -100,11 +100,11 @@ func (d *drive) open(ctx context.Context, vid string) (v *volume.Volume, err err
 }
 
 // transfer archives, recalls or verifies.
-func (d *drive) transfer(ctx context.Context, k desk, v *volume.Volume, figures *hemera.TapeSession) (err error) {
+func (d *drive) transfer(ctx context.Context, k desk, v *volume.Volume, figures *tapeapi.Session) (err error) {
 	o := &d.server.o
 	begun := o.Now()
 	// A session may end its own context and still report; only the end of the server ends its reports.
-	paper := journal(func(r hemera.TapeResults) error {
+	paper := journal(func(r tapeapi.Results) error {
 		k.sign(&r.Session, begun, "")
 		return k.done(ctx, r)
 	})
@@ -115,18 +115,18 @@ func (d *drive) transfer(ctx context.Context, k desk, v *volume.Volume, figures 
 		onTheWay = t.OnTheWay
 	}
 	shown := time.Time{}
-	common := session.Common{Limits: o.Limits, Now: o.Now, Monitor: monitor, OnTheWay: onTheWay, Panics: o.Panics, Progress: func(s hemera.TapeSession) {
+	common := session.Common{Limits: o.Limits, Now: o.Now, Monitor: monitor, OnTheWay: onTheWay, Panics: o.Panics, Progress: func(s tapeapi.Session) {
 		k.sign(&s, begun, "")
 		d.progress(ctx, s, &shown)
 	}}
 	switch k.mount.Job {
-	case hemera.TapeArchive:
+	case tapeapi.Archive:
 		labels := k.mount.Labels
 		known := volume.Known{Last: volume.Last{FSeq: labels.LastFSeq, ArchiveID: labels.LastID},
 			Reclaimed: volume.Last{FSeq: labels.ReclaimedFSeq, ArchiveID: labels.ReclaimedID}}
 		*figures, err = session.Archive(ctx, session.ArchiveOptions{Volume: v, Known: known, Jobs: k, Source: files{k, o.Files}, Journal: paper, Common: common})
 	// A verification is a recall that is written nowhere.
-	case hemera.TapeRecall, hemera.TapeVerify:
+	case tapeapi.Recall, tapeapi.Verify:
 		*figures, err = session.Recall(ctx, session.RecallOptions{Volume: v, Jobs: &recalls{desk: k, tape: d.loaded}, Sink: files{k, o.Files}, Journal: paper, Common: common})
 	default:
 		err = k.refuse(ctx)
@@ -142,9 +142,9 @@ func (k desk) refuse(ctx context.Context) error {
 		if err != nil || len(jobs) == 0 {
 			return err
 		}
-		var r hemera.TapeResults
+		var r tapeapi.Results
 		for _, j := range jobs {
-			r.Failed = append(r.Failed, hemera.TapeFailure{Job: j.TapeJobKey, Error: "this tape server cannot " + k.mount.Job.String()})
+			r.Failed = append(r.Failed, tapeapi.Failure{Job: j.JobKey, Error: "this tape server cannot " + k.mount.Job.String()})
 		}
 		if err := k.done(ctx, r); err != nil {
 			return err
@@ -154,7 +154,7 @@ func (k desk) refuse(ctx context.Context) error {
 
 // useKey has the drive encrypt and decrypt with the key of a mount; without one it writes in clear, whatever an earlier mount has left. What cannot
 // be set fails as Unavailable: it is the drive's fault, and nothing is written.
-func (d *drive) useKey(ctx context.Context, key hemera.TapeKey) error {
+func (d *drive) useKey(ctx context.Context, key tapeapi.Key) error {
 	e, ok := device.Feature[device.Encrypter](d.loaded)
 	switch {
 	// The manager gives no such mount by itself; that it did is no fault of the drive.
@@ -176,14 +176,14 @@ func (d *drive) useKey(ctx context.Context, key hemera.TapeKey) error {
 
 // forgetKey clears the key at the end of a mount. If that fails, the next mount, or the unload, does it.
 func (d *drive) forgetKey(ctx context.Context) {
-	_ = d.useKey(context.WithoutCancel(ctx), hemera.TapeKey{})
+	_ = d.useKey(context.WithoutCancel(ctx), tapeapi.Key{})
 }
 
 // journal is a session.Journal.
-type journal func(hemera.TapeResults) error
+type journal func(tapeapi.Results) error
 
 // Report implements session.Journal.
-func (j journal) Report(_ context.Context, r hemera.TapeResults) error { return j(r) }
+func (j journal) Report(_ context.Context, r tapeapi.Results) error { return j(r) }
 
 // writer names this drive and its host for labels.
 func (d *drive) writer() volume.Writer {

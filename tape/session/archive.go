@@ -9,11 +9,12 @@ import (
 	"hemera/tape/volume"
 	"hemera/words/errs"
 	"hemera/words/hemera"
+	"hemera/words/tapeapi"
 )
 
 // Archive appends the files of the jobs to the tape until there are no more jobs, the tape is full, or the context ends. It returns the figures
 // of the session, and an error if the tape, the jobs or the journal failed: then jobs may be left that no report named.
-func Archive(ctx context.Context, o ArchiveOptions) (hemera.TapeSession, error) {
+func Archive(ctx context.Context, o ArchiveOptions) (tapeapi.Session, error) {
 	o.Limits = o.Limits.filled()
 	f := newFigures(ctx, o.Common)
 	// The tape goroutine closes what it began, also when the context ends.
@@ -58,7 +59,7 @@ type archive struct {
 	appender *volume.Appender
 	pool     *pool
 	// pending are results since the last report; files, bytes and flushed are since the last flush.
-	pending hemera.TapeResults
+	pending tapeapi.Results
 	files   int   // tape files
 	bytes   int64 // on tape, with labels
 	flushed time.Time
@@ -140,7 +141,7 @@ func (a *archive) take(u *unit, c chunk, begun *bool) error {
 }
 
 // give writes a chunk, and the header of the file before its first one. A chunk with an error is not written.
-func (a *archive) give(job hemera.TapeWork, c chunk, begun *bool) error {
+func (a *archive) give(job tapeapi.Work, c chunk, begun *bool) error {
 	if c.err != nil {
 		return nil
 	}
@@ -163,7 +164,7 @@ func (a *archive) append(b []byte) error {
 }
 
 // end closes a file and notes it for the journal and the index.
-func (a *archive) end(job hemera.TapeWork, sum hemera.Checksum) error {
+func (a *archive) end(job tapeapi.Work, sum hemera.Checksum) error {
 	w, err := a.appender.End(a.ctx)
 	if err != nil {
 		return err
@@ -173,12 +174,12 @@ func (a *archive) end(job hemera.TapeWork, sum hemera.Checksum) error {
 	// The record of the index and the row of the catalogue say the same.
 	r.Kind, r.FSeq, r.Block = volume.KindFile, w.FSeq, w.Block
 	a.appender.Note(r)
-	a.written(job.TapeJobKey, w, sum)
+	a.written(job.JobKey, w, sum)
 	return nil
 }
 
 // dead closes a file that does not have all of its data. Its place on tape is taken, and no job is behind it.
-func (a *archive) dead(job hemera.TapeWork, begun bool) error {
+func (a *archive) dead(job tapeapi.Work, begun bool) error {
 	if !begun {
 		return nil
 	}
@@ -188,12 +189,12 @@ func (a *archive) dead(job hemera.TapeWork, begun bool) error {
 	}
 	r := volume.Record{Kind: volume.KindDead, FSeq: w.FSeq, Block: w.Block, ArchiveID: w.ArchiveID, Size: w.Size, Path: job.Path, File: job.File}
 	a.appender.Note(r)
-	a.written(hemera.TapeJobKey{}, w, hemera.Checksum{Kind: hemera.Adler32})
+	a.written(tapeapi.JobKey{}, w, hemera.Checksum{Kind: hemera.Adler32})
 	return nil
 }
 
 // fail notes a job whose file cannot be read.
-func (a *archive) fail(job hemera.TapeWork, err error) {
+func (a *archive) fail(job tapeapi.Work, err error) {
 	if errs.KindOf(err) == errs.Cancelled {
 		return // the session ends; the job is given back
 	}
@@ -202,20 +203,20 @@ func (a *archive) fail(job hemera.TapeWork, err error) {
 }
 
 // failure returns the result of a job that failed at its disk.
-func failure(job hemera.TapeWork, err error) hemera.TapeFailure {
+func failure(job tapeapi.Work, err error) tapeapi.Failure {
 	kind := errs.KindOf(err)
-	return hemera.TapeFailure{Job: job.TapeJobKey, Error: errs.Reason(err, ""), Void: kind == errs.NotFound || kind == errs.Conflict,
+	return tapeapi.Failure{Job: job.JobKey, Error: errs.Reason(err, ""), Void: kind == errs.NotFound || kind == errs.Conflict,
 		PutOff: kind == errs.NoSpace || kind == errs.Locked}
 }
 
 // written adds a tape file to the next report. The first of its results has all its bytes.
-func (a *archive) written(job hemera.TapeJobKey, w volume.Written, sum hemera.Checksum) {
+func (a *archive) written(job tapeapi.JobKey, w volume.Written, sum hemera.Checksum) {
 	a.files, a.bytes = a.files+1, a.bytes+w.Bytes
-	a.pending.Written = append(a.pending.Written, hemera.TapeWritten{Job: job, ArchiveID: w.ArchiveID, FSeq: w.FSeq, Block: w.Block, Size: w.Size, Sum: sum, Bytes: w.Bytes})
+	a.pending.Written = append(a.pending.Written, tapeapi.Written{Job: job, ArchiveID: w.ArchiveID, FSeq: w.FSeq, Block: w.Block, Size: w.Size, Sum: sum, Bytes: w.Bytes})
 }
 
 // record returns the record of a job's file for the index; the caller adds its place on tape.
-func record(job hemera.TapeWork, sum hemera.Checksum) volume.Record {
+func record(job tapeapi.Work, sum hemera.Checksum) volume.Record {
 	sums := []hemera.Checksum{sum}
 	for _, s := range job.Checksum {
 		if s.Kind != hemera.Adler32 {
@@ -247,7 +248,7 @@ func (a *archive) container(u *unit) error {
 	// The table says where it is itself, so that a member's record is complete.
 	fseq, block := a.appender.Next()
 	table := volume.Table(a.o.Volume.VID(), fseq, block, members)
-	whole := newSums(hemera.TapeWork{})
+	whole := newSums(tapeapi.Work{})
 	if err := a.appender.Begin(a.ctx, volume.ContainerID(fseq)); err != nil {
 		return err
 	}
@@ -267,10 +268,10 @@ func (a *archive) container(u *unit) error {
 	}
 	a.appender.Note(volume.Record{Kind: volume.KindContainer, FSeq: w.FSeq, Block: w.Block, ArchiveID: w.ArchiveID, Size: w.Size, Sums: []hemera.Checksum{whole.adler()}})
 	// The container comes first: its members follow with the same fSeq.
-	a.written(hemera.TapeJobKey{}, w, whole.adler())
+	a.written(tapeapi.JobKey{}, w, whole.adler())
 	for i, m := range good {
 		a.appender.Note(members[i])
-		a.pending.Written = append(a.pending.Written, hemera.TapeWritten{Job: m.job.TapeJobKey, ArchiveID: m.job.ArchiveID, FSeq: w.FSeq, Block: w.Block,
+		a.pending.Written = append(a.pending.Written, tapeapi.Written{Job: m.job.JobKey, ArchiveID: m.job.ArchiveID, FSeq: w.FSeq, Block: w.Block,
 			Member: members[i].Member, Size: m.job.Size, Sum: m.sum})
 		a.f.Files, a.f.Bytes = a.f.Files+1, a.f.Bytes+m.job.Size
 	}

@@ -10,6 +10,7 @@ import (
 	"hemera/tape/session"
 	"hemera/tape/volume"
 	"hemera/words/hemera"
+	"hemera/words/tapeapi"
 )
 
 // bottomless is a tape that keeps labels and no data.
@@ -27,17 +28,17 @@ func (b bottomless) WriteBlock(ctx context.Context, p []byte) error {
 
 // zeros is a disk with files of zeros, and a journal that believes everything.
 type zeros struct {
-	jobs []hemera.TapeWork
+	jobs []tapeapi.Work
 }
 
-func (z *zeros) Next(context.Context, int, int64) ([]hemera.TapeWork, bool, error) {
+func (z *zeros) Next(context.Context, int, int64) ([]tapeapi.Work, bool, error) {
 	return z.jobs, true, nil
 }
 
-func (z *zeros) Open(context.Context, hemera.TapeWork) (session.Content, error) { return z, nil }
-func (z *zeros) ReadAt(_ context.Context, p []byte, _ int64) error              { clear(p); return nil }
-func (z *zeros) Close() error                                                   { return nil }
-func (z *zeros) Report(context.Context, hemera.TapeResults) error               { return nil }
+func (z *zeros) Open(context.Context, tapeapi.Work) (session.Content, error) { return z, nil }
+func (z *zeros) ReadAt(_ context.Context, p []byte, _ int64) error           { clear(p); return nil }
+func (z *zeros) Close() error                                                { return nil }
+func (z *zeros) Report(context.Context, tapeapi.Results) error               { return nil }
 
 // BenchmarkArchive measures the cost of a session itself: disks and tape take no time, checksums and copies do.
 func BenchmarkArchive(b *testing.B) {
@@ -47,7 +48,7 @@ func BenchmarkArchive(b *testing.B) {
 			b.SetBytes(n * size)
 			z := &zeros{}
 			for i := range n {
-				j := hemera.TapeWork{TapeJob: hemera.TapeJob{TapeJobKey: hemera.TapeJobKey{File: hemera.FileID(i), Kind: hemera.TapeArchive}, ArchiveID: uint64(i), Size: size}}
+				j := tapeapi.Work{Job: tapeapi.Job{JobKey: tapeapi.JobKey{File: hemera.FileID(i), Kind: tapeapi.Archive}, ArchiveID: uint64(i), Size: size}}
 				z.jobs = append(z.jobs, j)
 			}
 			for b.Loop() {

@@ -3,16 +3,19 @@ package session
 import (
 	"time"
 
-	"hemera/words/hemera"
+	"hemera/words/tapeapi"
 )
 
 // courseEvery is the time between the first samples.
 const courseEvery = 200 * time.Millisecond
 
+// CourseMax bounds the samples of a session, however long it was.
+const CourseMax = 200
+
 // course is the samples of a session. Their number is bounded: when there are too many, every second one is removed, and those that follow come
 // half as often. So they are evenly spread over a session of any length.
 type course struct {
-	samples []hemera.TapeSample
+	samples []tapeapi.Sample
 	every   time.Duration // between samples
 	bytes   int64         // that the drive took or gave so far
 	hitches int64         // that the drive counted when it was asked last
@@ -28,8 +31,8 @@ func (c *course) due(at time.Duration) bool {
 }
 
 // add appends a sample.
-func (c *course) add(s hemera.TapeSample) {
-	if len(c.samples) >= hemera.TapeCourseMax {
+func (c *course) add(s tapeapi.Sample) {
+	if len(c.samples) >= CourseMax {
 		kept := c.samples[:0]
 		for i := 0; i < len(c.samples); i += 2 {
 			kept = append(kept, c.samples[i])

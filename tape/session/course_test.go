@@ -10,7 +10,7 @@ import (
 	"hemera/tape/internal/memtape"
 	"hemera/tape/session"
 	"hemera/tape/volume"
-	"hemera/words/hemera"
+	"hemera/words/tapeapi"
 )
 
 // distant is a disk behind a network: each read takes a time, and a part of it the data is on its way.
@@ -20,7 +20,7 @@ type distant struct {
 	onTheWay      *atomic.Int64
 }
 
-func (d *distant) Open(context.Context, hemera.TapeWork) (session.Content, error) { return d, nil }
+func (d *distant) Open(context.Context, tapeapi.Work) (session.Content, error) { return d, nil }
 
 func (d *distant) ReadAt(_ context.Context, p []byte, _ int64) error {
 	time.Sleep(d.disk)
@@ -31,10 +31,10 @@ func (d *distant) ReadAt(_ context.Context, p []byte, _ int64) error {
 }
 
 // archiveFrom archives one file of some blocks, with one read at a time.
-func archiveFrom(t *testing.T, d *distant, blocks int) hemera.TapeSession {
+func archiveFrom(t *testing.T, d *distant, blocks int) tapeapi.Session {
 	t.Helper()
 	d.onTheWay = &atomic.Int64{}
-	d.jobs = []hemera.TapeWork{{TapeJob: hemera.TapeJob{TapeJobKey: hemera.TapeJobKey{File: 1, Kind: hemera.TapeArchive}, ArchiveID: 1, Size: int64(blocks) * volume.BlockSize}}}
+	d.jobs = []tapeapi.Work{{Job: tapeapi.Job{JobKey: tapeapi.JobKey{File: 1, Kind: tapeapi.Archive}, ArchiveID: 1, Size: int64(blocks) * volume.BlockSize}}}
 	tape := bottomless{Tape: &memtape.Tape{}, zero: []byte{0}}
 	if err := volume.Format(t.Context(), tape, volume.Label{VID: vid}, origin()); err != nil {
 		t.Fatal(err)
@@ -69,7 +69,7 @@ func TestACourseIsBoundedAndEven(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			s := archiveFrom(t, &distant{disk: time.Second}, blocks)
 			n := len(s.Course)
-			if n < 2 || n > hemera.TapeCourseMax || blocks >= 250 && n < hemera.TapeCourseMax/3 {
+			if n < 2 || n > session.CourseMax || blocks >= 250 && n < session.CourseMax/3 {
 				t.Fatalf("%d blocks: %d samples", blocks, n)
 			}
 			step := s.Course[1].At - s.Course[0].At

@@ -7,20 +7,20 @@ import (
 
 	"hemera/tape/device"
 	"hemera/words/errs"
-	"hemera/words/hemera"
+	"hemera/words/tapeapi"
 )
 
 // writer writes one recalled file. The tape goroutine sends chunks and then ends it; a goroutine of its own does the rest.
 type writer struct {
 	r      *recall
-	job    hemera.TapeWork
+	job    tapeapi.Work
 	chunks chan []byte // has room for all buffers, so the tape never waits for one writer
 	ended  error       // what the tape said, set before chunks is closed
 	failed atomic.Bool // the disk cannot take the file
 }
 
 // startWriter starts to write a file. It holds one of the open files of the session until it is committed.
-func (r *recall) startWriter(ctx context.Context, job hemera.TapeWork) *writer {
+func (r *recall) startWriter(ctx context.Context, job tapeapi.Work) *writer {
 	w := &writer{r: r, job: job, chunks: make(chan []byte, r.o.Limits.Buffers)}
 	r.writers.Go(func() {
 		w.run(ctx)
@@ -39,7 +39,7 @@ func (w *writer) end(err error) {
 func (w *writer) run(ctx context.Context) {
 	var target Target
 	var failed error // of the disk
-	if w.job.Kind != hemera.TapeVerify {
+	if w.job.Kind != tapeapi.Verify {
 		failed = w.do(func() (err error) {
 			target, err = w.r.o.Sink.Create(ctx, w.job)
 			return err
@@ -80,7 +80,7 @@ func (w *writer) run(ctx context.Context) {
 	case bad != nil:
 		w.abort(ctx, target)
 		if !driveFailed(bad) { // else the copy may be good, and the job is given back
-			w.fail(hemera.TapeFailure{Job: w.job.TapeJobKey, Error: device.Cause(bad), Copy: true})
+			w.fail(tapeapi.Failure{Job: w.job.JobKey, Error: device.Cause(bad), Copy: true})
 		}
 	default:
 		if target != nil {
@@ -101,7 +101,7 @@ func (w *writer) do(step func() error) error {
 }
 
 // fail reports a job that failed.
-func (w *writer) fail(f hemera.TapeFailure) { w.r.told.in <- result{job: w.job, failure: &f} }
+func (w *writer) fail(f tapeapi.Failure) { w.r.told.in <- result{job: w.job, failure: &f} }
 
 // abort removes what was written.
 func (w *writer) abort(ctx context.Context, target Target) {

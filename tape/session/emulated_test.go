@@ -12,6 +12,7 @@ import (
 	"hemera/tape/volume"
 	"hemera/words/errs"
 	"hemera/words/hemera"
+	"hemera/words/tapeapi"
 )
 
 // library is an emulated library whose first cartridge is labelled, and its world.
@@ -78,7 +79,7 @@ func (x *library) volume() *volume.Volume {
 	return v
 }
 
-func (x *library) archive(l session.Limits) (hemera.TapeSession, error) {
+func (x *library) archive(l session.Limits) (tapeapi.Session, error) {
 	v := x.volume()
 	s, err := session.Archive(x.t.Context(), session.ArchiveOptions{Volume: v, Known: volume.Known{Last: x.last}, Jobs: x, Source: x, Journal: x, Common: session.Common{Limits: l}})
 	if errors.Is(err, volume.ErrUnscanned) {
@@ -93,7 +94,7 @@ func (x *library) recall(l session.Limits) {
 	x.t.Helper()
 	x.queue = nil
 	for id := range x.copies {
-		x.request(hemera.TapeRecall, int(id))
+		x.request(tapeapi.Recall, int(id))
 	}
 	if _, err := session.Recall(x.t.Context(), session.RecallOptions{Volume: x.volume(), Jobs: x, Sink: x, Journal: x, Common: session.Common{Limits: l}}); err != nil {
 		x.t.Error(err)
@@ -167,7 +168,7 @@ func TestADriveThatBreaksEndsARecall(t *testing.T) {
 		t.Fatal(err)
 	}
 	for i := range 20 {
-		x.request(hemera.TapeRecall, i+1)
+		x.request(tapeapi.Recall, i+1)
 	}
 	if err := x.l.SetPlan(emulated.Plan{Faults: []emulated.Fault{{Op: "read", Fail: "hardware", After: 50}}}); err != nil {
 		t.Fatal(err)
@@ -184,7 +185,7 @@ func TestABlockThatArrivesWrongIsNoticed(t *testing.T) {
 	if _, err := x.archive(small()); err != nil {
 		t.Fatal(err)
 	}
-	x.request(hemera.TapeRecall, 1)
+	x.request(tapeapi.Recall, 1)
 	at := uint64(6)
 	if err := x.l.SetPlan(emulated.Plan{Faults: []emulated.Fault{{Op: "read", Fail: "corrupt", Object: &at}}}); err != nil {
 		t.Fatal(err)
@@ -201,7 +202,7 @@ func driveTime(t *testing.T, n int, size int64, l session.Limits) time.Duration 
 	x := newLibrary(t, 0, emulated.Options{Discard: true})
 	z := &zeros{}
 	for i := range n {
-		z.jobs = append(z.jobs, hemera.TapeWork{TapeJob: hemera.TapeJob{TapeJobKey: hemera.TapeJobKey{File: hemera.FileID(i), Kind: hemera.TapeArchive}, ArchiveID: uint64(i), Size: size}})
+		z.jobs = append(z.jobs, tapeapi.Work{Job: tapeapi.Job{JobKey: tapeapi.JobKey{File: hemera.FileID(i), Kind: tapeapi.Archive}, ArchiveID: uint64(i), Size: size}})
 	}
 	v := x.volume()
 	before := x.l.Elapsed()
@@ -234,7 +235,7 @@ func TestTheWayToAMemberIsWaitedForTheTape(t *testing.T) {
 		t.Fatalf("%+v, %v", x.copies[20], err)
 	}
 	waits := func(ids ...int) time.Duration {
-		x.request(hemera.TapeRecall, ids...)
+		x.request(tapeapi.Recall, ids...)
 		start := time.Now()
 		common := session.Common{Limits: l, Now: func() time.Time { return start.Add(x.l.Elapsed()) }}
 		s, err := session.Recall(t.Context(), session.RecallOptions{Volume: x.volume(), Jobs: x, Sink: x, Journal: x, Common: common})

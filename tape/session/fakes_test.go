@@ -19,6 +19,7 @@ import (
 	"hemera/tape/volume"
 	"hemera/words/errs"
 	"hemera/words/hemera"
+	"hemera/words/tapeapi"
 )
 
 const vid = "V01007"
@@ -45,10 +46,10 @@ type world struct {
 	tape *memtape.Tape
 
 	mu      sync.Mutex
-	queue   []hemera.TapeWork
+	queue   []tapeapi.Work
 	last    volume.Last
-	copies  map[hemera.FileID]hemera.TapeWritten
-	failed  map[hemera.FileID]hemera.TapeFailure
+	copies  map[hemera.FileID]tapeapi.Written
+	failed  map[hemera.FileID]tapeapi.Failure
 	done    map[hemera.FileID]bool
 	disk    map[hemera.FileID][]byte // recalled
 	open    int                      // contents and targets that were not closed
@@ -68,7 +69,7 @@ type world struct {
 
 func newWorld(t *testing.T) *world {
 	t.Helper()
-	w := &world{t: t, tape: &memtape.Tape{}, copies: map[hemera.FileID]hemera.TapeWritten{}, failed: map[hemera.FileID]hemera.TapeFailure{},
+	w := &world{t: t, tape: &memtape.Tape{}, copies: map[hemera.FileID]tapeapi.Written{}, failed: map[hemera.FileID]tapeapi.Failure{},
 		done: map[hemera.FileID]bool{}, disk: map[hemera.FileID][]byte{}, broken: map[hemera.FileID]int64{}, unwritable: map[hemera.FileID]bool{},
 		defects: map[hemera.FileID]string{}, panics: contain.New(nil)}
 	if err := volume.Format(t.Context(), w.tape, volume.Label{VID: vid}, origin()); err != nil {
@@ -87,14 +88,14 @@ func (w *world) volume() *volume.Volume {
 }
 
 // job returns work for a file of the size.
-func job(id int, size int64) hemera.TapeWork {
+func job(id int, size int64) tapeapi.Work {
 	f := hemera.FileID(id)
-	return hemera.TapeWork{TapeJob: hemera.TapeJob{TapeJobKey: hemera.TapeJobKey{File: f, Kind: hemera.TapeArchive, Copy: 1}, ArchiveID: uint64(1000 + id), Size: size},
+	return tapeapi.Work{Job: tapeapi.Job{JobKey: tapeapi.JobKey{File: f, Kind: tapeapi.Archive, Copy: 1}, ArchiveID: uint64(1000 + id), Size: size},
 		Path: fmt.Sprintf("/f%d", id), Checksum: []hemera.Checksum{adler(content(f, size))}}
 }
 
 // Next gives a few jobs at a time.
-func (w *world) Next(_ context.Context, files int, size int64) (jobs []hemera.TapeWork, last bool, err error) {
+func (w *world) Next(_ context.Context, files int, size int64) (jobs []tapeapi.Work, last bool, err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for len(w.queue) > 0 && len(jobs) < files && (len(jobs) == 0 || size >= w.queue[0].Size) {
@@ -105,7 +106,7 @@ func (w *world) Next(_ context.Context, files int, size int64) (jobs []hemera.Ta
 }
 
 // Report checks that what is written is durable at this moment, and follows what was written before.
-func (w *world) Report(_ context.Context, r hemera.TapeResults) error {
+func (w *world) Report(_ context.Context, r tapeapi.Results) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.reports++
@@ -147,7 +148,7 @@ func (w *world) step(f hemera.FileID, name string) {
 }
 
 // Open implements Source.
-func (w *world) Open(_ context.Context, j hemera.TapeWork) (session.Content, error) {
+func (w *world) Open(_ context.Context, j tapeapi.Work) (session.Content, error) {
 	w.step(j.File, "opening")
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -191,7 +192,7 @@ func (w *world) closed() error {
 }
 
 // Create implements Sink.
-func (w *world) Create(_ context.Context, j hemera.TapeWork) (session.Target, error) {
+func (w *world) Create(_ context.Context, j tapeapi.Work) (session.Target, error) {
 	w.step(j.File, "creating")
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -201,7 +202,7 @@ func (w *world) Create(_ context.Context, j hemera.TapeWork) (session.Target, er
 
 type target struct {
 	w    *world
-	job  hemera.TapeWork
+	job  tapeapi.Work
 	data []byte
 }
 
@@ -274,7 +275,7 @@ func (d *defectiveTape) WriteBlock(ctx context.Context, p []byte) error {
 }
 
 // recallFrom recalls from another view of the tape.
-func (w *world) recallFrom(ctx context.Context, from device.Tape, l session.Limits) (hemera.TapeSession, error) {
+func (w *world) recallFrom(ctx context.Context, from device.Tape, l session.Limits) (tapeapi.Session, error) {
 	v, err := volume.Open(ctx, from, vid, origin())
 	if err != nil {
 		w.t.Fatal(err)
@@ -284,7 +285,7 @@ func (w *world) recallFrom(ctx context.Context, from device.Tape, l session.Limi
 	return s, err
 }
 
-func (w *world) archive(ctx context.Context, l session.Limits) (hemera.TapeSession, error) {
+func (w *world) archive(ctx context.Context, l session.Limits) (tapeapi.Session, error) {
 	v := w.volume()
 	s, err := session.Archive(ctx, session.ArchiveOptions{Volume: v, Known: volume.Known{Last: w.last}, Jobs: w, Source: w, Journal: w, Common: session.Common{Limits: l, Panics: w.panics}})
 	w.quiet()
@@ -305,7 +306,7 @@ func (w *world) scanTail(ctx context.Context, v *volume.Volume) {
 		}
 		_, known := w.copies[r.File]
 		if r.FSeq > after && !known && (r.Kind == volume.KindFile || r.Kind == volume.KindMember) && r.File != 0 {
-			w.copies[r.File] = hemera.TapeWritten{Job: hemera.TapeJobKey{File: r.File, Kind: hemera.TapeArchive, Copy: 1}, ArchiveID: r.ArchiveID, FSeq: r.FSeq, Block: r.Block,
+			w.copies[r.File] = tapeapi.Written{Job: tapeapi.JobKey{File: r.File, Kind: tapeapi.Archive, Copy: 1}, ArchiveID: r.ArchiveID, FSeq: r.FSeq, Block: r.Block,
 				Member: r.Member, Size: r.Size, Sum: r.Sums[0]}
 		}
 		return nil
@@ -314,10 +315,10 @@ func (w *world) scanTail(ctx context.Context, v *volume.Volume) {
 		w.t.Fatalf("the end of the tape: %+v behind %d, %v", end, after, err)
 	}
 	w.last = end
-	w.queue = slices.DeleteFunc(w.queue, func(j hemera.TapeWork) bool { _, known := w.copies[j.File]; return known })
+	w.queue = slices.DeleteFunc(w.queue, func(j tapeapi.Work) bool { _, known := w.copies[j.File]; return known })
 }
 
-func (w *world) recall(ctx context.Context, l session.Limits) (hemera.TapeSession, error) {
+func (w *world) recall(ctx context.Context, l session.Limits) (tapeapi.Session, error) {
 	s, err := session.Recall(ctx, session.RecallOptions{Volume: w.volume(), Jobs: w, Sink: w, Journal: w, Common: session.Common{Limits: l, Panics: w.panics}})
 	w.quiet()
 	return s, err
@@ -343,7 +344,7 @@ func (w *world) failAtReport(n int) {
 }
 
 // request queues a recall of each file that has a copy, in some order.
-func (w *world) request(kind hemera.TapeJobKind, ids ...int) {
+func (w *world) request(kind tapeapi.JobKind, ids ...int) {
 	for _, id := range ids {
 		c, ok := w.copies[hemera.FileID(id)]
 		if !ok {
@@ -365,7 +366,7 @@ func (w *world) verifyCopies() {
 		ids = append(ids, int(id))
 	}
 	w.queue = nil
-	w.request(hemera.TapeRecall, ids...)
+	w.request(tapeapi.Recall, ids...)
 	if _, err := w.recall(w.t.Context(), small()); err != nil {
 		w.t.Fatal(err)
 	}

@@ -6,17 +6,17 @@ import (
 	"time"
 
 	"hemera/tape/device"
-	"hemera/words/hemera"
+	"hemera/words/tapeapi"
 )
 
 // figures measure a session. They belong to the goroutine of the tape.
 type figures struct {
-	hemera.TapeSession
+	tapeapi.Session
 	common  Common
 	hitches int64 // that the drive had counted before
 	monitor bool  // the drive counts them
 	course  course
-	// buffered are the bytes in buffers, see hemera.TapeSample. Other goroutines fill or empty them.
+	// buffered are the bytes in buffers, see tapeapi.Sample. Other goroutines fill or empty them.
 	buffered atomic.Int64
 }
 
@@ -73,8 +73,8 @@ func (f *figures) now() time.Time { return f.common.Now() }
 
 // soFar returns the figures up to now, without those that the drive has to be asked for. Streaming is the share of time in which the tape goroutine
 // waited neither for contents nor for positioning and flushes, thus for the tape to take or give data.
-func (f *figures) soFar() hemera.TapeSession {
-	s := f.TapeSession
+func (f *figures) soFar() tapeapi.Session {
+	s := f.Session
 	s.Elapsed = f.now().Sub(f.Begun)
 	// Clocks of tests may stand still.
 	if s.Elapsed > 0 {
@@ -84,7 +84,7 @@ func (f *figures) soFar() hemera.TapeSession {
 }
 
 // report returns the figures up to now.
-func (f *figures) report(ctx context.Context) hemera.TapeSession {
+func (f *figures) report(ctx context.Context) tapeapi.Session {
 	s := f.soFar()
 	// A drive that was asked in vain once is not asked again.
 	if f.monitor {
@@ -126,12 +126,12 @@ func (f *figures) sample(ctx context.Context) {
 			f.course.hitches = n - f.hitches
 		}
 	}
-	f.course.add(hemera.TapeSample{At: at, Bytes: f.course.bytes, Buffered: f.buffered.Load(), Disk: f.Disk, Network: f.Network, Tape: f.Tape,
+	f.course.add(tapeapi.Sample{At: at, Bytes: f.course.bytes, Buffered: f.buffered.Load(), Disk: f.Disk, Network: f.Network, Tape: f.Tape,
 		BackHitches: f.course.hitches})
 }
 
 // end returns the figures of a session that is over, with its course.
-func (f *figures) end(ctx context.Context) hemera.TapeSession {
+func (f *figures) end(ctx context.Context) tapeapi.Session {
 	s := f.report(ctx)
 	f.course.hitches = s.BackHitches
 	f.course.asked = s.Elapsed // the drive was asked just now

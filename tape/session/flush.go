@@ -1,6 +1,8 @@
 package session
 
-import "hemera/words/hemera"
+import (
+	"hemera/words/tapeapi"
+)
 
 // rowsPerFlushedFile bounds what waits for a flush when tape files are containers: FlushFiles times this many results.
 const rowsPerFlushedFile = 20
@@ -28,7 +30,7 @@ func (a *archive) flush() error {
 	}
 	// The index is flushed and reported with the files that it lists.
 	if w.FSeq != 0 {
-		a.written(hemera.TapeJobKey{}, w, sum)
+		a.written(tapeapi.JobKey{}, w, sum)
 	}
 	if err := a.appender.Flush(a.ctx); err != nil {
 		return err
@@ -45,11 +47,11 @@ const reportRows = 1000
 // append goes behind the last file that the journal has.
 func (a *archive) report() error {
 	all := a.pending
-	a.pending = hemera.TapeResults{}
+	a.pending = tapeapi.Results{}
 	a.flushed, a.bytes, a.files = a.f.now(), 0, 0
 	for len(all.Written) > 0 || len(all.Failed) > 0 || all.Full {
 		written, failed := min(reportRows, len(all.Written)), min(reportRows, len(all.Failed))
-		part := hemera.TapeResults{Written: all.Written[:written], Failed: all.Failed[:failed]}
+		part := tapeapi.Results{Written: all.Written[:written], Failed: all.Failed[:failed]}
 		all.Written, all.Failed = all.Written[written:], all.Failed[failed:]
 		// The tape is full behind its last file.
 		if len(all.Written) == 0 {

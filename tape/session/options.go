@@ -7,20 +7,20 @@ import (
 	"hemera/platform/contain"
 	"hemera/tape/device"
 	"hemera/tape/volume"
-	"hemera/words/hemera"
+	"hemera/words/tapeapi"
 )
 
 // Jobs gives a session its jobs, in the order in which they are to be done.
 type Jobs interface {
 	// Next returns up to so many jobs of up to so many bytes together, but at least one if there is one. None, or last, ends the session
 	// when everything before is done.
-	Next(ctx context.Context, files int, bytes int64) (jobs []hemera.TapeWork, last bool, err error)
+	Next(ctx context.Context, files int, bytes int64) (jobs []tapeapi.Work, last bool, err error)
 }
 
 // Source opens files on disk that are to be archived. It waits for the manager and a node.
 type Source interface {
 	// Open fails with NotFound or Conflict when the content of the job is gone: the job is void then.
-	Open(ctx context.Context, job hemera.TapeWork) (Content, error)
+	Open(ctx context.Context, job tapeapi.Work) (Content, error)
 }
 
 // Content is an open file at a node. ReadAt blocks for the node.
@@ -34,7 +34,7 @@ type Content interface {
 // Sink makes files on disk for recalls. It waits for the manager and a node. Nothing of a file is durable before its Commit.
 type Sink interface {
 	// Create fails with NotFound or Conflict when nobody needs the file any more: the job is void then.
-	Create(ctx context.Context, job hemera.TapeWork) (Target, error)
+	Create(ctx context.Context, job tapeapi.Work) (Target, error)
 }
 
 // Target is a file that a recall writes. One goroutine uses it. Commit or Abort ends it. Nothing is visible or durable before Commit.
@@ -51,7 +51,7 @@ type Target interface {
 // Journal takes the results. Report returns when they are durable, and retries by itself what may pass; its error ends the session. A session sets
 // Written, Failed, Done, Full and Session.
 type Journal interface {
-	Report(ctx context.Context, r hemera.TapeResults) error
+	Report(ctx context.Context, r tapeapi.Results) error
 }
 
 // Limits bound a session. Zero values are those of [DefaultLimits].
@@ -142,7 +142,7 @@ type Common struct {
 	// session waits for its Source or Sink counts as disk.
 	OnTheWay func() time.Duration
 	// Progress gets the figures so far after each file, and some times a second within a long one, in the goroutine of the tape.
-	Progress func(hemera.TapeSession)
+	Progress func(tapeapi.Session)
 	// Panics contains panics of the work on one file, which fails then, and of the goroutine of the tape, which ends the session.
 	Panics *contain.Panics
 }

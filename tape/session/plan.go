@@ -3,7 +3,7 @@ package session
 import (
 	"context"
 
-	"hemera/words/hemera"
+	"hemera/words/tapeapi"
 )
 
 // packMin is the least number of small files that follow each other and become a container. Fewer are not worth a table of 256 KiB.
@@ -17,7 +17,7 @@ type place struct{ slab, offset int }
 
 // pack says how many jobs from the first on become one container, where they are in buffers of so many bytes, and how many buffers that
 // takes. It is 1 without places when the first job is a tape file of its own.
-func pack(jobs []hemera.TapeWork, l Limits) (n int, places []place, slabs int) {
+func pack(jobs []tapeapi.Work, l Limits) (n int, places []place, slabs int) {
 	slab, offset, total := 0, 0, int64(0)
 	for _, j := range jobs {
 		if j.Size <= 0 || j.Size > l.PackBelow || total+j.Size > l.PackBytes || n == packMax {
@@ -76,7 +76,7 @@ func (p *planner) plan(ctx context.Context) error {
 }
 
 // start acquires the buffers of a unit, starts to load it, and sends it.
-func (p *planner) start(ctx context.Context, jobs []hemera.TapeWork, places []place, buffers int) error {
+func (p *planner) start(ctx context.Context, jobs []tapeapi.Work, places []place, buffers int) error {
 	size := int64(p.o.Limits.Chunk)
 	if places == nil {
 		// A small file needs no full window, so more of them are read at a time.

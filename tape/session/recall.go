@@ -9,12 +9,12 @@ import (
 	"hemera/tape/device"
 	"hemera/tape/volume"
 	"hemera/words/errs"
-	"hemera/words/hemera"
+	"hemera/words/tapeapi"
 )
 
-// Recall reads the files of the jobs from the tape, in their order, until there are no more or the context ends. Jobs of kind TapeVerify are
+// Recall reads the files of the jobs from the tape, in their order, until there are no more or the context ends. Jobs of kind [tapeapi.Verify] are
 // compared and written nowhere. It returns the figures of the session, and an error if the drive, the jobs or the journal failed.
-func Recall(ctx context.Context, o RecallOptions) (hemera.TapeSession, error) {
+func Recall(ctx context.Context, o RecallOptions) (tapeapi.Session, error) {
 	o.Limits = o.Limits.filled()
 	f := newFigures(ctx, o.Common)
 	tapeCtx := context.WithoutCancel(ctx)
@@ -36,7 +36,7 @@ func Recall(ctx context.Context, o RecallOptions) (hemera.TapeSession, error) {
 	if told.err != nil {
 		err = told.err
 	}
-	told.figures(&f.TapeSession)
+	told.figures(&f.Session)
 	return f.end(tapeCtx), err
 }
 
@@ -75,7 +75,7 @@ func (r *recall) run(ctx context.Context) error {
 			if err := r.one(ctx, job); err != nil {
 				return err
 			}
-			r.told.figures(&r.f.TapeSession)
+			r.told.figures(&r.f.Session)
 			r.f.progress()
 		}
 		if last || len(jobs) == 0 {
@@ -85,7 +85,7 @@ func (r *recall) run(ctx context.Context) error {
 }
 
 // one recalls a file. It returns only what ends the session.
-func (r *recall) one(ctx context.Context, job hemera.TapeWork) error {
+func (r *recall) one(ctx context.Context, job tapeapi.Work) error {
 	waited := r.f.waits()
 	select {
 	case r.open <- struct{}{}:
@@ -130,7 +130,7 @@ func driveFailed(err error) bool {
 var errWriter = errors.New("the file cannot be written")
 
 // read gives the content of a job to its writer.
-func (r *recall) read(ctx context.Context, job hemera.TapeWork, w *writer) error {
+func (r *recall) read(ctx context.Context, job tapeapi.Work, w *writer) error {
 	if job.From == nil {
 		return errs.New(errs.Invalid, "session.Recall", job.Path, "the job does not say where the file is")
 	}

@@ -5,7 +5,7 @@ import (
 	"sync/atomic"
 
 	"hemera/platform/contain"
-	"hemera/words/hemera"
+	"hemera/words/tapeapi"
 )
 
 // reportMax bounds the results of one report of a recall session.
@@ -25,15 +25,15 @@ type reporter struct {
 
 // result is a job that is done, or failed if failure is set.
 type result struct {
-	job     hemera.TapeWork
-	failure *hemera.TapeFailure
+	job     tapeapi.Work
+	failure *tapeapi.Failure
 }
 
 // run takes results until the channel is closed. After an error of the journal it tells nothing more.
 func (r *reporter) run(ctx context.Context) {
 	defer close(r.finished)
 	for first := range r.in {
-		report := hemera.TapeResults{}
+		report := tapeapi.Results{}
 		r.count(first, &report)
 		for more := true; more && len(report.Done)+len(report.Failed) < reportMax; {
 			select {
@@ -57,7 +57,7 @@ func (r *reporter) run(ctx context.Context) {
 }
 
 // count adds a result to a report and to the figures.
-func (r *reporter) count(next result, report *hemera.TapeResults) {
+func (r *reporter) count(next result, report *tapeapi.Results) {
 	if next.failure != nil {
 		r.failed.Add(1)
 		report.Failed = append(report.Failed, *next.failure)
@@ -65,10 +65,10 @@ func (r *reporter) count(next result, report *hemera.TapeResults) {
 	}
 	r.files.Add(1)
 	r.bytes.Add(next.job.Size)
-	report.Done = append(report.Done, next.job.TapeJobKey)
+	report.Done = append(report.Done, next.job.JobKey)
 }
 
 // figures brings the counts into a session's figures.
-func (r *reporter) figures(s *hemera.TapeSession) {
+func (r *reporter) figures(s *tapeapi.Session) {
 	s.Files, s.Bytes, s.Failed = r.files.Load(), r.bytes.Load(), r.failed.Load()
 }

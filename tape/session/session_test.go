@@ -12,6 +12,7 @@ import (
 	"hemera/tape/volume"
 	"hemera/words/errs"
 	"hemera/words/hemera"
+	"hemera/words/tapeapi"
 )
 
 func TestFilesGoToTapeAndComeBack(t *testing.T) {
@@ -104,7 +105,7 @@ func TestAPanicFailsItsFileAlone(t *testing.T) {
 			t.Errorf("%d copies, %+v", len(w.copies), w.failed)
 		}
 		w.defects[1], w.defects[3], w.defects[5] = "creating", "writing", "committing"
-		w.request(hemera.TapeRecall, 1, 3, 5, 6, 7)
+		w.request(tapeapi.Recall, 1, 3, 5, 6, 7)
 		if s, err := w.recall(t.Context(), limits); err != nil || s.Files != 2 || s.Failed != 3 || w.panics.Count() != 5 {
 			t.Errorf("%+v, %v, %d panics", s, err, w.panics.Count())
 		}
@@ -127,12 +128,12 @@ func TestAPanicAtTheTapeEndsTheSession(t *testing.T) {
 	if _, err := w.archive(t.Context(), small()); err != nil {
 		t.Fatal(err)
 	}
-	w.request(hemera.TapeRecall, 1, 2, 3)
+	w.request(tapeapi.Recall, 1, 2, 3)
 	s, err := w.recallFrom(t.Context(), &defectiveTape{Tape: w.tape, object: w.copies[2].Block + 3}, small())
 	if !errors.Is(err, errs.Internal) || w.done[2] || len(w.failed) != 0 { // its jobs are given back
 		t.Errorf("a recall: %+v, %v, %+v", s, err, w.failed)
 	}
-	w.queue = []hemera.TapeWork{job(11, 900_000), job(12, 900_000)}
+	w.queue = []tapeapi.Work{job(11, 900_000), job(12, 900_000)}
 	v, err := volume.Open(t.Context(), &defectiveTape{Tape: w.tape, writes: 4}, vid, origin())
 	if err != nil {
 		t.Fatal(err)
@@ -232,7 +233,7 @@ func TestAJournalThatFailsEndsTheSession(t *testing.T) {
 	if _, err := w.archive(t.Context(), small()); err != nil {
 		t.Fatal(err)
 	}
-	w.request(hemera.TapeRecall, 1, 2, 3, 4, 5)
+	w.request(tapeapi.Recall, 1, 2, 3, 4, 5)
 	w.reportErr = errs.New(errs.Fenced, "test.Report", "", "another server has the tape")
 	if _, err := w.recall(t.Context(), small()); !errors.Is(err, errs.Fenced) {
 		t.Errorf("%v", err)
@@ -267,12 +268,12 @@ func TestBadCopiesFailAlone(t *testing.T) {
 		t.Fatal(err)
 	}
 	at := func(id hemera.FileID, object int) int { return max(int(w.copies[id].Block), 1) + object }
-	w.tape.Damage(at(2, 5), 1000)                           // a wrong byte
-	w.tape.Bad = map[uint64]bool{uint64(at(4, 6)): true}    // a block that cannot be read
-	w.tape.Damage(at(6, 0), 5)                              // another archive id
-	w.unwritable[8] = true                                  // no room on disk
-	w.request(hemera.TapeRecall, 1, 2, 3, 4, 5, 6, 7, 8, 9) // in order
-	w.request(hemera.TapeVerify, 10)                        // written nowhere
+	w.tape.Damage(at(2, 5), 1000)                        // a wrong byte
+	w.tape.Bad = map[uint64]bool{uint64(at(4, 6)): true} // a block that cannot be read
+	w.tape.Damage(at(6, 0), 5)                           // another archive id
+	w.unwritable[8] = true                               // no room on disk
+	w.request(tapeapi.Recall, 1, 2, 3, 4, 5, 6, 7, 8, 9) // in order
+	w.request(tapeapi.Verify, 10)                        // written nowhere
 	s, err := w.recall(t.Context(), small())
 	if err != nil || s.Files != 6 || s.Failed != 4 {
 		t.Errorf("%+v, %v", s, err)
@@ -309,7 +310,7 @@ func TestADamagedTableFailsItsContainer(t *testing.T) {
 		table := w.copies[1].FSeq
 		damage(w, max(int(w.copies[1].Block), 1)+4)
 		for i := range 36 {
-			w.request(hemera.TapeRecall, i+1)
+			w.request(tapeapi.Recall, i+1)
 		}
 		if s, err := w.recall(t.Context(), small()); err != nil || s.Failed == 0 {
 			t.Errorf("%+v, %v", s, err)
@@ -333,7 +334,7 @@ func TestATableIsReadTwice(t *testing.T) {
 		t.Fatalf("%v, %+v", err, w.copies[1])
 	}
 	for i := range 30 {
-		w.request(hemera.TapeRecall, i+1)
+		w.request(tapeapi.Recall, i+1)
 	}
 	tp := &flaky{w.tape, max(w.copies[1].Block, 1) + 4, 1}
 	s, err := w.recallFrom(t.Context(), tp, l)
@@ -351,7 +352,7 @@ func TestACancelledRecallGivesJobsBack(t *testing.T) {
 		t.Fatal(err)
 	}
 	for i := range 20 {
-		w.request(hemera.TapeRecall, i+1)
+		w.request(tapeapi.Recall, i+1)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	w.onReport = func(int) { cancel() }

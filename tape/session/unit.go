@@ -10,11 +10,12 @@ import (
 	"hemera/rules/checksum"
 	"hemera/words/errs"
 	"hemera/words/hemera"
+	"hemera/words/tapeapi"
 )
 
 // unit becomes one tape file: a file, or many small ones. It owns its buffers from its start until release.
 type unit struct {
-	jobs []hemera.TapeWork
+	jobs []tapeapi.Work
 	// chunks are the content of a single file in order; it is closed behind the last one.
 	chunks chan chunk
 	// ready is closed when the members of a container are in memory.
@@ -37,7 +38,7 @@ type chunk struct {
 
 // member is a small file in memory.
 type member struct {
-	job  hemera.TapeWork
+	job  tapeapi.Work
 	data []byte          // in a buffer of the unit
 	sum  hemera.Checksum // adler32
 	err  error           // it is left out of the container
@@ -243,11 +244,11 @@ type sums struct {
 	multi *checksum.Multi
 	want  hemera.Checksum // of kind none when nothing is known
 	size  int64
-	of    hemera.TapeWork // whose size is compared too
+	of    tapeapi.Work // whose size is compared too
 }
 
 // newSums takes what the catalogue has of the job's file.
-func newSums(job hemera.TapeWork) *sums {
+func newSums(job tapeapi.Work) *sums {
 	s := &sums{of: job}
 	want, ok := hemera.FindChecksum(job.Checksum, hemera.Adler32)
 	// Without an adler32 the first one that is known is compared.

@@ -5,40 +5,41 @@ import (
 	"strings"
 
 	"hemera/words/hemera"
+	"hemera/words/tapeapi"
 )
 
 // Needs returns the conditions of tapes that need a person: those that hold files and cannot be read, what their repacks leave, and full ones that
 // hold none. inside are the cartridges that libraries have; nil: nobody knows.
-func Needs(tapes []hemera.Tape, inside map[string]string) (out []hemera.TapeAttention) {
+func Needs(tapes []tapeapi.Tape, inside map[string]string) (out []tapeapi.Attention) {
 	var away []string
 	out = waiting(tapes)
 	for i := range tapes {
 		tape := &tapes[i]
 		if tape.Inferred > 0 {
-			out = append(out, hemera.TapeAttention{Subject: "tape " + tape.VID, What: fmt.Sprintf("has %s that no directory has and whose removal nobody knows; "+
+			out = append(out, tapeapi.Attention{Subject: "tape " + tape.VID, What: fmt.Sprintf("has %s that no directory has and whose removal nobody knows; "+
 				"they come back, or a reclaim loses them by --lose", files(tape.Inferred)), Command: "hemera tape undelete --tape " + tape.VID})
 		}
-		if _, there := inside[tape.VID]; !there && inside != nil && tape.State == hemera.TapeActive && tape.Files > 0 {
+		if _, there := inside[tape.VID]; !there && inside != nil && tape.State == tapeapi.Active && tape.Files > 0 {
 			away = append(away, tape.VID)
 		}
 		switch {
-		case tape.State == hemera.TapeDisabled || tape.State == hemera.TapeRepackingDisabled:
-			out = append(out, hemera.TapeAttention{Subject: "tape " + tape.VID, What: "is disabled: " + tape.Reason + aside(tape.Cause), Command: Command(tape)})
-		case tape.State == hemera.TapeBroken && tape.Files > 0:
+		case tape.State == tapeapi.Disabled || tape.State == tapeapi.RepackingDisabled:
+			out = append(out, tapeapi.Attention{Subject: "tape " + tape.VID, What: "is disabled: " + tape.Reason + aside(tape.Cause), Command: Command(tape)})
+		case tape.State == tapeapi.Broken && tape.Files > 0:
 			out = append(out, broken(tape))
-		case tape.State == hemera.TapeActive && tape.Full && tape.LastFSeq > 0 && tape.Files == 0 && tape.Inferred == 0 && tape.Unscanned == "":
-			out = append(out, hemera.TapeAttention{Subject: "tape " + tape.VID, What: "is full, and none of its files is in the tree any more", Command: "hemera tape reclaim " + tape.VID})
+		case tape.State == tapeapi.Active && tape.Full && tape.LastFSeq > 0 && tape.Files == 0 && tape.Inferred == 0 && tape.Unscanned == "":
+			out = append(out, tapeapi.Attention{Subject: "tape " + tape.VID, What: "is full, and none of its files is in the tree any more", Command: "hemera tape reclaim " + tape.VID})
 		}
 		if tape.Repack != nil {
 			for _, l := range tape.Repack.Left {
 				what := fmt.Sprintf("its repack leaves %s of class %s: %s", files(l.Files), l.Class, l.Why)
-				out = append(out, hemera.TapeAttention{Subject: "tape " + tape.VID, What: what, Command: "hemera tape repack ls"})
+				out = append(out, tapeapi.Attention{Subject: "tape " + tape.VID, What: what, Command: "hemera tape repack ls"})
 			}
 		}
 	}
 	// One line for all: a library that was taken away had thousands.
 	if len(away) > 0 {
-		a := hemera.TapeAttention{Subject: "tape " + away[0], What: "has files and is in no library", Command: "hemera tape tape set " + away[0] + " state=EXPORTED stateReason=WHERE"}
+		a := tapeapi.Attention{Subject: "tape " + away[0], What: "has files and is in no library", Command: "hemera tape tape set " + away[0] + " state=EXPORTED stateReason=WHERE"}
 		if len(away) > 1 {
 			a.What = fmt.Sprintf("and %d more with files are in no library", len(away)-1)
 		}
@@ -49,63 +50,63 @@ func Needs(tapes []hemera.Tape, inside map[string]string) (out []hemera.TapeAtte
 }
 
 // Command returns the command that brings a tape that is not to be mounted back into use, by its problem.
-func Command(t *hemera.Tape) string {
+func Command(t *tapeapi.Tape) string {
 	set := "hemera tape tape set " + t.VID
 	switch t.Cause {
 	// A full tape is never written, so the tab may stay as it is.
-	case hemera.TapeWriteProtected:
+	case tapeapi.WriteProtected:
 		return set + " full=true state=ACTIVE"
-	case hemera.TapeEncrypted:
+	case tapeapi.Encrypted:
 		return "hemera tape key ls"
-	case hemera.TapeMislabelled:
+	case tapeapi.Mislabelled:
 		return "hemera tape scan " + t.VID
 	}
 	return set + " state=ACTIVE"
 }
 
 // aside returns the advice for a person before the command, behind the reason.
-func aside(cause hemera.TapeCause) string {
+func aside(cause tapeapi.Cause) string {
 	switch cause {
-	case hemera.TapeWriteProtected:
+	case tapeapi.WriteProtected:
 		return "; have it read only, or move the tab of the cartridge and set it ACTIVE without full=true"
-	case hemera.TapeEncrypted:
+	case tapeapi.Encrypted:
 		return "; put the key back, and set it ACTIVE"
-	case hemera.TapeMislabelled:
+	case tapeapi.Mislabelled:
 		return "; find out which tape it is, and set it ACTIVE when it is the right one"
-	case hemera.TapeUnreadable:
+	case tapeapi.Unreadable:
 		return "; clean the drive, or try another one"
 	}
 	return ""
 }
 
 // Remedy says how a tape that is not to be mounted is brought back into use, with what helps its files meanwhile.
-func Remedy(t *hemera.Tape) string {
+func Remedy(t *tapeapi.Tape) string {
 	command := "`" + Command(t) + "`"
 	repack := "`hemera tape repack " + t.VID + "`"
 	switch {
-	case t.State == hemera.TapeBroken && t.Repack == nil:
+	case t.State == tapeapi.Broken && t.Repack == nil:
 		return "if it can be read after all, " + command + "; else " + repack + " moves the files that disks or other tapes have"
-	case t.State == hemera.TapeBroken:
+	case t.State == tapeapi.Broken:
 		return "if it can be read after all, `" + again(t) + "`; `hemera tape repack ls` says what its repack could not move"
-	case t.State == hemera.TapeExported:
+	case t.State == tapeapi.Exported:
 		return "when it is in a library again, " + command + "; or wait for another copy"
-	case t.Cause == hemera.TapeWriteProtected:
+	case t.Cause == tapeapi.WriteProtected:
 		return command + " has it read and not written; or move the tab of its cartridge and set it ACTIVE alone"
-	case t.Cause == hemera.TapeEncrypted:
+	case t.Cause == tapeapi.Encrypted:
 		return "put the key back, see " + command + ", and set the tape ACTIVE; or wait for another copy"
-	case t.Cause == hemera.TapeMislabelled:
+	case t.Cause == tapeapi.Mislabelled:
 		return command + " says which tape it is: set it ACTIVE when it is the right one; or wait for another copy"
 	}
 	return "if it is good, " + command + "; else " + repack + " moves its files, or wait for another copy"
 }
 
 // waiting returns the tapes that wait for a scan: one line for those that a life of the store before this one wrote, and one for each other.
-func waiting(tapes []hemera.Tape) (out []hemera.TapeAttention) {
+func waiting(tapes []tapeapi.Tape) (out []tapeapi.Attention) {
 	var old []string
 	for i := range tapes {
 		switch tape := &tapes[i]; {
 		case tape.Doubt != "":
-			out = append(out, hemera.TapeAttention{Subject: "tape " + tape.VID, What: "is read and not written until it was scanned: " + tape.Doubt, Command: "hemera tape scan " + tape.VID})
+			out = append(out, tapeapi.Attention{Subject: "tape " + tape.VID, What: "is read and not written until it was scanned: " + tape.Doubt, Command: "hemera tape scan " + tape.VID})
 		case tape.Unscanned != "":
 			old = append(old, tape.VID)
 		}
@@ -113,7 +114,7 @@ func waiting(tapes []hemera.Tape) (out []hemera.TapeAttention) {
 	if len(old) == 0 {
 		return out
 	}
-	return append(out, hemera.TapeAttention{Subject: "tapes " + Names(old), What: "are read and not written until they were scanned: the store was restored or rebuilt", Command: "hemera tape scan --needed"})
+	return append(out, tapeapi.Attention{Subject: "tapes " + Names(old), What: "are read and not written until they were scanned: the store was restored or rebuilt", Command: "hemera tape scan --needed"})
 }
 
 // Names returns the first of a list of tapes, and the number of the others.
@@ -128,20 +129,20 @@ func Names(vids []string) string {
 
 // Strangers returns the conditions, for a person, of cartridges that the catalogue does not have, after the namespace went back: it may have lost
 // their files. Beside a catalogue of a backup they may also be of others, so a person says which are scanned.
-func Strangers(vids []string, back hemera.WentBack) []hemera.TapeAttention {
+func Strangers(vids []string, back hemera.WentBack) []tapeapi.Attention {
 	if len(vids) == 0 {
 		return nil
 	}
-	a := hemera.TapeAttention{Subject: "cartridges " + Names(vids), What: "are not in the catalogue, and were not scanned since the namespace went back: files that only they have are not in the tree",
+	a := tapeapi.Attention{Subject: "cartridges " + Names(vids), What: "are not in the catalogue, and were not scanned since the namespace went back: files that only they have are not in the tree",
 		Command: "hemera tape scan --all"}
 	if !back.Taken.IsZero() {
 		a.What, a.Command = a.What+"; scan those that were added after the backup", "hemera tape scan "+vids[0]
 	}
-	return []hemera.TapeAttention{a}
+	return []tapeapi.Attention{a}
 }
 
 // again brings a broken tape back into use, when it can be read after all. While its repack has files left it is not written.
-func again(t *hemera.Tape) string {
+func again(t *tapeapi.Tape) string {
 	if t.Repack != nil && len(t.Repack.Left) > 0 {
 		return "hemera tape tape set " + t.VID + " full=true state=ACTIVE"
 	}
@@ -149,8 +150,8 @@ func again(t *hemera.Tape) string {
 }
 
 // broken returns the advice for a person about a broken tape with files. A repack moves those that disks or other tapes give, and counts the others.
-func broken(tape *hemera.Tape) hemera.TapeAttention {
-	a := hemera.TapeAttention{Subject: "tape " + tape.VID, What: "is broken and has " + files(tape.Files), Command: "hemera tape repack " + tape.VID}
+func broken(tape *tapeapi.Tape) tapeapi.Attention {
+	a := tapeapi.Attention{Subject: "tape " + tape.VID, What: "is broken and has " + files(tape.Files), Command: "hemera tape repack " + tape.VID}
 	switch task := tape.Repack; {
 	case task == nil:
 		a.What += "; a repack moves those that disks or other tapes have; if it can be read after all, `" + Command(tape) + "`"

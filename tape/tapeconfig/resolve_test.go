@@ -7,9 +7,9 @@ import (
 	"testing"
 
 	"hemera/words/errs"
-	"hemera/words/hemera"
 
 	"github.com/google/go-cmp/cmp"
+	"hemera/words/tapeapi"
 )
 
 func TestResolve(t *testing.T) {
@@ -112,15 +112,15 @@ func TestBarcode(t *testing.T) {
 }
 
 func TestCheckTape(t *testing.T) {
-	good := hemera.Tape{VID: "V00001", MediaType: "LTO-9", Pool: "default", Library: "any", Capacity: 1}
+	good := tapeapi.Tape{VID: "V00001", MediaType: "LTO-9", Pool: "default", Library: "any", Capacity: 1}
 	if err := Defaults().CheckTape(good); err != nil {
 		t.Error(err)
 	}
-	for _, change := range []func(*hemera.Tape){
-		func(t *hemera.Tape) { t.VID = "bad" },
-		func(t *hemera.Tape) { t.MediaType = "VHS" },
-		func(t *hemera.Tape) { t.Pool = "none" },
-		func(t *hemera.Tape) { t.Capacity = -1 },
+	for _, change := range []func(*tapeapi.Tape){
+		func(t *tapeapi.Tape) { t.VID = "bad" },
+		func(t *tapeapi.Tape) { t.MediaType = "VHS" },
+		func(t *tapeapi.Tape) { t.Pool = "none" },
+		func(t *tapeapi.Tape) { t.Capacity = -1 },
 	} {
 		bad := good
 		change(&bad)
@@ -131,7 +131,7 @@ func TestCheckTape(t *testing.T) {
 }
 
 func TestStates(t *testing.T) {
-	full := hemera.Tape{VID: "V00001", Full: true}
+	full := tapeapi.Tape{VID: "V00001", Full: true}
 	for _, from := range allStates() {
 		for _, to := range allStates() {
 			one := full
@@ -148,24 +148,24 @@ func TestStates(t *testing.T) {
 			t.Errorf("%s: %+v", from, p)
 		}
 	}
-	active := hemera.Tape{VID: "V00001", State: hemera.TapeActive}
+	active := tapeapi.Tape{VID: "V00001", State: tapeapi.Active}
 	for _, one := range []struct {
-		to     hemera.TapeState
+		to     tapeapi.State
 		reason string
 		ok     bool
 	}{
-		{hemera.TapeDisabled, "noise", true},
-		{hemera.TapeDisabled, "  ", false},
-		{hemera.TapeRepacking, "old", false}, // it is not full
-		{hemera.TapeRepackingDisabled, "old", false},
-		{hemera.TapeActive, "", true},
+		{tapeapi.Disabled, "noise", true},
+		{tapeapi.Disabled, "  ", false},
+		{tapeapi.Repacking, "old", false}, // it is not full
+		{tapeapi.RepackingDisabled, "old", false},
+		{tapeapi.Active, "", true},
 		{"MELTED", "fire", false},
 	} {
 		if err := CheckTransition(active, one.to, one.reason); (err == nil) != one.ok {
 			t.Errorf("%+v: %v", one, err)
 		}
 	}
-	if Permits(hemera.TapeActive) == Permits(hemera.TapeRepacking) || Permits(hemera.TapeBroken) != (Permission{}) || Permits("MELTED") != (Permission{}) {
+	if Permits(tapeapi.Active) == Permits(tapeapi.Repacking) || Permits(tapeapi.Broken) != (Permission{}) || Permits("MELTED") != (Permission{}) {
 		t.Error("permissions")
 	}
 }

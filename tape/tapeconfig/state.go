@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"hemera/words/errs"
-	"hemera/words/hemera"
+	"hemera/words/tapeapi"
 )
 
 // Permission has the uses of a tape that a state permits.
@@ -22,44 +22,44 @@ type Permission struct {
 //
 // A tape that is being repacked still serves recalls. CTA reads it for the repack alone; then files with one copy cannot be read for as long as
 // the repack takes.
-func Permits(state hemera.TapeState) Permission {
+func Permits(state tapeapi.State) Permission {
 	switch state {
-	case hemera.TapeActive:
+	case tapeapi.Active:
 		return Permission{Queue: true, Mount: true, Write: true, Recall: true}
-	case hemera.TapeDisabled, hemera.TapeRepackingDisabled:
+	case tapeapi.Disabled, tapeapi.RepackingDisabled:
 		return Permission{Queue: true}
-	case hemera.TapeRepacking:
+	case tapeapi.Repacking:
 		return Permission{Queue: true, Mount: true, Recall: true, Repack: true}
 	}
 	return Permission{} // BROKEN and EXPORTED: recalls take another copy, or fail
 }
 
 // Followers lists the states that may follow one. A tape that is not here (EXPORTED) comes back ACTIVE or DISABLED first.
-func Followers(state hemera.TapeState) []hemera.TapeState {
+func Followers(state tapeapi.State) []tapeapi.State {
 	const (
-		active, disabled, repacking = hemera.TapeActive, hemera.TapeDisabled, hemera.TapeRepacking
-		held, broken, exported      = hemera.TapeRepackingDisabled, hemera.TapeBroken, hemera.TapeExported
+		active, disabled, repacking = tapeapi.Active, tapeapi.Disabled, tapeapi.Repacking
+		held, broken, exported      = tapeapi.RepackingDisabled, tapeapi.Broken, tapeapi.Exported
 	)
 	switch state {
 	case active:
-		return []hemera.TapeState{disabled, repacking, broken, exported}
+		return []tapeapi.State{disabled, repacking, broken, exported}
 	case disabled:
-		return []hemera.TapeState{active, repacking, broken, exported}
+		return []tapeapi.State{active, repacking, broken, exported}
 	case repacking:
-		return []hemera.TapeState{active, disabled, held, broken, exported}
+		return []tapeapi.State{active, disabled, held, broken, exported}
 	case held:
-		return []hemera.TapeState{repacking, active, disabled, broken, exported}
+		return []tapeapi.State{repacking, active, disabled, broken, exported}
 	case broken:
-		return []hemera.TapeState{active, disabled, repacking, exported}
+		return []tapeapi.State{active, disabled, repacking, exported}
 	case exported:
-		return []hemera.TapeState{active, disabled}
+		return []tapeapi.State{active, disabled}
 	}
 	return nil
 }
 
 // CheckTransition says why a tape cannot go to another state, nil if it can. All states but ACTIVE need a reason; a tape is repacked when it
 // is full, because its files are to move and none are to come.
-func CheckTransition(t hemera.Tape, to hemera.TapeState, reason string) error {
+func CheckTransition(t tapeapi.Tape, to tapeapi.State, reason string) error {
 	const op = "tapeconfig.SetState"
 	switch {
 	case len(Followers(to)) == 0:
@@ -71,23 +71,23 @@ func CheckTransition(t hemera.Tape, to hemera.TapeState, reason string) error {
 	case !slices.Contains(Followers(t.State), to):
 		return errs.New(errs.Invalid, op, t.VID, fmt.Sprintf("%s cannot follow %s", to, t.State)).
 			WithRemedy("set one of these first: " + states(Followers(t.State)))
-	case to != hemera.TapeActive && strings.TrimSpace(reason) == "":
+	case to != tapeapi.Active && strings.TrimSpace(reason) == "":
 		return errs.New(errs.Invalid, op, t.VID, fmt.Sprintf("state %s needs a reason", to)).WithRemedy("say why: stateReason=TEXT")
-	case to == hemera.TapeRepacking && !t.Full:
+	case to == tapeapi.Repacking && !t.Full:
 		return errs.New(errs.Invalid, op, t.VID, "only a full tape is repacked").WithRemedy("close it first: hemera tape tape set " + t.VID + " full=true")
 	}
 	return nil
 }
 
 // allStates lists the states in the order of a tape's life.
-func allStates() []hemera.TapeState {
-	return []hemera.TapeState{
-		hemera.TapeActive, hemera.TapeDisabled, hemera.TapeRepacking, hemera.TapeRepackingDisabled, hemera.TapeBroken, hemera.TapeExported,
+func allStates() []tapeapi.State {
+	return []tapeapi.State{
+		tapeapi.Active, tapeapi.Disabled, tapeapi.Repacking, tapeapi.RepackingDisabled, tapeapi.Broken, tapeapi.Exported,
 	}
 }
 
 // states lists states in words.
-func states(list []hemera.TapeState) string {
+func states(list []tapeapi.State) string {
 	var names []string
 	for _, s := range list {
 		names = append(names, string(s))

@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"hemera/words/errs"
-	"hemera/words/hemera"
+	"hemera/words/tapeapi"
 )
 
 // vidMax is the length of a volume serial number in the label VOL1 (ECMA-13).
@@ -42,7 +42,7 @@ func (c Config) Barcode(barcode string) (vid, media string, err error) {
 }
 
 // CheckTape says what makes no sense in a tape, nil if all does: its VID, and what it refers to. Libraries need no object.
-func (c Config) CheckTape(t hemera.Tape) error {
+func (c Config) CheckTape(t tapeapi.Tape) error {
 	const op = "tapeconfig.CheckTape"
 	if err := CheckVID(t.VID); err != nil {
 		return err

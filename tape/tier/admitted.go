@@ -8,6 +8,7 @@ import (
 	"hemera/words/adminapi"
 	"hemera/words/errs"
 	"hemera/words/hemera"
+	"hemera/words/tapeapi"
 )
 
 // A node is a tape server by an admin's word, which is an object of the
@@ -61,7 +62,7 @@ func (t *servers) admit(ctx context.Context, node hemera.NodeID, own bool, libra
 
 // belongs returns what a library reports without the cartridges that the catalogue has in another one, and those with its
 // name. A tape without a library in the catalogue is in this one from now on.
-func (t *servers) belongs(ctx context.Context, node hemera.NodeID, state hemera.TapeLibrary) (hemera.TapeLibrary, map[string]string, error) {
+func (t *servers) belongs(ctx context.Context, node hemera.NodeID, state tapeapi.Library) (tapeapi.Library, map[string]string, error) {
 	all, err := t.env.catalogue.Tapes(ctx)
 	if err != nil {
 		return state, nil, err
@@ -77,7 +78,7 @@ func (t *servers) belongs(ctx context.Context, node hemera.NodeID, state hemera.
 			foreign[tape.VID] = tape.Library
 			delete(state.VIDs, tape.VID)
 		case rightful && t.libraries.now().elsewhere(node, tape.VID) == "":
-			err := t.env.catalogue.ChangeTape(ctx, tape.VID, func(old *hemera.Tape) (*hemera.Tape, error) {
+			err := t.env.catalogue.ChangeTape(ctx, tape.VID, func(old *tapeapi.Tape) (*tapeapi.Tape, error) {
 				if old == nil || old.Library != "" {
 					return old, nil
 				}
@@ -95,7 +96,7 @@ func (t *servers) belongs(ctx context.Context, node hemera.NodeID, state hemera.
 
 // Report takes what a tape server says of its library. own is a server of the manager's own process. Denied for a node that is not admitted. The
 // caller has checked its lease.
-func (t *servers) Report(ctx context.Context, node hemera.NodeID, own bool, state hemera.TapeLibrary) error {
+func (t *servers) Report(ctx context.Context, node hemera.NodeID, own bool, state tapeapi.Library) error {
 	if err := t.admit(ctx, node, own, state.Name); err != nil {
 		return err
 	}
@@ -110,7 +111,7 @@ func (t *servers) Report(ctx context.Context, node hemera.NodeID, own bool, stat
 
 // ReportLibrary takes what a tape server says. The caller has checked its
 // lease.
-func (t *servers) ReportLibrary(node hemera.NodeID, state hemera.TapeLibrary) {
+func (t *servers) ReportLibrary(node hemera.NodeID, state tapeapi.Library) {
 	t.mounts.forget(t.libraries.report(node, state, t.settings.now().Config))
 	t.mounts.reported(node, state.Drives)
 }

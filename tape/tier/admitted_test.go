@@ -8,6 +8,7 @@ import (
 	"hemera/tape/tier"
 	"hemera/words/errs"
 	"hemera/words/hemera"
+	"hemera/words/tapeapi"
 )
 
 // leases are those of a cluster in which each node has one.
@@ -19,15 +20,15 @@ func (leases) AwaitNewest(context.Context) error  { return nil }
 func (leases) Mark() []byte                       { return nil }
 
 // calls returns all calls of a tape server, as a node makes them.
-func calls(s *site, node hemera.NodeID, state hemera.TapeLibrary) map[string]error {
+func calls(s *site, node hemera.NodeID, state tapeapi.Library) map[string]error {
 	s.Helper()
 	c := tier.Control{Tier: s.tier, Leases: leases{}}
 	ctx := hemera.WithCaller(s.Context(), node)
 	out := map[string]error{"ReportLibrary": c.ReportLibrary(ctx, node, 1, state)}
 	_, out["NextMount"] = c.NextMount(ctx, node, 1, "x1")
-	_, out["TapeJobs"] = c.TapeJobs(ctx, node, 1, hemera.TapeJobsRequest{Mount: 1})
-	_, out["TapeGrant"] = c.TapeGrant(ctx, node, 1, 1, hemera.TapeJobKey{File: 1, Kind: hemera.TapeArchive, Copy: 1})
-	_, out["TapeDone"] = c.TapeDone(ctx, node, 1, hemera.TapeResults{VID: "AAA001", Labelled: true})
+	_, out["TapeJobs"] = c.TapeJobs(ctx, node, 1, tapeapi.JobsRequest{Mount: 1})
+	_, out["TapeGrant"] = c.TapeGrant(ctx, node, 1, 1, tapeapi.JobKey{File: 1, Kind: tapeapi.Archive, Copy: 1})
+	_, out["TapeDone"] = c.TapeDone(ctx, node, 1, tapeapi.Results{VID: "AAA001", Labelled: true})
 	return out
 }
 
@@ -35,7 +36,7 @@ func calls(s *site, node hemera.NodeID, state hemera.TapeLibrary) map[string]err
 func TestANodeIsNotATapeServerByItself(t *testing.T) {
 	at(t, func(s *site) {
 		state := s.state
-		state.Name, state.Drives = "taken", []hemera.TapeDriveState{{Name: "x1", Media: []string{"LTO-9"}}}
+		state.Name, state.Drives = "taken", []tapeapi.DriveState{{Name: "x1", Media: []string{"LTO-9"}}}
 		for call, err := range calls(s, bad, state) {
 			if errs.KindOf(err) != errs.Denied || !strings.Contains(errs.RemedyOf(err), "hemera tape server add 9") {
 				t.Errorf("%s: %v", call, err)
@@ -63,7 +64,7 @@ func TestATapeIsInTheLibraryOfTheCatalogue(t *testing.T) {
 	at(t, func(s *site) {
 		s.change("server", "add", "9")
 		c := tier.Control{Tier: s.tier, Leases: leases{}}
-		ours := func(node hemera.NodeID, state hemera.TapeLibrary) {
+		ours := func(node hemera.NodeID, state tapeapi.Library) {
 			s.Helper()
 			s.good(c.ReportLibrary(hemera.WithCaller(s.Context(), node), node, 1, state))
 		}
@@ -77,25 +78,25 @@ func TestATapeIsInTheLibraryOfTheCatalogue(t *testing.T) {
 		s.start()
 		c.Tier = s.tier
 		// The other server has been silent since the start.
-		twin := hemera.TapeLibrary{Name: "bad", VIDs: map[string]string{"AAA001": "LTO-9"}, Drives: []hemera.TapeDriveState{{Name: "b1", Media: []string{"LTO-9"}}}}
+		twin := tapeapi.Library{Name: "bad", VIDs: map[string]string{"AAA001": "LTO-9"}, Drives: []tapeapi.DriveState{{Name: "b1", Media: []string{"LTO-9"}}}}
 		ours(bad, twin)
-		if m := s.other(bad, "b1"); m.Kind != hemera.MountNothing {
+		if m := s.other(bad, "b1"); m.Kind != tapeapi.MountNothing {
 			t.Errorf("it gets %+v", m)
 		}
-		s.wantKind("its results", s.tier.TapeDone(s.Context(), bad, hemera.TapeResults{VID: "AAA001", Full: true}), errs.Denied)
+		s.wantKind("its results", s.tier.TapeDone(s.Context(), bad, tapeapi.Results{VID: "AAA001", Full: true}), errs.Denied)
 		if a := strings.Join(s.attention(), "; "); !strings.Contains(a, "cartridge AAA001 is in library bad, and the catalogue has it in lib") {
 			t.Error(a)
 		}
 		// By the name of the other's library neither.
 		twin.Name = "lib"
 		ours(bad, twin)
-		if m := s.other(bad, "b1"); m.Kind != hemera.MountNothing {
+		if m := s.other(bad, "b1"); m.Kind != tapeapi.MountNothing {
 			t.Errorf("by the name of the other library it gets %+v", m)
 		}
 		twin.Name = "bad"
 		s.change("tape", "set", "AAA001", "logicalLibrary", "bad")
 		ours(bad, twin)
-		if m := s.other(bad, "b1"); m.Kind != hemera.MountWork {
+		if m := s.other(bad, "b1"); m.Kind != tapeapi.MountWork {
 			t.Errorf("after an admin's word it gets %+v", m)
 		}
 	})

@@ -6,6 +6,7 @@ import (
 	"hemera/rules/limits"
 	"hemera/words/adminapi"
 	"hemera/words/hemera"
+	"hemera/words/tapeapi"
 )
 
 // The methods of Tier are what the manager and its doors call. Each is done by one part, which says
@@ -13,9 +14,9 @@ import (
 
 var (
 	_ adminapi.TapeAdmin    = (*Tier)(nil)
-	_ hemera.TapeKeys       = (*Tier)(nil)
+	_ adminapi.TapeKeys     = (*Tier)(nil)
 	_ adminapi.TapeSessions = (*Tier)(nil)
-	_ hemera.Staging        = (*Tier)(nil)
+	_ tapeapi.Staging       = (*Tier)(nil)
 )
 
 // TapeConfig implements adminapi.TapeAdmin.
@@ -30,26 +31,26 @@ func (t *Tier) ChangeTape(ctx context.Context, who string, c adminapi.TapeChange
 // with the names of those that do. Its routes may come later.
 func (t *Tier) CheckClass(class string) error { return t.configurer.CheckClass(class) }
 
-// TapeKeyList implements hemera.TapeKeys.
-func (t *Tier) TapeKeyList(ctx context.Context) ([]hemera.TapeKeyRow, error) {
+// TapeKeyList implements adminapi.TapeKeys.
+func (t *Tier) TapeKeyList(ctx context.Context) ([]adminapi.TapeKeyRow, error) {
 	return t.configurer.TapeKeyList(ctx)
 }
 
-// AddTapeKey implements hemera.TapeKeys.
-func (t *Tier) AddTapeKey(ctx context.Context, who string, k hemera.TapeKey, comment string) (hemera.TapeKeyRow, error) {
+// AddTapeKey implements adminapi.TapeKeys.
+func (t *Tier) AddTapeKey(ctx context.Context, who string, k tapeapi.Key, comment string) (adminapi.TapeKeyRow, error) {
 	return t.configurer.AddTapeKey(ctx, who, k, comment)
 }
 
 // Tapes implements adminapi.TapeAdmin.
-func (t *Tier) Tapes(ctx context.Context) ([]hemera.Tape, error) { return t.orderer.tasks.tapes(ctx) }
+func (t *Tier) Tapes(ctx context.Context) ([]tapeapi.Tape, error) { return t.orderer.tasks.tapes(ctx) }
 
 // TapeFiles implements adminapi.TapeAdmin.
-func (t *Tier) TapeFiles(ctx context.Context, vid string, after uint64, dead bool) ([]hemera.TapeFile, error) {
+func (t *Tier) TapeFiles(ctx context.Context, vid string, after uint64, dead bool) ([]tapeapi.File, error) {
 	return t.jobs.files(ctx, vid, after, dead)
 }
 
 // TapeJobList implements adminapi.TapeAdmin.
-func (t *Tier) TapeJobList(ctx context.Context, q adminapi.TapeJobQuery) ([]hemera.TapeWork, error) {
+func (t *Tier) TapeJobList(ctx context.Context, q adminapi.TapeJobQuery) ([]tapeapi.Work, error) {
 	return t.jobs.TapeJobList(ctx, q)
 }
 
@@ -69,7 +70,7 @@ func (t *Tier) OrderTape(ctx context.Context, who string, o adminapi.TapeOrder) 
 }
 
 // TapeSession implements adminapi.TapeSessions.
-func (t *Tier) TapeSession(ctx context.Context, mount uint64) (hemera.TapeSession, error) {
+func (t *Tier) TapeSession(ctx context.Context, mount uint64) (tapeapi.Session, error) {
 	return t.reporter.TapeSession(ctx, mount)
 }
 
@@ -94,42 +95,42 @@ func (t *Tier) Shelf(ctx context.Context) (*Shelf, error) { return t.stager.disk
 // Tell says in an entry that leaves the manager whether its copies on tape were not read back yet, and are to be.
 func (t *Tier) Tell(ctx context.Context, e *hemera.Entry) { t.stager.disks.tell(ctx, e) }
 
-// Stage implements hemera.Staging.
-func (t *Tier) Stage(ctx context.Context, who hemera.Identity, r hemera.StageRequest) (string, error) {
+// Stage implements tapeapi.Staging.
+func (t *Tier) Stage(ctx context.Context, who hemera.Identity, r tapeapi.StageRequest) (string, error) {
 	return t.stager.Stage(ctx, who, r)
 }
 
 // Stages implements hemera.StageList.
-func (t *Tier) Stages(ctx context.Context, who hemera.Identity, all bool) ([]hemera.StageSummary, error) {
+func (t *Tier) Stages(ctx context.Context, who hemera.Identity, all bool) ([]tapeapi.StageSummary, error) {
 	return t.stager.Stages(ctx, who, all)
 }
 
-// StageStatus implements hemera.Staging.
-func (t *Tier) StageStatus(ctx context.Context, who hemera.Identity, id string) (hemera.StageStatus, error) {
+// StageStatus implements tapeapi.Staging.
+func (t *Tier) StageStatus(ctx context.Context, who hemera.Identity, id string) (tapeapi.StageStatus, error) {
 	return t.stager.StageStatus(ctx, who, id)
 }
 
-// CancelStage implements hemera.Staging.
+// CancelStage implements tapeapi.Staging.
 func (t *Tier) CancelStage(ctx context.Context, who hemera.Identity, id string, paths []string, forget bool) error {
 	return t.stager.CancelStage(ctx, who, id, paths, forget)
 }
 
-// Release implements hemera.Staging.
+// Release implements tapeapi.Staging.
 func (t *Tier) Release(ctx context.Context, who hemera.Identity, id string, paths []string) ([]error, error) {
 	return t.stager.Release(ctx, who, id, paths)
 }
 
-// Localities implements hemera.Staging.
-func (t *Tier) Localities(ctx context.Context, who hemera.Identity, id string, paths []string) ([]hemera.Locality, error) {
+// Localities implements tapeapi.Staging.
+func (t *Tier) Localities(ctx context.Context, who hemera.Identity, id string, paths []string) ([]tapeapi.Locality, error) {
 	return t.stager.Localities(ctx, who, id, paths)
 }
 
-// ArchiveNow implements hemera.Staging.
+// ArchiveNow implements tapeapi.Staging.
 func (t *Tier) ArchiveNow(ctx context.Context, who hemera.Identity, path, class string) (int, error) {
 	return t.stager.ArchiveNow(ctx, who, path, class)
 }
 
-// Evict implements hemera.Staging.
+// Evict implements tapeapi.Staging.
 func (t *Tier) Evict(ctx context.Context, who hemera.Identity, path string) (int64, error) {
 	return t.stager.Evict(ctx, who, path)
 }
@@ -161,31 +162,31 @@ func (t *Tier) LeaveMounts(ctx context.Context) error { return t.sweeper.LeaveMo
 func (t *Tier) ForgetStages(ctx context.Context) error { return t.sweeper.ForgetStages(ctx) }
 
 // Report takes what a tape server says of its library. Denied for a node that is not admitted.
-func (t *Tier) Report(ctx context.Context, node hemera.NodeID, own bool, state hemera.TapeLibrary) error {
+func (t *Tier) Report(ctx context.Context, node hemera.NodeID, own bool, state tapeapi.Library) error {
 	return t.servers.Report(ctx, node, own, state)
 }
 
 // ReportLibrary does what Report does, for a node that is admitted and cartridges that the catalogue has.
-func (t *Tier) ReportLibrary(node hemera.NodeID, state hemera.TapeLibrary) {
+func (t *Tier) ReportLibrary(node hemera.NodeID, state tapeapi.Library) {
 	t.servers.ReportLibrary(node, state)
 }
 
 // NextMount says what an idle drive is to do, and blocks until there is something, for at most 20 seconds.
-func (t *Tier) NextMount(ctx context.Context, node hemera.NodeID, drive string) (hemera.TapeMount, error) {
+func (t *Tier) NextMount(ctx context.Context, node hemera.NodeID, drive string) (tapeapi.Mount, error) {
 	return t.dispatcher.NextMount(ctx, node, drive)
 }
 
 // TapeJobs gives a mount its next jobs.
-func (t *Tier) TapeJobs(ctx context.Context, node hemera.NodeID, want hemera.TapeJobsRequest) (hemera.TapeJobsReply, error) {
+func (t *Tier) TapeJobs(ctx context.Context, node hemera.NodeID, want tapeapi.JobsRequest) (tapeapi.JobsReply, error) {
 	return t.giver.TapeJobs(ctx, node, want)
 }
 
 // TapeGrant permits the transfer of a job.
-func (t *Tier) TapeGrant(ctx context.Context, node hemera.NodeID, mount uint64, job hemera.TapeJobKey) (hemera.TapeGrant, error) {
+func (t *Tier) TapeGrant(ctx context.Context, node hemera.NodeID, mount uint64, job tapeapi.JobKey) (tapeapi.Grant, error) {
 	return t.giver.TapeGrant(ctx, node, mount, job)
 }
 
 // TapeDone records what a mount did. It is durable at return.
-func (t *Tier) TapeDone(ctx context.Context, node hemera.NodeID, r hemera.TapeResults) error {
+func (t *Tier) TapeDone(ctx context.Context, node hemera.NodeID, r tapeapi.Results) error {
 	return t.recorder.TapeDone(ctx, node, r)
 }

@@ -10,11 +10,11 @@ import (
 	"hemera/tape/catalogue"
 	"hemera/tape/mounting"
 	"hemera/tape/tapeconfig"
-	"hemera/words/hemera"
+	"hemera/words/tapeapi"
 )
 
 // attention lists the conditions that need a person.
-func (t *reporter) attention(f facts) (out []hemera.TapeAttention) {
+func (t *reporter) attention(f facts) (out []tapeapi.Attention) {
 	scans := t.scans.list()
 	out = append(locked(f), mistaken(f)...)
 	out = append(out, tapeconfig.Needs(f.tapes, f.fleet.cartridges())...)
@@ -22,42 +22,42 @@ func (t *reporter) attention(f facts) (out []hemera.TapeAttention) {
 	// Jobs that failed for good wait for a person, whatever failed.
 	for _, q := range f.queues {
 		if _, _, held := catalogue.HeldBy(q.Name); q.Failed && !held {
-			out = append(out, hemera.TapeAttention{Subject: q.Kind.String() + " " + q.Name, What: fmt.Sprintf("%d jobs have failed", q.Files), Command: "hemera tape request ls --failed"})
+			out = append(out, tapeapi.Attention{Subject: q.Kind.String() + " " + q.Name, What: fmt.Sprintf("%d jobs have failed", q.Files), Command: "hemera tape request ls --failed"})
 		}
 	}
 	// Those that read a tape and failed twice have users that wait.
 	for _, q := range f.paused {
-		if q.Kind == hemera.TapeRecall && q.first.Attempts >= blockedAfter {
-			out = append(out, hemera.TapeAttention{Subject: "tape " + q.Name, What: fmt.Sprintf("%s for its next attempt, the first one has failed %d times: %s",
+		if q.Kind == tapeapi.Recall && q.first.Attempts >= blockedAfter {
+			out = append(out, tapeapi.Attention{Subject: "tape " + q.Name, What: fmt.Sprintf("%s for its next attempt, the first one has failed %d times: %s",
 				count(q.Files, "recall waits", "recalls wait"), q.first.Attempts, q.first.Error), Command: "hemera tape request ls"})
 		}
 	}
 	// Files that no pool takes have no queue that a drive could serve.
 	for _, h := range heldOf(f.settings.Config, f) {
-		out = append(out, hemera.TapeAttention{Subject: "class " + h.Class, What: fmt.Sprintf("%s: %s", count(h.Files, "file is not queued for tape", "files are not queued for tape"), h.Why),
+		out = append(out, tapeapi.Attention{Subject: "class " + h.Class, What: fmt.Sprintf("%s: %s", count(h.Files, "file is not queued for tape", "files are not queued for tape"), h.Why),
 			Command: h.Command})
 	}
 	for _, l := range f.fleet.all {
 		if !f.fleet.online(l) {
-			out = append(out, hemera.TapeAttention{Subject: "library " + l.state.Name, What: f.fleet.gone(l) + "; start it again, or take it out of the cluster for good",
+			out = append(out, tapeapi.Attention{Subject: "library " + l.state.Name, What: f.fleet.gone(l) + "; start it again, or take it out of the cluster for good",
 				Command: "hemera node rm " + l.node.String()})
 			continue
 		}
 		if l.state.Problem != "" {
-			out = append(out, hemera.TapeAttention{Subject: "library " + l.state.Name + " of node " + l.node.String(), What: l.state.Problem, Command: "hemera tape library ls"})
+			out = append(out, tapeapi.Attention{Subject: "library " + l.state.Name + " of node " + l.node.String(), What: l.state.Problem, Command: "hemera tape library ls"})
 		}
 		for vid, other := range l.doubled {
-			out = append(out, hemera.TapeAttention{Subject: "cartridge " + vid, What: "is reported by the libraries " + other + ", which is believed, and " + l.state.Name,
+			out = append(out, tapeapi.Attention{Subject: "cartridge " + vid, What: "is reported by the libraries " + other + ", which is believed, and " + l.state.Name,
 				Command: "hemera tape library ls"})
 		}
 		for _, d := range l.state.Drives {
 			if d.Problem != "" {
-				out = append(out, hemera.TapeAttention{Subject: "drive " + d.Name, What: d.Problem, Command: "hemera tape why " + d.Name})
+				out = append(out, tapeapi.Attention{Subject: "drive " + d.Name, What: d.Problem, Command: "hemera tape why " + d.Name})
 			}
 		}
 	}
 	out = append(append(append(out, t.stuck(f)...), failedScans(scans)...), t.unadmitted(f)...)
-	slices.SortFunc(out, func(a, b hemera.TapeAttention) int { return strings.Compare(a.Subject, b.Subject) })
+	slices.SortFunc(out, func(a, b tapeapi.Attention) int { return strings.Compare(a.Subject, b.Subject) })
 	return out
 }
 
@@ -123,7 +123,7 @@ func waitForScan(f facts, pool string) (n int64) {
 }
 
 // stuck returns the queues that no drive will ever serve unless an admin acts.
-func (t *reporter) stuck(f facts) (out []hemera.TapeAttention) {
+func (t *reporter) stuck(f facts) (out []tapeapi.Attention) {
 	picture := t.mounts.look(f)
 	board := mounting.New(picture)
 	// The first reason is the one nearest to a start: if that needs a person,
@@ -151,7 +151,7 @@ func (t *reporter) stuck(f facts) (out []hemera.TapeAttention) {
 			command = "hemera tape why " + q.Pool + q.VID
 		}
 		if command != "" {
-			out = append(out, hemera.TapeAttention{Subject: q.Key.String(), What: fmt.Sprintf("%s: %s", count(q.Files, "file waits", "files wait"), first.Text), Command: command})
+			out = append(out, tapeapi.Attention{Subject: q.Key.String(), What: fmt.Sprintf("%s: %s", count(q.Files, "file waits", "files wait"), first.Text), Command: command})
 		}
 	}
 	return out
@@ -192,10 +192,10 @@ func putDown(f facts, q mounting.Key, why mounting.Reason) (text, command string
 }
 
 // failedScans returns the scans that need a person.
-func failedScans(scans []listedScan) (out []hemera.TapeAttention) {
+func failedScans(scans []listedScan) (out []tapeapi.Attention) {
 	for _, s := range scans {
 		if s.Problem != "" && !s.cancelled {
-			out = append(out, hemera.TapeAttention{Subject: "tape " + s.VID, What: "its scan failed: " + s.Problem, Command: "hemera tape scan " + s.VID})
+			out = append(out, tapeapi.Attention{Subject: "tape " + s.VID, What: "its scan failed: " + s.Problem, Command: "hemera tape scan " + s.VID})
 		}
 	}
 	return out
@@ -212,7 +212,7 @@ func scanOf(scans []listedScan, vid string) (s listedScan, there bool) {
 
 // mistaken returns the tapes whose cartridge is of another kind than the catalogue says: it has another capacity, and
 // other drives take it. Kinds are told apart by their density, as a site may have names of its own.
-func mistaken(f facts) (out []hemera.TapeAttention) {
+func mistaken(f facts) (out []tapeapi.Attention) {
 	for _, tape := range f.tapes {
 		l := f.fleet.libraryOf(tape.VID)
 		if l == nil {
@@ -223,7 +223,7 @@ func mistaken(f facts) (out []hemera.TapeAttention) {
 		if is.Density == 0 || said.Density == 0 || is.Density == said.Density {
 			continue
 		}
-		out = append(out, hemera.TapeAttention{Subject: "tape " + tape.VID, What: "its cartridge is of media type " + kind + ", and the catalogue says " + tape.MediaType,
+		out = append(out, tapeapi.Attention{Subject: "tape " + tape.VID, What: "its cartridge is of media type " + kind + ", and the catalogue says " + tape.MediaType,
 			Command: fmt.Sprintf("hemera tape tape set %s mediaType=%q capacity=%d", tape.VID, kind, int64(is.Capacity))})
 	}
 	return out
@@ -231,7 +231,7 @@ func mistaken(f facts) (out []hemera.TapeAttention) {
 
 // unadmitted lists the nodes that want to be tape servers and are not admitted, and the cartridges in another library
 // than the catalogue says.
-func (t *reporter) unadmitted(f facts) (out []hemera.TapeAttention) {
+func (t *reporter) unadmitted(f facts) (out []tapeapi.Attention) {
 	for node, library := range f.fleet.asking {
 		if t.env.View != nil {
 			if _, member := t.env.View().Node(node); !member {
@@ -239,13 +239,13 @@ func (t *reporter) unadmitted(f facts) (out []hemera.TapeAttention) {
 			}
 		}
 		if _, ok := f.settings.Config.Servers[node.String()]; !ok {
-			out = append(out, hemera.TapeAttention{Subject: "node " + node.String(), What: fmt.Sprintf("wants to be the tape server of library %s, and is not admitted", library),
+			out = append(out, tapeapi.Attention{Subject: "node " + node.String(), What: fmt.Sprintf("wants to be the tape server of library %s, and is not admitted", library),
 				Command: "hemera tape server add " + node.String()})
 		}
 	}
 	for _, l := range f.fleet.all {
 		for vid, of := range l.foreign {
-			out = append(out, hemera.TapeAttention{Subject: "cartridge " + vid, What: fmt.Sprintf("is in library %s, and the catalogue has it in %s", l.state.Name, of),
+			out = append(out, tapeapi.Attention{Subject: "cartridge " + vid, What: fmt.Sprintf("is in library %s, and the catalogue has it in %s", l.state.Name, of),
 				Command: "hemera tape tape set " + vid + " logicalLibrary=" + l.state.Name})
 		}
 	}
@@ -253,7 +253,7 @@ func (t *reporter) unadmitted(f facts) (out []hemera.TapeAttention) {
 }
 
 // locked lists the keys that need a person: those that cannot be used, and the tapes and queues that wait for them.
-func locked(f facts) (out []hemera.TapeAttention) {
+func locked(f facts) (out []tapeapi.Attention) {
 	for _, name := range slices.Sorted(maps.Keys(f.settings.Config.Keys)) {
 		row := keyRow(name, f.settings.Config, f.keys, f.tapes)
 		if row.Problem == "" || row.Tapes == 0 && len(row.Pools) == 0 {
@@ -263,7 +263,7 @@ func locked(f facts) (out []hemera.TapeAttention) {
 		if len(row.Pools) > 0 {
 			what += ", and no tape is begun for " + strings.Join(row.Pools, ", ")
 		}
-		out = append(out, hemera.TapeAttention{Subject: "key " + name, What: what, Command: "hemera tape key add " + name + " --from FILE"})
+		out = append(out, tapeapi.Attention{Subject: "key " + name, What: what, Command: "hemera tape key add " + name + " --from FILE"})
 	}
 	return out
 }

@@ -11,6 +11,7 @@ import (
 	"hemera/tape/tapeconfig"
 	"hemera/words/errs"
 	"hemera/words/hemera"
+	"hemera/words/tapeapi"
 )
 
 // Decisions are made by tape/mounting, which sees one picture and does
@@ -27,7 +28,7 @@ import (
 
 // facts are the input of decisions, besides mounts.
 type facts struct {
-	tapes    []hemera.Tape
+	tapes    []tapeapi.Tape
 	queues   []catalogue.Queue
 	keys     keyring
 	fleet    fleet
@@ -40,7 +41,7 @@ type facts struct {
 // the first of them.
 type pausedQueue struct {
 	catalogue.Queue
-	first hemera.TapeJob
+	first tapeapi.Job
 }
 
 // inventory reads what decisions are made from.
@@ -52,7 +53,7 @@ type inventory struct {
 
 // tapes lists the tapes of the catalogue. What a library tells of its
 // cartridges is truer than what the media type says, or an admin did.
-func (t *inventory) tapes(ctx context.Context) ([]hemera.Tape, error) {
+func (t *inventory) tapes(ctx context.Context) ([]tapeapi.Tape, error) {
 	all, err := t.env.catalogue.Tapes(ctx)
 	now := t.libraries.now()
 	for i := range all {
@@ -120,7 +121,7 @@ func (ms *mounts) picture(f facts) mounting.Picture {
 }
 
 // tapeIn returns a tape as decisions see it. Its library says where it is; the catalogue says where it was.
-func tapeIn(f facts, tape hemera.Tape) mounting.Tape {
+func tapeIn(f facts, tape tapeapi.Tape) mounting.Tape {
 	may, library := tapeconfig.Permits(tape.State), tape.Library
 	if l := f.fleet.libraryOf(tape.VID); l != nil {
 		library = l.state.Name
@@ -175,7 +176,7 @@ func (ms *mounts) queuesIn(f facts, pools map[string]string) []mounting.Queue {
 }
 
 // driveIn returns a drive as decisions see it.
-func (ms *mounts) driveIn(f facts, l *library, state hemera.TapeDriveState) mounting.Drive {
+func (ms *mounts) driveIn(f facts, l *library, state tapeapi.DriveState) mounting.Drive {
 	own, c := ms.drive(l.node, state.Name), f.settings.Config
 	d := mounting.Drive{Name: state.Name, Library: l.state.Name, Up: true, Writes: state.Media, Reads: state.Reads, VID: own.vid, Idle: own.idle,
 		Mounted: own.mounted, Last: own.last, Begun: own.turn}
@@ -221,5 +222,5 @@ func lockText(lock *errs.Error) string { return lock.Text + " (" + lock.Remedy +
 
 // waitsForScan reports whether a tape is not written until it was scanned.
 func (f facts) waitsForScan(vid string) bool {
-	return slices.ContainsFunc(f.tapes, func(tape hemera.Tape) bool { return tape.VID == vid && tape.Unscanned != "" })
+	return slices.ContainsFunc(f.tapes, func(tape tapeapi.Tape) bool { return tape.VID == vid && tape.Unscanned != "" })
 }

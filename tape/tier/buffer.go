@@ -6,6 +6,7 @@ import (
 	"hemera/rules/layout"
 	"hemera/tape/mounting"
 	"hemera/words/hemera"
+	"hemera/words/tapeapi"
 )
 
 // The disks of spaces are the buffer of tape. A recall needs room there, in
@@ -62,8 +63,8 @@ func (b *buffer) roomOf(space string) int64 {
 
 // reserve takes the room for a job that a mount was given. It is false if
 // there is none: then the job waits.
-func (b *buffer) reserve(m *mount, k hemera.TapeJobKey, f fill) bool {
-	if m.began = true; b.view == nil || m.kind != hemera.TapeRecall {
+func (b *buffer) reserve(m *mount, k tapeapi.JobKey, f fill) bool {
+	if m.began = true; b.view == nil || m.kind != tapeapi.Recall {
 		return true
 	}
 	if f.bytes > b.roomOf(f.space)-b.filling[f.space] {
@@ -76,7 +77,7 @@ func (b *buffer) reserve(m *mount, k hemera.TapeJobKey, f fill) bool {
 }
 
 // unreserve frees what a job reserved, if it did.
-func (b *buffer) unreserve(m *mount, k hemera.TapeJobKey) {
+func (b *buffer) unreserve(m *mount, k tapeapi.JobKey) {
 	f := m.filling[k]
 	delete(m.filling, k)
 	if f.end != nil {
@@ -90,7 +91,7 @@ func (b *buffer) unreserve(m *mount, k hemera.TapeJobKey) {
 // granted notes the grant of a job that has reserved its room. end must
 // not wait; a mount that does not have the job any more ends the grant at
 // once.
-func (b *buffer) granted(m *mount, k hemera.TapeJobKey, end func()) {
+func (b *buffer) granted(m *mount, k tapeapi.JobKey, end func()) {
 	f := m.filling[k]
 	if f.end != nil { // its answer was lost, and the server asks again
 		f.end()
@@ -132,8 +133,8 @@ func (m *mount) fills() (sum int64) {
 }
 
 // keyOf names a queue as decisions do.
-func keyOf(kind hemera.TapeJobKind, name string) mounting.Key {
-	if kind == hemera.TapeArchive {
+func keyOf(kind tapeapi.JobKind, name string) mounting.Key {
+	if kind == tapeapi.Archive {
 		return mounting.Key{Kind: kind, Pool: name}
 	}
 	return mounting.Key{Kind: kind, VID: name}

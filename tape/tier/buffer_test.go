@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"hemera/words/hemera"
+	"hemera/words/tapeapi"
 )
 
 // buffered gives the site disks: 100,000 bytes in space default with so many of them free, and a full space beside it. Recalls leave 2 % free.
@@ -44,18 +45,18 @@ func TestAFullBufferDelaysRecalls(t *testing.T) {
 		s.evicted("/single/f")
 		s.buffered(2500)
 		stageOf(s, alice(), "/single/f")
-		if m := s.ask("d1"); m.Kind != hemera.MountNothing {
+		if m := s.ask("d1"); m.Kind != tapeapi.MountNothing {
 			t.Errorf("mounted without room: %+v", m)
 		}
 		if why := s.why("/single/f"); !strings.Contains(why, "the disk buffer has room for 500 B of recalled files, and 1.0 kB are needed to begin") {
 			t.Errorf("why: %s", why)
 		}
 		s.put(alice(), "/single/g", 1000)
-		m := s.mount("d1", hemera.TapeArchive)
+		m := s.mount("d1", tapeapi.Archive)
 		s.good(s.tier.TapeDone(s.Context(), server, s.written(m, s.jobs(m))))
 		s.loaded("d1", "")
 		s.view.Disks[0].Free = 3000
-		if jobs := s.jobs(s.mount("d1", hemera.TapeRecall)); len(jobs) != 1 || jobs[0].Attempts != 0 {
+		if jobs := s.jobs(s.mount("d1", tapeapi.Recall)); len(jobs) != 1 || jobs[0].Attempts != 0 {
 			t.Errorf("%+v", jobs)
 		}
 	})
@@ -69,20 +70,20 @@ func TestTheRoomIsThatOfTheSpace(t *testing.T) {
 		s.buffered(0)
 		s.view.Disks[1].Free = 50_000
 		stageOf(s, alice(), "/single/f")
-		m := s.mount("d1", hemera.TapeRecall)
+		m := s.mount("d1", tapeapi.Recall)
 		if jobs := s.jobs(m); len(jobs) != 0 {
 			t.Fatalf("%+v", jobs)
 		}
-		s.good(s.tier.TapeDone(s.Context(), server, hemera.TapeResults{Mount: m.ID, VID: m.VID, Ended: true}))
+		s.good(s.tier.TapeDone(s.Context(), server, tapeapi.Results{Mount: m.ID, VID: m.VID, Ended: true}))
 		s.loaded("d1", "")
-		if m := s.ask("d2"); m.Kind != hemera.MountNothing {
+		if m := s.ask("d2"); m.Kind != tapeapi.MountNothing {
 			t.Errorf("mounted again for a space without room: %+v", m)
 		}
 		if why := s.why("/single/f"); !strings.Contains(why, "space default has room for 0 MB of recalled files") {
 			t.Errorf("why: %s", why)
 		}
 		s.view.Disks[0].Free = 3000
-		if jobs := s.jobs(s.mount("d2", hemera.TapeRecall)); len(jobs) != 1 || jobs[0].Attempts != 0 {
+		if jobs := s.jobs(s.mount("d2", tapeapi.Recall)); len(jobs) != 1 || jobs[0].Attempts != 0 {
 			t.Errorf("%+v", jobs)
 		}
 	})
@@ -100,7 +101,7 @@ func TestReservations(t *testing.T) {
 		for _, file := range []string{"/single/a", "/single/b", "/single/c"} {
 			stageOf(s, alice(), file)
 		}
-		m := s.mount("d1", hemera.TapeRecall)
+		m := s.mount("d1", tapeapi.Recall)
 		jobs := s.jobs(m)
 		if len(jobs) != 2 {
 			t.Fatalf("%d jobs for the room of two", len(jobs))
@@ -108,13 +109,13 @@ func TestReservations(t *testing.T) {
 		if more := s.jobs(m); len(more) != 0 {
 			t.Errorf("%+v while the room is reserved", more)
 		}
-		s.good(s.tier.TapeDone(s.Context(), server, hemera.TapeResults{Mount: m.ID, VID: m.VID, Done: []hemera.TapeJobKey{jobs[0].TapeJobKey}}))
+		s.good(s.tier.TapeDone(s.Context(), server, tapeapi.Results{Mount: m.ID, VID: m.VID, Done: []tapeapi.JobKey{jobs[0].JobKey}}))
 		more := s.jobs(m)
 		if len(more) != 1 || more[0].Path == jobs[1].Path {
 			t.Errorf("%+v after one is done", more)
 		}
 		// The drive asks for something else: what it had is free again, and its room, too.
-		m = s.mount("d1", hemera.TapeRecall)
+		m = s.mount("d1", tapeapi.Recall)
 		if again := s.jobs(m); len(again) != 2 {
 			t.Errorf("%+v after the mount ended", again)
 		}
@@ -129,8 +130,8 @@ func TestNoRoomIsNoFailure(t *testing.T) {
 		stageOf(s, alice(), "/single/f")
 		for try := range 8 {
 			m := s.ask("d1")
-			for m.Kind != hemera.MountWork {
-				if m.Kind == hemera.MountUnload {
+			for m.Kind != tapeapi.MountWork {
+				if m.Kind == tapeapi.MountUnload {
 					s.loaded("d1", "")
 				}
 				m = s.ask("d1")
@@ -140,8 +141,8 @@ func TestNoRoomIsNoFailure(t *testing.T) {
 			if len(jobs) != 1 || jobs[0].Attempts != 0 {
 				t.Fatalf("try %d: %+v", try, jobs)
 			}
-			s.good(s.tier.TapeDone(s.Context(), server, hemera.TapeResults{Mount: m.ID, VID: m.VID, Ended: true,
-				Failed: []hemera.TapeFailure{{Job: jobs[0].TapeJobKey, Error: "no disk of space default has room", PutOff: true}}}))
+			s.good(s.tier.TapeDone(s.Context(), server, tapeapi.Results{Mount: m.ID, VID: m.VID, Ended: true,
+				Failed: []tapeapi.Failure{{Job: jobs[0].JobKey, Error: "no disk of space default has room", PutOff: true}}}))
 			if why := s.why("/single/f"); why != "is tried again in 1m0s: no disk of space default has room" {
 				t.Fatalf("why: %s", why)
 			}
@@ -160,11 +161,11 @@ func TestWhyTellsTheError(t *testing.T) {
 		stageOf(s, alice(), "/single/f")
 		for try := range 6 {
 			m := s.ask("d1")
-			for m.Kind != hemera.MountWork {
+			for m.Kind != tapeapi.MountWork {
 				m = s.ask("d1")
 			}
-			s.good(s.tier.TapeDone(s.Context(), server, hemera.TapeResults{Mount: m.ID, VID: m.VID, Ended: true,
-				Failed: []hemera.TapeFailure{{Job: s.jobs(m)[0].TapeJobKey, Error: "bad block 7"}}}))
+			s.good(s.tier.TapeDone(s.Context(), server, tapeapi.Results{Mount: m.ID, VID: m.VID, Ended: true,
+				Failed: []tapeapi.Failure{{Job: s.jobs(m)[0].JobKey, Error: "bad block 7"}}}))
 			lines, err := s.tier.ExplainTape(s.Context(), "/single/f")
 			s.good(err)
 			want := fmt.Sprintf("recall of copy 1: failed %d times, and is tried again in", try+1)

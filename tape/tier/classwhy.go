@@ -5,7 +5,7 @@ import (
 
 	"hemera/tape/tapeconfig"
 	"hemera/words/adminapi"
-	"hemera/words/hemera"
+	"hemera/words/tapeapi"
 )
 
 // explainClass says where the copies of a storage class go, what keeps its
@@ -31,7 +31,7 @@ func explainClass(config tapeconfig.Config, name string, held []adminapi.TapeHel
 		out = append(out, fmt.Sprintf("route %s/%d: copy %d goes to pool %s", name, to.Copy, to.Copy, to.Pool))
 		waits := false
 		for _, q := range queues {
-			if q.Kind == hemera.TapeArchive && q.Name == to.Pool {
+			if q.Kind == tapeapi.Archive && q.Name == to.Pool {
 				out = append(out, fmt.Sprintf("%s of %s waits for pool %s: %s", q.Kind, count(q.Files, "file", "files"), to.Pool, q.Why))
 				waits = true
 			}

@@ -15,7 +15,7 @@ import (
 	"hemera/tape/tapeconfig"
 	"hemera/words/adminapi"
 	"hemera/words/errs"
-	"hemera/words/hemera"
+	"hemera/words/tapeapi"
 )
 
 // The configuration is one value, which tape/tapeconfig checks as a
@@ -129,8 +129,8 @@ func (t *configurer) onlyReported(name string) bool {
 func (t *configurer) changeTape(ctx context.Context, who string, c adminapi.TapeChange) error {
 	vid, config := c.Name, t.settings.now().Config
 	back := false // it can be read again
-	err := t.env.catalogue.ChangeTape(ctx, vid, func(old *hemera.Tape) (*hemera.Tape, error) {
-		tape := hemera.Tape{VID: vid, State: hemera.TapeActive, Pool: tapeconfig.DefaultName, Made: t.env.now(), MadeBy: who}
+	err := t.env.catalogue.ChangeTape(ctx, vid, func(old *tapeapi.Tape) (*tapeapi.Tape, error) {
+		tape := tapeapi.Tape{VID: vid, State: tapeapi.Active, Pool: tapeconfig.DefaultName, Made: t.env.now(), MadeBy: who}
 		// What a person gets wrong first: a name that is there, or is not.
 		switch {
 		case c.Verb == "add" && old != nil:
@@ -166,7 +166,7 @@ func (t *configurer) changeTape(ctx context.Context, who string, c adminapi.Tape
 	if err != nil {
 		return err
 	}
-	if state := hemera.TapeState(strings.ToUpper(c.Values["state"])); state == hemera.TapeBroken || state == hemera.TapeExported {
+	if state := tapeapi.State(strings.ToUpper(c.Values["state"])); state == tapeapi.Broken || state == tapeapi.Exported {
 		err = t.leaveTape(ctx, vid, state)
 	}
 	if err == nil && back {
@@ -179,18 +179,18 @@ func (t *configurer) changeTape(ctx context.Context, who string, c adminapi.Tape
 // leaveTape moves the recalls that wait for a tape which is not read any
 // more to other copies. Those without one have failed: somebody waits for
 // them, and is told so.
-func (t *configurer) leaveTape(ctx context.Context, vid string, state hemera.TapeState) error {
+func (t *configurer) leaveTape(ctx context.Context, vid string, state tapeapi.State) error {
 	// A page at a time: each job that is looked at leaves the queue of the
 	// tape, to another one or to those that failed.
 	for {
-		jobs, err := t.jobs.TapeJobList(ctx, adminapi.TapeJobQuery{Kind: hemera.TapeRecall, Queue: vid})
+		jobs, err := t.jobs.TapeJobList(ctx, adminapi.TapeJobQuery{Kind: tapeapi.Recall, Queue: vid})
 		if err != nil || len(jobs) == 0 {
 			return err
 		}
 		for _, j := range jobs {
-			other := t.recalls.otherCopy(ctx, j.TapeJobKey)
+			other := t.recalls.otherCopy(ctx, j.JobKey)
 			// No attempt is counted for a move: nothing was tried.
-			if err := t.env.catalogue.ChangeJob(ctx, j.TapeJobKey, func(j hemera.TapeJob, _ time.Time) *hemera.TapeJob {
+			if err := t.env.catalogue.ChangeJob(ctx, j.JobKey, func(j tapeapi.Job, _ time.Time) *tapeapi.Job {
 				if other != nil {
 					j.From, j.Copy, j.Queue = other, other.Number, other.VID
 					return &j
@@ -205,7 +205,7 @@ func (t *configurer) leaveTape(ctx context.Context, vid string, state hemera.Tap
 }
 
 // setTape changes fields of a tape by the names of its JSON.
-func setTape(tape *hemera.Tape, values map[string]string) error {
+func setTape(tape *tapeapi.Tape, values map[string]string) error {
 	// In the order of names, so that the same request gives the same error.
 	for _, name := range slices.Sorted(maps.Keys(values)) {
 		value, bad := values[name], error(nil)
@@ -232,7 +232,7 @@ func setTape(tape *hemera.Tape, values map[string]string) error {
 			tape.Key = value
 		case "state":
 			reason := values["stateReason"]
-			state := hemera.TapeState(strings.ToUpper(value))
+			state := tapeapi.State(strings.ToUpper(value))
 			if err := tapeconfig.CheckTransition(*tape, state, reason); err != nil {
 				return err
 			}

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"hemera/words/hemera"
+	"hemera/words/tapeapi"
 )
 
 // Leases says which nodes are trusted now; the cluster does.
@@ -21,17 +22,17 @@ type Leases interface {
 
 // What a server may do is bound to its lease, and to its library (trust.go).
 
-// Control is hemera.TapeControl: the tier behind the leases of tape
+// Control is tapeapi.Control: the tier behind the leases of tape
 // servers, which are nodes.
 type Control struct {
 	Tier   *Tier
 	Leases Leases
 }
 
-var _ hemera.TapeControl = Control{}
+var _ tapeapi.Control = Control{}
 
-// ReportLibrary implements hemera.TapeControl.
-func (c Control) ReportLibrary(ctx context.Context, node hemera.NodeID, epoch uint64, l hemera.TapeLibrary) error {
+// ReportLibrary implements tapeapi.Control.
+func (c Control) ReportLibrary(ctx context.Context, node hemera.NodeID, epoch uint64, l tapeapi.Library) error {
 	if err := c.Leases.Check(node, epoch); err != nil {
 		return err
 	}
@@ -43,32 +44,32 @@ func (c Control) ReportLibrary(ctx context.Context, node hemera.NodeID, epoch ui
 	return c.Tier.Report(ctx, node, !remote, l)
 }
 
-// NextMount implements hemera.TapeControl.
-func (c Control) NextMount(ctx context.Context, node hemera.NodeID, epoch uint64, drive string) (m hemera.TapeMount, err error) {
+// NextMount implements tapeapi.Control.
+func (c Control) NextMount(ctx context.Context, node hemera.NodeID, epoch uint64, drive string) (m tapeapi.Mount, err error) {
 	if err := c.newest(ctx, node, epoch); err != nil {
 		return m, err
 	}
 	return c.Tier.NextMount(ctx, node, drive)
 }
 
-// TapeJobs implements hemera.TapeControl.
-func (c Control) TapeJobs(ctx context.Context, node hemera.NodeID, epoch uint64, want hemera.TapeJobsRequest) (r hemera.TapeJobsReply, err error) {
+// TapeJobs implements tapeapi.Control.
+func (c Control) TapeJobs(ctx context.Context, node hemera.NodeID, epoch uint64, want tapeapi.JobsRequest) (r tapeapi.JobsReply, err error) {
 	if err := c.leased(node, epoch); err != nil {
 		return r, err
 	}
 	return c.Tier.TapeJobs(ctx, node, want)
 }
 
-// TapeGrant implements hemera.TapeControl.
-func (c Control) TapeGrant(ctx context.Context, node hemera.NodeID, epoch uint64, mount uint64, job hemera.TapeJobKey) (g hemera.TapeGrant, err error) {
+// TapeGrant implements tapeapi.Control.
+func (c Control) TapeGrant(ctx context.Context, node hemera.NodeID, epoch uint64, mount uint64, job tapeapi.JobKey) (g tapeapi.Grant, err error) {
 	if err := c.current(ctx, node, epoch); err != nil {
 		return g, err
 	}
 	return c.Tier.TapeGrant(ctx, node, mount, job)
 }
 
-// TapeDone implements hemera.TapeControl.
-func (c Control) TapeDone(ctx context.Context, node hemera.NodeID, epoch uint64, r hemera.TapeResults) ([]byte, error) {
+// TapeDone implements tapeapi.Control.
+func (c Control) TapeDone(ctx context.Context, node hemera.NodeID, epoch uint64, r tapeapi.Results) ([]byte, error) {
 	if err := c.newest(ctx, node, epoch); err != nil {
 		return nil, err
 	}

@@ -6,6 +6,7 @@ import (
 	"hemera/tape/mounting"
 	"hemera/tape/tapeconfig"
 	"hemera/words/hemera"
+	"hemera/words/tapeapi"
 )
 
 // question is the request of a drive for work.
@@ -18,7 +19,7 @@ type question struct {
 
 // decision is the next action of a drive.
 type decision struct {
-	mount  hemera.TapeMount
+	mount  tapeapi.Mount
 	from   string       // the pool that gives its tape to the mount's; "" if none does
 	scan   string       // the tape whose scan the mount begins; "" if it is for none
 	locked []lockedScan // the scans that were passed over for their keys, and the one that was taken
@@ -35,14 +36,14 @@ func (ms *mounts) decide(f facts, q question) (out decision) {
 		return out
 	}
 	if vid, force, ok := ms.wantsLabel(f, l, state); ok && !q.paused {
-		out.mount = ms.begin(f, l, q.drive, hemera.TapeMount{Kind: hemera.MountLabel, VID: vid, Labels: hemera.TapeLabels{Force: force}, Why: "an admin asked for it"}, nil)
+		out.mount = ms.begin(f, l, q.drive, tapeapi.Mount{Kind: tapeapi.MountLabel, VID: vid, Labels: tapeapi.Labels{Force: force}, Why: "an admin asked for it"}, nil)
 		return out
 	}
 	var s *waitingScan
 	if s, out.locked = ms.wantsScan(f, l, state, q.scans); s != nil {
 		// Without a queue: nothing is reserved for it, and no turn is counted.
 		out.scan = s.vid
-		out.mount = ms.begin(f, l, q.drive, hemera.TapeMount{Kind: hemera.MountScan, VID: s.vid, Data: s.data, After: s.after, Why: "a scan was asked for"}, nil)
+		out.mount = ms.begin(f, l, q.drive, tapeapi.Mount{Kind: tapeapi.MountScan, VID: s.vid, Data: s.data, After: s.after, Why: "a scan was asked for"}, nil)
 		return out
 	}
 	if q.paused {
@@ -55,9 +56,9 @@ func (ms *mounts) decide(f facts, q question) (out decision) {
 	picture := ms.picture(f)
 	what := mounting.New(picture).Decide(q.drive)
 	switch what.Do {
-	case hemera.MountUnload:
-		out.mount = hemera.TapeMount{Kind: hemera.MountUnload, VID: ms.drive(q.node, q.drive).vid, Why: what.Reason}
-	case hemera.MountWork:
+	case tapeapi.MountUnload:
+		out.mount = tapeapi.Mount{Kind: tapeapi.MountUnload, VID: ms.drive(q.node, q.drive).vid, Why: what.Reason}
+	case tapeapi.MountWork:
 		out.mount, out.from = ms.beginWork(f, l, q.drive, what, picture), what.Supply
 	default:
 		if tape := ms.wantsReadBack(f, l, state, false); tape != nil {
@@ -68,17 +69,17 @@ func (ms *mounts) decide(f facts, q question) (out decision) {
 }
 
 // beginWork makes the mount for a queue. The lock is held.
-func (ms *mounts) beginWork(f facts, l *library, drive string, what mounting.Decision, p mounting.Picture) hemera.TapeMount {
-	m := hemera.TapeMount{Kind: hemera.MountWork, VID: what.VID, Job: what.Queue.Kind, Pool: what.Queue.Pool, Why: what.Reason}
+func (ms *mounts) beginWork(f facts, l *library, drive string, what mounting.Decision, p mounting.Picture) tapeapi.Mount {
+	m := tapeapi.Mount{Kind: tapeapi.MountWork, VID: what.VID, Job: what.Queue.Kind, Pool: what.Queue.Pool, Why: what.Reason}
 	// A new tape gets its label first; the drive then asks again, with the
 	// tape in it.
 	for _, tape := range f.tapes {
 		if tape.VID == what.VID && tape.Labelled.IsZero() && tape.LastFSeq == 0 && what.Queue.Writes() {
-			m.Kind, m.Job, m.Why = hemera.MountLabel, 0, "the tape is new: "+what.Reason
+			m.Kind, m.Job, m.Why = tapeapi.MountLabel, 0, "the tape is new: "+what.Reason
 		}
 	}
 	m = ms.begin(f, l, drive, m, nil)
-	if m.Kind == hemera.MountLabel {
+	if m.Kind == tapeapi.MountLabel {
 		ms.all[m.ID].ahead = what.Queue // or the next drive takes another new tape for it
 	}
 	ms.charge(ms.drive(l.node, drive), m, what, p)
@@ -87,7 +88,7 @@ func (ms *mounts) beginWork(f facts, l *library, drive string, what mounting.Dec
 
 // wantsLabel finds a tape of the library that an admin wants labelled, in
 // the drive or in no drive.
-func (ms *mounts) wantsLabel(f facts, l *library, state hemera.TapeDriveState) (vid string, force, ok bool) {
+func (ms *mounts) wantsLabel(f facts, l *library, state tapeapi.DriveState) (vid string, force, ok bool) {
 	if resting(f, l, state) {
 		return "", false, false
 	}
@@ -102,14 +103,14 @@ func (ms *mounts) wantsLabel(f facts, l *library, state hemera.TapeDriveState) (
 }
 
 // begin makes a mount of a decision. The lock is held.
-func (ms *mounts) begin(f facts, l *library, name string, out hemera.TapeMount, back *readingBack) hemera.TapeMount {
+func (ms *mounts) begin(f facts, l *library, name string, out tapeapi.Mount, back *readingBack) tapeapi.Mount {
 	// The number is never used again, so a late report cannot be taken for
 	// another mount's.
 	ms.last++
-	m := &mount{id: ms.last, node: l.node, drive: name, kind: out.Job, vid: out.VID, pool: out.Pool, begun: ms.clock(), back: back, scans: out.Kind == hemera.MountScan, given: map[hemera.TapeJobKey]hemera.TapeJob{}, filling: map[hemera.TapeJobKey]fill{}}
+	m := &mount{id: ms.last, node: l.node, drive: name, kind: out.Job, vid: out.VID, pool: out.Pool, begun: ms.clock(), back: back, scans: out.Kind == tapeapi.MountScan, given: map[tapeapi.JobKey]tapeapi.Job{}, filling: map[tapeapi.JobKey]fill{}}
 	// Without them a bit that flips on its way to the drive is on tape for
 	// good, and is found by a recall. A drive that has none labels without.
-	out.Labels.Protected = out.Kind == hemera.MountLabel
+	out.Labels.Protected = out.Kind == tapeapi.MountLabel
 	for _, tape := range f.tapes {
 		if tape.VID == out.VID {
 			out.Labels.ReclaimedFSeq, out.Labels.ReclaimedID = tape.ReclaimedFSeq, tape.ReclaimedID
@@ -118,8 +119,8 @@ func (ms *mounts) begin(f facts, l *library, name string, out hemera.TapeMount, 
 				m.pool, out.Pool = tape.Pool, tape.Pool
 			}
 			// A label is never encrypted: it says which tape this is.
-			if out.Kind != hemera.MountLabel {
-				out.Labels.Key = f.keys.key(keyOfTape(tape, f.settings.Config.Pools[out.Pool], out.Job == hemera.TapeArchive))
+			if out.Kind != tapeapi.MountLabel {
+				out.Labels.Key = f.keys.key(keyOfTape(tape, f.settings.Config.Pools[out.Pool], out.Job == tapeapi.Archive))
 			}
 		}
 	}
@@ -131,9 +132,9 @@ func (ms *mounts) begin(f facts, l *library, name string, out hemera.TapeMount, 
 // charge notes what the rules must know of a mount for the next
 // decisions: its queue's priority, the room that it may fill, and since
 // when the drive serves the queue. The lock is held.
-func (ms *mounts) charge(d *drive, made hemera.TapeMount, what mounting.Decision, p mounting.Picture) {
+func (ms *mounts) charge(d *drive, made tapeapi.Mount, what mounting.Decision, p mounting.Picture) {
 	m := ms.all[made.ID]
-	if m == nil || made.Kind != hemera.MountWork {
+	if m == nil || made.Kind != tapeapi.MountWork {
 		return
 	}
 	m.reserved = what.Reserve
@@ -150,7 +151,7 @@ func (ms *mounts) charge(d *drive, made hemera.TapeMount, what mounting.Decision
 }
 
 // resting reports whether a drive is not to work, with orders of people neither.
-func resting(f facts, l *library, state hemera.TapeDriveState) bool {
+func resting(f facts, l *library, state tapeapi.DriveState) bool {
 	c := f.settings.Config
 	return c.DrivesDown[state.Name] != "" || state.Problem != "" || l.state.Problem != "" || c.Libraries[l.state.Name].Disabled
 }
@@ -164,12 +165,12 @@ func (ms *mounts) usedElsewhere(l *library, vid, drive string) bool {
 			return true
 		}
 	}
-	return slices.ContainsFunc(l.state.Drives, func(o hemera.TapeDriveState) bool { return o.VID == vid && o.Name != drive })
+	return slices.ContainsFunc(l.state.Drives, func(o tapeapi.DriveState) bool { return o.VID == vid && o.Name != drive })
 }
 
 // wantsScan finds a tape that a drive can scan now. A key may go between the order and the mount. It may come back too, so a scan
 // without its key waits. The lock is held.
-func (ms *mounts) wantsScan(f facts, l *library, state hemera.TapeDriveState, waiting []waitingScan) (s *waitingScan, locked []lockedScan) {
+func (ms *mounts) wantsScan(f facts, l *library, state tapeapi.DriveState, waiting []waitingScan) (s *waitingScan, locked []lockedScan) {
 	if resting(f, l, state) {
 		return nil, nil
 	}
@@ -188,14 +189,14 @@ func (ms *mounts) wantsScan(f facts, l *library, state hemera.TapeDriveState, wa
 }
 
 // reads reports whether a drive can read a tape, which is in its library.
-func reads(l *library, state hemera.TapeDriveState, vid string) bool {
+func reads(l *library, state tapeapi.DriveState, vid string) bool {
 	media, here := l.state.VIDs[vid]
 	return here && (media == "" || slices.Contains(state.Media, media) || slices.Contains(state.Reads, media))
 }
 
 // wantsReadBack finds a tape whose files a drive reads back now: the one in it, or another one of its library for a
 // drive without a tape. nil for none. The lock is held.
-func (ms *mounts) wantsReadBack(f facts, l *library, state hemera.TapeDriveState, mounted bool) *hemera.Tape {
+func (ms *mounts) wantsReadBack(f facts, l *library, state tapeapi.DriveState, mounted bool) *tapeapi.Tape {
 	if resting(f, l, state) || f.settings.Config.MountCriteria().ReadsBack() == 0 {
 		return nil
 	}
@@ -214,7 +215,7 @@ func (ms *mounts) wantsReadBack(f facts, l *library, state hemera.TapeDriveState
 }
 
 // beginReadBack makes the mount that reads a tape back. The lock is held.
-func (ms *mounts) beginReadBack(f facts, l *library, drive string, tape *hemera.Tape) hemera.TapeMount {
-	m := hemera.TapeMount{Kind: hemera.MountWork, Job: hemera.TapeVerify, VID: tape.VID, Why: "its new files are read back before disk copies go", ReadBack: true}
+func (ms *mounts) beginReadBack(f facts, l *library, drive string, tape *tapeapi.Tape) tapeapi.Mount {
+	m := tapeapi.Mount{Kind: tapeapi.MountWork, Job: tapeapi.Verify, VID: tape.VID, Why: "its new files are read back before disk copies go", ReadBack: true}
 	return ms.begin(f, l, drive, m, &readingBack{most: f.settings.Config.MountCriteria().ReadsBack(), next: tape.UnreadFSeq})
 }

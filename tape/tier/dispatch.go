@@ -7,6 +7,7 @@ import (
 	"hemera/tape/catalogue"
 	"hemera/words/errs"
 	"hemera/words/hemera"
+	"hemera/words/tapeapi"
 )
 
 // Each drive asks for work when it has none, and is answered when there
@@ -36,7 +37,7 @@ type dispatcher struct {
 
 // NextMount says what an idle drive is to do, and waits until there is
 // something. The caller has checked the lease.
-func (t *dispatcher) NextMount(ctx context.Context, node hemera.NodeID, name string) (hemera.TapeMount, error) {
+func (t *dispatcher) NextMount(ctx context.Context, node hemera.NodeID, name string) (tapeapi.Mount, error) {
 	deadline := time.NewTimer(mountPoll)
 	defer deadline.Stop()
 	if _, _, known := t.libraries.now().drive(node, name); known {
@@ -46,7 +47,7 @@ func (t *dispatcher) NextMount(ctx context.Context, node hemera.NodeID, name str
 		// Before the decision, so that nothing that happens after it is missed.
 		wake := t.env.wake.next()
 		m, again, err := t.next(ctx, node, name)
-		if err != nil || m.Kind != hemera.MountNothing {
+		if err != nil || m.Kind != tapeapi.MountNothing {
 			return m, err
 		}
 		look := time.NewTimer(again)
@@ -66,7 +67,7 @@ func (t *dispatcher) NextMount(ctx context.Context, node hemera.NodeID, name str
 
 // next decides once. It also says after what time another decision may
 // come.
-func (t *dispatcher) next(ctx context.Context, node hemera.NodeID, name string) (none hemera.TapeMount, again time.Duration, err error) {
+func (t *dispatcher) next(ctx context.Context, node hemera.NodeID, name string) (none tapeapi.Mount, again time.Duration, err error) {
 	f, err := t.inventory.facts(ctx)
 	if err != nil {
 		return none, mountLook, err
@@ -114,7 +115,7 @@ func (t *dispatcher) abandon(id uint64) { t.scans.lose(t.mounts.end(id)) }
 
 // supply moves an empty tape to the pool that takes it.
 func (t *dispatcher) supply(ctx context.Context, vid, from, to string) error {
-	return t.env.catalogue.ChangeTape(ctx, vid, func(old *hemera.Tape) (*hemera.Tape, error) {
+	return t.env.catalogue.ChangeTape(ctx, vid, func(old *tapeapi.Tape) (*tapeapi.Tape, error) {
 		if old == nil || old.Pool != from || old.LastFSeq > 0 {
 			return nil, errs.New(errs.Conflict, "tier.Supply", vid, "the tape is not an empty one of pool "+from+" any more")
 		}

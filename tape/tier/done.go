@@ -7,6 +7,7 @@ import (
 	"hemera/tape/catalogue"
 	"hemera/words/errs"
 	"hemera/words/hemera"
+	"hemera/words/tapeapi"
 )
 
 // A report has three parts, which are recorded one after the other: what
@@ -38,7 +39,7 @@ type recorder struct {
 // was written all the same, if it is the last one that its drive was given.
 // What such a mount did not do waits in its queue, as nobody has it. Conflict
 // for any other mount.
-func (t *recorder) TapeDone(ctx context.Context, node hemera.NodeID, r hemera.TapeResults) error {
+func (t *recorder) TapeDone(ctx context.Context, node hemera.NodeID, r tapeapi.Results) error {
 	m := t.mounts.of(node, r.Mount)
 	if err := t.trusts(node, m, &r); err != nil {
 		t.env.Log.Error("a tape server reports what is none of its library", "node", node, "vid", r.VID, "drive", r.Session.Drive, "error", err)
@@ -106,7 +107,7 @@ func (t *recorder) TapeDone(ctx context.Context, node hemera.NodeID, r hemera.Ta
 
 // disagrees puts a tape aside whose files do not follow what the
 // catalogue knows: to write on would destroy what somebody else wrote.
-func (t *recorder) disagrees(ctx context.Context, r hemera.TapeResults, cause error) error {
+func (t *recorder) disagrees(ctx context.Context, r tapeapi.Results, cause error) error {
 	if errs.KindOf(cause) != errs.Conflict {
 		return cause
 	}
@@ -123,7 +124,7 @@ func (t *recorder) disagrees(ctx context.Context, r hemera.TapeResults, cause er
 
 // disable takes a tape out of use.
 func (t *recorder) disable(ctx context.Context, vid, why string) error {
-	return t.env.catalogue.ChangeTape(ctx, vid, func(old *hemera.Tape) (*hemera.Tape, error) {
+	return t.env.catalogue.ChangeTape(ctx, vid, func(old *tapeapi.Tape) (*tapeapi.Tape, error) {
 		if old == nil {
 			return nil, errs.New(errs.NotFound, "tier.Disable", vid, "the tape is not in the catalogue")
 		}
@@ -136,14 +137,14 @@ func (t *recorder) disable(ctx context.Context, vid, why string) error {
 
 // putAside returns the state of a tape that is not to be mounted until a person has looked at it. One that is broken or
 // exported stays what it is.
-func putAside(tape *hemera.Tape, why string, cause hemera.TapeCause) {
+func putAside(tape *tapeapi.Tape, why string, cause tapeapi.Cause) {
 	switch tape.State {
-	case hemera.TapeBroken, hemera.TapeExported:
+	case tapeapi.Broken, tapeapi.Exported:
 		return
-	case hemera.TapeRepacking, hemera.TapeRepackingDisabled:
-		tape.State = hemera.TapeRepackingDisabled
+	case tapeapi.Repacking, tapeapi.RepackingDisabled:
+		tape.State = tapeapi.RepackingDisabled
 	default:
-		tape.State = hemera.TapeDisabled
+		tape.State = tapeapi.Disabled
 	}
 	tape.Reason, tape.Cause = why, cause
 }
@@ -152,12 +153,12 @@ func putAside(tape *hemera.Tape, why string, cause hemera.TapeCause) {
 // was given is changed: a report that comes twice, or late, would else
 // count an attempt again, or take away what was asked for since. Another
 // content of the file has a job of the same key.
-func (t *recorder) settle(ctx context.Context, m *mount, k hemera.TapeJobKey, change func(j hemera.TapeJob, now time.Time) *hemera.TapeJob) error {
+func (t *recorder) settle(ctx context.Context, m *mount, k tapeapi.JobKey, change func(j tapeapi.Job, now time.Time) *tapeapi.Job) error {
 	given, ok := t.mounts.job(m, k)
 	if !ok {
 		return nil
 	}
-	return t.env.catalogue.ChangeJob(ctx, k, func(j hemera.TapeJob, now time.Time) *hemera.TapeJob {
+	return t.env.catalogue.ChangeJob(ctx, k, func(j tapeapi.Job, now time.Time) *tapeapi.Job {
 		if j.ArchiveID != given.ArchiveID || !j.Asked.Equal(given.Asked) {
 			return &j
 		}
@@ -177,17 +178,17 @@ const (
 )
 
 // failed decides what becomes of a job that failed.
-func (t *recorder) failed(ctx context.Context, m *mount, f hemera.TapeFailure) error {
+func (t *recorder) failed(ctx context.Context, m *mount, f tapeapi.Failure) error {
 	// The file is gone, or has another content: nothing is left to do.
 	if f.Void && !t.recallable(ctx, f.Job) {
-		if err := t.settle(ctx, m, f.Job, void); err != nil || f.Job.Kind != hemera.TapeRecall {
+		if err := t.settle(ctx, m, f.Job, void); err != nil || f.Job.Kind != tapeapi.Recall {
 			return err
 		}
 		// A file in a recycle bin may still have requests, which would wait for ever.
 		return t.env.catalogue.GiveUpRecall(ctx, f.Job.File, f.Error)
 	}
-	if f.PutOff && f.Job.Kind == hemera.TapeRecall {
-		return t.settle(ctx, m, f.Job, func(j hemera.TapeJob, now time.Time) *hemera.TapeJob {
+	if f.PutOff && f.Job.Kind == tapeapi.Recall {
+		return t.settle(ctx, m, f.Job, func(j tapeapi.Job, now time.Time) *tapeapi.Job {
 			j.After, j.Waits = now.Add(putOffPause), f.Error
 			return &j
 		})
@@ -197,13 +198,13 @@ func (t *recorder) failed(ctx context.Context, m *mount, f hemera.TapeFailure) e
 	}
 	// Looked up outside of the change, which may run several times.
 	var other *hemera.TapeCopy
-	if f.Job.Kind == hemera.TapeRecall {
+	if f.Job.Kind == tapeapi.Recall {
 		other = t.recalls.otherCopy(ctx, f.Job)
 	}
-	return t.settle(ctx, m, f.Job, func(j hemera.TapeJob, now time.Time) *hemera.TapeJob {
+	return t.settle(ctx, m, f.Job, func(j tapeapi.Job, now time.Time) *tapeapi.Job {
 		j.Attempts, j.Error, j.Waits = j.Attempts+1, f.Error, ""
 		most := archiveAttempts
-		if j.Kind == hemera.TapeRecall {
+		if j.Kind == tapeapi.Recall {
 			most = recallAttempts
 		}
 		pause := min(retryFirst<<min(j.Attempts-1, 10), retryLongest)
@@ -218,8 +219,8 @@ func (t *recorder) failed(ctx context.Context, m *mount, f hemera.TapeFailure) e
 
 // recallable reports whether a recall that counts as void can be done after all: its file is on tape only, and where users put it. A
 // client that had the file open, and went away without a commit, made the recall's commit fail.
-func (t *recorder) recallable(ctx context.Context, k hemera.TapeJobKey) bool {
-	if k.Kind != hemera.TapeRecall {
+func (t *recorder) recallable(ctx context.Context, k tapeapi.JobKey) bool {
+	if k.Kind != tapeapi.Recall {
 		return false
 	}
 	e, _, err := t.env.Tree.Resolve(ctx, k.File)
@@ -231,11 +232,11 @@ func (t *recorder) recallable(ctx context.Context, k hemera.TapeJobKey) bool {
 }
 
 // noteTape writes to the catalogue what a mount says of its tape.
-func (t *recorder) noteTape(ctx context.Context, m *mount, r hemera.TapeResults) error {
+func (t *recorder) noteTape(ctx context.Context, m *mount, r tapeapi.Results) error {
 	if !r.Full && !r.Labelled && r.Problem == "" && r.Unscanned == "" && !r.Ended || r.VID == "" {
 		return nil
 	}
-	err := t.env.catalogue.ChangeTape(ctx, r.VID, func(old *hemera.Tape) (*hemera.Tape, error) {
+	err := t.env.catalogue.ChangeTape(ctx, r.VID, func(old *tapeapi.Tape) (*tapeapi.Tape, error) {
 		if old == nil {
 			return nil, errs.New(errs.NotFound, "tier.TapeDone", r.VID, "the tape is not in the catalogue")
 		}
@@ -259,9 +260,9 @@ func (t *recorder) noteTape(ctx context.Context, m *mount, r hemera.TapeResults)
 		}
 		if r.Ended && m != nil {
 			switch m.kind {
-			case hemera.TapeArchive:
+			case tapeapi.Archive:
 				tape.Writes++
-			case hemera.TapeRecall, hemera.TapeRepack, hemera.TapeVerify:
+			case tapeapi.Recall, tapeapi.Repack, tapeapi.Verify:
 				tape.Reads++
 				tape.Read, tape.ReadBy = t.env.now(), r.Session.Drive
 			}
@@ -279,7 +280,7 @@ func (t *recorder) noteTape(ctx context.Context, m *mount, r hemera.TapeResults)
 }
 
 // noteMount keeps how a session went, and ends its mount.
-func (t *recorder) noteMount(m *mount, r hemera.TapeResults) {
+func (t *recorder) noteMount(m *mount, r tapeapi.Results) {
 	// Before the mount ends: a mount that ends without a report has its scan wait again.
 	if m != nil && r.Ended {
 		t.scanner.scans.end(m, r.Session.Error)

@@ -14,17 +14,18 @@ import (
 	"hemera/tape/catalogue"
 	"hemera/words/errs"
 	"hemera/words/hemera"
+	"hemera/words/tapeapi"
 )
 
 // Granter permits transfers between disks and tape servers; the manager
 // is one.
 type Granter interface {
 	// GrantArchive permits a tape server to read a file. NoReplicas.
-	GrantArchive(ctx context.Context, e hemera.Entry, path string) (hemera.TapeGrant, error)
+	GrantArchive(ctx context.Context, e hemera.Entry, path string) (tapeapi.Grant, error)
 	// GrantRecall permits to write the content of a file that is on tape
 	// only, as a conversion. Conflict, NoSpace. Its disks count as written to
 	// until end is called, once; end is nil with an error.
-	GrantRecall(ctx context.Context, id hemera.FileID, gen hemera.Generation) (g hemera.TapeGrant, end func(), err error)
+	GrantRecall(ctx context.Context, id hemera.FileID, gen hemera.Generation) (g tapeapi.Grant, end func(), err error)
 }
 
 // Options has the parts and settings of a tier.
@@ -60,9 +61,9 @@ type env struct {
 func (e *env) now() time.Time { return e.Now().UTC().Round(time.Second) }
 
 // knownTapes returns all tapes by VID.
-func (e *env) knownTapes(ctx context.Context) (map[string]hemera.Tape, error) {
+func (e *env) knownTapes(ctx context.Context) (map[string]tapeapi.Tape, error) {
 	all, err := e.catalogue.Tapes(ctx)
-	out := make(map[string]hemera.Tape, len(all))
+	out := make(map[string]tapeapi.Tape, len(all))
 	for _, tape := range all {
 		out[tape.VID] = tape
 	}
@@ -70,7 +71,7 @@ func (e *env) knownTapes(ctx context.Context) (map[string]hemera.Tape, error) {
 }
 
 // tape returns a tape by its VID.
-func (e *env) tape(ctx context.Context, vid string) (tape hemera.Tape, err error) {
+func (e *env) tape(ctx context.Context, vid string) (tape tapeapi.Tape, err error) {
 	known, err := e.knownTapes(ctx)
 	if err != nil {
 		return tape, err
@@ -88,12 +89,12 @@ type placedWork struct {
 	onDisk bool
 	disk   hemera.DiskID
 	fill   fill
-	hemera.TapeWork
+	tapeapi.Work
 }
 
 // work adds to a job what labels, indexes and checks need. Conflict when
 // its content is gone.
-func (e *env) work(ctx context.Context, j hemera.TapeJob) (w placedWork, err error) {
+func (e *env) work(ctx context.Context, j tapeapi.Job) (w placedWork, err error) {
 	f, path, err := e.Tree.Resolve(ctx, j.File)
 	if err != nil {
 		return w, err
@@ -101,7 +102,7 @@ func (e *env) work(ctx context.Context, j hemera.TapeJob) (w placedWork, err err
 	if f.ArchiveID() != j.ArchiveID {
 		return w, errs.New(errs.Conflict, "tier.Work", path, "the file has another content now")
 	}
-	w = placedWork{!f.Evicted(), 0, fillOf(&f), hemera.TapeWork{TapeJob: j, Path: path, Checksum: f.Checksums, Owner: hemera.FileOwner{UID: f.UID, GID: f.GID, Mode: f.Mode}, Mtime: f.Mtime, Class: f.StorageClass()}}
+	w = placedWork{!f.Evicted(), 0, fillOf(&f), tapeapi.Work{Job: j, Path: path, Checksum: f.Checksums, Owner: hemera.FileOwner{UID: f.UID, GID: f.GID, Mode: f.Mode}, Mtime: f.Mtime, Class: f.StorageClass()}}
 	if len(f.Pieces) > 0 {
 		w.disk = f.Pieces[0].Disk
 	}

@@ -118,12 +118,12 @@ func (t *diskCopies) dropsAtOnce(ctx context.Context, id hemera.FileID) (bool, e
 }
 
 // returned are tapes that can be read again, or were read back, and whose files were not all looked at since, by VID. Their records say the same
-// ([hemera.Tape.ReturnFSeq]), so that a restart forgets none.
+// ([tapeapi.Tape.ReturnFSeq]), so that a restart forgets none.
 type returned map[string]look
 
 // look is the progress of the look at the files of a tape.
 type look struct {
-	times uint64 // that the tape came back: [hemera.Tape.Returns]
+	times uint64 // that the tape came back: [tapeapi.Tape.Returns]
 	after uint64 // fSeq of the last one that was looked at
 }
 

@@ -12,6 +12,7 @@ import (
 	"hemera/tape/mounting"
 	"hemera/words/errs"
 	"hemera/words/hemera"
+	"hemera/words/tapeapi"
 )
 
 // ExplainTape implements adminapi.TapeAdmin.
@@ -61,7 +62,7 @@ func (t *reporter) explainPath(ctx context.Context, f facts, path string) (out [
 	jobs, err := t.env.catalogue.JobsOf(ctx, e.ID)
 	// What the file says is of the last look at it; the configuration may be another one by now.
 	_, noPool := f.settings.PoolsOf(e.StorageClass(), e.Size)
-	held := slices.ContainsFunc(jobs, func(j hemera.TapeJob) bool { _, _, is := catalogue.HeldBy(j.Queue); return is })
+	held := slices.ContainsFunc(jobs, func(j tapeapi.Job) bool { _, _, is := catalogue.HeldBy(j.Queue); return is })
 	for _, name := range []string{hemera.AttrArchiveError, hemera.AttrRecallError} {
 		switch why := string(e.Xattrs[name]); {
 		case why == "":
@@ -83,7 +84,7 @@ func (t *reporter) explainPath(ctx context.Context, f facts, path string) (out [
 }
 
 // explainJob says what a job waits for, and about when it begins.
-func (t *reporter) explainJob(f facts, j *hemera.TapeJob) (string, time.Time) {
+func (t *reporter) explainJob(f facts, j *tapeapi.Job) (string, time.Time) {
 	if why := t.ofJob(f, j); why != "" {
 		return why, time.Time{}
 	}
@@ -92,9 +93,9 @@ func (t *reporter) explainJob(f facts, j *hemera.TapeJob) (string, time.Time) {
 
 // ofJob says what keeps a job that is not what keeps its queue, "" for
 // nothing: from what is surest to what is a matter of time.
-func (t *reporter) ofJob(f facts, j *hemera.TapeJob) string {
+func (t *reporter) ofJob(f facts, j *tapeapi.Job) string {
 	pause := j.After.Sub(t.env.Now()).Round(time.Second)
-	m, busy := t.mounts.workOn(j.TapeJobKey)
+	m, busy := t.mounts.workOn(j.JobKey)
 	switch {
 	case busy:
 		text := fmt.Sprintf("drive %s works on it, with tape %s", m.drive, m.vid)
@@ -237,7 +238,7 @@ func whereIs(l *library, vid string) string {
 }
 
 // explainKey says what the key of a tape keeps from it.
-func explainKey(f facts, tape hemera.Tape) (out []string) {
+func explainKey(f facts, tape tapeapi.Tape) (out []string) {
 	if l := f.keys.lock(tape.Key); l.Key != "" {
 		out = append(out, fmt.Sprintf("it is encrypted with key %s, which cannot be used: %s (hemera tape key add %s --from FILE)", l.Key, l.Why, l.Key))
 	}

@@ -7,6 +7,7 @@ import (
 
 	"hemera/tape/tapeconfig"
 	"hemera/words/hemera"
+	"hemera/words/tapeapi"
 )
 
 // fleet is the libraries and drives as they were reported, as of one moment.
@@ -21,7 +22,7 @@ type fleet struct {
 // library is the last report of a tape server on its library. It does not change: another report makes another one.
 type library struct {
 	node  hemera.NodeID
-	state hemera.TapeLibrary
+	state tapeapi.Library
 	seen  time.Time
 	// clash names the part of it that another library has, "" for nothing: with a clash it is not used. doubled are the
 	// cartridges that another one reports, with its name.
@@ -59,11 +60,11 @@ func (l *library) has(vid string) bool {
 }
 
 // drive finds a drive of a node; ok is false if no report had it.
-func (f fleet) drive(node hemera.NodeID, name string) (l *library, state hemera.TapeDriveState, ok bool) {
+func (f fleet) drive(node hemera.NodeID, name string) (l *library, state tapeapi.DriveState, ok bool) {
 	if l = f.all[node]; l == nil {
 		return nil, state, false
 	}
-	at := slices.IndexFunc(l.state.Drives, func(d hemera.TapeDriveState) bool { return d.Name == name })
+	at := slices.IndexFunc(l.state.Drives, func(d tapeapi.DriveState) bool { return d.Name == name })
 	if at < 0 {
 		return nil, state, false
 	}
@@ -152,8 +153,8 @@ func (f fleet) clash(l *library, by tapeconfig.Config) (text string, forget []he
 		if node == l.node || other.clash != "" {
 			continue
 		}
-		shared := slices.IndexFunc(l.state.Drives, func(d hemera.TapeDriveState) bool {
-			return slices.ContainsFunc(other.state.Drives, func(o hemera.TapeDriveState) bool { return o.Name == d.Name })
+		shared := slices.IndexFunc(l.state.Drives, func(d tapeapi.DriveState) bool {
+			return slices.ContainsFunc(other.state.Drives, func(o tapeapi.DriveState) bool { return o.Name == d.Name })
 		})
 		switch {
 		case other.state.Name != l.state.Name && shared < 0:
@@ -186,7 +187,7 @@ func (f fleet) doubled(l *library) map[string]string {
 
 // describe fills in what libraries say of a new tape: where it is, and its
 // media type.
-func (f fleet) describe(tape *hemera.Tape) {
+func (f fleet) describe(tape *tapeapi.Tape) {
 	tape.MediaType = mediaUsual
 	// A tape may be named before its cartridge is in a library.
 	for _, l := range f.all {

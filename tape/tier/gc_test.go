@@ -13,6 +13,7 @@ import (
 	"hemera/words/adminapi"
 	"hemera/words/errs"
 	"hemera/words/hemera"
+	"hemera/words/tapeapi"
 )
 
 // index is the files of two disks, each with its only piece on disk 1 or 2, in memory.
@@ -63,9 +64,9 @@ func newWorld(t *testing.T) *world {
 		{ID: 3, Node: 1, Space: "default", DiskStats: hemera.DiskStats{Capacity: 1e6, Free: 1e6}}, // out of reach
 	}}
 	parts := tree.Parts()
-	for vid, tape := range map[string]hemera.Tape{"A": {State: hemera.TapeActive}, "B": {State: hemera.TapeBroken}, "C": {State: hemera.TapeActive, Key: "k1"}, "D": {State: hemera.TapeActive}} {
+	for vid, tape := range map[string]tapeapi.Tape{"A": {State: tapeapi.Active}, "B": {State: tapeapi.Broken}, "C": {State: tapeapi.Active, Key: "k1"}, "D": {State: tapeapi.Active}} {
 		tape.Pool = "default"
-		if err := parts.Tapes.ChangeTape(t.Context(), vid, func(*hemera.Tape) (*hemera.Tape, error) { return &tape, nil }); err != nil {
+		if err := parts.Tapes.ChangeTape(t.Context(), vid, func(*tapeapi.Tape) (*tapeapi.Tape, error) { return &tape, nil }); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -74,7 +75,7 @@ func newWorld(t *testing.T) *world {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w.tier.ReportLibrary(1, hemera.TapeLibrary{Name: "lib", VIDs: map[string]string{"A": "LTO-9", "B": "LTO-9", "C": "LTO-9"}})
+	w.tier.ReportLibrary(1, tapeapi.Library{Name: "lib", VIDs: map[string]string{"A": "LTO-9", "B": "LTO-9", "C": "LTO-9"}})
 	return w
 }
 

@@ -8,6 +8,7 @@ import (
 	"hemera/words/adminapi"
 	"hemera/words/errs"
 	"hemera/words/hemera"
+	"hemera/words/tapeapi"
 )
 
 // rows returns the drives as lists have them, and the conditions of the libraries that need a person.
@@ -97,7 +98,7 @@ func TestWhyOfAFileThatWasJustStaged(t *testing.T) {
 		if text := strings.Join(lines, "; "); err != nil || strings.Contains(text, "no job waits") || !strings.Contains(text, "can begin") {
 			t.Errorf("%q, %v", text, err)
 		}
-		s.mount("d1", hemera.TapeRecall)
+		s.mount("d1", tapeapi.Recall)
 	})
 }
 
@@ -194,7 +195,7 @@ func TestWhyNamesADriveThatHangs(t *testing.T) {
 	at(t, func(s *site) {
 		s.label()
 		s.put(alice(), "/single/f", 1000)
-		s.jobs(s.mount("d1", hemera.TapeArchive))
+		s.jobs(s.mount("d1", tapeapi.Archive))
 		s.state.Drives[0].Problem = "no answer to write for 3m0s"
 		s.report()
 		for _, subject := range []string{"d1", "/single/f"} {

@@ -11,7 +11,7 @@ import (
 	"hemera/tape/tapeconfig"
 	"hemera/words/adminapi"
 	"hemera/words/errs"
-	"hemera/words/hemera"
+	"hemera/words/tapeapi"
 )
 
 // Files that no pool takes are held by the namespace (tape/catalogue,
@@ -72,7 +72,7 @@ func keeps(config tapeconfig.Config, class string, size bool) (why, command stri
 
 // whyHeld says of a job that holds its file what keeps it, and what can be
 // typed; "" of other jobs.
-func whyHeld(config tapeconfig.Config, j *hemera.TapeJob) string {
+func whyHeld(config tapeconfig.Config, j *tapeapi.Job) string {
 	// Its own error is from the last look at it, which may be seconds old.
 	class, size, held := catalogue.HeldBy(j.Queue)
 	if !held {

@@ -9,6 +9,7 @@ import (
 	"hemera/words/adminapi"
 	"hemera/words/errs"
 	"hemera/words/hemera"
+	"hemera/words/tapeapi"
 )
 
 // sweep lets the tier do what time does, for a while.
@@ -79,10 +80,10 @@ func TestAClassThatComesLater(t *testing.T) {
 		s.start()
 		s.report()
 		s.sweep(15 * time.Second)
-		if m := s.mount("d1", hemera.TapeArchive); len(s.jobs(m)) != 2 {
+		if m := s.mount("d1", tapeapi.Archive); len(s.jobs(m)) != 2 {
 			t.Error("the files are not queued")
 		}
-		if m := s.mount("d2", hemera.TapeArchive); len(s.jobs(m)) != 2 {
+		if m := s.mount("d2", tapeapi.Archive); len(s.jobs(m)) != 2 {
 			t.Error("the second copies are not queued")
 		}
 	})
@@ -99,7 +100,7 @@ func TestTheLargestFile(t *testing.T) {
 		if why := s.explained("/single/f"); !strings.Contains(why, "hemera tape organisation set default maxFileSize=SIZE") {
 			t.Error(why)
 		}
-		m := s.mount("d1", hemera.TapeArchive)
+		m := s.mount("d1", tapeapi.Archive)
 		if jobs := s.jobs(m); len(jobs) != 1 || jobs[0].Path != "/single/g" {
 			t.Errorf("%+v", jobs)
 		}
@@ -108,7 +109,7 @@ func TestTheLargestFile(t *testing.T) {
 		if a := s.attention(); len(a) != 0 {
 			t.Errorf("%q", a)
 		}
-		if jobs := s.jobs(s.mount("d1", hemera.TapeArchive)); len(jobs) == 0 {
+		if jobs := s.jobs(s.mount("d1", tapeapi.Archive)); len(jobs) == 0 {
 			t.Error("it is not queued")
 		}
 	})

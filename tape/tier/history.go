@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"hemera/words/adminapi"
-	"hemera/words/hemera"
+	"hemera/words/tapeapi"
 )
 
 // sessionsKept bounds the ended sessions that are remembered.
@@ -14,17 +14,17 @@ const sessionsKept = 200
 // history is the sessions that ended lately, and the sums of all since the manager was started. The zero value is empty. It has no lock: its
 // user has one.
 type history struct {
-	ended  []hemera.TapeSession // newest first
+	ended  []tapeapi.Session // newest first
 	totals map[string][]adminapi.TapeTotals
 }
 
 // has reports whether a mount's session is known.
 func (h *history) has(mount uint64) bool {
-	return slices.ContainsFunc(h.ended, func(s hemera.TapeSession) bool { return s.Mount == mount })
+	return slices.ContainsFunc(h.ended, func(s tapeapi.Session) bool { return s.Mount == mount })
 }
 
 // add remembers a session that ended.
-func (h *history) add(s hemera.TapeSession) {
+func (h *history) add(s tapeapi.Session) {
 	// Newest first, as people read the list.
 	h.ended = slices.Insert(h.ended, 0, s)
 	h.ended = h.ended[:min(len(h.ended), sessionsKept)]
@@ -35,7 +35,7 @@ func (h *history) add(s hemera.TapeSession) {
 }
 
 // list returns the sessions without their courses, which would be too long for all of them.
-func (h *history) list() []hemera.TapeSession {
+func (h *history) list() []tapeapi.Session {
 	// A copy: the picture leaves the lock.
 	all := slices.Clone(h.ended)
 	for i := range all {
@@ -45,7 +45,7 @@ func (h *history) list() []hemera.TapeSession {
 }
 
 // of returns the work of a drive: the sessions that ended, and the one under way.
-func (h *history) of(d hemera.TapeDriveState) []adminapi.TapeTotals {
+func (h *history) of(d tapeapi.DriveState) []adminapi.TapeTotals {
 	// A copy, because the session under way is not kept in the sums.
 	all := slices.Clone(h.totals[d.Name])
 	// The end of a session may be known before the drive reports that it does something else. It must not count twice: sums never fall.
@@ -56,8 +56,8 @@ func (h *history) of(d hemera.TapeDriveState) []adminapi.TapeTotals {
 }
 
 // session returns a session that ended lately.
-func (h *history) session(mount uint64) (s hemera.TapeSession, there bool) {
-	at := slices.IndexFunc(h.ended, func(s hemera.TapeSession) bool { return s.Mount == mount })
+func (h *history) session(mount uint64) (s tapeapi.Session, there bool) {
+	at := slices.IndexFunc(h.ended, func(s tapeapi.Session) bool { return s.Mount == mount })
 	if at < 0 {
 		return s, false
 	}
@@ -65,7 +65,7 @@ func (h *history) session(mount uint64) (s hemera.TapeSession, there bool) {
 }
 
 // sumSessions adds a session to the sums of its kind.
-func sumSessions(all []adminapi.TapeTotals, s hemera.TapeSession, ended int64) []adminapi.TapeTotals {
+func sumSessions(all []adminapi.TapeTotals, s tapeapi.Session, ended int64) []adminapi.TapeTotals {
 	// Few kinds: a list is as quick as a map, and has an order.
 	at := slices.IndexFunc(all, func(t adminapi.TapeTotals) bool { return t.Kind == s.Kind })
 	if at < 0 {

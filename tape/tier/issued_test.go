@@ -7,6 +7,7 @@ import (
 	"hemera/words/adminapi"
 	"hemera/words/errs"
 	"hemera/words/hemera"
+	"hemera/words/tapeapi"
 )
 
 // Results count for the mount that a drive was given last, in this life of the manager or in one before. A server makes up no mounts.
@@ -14,8 +15,8 @@ func TestResultsAreOfAMountThatWasGiven(t *testing.T) {
 	at(t, func(s *site) {
 		s.label()
 		s.put(alice(), "/single/f", 1000)
-		old := s.mount("d1", hemera.TapeArchive) // the drive never did it, and asks again
-		m := s.mount("d1", hemera.TapeArchive)
+		old := s.mount("d1", tapeapi.Archive) // the drive never did it, and asks again
+		m := s.mount("d1", tapeapi.Archive)
 		r := s.written(m, s.jobs(m))
 		for _, life := range []string{"the same manager", "the next one"} {
 			for what, id := range map[string]uint64{"no mount": 0, "one that nobody gave": m.ID + 1, "one that was replaced": old.ID} {
@@ -32,16 +33,16 @@ func TestResultsAreOfAMountThatWasGiven(t *testing.T) {
 		other := r
 		other.VID = "BBB001"
 		s.wantKind("another tape of the library", s.tier.TapeDone(s.Context(), server, other), errs.Denied)
-		other = hemera.TapeResults{Mount: m.ID, VID: "BBB001", Problem: "burnt"}
+		other = tapeapi.Results{Mount: m.ID, VID: "BBB001", Problem: "burnt"}
 		s.wantKind("a problem of another tape", s.tier.TapeDone(s.Context(), server, other), errs.Denied)
 		s.good(s.tier.TapeDone(s.Context(), server, r))
 		s.good(s.tier.TapeDone(s.Context(), server, r)) // an answer that was lost
-		if e := s.stat("/single/f"); len(e.Tape) != 1 || s.waiting(hemera.TapeArchive) != 0 {
+		if e := s.stat("/single/f"); len(e.Tape) != 1 || s.waiting(tapeapi.Archive) != 0 {
 			t.Errorf("%+v", e)
 		}
 		// What such a mount read cannot have written.
-		read := s.givenBefore(hemera.TapeRecall, "AAA001")
-		s.wantKind("a recall that writes", s.tier.TapeDone(s.Context(), server, hemera.TapeResults{Mount: read, VID: "AAA001", Written: r.Written}), errs.Denied)
+		read := s.givenBefore(tapeapi.Recall, "AAA001")
+		s.wantKind("a recall that writes", s.tier.TapeDone(s.Context(), server, tapeapi.Results{Mount: read, VID: "AAA001", Written: r.Written}), errs.Denied)
 	})
 }
 
@@ -51,9 +52,9 @@ func TestATapeOfARemovedNodeIsUnsure(t *testing.T) {
 	at(t, func(s *site) {
 		s.label()
 		s.put(alice(), "/double/f", 1000)
-		var mounts []hemera.TapeMount
+		var mounts []tapeapi.Mount
 		for _, drive := range []string{"d1", "d2"} {
-			mounts = append(mounts, s.mount(drive, hemera.TapeArchive))
+			mounts = append(mounts, s.mount(drive, tapeapi.Archive))
 		}
 		ended := s.written(mounts[1], s.jobs(mounts[1]))
 		ended.Session.Drive = "d2"
@@ -80,11 +81,11 @@ func TestATapeOfARemovedNodeIsUnsure(t *testing.T) {
 		s.view.Nodes = []hemera.NodeInfo{{ID: bad}}
 		s.state.Drives[0].VID, s.state.Drives[1].VID = "", ""
 		s.tier.ReportLibrary(bad, s.state)
-		if m := s.other(bad, "d1"); m.Kind == hemera.MountWork && m.VID == mounts[0].VID {
+		if m := s.other(bad, "d1"); m.Kind == tapeapi.MountWork && m.VID == mounts[0].VID {
 			t.Errorf("%+v", m)
 		}
 		s.good(second(s.tier.OrderTape(s.Context(), "ada", adminapi.TapeOrder{Kind: adminapi.OrderScan, Subject: mounts[0].VID})))
-		if m := s.other(bad, "d1"); m.Kind != hemera.MountScan || m.VID != mounts[0].VID {
+		if m := s.other(bad, "d1"); m.Kind != tapeapi.MountScan || m.VID != mounts[0].VID {
 			t.Errorf("%+v", m)
 		}
 	})

@@ -11,6 +11,7 @@ import (
 	"hemera/tape/mounting"
 	"hemera/words/errs"
 	"hemera/words/hemera"
+	"hemera/words/tapeapi"
 )
 
 // Grants are made one by one, when a session is about to open the file,
@@ -26,7 +27,7 @@ type giver struct {
 }
 
 // TapeJobs gives a mount its next jobs. The caller has checked the lease.
-func (t *giver) TapeJobs(ctx context.Context, node hemera.NodeID, want hemera.TapeJobsRequest) (reply hemera.TapeJobsReply, err error) {
+func (t *giver) TapeJobs(ctx context.Context, node hemera.NodeID, want tapeapi.JobsRequest) (reply tapeapi.JobsReply, err error) {
 	m := t.mounts.of(node, want.Mount)
 	if m == nil {
 		return reply, errs.New(errs.NotFound, "tier.TapeJobs", "", "the mount is not known here: the manager was started since").
@@ -52,32 +53,32 @@ func (t *giver) TapeJobs(ctx context.Context, node hemera.NodeID, want hemera.Ta
 		if errors.Is(err, errs.Conflict) || errors.Is(err, errs.NotFound) {
 			// The content went away between its commit and now. Its job should
 			// have gone with it; this is the second net.
-			if err := t.env.catalogue.ChangeJob(ctx, j.TapeJobKey, void); err != nil {
+			if err := t.env.catalogue.ChangeJob(ctx, j.JobKey, void); err != nil {
 				return reply, err
 			}
-			t.mounts.release(m, j.TapeJobKey)
+			t.mounts.release(m, j.JobKey)
 			continue
 		}
 		if err != nil {
 			return reply, err
 		}
-		if work.Kind == hemera.TapeArchive && !work.onDisk {
+		if work.Kind == tapeapi.Archive && !work.onDisk {
 			if err := t.toDiskFirst(ctx, m, j); err != nil {
 				return reply, err
 			}
 			continue
 		}
 		if !t.mounts.reserve(m, work) {
-			t.mounts.release(m, j.TapeJobKey)
+			t.mounts.release(m, j.JobKey)
 			continue
 		}
 		disks[j.File] = work.disk
-		reply.Jobs = append(reply.Jobs, work.TapeWork)
+		reply.Jobs = append(reply.Jobs, work.Work)
 	}
-	if m.kind == hemera.TapeRecall || m.kind == hemera.TapeVerify || m.kind == hemera.TapeRepack {
-		slices.SortFunc(reply.Jobs, func(a, b hemera.TapeWork) int { return a.From.ComparePlace(b.From) })
+	if m.kind == tapeapi.Recall || m.kind == tapeapi.Verify || m.kind == tapeapi.Repack {
+		slices.SortFunc(reply.Jobs, func(a, b tapeapi.Work) int { return a.From.ComparePlace(b.From) })
 	}
-	if m.kind == hemera.TapeArchive {
+	if m.kind == tapeapi.Archive {
 		t.spread(m, reply.Jobs, disks)
 	}
 	reply.Last = len(reply.Jobs) == 0
@@ -91,15 +92,15 @@ const diskWait = 30 * time.Second
 // toDiskFirst has a file recalled that is to be archived once more, by a
 // repack, and puts the job off until it may be there. A file that cannot be
 // brought to disk fails its own job and no others.
-func (t *giver) toDiskFirst(ctx context.Context, m *mount, j hemera.TapeJob) error {
-	defer t.mounts.release(m, j.TapeJobKey)
+func (t *giver) toDiskFirst(ctx context.Context, m *mount, j tapeapi.Job) error {
+	defer t.mounts.release(m, j.JobKey)
 	known, err := t.env.knownTapes(ctx)
 	if err != nil {
 		return err
 	}
 	e, _, err := t.env.Tree.Resolve(ctx, j.File)
 	if errs.KindOf(err) == errs.NotFound {
-		return t.env.catalogue.ChangeJob(ctx, j.TapeJobKey, void)
+		return t.env.catalogue.ChangeJob(ctx, j.JobKey, void)
 	}
 	if err != nil {
 		return err
@@ -114,7 +115,7 @@ func (t *giver) toDiskFirst(ctx context.Context, m *mount, j hemera.TapeJob) err
 		}
 		t.env.wake.ring()
 	}
-	return t.env.catalogue.ChangeJob(ctx, j.TapeJobKey, func(j hemera.TapeJob, now time.Time) *hemera.TapeJob {
+	return t.env.catalogue.ChangeJob(ctx, j.JobKey, func(j tapeapi.Job, now time.Time) *tapeapi.Job {
 		if j.After, j.Waits = now.Add(diskWait), "the file is on tape only, and comes to disk first"; why != "" {
 			j.Failed, j.Error, j.After, j.Waits = true, why, time.Time{}, ""
 		}
@@ -124,13 +125,13 @@ func (t *giver) toDiskFirst(ctx context.Context, m *mount, j hemera.TapeJob) err
 
 // unreadable says why a file that an archive job needs on disk does not come
 // there until somebody acts; "" where it may.
-func (t *giver) unreadable(ctx context.Context, known map[string]hemera.Tape, e *hemera.Entry, j hemera.TapeJob) (string, error) {
+func (t *giver) unreadable(ctx context.Context, known map[string]tapeapi.Tape, e *hemera.Entry, j tapeapi.Job) (string, error) {
 	if _, err := t.recalls.chooseCopy(known, nil)(e); err != nil {
 		return errs.Reason(err, "fxid:"+e.ID.Hex()), nil
 	}
 	// Asked again, a recall that has failed would begin again, for ever.
 	for _, c := range e.Tape {
-		r, err := t.env.catalogue.Job(ctx, hemera.TapeJobKey{File: e.ID, Kind: hemera.TapeRecall, Copy: c.Number})
+		r, err := t.env.catalogue.Job(ctx, tapeapi.JobKey{File: e.ID, Kind: tapeapi.Recall, Copy: c.Number})
 		if err != nil {
 			return "", err
 		}
@@ -142,17 +143,17 @@ func (t *giver) unreadable(ctx context.Context, known map[string]hemera.Tape, e 
 }
 
 // void removes a job.
-func void(hemera.TapeJob, time.Time) *hemera.TapeJob { return nil }
+func void(tapeapi.Job, time.Time) *tapeapi.Job { return nil }
 
 // pick chooses jobs for a mount, and gives them to it. The first jobs of
 // each user are read, as many as all could be given: the rules share the
 // drive's time between users.
-func (t *giver) pick(ctx context.Context, m *mount, want hemera.TapeJobsRequest) (out []hemera.TapeJob, err error) {
+func (t *giver) pick(ctx context.Context, m *mount, want tapeapi.JobsRequest) (out []tapeapi.Job, err error) {
 	queues, err := t.env.catalogue.Queues(ctx)
 	if err != nil {
 		return nil, err
 	}
-	var heads [][]hemera.TapeJob // of each user, in their order
+	var heads [][]tapeapi.Job // of each user, in their order
 	for _, q := range queues {
 		if q.Failed || q.Kind != m.kind || q.Name != m.queue() {
 			continue
@@ -185,7 +186,7 @@ func (t *giver) turnIsOver(ctx context.Context, m *mount) (bool, error) {
 
 // TapeGrant permits the transfer of a job. The caller has checked the
 // lease.
-func (t *giver) TapeGrant(ctx context.Context, node hemera.NodeID, id uint64, key hemera.TapeJobKey) (g hemera.TapeGrant, err error) {
+func (t *giver) TapeGrant(ctx context.Context, node hemera.NodeID, id uint64, key tapeapi.JobKey) (g tapeapi.Grant, err error) {
 	m := t.mounts.of(node, id)
 	if m == nil {
 		return g, errs.New(errs.NotFound, "tier.TapeGrant", "", "the mount is not known here")
@@ -209,7 +210,7 @@ func (t *giver) TapeGrant(ctx context.Context, node hemera.NodeID, id uint64, ke
 	}
 	// Verifications read tape and need no disk; what repacks write is read
 	// like any file.
-	if key.Kind == hemera.TapeRecall {
+	if key.Kind == tapeapi.Recall {
 		if !e.Evicted() {
 			return g, errs.New(errs.Conflict, "tier.TapeGrant", path, "the file is on disk already")
 		}

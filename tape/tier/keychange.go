@@ -10,11 +10,11 @@ import (
 	"hemera/tape/tapeconfig"
 	"hemera/words/adminapi"
 	"hemera/words/errs"
-	"hemera/words/hemera"
+	"hemera/words/tapeapi"
 )
 
-// TapeKeyList implements hemera.TapeKeys.
-func (t *configurer) TapeKeyList(ctx context.Context) (rows []hemera.TapeKeyRow, err error) {
+// TapeKeyList implements adminapi.TapeKeys.
+func (t *configurer) TapeKeyList(ctx context.Context) (rows []adminapi.TapeKeyRow, err error) {
 	all, err := t.env.catalogue.Tapes(ctx)
 	if err != nil {
 		return nil, err
@@ -27,21 +27,21 @@ func (t *configurer) TapeKeyList(ctx context.Context) (rows []hemera.TapeKeyRow,
 	return rows, nil
 }
 
-// AddTapeKey implements hemera.TapeKeys.
-func (t *configurer) AddTapeKey(ctx context.Context, who string, k hemera.TapeKey, comment string) (row hemera.TapeKeyRow, err error) {
+// AddTapeKey implements adminapi.TapeKeys.
+func (t *configurer) AddTapeKey(ctx context.Context, who string, k tapeapi.Key, comment string) (row adminapi.TapeKeyRow, err error) {
 	const op = "tier.AddKey"
 	if t.env.Secrets == nil {
 		return row, errs.New(errs.Unsupported, op, k.Name, "this manager keeps no keys")
 	}
 	imported := len(k.Secret) > 0
 	if !imported {
-		k.Secret = make(hemera.TapeSecret, hemera.TapeSecretSize)
+		k.Secret = make(tapeapi.Secret, tapeapi.SecretSize)
 		if _, err := rand.Read(k.Secret); err != nil {
 			return row, errs.Wrap(err, op, k.Name)
 		}
 	}
-	if len(k.Secret) != hemera.TapeSecretSize {
-		return row, errs.New(errs.Invalid, op, k.Name, fmt.Sprintf("a key has %d bytes, not %d", hemera.TapeSecretSize, len(k.Secret)))
+	if len(k.Secret) != tapeapi.SecretSize {
+		return row, errs.New(errs.Invalid, op, k.Name, fmt.Sprintf("a key has %d bytes, not %d", tapeapi.SecretSize, len(k.Secret)))
 	}
 	err = t.change(ctx, "key "+k.Name, func(config tapeconfig.Config, used tapeconfig.Usage) (tapeconfig.Config, error) {
 		old, there := config.Keys[k.Name]
@@ -69,7 +69,7 @@ func (t *configurer) AddTapeKey(ctx context.Context, who string, k hemera.TapeKe
 		return row, err
 	}
 	rows, err := t.TapeKeyList(ctx)
-	at := slices.IndexFunc(rows, func(r hemera.TapeKeyRow) bool { return r.Name == k.Name })
+	at := slices.IndexFunc(rows, func(r adminapi.TapeKeyRow) bool { return r.Name == k.Name })
 	if err != nil || at < 0 {
 		return row, err
 	}
@@ -79,7 +79,7 @@ func (t *configurer) AddTapeKey(ctx context.Context, who string, k hemera.TapeKe
 // changeKey changes the comment of a key, or removes one that nothing uses.
 func (t *configurer) changeKey(ctx context.Context, who string, c adminapi.TapeChange) error {
 	if c.Verb == "add" {
-		_, err := t.AddTapeKey(ctx, who, hemera.TapeKey{Name: c.Name}, c.Values["comment"])
+		_, err := t.AddTapeKey(ctx, who, tapeapi.Key{Name: c.Name}, c.Values["comment"])
 		return err
 	}
 	if _, is := c.Values["fingerprint"]; is {

@@ -9,8 +9,9 @@ import (
 
 	"hemera/tape/mounting"
 	"hemera/tape/tapeconfig"
+	"hemera/words/adminapi"
 	"hemera/words/errs"
-	"hemera/words/hemera"
+	"hemera/words/tapeapi"
 )
 
 // A key has a name and a secret. The name is an object of the
@@ -28,9 +29,9 @@ import (
 // block for the disk; IO when it fails.
 type Secrets interface {
 	// Secret reads one. NotFound.
-	Secret(name string) (hemera.TapeSecret, error)
+	Secret(name string) (tapeapi.Secret, error)
 	// Keep stores one durably. Exists if there is another one of the name.
-	Keep(name string, s hemera.TapeSecret) error
+	Keep(name string, s tapeapi.Secret) error
 	// Forget removes one durably, for ever. One that is not there is no error.
 	Forget(name string) error
 }
@@ -40,7 +41,7 @@ type keyring map[string]keyState
 
 // keyState is a secret, or why it cannot be used.
 type keyState struct {
-	secret  hemera.TapeSecret
+	secret  tapeapi.Secret
 	problem string
 }
 
@@ -74,7 +75,7 @@ func readKey(from Secrets, name, want string) keyState {
 
 // fingerprint tells keys apart. From 8 bytes of a digest nobody finds a
 // key of 32 random bytes.
-func fingerprint(s hemera.TapeSecret) string {
+func fingerprint(s tapeapi.Secret) string {
 	digest := sha256.Sum256(s)
 	return hex.EncodeToString(digest[:8])
 }
@@ -95,16 +96,16 @@ func (r keyring) lock(name string) mounting.Lock {
 }
 
 // key returns the part of a key that a mount gets; the zero one for no name.
-func (r keyring) key(name string) hemera.TapeKey {
+func (r keyring) key(name string) tapeapi.Key {
 	if name == "" {
-		return hemera.TapeKey{}
+		return tapeapi.Key{}
 	}
-	return hemera.TapeKey{Name: name, Secret: r[name].secret}
+	return tapeapi.Key{Name: name, Secret: r[name].secret}
 }
 
 // keyOfTape returns the key that a mount needs: that of what is on the tape, or for one that is written from its
 // beginning that of its pool.
-func keyOfTape(tape hemera.Tape, pool tapeconfig.Pool, writes bool) string {
+func keyOfTape(tape tapeapi.Tape, pool tapeconfig.Pool, writes bool) string {
 	if writes && tape.LastFSeq == 0 {
 		return pool.Key
 	}
@@ -114,14 +115,14 @@ func keyOfTape(tape hemera.Tape, pool tapeconfig.Pool, writes bool) string {
 // inClear reports whether a tape was begun without encryption and its pool
 // asks for it now. Nothing is added to such a tape, as in CTA: somebody
 // who gives a pool a key wants no more files in clear.
-func inClear(tape hemera.Tape, pool tapeconfig.Pool) bool {
+func inClear(tape tapeapi.Tape, pool tapeconfig.Pool) bool {
 	return pool.Key != "" && tape.Key == "" && tape.LastFSeq > 0
 }
 
 // keyRow returns a key as people see it.
-func keyRow(name string, config tapeconfig.Config, ring keyring, all []hemera.Tape) hemera.TapeKeyRow {
+func keyRow(name string, config tapeconfig.Config, ring keyring, all []tapeapi.Tape) adminapi.TapeKeyRow {
 	k := config.Keys[name]
-	row := hemera.TapeKeyRow{Name: name, Fingerprint: k.Fingerprint, Problem: ring[name].problem, MadeBy: k.MadeBy, Made: k.Made, Comment: k.Comment}
+	row := adminapi.TapeKeyRow{Name: name, Fingerprint: k.Fingerprint, Problem: ring[name].problem, MadeBy: k.MadeBy, Made: k.Made, Comment: k.Comment}
 	for _, pool := range slices.Sorted(maps.Keys(config.Pools)) {
 		if config.Pools[pool].Key == name {
 			row.Pools = append(row.Pools, pool)

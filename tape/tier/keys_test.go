@@ -13,22 +13,22 @@ import (
 
 	"hemera/words/adminapi"
 	"hemera/words/errs"
-	"hemera/words/hemera"
+	"hemera/words/tapeapi"
 )
 
 // addKey makes a key.
-func (s *site) addKey(name string, secret ...byte) hemera.TapeKeyRow {
+func (s *site) addKey(name string, secret ...byte) adminapi.TapeKeyRow {
 	s.Helper()
-	row, err := s.tier.AddTapeKey(s.Context(), "ada", hemera.TapeKey{Name: name, Secret: secret}, "for tests")
+	row, err := s.tier.AddTapeKey(s.Context(), "ada", tapeapi.Key{Name: name, Secret: secret}, "for tests")
 	s.good(err)
 	return row
 }
 
 // archived writes a file to tape by d1, and returns the mount.
-func (s *site) archived(file string) hemera.TapeMount {
+func (s *site) archived(file string) tapeapi.Mount {
 	s.Helper()
 	s.put(alice(), file, 1000)
-	m := s.mount("d1", hemera.TapeArchive)
+	m := s.mount("d1", tapeapi.Archive)
 	s.good(s.tier.TapeDone(s.Context(), server, s.written(m, s.jobs(m))))
 	s.loaded("d1", "")
 	return m
@@ -41,12 +41,12 @@ func TestATapeKeepsTheKeyThatItWasBegunWith(t *testing.T) {
 		// The label is in clear, and asks for checksums of blocks.
 		s.put(alice(), "/single/f", 1000)
 		m := s.ask("d1")
-		if m.Kind != hemera.MountLabel || m.Labels.Key.Name != "" || m.Labels.Key.Secret != nil || !m.Labels.Protected {
+		if m.Kind != tapeapi.MountLabel || m.Labels.Key.Name != "" || m.Labels.Key.Secret != nil || !m.Labels.Protected {
 			t.Errorf("%+v", m)
 		}
-		s.good(s.tier.TapeDone(s.Context(), server, hemera.TapeResults{Mount: m.ID, VID: m.VID, Labelled: true, Ended: true}))
-		m = s.mount("d1", hemera.TapeArchive)
-		if m.Labels.Key.Name != "k1" || !bytes.Equal(m.Labels.Key.Secret, s.keys["k1"]) || len(s.keys["k1"]) != hemera.TapeSecretSize {
+		s.good(s.tier.TapeDone(s.Context(), server, tapeapi.Results{Mount: m.ID, VID: m.VID, Labelled: true, Ended: true}))
+		m = s.mount("d1", tapeapi.Archive)
+		if m.Labels.Key.Name != "k1" || !bytes.Equal(m.Labels.Key.Secret, s.keys["k1"]) || len(s.keys["k1"]) != tapeapi.SecretSize {
 			t.Errorf("%+v, %d bytes", m, len(s.keys["k1"]))
 		}
 		// Recorded with what was written, not before.
@@ -75,13 +75,13 @@ func TestATapeKeepsTheKeyThatItWasBegunWith(t *testing.T) {
 		// Reading takes the key of the tape.
 		s.good(second(s.tier.Evict(s.Context(), admin(), "/single/f")))
 		stageOf(s, alice(), "/single/f")
-		if m := s.mount("d1", hemera.TapeRecall); m.VID != "AAA001" || !bytes.Equal(m.Labels.Key.Secret, s.keys["k1"]) {
+		if m := s.mount("d1", tapeapi.Recall); m.VID != "AAA001" || !bytes.Equal(m.Labels.Key.Secret, s.keys["k1"]) {
 			t.Errorf("%+v", m)
 		}
 		// A server that reports another key than that of the tape has written on another tape, or for another catalogue.
-		report = hemera.TapeResults{Mount: s.givenBefore(hemera.TapeArchive, "AAA001"), VID: "AAA001", Key: "k2", Written: []hemera.TapeWritten{{FSeq: 3, ArchiveID: 1 << 63}}}
+		report = tapeapi.Results{Mount: s.givenBefore(tapeapi.Archive, "AAA001"), VID: "AAA001", Key: "k2", Written: []tapeapi.Written{{FSeq: 3, ArchiveID: 1 << 63}}}
 		s.wantKind("another key", s.tier.TapeDone(s.Context(), server, report), errs.Conflict)
-		if s.tape("AAA001").State != hemera.TapeDisabled {
+		if s.tape("AAA001").State != tapeapi.Disabled {
 			t.Errorf("%+v", s.tape("AAA001"))
 		}
 		rows, err := s.tier.TapeKeyList(s.Context())
@@ -99,7 +99,7 @@ func TestNothingIsAddedInClear(t *testing.T) {
 		s.addKey("k1")
 		s.change("pool", "set", "default", "encryptionKeyName", "k1")
 		s.put(alice(), "/single/g", 1000)
-		if m := s.ask("d1"); m.Kind != hemera.MountNothing {
+		if m := s.ask("d1"); m.Kind != tapeapi.MountNothing {
 			t.Errorf("%+v", m)
 		}
 		why, err := s.tier.ExplainTape(s.Context(), "AAA001")
@@ -109,12 +109,12 @@ func TestNothingIsAddedInClear(t *testing.T) {
 		// It is read as before.
 		s.good(second(s.tier.Evict(s.Context(), admin(), "/single/f")))
 		stageOf(s, alice(), "/single/f")
-		if m := s.mount("d1", hemera.TapeRecall); m.Labels.Key.Name != "" {
+		if m := s.mount("d1", tapeapi.Recall); m.Labels.Key.Name != "" {
 			t.Errorf("%+v", m)
 		}
 		s.loaded("d1", "")
 		s.change("tape", "set", "BBB001", "tapepool", "default")
-		if m := s.mount("d1", hemera.TapeArchive); m.VID != "BBB001" || m.Labels.Key.Name != "k1" {
+		if m := s.mount("d1", tapeapi.Archive); m.VID != "BBB001" || m.Labels.Key.Name != "k1" {
 			t.Errorf("%+v", m)
 		}
 	})
@@ -135,7 +135,7 @@ func TestAMissingKeyWaitsForAPerson(t *testing.T) {
 			}
 			id := stageOf(s, alice(), "/single/f")
 			s.put(alice(), "/single/"+name, 1000)
-			if m := s.ask("d1"); m.Kind != hemera.MountNothing {
+			if m := s.ask("d1"); m.Kind != tapeapi.MountNothing {
 				t.Errorf("%s: %+v", name, m)
 			}
 			for _, subject := range []string{"/single/f", "AAA001", "/single/" + name} {
@@ -146,19 +146,19 @@ func TestAMissingKeyWaitsForAPerson(t *testing.T) {
 			}
 			p, err := s.tier.TapePicture(s.Context())
 			s.good(err)
-			at := slices.IndexFunc(p.Attention, func(a hemera.TapeAttention) bool { return a.Subject == "key k1" })
+			at := slices.IndexFunc(p.Attention, func(a tapeapi.Attention) bool { return a.Subject == "key k1" })
 			if at < 0 || p.Attention[at].Command != "hemera tape key add k1 --from FILE" || !strings.Contains(p.Attention[at].What, "1 tapes with 1 files") {
 				t.Errorf("%s: %+v", name, p.Attention)
 			}
 			s.good(s.tier.CancelStage(s.Context(), alice(), id, nil, true))
 		}
 		// What is there is not written over, and another secret of the name is refused.
-		_, err := s.tier.AddTapeKey(s.Context(), "ada", hemera.TapeKey{Name: "k1", Secret: right}, "")
+		_, err := s.tier.AddTapeKey(s.Context(), "ada", tapeapi.Key{Name: "k1", Secret: right}, "")
 		s.wantKind("a file with another key is there", err, errs.Exists)
 		delete(s.keys, "k1")
-		_, err = s.tier.AddTapeKey(s.Context(), "ada", hemera.TapeKey{Name: "k1", Secret: bytes.Repeat([]byte{7}, 32)}, "")
+		_, err = s.tier.AddTapeKey(s.Context(), "ada", tapeapi.Key{Name: "k1", Secret: bytes.Repeat([]byte{7}, 32)}, "")
 		s.wantKind("another key of the name", err, errs.Conflict)
-		_, err = s.tier.AddTapeKey(s.Context(), "ada", hemera.TapeKey{Name: "k1"}, "")
+		_, err = s.tier.AddTapeKey(s.Context(), "ada", tapeapi.Key{Name: "k1"}, "")
 		s.wantKind("a new key of the name", err, errs.Exists)
 		s.addKey("k1", right...)
 		stageOf(s, alice(), "/single/f")
@@ -208,15 +208,15 @@ func TestAKeyThatIsRemovedInASession(t *testing.T) {
 		s.addKey("k1")
 		s.change("pool", "set", "default", "encryptionKeyName", "k1")
 		s.put(alice(), "/single/f", 1000)
-		m := s.mount("d1", hemera.TapeArchive)
+		m := s.mount("d1", tapeapi.Archive)
 		report := s.written(m, s.jobs(m))
 		s.change("pool", "set", "default", "encryptionKeyName", "")
 		s.change("key", "remove", "k1")
 		s.wantKind("a report of a key that is gone", s.tier.TapeDone(s.Context(), server, report), errs.Conflict)
-		if e := s.stat("/single/f"); len(e.Tape) != 0 || s.waiting(hemera.TapeArchive) != 1 {
+		if e := s.stat("/single/f"); len(e.Tape) != 0 || s.waiting(tapeapi.Archive) != 1 {
 			t.Errorf("%+v", e)
 		}
-		if tape := s.tape("AAA001"); tape.State != hemera.TapeDisabled || !strings.Contains(tape.Reason, "key k1, which was removed") || tape.LastFSeq != 0 {
+		if tape := s.tape("AAA001"); tape.State != tapeapi.Disabled || !strings.Contains(tape.Reason, "key k1, which was removed") || tape.LastFSeq != 0 {
 			t.Errorf("%+v", tape)
 		}
 	})
@@ -229,7 +229,7 @@ func TestASecretIsNotShown(t *testing.T) {
 		s.addKey("k1", bytes.Repeat([]byte{0xAB, 0xCD}, 16)...)
 		s.change("pool", "set", "default", "encryptionKeyName", "k1")
 		s.put(alice(), "/single/f", 1000)
-		m := s.mount("d1", hemera.TapeArchive)
+		m := s.mount("d1", tapeapi.Archive)
 		config, err := s.tier.TapeConfig(s.Context())
 		s.good(err)
 		rows, err := s.tier.TapeKeyList(s.Context())
@@ -262,7 +262,7 @@ func TestACartridgeOfAnotherKind(t *testing.T) {
 		s.report()
 		p, err := s.tier.TapePicture(s.Context())
 		s.good(err)
-		want := hemera.TapeAttention{Subject: "tape AAA001", What: "its cartridge is of media type LTO-8, and the catalogue says LTO-9",
+		want := tapeapi.Attention{Subject: "tape AAA001", What: "its cartridge is of media type LTO-8, and the catalogue says LTO-9",
 			Command: `hemera tape tape set AAA001 mediaType="LTO-8" capacity=12000000000000`}
 		if len(p.Attention) != 1 || p.Attention[0] != want {
 			t.Errorf("%+v", p.Attention)

@@ -8,6 +8,7 @@ import (
 
 	"hemera/tape/tapeconfig"
 	"hemera/words/hemera"
+	"hemera/words/tapeapi"
 )
 
 // Libraries and drives are not configured. Tape servers report them, and
@@ -52,7 +53,7 @@ func (ls *libraries) ask(node hemera.NodeID, library string) {
 
 // report takes what a tape server says, by a configuration. It returns the
 // nodes whose silent libraries are forgotten, as this one has their name.
-func (ls *libraries) report(node hemera.NodeID, state hemera.TapeLibrary, by tapeconfig.Config) (gone []hemera.NodeID) {
+func (ls *libraries) report(node hemera.NodeID, state tapeapi.Library, by tapeconfig.Config) (gone []hemera.NodeID) {
 	ls.mu.Lock()
 	defer ls.mu.Unlock()
 	ls.heard = true
@@ -109,7 +110,7 @@ func (ls *libraries) forget(member func(hemera.NodeID) bool) (gone []hemera.Node
 func (ls *libraries) forgetDrive(name string) *library {
 	ls.mu.Lock()
 	defer ls.mu.Unlock()
-	is := func(d hemera.TapeDriveState) bool { return d.Name == name }
+	is := func(d tapeapi.DriveState) bool { return d.Name == name }
 	now := ls.fleet()
 	for _, l := range ls.all {
 		if now.online(l) && slices.ContainsFunc(l.state.Drives, is) {

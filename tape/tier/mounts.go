@@ -9,6 +9,7 @@ import (
 	"hemera/tape/mounting"
 	"hemera/words/adminapi"
 	"hemera/words/hemera"
+	"hemera/words/tapeapi"
 )
 
 // A job is given to one mount at a time. That is kept in memory: after a
@@ -30,10 +31,10 @@ type mounts struct {
 	mu      sync.Mutex
 	all     map[uint64]*mount
 	drives  map[driveID]*drive
-	given   map[hemera.TapeJobKey]uint64 // to which mount
-	room    buffer                       // on disks, for recalls
-	unread  map[string]time.Time         // by VID: when files of a tape are read back again, after that did not reach its end
-	last    uint64                       // the number of the mount that was made last
+	given   map[tapeapi.JobKey]uint64 // to which mount
+	room    buffer                    // on disks, for recalls
+	unread  map[string]time.Time      // by VID: when files of a tape are read back again, after that did not reach its end
+	last    uint64                    // the number of the mount that was made last
 	history history
 }
 
@@ -61,16 +62,16 @@ type mount struct {
 	id    uint64
 	node  hemera.NodeID
 	drive string
-	kind  hemera.TapeJobKind
+	kind  tapeapi.JobKind
 	vid   string
 	pool  string // of the tape
 	begun time.Time
 	scans bool         // it has no jobs: it tells what is on the tape
 	back  *readingBack // nil: it reads nothing back
 
-	ahead   mounting.Key                         // the queue for which a new tape gets its label first; zero: none
-	given   map[hemera.TapeJobKey]hemera.TapeJob // and not done, as they were then
-	session hemera.TapeSession
+	ahead   mounting.Key                   // the queue for which a new tape gets its label first; zero: none
+	given   map[tapeapi.JobKey]tapeapi.Job // and not done, as they were then
+	session tapeapi.Session
 	// bytes were given and are not done; priority, reserved and served are for the rules: of its queue, of the disk
 	// buffer, and what users were served.
 	bytes    int64
@@ -79,7 +80,7 @@ type mount struct {
 	served   map[uint32]int64
 	// filling is the room on disks that is reserved for what was given; began:
 	// it was given jobs, or found none.
-	filling map[hemera.TapeJobKey]fill
+	filling map[tapeapi.JobKey]fill
 	began   bool
 	reads   mounting.Reads // the large files that it was given to archive
 }
@@ -94,13 +95,13 @@ type endedMount struct {
 // old mount is not taken for one of a new.
 func newMounts(e *env, ls *libraries, s *settings) *mounts {
 	keep := func(space string) int64 { return s.now().Config.BufferOf(space).Keep }
-	return &mounts{clock: e.Now, libraries: ls, settings: s, all: map[uint64]*mount{}, drives: map[driveID]*drive{}, given: map[hemera.TapeJobKey]uint64{},
+	return &mounts{clock: e.Now, libraries: ls, settings: s, all: map[uint64]*mount{}, drives: map[driveID]*drive{}, given: map[tapeapi.JobKey]uint64{},
 		room: buffer{e.View, keep, map[string]int64{}, map[mounting.Key]fill{}}, unread: map[string]time.Time{}, last: uint64(e.Now().UnixNano())}
 }
 
 // queue returns the name of the queue that a mount works on.
 func (m *mount) queue() string {
-	if m.kind == hemera.TapeArchive {
+	if m.kind == tapeapi.Archive {
 		return m.pool
 	}
 	return m.vid
@@ -120,7 +121,7 @@ func (ms *mounts) drive(node hemera.NodeID, name string) *drive {
 
 // reported notes what the drives of a node have in them, and how far their
 // sessions are.
-func (ms *mounts) reported(node hemera.NodeID, drives []hemera.TapeDriveState) {
+func (ms *mounts) reported(node hemera.NodeID, drives []tapeapi.DriveState) {
 	ms.mu.Lock()
 	defer ms.mu.Unlock()
 	for _, d := range drives {
@@ -158,7 +159,7 @@ func (ms *mounts) of(node hemera.NodeID, id uint64) *mount {
 }
 
 // job returns a job that a mount was given and has not reported.
-func (ms *mounts) job(m *mount, k hemera.TapeJobKey) (j hemera.TapeJob, ok bool) {
+func (ms *mounts) job(m *mount, k tapeapi.JobKey) (j tapeapi.Job, ok bool) {
 	if m == nil {
 		return j, false
 	}
@@ -169,20 +170,20 @@ func (ms *mounts) job(m *mount, k hemera.TapeJobKey) (j hemera.TapeJob, ok bool)
 }
 
 // free reports whether no mount has a job.
-func (ms *mounts) free(k hemera.TapeJobKey) bool {
+func (ms *mounts) free(k tapeapi.JobKey) bool {
 	ms.mu.Lock()
 	defer ms.mu.Unlock()
 	return ms.given[k] == 0
 }
 
 // give notes that a mount has a job. The lock is held.
-func (ms *mounts) give(m *mount, j hemera.TapeJob) {
-	ms.given[j.TapeJobKey], m.given[j.TapeJobKey] = m.id, j
+func (ms *mounts) give(m *mount, j tapeapi.Job) {
+	ms.given[j.JobKey], m.given[j.JobKey] = m.id, j
 	m.bytes += j.Size
 }
 
 // release takes a job back from a mount, if there is one.
-func (ms *mounts) release(m *mount, k hemera.TapeJobKey) {
+func (ms *mounts) release(m *mount, k tapeapi.JobKey) {
 	if m == nil {
 		return
 	}
@@ -200,11 +201,11 @@ func (ms *mounts) release(m *mount, k hemera.TapeJobKey) {
 func (ms *mounts) reserve(m *mount, w placedWork) bool {
 	ms.mu.Lock()
 	defer ms.mu.Unlock()
-	return ms.room.reserve(m, w.TapeJobKey, w.fill)
+	return ms.room.reserve(m, w.JobKey, w.fill)
 }
 
 // granted notes the grant of a job that has reserved its room; see buffer.granted.
-func (ms *mounts) granted(m *mount, k hemera.TapeJobKey, end func()) {
+func (ms *mounts) granted(m *mount, k tapeapi.JobKey, end func()) {
 	ms.mu.Lock()
 	defer ms.mu.Unlock()
 	ms.room.granted(m, k, end)
@@ -270,7 +271,7 @@ func (ms *mounts) has(id uint64) bool {
 }
 
 // note keeps how a session went, and ends its mount if the session has ended.
-func (ms *mounts) note(m *mount, r hemera.TapeResults) {
+func (ms *mounts) note(m *mount, r tapeapi.Results) {
 	ms.mu.Lock()
 	defer ms.mu.Unlock()
 	if m != nil {
@@ -289,7 +290,7 @@ func (ms *mounts) note(m *mount, r hemera.TapeResults) {
 }
 
 // session returns a session that ended lately.
-func (ms *mounts) session(mount uint64) (hemera.TapeSession, bool) {
+func (ms *mounts) session(mount uint64) (tapeapi.Session, bool) {
 	ms.mu.Lock()
 	defer ms.mu.Unlock()
 	return ms.history.session(mount)
@@ -327,11 +328,11 @@ const (
 const onTheWayShare = 4
 
 // pick gives a mount jobs of the heads of all users, fairly.
-func (ms *mounts) pick(m *mount, heads [][]hemera.TapeJob, want hemera.TapeJobsRequest) []hemera.TapeJob {
+func (ms *mounts) pick(m *mount, heads [][]tapeapi.Job, want tapeapi.JobsRequest) []tapeapi.Job {
 	ms.mu.Lock()
 	defer ms.mu.Unlock()
 	batch := mounting.Batch{Files: want.Files, Bytes: want.Bytes, FileCost: fileCost(m.kind)}
-	if m.kind == hemera.TapeArchive {
+	if m.kind == tapeapi.Archive {
 		return ms.share(m, heads, batch)
 	}
 	batch.Files -= want.Files / onTheWayShare
@@ -343,7 +344,7 @@ func (ms *mounts) pick(m *mount, heads [][]hemera.TapeJob, want hemera.TapeJobsR
 // it wants: those of places between the ones that were picked. Files are asked for nearly in
 // the order of the tape, but not quite, and the last ones of one answer
 // would cost the next answer a locate back for each. The lock is held.
-func (ms *mounts) onTheWay(m *mount, heads [][]hemera.TapeJob, picked []hemera.TapeJob, want hemera.TapeJobsRequest) (out []hemera.TapeJob) {
+func (ms *mounts) onTheWay(m *mount, heads [][]tapeapi.Job, picked []tapeapi.Job, want tapeapi.JobsRequest) (out []tapeapi.Job) {
 	var low, high *hemera.TapeCopy
 	for _, j := range picked {
 		want.Files, want.Bytes = want.Files-1, want.Bytes-j.Size
@@ -364,7 +365,7 @@ func (ms *mounts) onTheWay(m *mount, heads [][]hemera.TapeJob, picked []hemera.T
 				return out
 			}
 			passed := j.From != nil && low != nil && j.From.ComparePlace(low) >= 0 && j.From.ComparePlace(high) <= 0
-			if !passed || j.Size > want.Bytes || j.After.After(now) || ms.given[j.TapeJobKey] != 0 {
+			if !passed || j.Size > want.Bytes || j.After.After(now) || ms.given[j.JobKey] != 0 {
 				continue
 			}
 			want.Files, want.Bytes = want.Files-1, want.Bytes-j.Size
@@ -378,20 +379,20 @@ func (ms *mounts) onTheWay(m *mount, heads [][]hemera.TapeJob, picked []hemera.T
 }
 
 // share gives a mount jobs of all users, fairly. The lock is held.
-func (ms *mounts) share(m *mount, users [][]hemera.TapeJob, batch mounting.Batch) (out []hemera.TapeJob) {
+func (ms *mounts) share(m *mount, users [][]tapeapi.Job, batch mounting.Batch) (out []tapeapi.Job) {
 	var heads []mounting.Head
 	now, all := ms.clock(), policies{ms.settings.now()}
 	for i, jobs := range users {
 		// The order is by time: one that waits for its next attempt is behind
 		// all that may be done. Another mount may have taken some since they
 		// were read.
-		jobs = slices.DeleteFunc(jobs, func(j hemera.TapeJob) bool { return j.After.After(now) || ms.given[j.TapeJobKey] != 0 })
+		jobs = slices.DeleteFunc(jobs, func(j tapeapi.Job) bool { return j.After.After(now) || ms.given[j.JobKey] != 0 })
 		if users[i] = jobs; len(jobs) == 0 {
 			continue
 		}
 		heads = append(heads, mounting.Head{UID: jobs[0].UID, Jobs: all.byPriority(jobs)})
 	}
-	users = slices.DeleteFunc(users, func(jobs []hemera.TapeJob) bool { return len(jobs) == 0 })
+	users = slices.DeleteFunc(users, func(jobs []tapeapi.Job) bool { return len(jobs) == 0 })
 	var picks []mounting.Pick
 	picks, m.served = mounting.NextJobs(m.served, heads, batch)
 	for _, p := range picks {
@@ -404,9 +405,9 @@ func (ms *mounts) share(m *mount, users [][]hemera.TapeJob, batch mounting.Batch
 
 // fileCost returns the time that a file costs a drive besides its bytes, in bytes at LTO-9's rate: its labels when it is
 // written, a locate of about ten seconds when it is read.
-func fileCost(kind hemera.TapeJobKind) int64 {
+func fileCost(kind tapeapi.JobKind) int64 {
 	const labels, locate = 4 << 20, 4 << 30
-	if kind == hemera.TapeArchive {
+	if kind == tapeapi.Archive {
 		return labels
 	}
 	return locate
@@ -417,7 +418,7 @@ type work struct {
 	id        uint64
 	node      hemera.NodeID
 	drive     string
-	kind      hemera.TapeJobKind
+	kind      tapeapi.JobKind
 	vid, pool string
 	queue     mounting.Key
 	priority  int64
@@ -443,7 +444,7 @@ func (ms *mounts) works() (out []work) {
 }
 
 // workOn returns the mount that has a job; ok is false if none has it.
-func (ms *mounts) workOn(k hemera.TapeJobKey) (w work, ok bool) {
+func (ms *mounts) workOn(k tapeapi.JobKey) (w work, ok bool) {
 	ms.mu.Lock()
 	defer ms.mu.Unlock()
 	if m := ms.all[ms.given[k]]; m != nil {
@@ -453,14 +454,14 @@ func (ms *mounts) workOn(k hemera.TapeJobKey) (w work, ok bool) {
 }
 
 // done returns the sessions that ended lately, without their courses.
-func (ms *mounts) done() []hemera.TapeSession {
+func (ms *mounts) done() []tapeapi.Session {
 	ms.mu.Lock()
 	defer ms.mu.Unlock()
 	return ms.history.list()
 }
 
 // totals returns the sums of a drive's work.
-func (ms *mounts) totals(d hemera.TapeDriveState) []adminapi.TapeTotals {
+func (ms *mounts) totals(d tapeapi.DriveState) []adminapi.TapeTotals {
 	ms.mu.Lock()
 	defer ms.mu.Unlock()
 	return ms.history.of(d)

@@ -8,7 +8,7 @@ import (
 	"hemera/tape/catalogue"
 	"hemera/words/adminapi"
 	"hemera/words/errs"
-	"hemera/words/hemera"
+	"hemera/words/tapeapi"
 )
 
 // Orders are durable when they are answered, so a restart forgets none.
@@ -55,8 +55,8 @@ func (t *orderer) orderLabel(ctx context.Context, who string, o adminapi.TapeOrd
 	if err != nil {
 		return "", err
 	}
-	order := hemera.TapeRelabel{By: who, Asked: t.env.now(), Force: o.Force}
-	refused := func(tape *hemera.Tape) error {
+	order := tapeapi.Relabel{By: who, Asked: t.env.now(), Force: o.Force}
+	refused := func(tape *tapeapi.Tape) error {
 		if o.Force && tape.Unscanned != "" {
 			return errs.New(errs.Conflict, "tier.Label", o.Subject, "the tape is not labelled by force: "+tape.Unscanned).WithRemedy("scan it first: `hemera tape scan " + o.Subject + "`")
 		}
@@ -68,7 +68,7 @@ func (t *orderer) orderLabel(ctx context.Context, who string, o adminapi.TapeOrd
 	if o.DryRun {
 		return "the tape would be labelled by the next drive of its library that has nothing to do", refused(&tape)
 	}
-	err = t.env.catalogue.ChangeTape(ctx, o.Subject, func(old *hemera.Tape) (*hemera.Tape, error) {
+	err = t.env.catalogue.ChangeTape(ctx, o.Subject, func(old *tapeapi.Tape) (*tapeapi.Tape, error) {
 		if old == nil {
 			return nil, errs.New(errs.NotFound, "tier.Label", o.Subject, "the tape is not in the catalogue")
 		}
@@ -118,7 +118,7 @@ func (t *orderer) orderFailed(ctx context.Context, o adminapi.TapeOrder) (string
 		if o.DryRun {
 			continue
 		}
-		err := t.env.catalogue.ChangeJob(ctx, j.TapeJobKey, func(j hemera.TapeJob, _ time.Time) *hemera.TapeJob {
+		err := t.env.catalogue.ChangeJob(ctx, j.JobKey, func(j tapeapi.Job, _ time.Time) *tapeapi.Job {
 			if o.Kind == adminapi.OrderForget {
 				return nil
 			}

@@ -7,6 +7,7 @@ import (
 	"hemera/tape/mounting"
 	"hemera/words/errs"
 	"hemera/words/hemera"
+	"hemera/words/tapeapi"
 )
 
 // outlook says what recalls wait for, as of one moment. A client asks for
@@ -44,7 +45,7 @@ func (o *outlook) whyRecall(ctx context.Context, e *hemera.Entry) (why string, a
 		return "", time.Time{}, false
 	}
 	for _, c := range e.Tape {
-		j, err := o.reporter.env.catalogue.Job(ctx, hemera.TapeJobKey{File: e.ID, Kind: hemera.TapeRecall, Copy: c.Number})
+		j, err := o.reporter.env.catalogue.Job(ctx, tapeapi.JobKey{File: e.ID, Kind: tapeapi.Recall, Copy: c.Number})
 		if err != nil || j == nil {
 			continue
 		}
@@ -58,7 +59,7 @@ func (o *outlook) whyRecall(ctx context.Context, e *hemera.Entry) (why string, a
 }
 
 // alone says what keeps a job apart from its queue.
-func (o *outlook) alone(j *hemera.TapeJob) string {
+func (o *outlook) alone(j *tapeapi.Job) string {
 	return o.reporter.ofJob(o.facts, j)
 }
 

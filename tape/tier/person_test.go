@@ -8,6 +8,7 @@ import (
 	"hemera/words/adminapi"
 	"hemera/words/errs"
 	"hemera/words/hemera"
+	"hemera/words/tapeapi"
 )
 
 // A pool without tapes takes an empty one of its supply pool when it is to write; without any the list for people says what to type.
@@ -17,7 +18,7 @@ func TestSupplyPools(t *testing.T) {
 		s.change("pool", "add", "stock")
 		s.change("tape", "set", "AAA001", "tapepool", "stock")
 		s.put(alice(), "/single/f", 1000)
-		if m := s.ask("d1"); m.Kind != hemera.MountNothing {
+		if m := s.ask("d1"); m.Kind != tapeapi.MountNothing {
 			t.Errorf("%+v", m)
 		}
 		p, err := s.tier.TapePicture(s.Context())
@@ -25,7 +26,7 @@ func TestSupplyPools(t *testing.T) {
 			t.Errorf("%+v, %v", p.Attention, err)
 		}
 		s.change("pool", "set", "default", "supply", "stock")
-		if m := s.mount("d1", hemera.TapeArchive); m.VID != "AAA001" || s.tape("AAA001").Pool != "default" {
+		if m := s.mount("d1", tapeapi.Archive); m.VID != "AAA001" || s.tape("AAA001").Pool != "default" {
 			t.Errorf("%+v, of pool %s", m, s.tape("AAA001").Pool)
 		}
 		if a := s.attention(); len(a) != 0 {
@@ -38,7 +39,7 @@ func TestSupplyPools(t *testing.T) {
 func TestAPoolWhoseTapesWaitForAScan(t *testing.T) {
 	at(t, func(s *site) {
 		s.label()
-		s.good(s.tree.Parts().Tapes.ChangeTape(s.Context(), "AAA001", func(old *hemera.Tape) (*hemera.Tape, error) {
+		s.good(s.tree.Parts().Tapes.ChangeTape(s.Context(), "AAA001", func(old *tapeapi.Tape) (*tapeapi.Tape, error) {
 			now := *old
 			now.Doubt = "for a test"
 			return &now, nil
@@ -63,7 +64,7 @@ func TestAnExportedTape(t *testing.T) {
 		s.wantKind("without a reason", s.tier.ChangeTape(s.Context(), "ada", adminapi.TapeChange{Object: "tape", Verb: "set", Name: "AAA001",
 			Values: map[string]string{"state": "EXPORTED"}}), errs.Invalid)
 		s.change("tape", "set", "AAA001", "state", "EXPORTED", "stateReason", "in the vault")
-		if m := s.mount("d1", hemera.TapeRecall); m.VID != "BBB001" || len(s.jobs(m)) != 1 {
+		if m := s.mount("d1", tapeapi.Recall); m.VID != "BBB001" || len(s.jobs(m)) != 1 {
 			t.Errorf("%+v", m)
 		}
 		if why := string(s.stat("/single/f").Xattrs[hemera.AttrRecallError]); why != "tape AAA001 is EXPORTED, and no other copy can be read" {
@@ -73,7 +74,7 @@ func TestAnExportedTape(t *testing.T) {
 			t.Error(a)
 		}
 		s.put(alice(), "/single/h", 1000)
-		if m := s.ask("d2"); m.Kind != hemera.MountNothing {
+		if m := s.ask("d2"); m.Kind != tapeapi.MountNothing {
 			t.Errorf("an exported tape is written: %+v", m)
 		}
 		// It comes back.
@@ -81,7 +82,7 @@ func TestAnExportedTape(t *testing.T) {
 		if said, err := s.tier.OrderTape(s.Context(), "ada", adminapi.TapeOrder{Kind: adminapi.OrderRetry}); err != nil || said != "1 jobs" {
 			t.Errorf("%q, %v", said, err)
 		}
-		s.mount("d2", hemera.TapeArchive)
+		s.mount("d2", tapeapi.Archive)
 	})
 }
 
@@ -195,9 +196,9 @@ func TestARecallThatFailsAgainIsToldOf(t *testing.T) {
 		s.evicted("/single/f")
 		stageOf(s, alice(), "/single/f")
 		for attempt, want := range []string{"", "tape AAA001 1 recall waits for its next attempt, the first one has failed 2 times: tape AAA001 could not be read in drive d1: bad block"} {
-			m := s.mount("d1", hemera.TapeRecall)
-			s.good(s.tier.TapeDone(s.Context(), server, hemera.TapeResults{Mount: m.ID, VID: m.VID, Ended: true,
-				Failed: []hemera.TapeFailure{{Job: s.jobs(m)[0].TapeJobKey, Error: "bad block", Copy: true}}}))
+			m := s.mount("d1", tapeapi.Recall)
+			s.good(s.tier.TapeDone(s.Context(), server, tapeapi.Results{Mount: m.ID, VID: m.VID, Ended: true,
+				Failed: []tapeapi.Failure{{Job: s.jobs(m)[0].JobKey, Error: "bad block", Copy: true}}}))
 			s.loaded("d1", "")
 			if a := strings.Join(s.attention(), "\n"); a != want {
 				t.Errorf("attempt %d: what needs a person is %q", attempt+1, a)

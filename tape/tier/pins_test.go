@@ -7,6 +7,7 @@ import (
 
 	"hemera/words/errs"
 	"hemera/words/hemera"
+	"hemera/words/tapeapi"
 )
 
 // shared makes a file on tape only that all users may read.
@@ -107,9 +108,9 @@ func TestARequestCountsOnce(t *testing.T) {
 	at(t, func(s *site) {
 		file := shared(s)
 		ask := func(who hemera.Identity, files ...string) error {
-			r := hemera.StageRequest{Name: "bulk-7"}
+			r := tapeapi.StageRequest{Name: "bulk-7"}
 			for _, f := range files {
-				r.Files = append(r.Files, hemera.StageFile{Path: f})
+				r.Files = append(r.Files, tapeapi.StageFile{Path: f})
 			}
 			_, err := s.tier.Stage(s.Context(), who, r)
 			return err
@@ -130,7 +131,7 @@ func TestARequestCountsOnce(t *testing.T) {
 		}
 		s.wantKind("by somebody else", ask(bob(), file, file), errs.Denied)
 		s.wantKind("for other files", ask(alice(), file, "/single/none"), errs.Exists)
-		s.wantKind("a name that cannot be stored", second(s.tier.Stage(s.Context(), alice(), hemera.StageRequest{Name: "a,b", Files: []hemera.StageFile{{Path: file}}})), errs.Invalid)
+		s.wantKind("a name that cannot be stored", second(s.tier.Stage(s.Context(), alice(), tapeapi.StageRequest{Name: "a,b", Files: []tapeapi.StageFile{{Path: file}}})), errs.Invalid)
 		// Withdrawn while it is on disk: it keeps nothing there any more, and eviction is a matter of room.
 		s.good(s.tier.CancelStage(s.Context(), alice(), "bulk-7", nil, false))
 		if s.counter(file) != 0 || s.onTapeOnly(file) {

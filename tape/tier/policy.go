@@ -9,6 +9,7 @@ import (
 	"hemera/tape/mounting"
 	"hemera/tape/tapeconfig"
 	"hemera/words/hemera"
+	"hemera/words/tapeapi"
 )
 
 // A job gets its mount policy when it is queued, as all that rules ask for
@@ -29,13 +30,13 @@ func groupsOf(who hemera.Identity) []uint32 {
 
 // stored returns the policy that a job of a user names. Jobs of before policies were stored are judged by their user, and
 // those whose policy was removed by the default.
-func (t policies) stored(name string, kind hemera.TapeJobKind, uid uint32) string {
+func (t policies) stored(name string, kind tapeapi.JobKind, uid uint32) string {
 	_, there := t.settings.Config.Policies[name]
 	switch {
 	case there:
 		return name
 	case name == "":
-		return t.settings.PolicyOf(tapeconfig.Requester{Recall: kind == hemera.TapeRecall, UID: uid})
+		return t.settings.PolicyOf(tapeconfig.Requester{Recall: kind == tapeapi.Recall, UID: uid})
 	}
 	return tapeconfig.DefaultName
 }
@@ -51,9 +52,9 @@ func (t policies) of(q catalogue.Queue) []string {
 
 // byPriority returns the jobs of a user in their order as rules see them, those of the highest priority first. It sorts
 // the jobs, too.
-func (t policies) byPriority(jobs []hemera.TapeJob) (out []mounting.Job) {
+func (t policies) byPriority(jobs []tapeapi.Job) (out []mounting.Job) {
 	known := map[string]int64{} // the jobs of one user and kind have few policies
-	priority := func(j *hemera.TapeJob) int64 {
+	priority := func(j *tapeapi.Job) int64 {
 		p, there := known[j.Policy]
 		if !there {
 			p, _ = t.urgency(t.stored(j.Policy, j.Kind, j.UID), j.Kind)
@@ -62,8 +63,8 @@ func (t policies) byPriority(jobs []hemera.TapeJob) (out []mounting.Job) {
 		return p
 	}
 	// Mostly all have one policy, and are in their order already.
-	if slices.ContainsFunc(jobs, func(j hemera.TapeJob) bool { return j.Policy != jobs[0].Policy }) {
-		slices.SortStableFunc(jobs, func(a, b hemera.TapeJob) int { return cmp.Compare(priority(&b), priority(&a)) })
+	if slices.ContainsFunc(jobs, func(j tapeapi.Job) bool { return j.Policy != jobs[0].Policy }) {
+		slices.SortStableFunc(jobs, func(a, b tapeapi.Job) int { return cmp.Compare(priority(&b), priority(&a)) })
 	}
 	for i := range jobs {
 		out = append(out, mounting.Job{Bytes: jobs[i].Size, Priority: priority(&jobs[i])})
@@ -73,16 +74,16 @@ func (t policies) byPriority(jobs []hemera.TapeJob) (out []mounting.Job) {
 
 // sooner reports whether a mount policy has a higher priority than that of a
 // job which waits.
-func (t policies) sooner(policy string, waits *hemera.TapeJob) bool {
+func (t policies) sooner(policy string, waits *tapeapi.Job) bool {
 	asked, _ := t.urgency(t.stored(policy, waits.Kind, waits.UID), waits.Kind)
 	now, _ := t.urgency(t.stored(waits.Policy, waits.Kind, waits.UID), waits.Kind)
 	return asked > now
 }
 
 // urgency returns the priority and the age of a mount policy for a kind of jobs.
-func (t policies) urgency(policy string, kind hemera.TapeJobKind) (int64, time.Duration) {
+func (t policies) urgency(policy string, kind tapeapi.JobKind) (int64, time.Duration) {
 	p := t.settings.Config.Policies[policy]
-	if kind == hemera.TapeArchive {
+	if kind == tapeapi.Archive {
 		return p.ArchivePriority, p.ArchiveMinAge.Duration()
 	}
 	return p.RecallPriority, p.RecallMinAge.Duration()

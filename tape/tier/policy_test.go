@@ -5,10 +5,11 @@ import (
 	"time"
 
 	"hemera/words/hemera"
+	"hemera/words/tapeapi"
 )
 
 // prio returns the priority that the queue of a kind shows, and the policy that gives it.
-func (s *site) prio(kind hemera.TapeJobKind) (int64, string) {
+func (s *site) prio(kind tapeapi.JobKind) (int64, string) {
 	s.Helper()
 	p, err := s.tier.TapePicture(s.Context())
 	s.good(err)
@@ -22,7 +23,7 @@ func (s *site) prio(kind hemera.TapeJobKind) (int64, string) {
 }
 
 // wantPrio compares what the queue shows.
-func (s *site) wantPrio(what string, kind hemera.TapeJobKind, priority int64, policy string) {
+func (s *site) wantPrio(what string, kind tapeapi.JobKind, priority int64, policy string) {
 	s.Helper()
 	if p, name := s.prio(kind); p != priority || name != policy {
 		s.Errorf("%s: priority %d of policy %q, want %d of %q", what, p, name, priority, policy)
@@ -32,7 +33,7 @@ func (s *site) wantPrio(what string, kind hemera.TapeJobKind, priority int64, po
 // stage asks for a file, with an activity.
 func (s *site) stage(who hemera.Identity, file, activity string) {
 	s.Helper()
-	_, err := s.tier.Stage(s.Context(), who, hemera.StageRequest{Files: []hemera.StageFile{{Path: file, Activity: activity}}})
+	_, err := s.tier.Stage(s.Context(), who, tapeapi.StageRequest{Files: []tapeapi.StageFile{{Path: file, Activity: activity}}})
 	s.good(err)
 }
 
@@ -78,7 +79,7 @@ func TestRulesDecideAboutRecalls(t *testing.T) {
 				if one.high {
 					priority, policy = 20, "high"
 				}
-				s.wantPrio("staged", hemera.TapeRecall, priority, policy)
+				s.wantPrio("staged", tapeapi.Recall, priority, policy)
 			})
 		})
 	}
@@ -99,8 +100,8 @@ func TestRulesDecideWithinAQueue(t *testing.T) {
 		s.stage(carol(), files[1], "simulation")
 		time.Sleep(time.Second)
 		s.stage(carol(), files[2], "reco")
-		m := s.mount("d1", hemera.TapeRecall)
-		r, err := s.tier.TapeJobs(s.Context(), server, hemera.TapeJobsRequest{Mount: m.ID, Files: 2})
+		m := s.mount("d1", tapeapi.Recall)
+		r, err := s.tier.TapeJobs(s.Context(), server, tapeapi.JobsRequest{Mount: m.ID, Files: 2})
 		s.good(err)
 		// Two, in the order of the tape. Carol has had one, so dave's goes before her other one.
 		if len(r.Jobs) != 2 || r.Jobs[0].Path != files[0] || r.Jobs[1].Path != files[2] {
@@ -116,7 +117,7 @@ func TestRulesByName(t *testing.T) {
 			withPolicies(s, append(rule, "mountPolicy", "high")...)
 			s.evicted("/single/f")
 			s.stage(hemera.Identity{Name: "carol", Admin: true}, "/single/f", "")
-			s.wantPrio(rule[0], hemera.TapeRecall, 20, "high")
+			s.wantPrio(rule[0], tapeapi.Recall, 20, "high")
 		})
 	}
 }
@@ -126,15 +127,15 @@ func TestRulesDecideAboutArchivesAndOpens(t *testing.T) {
 	at(t, func(s *site) {
 		withPolicies(s, "group", "310002", "mountPolicy", "high")
 		s.put(alice(), "/single/a", 1000)
-		s.wantPrio("of alice", hemera.TapeArchive, 1, "default")
+		s.wantPrio("of alice", tapeapi.Archive, 1, "default")
 		s.put(carol(), "/single/c", 1000)
-		s.wantPrio("of carol", hemera.TapeArchive, 10, "high")
+		s.wantPrio("of carol", tapeapi.Archive, 10, "high")
 		s.archive()
 		s.good(second(s.tier.Evict(s.Context(), admin(), "/single/a")))
 		if err := s.tier.OnOpen(s.Context(), carol(), s.stat("/single/a"), "/single/a"); err == nil {
 			t.Error("no recall")
 		}
-		s.wantPrio("opened", hemera.TapeRecall, 20, "high")
+		s.wantPrio("opened", tapeapi.Recall, 20, "high")
 	})
 }
 
@@ -145,17 +146,17 @@ func TestAPolicyThatChanges(t *testing.T) {
 		s.evicted("/single/f")
 		s.stage(carol(), "/single/f", "")
 		s.change("rule", "set", "r", "mountPolicy", "higher")
-		s.wantPrio("a rule that changes is for the next request", hemera.TapeRecall, 20, "high")
+		s.wantPrio("a rule that changes is for the next request", tapeapi.Recall, 20, "high")
 		s.change("policy", "set", "high", "retrievePriority", "25")
-		s.wantPrio("a policy that changes", hemera.TapeRecall, 25, "high")
+		s.wantPrio("a policy that changes", tapeapi.Recall, 25, "high")
 		s.start()
 		s.report()
-		s.wantPrio("after a restart", hemera.TapeRecall, 25, "high")
+		s.wantPrio("after a restart", tapeapi.Recall, 25, "high")
 		s.change("policy", "remove", "high")
-		s.wantPrio("a policy that is gone", hemera.TapeRecall, 1, "default")
+		s.wantPrio("a policy that is gone", tapeapi.Recall, 1, "default")
 		s.evicted("/single/g")
 		s.stage(carol(), "/single/g", "")
-		s.wantPrio("the rule as it is now", hemera.TapeRecall, 30, "higher")
+		s.wantPrio("the rule as it is now", tapeapi.Recall, 30, "higher")
 	})
 }
 
@@ -168,19 +169,19 @@ func TestJobsOfBefore(t *testing.T) {
 		s.stage(carol(), "/single/f", "")
 		f, err := s.tree.Tree.Stat(s.Context(), admin(), "/single/f")
 		s.good(err)
-		s.good(s.tree.Parts().Tapes.ChangeJob(s.Context(), hemera.TapeJobKey{File: f.ID, Kind: hemera.TapeRecall, Copy: 1}, func(j hemera.TapeJob, _ time.Time) *hemera.TapeJob {
+		s.good(s.tree.Parts().Tapes.ChangeJob(s.Context(), tapeapi.JobKey{File: f.ID, Kind: tapeapi.Recall, Copy: 1}, func(j tapeapi.Job, _ time.Time) *tapeapi.Job {
 			j.Policy = ""
 			return &j
 		}))
 		s.start()
 		s.report()
-		s.wantPrio("of before", hemera.TapeRecall, 20, "high")
+		s.wantPrio("of before", tapeapi.Recall, 20, "high")
 		s.change("rule", "set", "r", "mountPolicy", "higher")
-		s.wantPrio("of before, and the rule changed", hemera.TapeRecall, 30, "higher")
+		s.wantPrio("of before, and the rule changed", tapeapi.Recall, 30, "higher")
 		s.change("rule", "set", "r", "mountPolicy", "default")
 		s.stage(carol(), "/single/g", "")
-		s.wantPrio("both kinds", hemera.TapeRecall, 1, "default")
-		jobs := s.jobs(s.mount("d1", hemera.TapeRecall))
+		s.wantPrio("both kinds", tapeapi.Recall, 1, "default")
+		jobs := s.jobs(s.mount("d1", tapeapi.Recall))
 		if len(jobs) != 2 || jobs[0].Policy != "" || jobs[1].Policy != "default" {
 			t.Errorf("%+v", jobs)
 		}
@@ -205,7 +206,7 @@ func TestARuleDecidesAboutTheNextMount(t *testing.T) {
 		s.evicted("/second/f")
 		s.stage(carol(), "/single/f", "simulation")
 		s.stage(carol(), "/second/f", "reco")
-		m := s.mount("d1", hemera.TapeRecall)
+		m := s.mount("d1", tapeapi.Recall)
 		if jobs := s.jobs(m); m.VID != "BBB001" || len(jobs) != 1 || jobs[0].Path != "/second/f" || jobs[0].Policy != "high" {
 			t.Errorf("%+v %+v", m, jobs)
 		}
@@ -218,12 +219,12 @@ func TestAMoreUrgentRequest(t *testing.T) {
 		withPolicies(s, "requester", "310001", "activityRegex", "reco", "mountPolicy", "high")
 		s.evicted("/single/f")
 		s.stage(carol(), "/single/f", "")
-		s.wantPrio("first", hemera.TapeRecall, 1, "default")
+		s.wantPrio("first", tapeapi.Recall, 1, "default")
 		s.stage(carol(), "/single/f", "reco")
-		s.wantPrio("more urgent", hemera.TapeRecall, 20, "high")
+		s.wantPrio("more urgent", tapeapi.Recall, 20, "high")
 		s.stage(carol(), "/single/f", "")
-		s.wantPrio("less urgent", hemera.TapeRecall, 20, "high")
-		m := s.mount("d1", hemera.TapeRecall)
+		s.wantPrio("less urgent", tapeapi.Recall, 20, "high")
+		m := s.mount("d1", tapeapi.Recall)
 		jobs := s.jobs(m)
 		if len(jobs) != 1 || jobs[0].Policy != "high" || jobs[0].Activity != "reco" {
 			t.Fatalf("%+v", jobs)
@@ -232,7 +233,7 @@ func TestAMoreUrgentRequest(t *testing.T) {
 		s.change("rule", "set", "r", "mountPolicy", "higher")
 		s.stage(carol(), "/single/f", "reco")
 		s.arrives("/single/f")
-		s.good(s.tier.TapeDone(s.Context(), server, hemera.TapeResults{Mount: m.ID, VID: m.VID, Ended: true, Done: []hemera.TapeJobKey{jobs[0].TapeJobKey}}))
+		s.good(s.tier.TapeDone(s.Context(), server, tapeapi.Results{Mount: m.ID, VID: m.VID, Ended: true, Done: []tapeapi.JobKey{jobs[0].JobKey}}))
 		if left, err := s.tree.Parts().Tapes.Queues(s.Context()); err != nil || len(left) != 0 {
 			t.Errorf("%+v %v", left, err)
 		}

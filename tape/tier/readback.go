@@ -8,6 +8,7 @@ import (
 
 	"hemera/words/errs"
 	"hemera/words/hemera"
+	"hemera/words/tapeapi"
 )
 
 // What a session wrote is read back before disk copies go that count on it. A
@@ -45,11 +46,11 @@ func (ms *mounts) backState(m *mount) (next uint64, left int64, all bool) {
 }
 
 // giveBack gives a mount files to read back, and notes the state after them.
-func (ms *mounts) giveBack(m *mount, jobs []hemera.TapeWork, next uint64, left int64, all bool) {
+func (ms *mounts) giveBack(m *mount, jobs []tapeapi.Work, next uint64, left int64, all bool) {
 	ms.mu.Lock()
 	defer ms.mu.Unlock()
 	for _, w := range jobs {
-		ms.give(m, w.TapeJob)
+		ms.give(m, w.Job)
 	}
 	m.back.next, m.back.given, m.back.all = next, m.back.most-left, all
 }
@@ -72,7 +73,7 @@ func (ms *mounts) readLater(vid string) {
 
 // readUpTo returns the place from which on files of a mount's tape wait to be read back, when those of over are: the
 // largest number if none waits.
-func (ms *mounts) readUpTo(m *mount, over map[hemera.TapeJobKey]bool) uint64 {
+func (ms *mounts) readUpTo(m *mount, over map[tapeapi.JobKey]bool) uint64 {
 	ms.mu.Lock()
 	defer ms.mu.Unlock()
 	to := m.back.next
@@ -91,7 +92,7 @@ func (ms *mounts) readUpTo(m *mount, over map[hemera.TapeJobKey]bool) uint64 {
 }
 
 // readBackJobs gives a mount the next files to read back. Files that changed since, or that are on tape only, are passed over.
-func (t *giver) readBackJobs(ctx context.Context, m *mount, want hemera.TapeJobsRequest) (reply hemera.TapeJobsReply, err error) {
+func (t *giver) readBackJobs(ctx context.Context, m *mount, want tapeapi.JobsRequest) (reply tapeapi.JobsReply, err error) {
 	next, left, all := t.mounts.backState(m)
 	for !all && len(reply.Jobs) == 0 {
 		rows, err := t.env.catalogue.Files(ctx, m.vid, next-1, want.Files, false)
@@ -109,13 +110,13 @@ func (t *giver) readBackJobs(ctx context.Context, m *mount, want hemera.TapeJobs
 				all = true
 				break
 			}
-			w, err := t.env.work(ctx, hemera.TapeJob{TapeJobKey: hemera.TapeJobKey{File: row.File, Kind: hemera.TapeVerify, Copy: row.Number},
+			w, err := t.env.work(ctx, tapeapi.Job{JobKey: tapeapi.JobKey{File: row.File, Kind: tapeapi.Verify, Copy: row.Number},
 				ArchiveID: row.ArchiveID, Queue: m.vid, Size: row.Size, From: &row.TapeCopy, Asked: t.env.now()})
 			switch kind := errs.KindOf(err); {
 			case err != nil && kind != errs.Conflict && kind != errs.NotFound:
 				return reply, err
 			case err == nil && w.onDisk:
-				reply.Jobs = append(reply.Jobs, w.TapeWork)
+				reply.Jobs = append(reply.Jobs, w.Work)
 				left, want.Bytes = left-1, want.Bytes-row.Size
 			}
 		}
@@ -126,7 +127,7 @@ func (t *giver) readBackJobs(ctx context.Context, m *mount, want hemera.TapeJobs
 }
 
 // readBack takes what a mount says of files that it read back, before its jobs are free again. It may be called again with the same.
-func (t *recorder) readBack(ctx context.Context, m *mount, r hemera.TapeResults) error {
+func (t *recorder) readBack(ctx context.Context, m *mount, r tapeapi.Results) error {
 	if m == nil || m.back == nil {
 		return nil
 	}
@@ -157,12 +158,12 @@ func (t *recorder) readBack(ctx context.Context, m *mount, r hemera.TapeResults)
 }
 
 // readUpTo returns from where on files of the tape of a mount waited to be read back, and from where on they do: the largest number for none.
-func (t *recorder) readUpTo(ctx context.Context, m *mount, r hemera.TapeResults) (from, to uint64) {
+func (t *recorder) readUpTo(ctx context.Context, m *mount, r tapeapi.Results) (from, to uint64) {
 	known, err := t.env.knownTapes(ctx)
 	if err != nil || known[m.vid].UnreadFSeq == 0 {
 		return 0, 0
 	}
-	over := map[hemera.TapeJobKey]bool{}
+	over := map[tapeapi.JobKey]bool{}
 	for _, k := range r.Done {
 		over[k] = true
 	}
@@ -173,19 +174,19 @@ func (t *recorder) readUpTo(ctx context.Context, m *mount, r hemera.TapeResults)
 }
 
 // notReadable records that a copy could not be read back: its file is archived again, and the tape put aside.
-func (t *recorder) notReadable(ctx context.Context, m *mount, j hemera.TapeJob, text string) error {
+func (t *recorder) notReadable(ctx context.Context, m *mount, j tapeapi.Job, text string) error {
 	why := fmt.Sprintf("file %d of tape %s was written and could not be read back in drive %s: %s", j.From.FSeq, m.vid, m.drive, text)
-	dropped, err := t.env.catalogue.DropCopy(ctx, hemera.TapeFile{TapeCopy: *j.From, File: j.File, ArchiveID: j.ArchiveID}, why)
+	dropped, err := t.env.catalogue.DropCopy(ctx, tapeapi.File{TapeCopy: *j.From, File: j.File, ArchiveID: j.ArchiveID}, why)
 	if err != nil || !dropped {
 		return err
 	}
 	t.env.Log.Error("a file could not be read back from tape, and is archived again; the tape is disabled", "vid", m.vid, "file", j.File, "error", text)
-	return t.env.catalogue.ChangeTape(ctx, m.vid, func(old *hemera.Tape) (*hemera.Tape, error) {
+	return t.env.catalogue.ChangeTape(ctx, m.vid, func(old *tapeapi.Tape) (*tapeapi.Tape, error) {
 		if old == nil {
 			return nil, errs.New(errs.NotFound, "tier.ReadBack", m.vid, "the tape is not in the catalogue")
 		}
 		tape := *old
-		putAside(&tape, why, hemera.TapeUnreadable)
+		putAside(&tape, why, tapeapi.Unreadable)
 		tape.Changed, tape.ChangedBy = t.env.now(), hemera.SystemIdentity().Name
 		return &tape, nil
 	})

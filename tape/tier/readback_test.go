@@ -9,12 +9,13 @@ import (
 	"hemera/tape/catalogue"
 	"hemera/words/errs"
 	"hemera/words/hemera"
+	"hemera/words/tapeapi"
 )
 
 // readsBack returns the mount that reads a tape back, which the drive must get.
-func (s *site) readsBack(drive, vid string) hemera.TapeMount {
+func (s *site) readsBack(drive, vid string) tapeapi.Mount {
 	s.Helper()
-	m := s.mount(drive, hemera.TapeVerify)
+	m := s.mount(drive, tapeapi.Verify)
 	if m.VID != vid || !m.ReadBack || !strings.Contains(m.Why, "read back") {
 		s.Fatalf("%+v", m)
 	}
@@ -22,11 +23,11 @@ func (s *site) readsBack(drive, vid string) hemera.TapeMount {
 }
 
 // done reports the end of a mount that has read jobs.
-func (s *site) done(m hemera.TapeMount, ended bool, jobs []hemera.TapeWork, failed ...hemera.TapeFailure) {
+func (s *site) done(m tapeapi.Mount, ended bool, jobs []tapeapi.Work, failed ...tapeapi.Failure) {
 	s.Helper()
-	r := hemera.TapeResults{Mount: m.ID, VID: m.VID, Ended: ended, Failed: failed}
+	r := tapeapi.Results{Mount: m.ID, VID: m.VID, Ended: ended, Failed: failed}
 	for _, j := range jobs {
-		r.Done = append(r.Done, j.TapeJobKey)
+		r.Done = append(r.Done, j.JobKey)
 	}
 	s.good(s.tier.TapeDone(s.Context(), server, r))
 }
@@ -34,7 +35,7 @@ func (s *site) done(m hemera.TapeMount, ended bool, jobs []hemera.TapeWork, fail
 // session writes what waits for the pool of AAA001, and leaves the tape in d1.
 func (s *site) session() {
 	s.Helper()
-	m := s.mount("d1", hemera.TapeArchive)
+	m := s.mount("d1", tapeapi.Archive)
 	s.good(s.tier.TapeDone(s.Context(), server, s.written(m, s.jobs(m))))
 }
 
@@ -84,7 +85,7 @@ func TestFilesAreReadBackBeforeDiskCopiesGo(t *testing.T) {
 					t.Errorf("%s: %s is on disk: %+v", c.setting, file, s.tape("AAA001"))
 				}
 			}
-			if m := s.ask("d1"); m.Job == hemera.TapeVerify {
+			if m := s.ask("d1"); m.Job == tapeapi.Verify {
 				t.Errorf("it is read back again: %+v", m)
 			}
 		})
@@ -121,13 +122,13 @@ func TestReadingBackGoesOn(t *testing.T) {
 		m := s.readsBack("d1", "AAA001")
 		jobs := s.jobs(m)
 		// The second one was late for a reason that is not the tape's.
-		s.done(m, true, []hemera.TapeWork{jobs[0], jobs[2]}, hemera.TapeFailure{Job: jobs[1].TapeJobKey, Error: "the drive is hot"})
+		s.done(m, true, []tapeapi.Work{jobs[0], jobs[2]}, tapeapi.Failure{Job: jobs[1].JobKey, Error: "the drive is hot"})
 		if first := s.tape("AAA001").UnreadFSeq; first != 2 {
 			t.Errorf("file %d is the first that was not read back", first)
 		}
 		s.good(second(s.tier.Evict(s.Context(), admin(), "/single/0")))
 		s.wantKind("behind a gap", second(s.tier.Evict(s.Context(), admin(), "/single/2")), errs.Conflict)
-		if m := s.ask("d1"); m.Job == hemera.TapeVerify {
+		if m := s.ask("d1"); m.Job == tapeapi.Verify {
 			t.Errorf("at once: %+v", m)
 		}
 		s.loaded("d1", "")
@@ -155,13 +156,13 @@ func TestACopyThatCannotBeReadBack(t *testing.T) {
 		s.session()
 		m := s.readsBack("d1", "AAA001")
 		jobs := s.jobs(m)
-		bad := hemera.TapeFailure{Job: jobs[0].TapeJobKey, Error: "its checksum is another one", Copy: true}
+		bad := tapeapi.Failure{Job: jobs[0].JobKey, Error: "its checksum is another one", Copy: true}
 		s.done(m, false, nil, bad)
 		s.done(m, true, nil, bad) // an answer that was lost
-		if e := s.stat("/single/f"); len(e.Tape) != 0 || len(e.Pieces) == 0 || s.waiting(hemera.TapeArchive) != 1 {
+		if e := s.stat("/single/f"); len(e.Tape) != 0 || len(e.Pieces) == 0 || s.waiting(tapeapi.Archive) != 1 {
 			t.Errorf("%+v", e)
 		}
-		if tape := s.tape("AAA001"); tape.State != hemera.TapeDisabled || !strings.Contains(tape.Reason, "could not be read back in drive d1") || tape.Files != 1 {
+		if tape := s.tape("AAA001"); tape.State != tapeapi.Disabled || !strings.Contains(tape.Reason, "could not be read back in drive d1") || tape.Files != 1 {
 			t.Errorf("%+v", tape)
 		}
 		s.wantKind("evict", second(s.tier.Evict(s.Context(), admin(), "/single/f")), errs.Conflict)
@@ -246,7 +247,7 @@ func TestWhatWasReadBackIsNotForgotten(t *testing.T) {
 			t.Errorf("%+v", tape)
 		}
 		// A look that began before the tape came back once more ends nothing.
-		s.good(s.tree.Parts().Tapes.ChangeTape(s.Context(), "AAA001", func(old *hemera.Tape) (*hemera.Tape, error) {
+		s.good(s.tree.Parts().Tapes.ChangeTape(s.Context(), "AAA001", func(old *tapeapi.Tape) (*tapeapi.Tape, error) {
 			tape := *old
 			catalogue.Return(&tape, 7)
 			catalogue.Return(&tape, 9)

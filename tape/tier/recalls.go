@@ -6,6 +6,7 @@ import (
 	"hemera/tape/catalogue"
 	"hemera/words/errs"
 	"hemera/words/hemera"
+	"hemera/words/tapeapi"
 )
 
 // recalls queues what brings files to disk.
@@ -18,7 +19,7 @@ type recalls struct {
 // chooseCopy picks the copy of a file to read: on a tape that may be
 // mounted and is in a library, the lowest number; else one whose tape may
 // come back. errs.IO when no tape can be read: the file exists.
-func (t *recalls) chooseCopy(known map[string]hemera.Tape, not map[uint8]bool) func(e *hemera.Entry) (hemera.TapeCopy, error) {
+func (t *recalls) chooseCopy(known map[string]tapeapi.Tape, not map[uint8]bool) func(e *hemera.Entry) (hemera.TapeCopy, error) {
 	return func(e *hemera.Entry) (hemera.TapeCopy, error) {
 		now := t.libraries.now()
 		var best hemera.TapeCopy
@@ -30,11 +31,11 @@ func (t *recalls) chooseCopy(known map[string]hemera.Tape, not map[uint8]bool) f
 			switch tape := known[c.VID]; {
 			case not[c.Number]:
 				is = 0
-			case tape.State == hemera.TapeBroken || tape.State == hemera.TapeExported || tape.State == "":
+			case tape.State == tapeapi.Broken || tape.State == tapeapi.Exported || tape.State == "":
 				is = 0
-			case (tape.State == hemera.TapeActive || tape.State == hemera.TapeRepacking) && now.libraryOf(c.VID) != nil:
+			case (tape.State == tapeapi.Active || tape.State == tapeapi.Repacking) && now.libraryOf(c.VID) != nil:
 				is = 3
-			case tape.State == hemera.TapeActive:
+			case tape.State == tapeapi.Active:
 				is = 2
 			}
 			if is > rank {
@@ -51,7 +52,7 @@ func (t *recalls) chooseCopy(known map[string]hemera.Tape, not map[uint8]bool) f
 
 // otherCopy finds another copy to read for a recall, nil when there is
 // none.
-func (t *recalls) otherCopy(ctx context.Context, k hemera.TapeJobKey) *hemera.TapeCopy {
+func (t *recalls) otherCopy(ctx context.Context, k tapeapi.JobKey) *hemera.TapeCopy {
 	e, _, err := t.env.Tree.Resolve(ctx, k.File)
 	if err != nil || len(e.Tape) < 2 {
 		return nil
@@ -82,7 +83,7 @@ func (t *recalls) recall(ctx context.Context, e hemera.Entry, uid uint32, groups
 
 // recallFrom queues the recall of one file from one of the tapes. It wakes
 // no drive: a caller with many files does that once.
-func (t *recalls) recallFrom(ctx context.Context, known map[string]hemera.Tape, r catalogue.RecallRequest) (hemera.Entry, error) {
+func (t *recalls) recallFrom(ctx context.Context, known map[string]tapeapi.Tape, r catalogue.RecallRequest) (hemera.Entry, error) {
 	r.Choose, r.Sooner = t.chooseCopy(known, nil), policies{t.settings.now()}.sooner
 	return t.env.catalogue.Recall(ctx, r)
 }

@@ -6,6 +6,7 @@ import (
 
 	"hemera/words/errs"
 	"hemera/words/hemera"
+	"hemera/words/tapeapi"
 )
 
 // TestRefusalsOfUsersHaveARemedy: each says what its reader does next.
@@ -17,9 +18,9 @@ func TestRefusalsOfUsersHaveARemedy(t *testing.T) {
 		s.put(alice(), "/empty", 0)
 		id := stageOf(s, alice(), "/f")
 		stage := func(who hemera.Identity, name string, files ...string) error {
-			r := hemera.StageRequest{Name: name}
+			r := tapeapi.StageRequest{Name: name}
 			for _, f := range files {
-				r.Files = append(r.Files, hemera.StageFile{Path: f})
+				r.Files = append(r.Files, tapeapi.StageFile{Path: f})
 			}
 			return second(s.tier.Stage(s.Context(), who, r))
 		}

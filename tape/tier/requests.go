@@ -7,13 +7,14 @@ import (
 	"hemera/tape/catalogue"
 	"hemera/words/adminapi"
 	"hemera/words/hemera"
+	"hemera/words/tapeapi"
 )
 
 // jobList lists jobs.
 type jobList struct{ env *env }
 
 // TapeJobList implements adminapi.TapeAdmin.
-func (t *jobList) TapeJobList(ctx context.Context, q adminapi.TapeJobQuery) ([]hemera.TapeWork, error) {
+func (t *jobList) TapeJobList(ctx context.Context, q adminapi.TapeJobQuery) ([]tapeapi.Work, error) {
 	if q.Path != "" {
 		return t.jobsOfFile(ctx, q.Path)
 	}
@@ -21,7 +22,7 @@ func (t *jobList) TapeJobList(ctx context.Context, q adminapi.TapeJobQuery) ([]h
 }
 
 // jobs lists jobs of queues, of held files only if they are wanted.
-func (t *jobList) jobs(ctx context.Context, q adminapi.TapeJobQuery, held bool) (out []hemera.TapeWork, err error) {
+func (t *jobList) jobs(ctx context.Context, q adminapi.TapeJobQuery, held bool) (out []tapeapi.Work, err error) {
 	const most = 1000
 	queues, err := t.env.catalogue.Queues(ctx)
 	if err != nil {
@@ -47,19 +48,19 @@ func (t *jobList) jobs(ctx context.Context, q adminapi.TapeJobQuery, held bool) 
 }
 
 // described adds to jobs what people know their files by.
-func (t *jobList) described(ctx context.Context, jobs []hemera.TapeJob) (out []hemera.TapeWork) {
+func (t *jobList) described(ctx context.Context, jobs []tapeapi.Job) (out []tapeapi.Work) {
 	for _, j := range jobs {
 		w, err := t.env.work(ctx, j)
 		if err != nil {
-			w.TapeJob = j // its file is just going away
+			w.Job = j // its file is just going away
 		}
-		out = append(out, w.TapeWork)
+		out = append(out, w.Work)
 	}
 	return out
 }
 
 // jobsOfFile lists all jobs of a file.
-func (t *jobList) jobsOfFile(ctx context.Context, path string) ([]hemera.TapeWork, error) {
+func (t *jobList) jobsOfFile(ctx context.Context, path string) ([]tapeapi.Work, error) {
 	e, err := t.env.Tree.Stat(ctx, hemera.SystemIdentity(), path)
 	if err != nil {
 		return nil, err
@@ -69,7 +70,7 @@ func (t *jobList) jobsOfFile(ctx context.Context, path string) ([]hemera.TapeWor
 }
 
 // files lists a page of the files of a tape.
-func (t *jobList) files(ctx context.Context, vid string, after uint64, dead bool) ([]hemera.TapeFile, error) {
+func (t *jobList) files(ctx context.Context, vid string, after uint64, dead bool) ([]tapeapi.File, error) {
 	const page = 1000
 	return t.env.catalogue.Files(ctx, vid, after, page, dead)
 }

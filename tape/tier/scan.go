@@ -11,6 +11,7 @@ import (
 	"hemera/words/adminapi"
 	"hemera/words/errs"
 	"hemera/words/hemera"
+	"hemera/words/tapeapi"
 )
 
 // A scan is ordered, gets the next drive of the tape's library that has
@@ -103,7 +104,7 @@ func (t *scanner) stop(ctx context.Context, who string, o adminapi.TapeOrder) (s
 }
 
 // take records what a scan found. It may come twice.
-func (t *scanner) take(ctx context.Context, m *mount, r *hemera.TapeScanResults) error {
+func (t *scanner) take(ctx context.Context, m *mount, r *tapeapi.ScanResults) error {
 	s, now, err := t.scans.of(m)
 	if err != nil {
 		return err
@@ -124,7 +125,7 @@ func (t *scanner) take(ctx context.Context, m *mount, r *hemera.TapeScanResults)
 		if tail {
 			end.Bytes = 0 // of the tail alone: it is added at the end
 		}
-		tape, err := t.env.catalogue.NoteEnd(ctx, now.VID, now.Drive, end, func() hemera.Tape { return t.newTape(now.VID, now.who) })
+		tape, err := t.env.catalogue.NoteEnd(ctx, now.VID, now.Drive, end, func() tapeapi.Tape { return t.newTape(now.VID, now.who) })
 		if err != nil {
 			return err
 		}
@@ -156,7 +157,7 @@ func (t *scanner) take(ctx context.Context, m *mount, r *hemera.TapeScanResults)
 // whose decides whether another system wrote the tape, and why nothing is
 // taken from it, "" if it is. The state of a tape is that before the scan,
 // or that which an earlier report left.
-func (t *scanner) whose(ctx context.Context, s *scan, end hemera.TapeEnd) (foreign bool, why string, err error) {
+func (t *scanner) whose(ctx context.Context, s *scan, end tapeapi.End) (foreign bool, why string, err error) {
 	// Read for each report: the first one makes the tape known.
 	known, err := t.env.knownTapes(ctx)
 	tape, ok := known[s.VID]
@@ -175,9 +176,9 @@ func (t *scanner) whose(ctx context.Context, s *scan, end hemera.TapeEnd) (forei
 }
 
 // newTape returns a tape that the catalogue does not have yet.
-func (t *scanner) newTape(vid, who string) hemera.Tape {
+func (t *scanner) newTape(vid, who string) tapeapi.Tape {
 	// What the label does not say is as for a tape that is added by name.
-	tape := hemera.Tape{VID: vid, State: hemera.TapeActive, Pool: tapeconfig.DefaultName, Made: t.env.now(), MadeBy: who, Changed: t.env.now(), ChangedBy: who}
+	tape := tapeapi.Tape{VID: vid, State: tapeapi.Active, Pool: tapeconfig.DefaultName, Made: t.env.now(), MadeBy: who, Changed: t.env.now(), ChangedBy: who}
 	t.libraries.now().describe(&tape)
 	tape.Capacity = int64(t.settings.now().Config.Media[tape.MediaType].Capacity)
 	return tape
@@ -185,7 +186,7 @@ func (t *scanner) newTape(vid, who string) hemera.Tape {
 
 // formed adds to files how their disk copies are to be stored: as new files
 // of their directories.
-func (t *scanner) formed(ctx context.Context, files []hemera.TapeScanned) ([]catalogue.FoundFile, error) {
+func (t *scanner) formed(ctx context.Context, files []tapeapi.Scanned) ([]catalogue.FoundFile, error) {
 	// The form of a directory is that of all its files: nothing of a file itself
 	// decides.
 	out := make([]catalogue.FoundFile, 0, len(files))
@@ -200,7 +201,7 @@ func (t *scanner) formed(ctx context.Context, files []hemera.TapeScanned) ([]cat
 			}
 			forms[dir] = form
 		}
-		form.TapeScanned = f
+		form.Scanned = f
 		out = append(out, form)
 	}
 	return out, nil

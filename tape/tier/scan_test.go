@@ -8,11 +8,12 @@ import (
 	"hemera/words/adminapi"
 	"hemera/words/errs"
 	"hemera/words/hemera"
+	"hemera/words/tapeapi"
 )
 
 // found returns a file as an index of a tape tells it.
-func found(number uint64, path string, fseq uint64) hemera.TapeScanned {
-	return hemera.TapeScanned{Written: hemera.TapeWritten{ArchiveID: number, FSeq: fseq, Block: 10 * fseq, Size: 1000}, File: hemera.FileID(number), Path: path,
+func found(number uint64, path string, fseq uint64) tapeapi.Scanned {
+	return tapeapi.Scanned{Written: tapeapi.Written{ArchiveID: number, FSeq: fseq, Block: 10 * fseq, Size: 1000}, File: hemera.FileID(number), Path: path,
 		Owner: hemera.FileOwner{UID: 1000, GID: 1000, Mode: 0o640}, Mtime: time.Unix(1_700_000_000, 0), Class: "default", Copy: 1}
 }
 
@@ -25,10 +26,10 @@ func (s *site) orders(o adminapi.TapeOrder) string {
 }
 
 // scanMount returns the mount of a scan, which the drive must get.
-func (s *site) scanMount(drive, vid string) hemera.TapeMount {
+func (s *site) scanMount(drive, vid string) tapeapi.Mount {
 	s.Helper()
 	m := s.ask(drive)
-	if m.Kind != hemera.MountScan || m.VID != vid {
+	if m.Kind != tapeapi.MountScan || m.VID != vid {
 		s.Fatalf("drive %s got %+v, want a scan of %s", drive, m, vid)
 	}
 	s.loaded(drive, vid)
@@ -36,10 +37,10 @@ func (s *site) scanMount(drive, vid string) hemera.TapeMount {
 }
 
 // tells reports what a scan found, twice, as after a lost answer.
-func (s *site) tells(m hemera.TapeMount, complete bool, files ...hemera.TapeScanned) {
+func (s *site) tells(m tapeapi.Mount, complete bool, files ...tapeapi.Scanned) {
 	s.Helper()
-	r := hemera.TapeResults{Mount: m.ID, VID: m.VID, Session: hemera.TapeSession{Drive: "d1"},
-		Scan: &hemera.TapeScanResults{Files: files, End: hemera.TapeEnd{FSeq: 4, ArchiveID: 1<<63 | 4}, Complete: complete}}
+	r := tapeapi.Results{Mount: m.ID, VID: m.VID, Session: tapeapi.Session{Drive: "d1"},
+		Scan: &tapeapi.ScanResults{Files: files, End: tapeapi.End{FSeq: 4, ArchiveID: 1<<63 | 4}, Complete: complete}}
 	if complete {
 		r.Scan.End.Bytes = 5000
 	}
@@ -48,9 +49,9 @@ func (s *site) tells(m hemera.TapeMount, complete bool, files ...hemera.TapeScan
 }
 
 // ends ends a mount.
-func (s *site) ends(m hemera.TapeMount, problem string) {
+func (s *site) ends(m tapeapi.Mount, problem string) {
 	s.Helper()
-	s.good(s.tier.TapeDone(s.Context(), server, hemera.TapeResults{Mount: m.ID, VID: m.VID, Ended: true, Problem: problem, Session: hemera.TapeSession{Drive: "d1", Error: problem}}))
+	s.good(s.tier.TapeDone(s.Context(), server, tapeapi.Results{Mount: m.ID, VID: m.VID, Ended: true, Problem: problem, Session: tapeapi.Session{Drive: "d1", Error: problem}}))
 	s.loaded("d1", "")
 }
 
@@ -85,27 +86,27 @@ func TestAScanFillsTheCatalogue(t *testing.T) {
 		s.orders(adminapi.TapeOrder{Kind: adminapi.OrderScan, Subject: "FAR001"})
 		s.wantKind("the same scan twice", second(s.tier.OrderTape(s.Context(), "ada", adminapi.TapeOrder{Kind: adminapi.OrderScan, Subject: "FAR001"})), errs.Exists)
 		m := s.scanMount("d1", "FAR001")
-		if other := s.ask("d2"); other.Kind != hemera.MountNothing {
+		if other := s.ask("d2"); other.Kind != tapeapi.MountNothing {
 			t.Errorf("two drives for one scan: %+v", other)
 		}
 		s.tells(m, false, found(9, "/single/c", 3), found(8, "/single/b", 2))
-		if now := s.scan("FAR001"); now.Files != 2 || now.Counts[hemera.TookMade] != 2 || now.FSeq != 2 || !now.Ended.IsZero() {
+		if now := s.scan("FAR001"); now.Files != 2 || now.Counts[tapeapi.TookMade] != 2 || now.FSeq != 2 || !now.Ended.IsZero() {
 			t.Errorf("half way: %+v", now)
 		}
 		s.tells(m, true, found(7, "/single/a", 1))
 		s.ends(m, "")
-		if now := s.scan("FAR001"); now.Files != 3 || now.Bytes != 3000 || now.Counts[hemera.TookMade] != 3 || now.Ended.IsZero() || now.Problem != "" {
+		if now := s.scan("FAR001"); now.Files != 3 || now.Bytes != 3000 || now.Counts[tapeapi.TookMade] != 3 || now.Ended.IsZero() || now.Problem != "" {
 			t.Errorf("%+v", now)
 		}
 		tape := s.tape("FAR001")
 		if tape.LastFSeq != 4 || tape.LastID != 1<<63|4 || tape.Occupancy != 5000 || tape.Files != 3 || tape.Pool != "default" || tape.MediaType != "LTO-9" || tape.Library != "lib" ||
-			tape.Capacity == 0 || tape.State != hemera.TapeActive || !tape.Foreign {
+			tape.Capacity == 0 || tape.State != tapeapi.Active || !tape.Foreign {
 			t.Errorf("%+v", tape)
 		}
 		s.checked()
 		// A recall of one, as any.
 		stageOf(s, alice(), "/single/a")
-		r := s.mount("d1", hemera.TapeRecall)
+		r := s.mount("d1", tapeapi.Recall)
 		if jobs := s.jobs(r); r.VID != "FAR001" || len(jobs) != 1 || jobs[0].From.FSeq != 1 || jobs[0].ArchiveID != 7 {
 			t.Errorf("%+v %+v", r, jobs)
 		}
@@ -113,7 +114,7 @@ func TestAScanFillsTheCatalogue(t *testing.T) {
 		s.ends(r, "")
 		// The fullest tape of the pool is written on, and not labelled again.
 		s.put(alice(), "/single/new", 1000)
-		w := s.mount("d1", hemera.TapeArchive)
+		w := s.mount("d1", tapeapi.Archive)
 		if w.VID != "FAR001" || w.Labels.LastFSeq != 4 || w.Labels.LastID != 1<<63|4 {
 			t.Errorf("%+v", w)
 		}
@@ -150,18 +151,18 @@ func TestScansThatTakeNothing(t *testing.T) {
 		m := s.scanMount("d1", "AAA001")
 		s.tells(m, true, found(700, "/single/a", 1))
 		s.ends(m, "")
-		if now := s.scan("AAA001"); now.Counts[hemera.TookMade]+now.Counts[hemera.TookDead] != 1 || s.tape("AAA001").LastFSeq != 4 {
+		if now := s.scan("AAA001"); now.Counts[tapeapi.TookMade]+now.Counts[tapeapi.TookDead] != 1 || s.tape("AAA001").LastFSeq != 4 {
 			t.Errorf("%+v", now)
 		}
 		// A fault: the tape stays as it is, since it may have no label yet.
 		s.orders(adminapi.TapeOrder{Kind: adminapi.OrderScan})
 		m = s.scanMount("d1", "AAA001")
 		s.ends(m, "no label")
-		if now := s.scan("AAA001"); now.Problem != "no label" || s.tape("AAA001").State != hemera.TapeActive {
+		if now := s.scan("AAA001"); now.Problem != "no label" || s.tape("AAA001").State != tapeapi.Active {
 			t.Errorf("%+v", now)
 		}
 		m = s.scanMount("d1", "BBB001")
-		s.good(s.tier.TapeDone(s.Context(), server, hemera.TapeResults{Mount: m.ID, VID: m.VID, Scan: &hemera.TapeScanResults{Complete: true, Blank: true}}))
+		s.good(s.tier.TapeDone(s.Context(), server, tapeapi.Results{Mount: m.ID, VID: m.VID, Scan: &tapeapi.ScanResults{Complete: true, Blank: true}}))
 		s.ends(m, "")
 		if now := s.scan("BBB001"); now.Problem != "" || !strings.Contains(now.Why, "new") {
 			t.Errorf("%+v", now)
@@ -170,7 +171,7 @@ func TestScansThatTakeNothing(t *testing.T) {
 		// A report of a scan that a manager before this one ordered.
 		s.start()
 		s.report()
-		s.wantKind("after a restart", s.tier.TapeDone(s.Context(), server, hemera.TapeResults{Mount: m.ID, VID: m.VID, Scan: &hemera.TapeScanResults{}}), errs.NotFound)
+		s.wantKind("after a restart", s.tier.TapeDone(s.Context(), server, tapeapi.Results{Mount: m.ID, VID: m.VID, Scan: &tapeapi.ScanResults{}}), errs.NotFound)
 	})
 }
 
@@ -204,7 +205,7 @@ func TestAnOrderBringsAFileBack(t *testing.T) {
 			t.Errorf("%+v", e)
 		}
 		stageOf(s, alice(), "/single/g")
-		m := s.mount("d1", hemera.TapeRecall)
+		m := s.mount("d1", tapeapi.Recall)
 		if jobs := s.jobs(m); len(jobs) != 1 || jobs[0].File != e.ID {
 			t.Errorf("%+v", jobs)
 		}
@@ -239,7 +240,7 @@ func TestAScanNeedsTheKeyOfItsTape(t *testing.T) {
 		s.keys["k1"] = right
 		s.orders(one)
 		delete(s.keys, "k1")
-		if m := s.ask("d1"); m.Kind != hemera.MountNothing {
+		if m := s.ask("d1"); m.Kind != tapeapi.MountNothing {
 			t.Errorf("%+v", m)
 		}
 		if now := s.scan("AAA001"); !now.Ended.IsZero() || !strings.Contains(now.Why, "hemera tape key add k1 --from FILE") {
@@ -262,14 +263,14 @@ func TestAScanIsCancelled(t *testing.T) {
 		s.wantKind("nothing to cancel", second(s.tier.OrderTape(s.Context(), "ada", stop)), errs.NotFound)
 		s.orders(one)
 		s.orders(stop)
-		if m := s.ask("d1"); m.Kind != hemera.MountNothing {
+		if m := s.ask("d1"); m.Kind != tapeapi.MountNothing {
 			t.Errorf("cancelled while it waited: %+v", m)
 		}
 		s.orders(one)
 		m := s.scanMount("d1", "FAR001")
 		s.tells(m, false, found(9, "/single/c", 3))
 		s.orders(stop)
-		report := hemera.TapeResults{Mount: m.ID, VID: m.VID, Scan: &hemera.TapeScanResults{Files: []hemera.TapeScanned{found(8, "/single/b", 2)}, End: hemera.TapeEnd{FSeq: 4}}}
+		report := tapeapi.Results{Mount: m.ID, VID: m.VID, Scan: &tapeapi.ScanResults{Files: []tapeapi.Scanned{found(8, "/single/b", 2)}, End: tapeapi.End{FSeq: 4}}}
 		s.wantKind("a report after that", s.tier.TapeDone(s.Context(), server, report), errs.NotFound)
 		if now := s.scan("FAR001"); now.Files != 1 || now.Problem != "cancelled by ada" || s.tape("FAR001").Files != 1 || len(s.attention()) > 0 {
 			t.Errorf("%+v, %v", now, s.attention())
@@ -296,7 +297,7 @@ func TestOnlyScansDuringARebuild(t *testing.T) {
 		s.state.VIDs["FAR001"] = "LTO-9"
 		s.report()
 		s.paused = true
-		if m := s.ask("d1"); m.Kind != hemera.MountNothing {
+		if m := s.ask("d1"); m.Kind != tapeapi.MountNothing {
 			t.Errorf("%+v", m)
 		}
 		s.orders(adminapi.TapeOrder{Kind: adminapi.OrderScan, Subject: "FAR001"})
@@ -306,11 +307,11 @@ func TestOnlyScansDuringARebuild(t *testing.T) {
 		if s.tape("FAR001").Files != 1 {
 			t.Errorf("%+v", s.tape("FAR001"))
 		}
-		if m := s.ask("d1"); m.Kind != hemera.MountNothing {
+		if m := s.ask("d1"); m.Kind != tapeapi.MountNothing {
 			t.Errorf("%+v", m)
 		}
 		s.paused = false
-		if m := s.ask("d1"); m.Kind == hemera.MountNothing {
+		if m := s.ask("d1"); m.Kind == tapeapi.MountNothing {
 			t.Error("nothing after the rebuild")
 		}
 	})
@@ -331,7 +332,7 @@ func TestAScanWhoseServerDiedBeginsAgain(t *testing.T) {
 			}
 			s.loaded("d1", "") // the new server's drive is empty, and asks
 		}
-		if m := s.ask("d1"); m.Kind != hemera.MountNothing {
+		if m := s.ask("d1"); m.Kind != tapeapi.MountNothing {
 			t.Errorf("%+v", m)
 		}
 		if now := s.scan("FAR001"); now.Ended.IsZero() || now.Problem == "" {
@@ -366,10 +367,10 @@ func TestScansSurviveARestart(t *testing.T) {
 		s.later(time.Minute) // the ends are written down
 		s.start()
 		s.report()
-		if now := s.scan("FAR001"); now.Ended.IsZero() || now.Counts[hemera.TookKnown] != 1 || now.Counts[hemera.TookMade] != 1 || now.Problem != "" {
+		if now := s.scan("FAR001"); now.Ended.IsZero() || now.Counts[tapeapi.TookKnown] != 1 || now.Counts[tapeapi.TookMade] != 1 || now.Problem != "" {
 			t.Errorf("%+v", now)
 		}
-		if a := s.attention(); len(a) != 1 || s.ask("d1").Kind != hemera.MountNothing {
+		if a := s.attention(); len(a) != 1 || s.ask("d1").Kind != tapeapi.MountNothing {
 			t.Errorf("%v", a)
 		}
 		s.orders(adminapi.TapeOrder{Kind: adminapi.OrderStopTape, Subject: "FAR002"})

@@ -10,7 +10,7 @@ import (
 
 	"hemera/words/adminapi"
 	"hemera/words/errs"
-	"hemera/words/hemera"
+	"hemera/words/tapeapi"
 )
 
 // A scan has a record in the namespace from its order until it is forgotten,
@@ -37,8 +37,8 @@ type scan struct {
 	mount uint64
 	// cancelled: it ended because a person wanted it to.
 	cancelled bool
-	first     hemera.TapeWritten // of the last report: the same one means that it came again
-	cut       int                // how often its mount was lost
+	first     tapeapi.Written // of the last report: the same one means that it came again
+	cut       int             // how often its mount was lost
 }
 
 // waitingScan is a scan that waits for a drive.
@@ -89,7 +89,7 @@ func (ss *scans) enlist(f facts, vids []string, who string, o adminapi.TapeOrder
 			return 0, 0, lock
 		}
 		// In place of one that ended: people see the last scan of a tape.
-		s := &scan{TapeScan: adminapi.TapeScan{VID: vid, DryRun: o.DryRun, Asked: ss.clock(), Counts: map[hemera.TapeOutcome]int64{}}, order: o, who: who}
+		s := &scan{TapeScan: adminapi.TapeScan{VID: vid, DryRun: o.DryRun, Asked: ss.clock(), Counts: map[tapeapi.Outcome]int64{}}, order: o, who: who}
 		ss.put(vid, s)
 		if lock != nil {
 			s.Ended, s.Problem = ss.clock(), lockText(lock)
@@ -173,8 +173,8 @@ func (ss *scans) lose(over []endedMount) {
 
 // waitAgain returns the scan as it was before a drive began it.
 func (s *scan) waitAgain() {
-	s.TapeScan = adminapi.TapeScan{VID: s.VID, DryRun: s.DryRun, Asked: s.Asked, Counts: map[hemera.TapeOutcome]int64{}}
-	s.mount, s.first = 0, hemera.TapeWritten{}
+	s.TapeScan = adminapi.TapeScan{VID: s.VID, DryRun: s.DryRun, Asked: s.Asked, Counts: map[tapeapi.Outcome]int64{}}
+	s.mount, s.first = 0, tapeapi.Written{}
 }
 
 // of returns the scan of a mount as it is.
@@ -192,12 +192,12 @@ func (ss *scans) of(m *mount) (s *scan, now scan, err error) {
 }
 
 // differs counts the files of a scan at whose place the catalogue has something else, with those of its last report.
-func (ss *scans) differs(s *scan, last []hemera.TapeTaken) int64 {
+func (ss *scans) differs(s *scan, last []tapeapi.Taken) int64 {
 	ss.mu.Lock()
 	defer ss.mu.Unlock()
-	n := s.Counts[hemera.TookDiffers]
+	n := s.Counts[tapeapi.TookDiffers]
 	for _, one := range last {
-		if one.Outcome == hemera.TookDiffers {
+		if one.Outcome == tapeapi.TookDiffers {
 			n++
 		}
 	}
@@ -205,7 +205,7 @@ func (ss *scans) differs(s *scan, last []hemera.TapeTaken) int64 {
 }
 
 // count adds a report to what people see of a scan, and why nothing is taken from its tape.
-func (ss *scans) count(s *scan, why string, r *hemera.TapeScanResults, unknown int, taken []hemera.TapeTaken) {
+func (ss *scans) count(s *scan, why string, r *tapeapi.ScanResults, unknown int, taken []tapeapi.Taken) {
 	ss.mu.Lock()
 	defer ss.mu.Unlock()
 	s.Why = why
@@ -222,14 +222,14 @@ func (ss *scans) count(s *scan, why string, r *hemera.TapeScanResults, unknown i
 		return // the answer to it was lost
 	}
 	s.first = first.Written
-	s.Counts[hemera.TookKnown] += int64(len(r.Files) - unknown)
+	s.Counts[tapeapi.TookKnown] += int64(len(r.Files) - unknown)
 	for _, f := range r.Files {
 		s.Files, s.Bytes, s.FSeq = s.Files+1, s.Bytes+f.Written.Size, f.Written.FSeq
 	}
 	// What went well is counted, the rest told as far as there is room.
 	for _, one := range taken {
 		s.Counts[one.Outcome]++
-		told := one.Outcome == hemera.TookKnown || one.Outcome == hemera.TookMade || one.Outcome == hemera.TookCopy
+		told := one.Outcome == tapeapi.TookKnown || one.Outcome == tapeapi.TookMade || one.Outcome == tapeapi.TookCopy
 		if !told && len(s.Found) < scanFindingsMax {
 			s.Found = append(s.Found, one)
 		}

@@ -5,11 +5,11 @@ import (
 	"fmt"
 
 	"hemera/words/errs"
-	"hemera/words/hemera"
+	"hemera/words/tapeapi"
 )
 
 // TapeSession implements adminapi.TapeSessions.
-func (t *reporter) TapeSession(_ context.Context, mount uint64) (hemera.TapeSession, error) {
+func (t *reporter) TapeSession(_ context.Context, mount uint64) (tapeapi.Session, error) {
 	// Those of before the manager's start are not known.
 	s, there := t.mounts.session(mount)
 	if !there {

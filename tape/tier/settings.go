@@ -7,7 +7,7 @@ import (
 	"hemera/tape/catalogue"
 	"hemera/tape/tapeconfig"
 	"hemera/words/errs"
-	"hemera/words/hemera"
+	"hemera/words/tapeapi"
 )
 
 // settings change the configuration, one call at a time. What holds is an
@@ -48,7 +48,7 @@ func (s *settings) take(ctx context.Context, subject string) (release func(), er
 
 // change stores what a change makes of the configuration, and has it hold
 // then. The caller has the turn, and the list of tapes of since then.
-func (s *settings) change(ctx context.Context, all []hemera.Tape, change func(tapeconfig.Config, tapeconfig.Usage) (tapeconfig.Config, error)) error {
+func (s *settings) change(ctx context.Context, all []tapeapi.Tape, change func(tapeconfig.Config, tapeconfig.Usage) (tapeconfig.Config, error)) error {
 	was := s.now()
 	next, err := change(was.Config, usage(all))
 	if err != nil {
@@ -72,7 +72,7 @@ func (s *settings) learn(ctx context.Context) error {
 }
 
 // usage counts which objects tapes refer to.
-func usage(all []hemera.Tape) tapeconfig.Usage {
+func usage(all []tapeapi.Tape) tapeconfig.Usage {
 	u := tapeconfig.Usage{Pools: map[string]int64{}, Media: map[string]int64{}, Libraries: map[string]int64{}, Keys: map[string]int64{}}
 	for _, tape := range all {
 		u.Pools[tape.Pool]++

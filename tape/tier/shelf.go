@@ -11,8 +11,10 @@ import (
 	"hemera/tape/catalogue"
 	"hemera/tape/gc"
 	"hemera/tape/tapeconfig"
+	"hemera/words/adminapi"
 	"hemera/words/errs"
 	"hemera/words/hemera"
+	"hemera/words/tapeapi"
 )
 
 // Shelf answers what tape can give back, from tapes, keys and storage classes as of one moment. What removes disk copies,
@@ -24,7 +26,7 @@ import (
 //
 // What is not known speaks against tape. It is safe for concurrent use.
 type Shelf struct {
-	tapes    map[string]hemera.Tape // by VID
+	tapes    map[string]tapeapi.Tape // by VID
 	keys     keyring
 	inside   map[string]string    // see fleet.cartridges
 	settings *tapeconfig.Settings // nil: no class is known
@@ -35,10 +37,10 @@ type Shelf struct {
 }
 
 // Troubled returns the tapes that cannot be read until a person acts, by VID, with the reason and what to do. Their files are not counted.
-func (s *Shelf) Troubled() (list []hemera.TapeLoss) {
+func (s *Shelf) Troubled() (list []adminapi.TapeLoss) {
 	for _, vid := range slices.Sorted(maps.Keys(s.tapes)) {
 		if why, remedy := s.trouble(vid); why != "" {
-			list = append(list, hemera.TapeLoss{VID: vid, Why: why, Remedy: remedy})
+			list = append(list, adminapi.TapeLoss{VID: vid, Why: why, Remedy: remedy})
 		}
 	}
 	return list
@@ -170,6 +172,6 @@ func (s *Shelf) Faulty(e *hemera.Entry) bool {
 	return len(e.Tape) > 0 && !slices.ContainsFunc(e.Tape, func(c hemera.TapeCopy) bool {
 		why, _ := s.trouble(c.VID)
 		tape := s.tapes[c.VID]
-		return why == "" || tape.Cause == "" && tape.State != hemera.TapeBroken
+		return why == "" || tape.Cause == "" && tape.State != tapeapi.Broken
 	})
 }

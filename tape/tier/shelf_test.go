@@ -7,6 +7,7 @@ import (
 
 	"hemera/words/errs"
 	"hemera/words/hemera"
+	"hemera/words/tapeapi"
 )
 
 // unread are the states of a tape that nobody can read.
@@ -62,7 +63,7 @@ func TestDropDiskCopiesWaitsForAReadableTape(t *testing.T) {
 		s.label()
 		s.good(s.tree.Tree.SetXattr(s.Context(), admin(), "/single", hemera.AttrDropOnArchive, []byte("1"), false))
 		s.put(alice(), "/single/f", 1000)
-		m := s.mount("d1", hemera.TapeArchive)
+		m := s.mount("d1", tapeapi.Archive)
 		report := s.written(m, s.jobs(m))
 		s.change("tape", "set", "AAA001", "state", "BROKEN", "stateReason", "torn")
 		s.good(s.tier.TapeDone(s.Context(), server, report))
@@ -108,7 +109,7 @@ func TestWhereAFileIsThatNoTapeGives(t *testing.T) {
 	at(t, func(s *site) {
 		s.label()
 		s.evicted("/single/f")
-		where := func() hemera.Locality {
+		where := func() tapeapi.Locality {
 			at, err := s.tier.Localities(s.Context(), alice(), "", []string{"/single/f"})
 			s.good(err)
 			return at[0]
@@ -158,7 +159,7 @@ func TestDropDiskCopiesWhenTheTapeIsBack(t *testing.T) {
 		s.good(s.tree.Tree.SetXattr(s.Context(), admin(), "/single/drop", hemera.AttrDropOnArchive, []byte("1"), false))
 		s.put(alice(), "/single/drop/f", 1000)
 		s.put(alice(), "/single/drop/staged", 1000)
-		m := s.mount("d1", hemera.TapeArchive)
+		m := s.mount("d1", tapeapi.Archive)
 		report := s.written(m, s.jobs(m))
 		s.change("tape", "set", "AAA001", "state", "DISABLED", "stateReason", "odd")
 		s.good(s.tier.TapeDone(s.Context(), server, report))

@@ -9,7 +9,7 @@ import (
 	"hemera/tape/mounting"
 	"hemera/tape/tapeconfig"
 	"hemera/words/adminapi"
-	"hemera/words/hemera"
+	"hemera/words/tapeapi"
 )
 
 // Everything here only reads. Reasons come from the same rules that
@@ -56,21 +56,21 @@ func (t *reporter) TapePicture(ctx context.Context) (p adminapi.TapePicture, err
 		}
 	}
 	slices.SortFunc(p.Drives, func(a, b adminapi.TapeDrive) int { return strings.Compare(a.Name, b.Name) })
-	slices.SortFunc(p.Libraries, func(a, b hemera.TapeLibrary) int { return strings.Compare(a.Name, b.Name) })
+	slices.SortFunc(p.Libraries, func(a, b tapeapi.Library) int { return strings.Compare(a.Name, b.Name) })
 	for _, s := range t.scans.list() {
 		p.Scans = append(p.Scans, s.TapeScan)
 	}
 	p.Attention = t.attention(f)
 	if !p.WentBack.Restored.IsZero() && p.WentBack.Merged.IsZero() {
-		p.Attention = append(p.Attention, hemera.TapeAttention{Subject: "namespace", What: p.WentBack.Text(), Command: "hemera ns rebuild --merge"})
+		p.Attention = append(p.Attention, tapeapi.Attention{Subject: "namespace", What: p.WentBack.Text(), Command: "hemera ns rebuild --merge"})
 	}
 	return p, nil
 }
 
 // driveRow returns a drive as people see it.
-func (t *reporter) driveRow(f facts, works []work, l *library, state hemera.TapeDriveState) adminapi.TapeDrive {
+func (t *reporter) driveRow(f facts, works []work, l *library, state tapeapi.DriveState) adminapi.TapeDrive {
 	c := f.settings.Config
-	row := adminapi.TapeDrive{TapeDriveState: state, Library: l.state.Name, Node: l.node, Up: c.DrivesDown[state.Name] == "", Reason: c.DrivesDown[state.Name], Seen: l.seen}
+	row := adminapi.TapeDrive{DriveState: state, Library: l.state.Name, Node: l.node, Up: c.DrivesDown[state.Name] == "", Reason: c.DrivesDown[state.Name], Seen: l.seen}
 	row.Comment = c.DriveComments[state.Name]
 	row.LibraryDisabled = c.Libraries[l.state.Name].Disabled
 	for _, m := range works { // the last one is the drive's
@@ -79,7 +79,7 @@ func (t *reporter) driveRow(f facts, works []work, l *library, state hemera.Tape
 		}
 		row.Pool, row.Kind, row.Reserved = m.pool, m.kind, 0
 		row.Organisation, row.Priority = c.Pools[m.pool].Organisation, m.priority
-		if m.kind == hemera.TapeRecall {
+		if m.kind == tapeapi.Recall {
 			row.Reserved = m.fills
 		}
 	}
@@ -114,13 +114,13 @@ func pools(f facts) []adminapi.TapePool {
 }
 
 // addTape adds a tape to sums.
-func addTape(p *adminapi.TapePool, tape *hemera.Tape) {
+func addTape(p *adminapi.TapePool, tape *tapeapi.Tape) {
 	p.Tapes, p.Capacity, p.Used = p.Tapes+1, p.Capacity+tape.Capacity, p.Used+tape.Occupancy
 	p.Files, p.Bytes = p.Files+tape.Files, p.Bytes+tape.Bytes
 	if tape.Full {
 		p.FullTapes++
 	}
-	if !tape.Full && tape.State == hemera.TapeActive && tape.Unscanned == "" {
+	if !tape.Full && tape.State == tapeapi.Active && tape.Unscanned == "" {
 		p.Writable += max(0, tape.Capacity-tape.Occupancy)
 	}
 	if tape.LastFSeq == 0 {

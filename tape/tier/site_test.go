@@ -19,6 +19,7 @@ import (
 	"hemera/words/adminapi"
 	"hemera/words/errs"
 	"hemera/words/hemera"
+	"hemera/words/tapeapi"
 )
 
 // server is the node that reports the library.
@@ -34,7 +35,7 @@ type site struct {
 	*testing.T
 	tree  *namespace.Namespace
 	tier  *tier.Tier
-	state hemera.TapeLibrary
+	state tapeapi.Library
 	view  *hemera.View // of the disks; nil: nobody looks at their room
 	// paused: drives only scan.
 	paused bool
@@ -44,16 +45,16 @@ type site struct {
 }
 
 // secrets keeps keys in memory. It implements tier.Secrets.
-type secrets map[string]hemera.TapeSecret
+type secrets map[string]tapeapi.Secret
 
-func (s secrets) Secret(name string) (hemera.TapeSecret, error) {
+func (s secrets) Secret(name string) (tapeapi.Secret, error) {
 	if k, ok := s[name]; ok {
 		return k, nil
 	}
 	return nil, errs.New(errs.NotFound, "secrets.Secret", name, "no file")
 }
 
-func (s secrets) Keep(name string, k hemera.TapeSecret) error {
+func (s secrets) Keep(name string, k tapeapi.Secret) error {
 	if old, ok := s[name]; ok && string(old) != string(k) {
 		return errs.New(errs.Exists, "secrets.Keep", name, "another one")
 	}
@@ -69,13 +70,13 @@ func (s secrets) Forget(name string) error {
 // grants permits everything. It counts the recalls that are permitted and have not ended.
 type grants struct{ recalls *int }
 
-func (grants) GrantArchive(_ context.Context, e hemera.Entry, path string) (hemera.TapeGrant, error) {
-	return hemera.TapeGrant{Token: "read", Path: path, Size: e.Size}, nil
+func (grants) GrantArchive(_ context.Context, e hemera.Entry, path string) (tapeapi.Grant, error) {
+	return tapeapi.Grant{Token: "read", Path: path, Size: e.Size}, nil
 }
 
-func (g grants) GrantRecall(context.Context, hemera.FileID, hemera.Generation) (hemera.TapeGrant, func(), error) {
+func (g grants) GrantRecall(context.Context, hemera.FileID, hemera.Generation) (tapeapi.Grant, func(), error) {
 	*g.recalls++
-	return hemera.TapeGrant{Token: "write"}, func() { *g.recalls-- }, nil
+	return tapeapi.Grant{Token: "write"}, func() { *g.recalls-- }, nil
 }
 
 // at runs a test at a fresh site, in a bubble: its clock moves when everybody waits.
@@ -104,8 +105,8 @@ func openOn(t *testing.T, store kv.Store) *site {
 	s.change("route", "add", "double/1", "storageClass", "double", "copyNumber", "1", "tapepool", "default")
 	s.change("route", "add", "double/2", "storageClass", "double", "copyNumber", "2", "tapepool", "second")
 	media := []string{"LTO-9"}
-	s.state = hemera.TapeLibrary{Name: "lib", VIDs: map[string]string{"AAA001": "LTO-9", "BBB001": "LTO-9"},
-		Drives: []hemera.TapeDriveState{{Name: "d1", Media: media}, {Name: "d2", Media: media}}}
+	s.state = tapeapi.Library{Name: "lib", VIDs: map[string]string{"AAA001": "LTO-9", "BBB001": "LTO-9"},
+		Drives: []tapeapi.DriveState{{Name: "d1", Media: media}, {Name: "d2", Media: media}}}
 	s.report()
 	s.change("tape", "add", "AAA001")
 	s.change("tape", "add", "BBB001", "tapepool", "second")
@@ -158,7 +159,7 @@ func (s *site) change(object, verb, name string, values ...string) {
 func (s *site) report() { s.tier.ReportLibrary(server, s.state) }
 
 // ask asks for work as an idle drive does.
-func (s *site) ask(drive string) hemera.TapeMount {
+func (s *site) ask(drive string) tapeapi.Mount {
 	s.Helper()
 	s.report()
 	m, err := s.tier.NextMount(s.Context(), server, drive)
@@ -180,7 +181,7 @@ func (s *site) loaded(drive, vid string) {
 func (s *site) label() {
 	s.Helper()
 	for _, vid := range []string{"AAA001", "BBB001"} {
-		s.good(s.tree.Parts().Tapes.ChangeTape(s.Context(), vid, func(old *hemera.Tape) (*hemera.Tape, error) {
+		s.good(s.tree.Parts().Tapes.ChangeTape(s.Context(), vid, func(old *tapeapi.Tape) (*tapeapi.Tape, error) {
 			tape := *old
 			tape.Labelled, tape.LabelBy = time.Now(), "d1"
 			return &tape, nil
@@ -189,20 +190,20 @@ func (s *site) label() {
 }
 
 // givenBefore makes a mount that d2 was given by the manager before this one.
-func (s *site) givenBefore(kind hemera.TapeJobKind, vid string) uint64 {
+func (s *site) givenBefore(kind tapeapi.JobKind, vid string) uint64 {
 	s.Helper()
 	const id = 1
-	s.good(s.tree.Parts().Tapes.PutMount(s.Context(), catalogue.Mount{ID: id, Node: server, Drive: "d2", VID: vid, Kind: hemera.MountWork, Job: kind}))
+	s.good(s.tree.Parts().Tapes.PutMount(s.Context(), catalogue.Mount{ID: id, Node: server, Drive: "d2", VID: vid, Kind: tapeapi.MountWork, Job: kind}))
 	s.start()
 	s.report()
 	return id
 }
 
 // mount returns the work that a drive gets, which must be of the kind.
-func (s *site) mount(drive string, kind hemera.TapeJobKind) hemera.TapeMount {
+func (s *site) mount(drive string, kind tapeapi.JobKind) tapeapi.Mount {
 	s.Helper()
 	m := s.ask(drive)
-	if m.Kind != hemera.MountWork || m.Job != kind {
+	if m.Kind != tapeapi.MountWork || m.Job != kind {
 		s.Fatalf("drive %s got %+v, want %s", drive, m, kind)
 	}
 	s.loaded(drive, m.VID)
@@ -210,9 +211,9 @@ func (s *site) mount(drive string, kind hemera.TapeJobKind) hemera.TapeMount {
 }
 
 // jobs returns the next jobs of a mount.
-func (s *site) jobs(m hemera.TapeMount) []hemera.TapeWork {
+func (s *site) jobs(m tapeapi.Mount) []tapeapi.Work {
 	s.Helper()
-	r, err := s.tier.TapeJobs(s.Context(), server, hemera.TapeJobsRequest{Mount: m.ID})
+	r, err := s.tier.TapeJobs(s.Context(), server, tapeapi.JobsRequest{Mount: m.ID})
 	s.good(err)
 	if r.Last != (len(r.Jobs) == 0) {
 		s.Errorf("%d jobs, and last is %v", len(r.Jobs), r.Last)
@@ -221,12 +222,12 @@ func (s *site) jobs(m hemera.TapeMount) []hemera.TapeWork {
 }
 
 // written reports that a mount wrote all jobs.
-func (s *site) written(m hemera.TapeMount, jobs []hemera.TapeWork) hemera.TapeResults {
+func (s *site) written(m tapeapi.Mount, jobs []tapeapi.Work) tapeapi.Results {
 	s.Helper()
-	r := hemera.TapeResults{Mount: m.ID, VID: m.VID, Key: m.Labels.Key.Name, Ended: true, Session: hemera.TapeSession{Mount: m.ID, Kind: m.Job, VID: m.VID, Drive: "d1", Files: int64(len(jobs))}}
+	r := tapeapi.Results{Mount: m.ID, VID: m.VID, Key: m.Labels.Key.Name, Ended: true, Session: tapeapi.Session{Mount: m.ID, Kind: m.Job, VID: m.VID, Drive: "d1", Files: int64(len(jobs))}}
 	last := s.tape(m.VID).LastFSeq
 	for i, j := range jobs {
-		r.Written = append(r.Written, hemera.TapeWritten{Job: j.TapeJobKey, ArchiveID: j.ArchiveID, FSeq: last + uint64(i) + 1, Block: 10 * (last + uint64(i)), Size: j.Size, Bytes: j.Size + 480})
+		r.Written = append(r.Written, tapeapi.Written{Job: j.JobKey, ArchiveID: j.ArchiveID, FSeq: last + uint64(i) + 1, Block: 10 * (last + uint64(i)), Size: j.Size, Bytes: j.Size + 480})
 	}
 	return r
 }
@@ -234,8 +235,8 @@ func (s *site) written(m hemera.TapeMount, jobs []hemera.TapeWork) hemera.TapeRe
 // archive writes what waits in all pools, by d1.
 func (s *site) archive() {
 	s.Helper()
-	for s.waiting(hemera.TapeArchive) > 0 {
-		m := s.mount("d1", hemera.TapeArchive)
+	for s.waiting(tapeapi.Archive) > 0 {
+		m := s.mount("d1", tapeapi.Archive)
 		s.good(s.tier.TapeDone(s.Context(), server, s.written(m, s.jobs(m))))
 		s.loaded("d1", "")
 	}
@@ -251,7 +252,7 @@ func (s *site) evicted(file string) hemera.Entry {
 }
 
 // waiting counts the jobs of a kind, failed ones apart.
-func (s *site) waiting(kind hemera.TapeJobKind) int {
+func (s *site) waiting(kind tapeapi.JobKind) int {
 	s.Helper()
 	jobs, err := s.tier.TapeJobList(s.Context(), adminapi.TapeJobQuery{Kind: kind})
 	s.good(err)
@@ -259,11 +260,11 @@ func (s *site) waiting(kind hemera.TapeJobKind) int {
 }
 
 // tape returns a tape of the catalogue.
-func (s *site) tape(vid string) hemera.Tape {
+func (s *site) tape(vid string) tapeapi.Tape {
 	s.Helper()
 	all, err := s.tier.Tapes(s.Context())
 	s.good(err)
-	at := slices.IndexFunc(all, func(tape hemera.Tape) bool { return tape.VID == vid })
+	at := slices.IndexFunc(all, func(tape tapeapi.Tape) bool { return tape.VID == vid })
 	if at < 0 {
 		s.Fatalf("no tape %s", vid)
 	}
@@ -338,7 +339,7 @@ func (s *site) counter(file string) int {
 // stageOf asks for one file.
 func stageOf(s *site, who hemera.Identity, file string) string {
 	s.Helper()
-	id, err := s.tier.Stage(s.Context(), who, hemera.StageRequest{Files: []hemera.StageFile{{Path: file}}})
+	id, err := s.tier.Stage(s.Context(), who, tapeapi.StageRequest{Files: []tapeapi.StageFile{{Path: file}}})
 	s.good(err)
 	return id
 }
@@ -351,7 +352,7 @@ func TestWhatSurvivesARestart(t *testing.T) {
 	at(t, func(s *site) {
 		s.label()
 		s.put(alice(), "/double/f", 1000)
-		m := s.mount("d1", hemera.TapeArchive)
+		m := s.mount("d1", tapeapi.Archive)
 		given := s.jobs(m)
 		config, err := s.tier.TapeConfig(s.Context())
 		s.good(err)
@@ -360,13 +361,13 @@ func TestWhatSurvivesARestart(t *testing.T) {
 		if err != nil || string(again) != string(config) || !strings.Contains(string(again), `"double/2"`) {
 			t.Errorf("%s, was %s, %v", again, config, err)
 		}
-		_, err = s.tier.TapeJobs(s.Context(), server, hemera.TapeJobsRequest{Mount: m.ID})
+		_, err = s.tier.TapeJobs(s.Context(), server, tapeapi.JobsRequest{Mount: m.ID})
 		s.wantKind("a mount of before", err, errs.NotFound)
 		// What it wrote is on tape all the same, once the server has said that the tape is in its library.
 		s.wantKind("before its library is known", s.tier.TapeDone(s.Context(), server, s.written(m, given)), errs.Unavailable)
 		s.report()
 		s.good(s.tier.TapeDone(s.Context(), server, s.written(m, given)))
-		if e := s.stat("/double/f"); len(e.Tape) != 1 || s.waiting(hemera.TapeArchive) != 1 {
+		if e := s.stat("/double/f"); len(e.Tape) != 1 || s.waiting(tapeapi.Archive) != 1 {
 			t.Errorf("%+v", e)
 		}
 	})

@@ -5,6 +5,7 @@ import (
 
 	"hemera/tape/mounting"
 	"hemera/words/hemera"
+	"hemera/words/tapeapi"
 )
 
 // spreadFrom is the mean size from which on files are spread over disks:
@@ -13,7 +14,7 @@ const spreadFrom = 64 << 20
 
 // spread orders large files to archive so that the session reads other
 // disks than those beside it. disks is where each file is.
-func (t *giver) spread(m *mount, jobs []hemera.TapeWork, disks map[hemera.FileID]hemera.DiskID) {
+func (t *giver) spread(m *mount, jobs []tapeapi.Work, disks map[hemera.FileID]hemera.DiskID) {
 	reads := make([]mounting.Read, len(jobs))
 	bytes := int64(0)
 	for i, j := range jobs {

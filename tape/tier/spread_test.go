@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"hemera/words/hemera"
+	"hemera/words/tapeapi"
 )
 
 // Two drives that archive large files read from different disks.
@@ -20,7 +21,7 @@ func TestSessionsReadDifferentDisks(t *testing.T) {
 		s.label()
 		var read [2][]hemera.DiskID
 		for i, drive := range []string{"d1", "d2"} {
-			for _, j := range s.jobs(s.mount(drive, hemera.TapeArchive)) {
+			for _, j := range s.jobs(s.mount(drive, tapeapi.Archive)) {
 				read[i] = append(read[i], on[j.Path])
 			}
 		}
@@ -41,21 +42,21 @@ func TestARecallEndsItsGrant(t *testing.T) {
 		s.evicted("/single/g")
 		stageOf(s, alice(), "/single/f")
 		stageOf(s, alice(), "/single/g")
-		m := s.mount("d1", hemera.TapeRecall)
+		m := s.mount("d1", tapeapi.Recall)
 		jobs := s.jobs(m)
 		if len(jobs) != 2 {
 			t.Fatalf("%d jobs", len(jobs))
 		}
 		for _, j := range jobs {
 			for range 2 {
-				_, err := s.tier.TapeGrant(s.Context(), server, m.ID, j.TapeJobKey)
+				_, err := s.tier.TapeGrant(s.Context(), server, m.ID, j.JobKey)
 				s.good(err)
 			}
 		}
 		if s.recalls != 2 {
 			t.Errorf("%d grants of two files", s.recalls)
 		}
-		s.good(s.tier.TapeDone(s.Context(), server, hemera.TapeResults{Mount: m.ID, VID: m.VID, Done: []hemera.TapeJobKey{jobs[0].TapeJobKey}}))
+		s.good(s.tier.TapeDone(s.Context(), server, tapeapi.Results{Mount: m.ID, VID: m.VID, Done: []tapeapi.JobKey{jobs[0].JobKey}}))
 		if s.recalls != 1 {
 			t.Errorf("%d grants of one file", s.recalls)
 		}

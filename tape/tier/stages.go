@@ -12,6 +12,7 @@ import (
 	"hemera/tape/catalogue"
 	"hemera/words/errs"
 	"hemera/words/hemera"
+	"hemera/words/tapeapi"
 )
 
 // Requests to stage that are remembered are bounded, by user and in all: by
@@ -161,15 +162,15 @@ func (s *stages) due(now time.Time, limit int) []string {
 }
 
 // list lists requests of a user, or of all, the newest first, at most limit.
-func (s *stages) list(uid uint32, all bool, limit int) (out []hemera.StageSummary) {
+func (s *stages) list(uid uint32, all bool, limit int) (out []tapeapi.StageSummary) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, one := range s.known {
 		if all || one.UID == uid {
-			out = append(out, hemera.StageSummary{ID: one.ID, UID: one.UID, Made: one.Made, Files: one.Count, Bytes: one.Bytes, Cancelled: one.Cancelled, Failed: one.Idle})
+			out = append(out, tapeapi.StageSummary{ID: one.ID, UID: one.UID, Made: one.Made, Files: one.Count, Bytes: one.Bytes, Cancelled: one.Cancelled, Failed: one.Idle})
 		}
 	}
-	slices.SortFunc(out, func(a, b hemera.StageSummary) int {
+	slices.SortFunc(out, func(a, b tapeapi.StageSummary) int {
 		if c := b.Made.Compare(a.Made); c != 0 {
 			return c
 		}
@@ -179,7 +180,7 @@ func (s *stages) list(uid uint32, all bool, limit int) (out []hemera.StageSummar
 }
 
 // Stages implements hemera.StageList.
-func (t *stager) Stages(ctx context.Context, who hemera.Identity, all bool) ([]hemera.StageSummary, error) {
+func (t *stager) Stages(ctx context.Context, who hemera.Identity, all bool) ([]tapeapi.StageSummary, error) {
 	if all && !who.Admin {
 		return nil, errs.New(errs.Denied, "manager.Stages", "", "only admins see the requests of others").WithRemedy("leave out --all")
 	}

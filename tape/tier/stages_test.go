@@ -8,12 +8,13 @@ import (
 
 	"hemera/words/errs"
 	"hemera/words/hemera"
+	"hemera/words/tapeapi"
 )
 
 // files are n paths below /nothing, which are not there.
-func nothing(n, length int) (out []hemera.StageFile) {
+func nothing(n, length int) (out []tapeapi.StageFile) {
 	for i := range n {
-		out = append(out, hemera.StageFile{Path: fmt.Sprintf("/nothing/%0*d", length, i)})
+		out = append(out, tapeapi.StageFile{Path: fmt.Sprintf("/nothing/%0*d", length, i)})
 	}
 	return out
 }
@@ -24,14 +25,14 @@ func TestRequestsToStageAreListedAndDropped(t *testing.T) {
 		s.label()
 		s.evicted("/single/f")
 		stageOf(s, alice(), "/single/f")
-		id, err := s.tier.Stage(s.Context(), bob(), hemera.StageRequest{Files: nothing(300, 4000)})
+		id, err := s.tier.Stage(s.Context(), bob(), tapeapi.StageRequest{Files: nothing(300, 4000)})
 		s.good(err)
-		s.good(second(s.tier.Stage(s.Context(), bob(), hemera.StageRequest{Files: nothing(2, 10)})))
+		s.good(second(s.tier.Stage(s.Context(), bob(), tapeapi.StageRequest{Files: nothing(2, 10)})))
 		s.start() // they are read again, with what they take
 		s.report()
 		_, err = s.tier.Stages(s.Context(), bob(), true)
 		s.wantKind("a user lists those of others", err, errs.Denied)
-		list := func(who hemera.Identity, all bool) []hemera.StageSummary {
+		list := func(who hemera.Identity, all bool) []tapeapi.StageSummary {
 			s.Helper()
 			out, err := s.tier.Stages(s.Context(), who, all)
 			s.good(err)
@@ -63,15 +64,15 @@ func TestEqualPathsAreOne(t *testing.T) {
 	at(t, func(s *site) {
 		s.label()
 		s.evicted("/single/f")
-		files := make([]hemera.StageFile, hemera.StagePathsMax)
+		files := make([]tapeapi.StageFile, tapeapi.StagePathsMax)
 		for i := range files {
 			files[i].Path = "/single/f"
 		}
-		id, err := s.tier.Stage(s.Context(), alice(), hemera.StageRequest{Files: files})
+		id, err := s.tier.Stage(s.Context(), alice(), tapeapi.StageRequest{Files: files})
 		s.good(err)
 		status, err := s.tier.StageStatus(s.Context(), alice(), id)
 		s.good(err)
-		if len(status.Files) != 1 || s.waiting(hemera.TapeRecall) != 1 {
+		if len(status.Files) != 1 || s.waiting(tapeapi.Recall) != 1 {
 			t.Errorf("%d files", len(status.Files))
 		}
 	})
@@ -85,7 +86,7 @@ func TestPinsOfAUserAreBounded(t *testing.T) {
 		n := 0
 		var err error
 		for ; err == nil && n < 300; n++ {
-			_, err = s.tier.Stage(s.Context(), bob(), hemera.StageRequest{Files: []hemera.StageFile{{Path: file}}})
+			_, err = s.tier.Stage(s.Context(), bob(), tapeapi.StageRequest{Files: []tapeapi.StageFile{{Path: file}}})
 		}
 		s.wantKind("too many pins", err, errs.Overloaded)
 		if n > 40 || !strings.Contains(errs.RemedyOf(err), "prepare -e") {
@@ -94,7 +95,7 @@ func TestPinsOfAUserAreBounded(t *testing.T) {
 		// With another file the request is there, and says of this one why it did not get it.
 		s.put(alice(), "/single/g", 1000)
 		s.good(s.tree.Tree.SetMode(s.Context(), alice(), "/single/g", 0o644))
-		id, err := s.tier.Stage(s.Context(), bob(), hemera.StageRequest{Files: []hemera.StageFile{{Path: file}, {Path: "/single/g"}}})
+		id, err := s.tier.Stage(s.Context(), bob(), tapeapi.StageRequest{Files: []tapeapi.StageFile{{Path: file}, {Path: "/single/g"}}})
 		s.good(err)
 		where, err := s.tier.Localities(s.Context(), bob(), id, []string{file, "/single/g"})
 		s.good(err)

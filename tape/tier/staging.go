@@ -17,6 +17,7 @@ import (
 	"hemera/tape/catalogue"
 	"hemera/words/errs"
 	"hemera/words/hemera"
+	"hemera/words/tapeapi"
 )
 
 // A request to stage is remembered as its list of files. What becomes of
@@ -46,11 +47,11 @@ type stager struct {
 	reporter *reporter
 }
 
-// Stage implements hemera.Staging. Its methods are those of users, so
+// Stage implements tapeapi.Staging. Its methods are those of users, so
 // each path is looked up as them.
-func (t *stager) Stage(ctx context.Context, who hemera.Identity, r hemera.StageRequest) (string, error) {
-	if len(r.Files) == 0 || len(r.Files) > hemera.StagePathsMax {
-		return "", errs.New(errs.Invalid, "manager.Stage", "", "a request has 1 to "+strconv.Itoa(hemera.StagePathsMax)+" files").
+func (t *stager) Stage(ctx context.Context, who hemera.Identity, r tapeapi.StageRequest) (string, error) {
+	if len(r.Files) == 0 || len(r.Files) > tapeapi.StagePathsMax {
+		return "", errs.New(errs.Invalid, "manager.Stage", "", "a request has 1 to "+strconv.Itoa(tapeapi.StagePathsMax)+" files").
 			WithRemedy("name at least one file, and make several requests of fewer files where there are more")
 	}
 	files := distinct(r.Files)
@@ -106,9 +107,9 @@ func (t *stager) Stage(ctx context.Context, who hemera.Identity, r hemera.StageR
 }
 
 // distinct returns the files of a request, each once: the first of equal paths counts.
-func distinct(files []hemera.StageFile) []hemera.StageFile {
+func distinct(files []tapeapi.StageFile) []tapeapi.StageFile {
 	seen := make(map[string]bool, len(files))
-	out := make([]hemera.StageFile, 0, len(files))
+	out := make([]tapeapi.StageFile, 0, len(files))
 	for _, f := range files {
 		if !seen[f.Path] {
 			seen[f.Path] = true
@@ -157,7 +158,7 @@ func rankOf(err error) int {
 
 // checkName checks the name that a client gives its request. The same name for
 // the same files is the same request, which keeps its time.
-func (t *stager) checkName(ctx context.Context, who hemera.Identity, s *catalogue.Stage, files []hemera.StageFile) error {
+func (t *stager) checkName(ctx context.Context, who hemera.Identity, s *catalogue.Stage, files []tapeapi.StageFile) error {
 	if strings.ContainsFunc(s.ID, func(r rune) bool { return r <= ' ' || r == ',' || r == unicode.ReplacementChar }) {
 		return errs.New(errs.Invalid, "manager.Stage", s.ID, "the name of a request has no blanks and no commas").
 			WithRemedy("give it another name")
@@ -172,7 +173,7 @@ func (t *stager) checkName(ctx context.Context, who hemera.Identity, s *catalogu
 	case was.UID != who.UID:
 		return errs.New(errs.Denied, "manager.Stage", s.ID, "somebody else made a request of this name").
 			WithRemedy("give yours another name")
-	case !slices.EqualFunc(was.Files, files, func(a catalogue.StagedFile, b hemera.StageFile) bool { return a.Path == b.Path }):
+	case !slices.EqualFunc(was.Files, files, func(a catalogue.StagedFile, b tapeapi.StageFile) bool { return a.Path == b.Path }):
 		return errs.New(errs.Exists, "manager.Stage", s.ID, "a request of this name has other files").
 			WithRemedy("give it another name, or drop the earlier one: `hemera tape stage drop " + s.ID + "`")
 	}
@@ -207,8 +208,8 @@ func (t *stager) request(ctx context.Context, who hemera.Identity, id string) (c
 	return s, err
 }
 
-// StageStatus implements hemera.Staging.
-func (t *stager) StageStatus(ctx context.Context, who hemera.Identity, id string) (out hemera.StageStatus, err error) {
+// StageStatus implements tapeapi.Staging.
+func (t *stager) StageStatus(ctx context.Context, who hemera.Identity, id string) (out tapeapi.StageStatus, err error) {
 	s, err := t.request(ctx, who, id)
 	if err != nil {
 		return out, err
@@ -218,14 +219,14 @@ func (t *stager) StageStatus(ctx context.Context, who hemera.Identity, id string
 		return out, err
 	}
 	defer call.End()
-	out = hemera.StageStatus{ID: id, Who: who, Made: s.Made, Started: s.Made}
+	out = tapeapi.StageStatus{ID: id, Who: who, Made: s.Made, Started: s.Made}
 	waits := false
 	look := t.reporter.outlook()
 	for _, f := range s.Files {
 		if err := call.Rest(ctx); err != nil {
 			return out, err
 		}
-		l := hemera.Locality{Path: f.Path, Error: f.Error, Cancelled: f.Cancelled || s.Cancelled}
+		l := tapeapi.Locality{Path: f.Path, Error: f.Error, Cancelled: f.Cancelled || s.Cancelled}
 		if f.File == 0 { // a directory, or a file that the user may not read, is there all the same
 			_, err := t.env.Tree.Stat(ctx, who, f.Path)
 			l.Exists = err == nil
@@ -251,7 +252,7 @@ func (t *stager) StageStatus(ctx context.Context, who hemera.Identity, id string
 	return out, nil
 }
 
-// CancelStage implements hemera.Staging.
+// CancelStage implements tapeapi.Staging.
 func (t *stager) CancelStage(ctx context.Context, who hemera.Identity, id string, paths []string, forget bool) error {
 	s, err := t.request(ctx, who, id)
 	if err != nil {
@@ -302,7 +303,7 @@ func (t *stager) CancelStage(ctx context.Context, who hemera.Identity, id string
 	return t.env.catalogue.PutStage(ctx, s)
 }
 
-// Release implements hemera.Staging. A file whose copies are not all on
+// Release implements tapeapi.Staging. A file whose copies are not all on
 // tape stays on disk, and is no error: its users have released it.
 func (t *stager) Release(ctx context.Context, who hemera.Identity, id string, paths []string) ([]error, error) {
 	if id != "" {
@@ -360,14 +361,14 @@ func (t *stager) releaseOne(ctx context.Context, who hemera.Identity, id, path s
 	return err
 }
 
-// Localities implements hemera.Staging.
-func (t *stager) Localities(ctx context.Context, who hemera.Identity, id string, paths []string) ([]hemera.Locality, error) {
+// Localities implements tapeapi.Staging.
+func (t *stager) Localities(ctx context.Context, who hemera.Identity, id string, paths []string) ([]tapeapi.Locality, error) {
 	call, err := t.env.Turns.Begin(ctx, who)
 	if err != nil {
 		return nil, err
 	}
 	defer call.End()
-	out := make([]hemera.Locality, len(paths))
+	out := make([]tapeapi.Locality, len(paths))
 	look := t.reporter.outlook()
 	for i, p := range paths {
 		if err := call.Rest(ctx); err != nil {
@@ -375,7 +376,7 @@ func (t *stager) Localities(ctx context.Context, who hemera.Identity, id string,
 		}
 		e, err := t.readable(ctx, who, "manager.Stat", p)
 		if err != nil {
-			out[i] = hemera.Locality{Path: p, Exists: !errors.Is(err, errs.NotFound), Error: errs.Text(err)}
+			out[i] = tapeapi.Locality{Path: p, Exists: !errors.Is(err, errs.NotFound), Error: errs.Text(err)}
 			continue
 		}
 		out[i] = t.locality(ctx, &e, id, p, look)
@@ -384,8 +385,8 @@ func (t *stager) Localities(ctx context.Context, who hemera.Identity, id string,
 }
 
 // refusals adds to the answers about files why the request did not get them. The files themselves do not know a request that was refused.
-func (t *stager) refusals(ctx context.Context, who hemera.Identity, id string, out []hemera.Locality) error {
-	at := map[string]*hemera.Locality{}
+func (t *stager) refusals(ctx context.Context, who hemera.Identity, id string, out []tapeapi.Locality) error {
+	at := map[string]*tapeapi.Locality{}
 	for i := range out {
 		if l := &out[i]; l.Exists && !l.HasID && l.Error == "" {
 			at[l.Path] = l
@@ -408,10 +409,10 @@ func (t *stager) refusals(ctx context.Context, who hemera.Identity, id string, o
 
 // locality says where a file is. The outlook is the same for all files of
 // an answer.
-func (t *stager) locality(ctx context.Context, e *hemera.Entry, id, path string, look *outlook) hemera.Locality {
+func (t *stager) locality(ctx context.Context, e *hemera.Entry, id, path string, look *outlook) tapeapi.Locality {
 	ids := catalogue.RequestsOf(e)
 	t.disks.tell(ctx, e)
-	l := hemera.Locality{Path: path, Exists: true, OnDisk: !e.Evicted(), OnTape: e.OnTape(), Requested: len(ids) > 0 || e.Xattrs[hemera.AttrRecallTime] != nil,
+	l := tapeapi.Locality{Path: path, Exists: true, OnDisk: !e.Evicted(), OnTape: e.OnTape(), Requested: len(ids) > 0 || e.Xattrs[hemera.AttrRecallTime] != nil,
 		Error: string(e.Xattrs[hemera.AttrRecallError]), Size: e.Size}
 	for _, have := range ids {
 		l.HasID = l.HasID || have == id
@@ -436,7 +437,7 @@ func (t *stager) locality(ctx context.Context, e *hemera.Entry, id, path string,
 	return l
 }
 
-// ArchiveNow implements hemera.Staging.
+// ArchiveNow implements tapeapi.Staging.
 func (t *stager) ArchiveNow(ctx context.Context, who hemera.Identity, path, class string) (copies int, err error) {
 	e, err := t.env.Tree.Stat(ctx, who, path)
 	if err != nil {
@@ -460,7 +461,7 @@ func (t *stager) ArchiveNow(ctx context.Context, who hemera.Identity, path, clas
 	return copies, nil
 }
 
-// Evict implements hemera.Staging.
+// Evict implements tapeapi.Staging.
 func (t *stager) Evict(ctx context.Context, who hemera.Identity, path string) (freed int64, err error) {
 	if !who.Admin {
 		return 0, errs.New(errs.Denied, "manager.Evict", path, "only admins evict at once").WithRemedy("release it: `xrdfs HOST prepare -e " + path + "`")
@@ -509,7 +510,7 @@ func (t *stager) blocked(ctx context.Context, e *hemera.Entry, path string) (why
 		return "", ""
 	}
 	for _, j := range jobs {
-		if j.Kind == hemera.TapeRecall && j.Attempts >= blockedAfter && j.Error != "" {
+		if j.Kind == tapeapi.Recall && j.Attempts >= blockedAfter && j.Error != "" {
 			return fmt.Sprintf("%s failed, the last one: %s", count(int64(j.Attempts), "attempt", "attempts"), j.Error), "ask again later; `hemera tape why " + path + "` says when it is tried again"
 		}
 	}

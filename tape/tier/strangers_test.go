@@ -10,7 +10,7 @@ import (
 	"hemera/namespace"
 	"hemera/platform/kv/memkv"
 	"hemera/words/adminapi"
-	"hemera/words/hemera"
+	"hemera/words/tapeapi"
 )
 
 // wentBack runs a test with a site whose namespace was made of a backup of a time, or made again if that is zero. Its library has a cartridge that the
@@ -58,7 +58,7 @@ func TestTapesOfALibraryAreScannedAfterARebuild(t *testing.T) {
 		}
 		p, err := s.tier.TapePicture(s.Context())
 		s.good(err)
-		if !slices.ContainsFunc(p.Attention, func(a hemera.TapeAttention) bool {
+		if !slices.ContainsFunc(p.Attention, func(a tapeapi.Attention) bool {
 			return a.Subject == "cartridges CCC001" && a.Command == "hemera tape scan --all" && strings.Contains(a.What, "files that only they have are not in the tree")
 		}) {
 			t.Errorf("%+v", p.Attention)

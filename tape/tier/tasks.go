@@ -11,6 +11,7 @@ import (
 	"hemera/words/adminapi"
 	"hemera/words/errs"
 	"hemera/words/hemera"
+	"hemera/words/tapeapi"
 )
 
 // A repack and a verification concern all files of a tape. The order is
@@ -40,7 +41,7 @@ type tasker struct {
 const taskPage = 1000
 
 // taskOf returns the place where a tape has its task of a kind.
-func taskOf(tape *hemera.Tape, kind adminapi.TapeOrderKind) **hemera.TapeTask {
+func taskOf(tape *tapeapi.Tape, kind adminapi.TapeOrderKind) **tapeapi.Task {
 	if kind == adminapi.OrderRepack {
 		return &tape.Repack
 	}
@@ -54,7 +55,7 @@ func (t *tasker) orderTask(ctx context.Context, who string, o adminapi.TapeOrder
 		return "", err
 	}
 	// Files of a broken tape come from disk or from other copies.
-	lost := tape.State == hemera.TapeBroken || tape.State == hemera.TapeExported
+	lost := tape.State == tapeapi.Broken || tape.State == tapeapi.Exported
 	switch {
 	case o.Kind == adminapi.OrderCheck && lost:
 		return "", errs.New(errs.Conflict, "tier.Verify", o.Subject, "a tape in state "+string(tape.State)+" is not read").
@@ -65,10 +66,10 @@ func (t *tasker) orderTask(ctx context.Context, who string, o adminapi.TapeOrder
 	case o.DryRun:
 		return fmt.Sprintf("%d files of %d bytes", tape.Files, tape.Bytes), nil
 	}
-	task := hemera.TapeTask{By: who, Begun: t.env.now(), Files: tape.Files, Bytes: tape.Bytes, Copies: o.Kind == adminapi.OrderRepack && !o.Only}
-	if err := t.changeTask(ctx, o.Subject, o.Kind, func(tape *hemera.Tape, _ *hemera.TapeTask) *hemera.TapeTask {
+	task := tapeapi.Task{By: who, Begun: t.env.now(), Files: tape.Files, Bytes: tape.Bytes, Copies: o.Kind == adminapi.OrderRepack && !o.Only}
+	if err := t.changeTask(ctx, o.Subject, o.Kind, func(tape *tapeapi.Tape, _ *tapeapi.Task) *tapeapi.Task {
 		if o.Kind == adminapi.OrderRepack && !lost {
-			tape.State, tape.Reason, tape.Cause = hemera.TapeRepacking, "ordered by "+who, ""
+			tape.State, tape.Reason, tape.Cause = tapeapi.Repacking, "ordered by "+who, ""
 		}
 		return &task
 	}); err != nil {
@@ -80,8 +81,8 @@ func (t *tasker) orderTask(ctx context.Context, who string, o adminapi.TapeOrder
 
 // changeTask changes the task of a tape and what belongs to it; change gets
 // nil where there is none, and returns nil to end it.
-func (t *tasker) changeTask(ctx context.Context, vid string, kind adminapi.TapeOrderKind, change func(tape *hemera.Tape, now *hemera.TapeTask) *hemera.TapeTask) error {
-	return t.env.catalogue.ChangeTape(ctx, vid, func(old *hemera.Tape) (*hemera.Tape, error) {
+func (t *tasker) changeTask(ctx context.Context, vid string, kind adminapi.TapeOrderKind, change func(tape *tapeapi.Tape, now *tapeapi.Task) *tapeapi.Task) error {
+	return t.env.catalogue.ChangeTape(ctx, vid, func(old *tapeapi.Tape) (*tapeapi.Tape, error) {
 		if old == nil {
 			return nil, errs.New(errs.NotFound, "tier.Task", vid, "the tape is not in the catalogue")
 		}
@@ -94,7 +95,7 @@ func (t *tasker) changeTask(ctx context.Context, vid string, kind adminapi.TapeO
 
 // fill queues the files of a tape that a task has not queued yet, and
 // returns how many.
-func (t *tasker) fill(ctx context.Context, vid string, kind adminapi.TapeOrderKind, task hemera.TapeTask) (queued int, err error) {
+func (t *tasker) fill(ctx context.Context, vid string, kind adminapi.TapeOrderKind, task tapeapi.Task) (queued int, err error) {
 	defer t.env.wake.ring()
 	for !task.Filled {
 		files, err := t.env.catalogue.Files(ctx, vid, task.Queued, taskPage, false)
@@ -112,7 +113,7 @@ func (t *tasker) fill(ctx context.Context, vid string, kind adminapi.TapeOrderKi
 		// A task that was ended meanwhile, or ordered again, is not this one.
 		ours, done := false, task // the record shares what it is given with readers
 		done.Left = slices.Clone(task.Left)
-		if err := t.changeTask(ctx, vid, kind, func(_ *hemera.Tape, now *hemera.TapeTask) *hemera.TapeTask {
+		if err := t.changeTask(ctx, vid, kind, func(_ *tapeapi.Tape, now *tapeapi.Task) *tapeapi.Task {
 			if ours = now != nil && now.Begun.Equal(task.Begun); !ours {
 				return now
 			}
@@ -126,9 +127,9 @@ func (t *tasker) fill(ctx context.Context, vid string, kind adminapi.TapeOrderKi
 
 // queueFiles queues files of a tape, and returns how many. Those that cannot
 // move are noted in the task.
-func (t *tasker) queueFiles(ctx context.Context, kind adminapi.TapeOrderKind, task *hemera.TapeTask, files []hemera.TapeFile) (queued int, err error) {
-	var jobs []hemera.TapeJob
-	var moved []hemera.TapeFile
+func (t *tasker) queueFiles(ctx context.Context, kind adminapi.TapeOrderKind, task *tapeapi.Task, files []tapeapi.File) (queued int, err error) {
+	var jobs []tapeapi.Job
+	var moved []tapeapi.File
 	known, err := t.env.knownTapes(ctx)
 	if err != nil {
 		return 0, err
@@ -159,7 +160,7 @@ func (t *tasker) queueFiles(ctx context.Context, kind adminapi.TapeOrderKind, ta
 }
 
 // tapes lists the tapes, with what their tasks wait for.
-func (t *tasker) tapes(ctx context.Context) ([]hemera.Tape, error) {
+func (t *tasker) tapes(ctx context.Context) ([]tapeapi.Tape, error) {
 	all, err := t.inventory.tapes(ctx)
 	for i := range all {
 		for _, kind := range []adminapi.TapeOrderKind{adminapi.OrderRepack, adminapi.OrderCheck} {
@@ -188,12 +189,12 @@ func (t *tasker) waits(ctx context.Context, vid string, kind adminapi.TapeOrderK
 			return "", err
 		}
 		// What brings a file to disk is waited for first.
-		slices.SortStableFunc(jobs, func(a, b hemera.TapeJob) int { return cmp.Compare(b.Kind, a.Kind) })
-		at := slices.IndexFunc(jobs, func(j hemera.TapeJob) bool {
+		slices.SortStableFunc(jobs, func(a, b tapeapi.Job) int { return cmp.Compare(b.Kind, a.Kind) })
+		at := slices.IndexFunc(jobs, func(j tapeapi.Job) bool {
 			if kind == adminapi.OrderCheck {
-				return j.Kind == hemera.TapeVerify && j.Queue == vid && !j.Failed
+				return j.Kind == tapeapi.Verify && j.Queue == vid && !j.Failed
 			}
-			return (j.Kind == hemera.TapeRecall || j.Kind == hemera.TapeArchive && j.Copy == f.Number) && !j.Failed
+			return (j.Kind == tapeapi.Recall || j.Kind == tapeapi.Archive && j.Copy == f.Number) && !j.Failed
 		})
 		if at < 0 {
 			continue
@@ -208,20 +209,23 @@ func (t *tasker) waits(ctx context.Context, vid string, kind adminapi.TapeOrderK
 	return "", nil
 }
 
+// leftMax bounds the kinds of files that a repack names as left.
+const leftMax = 20
+
 // leave counts a file that a repack leaves where it is.
-func leave(task *hemera.TapeTask, l hemera.TapeLeft) {
-	at := slices.IndexFunc(task.Left, func(o hemera.TapeLeft) bool { return o.Class == l.Class && o.Copy == l.Copy && o.Why == l.Why })
+func leave(task *tapeapi.Task, l tapeapi.Left) {
+	at := slices.IndexFunc(task.Left, func(o tapeapi.Left) bool { return o.Class == l.Class && o.Copy == l.Copy && o.Why == l.Why })
 	switch {
 	case at >= 0:
 		task.Left[at].Files++
-	case len(task.Left) < hemera.TapeLeftMax:
+	case len(task.Left) < leftMax:
 		l.Files = 1
 		task.Left = append(task.Left, l)
 	}
 }
 
 // idsOf returns the files of rows.
-func idsOf(files []hemera.TapeFile) []hemera.FileID {
+func idsOf(files []tapeapi.File) []hemera.FileID {
 	ids := make([]hemera.FileID, len(files))
 	for i, f := range files {
 		ids[i] = f.File
@@ -232,8 +236,8 @@ func idsOf(files []hemera.TapeFile) []hemera.FileID {
 // taskJob returns the job for a file of a tape. A repack is an archive job for a copy that the file has: the new copy
 // takes the place of the old one. A file that is on tape only comes to disk first (see TapeJobs). One whose class says no
 // pool for the copy cannot move, nor one that neither disks nor tapes give: left says why.
-func (t *tasker) taskJob(ctx context.Context, kind adminapi.TapeOrderKind, f hemera.TapeFile, known map[string]hemera.Tape) (j hemera.TapeJob, left *hemera.TapeLeft, err error) {
-	j = hemera.TapeJob{TapeJobKey: hemera.TapeJobKey{File: f.File, Kind: hemera.TapeVerify, Copy: f.Number}, ArchiveID: f.ArchiveID, Queue: f.VID, Size: f.Size, Asked: t.env.now()}
+func (t *tasker) taskJob(ctx context.Context, kind adminapi.TapeOrderKind, f tapeapi.File, known map[string]tapeapi.Tape) (j tapeapi.Job, left *tapeapi.Left, err error) {
+	j = tapeapi.Job{JobKey: tapeapi.JobKey{File: f.File, Kind: tapeapi.Verify, Copy: f.Number}, ArchiveID: f.ArchiveID, Queue: f.VID, Size: f.Size, Asked: t.env.now()}
 	if kind == adminapi.OrderCheck {
 		from := f.TapeCopy
 		j.From = &from
@@ -244,7 +248,7 @@ func (t *tasker) taskJob(ctx context.Context, kind adminapi.TapeOrderKind, f hem
 		return j, nil, err
 	}
 	class := e.StorageClass()
-	left = &hemera.TapeLeft{Class: class, Copy: f.Number, Path: path, Why: fmt.Sprintf("class %s has no copy %d any more", class, f.Number)}
+	left = &tapeapi.Left{Class: class, Copy: f.Number, Path: path, Why: fmt.Sprintf("class %s has no copy %d any more", class, f.Number)}
 	to, err := t.settings.now().Config.Resolve(class, true)
 	if err != nil {
 		left.Why, left.Remedy = err.Error(), errs.RemedyOf(err)
@@ -253,7 +257,7 @@ func (t *tasker) taskJob(ctx context.Context, kind adminapi.TapeOrderKind, f hem
 		if d.Copy != f.Number {
 			continue
 		}
-		if j.Kind, j.Queue = hemera.TapeArchive, d.Pool; !e.Evicted() {
+		if j.Kind, j.Queue = tapeapi.Archive, d.Pool; !e.Evicted() {
 			return j, nil, nil
 		}
 		if _, err := t.recalls.chooseCopy(known, nil)(&e); err != nil {
@@ -320,7 +324,7 @@ func (t *tasker) orderStop(ctx context.Context, who string, o adminapi.TapeOrder
 			continue
 		}
 		// The task first: what fills it stops then.
-		if err := t.changeTask(ctx, o.Subject, kind, func(tape *hemera.Tape, _ *hemera.TapeTask) *hemera.TapeTask {
+		if err := t.changeTask(ctx, o.Subject, kind, func(tape *tapeapi.Tape, _ *tapeapi.Task) *tapeapi.Task {
 			endRepack(tape, kind)
 			return nil
 		}); err != nil {
@@ -346,18 +350,18 @@ func (t *tasker) orderStop(ctx context.Context, who string, o adminapi.TapeOrder
 
 // dequeueFiles removes the jobs of a task.
 func (t *tasker) dequeueFiles(ctx context.Context, vid string, kind adminapi.TapeOrderKind) (removed int, err error) {
-	of := hemera.TapeVerify
+	of := tapeapi.Verify
 	if kind == adminapi.OrderRepack {
-		of = hemera.TapeArchive
+		of = tapeapi.Archive
 	}
 	for after := uint64(0); ; {
 		files, err := t.env.catalogue.Files(ctx, vid, after, taskPage, false)
 		if err != nil || len(files) == 0 {
 			return removed, err
 		}
-		var keys []hemera.TapeJobKey
+		var keys []tapeapi.JobKey
 		for _, f := range files {
-			keys = append(keys, hemera.TapeJobKey{File: f.File, Kind: of, Copy: f.Number})
+			keys = append(keys, tapeapi.JobKey{File: f.File, Kind: of, Copy: f.Number})
 		}
 		n, err := t.env.catalogue.Dequeue(ctx, keys)
 		if err != nil {
@@ -368,15 +372,15 @@ func (t *tasker) dequeueFiles(ctx context.Context, vid string, kind adminapi.Tap
 }
 
 // endRepack gives a tape the state that it has after a repack.
-func endRepack(tape *hemera.Tape, kind adminapi.TapeOrderKind) {
+func endRepack(tape *tapeapi.Tape, kind adminapi.TapeOrderKind) {
 	if kind != adminapi.OrderRepack {
 		return
 	}
 	switch tape.State {
-	case hemera.TapeRepacking:
-		tape.State, tape.Reason, tape.Cause = hemera.TapeActive, "", ""
-	case hemera.TapeRepackingDisabled:
-		tape.State = hemera.TapeDisabled
+	case tapeapi.Repacking:
+		tape.State, tape.Reason, tape.Cause = tapeapi.Active, "", ""
+	case tapeapi.RepackingDisabled:
+		tape.State = tapeapi.Disabled
 	}
 }
 
@@ -412,10 +416,10 @@ func (t *tasker) turn(ctx context.Context) error {
 }
 
 // endTask ends a task that is done.
-func (t *tasker) endTask(ctx context.Context, tape hemera.Tape, kind adminapi.TapeOrderKind, queues []catalogue.Queue) error {
+func (t *tasker) endTask(ctx context.Context, tape tapeapi.Tape, kind adminapi.TapeOrderKind, queues []catalogue.Queue) error {
 	waits, failed := false, false
 	for _, q := range queues {
-		if q.Kind == hemera.TapeVerify && q.Name == tape.VID {
+		if q.Kind == tapeapi.Verify && q.Name == tape.VID {
 			waits, failed = waits || !q.Failed, failed || q.Failed
 		}
 	}
@@ -423,7 +427,7 @@ func (t *tasker) endTask(ctx context.Context, tape hemera.Tape, kind adminapi.Ta
 		return nil
 	}
 	t.env.Log.Info("all files of a tape are done", "task", kind, "vid", tape.VID)
-	return t.changeTask(ctx, tape.VID, kind, func(tape *hemera.Tape, _ *hemera.TapeTask) *hemera.TapeTask {
+	return t.changeTask(ctx, tape.VID, kind, func(tape *tapeapi.Tape, _ *tapeapi.Task) *tapeapi.Task {
 		endRepack(tape, kind)
 		// What failed is in the list of failed requests, until somebody has looked.
 		if kind == adminapi.OrderCheck && !failed {
@@ -435,10 +439,10 @@ func (t *tasker) endTask(ctx context.Context, tape hemera.Tape, kind adminapi.Ta
 
 // verifyNext begins the verification of the tape that was not verified for
 // longest, one at a time.
-func (t *tasker) verifyNext(ctx context.Context, all []hemera.Tape) error {
+func (t *tasker) verifyNext(ctx context.Context, all []tapeapi.Tape) error {
 	every := t.settings.now().Config.Mounting[tapeconfig.DefaultName].Verify.Duration()
 	// One tape at a time: the rest of the drives is for users.
-	if slices.ContainsFunc(all, func(tape hemera.Tape) bool { return tape.Verifying != nil }) {
+	if slices.ContainsFunc(all, func(tape tapeapi.Tape) bool { return tape.Verifying != nil }) {
 		return nil
 	}
 	vid := tapeconfig.DueForVerification(all, t.env.now(), every, func(vid string) bool {
@@ -454,7 +458,7 @@ func (t *tasker) verifyNext(ctx context.Context, all []hemera.Tape) error {
 
 // dropLabel takes back the order to label a tape.
 func (t *tasker) dropLabel(ctx context.Context, vid string) error {
-	return t.env.catalogue.ChangeTape(ctx, vid, func(old *hemera.Tape) (*hemera.Tape, error) {
+	return t.env.catalogue.ChangeTape(ctx, vid, func(old *tapeapi.Tape) (*tapeapi.Tape, error) {
 		if old == nil {
 			return nil, nil
 		}

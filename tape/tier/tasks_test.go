@@ -9,7 +9,7 @@ import (
 
 	"hemera/words/adminapi"
 	"hemera/words/errs"
-	"hemera/words/hemera"
+	"hemera/words/tapeapi"
 )
 
 // runs has the tier do by itself what it does, until the test ends or the result is called.
@@ -46,21 +46,21 @@ func TestARepackEndsByItself(t *testing.T) {
 		s.archive()
 		s.change("tape", "set", "AAA001", "full", "true")
 		// As it is when the manager ends right after the order was written.
-		s.good(s.tree.Parts().Tapes.ChangeTape(s.Context(), "AAA001", func(old *hemera.Tape) (*hemera.Tape, error) {
+		s.good(s.tree.Parts().Tapes.ChangeTape(s.Context(), "AAA001", func(old *tapeapi.Tape) (*tapeapi.Tape, error) {
 			tape := *old
-			tape.State, tape.Repack = hemera.TapeRepacking, &hemera.TapeTask{By: "ada", Begun: time.Now(), Files: 2}
+			tape.State, tape.Repack = tapeapi.Repacking, &tapeapi.Task{By: "ada", Begun: time.Now(), Files: 2}
 			return &tape, nil
 		}))
 		s.start()
 		s.report()
 		s.later(time.Minute)
-		if got := s.tape("AAA001"); s.waiting(hemera.TapeArchive) != 2 || !got.Repack.Filled || got.State != hemera.TapeRepacking {
-			t.Fatalf("%d jobs wait, %+v", s.waiting(hemera.TapeArchive), got.Repack)
+		if got := s.tape("AAA001"); s.waiting(tapeapi.Archive) != 2 || !got.Repack.Filled || got.State != tapeapi.Repacking {
+			t.Fatalf("%d jobs wait, %+v", s.waiting(tapeapi.Archive), got.Repack)
 		}
 		s.change("tape", "set", "BBB001", "tapepool", "default")
 		s.archive()
 		s.later(time.Minute)
-		if got := s.tape("AAA001"); got.Repack != nil || got.State != hemera.TapeActive || got.Files != 0 || s.tape("BBB001").Files != 2 {
+		if got := s.tape("AAA001"); got.Repack != nil || got.State != tapeapi.Active || got.Files != 0 || s.tape("BBB001").Files != 2 {
 			t.Errorf("%+v", got)
 		}
 		s.report()
@@ -84,14 +84,14 @@ func TestACancelledRepack(t *testing.T) {
 		s.put(alice(), "/single/new", 1000)
 		s.wantKind("nothing to cancel", second(s.tier.OrderTape(s.Context(), "ada", adminapi.TapeOrder{Kind: adminapi.OrderStopTape, Subject: "AAA001"})), errs.NotFound)
 		s.order(adminapi.OrderRepack, "AAA001")
-		if s.waiting(hemera.TapeArchive) != 2 {
-			t.Fatalf("%d jobs wait", s.waiting(hemera.TapeArchive))
+		if s.waiting(tapeapi.Archive) != 2 {
+			t.Fatalf("%d jobs wait", s.waiting(tapeapi.Archive))
 		}
 		if said := s.order(adminapi.OrderStopTape, "AAA001"); said != "1 requests are taken back" {
 			t.Error(said)
 		}
-		if got := s.tape("AAA001"); got.Repack != nil || got.State != hemera.TapeActive || got.Files != 1 || s.waiting(hemera.TapeArchive) != 1 {
-			t.Errorf("%d jobs wait, %+v", s.waiting(hemera.TapeArchive), got)
+		if got := s.tape("AAA001"); got.Repack != nil || got.State != tapeapi.Active || got.Files != 1 || s.waiting(tapeapi.Archive) != 1 {
+			t.Errorf("%d jobs wait, %+v", s.waiting(tapeapi.Archive), got)
 		}
 	})
 }
@@ -117,8 +117,8 @@ func TestCopiesAreAdded(t *testing.T) {
 		// A repack does both.
 		s.change("tape", "set", "AAA001", "full", "true")
 		s.order(adminapi.OrderRepack, "AAA001")
-		if s.waiting(hemera.TapeArchive) != 1 {
-			t.Errorf("%d jobs wait", s.waiting(hemera.TapeArchive))
+		if s.waiting(tapeapi.Archive) != 1 {
+			t.Errorf("%d jobs wait", s.waiting(tapeapi.Archive))
 		}
 	})
 }
@@ -135,7 +135,7 @@ func TestABrokenTapeIsRepacked(t *testing.T) {
 		s.change("tape", "set", "BBB001", "tapepool", "default")
 		s.archive()
 		s.later(time.Minute)
-		if got := s.tape("AAA001"); got.Repack != nil || got.State != hemera.TapeBroken || got.Reason != "torn" || got.Files != 0 {
+		if got := s.tape("AAA001"); got.Repack != nil || got.State != tapeapi.Broken || got.Reason != "torn" || got.Files != 0 {
 			t.Errorf("%+v", got)
 		}
 	})
@@ -144,14 +144,14 @@ func TestABrokenTapeIsRepacked(t *testing.T) {
 // verified reads and compares what waits for it on a tape, by d2.
 func (s *site) verified(bad bool) {
 	s.Helper()
-	m := s.mount("d2", hemera.TapeVerify)
-	r := hemera.TapeResults{Mount: m.ID, VID: m.VID, Ended: true}
+	m := s.mount("d2", tapeapi.Verify)
+	r := tapeapi.Results{Mount: m.ID, VID: m.VID, Ended: true}
 	for _, j := range s.jobs(m) {
 		if bad {
-			r.Failed = append(r.Failed, hemera.TapeFailure{Job: j.TapeJobKey, Error: "bad block", Copy: true})
+			r.Failed = append(r.Failed, tapeapi.Failure{Job: j.JobKey, Error: "bad block", Copy: true})
 			continue
 		}
-		r.Done = append(r.Done, j.TapeJobKey)
+		r.Done = append(r.Done, j.JobKey)
 	}
 	s.good(s.tier.TapeDone(s.Context(), server, r))
 	s.loaded("d2", "")
@@ -177,7 +177,7 @@ func TestVerification(t *testing.T) {
 		time.Sleep(24 * time.Hour) // of the bubble's clock
 		s.order(adminapi.OrderCheck, "AAA001")
 		for s.tape("AAA001").Verifying != nil {
-			if s.waiting(hemera.TapeVerify) > 0 {
+			if s.waiting(tapeapi.Verify) > 0 {
 				s.verified(true)
 			}
 			s.later(2 * time.Hour) // jobs that failed wait longer each time
@@ -197,28 +197,28 @@ func TestTapesAreVerifiedByThemselves(t *testing.T) {
 		s.archive()
 		s.change("mounting", "set", "default", "verifySeconds", "240h")
 		s.later(time.Hour)
-		if s.waiting(hemera.TapeVerify) != 0 {
+		if s.waiting(tapeapi.Verify) != 0 {
 			t.Fatal("a new tape is verified")
 		}
 		time.Sleep(240 * time.Hour) // of the bubble's clock
 		s.report()
 		s.later(time.Minute)
-		if s.waiting(hemera.TapeVerify) != 1 || s.tape("AAA001").Verifying.By != admin().Name {
-			t.Fatalf("%d jobs wait", s.waiting(hemera.TapeVerify))
+		if s.waiting(tapeapi.Verify) != 1 || s.tape("AAA001").Verifying.By != admin().Name {
+			t.Fatalf("%d jobs wait", s.waiting(tapeapi.Verify))
 		}
 		s.verified(false)
 		s.later(time.Minute)
 		s.report()
 		s.verified(false) // of the other one
 		s.later(time.Minute)
-		if s.waiting(hemera.TapeVerify) != 0 || s.tape("BBB001").Verified.IsZero() {
-			t.Errorf("%d jobs wait, %+v", s.waiting(hemera.TapeVerify), s.tape("BBB001"))
+		if s.waiting(tapeapi.Verify) != 0 || s.tape("BBB001").Verified.IsZero() {
+			t.Errorf("%d jobs wait, %+v", s.waiting(tapeapi.Verify), s.tape("BBB001"))
 		}
 		s.change("mounting", "set", "default", "verifySeconds", "0")
 		time.Sleep(1000 * time.Hour) // of the bubble's clock
 		s.report()
 		s.later(time.Minute)
-		if s.waiting(hemera.TapeVerify) != 0 {
+		if s.waiting(tapeapi.Verify) != 0 {
 			t.Error("verified although it is off")
 		}
 	})
@@ -239,7 +239,7 @@ func TestARepackLeavesFilesWithoutARoute(t *testing.T) {
 		if got == nil || !got.Filled || len(got.Left) != 1 || got.Left[0].Class != class || got.Left[0].Files != 1 || got.Left[0].Path != "/double/f" || got.Left[0].Remedy == "" {
 			t.Fatalf("%+v", got)
 		}
-		if n := s.waiting(hemera.TapeArchive); n != 1 {
+		if n := s.waiting(tapeapi.Archive); n != 1 {
 			t.Errorf("%d files are queued", n)
 		}
 		if a := strings.Join(s.attention(), "\n"); !strings.Contains(a, vid+" its repack leaves 1 file of class double") {
@@ -248,7 +248,7 @@ func TestARepackLeavesFilesWithoutARoute(t *testing.T) {
 		// With the route, the same order moves what is left.
 		s.change("route", "add", "double/1", "storageClass", "double", "copyNumber", "1", "tapepool", "default")
 		s.order(adminapi.OrderRepack, vid)
-		if n := s.waiting(hemera.TapeArchive); n != 2 || len(s.tape(vid).Repack.Left) > 0 {
+		if n := s.waiting(tapeapi.Archive); n != 2 || len(s.tape(vid).Repack.Left) > 0 {
 			t.Errorf("%d files are queued, %+v", n, s.tape(vid).Repack)
 		}
 	})
@@ -269,25 +269,25 @@ func TestALabelOrderIsDurable(t *testing.T) {
 		s.start()
 		s.report()
 		m := s.ask("d1")
-		if m.Kind != hemera.MountLabel || m.VID != "AAA001" || !m.Labels.Force {
+		if m.Kind != tapeapi.MountLabel || m.VID != "AAA001" || !m.Labels.Force {
 			t.Fatalf("%+v", m)
 		}
 		s.loaded("d1", "AAA001")
-		s.good(s.tier.TapeDone(s.Context(), server, hemera.TapeResults{Mount: m.ID, VID: m.VID, Labelled: true, Ended: true, Session: hemera.TapeSession{Drive: "d1"}}))
+		s.good(s.tier.TapeDone(s.Context(), server, tapeapi.Results{Mount: m.ID, VID: m.VID, Labelled: true, Ended: true, Session: tapeapi.Session{Drive: "d1"}}))
 		s.start()
 		s.report()
-		if m := s.ask("d1"); m.Kind == hemera.MountLabel || s.tape("AAA001").Relabel != nil {
+		if m := s.ask("d1"); m.Kind == tapeapi.MountLabel || s.tape("AAA001").Relabel != nil {
 			t.Errorf("labelled again: %+v", m)
 		}
 		s.orders(label)
 		s.order(adminapi.OrderStopTape, "AAA001")
-		if m := s.ask("d1"); m.Kind == hemera.MountLabel {
+		if m := s.ask("d1"); m.Kind == tapeapi.MountLabel {
 			t.Errorf("the order was taken back: %+v", m)
 		}
 		s.orders(label)
 		m = s.ask("d1")
-		s.good(s.tier.TapeDone(s.Context(), server, hemera.TapeResults{Mount: m.ID, VID: m.VID, Problem: "it does not hold", Ended: true, Session: hemera.TapeSession{Drive: "d1"}}))
-		if now := s.tape("AAA001"); now.Relabel != nil || now.State != hemera.TapeDisabled {
+		s.good(s.tier.TapeDone(s.Context(), server, tapeapi.Results{Mount: m.ID, VID: m.VID, Problem: "it does not hold", Ended: true, Session: tapeapi.Session{Drive: "d1"}}))
+		if now := s.tape("AAA001"); now.Relabel != nil || now.State != tapeapi.Disabled {
 			t.Errorf("%+v", now)
 		}
 	})
@@ -306,11 +306,11 @@ func TestARepackGoesOnWhenItsFileArrives(t *testing.T) {
 		s.change("tape", "set", "AAA001", "full", "true")
 		s.change("tape", "set", "BBB001", "tapepool", "default")
 		s.order(adminapi.OrderRepack, "AAA001")
-		m := s.mount("d1", hemera.TapeArchive)
+		m := s.mount("d1", tapeapi.Archive)
 		s.jobs(m)
-		s.good(s.tier.TapeDone(s.Context(), server, hemera.TapeResults{Mount: m.ID, VID: m.VID, Ended: true}))
+		s.good(s.tier.TapeDone(s.Context(), server, tapeapi.Results{Mount: m.ID, VID: m.VID, Ended: true}))
 		p, err := s.tier.TapePicture(s.Context())
-		if s.good(err); len(p.Queues) != 2 || p.Queues[1].Kind != hemera.TapeArchive || p.Queues[1].Files != 1 || !strings.Contains(p.Queues[1].Why, "comes to disk first") {
+		if s.good(err); len(p.Queues) != 2 || p.Queues[1].Kind != tapeapi.Archive || p.Queues[1].Files != 1 || !strings.Contains(p.Queues[1].Why, "comes to disk first") {
 			t.Errorf("%+v", p.Queues)
 		}
 		if why := s.explained("default"); !strings.Contains(why, "archive of 1 file waits for default: is tried again in") {
@@ -319,12 +319,12 @@ func TestARepackGoesOnWhenItsFileArrives(t *testing.T) {
 		if why := s.tape("AAA001").Repack.Waits; !strings.HasPrefix(why, "recall of its next file: ") || !strings.Contains(why, "can begin") {
 			t.Error(why)
 		}
-		m = s.mount("d2", hemera.TapeRecall)
+		m = s.mount("d2", tapeapi.Recall)
 		jobs := s.jobs(m)
 		s.arrives("/single/f")
 		began := time.Now()
-		s.good(s.tier.TapeDone(s.Context(), server, hemera.TapeResults{Mount: m.ID, VID: m.VID, Ended: true, Done: []hemera.TapeJobKey{jobs[0].TapeJobKey}}))
-		if m = s.mount("d1", hemera.TapeArchive); len(s.jobs(m)) != 1 || time.Since(began) > 0 {
+		s.good(s.tier.TapeDone(s.Context(), server, tapeapi.Results{Mount: m.ID, VID: m.VID, Ended: true, Done: []tapeapi.JobKey{jobs[0].JobKey}}))
+		if m = s.mount("d1", tapeapi.Archive); len(s.jobs(m)) != 1 || time.Since(began) > 0 {
 			t.Errorf("it has waited for %s", time.Since(began))
 		}
 	})
@@ -352,7 +352,7 @@ func TestABrokenTapeWithFilesOnItOnly(t *testing.T) {
 		// It can be read after all: what the list says works, and nothing more has to be ordered.
 		s.change("tape", "set", "AAA001", "full", "true", "state", "ACTIVE")
 		s.later(11 * time.Second)
-		if got := s.tape("AAA001").Repack; len(got.Left) != 0 || s.waiting(hemera.TapeArchive) != 3 {
+		if got := s.tape("AAA001").Repack; len(got.Left) != 0 || s.waiting(tapeapi.Archive) != 3 {
 			t.Errorf("%+v", got)
 		}
 	})
@@ -369,7 +369,7 @@ func TestATapeBreaksDuringItsRepack(t *testing.T) {
 		s.change("tape", "set", "BBB001", "tapepool", "default")
 		s.order(adminapi.OrderRepack, "AAA001")
 		s.change("tape", "set", "AAA001", "state", "BROKEN", "stateReason", "torn")
-		if jobs := s.jobs(s.mount("d1", hemera.TapeArchive)); len(jobs) != 1 || jobs[0].Path != "/single/disk" {
+		if jobs := s.jobs(s.mount("d1", tapeapi.Archive)); len(jobs) != 1 || jobs[0].Path != "/single/disk" {
 			t.Errorf("%+v", jobs)
 		}
 		if why := s.explained("/single/lost"); !strings.Contains(why, "is not tried again by itself") || !strings.Contains(why, "tape AAA001 is BROKEN (torn)") {
@@ -388,19 +388,19 @@ func TestARepackEndsWithItsRecall(t *testing.T) {
 		s.change("tape", "set", "BBB001", "tapepool", "default")
 		s.order(adminapi.OrderRepack, "AAA001")
 		look := func() {
-			m := s.mount("d1", hemera.TapeArchive)
+			m := s.mount("d1", tapeapi.Archive)
 			s.jobs(m)
-			s.good(s.tier.TapeDone(s.Context(), server, hemera.TapeResults{Mount: m.ID, VID: m.VID, Ended: true}))
+			s.good(s.tier.TapeDone(s.Context(), server, tapeapi.Results{Mount: m.ID, VID: m.VID, Ended: true}))
 		}
 		look()
-		key := hemera.TapeJobKey{File: s.stat("/single/f").ID, Kind: hemera.TapeRecall, Copy: 1}
-		s.good(s.tree.Parts().Tapes.ChangeJob(s.Context(), key, func(j hemera.TapeJob, _ time.Time) *hemera.TapeJob {
+		key := tapeapi.JobKey{File: s.stat("/single/f").ID, Kind: tapeapi.Recall, Copy: 1}
+		s.good(s.tree.Parts().Tapes.ChangeJob(s.Context(), key, func(j tapeapi.Job, _ time.Time) *tapeapi.Job {
 			j.Failed, j.Attempts, j.Error = true, 6, "a torn block"
 			return &j
 		}))
 		time.Sleep(time.Minute)
 		look()
-		if why := s.explained("/single/f"); s.waiting(hemera.TapeRecall) != 0 || !strings.Contains(why, "it does not come to disk: a torn block") {
+		if why := s.explained("/single/f"); s.waiting(tapeapi.Recall) != 0 || !strings.Contains(why, "it does not come to disk: a torn block") {
 			t.Error(why)
 		}
 		if said, err := s.tier.OrderTape(s.Context(), "ada", adminapi.TapeOrder{Kind: adminapi.OrderRetry}); err != nil || said != "2 jobs" {

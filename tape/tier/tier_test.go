@@ -11,26 +11,27 @@ import (
 	"hemera/words/adminapi"
 	"hemera/words/errs"
 	"hemera/words/hemera"
+	"hemera/words/tapeapi"
 )
 
 // A new tape is labelled first; then the drive gets the queue's tape, and nobody else gets it.
 func TestAnIdleDriveGetsTheTapeOfAQueue(t *testing.T) {
 	at(t, func(s *site) {
-		if m := s.ask("d1"); m.Kind != hemera.MountNothing {
+		if m := s.ask("d1"); m.Kind != tapeapi.MountNothing {
 			t.Fatalf("nothing waits: %+v", m)
 		}
 		s.put(alice(), "/single/f", 1000)
 		m := s.ask("d1")
-		if m.Kind != hemera.MountLabel || m.VID != "AAA001" || m.Labels.Force {
+		if m.Kind != tapeapi.MountLabel || m.VID != "AAA001" || m.Labels.Force {
 			t.Fatalf("a new tape: %+v", m)
 		}
-		s.good(s.tier.TapeDone(s.Context(), server, hemera.TapeResults{Mount: m.ID, VID: m.VID, Labelled: true, Ended: true}))
+		s.good(s.tier.TapeDone(s.Context(), server, tapeapi.Results{Mount: m.ID, VID: m.VID, Labelled: true, Ended: true}))
 		s.loaded("d1", "AAA001")
-		again := s.mount("d1", hemera.TapeArchive)
+		again := s.mount("d1", tapeapi.Archive)
 		if again.VID != "AAA001" || again.Pool != "default" || again.ID == m.ID || s.tape("AAA001").Labelled.IsZero() {
 			t.Fatalf("%+v", again)
 		}
-		if m := s.ask("d2"); m.Kind != hemera.MountNothing {
+		if m := s.ask("d2"); m.Kind != tapeapi.MountNothing {
 			t.Errorf("two drives for one tape: %+v", m)
 		}
 	})
@@ -41,21 +42,21 @@ func TestJobsAreGivenToOneMount(t *testing.T) {
 	at(t, func(s *site) {
 		s.label()
 		e := s.put(alice(), "/single/f", 1000)
-		m := s.mount("d1", hemera.TapeArchive)
+		m := s.mount("d1", tapeapi.Archive)
 		jobs := s.jobs(m)
 		if len(jobs) != 1 || jobs[0].File != e.ID || jobs[0].Path != "/single/f" {
 			t.Fatalf("%+v", jobs)
 		}
-		if g, err := s.tier.TapeGrant(s.Context(), server, m.ID, jobs[0].TapeJobKey); err != nil || g.Token != "read" {
+		if g, err := s.tier.TapeGrant(s.Context(), server, m.ID, jobs[0].JobKey); err != nil || g.Token != "read" {
 			t.Errorf("%+v, %v", g, err)
 		}
 		if again := s.jobs(m); len(again) != 0 {
 			t.Errorf("given twice: %+v", again)
 		}
-		_, err := s.tier.TapeJobs(s.Context(), server+1, hemera.TapeJobsRequest{Mount: m.ID})
+		_, err := s.tier.TapeJobs(s.Context(), server+1, tapeapi.JobsRequest{Mount: m.ID})
 		s.wantKind("the mount of another node", err, errs.NotFound)
-		s.good(s.tier.TapeDone(s.Context(), server, hemera.TapeResults{Mount: m.ID, VID: m.VID, Ended: true}))
-		m = s.mount("d1", hemera.TapeArchive)
+		s.good(s.tier.TapeDone(s.Context(), server, tapeapi.Results{Mount: m.ID, VID: m.VID, Ended: true}))
+		m = s.mount("d1", tapeapi.Archive)
 		if len(s.jobs(m)) != 1 {
 			t.Error("the job of a mount that ended is not given again")
 		}
@@ -63,9 +64,9 @@ func TestJobsAreGivenToOneMount(t *testing.T) {
 		ctx, stop := context.WithTimeout(s.Context(), time.Minute)
 		defer stop()
 		s.good(s.tier.Run(ctx))
-		_, err = s.tier.TapeJobs(s.Context(), server, hemera.TapeJobsRequest{Mount: m.ID})
+		_, err = s.tier.TapeJobs(s.Context(), server, tapeapi.JobsRequest{Mount: m.ID})
 		s.wantKind("the mount of a server that was silent", err, errs.NotFound)
-		if m = s.mount("d1", hemera.TapeArchive); len(s.jobs(m)) != 1 {
+		if m = s.mount("d1", tapeapi.Archive); len(s.jobs(m)) != 1 {
 			t.Error("the job of a server that was silent is not given again")
 		}
 	})
@@ -80,8 +81,8 @@ func TestUsersShareAMount(t *testing.T) {
 		}
 		s.put(bob(), "/single/b1", 1000)
 		s.put(bob(), "/single/b2", 1000)
-		m := s.mount("d1", hemera.TapeArchive)
-		r, err := s.tier.TapeJobs(s.Context(), server, hemera.TapeJobsRequest{Mount: m.ID, Files: 4})
+		m := s.mount("d1", tapeapi.Archive)
+		r, err := s.tier.TapeJobs(s.Context(), server, tapeapi.JobsRequest{Mount: m.ID, Files: 4})
 		s.good(err)
 		of := map[uint32]int{}
 		for _, j := range r.Jobs {
@@ -105,10 +106,10 @@ func TestARecallTakesWhatIsOnTheWay(t *testing.T) {
 			stageOf(s, alice(), names[i])
 			time.Sleep(time.Second)
 		}
-		m := s.mount("d1", hemera.TapeRecall)
+		m := s.mount("d1", tapeapi.Recall)
 		var got []string
 		for {
-			r, err := s.tier.TapeJobs(s.Context(), server, hemera.TapeJobsRequest{Mount: m.ID, Files: 5})
+			r, err := s.tier.TapeJobs(s.Context(), server, tapeapi.JobsRequest{Mount: m.ID, Files: 5})
 			s.good(err)
 			if r.Last {
 				break
@@ -122,9 +123,9 @@ func TestARecallTakesWhatIsOnTheWay(t *testing.T) {
 			t.Errorf("%q", got)
 		}
 		// Of four, three come in the order of asking.
-		s.good(s.tier.TapeDone(s.Context(), server, hemera.TapeResults{Mount: m.ID, VID: m.VID, Ended: true}))
-		m = s.mount("d1", hemera.TapeRecall)
-		r, err := s.tier.TapeJobs(s.Context(), server, hemera.TapeJobsRequest{Mount: m.ID, Files: 4})
+		s.good(s.tier.TapeDone(s.Context(), server, tapeapi.Results{Mount: m.ID, VID: m.VID, Ended: true}))
+		m = s.mount("d1", tapeapi.Recall)
+		r, err := s.tier.TapeJobs(s.Context(), server, tapeapi.JobsRequest{Mount: m.ID, Files: 4})
 		s.good(err)
 		got = nil
 		for _, j := range r.Jobs {
@@ -134,9 +135,9 @@ func TestARecallTakesWhatIsOnTheWay(t *testing.T) {
 			t.Errorf("of four: %q", got)
 		}
 		// Files have 1000 bytes: four of them are all that fits.
-		s.good(s.tier.TapeDone(s.Context(), server, hemera.TapeResults{Mount: m.ID, VID: m.VID, Ended: true}))
-		m = s.mount("d1", hemera.TapeRecall)
-		if r, err = s.tier.TapeJobs(s.Context(), server, hemera.TapeJobsRequest{Mount: m.ID, Files: 5, Bytes: 4500}); err != nil || len(r.Jobs) != 4 {
+		s.good(s.tier.TapeDone(s.Context(), server, tapeapi.Results{Mount: m.ID, VID: m.VID, Ended: true}))
+		m = s.mount("d1", tapeapi.Recall)
+		if r, err = s.tier.TapeJobs(s.Context(), server, tapeapi.JobsRequest{Mount: m.ID, Files: 5, Bytes: 4500}); err != nil || len(r.Jobs) != 4 {
 			t.Errorf("of 4500 bytes: %d files, %v", len(r.Jobs), err)
 		}
 	})
@@ -153,21 +154,21 @@ func TestARecallTakesMembersInTheirOrder(t *testing.T) {
 			time.Sleep(time.Second)
 		}
 		// All of them in one tape file.
-		m := s.mount("d1", hemera.TapeArchive)
+		m := s.mount("d1", tapeapi.Archive)
 		r := s.written(m, s.jobs(m))
 		for i := range r.Written {
 			r.Written[i].FSeq, r.Written[i].Block, r.Written[i].Member = 1, 0, uint32(i+1)
 		}
-		r.Written = slices.Insert(r.Written, 0, hemera.TapeWritten{ArchiveID: 1<<62 | 1, FSeq: 1, Size: 1 << 20, Bytes: 1 << 20})
+		r.Written = slices.Insert(r.Written, 0, tapeapi.Written{ArchiveID: 1<<62 | 1, FSeq: 1, Size: 1 << 20, Bytes: 1 << 20})
 		s.good(s.tier.TapeDone(s.Context(), server, r))
 		for _, i := range []int{0, 1, 2, 3, 7, 4, 5, 6} {
 			s.good(second(s.tier.Evict(s.Context(), admin(), names[i])))
 			stageOf(s, alice(), names[i])
 			time.Sleep(time.Second)
 		}
-		m = s.mount("d1", hemera.TapeRecall)
+		m = s.mount("d1", tapeapi.Recall)
 		for len(got) < len(names) {
-			r, err := s.tier.TapeJobs(s.Context(), server, hemera.TapeJobsRequest{Mount: m.ID, Files: 5})
+			r, err := s.tier.TapeJobs(s.Context(), server, tapeapi.JobsRequest{Mount: m.ID, Files: 5})
 			s.good(err)
 			for _, j := range r.Jobs {
 				got = append(got, j.Path)
@@ -185,13 +186,13 @@ func TestAReportMayComeTwice(t *testing.T) {
 		s.label()
 		s.put(alice(), "/single/f", 1000)
 		s.put(alice(), "/single/g", 1000)
-		m := s.mount("d1", hemera.TapeArchive)
+		m := s.mount("d1", tapeapi.Archive)
 		jobs := s.jobs(m)
 		if len(jobs) != 2 {
 			t.Fatalf("%+v", jobs)
 		}
 		r := s.written(m, jobs[:1])
-		r.Failed = []hemera.TapeFailure{{Job: jobs[1].TapeJobKey, Error: "the disk is slow"}}
+		r.Failed = []tapeapi.Failure{{Job: jobs[1].JobKey, Error: "the disk is slow"}}
 		s.good(s.tier.TapeDone(s.Context(), server, r))
 		tape := s.tape("AAA001")
 		if tape.Files != 1 || tape.LastFSeq != 1 || tape.Writes != 1 {
@@ -219,14 +220,14 @@ func TestATapeThatDisagreesIsDisabled(t *testing.T) {
 	at(t, func(s *site) {
 		s.label()
 		s.put(alice(), "/single/f", 1000)
-		m := s.mount("d1", hemera.TapeArchive)
+		m := s.mount("d1", tapeapi.Archive)
 		r := s.written(m, s.jobs(m))
 		r.Written[0].FSeq++
 		s.wantKind("a gap", s.tier.TapeDone(s.Context(), server, r), errs.Conflict)
-		if tape := s.tape("AAA001"); tape.State != hemera.TapeDisabled || tape.LastFSeq != 0 {
+		if tape := s.tape("AAA001"); tape.State != tapeapi.Disabled || tape.LastFSeq != 0 {
 			t.Errorf("%+v", tape)
 		}
-		if s.waiting(hemera.TapeArchive) != 1 {
+		if s.waiting(tapeapi.Archive) != 1 {
 			t.Error("the job is gone")
 		}
 		if a := s.attention(); len(a) != 1 || !strings.HasPrefix(a[0], "tape AAA001 is disabled") {
@@ -234,8 +235,8 @@ func TestATapeThatDisagreesIsDisabled(t *testing.T) {
 		}
 		s.change("tape", "set", "BBB001", "full", "true")
 		s.change("tape", "set", "BBB001", "state", "REPACKING", "stateReason", "old")
-		s.good(s.tier.TapeDone(s.Context(), server, hemera.TapeResults{Mount: s.givenBefore(hemera.TapeRecall, "BBB001"), VID: "BBB001", Problem: "cannot be read"}))
-		if tape := s.tape("BBB001"); tape.State != hemera.TapeRepackingDisabled || tape.Reason != "cannot be read" {
+		s.good(s.tier.TapeDone(s.Context(), server, tapeapi.Results{Mount: s.givenBefore(tapeapi.Recall, "BBB001"), VID: "BBB001", Problem: "cannot be read"}))
+		if tape := s.tape("BBB001"); tape.State != tapeapi.RepackingDisabled || tape.Reason != "cannot be read" {
 			t.Errorf("%+v", tape)
 		}
 	})
@@ -249,14 +250,14 @@ func TestAFailedRecallGoesToTheOtherCopy(t *testing.T) {
 		id := stageOf(s, alice(), "/double/f")
 		var read []string
 		for attempt := range 6 {
-			m := s.mount("d1", hemera.TapeRecall)
+			m := s.mount("d1", tapeapi.Recall)
 			jobs := s.jobs(m)
 			if len(jobs) != 1 || jobs[0].From.VID != m.VID || jobs[0].Attempts != attempt {
 				t.Fatalf("attempt %d: %+v", attempt, jobs)
 			}
 			read = append(read, m.VID)
-			s.good(s.tier.TapeDone(s.Context(), server, hemera.TapeResults{Mount: m.ID, VID: m.VID, Ended: true,
-				Failed: []hemera.TapeFailure{{Job: jobs[0].TapeJobKey, Error: "bad block", Copy: true}}}))
+			s.good(s.tier.TapeDone(s.Context(), server, tapeapi.Results{Mount: m.ID, VID: m.VID, Ended: true,
+				Failed: []tapeapi.Failure{{Job: jobs[0].JobKey, Error: "bad block", Copy: true}}}))
 			s.loaded("d1", "")
 			// Clients take an error for the end, so there is none as long as the recall is tried again.
 			st, err := s.tier.StageStatus(s.Context(), alice(), id)
@@ -278,13 +279,13 @@ func TestAFailedRecallGoesToTheOtherCopy(t *testing.T) {
 		if a := s.attention(); len(a) != 1 || a[0] != "recall AAA001 1 jobs have failed" {
 			t.Errorf("%q", a)
 		}
-		if m := s.ask("d1"); m.Kind != hemera.MountNothing {
+		if m := s.ask("d1"); m.Kind != tapeapi.MountNothing {
 			t.Errorf("a failed job is tried by itself: %+v", m)
 		}
 		if said, err := s.tier.OrderTape(s.Context(), "ada", adminapi.TapeOrder{Kind: adminapi.OrderRetry}); err != nil || said != "1 jobs" {
 			t.Errorf("%q, %v", said, err)
 		}
-		m := s.mount("d1", hemera.TapeRecall)
+		m := s.mount("d1", tapeapi.Recall)
 		if jobs := s.jobs(m); len(jobs) != 1 || jobs[0].Attempts != 0 || len(s.attention()) != 0 {
 			t.Errorf("%+v", jobs)
 		}
@@ -299,24 +300,24 @@ func TestNoRequestWaitsForEver(t *testing.T) {
 		s.evicted("/single/f")
 		id := stageOf(s, alice(), "/single/f")
 		report := func() {
-			m := s.mount("d1", hemera.TapeRecall)
+			m := s.mount("d1", tapeapi.Recall)
 			jobs := s.jobs(m)
 			if len(jobs) != 1 {
 				t.Fatalf("%+v", jobs)
 			}
-			s.good(s.tier.TapeDone(s.Context(), server, hemera.TapeResults{Mount: m.ID, VID: m.VID, Ended: true,
-				Failed: []hemera.TapeFailure{{Job: jobs[0].TapeJobKey, Error: "another content", Void: true}}}))
+			s.good(s.tier.TapeDone(s.Context(), server, tapeapi.Results{Mount: m.ID, VID: m.VID, Ended: true,
+				Failed: []tapeapi.Failure{{Job: jobs[0].JobKey, Error: "another content", Void: true}}}))
 			s.loaded("d1", "")
 		}
 		report()
-		if s.waiting(hemera.TapeRecall) != 1 {
+		if s.waiting(tapeapi.Recall) != 1 {
 			t.Error("the recall of a file that is on tape only was dropped")
 		}
 		time.Sleep(2 * time.Minute)
 		s.good(s.tree.Tree.Remove(s.Context(), alice(), "/single/f", hemera.KindFile))
 		report()
 		st, err := s.tier.StageStatus(s.Context(), alice(), id)
-		if err != nil || len(st.Files) != 1 || st.Files[0].Requested || st.Files[0].Error == "" || st.Ended.IsZero() || s.waiting(hemera.TapeRecall) != 0 {
+		if err != nil || len(st.Files) != 1 || st.Files[0].Requested || st.Files[0].Error == "" || st.Ended.IsZero() || s.waiting(tapeapi.Recall) != 0 {
 			t.Errorf("%+v, %v", st, err)
 		}
 	})
@@ -328,7 +329,7 @@ func TestDisksAreDroppedWhenAReportComesAgain(t *testing.T) {
 		s.label()
 		s.put(alice(), "/single/f", 1000)
 		s.put(alice(), "/double/g", 1000)
-		m := s.mount("d1", hemera.TapeArchive)
+		m := s.mount("d1", tapeapi.Archive)
 		r := s.written(m, s.jobs(m))
 		s.good(s.tier.TapeDone(s.Context(), server, r))
 		// The report is recorded, and the disk copies are there.
@@ -374,22 +375,22 @@ func TestStageAndRelease(t *testing.T) {
 		ctx := s.Context()
 		s.label()
 		s.evicted("/single/f")
-		s.wantKind("no files", second(s.tier.Stage(ctx, alice(), hemera.StageRequest{})), errs.Invalid)
+		s.wantKind("no files", second(s.tier.Stage(ctx, alice(), tapeapi.StageRequest{})), errs.Invalid)
 		request := func() string { return stageOf(s, alice(), "/single/f") }
 		// Withdrawn by all: nothing is recalled.
 		one, two := request(), request()
-		if s.waiting(hemera.TapeRecall) != 1 {
+		if s.waiting(tapeapi.Recall) != 1 {
 			t.Error("a file is recalled once, however many ask")
 		}
 		s.wantKind("status for others", second(s.tier.StageStatus(ctx, bob(), one)), errs.Denied)
 		s.wantKind("cancelled by others", s.tier.CancelStage(ctx, bob(), one, nil, false), errs.Denied)
 		s.wantKind("a path of no request", s.tier.CancelStage(ctx, alice(), one, []string{"/single/g"}, false), errs.Invalid)
 		s.good(s.tier.CancelStage(ctx, alice(), one, nil, false))
-		if s.waiting(hemera.TapeRecall) != 1 {
+		if s.waiting(tapeapi.Recall) != 1 {
 			t.Error("cancelled for the request that is left")
 		}
 		s.good(s.tier.CancelStage(ctx, alice(), two, nil, true))
-		if s.waiting(hemera.TapeRecall) != 0 {
+		if s.waiting(tapeapi.Recall) != 0 {
 			t.Error("recalled for nobody")
 		}
 		s.wantKind("a forgotten request", second(s.tier.StageStatus(ctx, alice(), two)), errs.NotFound)
@@ -417,11 +418,11 @@ func TestStageAndRelease(t *testing.T) {
 			s.good(err)
 			s.good(failed[0])
 		}
-		if e := s.stat("/single/f"); !e.Evicted() || s.waiting(hemera.TapeRecall) != 0 {
+		if e := s.stat("/single/f"); !e.Evicted() || s.waiting(tapeapi.Recall) != 0 {
 			t.Errorf("released by all: %+v", e)
 		}
 		st, err = s.tier.StageStatus(ctx, bob(), stageOf(s, bob(), "/single/f"))
-		if err != nil || st.Files[0].Error == "" || s.waiting(hemera.TapeRecall) != 0 {
+		if err != nil || st.Files[0].Error == "" || s.waiting(tapeapi.Recall) != 0 {
 			t.Errorf("staged by one who may not read: %+v, %v", st, err)
 		}
 	})
@@ -432,7 +433,7 @@ func TestNothingIsEvictedBeforeItsCopies(t *testing.T) {
 	at(t, func(s *site) {
 		s.label()
 		s.put(alice(), "/double/f", 1000)
-		m := s.mount("d1", hemera.TapeArchive)
+		m := s.mount("d1", tapeapi.Archive)
 		s.good(s.tier.TapeDone(s.Context(), server, s.written(m, s.jobs(m))))
 		s.loaded("d1", "")
 		if e := s.stat("/double/f"); len(e.Tape) != 1 {
@@ -467,24 +468,24 @@ func TestARepackRecallsFirst(t *testing.T) {
 		if err != nil || said != "1 files are queued" {
 			t.Fatalf("%q, %v", said, err)
 		}
-		m := s.mount("d1", hemera.TapeArchive)
-		if jobs := s.jobs(m); m.VID != "BBB001" || len(jobs) != 0 || s.waiting(hemera.TapeRecall) != 1 {
+		m := s.mount("d1", tapeapi.Archive)
+		if jobs := s.jobs(m); m.VID != "BBB001" || len(jobs) != 0 || s.waiting(tapeapi.Recall) != 1 {
 			t.Fatalf("%+v has %+v", m, jobs)
 		}
-		s.good(s.tier.TapeDone(s.Context(), server, hemera.TapeResults{Mount: m.ID, VID: m.VID, Ended: true}))
-		m = s.mount("d2", hemera.TapeRecall)
+		s.good(s.tier.TapeDone(s.Context(), server, tapeapi.Results{Mount: m.ID, VID: m.VID, Ended: true}))
+		m = s.mount("d2", tapeapi.Recall)
 		jobs := s.jobs(m)
 		if m.VID != "AAA001" || len(jobs) != 1 {
 			t.Fatalf("%+v has %+v", m, jobs)
 		}
 		s.arrives("/single/f")
-		s.good(s.tier.TapeDone(s.Context(), server, hemera.TapeResults{Mount: m.ID, VID: m.VID, Ended: true, Done: []hemera.TapeJobKey{jobs[0].TapeJobKey}}))
+		s.good(s.tier.TapeDone(s.Context(), server, tapeapi.Results{Mount: m.ID, VID: m.VID, Ended: true, Done: []tapeapi.JobKey{jobs[0].JobKey}}))
 		// The job was put off: the drive asks until its time has come.
-		for m = s.ask("d1"); m.Kind != hemera.MountWork; m = s.ask("d1") {
-			if s.waiting(hemera.TapeArchive) != 1 {
+		for m = s.ask("d1"); m.Kind != tapeapi.MountWork; m = s.ask("d1") {
+			if s.waiting(tapeapi.Archive) != 1 {
 				t.Fatal("the job is gone")
 			}
-			if m.Kind == hemera.MountUnload {
+			if m.Kind == tapeapi.MountUnload {
 				s.loaded("d1", "")
 			}
 		}
@@ -501,17 +502,17 @@ func TestTheJobOfARemovedFileIsVoid(t *testing.T) {
 		s.label()
 		s.put(alice(), "/single/f", 1000)
 		s.put(alice(), "/single/g", 1000)
-		m := s.mount("d1", hemera.TapeArchive)
+		m := s.mount("d1", tapeapi.Archive)
 		s.good(s.tree.Tree.Remove(s.Context(), alice(), "/single/f", 0))
 		jobs := s.jobs(m)
 		if len(jobs) != 1 || jobs[0].Path != "/single/g" {
 			t.Fatalf("%+v", jobs)
 		}
 		s.good(s.tree.Tree.Remove(s.Context(), alice(), "/single/g", 0))
-		s.wantKind("a grant", second(s.tier.TapeGrant(s.Context(), server, m.ID, jobs[0].TapeJobKey)), errs.Conflict)
+		s.wantKind("a grant", second(s.tier.TapeGrant(s.Context(), server, m.ID, jobs[0].JobKey)), errs.Conflict)
 		// It was being written already: the tape has it, and the tree does not.
 		s.good(s.tier.TapeDone(s.Context(), server, s.written(m, jobs)))
-		if tape := s.tape("AAA001"); tape.LastFSeq != 1 || tape.Files != 0 || s.waiting(hemera.TapeArchive) != 0 {
+		if tape := s.tape("AAA001"); tape.LastFSeq != 1 || tape.Files != 0 || s.waiting(tapeapi.Archive) != 0 {
 			t.Errorf("%+v", tape)
 		}
 	})
@@ -522,12 +523,12 @@ func TestTheJobOfANewContentStays(t *testing.T) {
 	at(t, func(s *site) {
 		s.label()
 		s.put(alice(), "/single/f", 1000)
-		m := s.mount("d1", hemera.TapeArchive)
+		m := s.mount("d1", tapeapi.Archive)
 		old := s.jobs(m)
 		e := s.put(alice(), "/single/f", 2000)
-		s.good(s.tier.TapeDone(s.Context(), server, hemera.TapeResults{Mount: m.ID, VID: m.VID, Ended: true,
-			Failed: []hemera.TapeFailure{{Job: old[0].TapeJobKey, Error: "another content", Void: true}}}))
-		m = s.mount("d1", hemera.TapeArchive)
+		s.good(s.tier.TapeDone(s.Context(), server, tapeapi.Results{Mount: m.ID, VID: m.VID, Ended: true,
+			Failed: []tapeapi.Failure{{Job: old[0].JobKey, Error: "another content", Void: true}}}))
+		m = s.mount("d1", tapeapi.Archive)
 		if jobs := s.jobs(m); len(jobs) != 1 || jobs[0].ArchiveID != e.ArchiveID() || jobs[0].Attempts != 0 {
 			t.Errorf("%+v", jobs)
 		}
@@ -547,17 +548,17 @@ func TestADriveThatIsDown(t *testing.T) {
 		s.start()
 		s.report()
 		s.orders(adminapi.TapeOrder{Kind: adminapi.OrderLabel, Subject: "BBB001"})
-		if m := s.ask("d1"); m.Kind != hemera.MountNothing {
+		if m := s.ask("d1"); m.Kind != tapeapi.MountNothing {
 			t.Errorf("%+v", m)
 		}
 		s.orders(adminapi.TapeOrder{Kind: adminapi.OrderStopTape, Subject: "BBB001"})
 		s.loaded("d1", "AAA001")
-		if m := s.ask("d1"); m.Kind != hemera.MountUnload || m.VID != "AAA001" {
+		if m := s.ask("d1"); m.Kind != tapeapi.MountUnload || m.VID != "AAA001" {
 			t.Errorf("with a tape: %+v", m)
 		}
 		s.loaded("d1", "")
 		s.change("drive", "set", "d1", "desired", "up")
-		s.mount("d1", hemera.TapeArchive)
+		s.mount("d1", tapeapi.Archive)
 	})
 }
 
@@ -568,10 +569,10 @@ func TestOneNewTapeForASmallQueue(t *testing.T) {
 		s.report()
 		s.change("tape", "add", "AAA002")
 		s.put(alice(), "/single/f", 1000)
-		if m := s.ask("d1"); m.Kind != hemera.MountLabel || m.VID != "AAA001" {
+		if m := s.ask("d1"); m.Kind != tapeapi.MountLabel || m.VID != "AAA001" {
 			t.Fatalf("%+v", m)
 		}
-		if m := s.ask("d2"); m.Kind != hemera.MountNothing {
+		if m := s.ask("d2"); m.Kind != tapeapi.MountNothing {
 			t.Errorf("the second drive: %+v", m)
 		}
 	})
@@ -604,7 +605,7 @@ func TestSumsOfADriveNeverFall(t *testing.T) {
 			s.good(err)
 			for _, d := range p.Drives {
 				for _, of := range d.Totals {
-					if d.Name == "d1" && of.Kind == hemera.TapeArchive {
+					if d.Name == "d1" && of.Kind == tapeapi.Archive {
 						sum = of
 					}
 				}
@@ -614,9 +615,9 @@ func TestSumsOfADriveNeverFall(t *testing.T) {
 		var before adminapi.TapeTotals
 		for n := range int64(3) {
 			s.put(alice(), "/single/f"+strconv.FormatInt(n, 10), 1000)
-			m := s.mount("d1", hemera.TapeArchive)
+			m := s.mount("d1", tapeapi.Archive)
 			r := s.written(m, s.jobs(m))
-			under := hemera.TapeSession{Mount: m.ID, Kind: hemera.TapeArchive, Drive: "d1", Bytes: 600, Disk: time.Second}
+			under := tapeapi.Session{Mount: m.ID, Kind: tapeapi.Archive, Drive: "d1", Bytes: 600, Disk: time.Second}
 			s.state.Drives[0].Mount, s.state.Drives[0].Session = m.ID, under
 			s.report()
 			if now := total(); now.Sessions != n || now.Bytes != n*1000+600 {
@@ -624,7 +625,7 @@ func TestSumsOfADriveNeverFall(t *testing.T) {
 			}
 			r.Session = under
 			r.Session.Bytes, r.Session.Files, r.Session.BackHitches, r.Session.Network = 1000, 1, 2, time.Minute
-			r.Session.Course = []hemera.TapeSample{{Bytes: 1000}}
+			r.Session.Course = []tapeapi.Sample{{Bytes: 1000}}
 			r.Ended = true
 			s.good(s.tier.TapeDone(s.Context(), server, r))
 			// The drive has not reported since.
@@ -658,7 +659,7 @@ func TestSumsOfADriveNeverFall(t *testing.T) {
 func TestLabelsAskForProtectedBlocks(t *testing.T) {
 	at(t, func(s *site) {
 		s.put(alice(), "/double/f", 1000)
-		if m := s.ask("d1"); m.Kind != hemera.MountLabel || !m.Labels.Protected {
+		if m := s.ask("d1"); m.Kind != tapeapi.MountLabel || !m.Labels.Protected {
 			t.Errorf("%+v", m)
 		}
 	})

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"hemera/words/adminapi"
-	"hemera/words/hemera"
+	"hemera/words/tapeapi"
 )
 
 // Drives ask, servers report, admins order and cancel scans and change the configuration, and people look, all at once: no tape is in two drives, and
@@ -47,12 +47,12 @@ func TestAllPartsAtOnce(t *testing.T) {
 						continue
 					}
 					take(m.VID, drive)
-					if m.Kind == hemera.MountWork {
+					if m.Kind == tapeapi.MountWork {
 						// One whose server was counted as lost meanwhile has no jobs.
-						_, _ = s.tier.TapeJobs(ctx, server, hemera.TapeJobsRequest{Mount: m.ID, Files: 1})
+						_, _ = s.tier.TapeJobs(ctx, server, tapeapi.JobsRequest{Mount: m.ID, Files: 1})
 					}
 					leave(m.VID)
-					_ = s.tier.TapeDone(ctx, server, hemera.TapeResults{Mount: m.ID, VID: m.VID, Labelled: m.Kind == hemera.MountLabel, Ended: true})
+					_ = s.tier.TapeDone(ctx, server, tapeapi.Results{Mount: m.ID, VID: m.VID, Labelled: m.Kind == tapeapi.MountLabel, Ended: true})
 				}
 			})
 		}
@@ -84,7 +84,7 @@ func TestAllPartsAtOnce(t *testing.T) {
 		_, _ = s.tier.OrderTape(ctx, "ada", adminapi.TapeOrder{Kind: adminapi.OrderStopTape, Subject: "AAA001"})
 		_, err := s.tier.OrderTape(ctx, "ada", adminapi.TapeOrder{Kind: adminapi.OrderScan, Subject: "AAA001", DryRun: true})
 		s.good(err)
-		if m := s.ask("d1"); m.Kind != hemera.MountScan {
+		if m := s.ask("d1"); m.Kind != tapeapi.MountScan {
 			t.Errorf("a scan that was ordered last: %+v", m)
 		}
 	})

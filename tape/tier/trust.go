@@ -5,6 +5,7 @@ import (
 
 	"hemera/words/errs"
 	"hemera/words/hemera"
+	"hemera/words/tapeapi"
 )
 
 // A tape server is a node of the cluster, and may be broken all the same.
@@ -21,7 +22,7 @@ import (
 // trusts checks that a report is about what its node has, Denied, and of a
 // mount that its drive was given last, Conflict. It is Unavailable while the manager has not heard of the node's library yet,
 // as after a restart: then the report comes again.
-func (t *recorder) trusts(node hemera.NodeID, m *mount, r *hemera.TapeResults) error {
+func (t *recorder) trusts(node hemera.NodeID, m *mount, r *tapeapi.Results) error {
 	refused := func(subject, why string) error { return errs.New(errs.Denied, "tier.TapeDone", subject, why) }
 	if m != nil {
 		// The mount names both: what it does was decided here.
@@ -33,7 +34,7 @@ func (t *recorder) trusts(node hemera.NodeID, m *mount, r *hemera.TapeResults) e
 			return refused(r.VID, "the mount is one of tape "+m.vid)
 		case r.Session.Drive != m.drive:
 			return refused(r.Session.Drive, "the mount is one of drive "+m.drive)
-		case len(r.Written) > 0 && m.kind != hemera.TapeArchive:
+		case len(r.Written) > 0 && m.kind != tapeapi.Archive:
 			return refused(r.VID, "the mount does not write files")
 		}
 		return nil
@@ -47,25 +48,25 @@ func (t *recorder) trusts(node hemera.NodeID, m *mount, r *hemera.TapeResults) e
 		return errs.New(errs.Unavailable, "tier.TapeDone", r.VID, "the library of the node is not known yet")
 	case r.VID != "" && !l.has(r.VID):
 		return refused(r.VID, "the tape is not in the library of the node")
-	case r.Session.Drive != "" && !slices.ContainsFunc(l.state.Drives, func(d hemera.TapeDriveState) bool { return d.Name == r.Session.Drive }):
+	case r.Session.Drive != "" && !slices.ContainsFunc(l.state.Drives, func(d tapeapi.DriveState) bool { return d.Name == r.Session.Drive }):
 		return refused(r.Session.Drive, "the drive is not one of the node's library")
 	case !known || given.Node != node:
 		return errs.New(errs.Conflict, "tier.TapeDone", r.VID, "the mount is not one that this manager gave to the drive last").
 			WithRemedy("nothing is lost: what was not recorded is done again by the next mount")
 	case r.VID != "" && r.VID != given.VID:
 		return refused(r.VID, "the mount is one of tape "+given.VID)
-	case len(r.Written) > 0 && given.Job != hemera.TapeArchive:
+	case len(r.Written) > 0 && given.Job != tapeapi.Archive:
 		return refused(r.VID, "the mount does not write files")
 	}
 	return nil
 }
 
 // jobsOf reports what a mount was given. After a restart nobody knows: nil.
-func (t *recorder) jobsOf(m *mount) func(hemera.TapeJobKey, uint64) bool {
+func (t *recorder) jobsOf(m *mount) func(tapeapi.JobKey, uint64) bool {
 	if m == nil {
 		return nil
 	}
-	return func(k hemera.TapeJobKey, archiveID uint64) bool {
+	return func(k tapeapi.JobKey, archiveID uint64) bool {
 		j, ok := t.mounts.job(m, k)
 		return ok && j.ArchiveID == archiveID
 	}

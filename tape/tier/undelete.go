@@ -12,6 +12,7 @@ import (
 	"hemera/words/adminapi"
 	"hemera/words/errs"
 	"hemera/words/hemera"
+	"hemera/words/tapeapi"
 )
 
 // Files come back from tape in two ways: a scan finds them, and an admin has
@@ -98,7 +99,7 @@ func (t *scanner) undeleteTape(ctx context.Context, who string, o adminapi.TapeO
 }
 
 // bringBack makes a file of a content of a tape. lost: below catalogue.LostDir.
-func (t *scanner) bringBack(ctx context.Context, who, vid string, rows []hemera.TapeFile) (lost bool, err error) {
+func (t *scanner) bringBack(ctx context.Context, who, vid string, rows []tapeapi.File) (lost bool, err error) {
 	u := catalogue.Undeletion{Rows: rows, Path: rows[0].Dead.Path, Who: who}
 	for {
 		if u.Layout, u.Space, err = t.form(ctx, path.Dir(u.Path)); err != nil {

@@ -4,7 +4,7 @@ import (
 	"testing"
 
 	"hemera/tape/catalogue"
-	"hemera/words/hemera"
+	"hemera/words/tapeapi"
 )
 
 // TestATapeThatWaitsForAScanGivesNothing: until it was scanned a tape may have something else where the catalogue says that a file is,
@@ -20,7 +20,7 @@ func TestATapeThatWaitsForAScanGivesNothing(t *testing.T) {
 		if !shelf.Gives(&e) {
 			t.Error("a tape that is in order gives nothing")
 		}
-		s.good(s.tree.Parts().Tapes.LeaveMount(s.Context(), catalogue.Mount{ID: 99, Node: 9, Drive: "x", VID: "AAA001", Kind: hemera.MountWork, Job: hemera.TapeArchive}, "in doubt"))
+		s.good(s.tree.Parts().Tapes.LeaveMount(s.Context(), catalogue.Mount{ID: 99, Node: 9, Drive: "x", VID: "AAA001", Kind: tapeapi.MountWork, Job: tapeapi.Archive}, "in doubt"))
 		if s.tape("AAA001").Unscanned == "" {
 			t.Fatal("the tape waits for no scan")
 		}

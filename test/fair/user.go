@@ -17,6 +17,7 @@ import (
 	"hemera/words/adminapi"
 	"hemera/words/errs"
 	"hemera/words/hemera"
+	"hemera/words/tapeapi"
 )
 
 // person is the state of a user's process.
@@ -36,9 +37,9 @@ type greed struct {
 
 // greeds returns the rows of the table.
 func greeds() []greed {
-	many := func(n int) (list []hemera.StageFile) {
+	many := func(n int) (list []tapeapi.StageFile) {
 		for i := range n {
-			list = append(list, hemera.StageFile{Path: "/greedy/long/" + strconv.Itoa(i)})
+			list = append(list, tapeapi.StageFile{Path: "/greedy/long/" + strconv.Itoa(i)})
 		}
 		return list
 	}
@@ -47,15 +48,15 @@ func greeds() []greed {
 		paths[i] = "/greedy/long/" + strconv.Itoa(i)
 	}
 	who := hemera.Identity{}
-	stage := func(ctx context.Context, p *person, files []hemera.StageFile) error {
-		_, err := p.admin.Staging.Stage(ctx, who, hemera.StageRequest{Files: files})
+	stage := func(ctx context.Context, p *person, files []tapeapi.StageFile) error {
+		_, err := p.admin.Staging.Stage(ctx, who, tapeapi.StageRequest{Files: files})
 		return err
 	}
 	return []greed{
 		{"nothing", 1, func(ctx context.Context, _ *person) error { <-ctx.Done(); return ctx.Err() }},
 		{"the same work", 2, func(ctx context.Context, p *person) error { return p.steady(ctx, "/greedy/new/") }},
 		{"stage requests", 16, func(ctx context.Context, p *person) error {
-			return stage(ctx, p, []hemera.StageFile{{Path: "/greedy/nothing" + strconv.FormatInt(p.number.Add(1), 10)}})
+			return stage(ctx, p, []tapeapi.StageFile{{Path: "/greedy/nothing" + strconv.FormatInt(p.number.Add(1), 10)}})
 		}},
 		{"paths in stage requests", 4, func(ctx context.Context, p *person) error { return stage(ctx, p, many(5000)) }},
 		{"pins", 16, func(ctx context.Context, p *person) error { return stage(ctx, p, many(1)) }},
@@ -90,7 +91,7 @@ func greeds() []greed {
 			return p.files.List(ctx, p.url("/greedy/long"), func(xrootd.Info) error { return nil })
 		}},
 		{"recycle bins", 16, func(ctx context.Context, p *person) error {
-			return p.admin.Recycle.ListRecycled(ctx, who, hemera.RecycleQuery{}, func(hemera.Recycled) error { return nil })
+			return p.admin.Recycle.ListRecycled(ctx, who, adminapi.RecycleQuery{}, func(adminapi.Recycled) error { return nil })
 		}},
 	}
 }

@@ -20,7 +20,7 @@ type row struct {
 // rows are the layers from the bottom up. Folders name what the system has; a layer may take packages of several folders.
 // The listed package with the longest path decides about a package.
 var rows = []row{
-	{"words", []string{"words/hemera", "words/errs", "words/adminapi"}, []string{"words/adminapi words/hemera"},
+	{"words", []string{"words/hemera", "words/errs", "words/tapeapi", "words/adminapi"}, []string{"words/tapeapi words/hemera", "words/adminapi words/hemera", "words/adminapi words/tapeapi"},
 		"every package uses them, so they depend on nothing but the standard library"},
 	{"rules", []string{"rules/access", "rules/balance", "rules/capability", "rules/checksum", "rules/condition", "rules/erasure", "rules/layout", "rules/lifecycle", "rules/limits", "rules/netjudge",
 		"rules/place", "rules/policy", "rules/quota", "rules/recycle", "rules/wire",

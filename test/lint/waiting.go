@@ -46,7 +46,7 @@ func waiting() locks.Waiting {
 
 		// Services, which may be behind a network.
 		"hemera/words/hemera.Control":     {"*"},
-		"hemera/words/hemera.TapeControl": {"*"},
+		"hemera/words/tapeapi.Control":    {"*"},
 		"hemera/words/hemera.Node":        {"*"},
 		"hemera/words/hemera.Handle":      {"ReadPages", "WritePages", "Truncate", "Sync"},
 		"hemera/words/hemera.File":        {"End"},

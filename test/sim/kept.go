@@ -10,6 +10,7 @@ import (
 	"hemera/manager"
 	"hemera/rules/recycle"
 	"hemera/test/sim/simnet"
+	"hemera/words/adminapi"
 	"hemera/words/hemera"
 )
 
@@ -84,8 +85,8 @@ func (c *client) revisit(ctx context.Context, path string) {
 		c.restoreVersion(ctx, path)
 		return
 	}
-	mine, err := ask(ctx, c.w, c.host, false, func(ctx context.Context, m *manager.Manager) (list []hemera.Recycled, err error) {
-		err = m.Recycle.ListRecycled(ctx, c.who, hemera.RecycleQuery{}, func(r hemera.Recycled) error {
+	mine, err := ask(ctx, c.w, c.host, false, func(ctx context.Context, m *manager.Manager) (list []adminapi.Recycled, err error) {
+		err = m.Recycle.ListRecycled(ctx, c.who, adminapi.RecycleQuery{}, func(r adminapi.Recycled) error {
 			if !r.Entry.IsDir() { // what is in a directory of versions would go with it
 				list = append(list, r)
 			}
@@ -110,7 +111,7 @@ func (c *client) revisit(ctx context.Context, path string) {
 
 // purge removes an entry of a bin for good.
 // The oracle hears of it before the first request: from then on the file may be gone.
-func (c *client) purge(ctx context.Context, r hemera.Recycled) {
+func (c *client) purge(ctx context.Context, r adminapi.Recycled) {
 	if c.w.plan.sabotage != PurgeKept {
 		c.w.oracle.Purging(r.Entry.ID)
 	}
@@ -123,7 +124,7 @@ func (c *client) purge(ctx context.Context, r hemera.Recycled) {
 // restore moves an entry from its bin to a fresh name, in one of the client's directories as they are named now.
 // Its versions, if it has any, come with it.
 // Restores are not idempotent, but fresh names make their outcome visible, as those of renames.
-func (c *client) restore(ctx context.Context, r hemera.Recycled) {
+func (c *client) restore(ctx context.Context, r adminapi.Recycled) {
 	what := c.w.oracle.Written(&r.Entry)
 	if len(what) == 0 {
 		return // the judge says so
@@ -137,7 +138,7 @@ func (c *client) restore(ctx context.Context, r hemera.Recycled) {
 	to := fmt.Sprintf("%s/back%d", c.dirs[c.rng.IntN(len(c.dirs))], c.made)
 	attempt := c.w.oracle.Begin(to, c.name+" restore of "+r.Path, what...)
 	_, err := ask(ctx, c.w, c.host, false, func(ctx context.Context, m *manager.Manager) (string, error) {
-		return m.Recycle.Restore(ctx, c.who, hemera.RestoreRequest{ID: r.Entry.ID, To: to})
+		return m.Recycle.Restore(ctx, c.who, adminapi.RestoreRequest{ID: r.Entry.ID, To: to})
 	})
 	done := err == nil || simnet.Lost(err) && c.exists(ctx, to)
 	c.saw("restore %s, which was %s, to %s: %t (%v)", r.Entry.ID.Hex(), r.Path, to, done, err)

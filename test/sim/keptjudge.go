@@ -11,6 +11,7 @@ import (
 
 	"hemera/rules/recycle"
 	"hemera/test/sim/simnet"
+	"hemera/words/adminapi"
 	"hemera/words/errs"
 	"hemera/words/hemera"
 )
@@ -36,7 +37,7 @@ func (j binJudge) checkKept(ctx context.Context) {
 	// The list is of one moment at which nobody works, so it has everything.
 	h := j.w.head.Load()
 	for i, r := range j.recycled(ctx) {
-		_, err := h.Recycle.Restore(ctx, hemera.SystemIdentity(), hemera.RestoreRequest{ID: r.Entry.ID, To: fmt.Sprintf("%s/%d", backDir, i), Parents: true})
+		_, err := h.Recycle.Restore(ctx, hemera.SystemIdentity(), adminapi.RestoreRequest{ID: r.Entry.ID, To: fmt.Sprintf("%s/%d", backDir, i), Parents: true})
 		// A directory of versions came back with its file.
 		if err != nil && !(r.Entry.IsDir() && errors.Is(err, errs.NotFound)) {
 			j.w.fail("fxid %s of %s cannot be restored: %v", r.Entry.ID.Hex(), r.Path, err)
@@ -82,8 +83,8 @@ func (j binJudge) checkContent(ctx context.Context, name string, e hemera.Entry)
 
 // recycled lists what is in bins.
 // An admin sees what all users removed.
-func (j binJudge) recycled(ctx context.Context) (list []hemera.Recycled) {
-	err := j.w.head.Load().Recycle.ListRecycled(ctx, hemera.SystemIdentity(), hemera.RecycleQuery{All: true}, func(r hemera.Recycled) error {
+func (j binJudge) recycled(ctx context.Context) (list []adminapi.Recycled) {
+	err := j.w.head.Load().Recycle.ListRecycled(ctx, hemera.SystemIdentity(), adminapi.RecycleQuery{All: true}, func(r adminapi.Recycled) error {
 		list = append(list, r)
 		return nil
 	})

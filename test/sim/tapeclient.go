@@ -9,6 +9,7 @@ import (
 	"hemera/test/sim/simtape"
 	"hemera/words/errs"
 	"hemera/words/hemera"
+	"hemera/words/tapeapi"
 )
 
 // onTape reports whether an open was refused because the file is on tape only, and is being recalled now.
@@ -65,9 +66,9 @@ func (u tapeUser) id(ctx context.Context, path string) hemera.FileID {
 // stage asks for some files to be on disk. What was acknowledged must be so in the end.
 // Some of the files may not be there: they are a part of the request, with their error.
 func (u tapeUser) stage(ctx context.Context, path string) {
-	r := hemera.StageRequest{Files: []hemera.StageFile{{Path: path}}}
+	r := tapeapi.StageRequest{Files: []tapeapi.StageFile{{Path: path}}}
 	for i := range u.client.rng.IntN(3) {
-		r.Files = append(r.Files, hemera.StageFile{Path: u.client.dirs[i%len(u.client.dirs)] + "/f" + string(rune('0'+u.client.rng.IntN(4)))})
+		r.Files = append(r.Files, tapeapi.StageFile{Path: u.client.dirs[i%len(u.client.dirs)] + "/f" + string(rune('0'+u.client.rng.IntN(4)))})
 	}
 	// Before anything is looked up: an eviction that comes later frees the cluster from what it owes.
 	begun := u.client.w.ledger.Begin()
@@ -115,7 +116,7 @@ func (u tapeUser) queryStage(ctx context.Context) {
 		return
 	}
 	id := ids[u.client.rng.IntN(len(ids))]
-	s, err := ask(ctx, u.client.w, u.client.host, false, func(ctx context.Context, m *manager.Manager) (hemera.StageStatus, error) {
+	s, err := ask(ctx, u.client.w, u.client.host, false, func(ctx context.Context, m *manager.Manager) (tapeapi.StageStatus, error) {
 		return m.Staging.StageStatus(ctx, u.client.who, id)
 	})
 	u.client.saw("query request %s: %+v, %v", id, s.Files, err)

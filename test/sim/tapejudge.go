@@ -14,6 +14,7 @@ import (
 	"hemera/test/sim/simtape"
 	"hemera/words/adminapi"
 	"hemera/words/hemera"
+	"hemera/words/tapeapi"
 )
 
 // tapeJudge is the part of the judge that looks at tapes.
@@ -68,7 +69,7 @@ func (j tapeJudge) useTapes(ctx context.Context) {
 		j.w.fail("tapes cannot be listed: %v", err)
 	}
 	for _, t := range all {
-		if t.State == hemera.TapeActive {
+		if t.State == tapeapi.Active {
 			continue
 		}
 		// Two writers, a lost file, a wrong number: somebody has broken the one rule on which appends stand.
@@ -145,9 +146,9 @@ func (j tapeJudge) recallAll(ctx context.Context) {
 	if len(files) == 0 {
 		return
 	}
-	var r hemera.StageRequest
+	var r tapeapi.StageRequest
 	for _, path := range slices.Sorted(maps.Keys(files)) {
-		r.Files = append(r.Files, hemera.StageFile{Path: path})
+		r.Files = append(r.Files, tapeapi.StageFile{Path: path})
 	}
 	h := j.w.head.Load()
 	// One request for all of them, so that each tape is mounted once.

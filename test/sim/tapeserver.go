@@ -9,6 +9,7 @@ import (
 	"hemera/test/sim/simnet"
 	"hemera/test/sim/simtape"
 	"hemera/words/hemera"
+	"hemera/words/tapeapi"
 )
 
 // startTape begins a life of the machine's tape server, if it has a library.
@@ -19,7 +20,7 @@ func (m *machine) startTape(life *nodeLife) (err error) {
 	w := m.w
 	// The same way to the manager as the node's own calls: one process, one certificate.
 	c := &control{w: w, life: life.process, from: m.host, id: life.node.ID}
-	ask := func(ctx context.Context, last bool, call func(context.Context, hemera.TapeControl) error) error {
+	ask := func(ctx context.Context, last bool, call func(context.Context, tapeapi.Control) error) error {
 		// With a fuse the process ends before the manager hears of the call, or before the answer.
 		if last && w.coin(2) {
 			life.die()
@@ -64,7 +65,7 @@ type tapeFiles struct {
 }
 
 // open opens a file with a grant. Each has its own choices, as several are used at a time.
-func (f tapeFiles) open(ctx context.Context, g hemera.TapeGrant, access hemera.Access) (tapeHandle, error) {
+func (f tapeFiles) open(ctx context.Context, g tapeapi.Grant, access hemera.Access) (tapeHandle, error) {
 	// Under the lock of the dice: several files are opened at once.
 	f.w.mu.Lock()
 	rng := rand.New(rand.NewPCG(f.w.dice.Uint64(), 1))
@@ -80,14 +81,14 @@ func (f tapeFiles) open(ctx context.Context, g hemera.TapeGrant, access hemera.A
 
 // Open implements tape.Files.
 // An error comes with a content that must not be used, as callers look at the error first.
-func (f tapeFiles) Open(ctx context.Context, g hemera.TapeGrant) (session.Content, error) {
+func (f tapeFiles) Open(ctx context.Context, g tapeapi.Grant) (session.Content, error) {
 	h, err := f.open(ctx, g, hemera.AccessRead)
 	return simtape.NewSource(h), err
 }
 
 // Create implements tape.Files.
 // Nothing is visible of what it makes before the commit.
-func (f tapeFiles) Create(ctx context.Context, g hemera.TapeGrant) (session.Target, error) {
+func (f tapeFiles) Create(ctx context.Context, g tapeapi.Grant) (session.Target, error) {
 	h, err := f.open(ctx, g, hemera.AccessCreate)
 	return simtape.NewTarget(h, g.Size), err
 }

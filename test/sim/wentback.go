@@ -16,6 +16,7 @@ import (
 	"hemera/test/sim/simtape"
 	"hemera/words/adminapi"
 	"hemera/words/hemera"
+	"hemera/words/tapeapi"
 )
 
 // backJudge is the part of the judge that loses the namespace while tapes have what an older backup does not know.
@@ -152,7 +153,7 @@ func (j backJudge) scanNeeded(ctx context.Context) {
 			return j.w.failed()
 		}
 		all, err := h.Tape.Tapes(ctx)
-		waits := slices.IndexFunc(all, func(t hemera.Tape) bool { return t.Unscanned != "" })
+		waits := slices.IndexFunc(all, func(t tapeapi.Tape) bool { return t.Unscanned != "" })
 		if err != nil || waits < 0 {
 			text = fmt.Sprint(err)
 			return err == nil || j.w.failed()

@@ -43,7 +43,7 @@ type TokenAdmin interface {
 	// CreateToken makes a join token that works until it expires or was used.
 	CreateToken(ctx context.Context, r TokenRequest) (string, error)
 	// Tokens lists those that have not expired, without their secrets.
-	Tokens(ctx context.Context) ([]hemera.TokenInfo, error)
+	Tokens(ctx context.Context) ([]TokenInfo, error)
 	// RemoveToken revokes one by its id. The nodes that it admitted stay. NotFound.
 	RemoveToken(ctx context.Context, id string) error
 }
@@ -74,7 +74,7 @@ type TrustAdmin interface {
 // report, and is not an error.
 type MaintAdmin interface {
 	// Jobs lists running and recent drains and repairs.
-	Jobs(ctx context.Context) ([]hemera.JobStatus, error)
+	Jobs(ctx context.Context) ([]JobStatus, error)
 	// FileInfo returns an entry that who can reach, by path, "fid:<dec>" or "fxid:<hex>", and where its pieces are.
 	// An admin who asks for an id also learns of pieces that only disks know: the answer may take 10 s then.
 	// NotFound and Denied as of Stat; an id that who cannot reach is NotFound.
@@ -123,7 +123,7 @@ type Backups interface {
 // the store for a moment. They fail only if the store does, but for what a method says.
 type Observer interface {
 	Operations(ctx context.Context) ([]OpStat, error)
-	Sessions(ctx context.Context) ([]hemera.SessionInfo, error)
+	Sessions(ctx context.Context) ([]SessionInfo, error)
 	// OpenFiles asks all nodes which files are open there. Nodes that do not answer within seconds are
 	// left out, and named.
 	OpenFiles(ctx context.Context) (OpenFiles, error)
@@ -131,19 +131,16 @@ type Observer interface {
 	// that this leaves. It takes as long as the command does; the end of ctx ends that too. A machine runs one
 	// at a time: others wait. Denied for a command that nodes do not run, Unavailable if the node goes offline.
 	Measure(ctx context.Context, node hemera.NodeID, command []string) ([]byte, error)
-	NamespaceStats(ctx context.Context) (hemera.NamespaceStats, error)
+	NamespaceStats(ctx context.Context) (NamespaceStats, error)
 	// Events calls visit with the committed changes after a sequence number, oldest first.
 	Events(ctx context.Context, after uint64, limit int) ([]hemera.Event, error)
 }
-
-// WritesListMax bounds one list of writes under way.
-const WritesListMax = 100_000
 
 // WriteAdmin is what an admin sees of writes under way, and may do about them. Locks are in memory; a commit by
 // EndWrite is durable at return.
 type WriteAdmin interface {
 	// Writes lists the writes that hold the lock of a name, and those that nodes keep for clients that are gone, oldest first, at
-	// most [WritesListMax]. An admin sees all, a user its own. It asks nodes, for some seconds at most. Nodes that do not answer
+	// most 100,000. An admin sees all, a user its own. It asks nodes, for some seconds at most. Nodes that do not answer
 	// are left out. At the manager it never fails.
 	Writes(ctx context.Context, who hemera.Identity) ([]hemera.WriteInfo, error)
 	// EndWrite commits a write whose client is gone as it is, or removes it. The user must be its owner or an admin: Denied. NotFound

@@ -4,8 +4,10 @@
 // byte slices base64, checksums "kind:hex". [Codec] writes names that are not UTF-8 in a way that brings every byte back.
 //
 // The interfaces of the services behind the door are here with the types that only they use: [ClusterAdmin], [TrustAdmin], [TokenAdmin],
-// [MaintAdmin], [Observer], [WriteAdmin], [Backups], [Rebuilder], [Benchmarker], [TapeAdmin]. A client implements them, too. Interfaces and
-// types that other doors, nodes or rules share are in package hemera. Requests and answers that no interface has are in messages.go.
+// [MaintAdmin], [StatusAdmin], [ConvertAdmin], [QuotaAdmin], [RecycleBin], [Observer], [WriteAdmin], [Backups], [Rebuilder], [Benchmarker],
+// [TapeAdmin], [TapeKeys]. A client implements them, too. Interfaces and
+// types that nodes and the storage below the services share are in package hemera, those of tapes in package tapeapi. Requests and answers that no
+// interface has are in messages.go.
 //
 // Fields are added, never renamed. A server refuses fields that it does not know; a client ignores them. A message of a stream carries
 // some hundred entries at most.

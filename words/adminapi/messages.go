@@ -96,7 +96,7 @@ type Measured struct {
 	JSON []byte
 }
 
-// WhyRequest asks for an explanation; kinds are hemera.WhyFile and so on.
+// WhyRequest asks for an explanation; kinds are WhyFile and so on.
 type WhyRequest struct{ Kind, Ref string }
 
 // ImpactRequest asks for what the loss of disks would mean.
@@ -171,7 +171,7 @@ type RestoreVersionRequest struct{ Path, Version string }
 type Restored struct{ Path string }
 
 // RecycledEntries is one message of a list of what recycle bins have.
-type RecycledEntries struct{ Entries []hemera.Recycled }
+type RecycledEntries struct{ Entries []Recycled }
 
 // WriteRef is the request of FreeWrite.
 type WriteRef struct{ ID string } // as Writes shows it

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"hemera/words/hemera"
+	"hemera/words/tapeapi"
 )
 
 // TapeAdmin is what admins see and change of tapes. Callers have checked that who is one. Calls block for the
@@ -16,13 +17,13 @@ type TapeAdmin interface {
 	// ChangeTape changes one object of it, or a tape, or a drive's wanted state. NotFound, Exists, Invalid; NotEmpty for one that is in use.
 	ChangeTape(ctx context.Context, who string, c TapeChange) error
 	// Tapes lists tapes by VID.
-	Tapes(ctx context.Context) ([]hemera.Tape, error)
+	Tapes(ctx context.Context) ([]tapeapi.Tape, error)
 	// TapeFiles lists what is on a tape, by fSeq from the one after after, at most 1000.
-	TapeFiles(ctx context.Context, vid string, after uint64, dead bool) ([]hemera.TapeFile, error)
+	TapeFiles(ctx context.Context, vid string, after uint64, dead bool) ([]tapeapi.File, error)
 	// TapePicture is libraries, drives, queues and what needs a person, now.
 	TapePicture(ctx context.Context) (TapePicture, error)
 	// TapeJobList lists jobs: of a queue, or that failed.
-	TapeJobList(ctx context.Context, q TapeJobQuery) ([]hemera.TapeWork, error)
+	TapeJobList(ctx context.Context, q TapeJobQuery) ([]tapeapi.Work, error)
 	// ExplainTape says of a path, VID, drive, pool or job why it waits, and an estimate.
 	ExplainTape(ctx context.Context, subject string) ([]string, error)
 	// OrderTape has something done: see the kinds of [TapeOrder].
@@ -32,7 +33,7 @@ type TapeAdmin interface {
 // TapeSessions is how single sessions of drives went. It answers from memory.
 type TapeSessions interface {
 	// TapeSession is a session that ended lately, with its course. NotFound for others.
-	TapeSession(ctx context.Context, mount uint64) (hemera.TapeSession, error)
+	TapeSession(ctx context.Context, mount uint64) (tapeapi.Session, error)
 }
 
 // TapeChange changes one object.
@@ -77,16 +78,16 @@ type TapeOrder struct {
 
 // TapePicture is what the tape tier does now.
 type TapePicture struct {
-	Libraries []hemera.TapeLibrary
+	Libraries []tapeapi.Library
 	Drives    []TapeDrive
 	Pools     []TapePool
 	Queues    []TapeQueue
-	Failed    []TapeQueue          // jobs that are not tried again by themselves: kind, name and number; without Held
-	Held      []TapeHeld           // files that no pool takes, by class
-	Sessions  []hemera.TapeSession // that ended lately, newest first
-	Scans     []TapeScan           // the last of each tape, by VID: those that wait, go on, or have ended
+	Failed    []TapeQueue       // jobs that are not tried again by themselves: kind, name and number; without Held
+	Held      []TapeHeld        // files that no pool takes, by class
+	Sessions  []tapeapi.Session // that ended lately, newest first
+	Scans     []TapeScan        // the last of each tape, by VID: those that wait, go on, or have ended
 	// Attention is what needs a person, with the command to type.
-	Attention []hemera.TapeAttention
+	Attention []tapeapi.Attention
 	WentBack  hemera.WentBack `json:",omitzero"` // tapes and disks may have files that the namespace does not know
 }
 
@@ -109,23 +110,23 @@ type TapeScan struct {
 	FSeq    uint64 // that was reached; 1 is the beginning of the tape
 	Files   int64  // found so far
 	Bytes   int64  // of their contents
-	Counts  map[hemera.TapeOutcome]int64
-	Found   []hemera.TapeTaken // what a person should know: the first of those that became no live file, and were not known
-	Why     string             // why nothing is taken, or what the scan waits for
-	Problem string             // why it ended before the beginning of the tape, or took nothing
+	Counts  map[tapeapi.Outcome]int64
+	Found   []tapeapi.Taken // what a person should know: the first of those that became no live file, and were not known
+	Why     string          // why nothing is taken, or what the scan waits for
+	Problem string          // why it ended before the beginning of the tape, or took nothing
 }
 
 // TapeDrive is a drive with what the manager knows of it.
 type TapeDrive struct {
-	hemera.TapeDriveState
+	tapeapi.DriveState
 	Library string
 	Node    hemera.NodeID
 	Up      bool   // wanted by admins
 	Reason  string // why not
 	Comment string // of admins
 	Pool    string
-	Kind    hemera.TapeJobKind // of what it does
-	Seen    time.Time          // when its server reported last
+	Kind    tapeapi.JobKind // of what it does
+	Seen    time.Time       // when its server reported last
 	// Of its work, empty without one: the organisation that is charged, the priority of its queue, and bytes of the disk buffer that it may still fill.
 	Organisation string
 	Priority     int64
@@ -136,9 +137,9 @@ type TapeDrive struct {
 	Totals []TapeTotals `json:",omitempty"`
 }
 
-// TapeTotals are sums over sessions of one kind. Durations are those of [TapeSession]; Streaming is its share of Elapsed.
+// TapeTotals are sums over sessions of one kind. Durations are those of [tapeapi.Session]; Streaming is its share of Elapsed.
 type TapeTotals struct {
-	Kind                 hemera.TapeJobKind
+	Kind                 tapeapi.JobKind
 	Sessions             int64 // that ended
 	Files, Bytes, Failed int64
 	BackHitches, Flushes int64
@@ -158,7 +159,7 @@ type TapePool struct {
 
 // TapeQueue is jobs of one kind that wait for the same pool or tape.
 type TapeQueue struct {
-	Kind           hemera.TapeJobKind
+	Kind           tapeapi.JobKind
 	Name           string // pool or VID
 	Pool           string
 	Organisation   string
@@ -185,10 +186,10 @@ type TapeQueue struct {
 
 // TapeJobQuery selects jobs.
 type TapeJobQuery struct {
-	Kind   hemera.TapeJobKind // 0: all
-	Queue  string             // "": all
-	Failed bool               // only those that are not tried again
-	Limit  int                // at most 1000
+	Kind   tapeapi.JobKind // 0: all
+	Queue  string          // "": all
+	Failed bool            // only those that are not tried again
+	Limit  int             // at most 1000
 	// Path asks for the jobs of one file, those that failed too; the other fields do not count then. NotFound if there is no such file.
 	Path string
 }

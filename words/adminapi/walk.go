@@ -33,7 +33,7 @@ type WalkRequest struct {
 	Incomplete bool   `json:",omitempty"` // fewer pieces than the layout has
 	// Standing asks for files of this standing. They are found from the lists of disks and tapes, not by a walk, in no order of names, and need an
 	// admin.
-	Standing hemera.FileStanding `json:",omitempty"`
+	Standing FileStanding `json:",omitempty"`
 	// Brief answers with paths alone, Count with nothing but the sum: a fraction of the work.
 	Brief, Count bool `json:",omitempty"`
 }

@@ -215,6 +215,30 @@ func plus(a, b int64) int64 {
 	return a + b
 }
 
+// RemovedDisk is a disk that was removed while files still had pieces on it. It is remembered until no
+// file has one there.
+type RemovedDisk struct {
+	ID      DiskID
+	UUID    string
+	Node    NodeID
+	Addr    string // host:port of the node that had it, as of the removal
+	Path    string
+	Space   string
+	Removed time.Time // zero: not known
+}
+
+// Where names the disk's last place.
+func (r RemovedDisk) Where() string {
+	where := r.Path
+	if r.Addr != "" {
+		where += " on " + r.Addr
+	}
+	if r.Removed.IsZero() {
+		return where
+	}
+	return where + ", removed " + r.Removed.UTC().Format("2006-01-02 15:04 MST")
+}
+
 // DiskLoad is a disk's recent activity, averaged over the heartbeat interval.
 type DiskLoad struct {
 	ReadBytes, WriteBytes int64   // per second
@@ -291,6 +315,14 @@ type UnusableDisk struct{ Path, Why, Remedy string }
 // Text says it of a node's address.
 func (u UnusableDisk) Text(addr string) string {
 	return u.Path + " on " + addr + " cannot be used as a disk: " + u.Why
+}
+
+// LimitUse is a bound of a process that refused somebody a short time ago. Refused counts since the process
+// started, RefusedAgo is how long ago the last time was.
+type LimitUse struct {
+	Name               string
+	Used, Max, Refused int64
+	RefusedAgo         time.Duration
 }
 
 // NetStats is one interface's traffic (EOS: stat.net.*). Rates are bytes per second over the last

@@ -9,12 +9,14 @@
 //
 //   - ids.go, entry.go, name.go, identity.go: files and directories, their names, and who asks for them;
 //   - layout.go, checksum.go, limits.go: how content is stored, and the bounds of everything;
-//   - cluster.go, latency.go: nodes, disks and spaces in a [View], and what they measure;
+//   - cluster.go, network.go, latency.go: nodes, disks and spaces in a [View], and what they measure;
 //   - grant.go, permit.go: what an open is granted. A [Capability] says what is permitted; a [Permit] is a capability in
 //     the hands of a process, and travels as its signed token;
 //   - manager.go: what a manager offers to doors ([Names], [Directories], [Attributes], [Files]) and to nodes ([Control]);
 //   - node.go: what a node offers to doors and to other nodes ([Node], [File], [PieceHandle]);
-//   - admin.go, quota.go, status.go, benchmark.go: what admins ask.
+//   - quota.go, form.go, writes.go, tape.go: limits, wanted layouts, writes under way, copies on tape.
+//
+// Words of the admin API are in package adminapi, those of tapes in package tapeapi.
 //
 // # Contracts
 //

@@ -1,7 +1,5 @@
 package hemera
 
-import "context"
-
 // QuotaKind says whose usage a limit bounds. The numbers are stored.
 type QuotaKind uint8
 
@@ -42,9 +40,6 @@ func (a QuotaAmount) Add(b QuotaAmount) QuotaAmount {
 // Negate returns the amount with every sign turned.
 func (a QuotaAmount) Negate() QuotaAmount { return QuotaAmount{-a.Files, -a.Bytes, -a.Physical} }
 
-// QuotaKeep in place of a limit leaves that limit as it is.
-const QuotaKeep = -1
-
 // QuotaKey names one limit: of whom, below which directory. ID is 0 for projects.
 type QuotaKey struct {
 	Path string
@@ -62,19 +57,4 @@ type QuotaRow struct {
 	// Counting: what was there when the node was made is still being counted, so Used is not exact
 	// and the limits do not hold yet. Never so for projects.
 	Counting bool
-}
-
-// QuotaAdmin sets limits and tells what is used. Callers have checked that who is an admin. Calls block for the
-// namespace's store. A change is durable at return.
-type QuotaAdmin interface {
-	// SetQuota sets limits; a directory becomes a quota node with its first. Fields of limits that
-	// are QuotaKeep stay, 0 means no limit. NotFound, NotDirectory, Invalid.
-	SetQuota(ctx context.Context, key QuotaKey, limits QuotaAmount) error
-	// RemoveQuota removes one limit, or, without a kind, all limits of the directory. Without limits
-	// it stops to be a quota node. NotFound.
-	RemoveQuota(ctx context.Context, key QuotaKey) error
-	// Quotas lists everybody with a limit or usage at the quota nodes at and above the path, the highest first, or at
-	// all nodes if the path is empty; projects before users before groups. It fails with NotFound if there is no such
-	// path.
-	Quotas(ctx context.Context, path string) ([]QuotaRow, error)
 }

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"hemera/words/errs"
-	"hemera/words/hemera"
+	"hemera/words/tapeapi"
 )
 
 // State is the state of one file in the answer to `query prepare`. The fields are those of EOS and CTA, with estimate and
@@ -27,7 +27,7 @@ type State struct {
 }
 
 // stateOf returns the state of a file with the locality.
-func stateOf(l hemera.Locality) State {
+func stateOf(l tapeapi.Locality) State {
 	return State{
 		Path: l.Path, Exists: l.Exists, OnTape: l.OnTape, Online: l.OnDisk, Requested: l.Requested, HasReqID: l.HasID,
 		ReqTime: seconds(l.Asked), Error: errs.Plain(l.Error), Estimate: seconds(l.Estimate), Why: l.Why,
@@ -65,7 +65,7 @@ const (
 // recallWait returns the number of seconds after which a client opens again a file that is being recalled.
 // Half of the estimated rest is never much too late. The upper bound is for wrong estimates, as with drives faster than
 // LTO-9: an early file waits at most that long. Each try costs one open.
-func recallWait(l hemera.Locality, now time.Time) int32 {
+func recallWait(l tapeapi.Locality, now time.Time) int32 {
 	if l.Estimate.IsZero() {
 		return recallWaitUnknown
 	}

@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"hemera/rules/wire"
-	"hemera/words/hemera"
+	"hemera/words/tapeapi"
 )
 
 func TestActionOf(t *testing.T) {
@@ -26,7 +26,7 @@ func TestActionOf(t *testing.T) {
 }
 
 func TestFileOf(t *testing.T) {
-	if f, err := fileOf("/a//b?x=1&activity=T0 reco"); err != nil || f != (hemera.StageFile{Path: "/a/b", Activity: "T0 reco"}) {
+	if f, err := fileOf("/a//b?x=1&activity=T0 reco"); err != nil || f != (tapeapi.StageFile{Path: "/a/b", Activity: "T0 reco"}) {
 		t.Errorf("%+v, %v", f, err)
 	}
 	if _, err := fileOf("a"); err == nil {
@@ -36,7 +36,7 @@ func TestFileOf(t *testing.T) {
 
 func TestAnswer(t *testing.T) {
 	at := time.Unix(1_700_000_000, 5)
-	got, err := answer("r1", []State{stateOf(hemera.Locality{
+	got, err := answer("r1", []State{stateOf(tapeapi.Locality{
 		Path: "/f", Exists: true, OnTape: true, Requested: true, HasID: true, Asked: at, Estimate: at.Add(time.Minute), Why: "a drive",
 	})})
 	want := `{"request_id":"r1","responses":[{"path":"/f","path_exists":true,"on_tape":true,"online":false,"requested":true,"has_reqid":true,` +
@@ -52,11 +52,11 @@ func TestAnswer(t *testing.T) {
 func TestRecallWait(t *testing.T) {
 	now := time.Unix(1000, 0)
 	for left, want := range map[time.Duration]int32{-time.Hour: 1, 0: 1, 3 * time.Second: 2, 14 * time.Second: 7, time.Hour: 10} {
-		if got := recallWait(hemera.Locality{Estimate: now.Add(left)}, now); got != want {
+		if got := recallWait(tapeapi.Locality{Estimate: now.Add(left)}, now); got != want {
 			t.Errorf("%v left: wait %d s, want %d", left, got, want)
 		}
 	}
-	if got := recallWait(hemera.Locality{}, now); got != recallWaitUnknown {
+	if got := recallWait(tapeapi.Locality{}, now); got != recallWaitUnknown {
 		t.Errorf("unknown: %d", got)
 	}
 }

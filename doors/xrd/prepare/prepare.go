@@ -7,17 +7,18 @@ import (
 	"hemera/rules/wire"
 	"hemera/words/errs"
 	"hemera/words/hemera"
+	"hemera/words/tapeapi"
 )
 
 // Service serves prepare requests of all clients of a manager's door. It is safe for concurrent use.
 type Service struct {
 	names   hemera.Names
-	staging hemera.Staging // nil: there is no tape
-	known   known          // used without staging
+	staging tapeapi.Staging // nil: there is no tape
+	known   known           // used without staging
 }
 
 // New makes a service. staging may be nil.
-func New(names hemera.Names, staging hemera.Staging) *Service {
+func New(names hemera.Names, staging tapeapi.Staging) *Service {
 	return &Service{names: names, staging: staging}
 }
 
@@ -47,10 +48,10 @@ func actionOf(p wire.Prepare) action {
 }
 
 // fileOf parses one line: a path, with the activity in its opaque part if there is one.
-func fileOf(line string) (hemera.StageFile, error) {
+func fileOf(line string) (tapeapi.StageFile, error) {
 	raw, opaque := wire.SplitPath([]byte(line))
 	path, err := wire.CleanPath(raw)
-	return hemera.StageFile{Path: path, Activity: opaque.Value("activity")}, err
+	return tapeapi.StageFile{Path: path, Activity: opaque.Value("activity")}, err
 }
 
 // Do carries out a prepare with at least one line. It returns the id of a stage request, and "" otherwise. With noerrs,
@@ -95,7 +96,7 @@ func (s *Service) exists(ctx context.Context, who hemera.Identity, line string) 
 // stage makes a stage request. Paths that cannot be staged are part of the request with their error. But a request
 // without any file fails with the error of the first path: most clients name one file and do not ask later.
 func (s *Service) stage(ctx context.Context, who hemera.Identity, lines []string, lenient bool) (string, error) {
-	ask := hemera.StageRequest{Files: make([]hemera.StageFile, len(lines))}
+	ask := tapeapi.StageRequest{Files: make([]tapeapi.StageFile, len(lines))}
 	for i, line := range lines {
 		f, err := fileOf(line)
 		if err != nil { // no file can have this path
@@ -119,7 +120,7 @@ func (s *Service) stage(ctx context.Context, who hemera.Identity, lines []string
 }
 
 // anyFile fails with the error of the first path if none is that of a file. It stops at the first file.
-func (s *Service) anyFile(ctx context.Context, who hemera.Identity, files []hemera.StageFile) (first error) {
+func (s *Service) anyFile(ctx context.Context, who hemera.Identity, files []tapeapi.StageFile) (first error) {
 	for _, f := range files {
 		e, err := s.names.Stat(ctx, who, f.Path)
 		if err == nil && e.IsDir() {
@@ -198,7 +199,7 @@ func (s *Service) Recalling(ctx context.Context, who hemera.Identity, path strin
 	if err != nil || !e.Evicted() {
 		return 0, false
 	}
-	var where hemera.Locality
+	var where tapeapi.Locality
 	at, err := s.staging.Localities(ctx, who, "", []string{path})
 	if err == nil && len(at) == 1 { // otherwise there is no estimate
 		where = at[0]

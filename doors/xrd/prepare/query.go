@@ -6,6 +6,7 @@ import (
 	"hemera/rules/wire"
 	"hemera/words/errs"
 	"hemera/words/hemera"
+	"hemera/words/tapeapi"
 )
 
 // Query answers `query prepare`: the first line is the id of a request, the others are paths. Without paths the answer
@@ -19,7 +20,7 @@ func (s *Service) Query(ctx context.Context, who hemera.Identity, lines []string
 	case s.staging == nil:
 		list = s.withoutTape(ctx, who, id, paths)
 	case len(paths) == 0:
-		var all hemera.StageStatus
+		var all tapeapi.StageStatus
 		all, err = s.staging.StageStatus(ctx, who, id)
 		for _, l := range all.Files {
 			list = append(list, stateOf(l))

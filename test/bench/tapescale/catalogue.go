@@ -16,6 +16,7 @@ import (
 	"hemera/tape/tier"
 	"hemera/words/adminapi"
 	"hemera/words/hemera"
+	"hemera/words/tapeapi"
 )
 
 // What both catalogues have alike.
@@ -38,7 +39,7 @@ type catalogue struct {
 	store  kv.Store
 	tree   *namespace.Namespace
 	tier   *tier.Tier
-	state  hemera.TapeLibrary // as the server reports it
+	state  tapeapi.Library // as the server reports it
 	loaded time.Duration
 	bytes  int64 // of the store on disk
 	next   int64 // the next file that nobody asked for yet
@@ -86,9 +87,9 @@ func (c *catalogue) start(ctx context.Context) (err error) {
 	if c.tier, err = tier.Open(ctx, tier.Options{Tree: c.tree.Parts(), Grants: words{}, Now: time.Now, Log: slog.New(slog.DiscardHandler)}); err != nil {
 		return err
 	}
-	c.state = hemera.TapeLibrary{Name: library, VIDs: map[string]string{}}
+	c.state = tapeapi.Library{Name: library, VIDs: map[string]string{}}
 	for d := range 4 {
-		c.state.Drives = append(c.state.Drives, hemera.TapeDriveState{Name: driveName(d), Media: []string{"LTO-8"}, Reads: []string{"LTO-9"}, Status: "UP"})
+		c.state.Drives = append(c.state.Drives, tapeapi.DriveState{Name: driveName(d), Media: []string{"LTO-8"}, Reads: []string{"LTO-9"}, Status: "UP"})
 	}
 	c.state.Drives[0].Media = []string{"LTO-9"} // the first one writes, the others can read only
 	// Every tape of the catalogue is in the library.
@@ -148,11 +149,11 @@ func sizeOf(dir string) (sum int64) {
 type words struct{}
 
 // GrantArchive implements tier.Granter.
-func (words) GrantArchive(_ context.Context, e hemera.Entry, path string) (hemera.TapeGrant, error) {
-	return hemera.TapeGrant{Path: path, Size: e.Size}, nil
+func (words) GrantArchive(_ context.Context, e hemera.Entry, path string) (tapeapi.Grant, error) {
+	return tapeapi.Grant{Path: path, Size: e.Size}, nil
 }
 
 // GrantRecall implements tier.Granter.
-func (words) GrantRecall(context.Context, hemera.FileID, hemera.Generation) (hemera.TapeGrant, func(), error) {
-	return hemera.TapeGrant{}, func() {}, nil
+func (words) GrantRecall(context.Context, hemera.FileID, hemera.Generation) (tapeapi.Grant, func(), error) {
+	return tapeapi.Grant{}, func() {}, nil
 }

@@ -8,6 +8,7 @@ import (
 	"hemera/words/adminapi"
 	"hemera/words/errs"
 	"hemera/words/hemera"
+	"hemera/words/tapeapi"
 )
 
 // operation is one thing that is asked of both catalogues.
@@ -47,11 +48,11 @@ func operations() []operation {
 		{"query prepare, 1000 files that wait", batch, 30, localities},
 		{"stage, a request of 1000 files", batch, 20, stage},
 		{"claim, 1000 jobs to archive", batch, 10, func(ctx context.Context, c *catalogue, _ *rand.Rand) error {
-			return c.claim(ctx, 0, hemera.TapeArchive)
+			return c.claim(ctx, 0, tapeapi.Archive)
 		}},
 		{"claim and report, 1000 files archived", batch, fewest, archive},
 		{"claim, 1000 jobs to recall", batch, 10, func(ctx context.Context, c *catalogue, _ *rand.Rand) error {
-			return c.claim(ctx, 1, hemera.TapeRecall)
+			return c.claim(ctx, 1, tapeapi.Recall)
 		}},
 	}
 }
@@ -60,36 +61,36 @@ func operations() []operation {
 func boss() hemera.Identity { return hemera.Identity{Name: "root", Admin: true} }
 
 // mount has a drive ask for work; it gives back what it had.
-func (c *catalogue) mount(ctx context.Context, drive int) (hemera.TapeMount, error) {
+func (c *catalogue) mount(ctx context.Context, drive int) (tapeapi.Mount, error) {
 	// A server that does not report is gone after half a minute.
 	c.tier.ReportLibrary(server, c.state)
 	// A drive that asks has nothing any more: the mount that it had ends.
 	m, err := c.tier.NextMount(ctx, server, driveName(drive))
 	// A new tape gets its label first.
-	if err == nil && m.Kind == hemera.MountLabel {
-		if err = c.tier.TapeDone(ctx, server, hemera.TapeResults{Mount: m.ID, VID: m.VID, Labelled: true, Ended: true}); err == nil {
+	if err == nil && m.Kind == tapeapi.MountLabel {
+		if err = c.tier.TapeDone(ctx, server, tapeapi.Results{Mount: m.ID, VID: m.VID, Labelled: true, Ended: true}); err == nil {
 			m, err = c.tier.NextMount(ctx, server, driveName(drive))
 		}
 	}
-	if err == nil && m.Kind != hemera.MountWork {
+	if err == nil && m.Kind != tapeapi.MountWork {
 		err = errs.New(errs.Internal, "tapescale.Mount", driveName(drive), fmt.Sprintf("the decision was %+v", m))
 	}
 	return m, err
 }
 
 // claim mounts and takes jobs, which are free again with the next mount of the drive.
-func (c *catalogue) claim(ctx context.Context, drive int, kind hemera.TapeJobKind) error {
+func (c *catalogue) claim(ctx context.Context, drive int, kind tapeapi.JobKind) error {
 	_, _, err := c.claimed(ctx, drive, kind)
 	return err
 }
 
 // claimed mounts and takes jobs.
-func (c *catalogue) claimed(ctx context.Context, drive int, kind hemera.TapeJobKind) (m hemera.TapeMount, jobs []hemera.TapeWork, err error) {
+func (c *catalogue) claimed(ctx context.Context, drive int, kind tapeapi.JobKind) (m tapeapi.Mount, jobs []tapeapi.Work, err error) {
 	if m, err = c.mount(ctx, drive); err != nil {
 		return m, nil, err
 	}
 	// One batch, as a session asks for it; the next one is another call.
-	r, err := c.tier.TapeJobs(ctx, server, hemera.TapeJobsRequest{Mount: m.ID, Files: batch})
+	r, err := c.tier.TapeJobs(ctx, server, tapeapi.JobsRequest{Mount: m.ID, Files: batch})
 	if err == nil && (m.Job != kind || len(r.Jobs) == 0) {
 		err = errs.New(errs.Internal, "tapescale.Claim", driveName(drive), fmt.Sprintf("%d jobs to %s", len(r.Jobs), m.Job))
 	}
@@ -98,17 +99,17 @@ func (c *catalogue) claimed(ctx context.Context, drive int, kind hemera.TapeJobK
 
 // archive claims jobs and reports that they are on tape.
 func archive(ctx context.Context, c *catalogue, _ *rand.Rand) error {
-	m, jobs, err := c.claimed(ctx, 0, hemera.TapeArchive)
+	m, jobs, err := c.claimed(ctx, 0, tapeapi.Archive)
 	if err != nil {
 		return err
 	}
 	// Ended, so that its tape is free for the next call.
-	r := hemera.TapeResults{Mount: m.ID, VID: m.VID, Ended: true, Session: hemera.TapeSession{Mount: m.ID, Kind: m.Job, VID: m.VID, Drive: driveName(0)}}
+	r := tapeapi.Results{Mount: m.ID, VID: m.VID, Ended: true, Session: tapeapi.Session{Mount: m.ID, Kind: m.Job, VID: m.VID, Drive: driveName(0)}}
 	// Each job is a tape file of its own, behind the last one of the tape.
 	for i, j := range jobs {
 		at := m.Labels.LastFSeq + uint64(i)
 		sum, _ := hemera.FindChecksum(j.Checksum, hemera.Adler32)
-		r.Written = append(r.Written, hemera.TapeWritten{Job: j.TapeJobKey, ArchiveID: j.ArchiveID, FSeq: at + 1, Block: 10 * at, Size: j.Size, Sum: sum, Bytes: j.Size})
+		r.Written = append(r.Written, tapeapi.Written{Job: j.JobKey, ArchiveID: j.ArchiveID, FSeq: at + 1, Block: 10 * at, Size: j.Size, Sum: sum, Bytes: j.Size})
 	}
 	return c.tier.TapeDone(ctx, server, r)
 }
@@ -165,9 +166,9 @@ func localities(ctx context.Context, c *catalogue, r *rand.Rand) error {
 // stage asks for files by one request.
 func stage(ctx context.Context, c *catalogue, r *rand.Rand) error {
 	// A ninth of them waits already: clients repeat what others ask for.
-	var request hemera.StageRequest
+	var request tapeapi.StageRequest
 	for range batch {
-		request.Files = append(request.Files, hemera.StageFile{Path: c.path(c.shape.Tape.Archive + r.Int64N(c.files-c.shape.Tape.Archive))})
+		request.Files = append(request.Files, tapeapi.StageFile{Path: c.path(c.shape.Tape.Archive + r.Int64N(c.files-c.shape.Tape.Archive))})
 	}
 	_, err := c.tier.Stage(ctx, boss(), request)
 	return err

@@ -28,11 +28,11 @@ func (r *rig) convertible() map[string]int {
 }
 
 // ended waits until a request has ended, and returns it.
-func (r *rig) ended(id uint64) (c hemera.Conversion) {
+func (r *rig) ended(id uint64) (c adminapi.Conversion) {
 	r.t.Helper()
 	until(r.t, "the conversion ends", func() bool {
 		list, err := r.up.Manager.Conversions.Conversions(r.t.Context())
-		i := slices.IndexFunc(list, func(s hemera.ConversionStatus) bool { return s.ID == id })
+		i := slices.IndexFunc(list, func(s adminapi.ConversionStatus) bool { return s.ID == id })
 		if err != nil || i < 0 {
 			r.t.Fatalf("request %d in %+v, %v", id, list, err)
 		}
@@ -70,7 +70,7 @@ func TestConversionOfATree(t *testing.T) {
 	for path := range files {
 		before[path] = r.stat(path)
 	}
-	c, err := r.up.Manager.Conversions.Convert(ctx, "tester", hemera.ConversionRequest{Path: "/tree", Recursive: true,
+	c, err := r.up.Manager.Conversions.Convert(ctx, "tester", adminapi.ConversionRequest{Path: "/tree", Recursive: true,
 		Form: hemera.Form{Layout: hemera.Replica(3), Checksum: hemera.SHA256}})
 	if err != nil {
 		t.Fatal(err)
@@ -140,8 +140,8 @@ func TestConversionUnderLoad(t *testing.T) {
 			}
 		})
 	}
-	convert := func(i int) hemera.Conversion {
-		c, err := r.up.Manager.Conversions.Convert(t.Context(), "tester", hemera.ConversionRequest{Path: "/", Recursive: true, Form: hemera.Form{Layout: hemera.Replica(1 + i%3)}})
+	convert := func(i int) adminapi.Conversion {
+		c, err := r.up.Manager.Conversions.Convert(t.Context(), "tester", adminapi.ConversionRequest{Path: "/", Recursive: true, Form: hemera.Form{Layout: hemera.Replica(1 + i%3)}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -195,7 +195,7 @@ func TestConversionBetweenLayouts(t *testing.T) {
 		{hemera.Local(2, 1, 1), hemera.Local(2, 1, 1).WithBlockSize(small)},
 		{hemera.Replica(2), hemera.Replica(2)},
 	} {
-		request, err := r.up.Manager.Conversions.Convert(t.Context(), "tester", hemera.ConversionRequest{Path: "/", Recursive: true, Form: hemera.Form{Layout: c.ask}})
+		request, err := r.up.Manager.Conversions.Convert(t.Context(), "tester", adminapi.ConversionRequest{Path: "/", Recursive: true, Form: hemera.Form{Layout: c.ask}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -216,7 +216,7 @@ func TestConversionGoesOnAfterARestart(t *testing.T) {
 	dir := t.TempDir()
 	r := start(t, dir, 2, 4)
 	files := r.convertible()
-	c, err := r.up.Manager.Conversions.Convert(t.Context(), "tester", hemera.ConversionRequest{Path: "/tree", Recursive: true, Form: hemera.Form{Layout: hemera.Replica(3)}})
+	c, err := r.up.Manager.Conversions.Convert(t.Context(), "tester", adminapi.ConversionRequest{Path: "/tree", Recursive: true, Form: hemera.Form{Layout: hemera.Replica(3)}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -238,14 +238,14 @@ func TestConversionIsRefused(t *testing.T) {
 	r := start(t, t.TempDir(), 1, 2)
 	write(t, r.client, r.url("/d/f"), content("/d/f", 100))
 	for _, c := range []struct {
-		r    hemera.ConversionRequest
+		r    adminapi.ConversionRequest
 		kind errs.Kind
 	}{
-		{hemera.ConversionRequest{Path: "/d/f"}, errs.Invalid},
-		{hemera.ConversionRequest{Path: "/d", Form: hemera.Form{Layout: hemera.Plain()}}, errs.IsDirectory},
-		{hemera.ConversionRequest{Path: "/none", Form: hemera.Form{Layout: hemera.Plain()}}, errs.NotFound},
-		{hemera.ConversionRequest{Path: "/d/f", Form: hemera.Form{Space: "moon"}}, errs.NotFound},
-		{hemera.ConversionRequest{Path: "/d/f", Form: hemera.Form{Layout: hemera.Plain(), BlockSize: 1 << 20}}, errs.Invalid},
+		{adminapi.ConversionRequest{Path: "/d/f"}, errs.Invalid},
+		{adminapi.ConversionRequest{Path: "/d", Form: hemera.Form{Layout: hemera.Plain()}}, errs.IsDirectory},
+		{adminapi.ConversionRequest{Path: "/none", Form: hemera.Form{Layout: hemera.Plain()}}, errs.NotFound},
+		{adminapi.ConversionRequest{Path: "/d/f", Form: hemera.Form{Space: "moon"}}, errs.NotFound},
+		{adminapi.ConversionRequest{Path: "/d/f", Form: hemera.Form{Layout: hemera.Plain(), BlockSize: 1 << 20}}, errs.Invalid},
 	} {
 		if _, err := r.up.Manager.Conversions.Convert(context.Background(), "tester", c.r); errs.KindOf(err) != c.kind || errs.RemedyOf(err) == "" && c.kind != errs.NotFound {
 			t.Errorf("%+v: %v", c.r, err)

@@ -12,7 +12,7 @@ import (
 	"strconv"
 	"strings"
 
-	"hemera/words/hemera"
+	"hemera/words/tapeapi"
 )
 
 // File is a tape file as a program finds it that knows docs/tape/format.md and docs/tape/emulated.md, and nothing of the code.
@@ -219,7 +219,7 @@ func members(data []byte) (out []Member, err error) {
 
 // Differs says what is wrong with a tape file, by its row in the catalogue; good says whether bytes are those of the row's content. A tape
 // file that is not there is the zero File, and has neither the number nor the bytes.
-func (f File) Differs(row hemera.TapeFile, good func([]byte) bool) string {
+func (f File) Differs(row tapeapi.File, good func([]byte) bool) string {
 	id, data := f.ArchiveID, f.Data
 	// A member's row has the place of its container, and the number of its content.
 	if row.Member > 0 {

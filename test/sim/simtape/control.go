@@ -5,12 +5,13 @@ import (
 	"sync/atomic"
 
 	"hemera/words/hemera"
+	"hemera/words/tapeapi"
 )
 
 // Control is the manager as one life of a tape server reaches it.
 type Control struct {
 	// Ask makes a call, over the network or whatever is between them. last: the process ends with it.
-	Ask func(ctx context.Context, last bool, call func(context.Context, hemera.TapeControl) error) error
+	Ask func(ctx context.Context, last bool, call func(context.Context, tapeapi.Control) error) error
 	// Saw adds a line to the trace.
 	Saw func(format string, args ...any)
 	// Void has all failures count as of no use any more: a sabotage.
@@ -18,15 +19,15 @@ type Control struct {
 	Fuse *Fuse
 }
 
-var _ hemera.TapeControl = (*Control)(nil)
+var _ tapeapi.Control = (*Control)(nil)
 
 // ask makes a call, and returns what it returned.
-func ask[T any](ctx context.Context, c *Control, call func(context.Context, hemera.TapeControl) (T, error)) (T, error) {
+func ask[T any](ctx context.Context, c *Control, call func(context.Context, tapeapi.Control) (T, error)) (T, error) {
 	// A double may run when the caller has gone on.
 	answers := make(chan T, 2)
 	var none T
 	// The count comes first: the call may be the last, and its answer is lost then.
-	err := c.Ask(ctx, c.Fuse.burns(), func(ctx context.Context, m hemera.TapeControl) error {
+	err := c.Ask(ctx, c.Fuse.burns(), func(ctx context.Context, m tapeapi.Control) error {
 		out, err := call(ctx, m)
 		answers <- out
 		return err
@@ -37,44 +38,44 @@ func ask[T any](ctx context.Context, c *Control, call func(context.Context, heme
 	return <-answers, nil
 }
 
-// ReportLibrary implements hemera.TapeControl; so do the methods below. It does not count for the fuse: reports come all the time, and
+// ReportLibrary implements tapeapi.Control; so do the methods below. It does not count for the fuse: reports come all the time, and
 // tell of nothing that is durable.
-func (c *Control) ReportLibrary(ctx context.Context, node hemera.NodeID, epoch uint64, l hemera.TapeLibrary) error {
-	return c.Ask(ctx, false, func(ctx context.Context, m hemera.TapeControl) error { return m.ReportLibrary(ctx, node, epoch, l) })
+func (c *Control) ReportLibrary(ctx context.Context, node hemera.NodeID, epoch uint64, l tapeapi.Library) error {
+	return c.Ask(ctx, false, func(ctx context.Context, m tapeapi.Control) error { return m.ReportLibrary(ctx, node, epoch, l) })
 }
 
-// NextMount implements hemera.TapeControl.
-func (c *Control) NextMount(ctx context.Context, node hemera.NodeID, epoch uint64, drive string) (hemera.TapeMount, error) {
-	return ask(ctx, c, func(ctx context.Context, m hemera.TapeControl) (hemera.TapeMount, error) {
+// NextMount implements tapeapi.Control.
+func (c *Control) NextMount(ctx context.Context, node hemera.NodeID, epoch uint64, drive string) (tapeapi.Mount, error) {
+	return ask(ctx, c, func(ctx context.Context, m tapeapi.Control) (tapeapi.Mount, error) {
 		return m.NextMount(ctx, node, epoch, drive)
 	})
 }
 
-// TapeJobs implements hemera.TapeControl.
-func (c *Control) TapeJobs(ctx context.Context, node hemera.NodeID, epoch uint64, want hemera.TapeJobsRequest) (hemera.TapeJobsReply, error) {
-	return ask(ctx, c, func(ctx context.Context, m hemera.TapeControl) (hemera.TapeJobsReply, error) {
+// TapeJobs implements tapeapi.Control.
+func (c *Control) TapeJobs(ctx context.Context, node hemera.NodeID, epoch uint64, want tapeapi.JobsRequest) (tapeapi.JobsReply, error) {
+	return ask(ctx, c, func(ctx context.Context, m tapeapi.Control) (tapeapi.JobsReply, error) {
 		return m.TapeJobs(ctx, node, epoch, want)
 	})
 }
 
-// TapeGrant implements hemera.TapeControl.
-func (c *Control) TapeGrant(ctx context.Context, node hemera.NodeID, epoch uint64, mount uint64, job hemera.TapeJobKey) (hemera.TapeGrant, error) {
-	return ask(ctx, c, func(ctx context.Context, m hemera.TapeControl) (hemera.TapeGrant, error) {
+// TapeGrant implements tapeapi.Control.
+func (c *Control) TapeGrant(ctx context.Context, node hemera.NodeID, epoch uint64, mount uint64, job tapeapi.JobKey) (tapeapi.Grant, error) {
+	return ask(ctx, c, func(ctx context.Context, m tapeapi.Control) (tapeapi.Grant, error) {
 		return m.TapeGrant(ctx, node, epoch, mount, job)
 	})
 }
 
-// TapeDone implements hemera.TapeControl.
-func (c *Control) TapeDone(ctx context.Context, node hemera.NodeID, epoch uint64, r hemera.TapeResults) ([]byte, error) {
+// TapeDone implements tapeapi.Control.
+func (c *Control) TapeDone(ctx context.Context, node hemera.NodeID, epoch uint64, r tapeapi.Results) ([]byte, error) {
 	// A failure that counts as void takes its job along: nobody tries again.
 	if c.Void {
-		failed := make([]hemera.TapeFailure, len(r.Failed))
+		failed := make([]tapeapi.Failure, len(r.Failed))
 		for i, f := range r.Failed {
-			failed[i] = hemera.TapeFailure{Job: f.Job, Error: f.Error, Void: true}
+			failed[i] = tapeapi.Failure{Job: f.Job, Error: f.Error, Void: true}
 		}
 		r.Failed = failed
 	}
-	seen, err := ask(ctx, c, func(ctx context.Context, m hemera.TapeControl) ([]byte, error) {
+	seen, err := ask(ctx, c, func(ctx context.Context, m tapeapi.Control) ([]byte, error) {
 		return m.TapeDone(ctx, node, epoch, r)
 	})
 	// With the error: a report that was refused is the most interesting one.

@@ -12,6 +12,7 @@ import (
 	"hemera/tape/session"
 	"hemera/words/errs"
 	"hemera/words/hemera"
+	"hemera/words/tapeapi"
 )
 
 // Spec returns a library for a simulation: small cartridges, so that some become full.
@@ -31,9 +32,9 @@ type Options struct {
 	Dir     string // of the library, which is made if there is none
 	Drives  int
 	Node    func() (hemera.NodeID, uint64)
-	Control hemera.TapeControl // fails when the process is dead
-	Marks   func(mark []byte)  // keeps what answers say of the store
-	Files   server.Files       // the same
+	Control tapeapi.Control   // fails when the process is dead
+	Marks   func(mark []byte) // keeps what answers say of the store
+	Files   server.Files      // the same
 	Now     func() time.Time
 	Log     *slog.Logger
 	Faults  emulated.Plan

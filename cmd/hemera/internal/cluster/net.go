@@ -10,6 +10,7 @@ import (
 	"hemera/cmd/hemera/internal/complete"
 	"hemera/cmd/hemera/internal/output"
 	"hemera/cmd/hemera/internal/storage"
+	"hemera/words/adminapi"
 	"hemera/words/hemera"
 )
 
@@ -43,7 +44,7 @@ node sees them: out is what it sends. Nodes of one host have one network, and th
 				}
 				var rows []output.Record
 				for _, n := range r.Nodes {
-					if !bad || n.Standing == hemera.NetworkSuspected {
+					if !bad || n.Standing == adminapi.NetworkSuspected {
 						rows = append(rows, networkRecord(e, n))
 					}
 				}
@@ -60,7 +61,7 @@ node sees them: out is what it sends. Nodes of one host have one network, and th
 }
 
 // networkRecord makes the record of a node. Rates are bytes per second, losses are in percent, round trips in milliseconds.
-func networkRecord(e *cli.Env, n hemera.NodeNetwork) output.Record {
+func networkRecord(e *cli.Env, n adminapi.NodeNetwork) output.Record {
 	r := output.Record{
 		{Key: "type", Value: "network"}, {Key: "id", Value: uint32(n.Node)}, {Key: "hostport", Value: n.Addr},
 		{Key: "standing", Value: string(n.Standing)}, {Key: "cause", Value: n.Cause}, {Key: "direction", Value: n.Direction}, {Key: "weight", Value: n.Weight},
@@ -79,7 +80,7 @@ func networkRecord(e *cli.Env, n hemera.NodeNetwork) output.Record {
 }
 
 // peerName is the other end of a path, with an arrow for the way that loses.
-func peerName(w *hemera.NetworkWorst) string {
+func peerName(w *adminapi.NetworkWorst) string {
 	peer := w.Addr
 	if peer == "" {
 		peer = "clients"
@@ -91,7 +92,7 @@ func peerName(w *hemera.NetworkWorst) string {
 }
 
 // lostPercent is the share of segments that were lost, in percent; nil without segments.
-func lostPercent(l hemera.NetworkLoss) any {
+func lostPercent(l adminapi.NetworkLoss) any {
 	if !(l.Segments >= 1) {
 		return nil
 	}
@@ -149,7 +150,7 @@ The node is named by its id, its host or host:port.`,
 				if err != nil {
 					return err
 				}
-				x, err := m.Status.Why(ctx, hemera.Identity{}, hemera.WhyNetwork, n.ID.String())
+				x, err := m.Status.Why(ctx, hemera.Identity{}, adminapi.WhyNetwork, n.ID.String())
 				if err != nil {
 					return err
 				}

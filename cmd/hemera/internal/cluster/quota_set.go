@@ -7,6 +7,7 @@ import (
 
 	"hemera/client/admin"
 	"hemera/cmd/hemera/internal/cli"
+	"hemera/words/adminapi"
 	"hemera/words/errs"
 	"hemera/words/hemera"
 )
@@ -75,7 +76,7 @@ for everybody, admins too.`,
 // It fails with Invalid, as an error of the command line.
 func parseLimit(s string, parse func(string, int64) (int64, bool)) (int64, error) {
 	if s == "" {
-		return hemera.QuotaKeep, nil
+		return adminapi.QuotaKeep, nil
 	}
 	// About 10^18: sums of two limits stay within an int64.
 	n, ok := parse(s, 1<<60)

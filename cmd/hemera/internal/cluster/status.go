@@ -13,17 +13,18 @@ import (
 	"hemera/cmd/hemera/internal/cli"
 	"hemera/cmd/hemera/internal/output"
 	"hemera/cmd/hemera/internal/storage"
+	"hemera/words/adminapi"
 	"hemera/words/errs"
 	"hemera/words/hemera"
 )
 
 // verdictOf ends a command that found this severity; nil if all is well.
 // The codes are those that monitoring systems such as Nagios use.
-func verdictOf(s hemera.Severity) error {
+func verdictOf(s adminapi.Severity) error {
 	switch s {
-	case hemera.SeverityError:
+	case adminapi.SeverityError:
 		return cli.NewVerdict(cli.ExitError)
-	case hemera.SeverityWarning:
+	case adminapi.SeverityWarning:
 		return cli.NewVerdict(cli.ExitWarning)
 	}
 	return nil
@@ -103,7 +104,7 @@ func watchStatus(ctx context.Context, e *cli.Env, m *admin.Client, all bool) err
 
 // printStatus prints the conditions, the worst first, and a summary of the cluster.
 // The whole page is written at once, so that a screen that is redrawn does not flicker.
-func printStatus(e *cli.Env, s hemera.ClusterStatus, all bool) error {
+func printStatus(e *cli.Env, s adminapi.ClusterStatus, all bool) error {
 	if e.ForPrograms() {
 		records := []output.Record{clusterRecord(s)}
 		for _, c := range s.Conditions {
@@ -138,13 +139,13 @@ func printStatus(e *cli.Env, s hemera.ClusterStatus, all bool) error {
 }
 
 // healthLine is the first line: the worst severity, and how many conditions there are of each.
-func healthLine(e *cli.Env, s hemera.ClusterStatus) string {
+func healthLine(e *cli.Env, s adminapi.ClusterStatus) string {
 	var errors, warnings int64 // numbers of conditions
 	for _, c := range s.Conditions {
 		switch c.Severity {
-		case hemera.SeverityError:
+		case adminapi.SeverityError:
 			errors++
-		case hemera.SeverityWarning:
+		case adminapi.SeverityWarning:
 			warnings++
 		}
 	}
@@ -165,8 +166,8 @@ func healthLine(e *cli.Env, s hemera.ClusterStatus) string {
 
 // coloured paints a text in the colour of a severity, if the terminal takes colours.
 // Green for well, yellow for a warning, red for an error, as in tables.
-func coloured(e *cli.Env, s hemera.Severity, text string) string {
-	colour := map[hemera.Severity]string{hemera.SeverityOK: "32", hemera.SeverityWarning: "33", hemera.SeverityError: "31"}[s]
+func coloured(e *cli.Env, s adminapi.Severity, text string) string {
+	colour := map[adminapi.Severity]string{adminapi.SeverityOK: "32", adminapi.SeverityWarning: "33", adminapi.SeverityError: "31"}[s]
 	if !e.Colour() {
 		return text
 	}
@@ -179,12 +180,12 @@ const groupMin = 4
 
 // grouped merges many conditions of one kind into one, so that the list stays on one screen. --all shows each.
 // Conditions of one code and severity are one kind. It changes no element of list.
-func grouped(list []hemera.Condition) (out []hemera.Condition) {
+func grouped(list []adminapi.Condition) (out []adminapi.Condition) {
 	type kind struct {
 		code     string
-		severity hemera.Severity
+		severity adminapi.Severity
 	}
-	kinds := map[kind][]hemera.Condition{}
+	kinds := map[kind][]adminapi.Condition{}
 	for _, c := range list {
 		k := kind{c.Code, c.Severity}
 		kinds[k] = append(kinds[k], c)
@@ -208,7 +209,7 @@ func grouped(list []hemera.Condition) (out []hemera.Condition) {
 
 // summary is the cluster in a few lines: a title and a text for each.
 // Titles have at most eight characters. An empty title continues the lines above.
-func summary(e *cli.Env, s hemera.ClusterStatus) [][2]string {
+func summary(e *cli.Env, s adminapi.ClusterStatus) [][2]string {
 	pieces := "all files have all their pieces"
 	if f := s.Files; f.Lost+f.Unreadable+f.Incomplete+f.Degraded > 0 {
 		pieces = fmt.Sprintf("%s lost, %d unreadable now, %d degraded, %d incomplete", output.Count(f.Lost, "file"), f.Unreadable, f.Degraded, f.Incomplete)
@@ -250,7 +251,7 @@ const jobsShown = 5
 
 // clusterRecord makes the record of the whole cluster, which comes before those of its conditions.
 // Bytes are bytes, rates are bytes a second, uptime is in seconds.
-func clusterRecord(s hemera.ClusterStatus) output.Record {
+func clusterRecord(s adminapi.ClusterStatus) output.Record {
 	return output.Record{
 		{Key: "type", Value: "cluster"}, {Key: "health", Value: string(s.Health)}, {Key: "conditions", Value: len(s.Conditions)}, // health is ok, warning or error
 		{Key: "version", Value: s.Version}, {Key: "timestamp", Value: cli.Unix(s.Taken)}, {Key: "uptime", Value: int64(s.Taken.Sub(s.Booted).Seconds())}, // of the manager
@@ -268,7 +269,7 @@ func clusterRecord(s hemera.ClusterStatus) output.Record {
 
 // conditionRecord makes the record of a condition. Codes are stable; texts may change.
 // docs/operations.md lists the codes.
-func conditionRecord(c hemera.Condition) output.Record {
+func conditionRecord(c adminapi.Condition) output.Record {
 	return output.Record{
 		{Key: "type", Value: "condition"}, {Key: "code", Value: c.Code}, {Key: "severity", Value: string(c.Severity)}, {Key: "subject", Value: c.Subject}, // subject is a disk, node, space or nothing
 		{Key: "count", Value: c.Count}, {Key: "text", Value: c.Text}, {Key: "remedy", Value: c.Remedy}, // how many things it is about

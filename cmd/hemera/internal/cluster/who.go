@@ -15,6 +15,7 @@ import (
 	"hemera/cmd/hemera/internal/complete"
 	"hemera/cmd/hemera/internal/output"
 	"hemera/cmd/hemera/internal/storage"
+	"hemera/words/adminapi"
 	"hemera/words/errs"
 	"hemera/words/hemera"
 )
@@ -162,7 +163,7 @@ type doing struct {
 // whoRecords counts sessions and open files for each key. A file that the manager itself serves is open at a node of its
 // process.
 // A user with sessions and no open file has rate 0 and no nodes.
-func whoRecords(v *hemera.View, sessions []hemera.SessionInfo, open []hemera.OpenFile) (out []output.Record) {
+func whoRecords(v *hemera.View, sessions []adminapi.SessionInfo, open []hemera.OpenFile) (out []output.Record) {
 	sums := map[whoKey]*doing{}
 	of := func(w hemera.Identity) *doing {
 		k := whoKey{w.Name, w.Protocol, w.Host, w.App, w.UID}
@@ -197,7 +198,7 @@ func whoRecords(v *hemera.View, sessions []hemera.SessionInfo, open []hemera.Ope
 }
 
 // sessionRecords makes the record of each session. The client and the gateway differ if a proxy connects for a user.
-func sessionRecords(e *cli.Env, sessions []hemera.SessionInfo) (out []output.Record) {
+func sessionRecords(e *cli.Env, sessions []adminapi.SessionInfo) (out []output.Record) {
 	for _, s := range sessions {
 		// The address that the connection comes from.
 		gateway, _ := cli.HostPort(s.Addr)

@@ -12,6 +12,7 @@ import (
 	"hemera/cmd/hemera/internal/complete"
 	"hemera/cmd/hemera/internal/output"
 	"hemera/cmd/hemera/internal/storage"
+	"hemera/words/adminapi"
 	"hemera/words/errs"
 	"hemera/words/hemera"
 )
@@ -54,7 +55,7 @@ else is for admins: on the manager's machine, as root or as the user the manager
 				return err
 			}
 			return e.Ask(c, func(ctx context.Context, m *admin.Client) error {
-				if kind == hemera.WhyNode {
+				if kind == adminapi.WhyNode {
 					// The manager takes ids only.
 					n, err := storage.FindNode(ctx, m, ref)
 					if err != nil {
@@ -81,26 +82,26 @@ else is for admins: on the manager's machine, as root or as the user the manager
 func whySubject(e *cli.Env, args []string) (kind, ref string, err error) {
 	switch {
 	case len(args) == 1 && (args[0] == "jobs" || args[0] == "job"): // of all disks
-		return hemera.WhyJobs, "", nil
+		return adminapi.WhyJobs, "", nil
 	case len(args) == 2 && args[0] == "disk":
 		id, err := storage.ParseDisk(args[1])
-		return hemera.WhyDisk, id.String(), err
+		return adminapi.WhyDisk, id.String(), err
 	// A node may be named by address, which is looked up later.
 	case len(args) == 2 && args[0] == "node":
-		return hemera.WhyNode, args[1], nil
+		return adminapi.WhyNode, args[1], nil
 	case len(args) == 2 && args[0] == "job": // of a disk
 		id, err := storage.ParseDisk(args[1])
-		return hemera.WhyDisk, id.String(), err
+		return adminapi.WhyDisk, id.String(), err
 	case len(args) == 1 && strings.Trim(args[0], "0123456789") == "" && args[0] != "":
 		id, err := storage.ParseDisk(args[0])
-		return hemera.WhyDisk, id.String(), err
+		return adminapi.WhyDisk, id.String(), err
 	case len(args) == 1 && args[0] != "disk" && args[0] != "node":
 		// fid:, fxid: and so on name a file by its id.
 		if strings.Contains(args[0], "id:") && !strings.HasPrefix(args[0], "/") {
-			return hemera.WhyFile, args[0], nil
+			return adminapi.WhyFile, args[0], nil
 		}
 		path, err := e.OnManager(args[0])
-		return hemera.WhyFile, path, err
+		return adminapi.WhyFile, path, err
 	}
 	return "", "", cli.Usage(errs.New(errs.Invalid, "hemera.Why", strings.Join(args, " "), "it does not say what to explain").
 		WithRemedy("hemera why <path>, hemera why disk <id>, hemera why node <node>, hemera why jobs"))
@@ -108,7 +109,7 @@ func whySubject(e *cli.Env, args []string) (kind, ref string, err error) {
 
 // printWhy prints an explanation: the state, and each reason with its remedy.
 // Texts may contain names that users chose, so they are made visible.
-func printWhy(e *cli.Env, x hemera.Explanation) error {
+func printWhy(e *cli.Env, x adminapi.Explanation) error {
 	if e.ForPrograms() {
 		records := []output.Record{{{Key: "type", Value: "subject"}, {Key: "subject", Value: x.Subject}, {Key: "state", Value: x.State}}}
 		for _, r := range x.Reasons {

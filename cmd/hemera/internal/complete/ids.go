@@ -9,6 +9,7 @@ import (
 	"hemera/client/admin"
 	"hemera/cmd/hemera/internal/cli"
 	"hemera/cmd/hemera/internal/output"
+	"hemera/words/adminapi"
 	"hemera/words/hemera"
 )
 
@@ -65,7 +66,7 @@ func Recycled(e *cli.Env) cobra.CompletionFunc {
 	return func(c *cobra.Command, _ []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
 		return fromManager(c.Context(), e, func(ctx context.Context, m *admin.Client) (words []cobra.Completion) {
 			seen := map[string]bool{} // a path may have been removed more than once
-			_ = m.Recycle.ListRecycled(ctx, hemera.Identity{}, hemera.RecycleQuery{All: true}, func(r hemera.Recycled) error {
+			_ = m.Recycle.ListRecycled(ctx, hemera.Identity{}, adminapi.RecycleQuery{All: true}, func(r adminapi.Recycled) error {
 				if output.Visible(r.Path) != r.Path || seen[r.Path] {
 					return nil
 				}

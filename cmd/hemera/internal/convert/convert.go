@@ -18,7 +18,7 @@ import (
 
 // Command makes `hemera convert`, with its list and its stop.
 func Command(e *cli.Env) *cobra.Command {
-	var r hemera.ConversionRequest
+	var r adminapi.ConversionRequest
 	var dry, wait bool
 	// The texts of the flags, by the keys of a form.
 	words := map[string]*string{"layout": new(string), "blocksize": new(string), "space": new(string), "checksum": new(string)}
@@ -89,7 +89,7 @@ request, see sys.lifecycle.convert in the documentation.`,
 
 // warnOfRoom prints a warning if no space, or not the one that is asked for, has a disk for each piece of the layout. The
 // request waits for disks then. Errors of the question are not errors of the command.
-func warnOfRoom(ctx context.Context, e *cli.Env, m *admin.Client, r hemera.ConversionRequest) {
+func warnOfRoom(ctx context.Context, e *cli.Env, m *admin.Client, r adminapi.ConversionRequest) {
 	v, err := m.Cluster.View(ctx)
 	if err != nil || r.Form.Layout.Pieces == 0 {
 		return
@@ -109,7 +109,7 @@ func warnOfRoom(ctx context.Context, e *cli.Env, m *admin.Client, r hemera.Conve
 
 // request asks for a conversion, and waits for its end if asked to. When it returns the request is durable, so an
 // interruption while it waits ends the waiting only.
-func request(ctx context.Context, e *cli.Env, m *admin.Client, r hemera.ConversionRequest, wait bool) error {
+func request(ctx context.Context, e *cli.Env, m *admin.Client, r adminapi.ConversionRequest, wait bool) error {
 	c, err := m.Conversions.Convert(ctx, "", r)
 	if err != nil {
 		return err
@@ -124,7 +124,7 @@ func request(ctx context.Context, e *cli.Env, m *admin.Client, r hemera.Conversi
 }
 
 // survey says what a request would do. It walks the tree from here, and changes nothing.
-func survey(ctx context.Context, e *cli.Env, m *admin.Client, r hemera.ConversionRequest) error {
+func survey(ctx context.Context, e *cli.Env, m *admin.Client, r adminapi.ConversionRequest) error {
 	var files, due, bytes int64
 	// The same refusal as that of the request.
 	top, err := m.Names.Stat(ctx, hemera.Identity{}, r.Path)

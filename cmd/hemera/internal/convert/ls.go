@@ -14,8 +14,8 @@ import (
 	"hemera/cmd/hemera/internal/complete"
 	"hemera/cmd/hemera/internal/output"
 	"hemera/cmd/hemera/internal/storage"
+	"hemera/words/adminapi"
 	"hemera/words/errs"
-	"hemera/words/hemera"
 )
 
 // lsCommand makes `hemera convert ls`. It makes one request, and changes nothing.
@@ -73,7 +73,7 @@ var columns = []output.Column{
 
 // record is a request with the keys of -m and -j. Times are in seconds since 1970, 0 for none; timeleft is in seconds,
 // 0 while it is not known.
-func record(s hemera.ConversionStatus) output.Record {
+func record(s adminapi.ConversionStatus) output.Record {
 	return output.Record{
 		{Key: "id", Value: s.ID}, {Key: "path", Value: s.Path}, {Key: "recursive", Value: s.Recursive}, {Key: "form", Value: s.Form.String()},
 		{Key: "state", Value: s.Job.State}, {Key: "progress", Value: s.Job.Progress()}, {Key: "filesdone", Value: s.Done}, {Key: "bytesdone", Value: s.Bytes},
@@ -121,7 +121,7 @@ func follow(ctx context.Context, e *cli.Env, m *admin.Client, id uint64) error {
 		if err != nil {
 			return err
 		}
-		i := slices.IndexFunc(list, func(s hemera.ConversionStatus) bool { return s.ID == id })
+		i := slices.IndexFunc(list, func(s adminapi.ConversionStatus) bool { return s.ID == id })
 		// Only if a hundred others ended since.
 		if i < 0 {
 			return errs.New(errs.NotFound, "hemera.Convert", fmt.Sprintf("request %d", id), "the manager does not remember it any more")
@@ -147,7 +147,7 @@ func follow(ctx context.Context, e *cli.Env, m *admin.Client, id uint64) error {
 }
 
 // ended reports what came of a request.
-func ended(e *cli.Env, s hemera.ConversionStatus) error {
+func ended(e *cli.Env, s adminapi.ConversionStatus) error {
 	// A request that was stopped has a reason, too.
 	if s.Failed+s.Skipped > 0 || s.Why != "" {
 		return errs.New(errs.Conflict, "hemera.Convert", s.Path, fmt.Sprintf("%s converted, %d could not be, %d were in use: %s", output.Count(s.Done, "file"), s.Failed, s.Skipped, s.Why)).

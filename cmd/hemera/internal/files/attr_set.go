@@ -13,6 +13,7 @@ import (
 	"hemera/cmd/hemera/internal/complete"
 	"hemera/rules/lifecycle"
 	"hemera/rules/policy"
+	"hemera/words/adminapi"
 	"hemera/words/errs"
 	"hemera/words/hemera"
 )
@@ -78,12 +79,12 @@ func warnOfPolicy(ctx context.Context, e *cli.Env, m *admin.Client, arg string, 
 	if err != nil {
 		return
 	}
-	x, err := m.Status.Why(ctx, hemera.Identity{}, hemera.WhyFile, path)
+	x, err := m.Status.Why(ctx, hemera.Identity{}, adminapi.WhyFile, path)
 	if err != nil {
 		return // the attribute is set all the same
 	}
 	for _, r := range x.Reasons {
-		if r.About == hemera.AboutNewFiles && r.Remedy != "" { // other reasons are about files that exist
+		if r.About == adminapi.AboutNewFiles && r.Remedy != "" { // other reasons are about files that exist
 			fmt.Fprintf(e.Err, "hemera: warning: new files in %s %s\n  what to do: %s\n", e.Visible(path), e.Visible(r.Text), e.Visible(r.Remedy))
 			// Without the attributes the warning itself is still right.
 			if in, err := attributesInForce(ctx, m, path); err == nil {

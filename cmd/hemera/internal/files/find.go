@@ -86,14 +86,14 @@ of each entry.`,
 }
 
 // standing is that of the files to be found; "" for any.
-func (o findOptions) standing() hemera.FileStanding {
+func (o findOptions) standing() adminapi.FileStanding {
 	switch {
 	case o.lost:
-		return hemera.FileLost
+		return adminapi.FileLost
 	case o.unreadable:
-		return hemera.FileUnreadable
+		return adminapi.FileUnreadable
 	case o.degraded:
-		return hemera.FileDegraded
+		return adminapi.FileDegraded
 	}
 	return ""
 }

@@ -10,7 +10,6 @@ import (
 	"hemera/cmd/hemera/internal/cli"
 	"hemera/cmd/hemera/internal/output"
 	"hemera/words/adminapi"
-	"hemera/words/hemera"
 )
 
 // nsStatCommand makes `hemera ns stat`.
@@ -45,7 +44,7 @@ the 99th and 99.9th percentile and the maximum, in milliseconds, without the net
 
 // printNamespace prints the counts and then a table of operations. -m prints one key on each line, as EOS does.
 // The form of -m is EOS's, which differs from that of other commands: its parsers read one key from each line.
-func printNamespace(e *cli.Env, n hemera.NamespaceStats, ops []adminapi.OpStat) error {
+func printNamespace(e *cli.Env, n adminapi.NamespaceStats, ops []adminapi.OpStat) error {
 	head := namespaceRecord(n, cli.Since(e.Now(), n.Booted))
 	var records []output.Record
 	for _, op := range ops {
@@ -77,7 +76,7 @@ func everybody() output.Record {
 
 // namespaceRecord makes the record of the counts, with EOS's keys where it has them. uptime is in seconds.
 // Bytes are bytes, and times are in seconds.
-func namespaceRecord(n hemera.NamespaceStats, uptime float64) output.Record {
+func namespaceRecord(n adminapi.NamespaceStats, uptime float64) output.Record {
 	return output.Record{
 		{Key: "ns.total.files", Value: n.Totals.Files}, {Key: "ns.total.directories", Value: n.Totals.Dirs},
 		{Key: "ns.total.bytes", Value: n.Totals.Bytes}, {Key: "ns.total.physical_bytes", Value: n.Totals.Physical},

@@ -10,6 +10,7 @@ import (
 	"hemera/cmd/hemera/internal/cli"
 	"hemera/cmd/hemera/internal/complete"
 	"hemera/cmd/hemera/internal/output"
+	"hemera/words/adminapi"
 	"hemera/words/hemera"
 )
 
@@ -28,7 +29,7 @@ each time that it was removed. Users see what they own; admins see everything, w
   hemera recycle ls -u alice`,
 		RunE: func(c *cobra.Command, args []string) error {
 			// The manager gives a user no more than what the user owns, whatever is asked.
-			q := hemera.RecycleQuery{All: user == ""}
+			q := adminapi.RecycleQuery{All: user == ""}
 			if user != "" {
 				// Names are those of this machine; the manager knows numbers only.
 				id, err := cli.ParseID(user, cli.LookupUser)
@@ -55,14 +56,14 @@ each time that it was removed. Users see what they own; admins see everything, w
 
 // ls prints the entries that match.
 // For people a line has the end that they recognise: a directory has a slash, as in hemera ls -l.
-func ls(ctx context.Context, e *cli.Env, m *admin.Client, q hemera.RecycleQuery, numeric bool) error {
+func ls(ctx context.Context, e *cli.Env, m *admin.Client, q adminapi.RecycleQuery, numeric bool) error {
 	s := e.Stream(func(r output.Record) string {
 		return fmt.Sprintf("%s  %-8v  %11s  fxid:%s  %v%s", output.Time(r.Get("dtime")), r.Get("uid"), output.Bytes(r.Get("size")), r.Get("fxid"),
 			r.Get("path"), cli.OnOff(r.Get("type") == "directory", "/", ""))
 	})
 	none := true // so far
 	// The server finds out who asks; the identity is not sent.
-	err := m.Recycle.ListRecycled(ctx, hemera.Identity{}, q, func(r hemera.Recycled) error {
+	err := m.Recycle.ListRecycled(ctx, hemera.Identity{}, q, func(r adminapi.Recycled) error {
 		if none && !e.ForPrograms() { // with the first entry: an empty list has no header
 			fmt.Fprintf(e.Out, "%-19s  %-8s  %11s  %-13s  %s\n", "removed", "owner", "size", "id", "path")
 		}
@@ -80,7 +81,7 @@ func ls(ctx context.Context, e *cli.Env, m *admin.Client, q hemera.RecycleQuery,
 }
 
 // record is an entry for programs. Times are seconds since 1970; expires is 0 if age does not matter.
-func record(r hemera.Recycled, numeric bool) output.Record {
+func record(r adminapi.Recycled, numeric bool) output.Record {
 	var expires int64 // seconds since 1970
 	if !r.Expires.IsZero() {
 		expires = r.Expires.Unix()

@@ -12,6 +12,7 @@ import (
 	"hemera/cmd/hemera/internal/cli"
 	"hemera/cmd/hemera/internal/output"
 	"hemera/rules/recycle"
+	"hemera/words/adminapi"
 	"hemera/words/errs"
 	"hemera/words/hemera"
 )
@@ -57,7 +58,7 @@ The command says what will go, and asks. A script gives its consent with --yes.`
 // purge finds what the arguments name, asks for consent, and purges it.
 // An argument that names nothing fails the command before anything is purged.
 func purge(ctx context.Context, e *cli.Env, m *admin.Client, args []string, o *purgeOptions) error {
-	q := hemera.RecycleQuery{All: o.user == ""}
+	q := adminapi.RecycleQuery{All: o.user == ""}
 	// A user who is not an admin purges what is their own, whatever -u says.
 	if !q.All {
 		id, err := cli.ParseID(o.user, cli.LookupUser)
@@ -109,7 +110,7 @@ type doomed struct {
 }
 
 // add finds what one argument names. NotFound if that is nothing.
-func (d *doomed) add(ctx context.Context, e *cli.Env, m *admin.Client, arg string, q hemera.RecycleQuery) error {
+func (d *doomed) add(ctx context.Context, e *cli.Env, m *admin.Client, arg string, q adminapi.RecycleQuery) error {
 	w, err := parse(e, arg)
 	if err != nil {
 		return err
@@ -126,8 +127,8 @@ func (d *doomed) add(ctx context.Context, e *cli.Env, m *admin.Client, arg strin
 }
 
 // list adds the entries of a query, only the one with the id if there is one, and without -r only those at the path.
-func (d *doomed) list(ctx context.Context, m *admin.Client, q hemera.RecycleQuery, id hemera.FileID, path string) error {
-	return m.Recycle.ListRecycled(ctx, hemera.Identity{}, q, func(r hemera.Recycled) error {
+func (d *doomed) list(ctx context.Context, m *admin.Client, q adminapi.RecycleQuery, id hemera.FileID, path string) error {
+	return m.Recycle.ListRecycled(ctx, hemera.Identity{}, q, func(r adminapi.Recycled) error {
 		switch {
 		case id != 0 && r.Entry.ID != id, path != "" && path != r.Path && !d.recursive, !d.before.IsZero() && r.Removed.After(d.before), d.ids[r.Entry.ID]:
 			return nil

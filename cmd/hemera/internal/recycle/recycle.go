@@ -1,5 +1,5 @@
 // Package recycle has the commands for recycle bins: what was removed or replaced, and is kept for a while. All ask the
-// admin API, from any machine. The manager shows users what they own, and admins everything; see hemera.RecycleBin.
+// admin API, from any machine. The manager shows users what they own, and admins everything; see adminapi.RecycleBin.
 //
 // The API knows entries by their ids. Paths and trees are worked out here: a path means what was removed there last, and a
 // tree is restored entry by entry, in the order of paths. So an interrupted command leaves whole entries, and can be
@@ -15,6 +15,7 @@ import (
 
 	"hemera/client/admin"
 	"hemera/cmd/hemera/internal/cli"
+	"hemera/words/adminapi"
 	"hemera/words/errs"
 	"hemera/words/hemera"
 )
@@ -68,10 +69,10 @@ func parse(e *cli.Env, arg string) (w wanted, err error) {
 // newest lists what was at the path, and with below also what was below it: of each path what was removed last.
 // It fails with NotFound if that is nothing. The manager sends everything below the path in any case: without an index by
 // path it reads the bins, and sending is the smaller part.
-func newest(ctx context.Context, m *admin.Client, path string, below bool) (map[string]hemera.Recycled, error) {
-	found := map[string]hemera.Recycled{}
+func newest(ctx context.Context, m *admin.Client, path string, below bool) (map[string]adminapi.Recycled, error) {
+	found := map[string]adminapi.Recycled{}
 	at := hemera.PlainPath(path)
-	err := m.Recycle.ListRecycled(ctx, hemera.Identity{}, hemera.RecycleQuery{All: true, Below: at}, func(r hemera.Recycled) error {
+	err := m.Recycle.ListRecycled(ctx, hemera.Identity{}, adminapi.RecycleQuery{All: true, Below: at}, func(r adminapi.Recycled) error {
 		// A path that ends in a slash is of a directory.
 		if r.Path == at && hemera.OfDirectory(path) && !r.Entry.IsDir() {
 			return nil

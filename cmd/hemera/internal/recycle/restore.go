@@ -13,6 +13,7 @@ import (
 	"hemera/cmd/hemera/internal/cli"
 	"hemera/cmd/hemera/internal/complete"
 	"hemera/cmd/hemera/internal/output"
+	"hemera/words/adminapi"
 	"hemera/words/errs"
 	"hemera/words/hemera"
 )
@@ -84,7 +85,7 @@ func restore(ctx context.Context, e *cli.Env, m *admin.Client, arg string, o res
 		w.id = found[w.path].Entry.ID
 	}
 	// The manager knows where it was, and answers where it is now.
-	path, err := m.Recycle.Restore(ctx, hemera.Identity{}, hemera.RestoreRequest{ID: w.id, To: o.to, Parents: o.parents})
+	path, err := m.Recycle.Restore(ctx, hemera.Identity{}, adminapi.RestoreRequest{ID: w.id, To: o.to, Parents: o.parents})
 	if err != nil {
 		return err
 	}
@@ -95,12 +96,12 @@ func restore(ctx context.Context, e *cli.Env, m *admin.Client, arg string, o res
 // restoreTree restores entries in the order of their paths, so that directories come before what is in them.
 // Directories that were not removed, or whose entry was purged, are made on the way. A file that cannot be restored does
 // not keep the others; the last error is that of the command.
-func restoreTree(ctx context.Context, e *cli.Env, m *admin.Client, top string, found map[string]hemera.Recycled, to string) error {
+func restoreTree(ctx context.Context, e *cli.Env, m *admin.Client, top string, found map[string]adminapi.Recycled, to string) error {
 	var failed error // the last
 	done := int64(0) // entries
 	err := e.Each(ctx, slices.Sorted(maps.Keys(found)), func(path string) error {
 		// Parents are made with the usual mode, not with the one that they had: nothing is known of them.
-		r := hemera.RestoreRequest{ID: found[path].Entry.ID, Parents: true}
+		r := adminapi.RestoreRequest{ID: found[path].Entry.ID, Parents: true}
 		// The tree keeps its shape under its new name.
 		if to != "" {
 			r.To = to + strings.TrimPrefix(path, top)

@@ -3,11 +3,11 @@ package storage
 import (
 	"hemera/cmd/hemera/internal/cli"
 	"hemera/cmd/hemera/internal/output"
-	"hemera/words/hemera"
+	"hemera/words/adminapi"
 )
 
 // balanceOf is the job that balances a space, or its last one; nil if there is none.
-func balanceOf(jobs []hemera.JobStatus, space string) *hemera.JobStatus {
+func balanceOf(jobs []adminapi.JobStatus, space string) *adminapi.JobStatus {
 	for i := range jobs {
 		if jobs[i].Kind == "balance" && jobs[i].Space == space {
 			return &jobs[i]
@@ -17,7 +17,7 @@ func balanceOf(jobs []hemera.JobStatus, space string) *hemera.JobStatus {
 }
 
 // balancers is the number of jobs that move pieces of the space: EOS's key for it.
-func balancers(jobs []hemera.JobStatus, space string) int {
+func balancers(jobs []adminapi.JobStatus, space string) int {
 	if j := balanceOf(jobs, space); j != nil && j.State == "running" {
 		return 1
 	}
@@ -25,8 +25,8 @@ func balancers(jobs []hemera.JobStatus, space string) int {
 }
 
 // balanceFields are the keys of the job that balances a space. They are always there, so that a table has its columns.
-func balanceFields(jobs []hemera.JobStatus, space string) output.Record {
-	j := hemera.JobStatus{State: "idle"}
+func balanceFields(jobs []adminapi.JobStatus, space string) output.Record {
+	j := adminapi.JobStatus{State: "idle"}
 	if last := balanceOf(jobs, space); last != nil {
 		j = *last
 	}

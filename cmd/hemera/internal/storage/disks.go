@@ -9,6 +9,7 @@ import (
 	"hemera/cluster"
 	"hemera/cmd/hemera/internal/cli"
 	"hemera/cmd/hemera/internal/output"
+	"hemera/words/adminapi"
 	"hemera/words/hemera"
 )
 
@@ -16,7 +17,7 @@ import (
 // The methods are those of *admin.Client; tests have clusters of their own.
 type diskSource interface {
 	View(context.Context) (*hemera.View, error)
-	Jobs(context.Context) ([]hemera.JobStatus, error)
+	Jobs(context.Context) ([]adminapi.JobStatus, error)
 }
 
 // disksOf are those of a manager.
@@ -28,7 +29,7 @@ func disksOf(m *admin.Client) diskSource {
 }
 
 // viewAndJobs asks for the cluster and for what works on its disks, one after the other, so a job may be newer than the view.
-func viewAndJobs(ctx context.Context, m diskSource) (*hemera.View, []hemera.JobStatus, error) {
+func viewAndJobs(ctx context.Context, m diskSource) (*hemera.View, []adminapi.JobStatus, error) {
 	v, err := m.View(ctx)
 	if err != nil {
 		return nil, nil, err
@@ -52,7 +53,7 @@ func loadDisks(ctx context.Context, m diskSource) ([]output.Record, error) {
 
 // jobOf returns the job of a disk to show: one that is not done, else the newest. nil if there is none.
 // jobs are in no order. The result points into jobs.
-func jobOf(jobs []hemera.JobStatus, id hemera.DiskID) (best *hemera.JobStatus) {
+func jobOf(jobs []adminapi.JobStatus, id hemera.DiskID) (best *adminapi.JobStatus) {
 	for i := range jobs {
 		j := &jobs[i]
 		if j.Disk != id {
@@ -69,7 +70,7 @@ func jobOf(jobs []hemera.JobStatus, id hemera.DiskID) (best *hemera.JobStatus) {
 // diskRecord makes the record of a disk. The keys are EOS's where EOS has the key.
 // job may be nil: then the record has the keys of EOS's drain with 0, and none of Hemera's own. A node or space that
 // is unknown leaves its values empty.
-func diskRecord(v *hemera.View, d hemera.Disk, job *hemera.JobStatus) output.Record {
+func diskRecord(v *hemera.View, d hemera.Disk, job *adminapi.JobStatus) output.Record {
 	n, _ := v.Node(d.Node)
 	s, _ := v.Space(d.Space)
 	host, port := cli.HostPort(n.Addr)
@@ -109,7 +110,7 @@ func diskRecord(v *hemera.View, d hemera.Disk, job *hemera.JobStatus) output.Rec
 // jobFields are the keys of a drain or repair that Hemera adds to EOS's.
 // Drains, repairs and heals share the keys; stat.drain.kind tells them apart. They follow those of EOS, so that a
 // parser of EOS's records still finds its keys.
-func jobFields(job hemera.JobStatus) output.Record {
+func jobFields(job adminapi.JobStatus) output.Record {
 	return output.Record{
 		{Key: "stat.drain.kind", Value: job.Kind}, {Key: "stat.drain.state", Value: job.State}, {Key: "stat.drain.why", Value: job.Why}, // drain, repair or heal
 		{Key: "stat.drain.progress", Value: job.Progress()}, {Key: "stat.drain.files", Value: job.FilesLeft}, {Key: "stat.drain.filesdone", Value: job.FilesDone}, // in percent; files left and done
@@ -122,8 +123,8 @@ func jobFields(job hemera.JobStatus) output.Record {
 // drainKeys are the keys of a drain that EOS's tools read. Keys of things that only EOS has, such as its balancer, are
 // always 0.
 // A repair is not a drain for EOS: its progress is in jobFields only.
-func drainKeys(v *hemera.View, d hemera.Disk, job *hemera.JobStatus) output.Record {
-	var j hemera.JobStatus
+func drainKeys(v *hemera.View, d hemera.Disk, job *adminapi.JobStatus) output.Record {
+	var j adminapi.JobStatus
 	progressNow := 0.0
 	if job != nil && job.Kind == "drain" {
 		j, progressNow = *job, job.Progress()
@@ -144,7 +145,7 @@ func drainKeys(v *hemera.View, d hemera.Disk, job *hemera.JobStatus) output.Reco
 
 // drainers is 1 while a drain moves files away from its disk, else 0: EOS counts processes here.
 // A drain that waits or is stalled moves nothing, so it does not count.
-func drainers(job *hemera.JobStatus) int {
+func drainers(job *adminapi.JobStatus) int {
 	if job != nil && job.Kind == "drain" && job.State == "running" {
 		return 1
 	}
@@ -202,7 +203,7 @@ func trouble(n hemera.NodeInfo, d hemera.Disk) (int, string) {
 
 // drainState is EOS's word for the state of a drain.
 // The wish (configstatus) and the job may disagree for a moment: the manager makes the job after the wish.
-func drainState(d hemera.Disk, job *hemera.JobStatus) string {
+func drainState(d hemera.Disk, job *adminapi.JobStatus) string {
 	switch {
 	// The manager sets empty when the drain is done and nothing is left.
 	case d.Config == hemera.ConfigEmpty:

@@ -10,7 +10,7 @@
 //   - Units are in the key: bytes, mb (10^6 bytes a second), mib (2^20), ms; times are seconds since 1970.
 //   - What an admin wants (configstatus, cfg.status) and what a node reports (stat.*) are different keys.
 //
-// Commands that destroy something count first what is at stake ([hemera.Impact]), print it, and need consent: see
+// Commands that destroy something count first what is at stake ([adminapi.Impact]), print it, and need consent: see
 // fs_rm.go and node_rm.go.
 //
 // FindNode, ParseDisk and JobLine serve other commands too. Every command makes a few calls and ends; nothing is kept

@@ -13,6 +13,7 @@ import (
 	"hemera/cmd/hemera/internal/complete"
 	"hemera/cmd/hemera/internal/output"
 	"hemera/rules/condition"
+	"hemera/words/adminapi"
 	"hemera/words/errs"
 	"hemera/words/hemera"
 )
@@ -101,14 +102,14 @@ node's host or host:port, or a space.`,
 
 // unwell keeps the disks that the status warns of, or whose nodes it says are away, and adds its words and remedies: so both commands say the
 // same of a disk.
-func unwell(v *hemera.View, s hemera.ClusterStatus, disks []output.Record) (out []output.Record) {
+func unwell(v *hemera.View, s adminapi.ClusterStatus, disks []output.Record) (out []output.Record) {
 	for _, r := range disks {
 		id, _ := r.Get("id").(uint32)
 		d, _ := v.Disk(hemera.DiskID(id))
 		var codes, texts, remedies []string
 		for _, c := range s.Conditions {
 			ofNode := c.Subject == "node "+d.Node.String() && (c.Code == condition.NodeOffline || c.Code == condition.NodeDisabled)
-			if c.Severity != hemera.SeverityInfo && c.Subject == "disk "+d.ID.String() || ofNode {
+			if c.Severity != adminapi.SeverityInfo && c.Subject == "disk "+d.ID.String() || ofNode {
 				codes, texts, remedies = append(codes, c.Code), append(texts, c.Text), append(remedies, c.Remedy)
 			}
 		}

@@ -6,17 +6,18 @@ import (
 	"testing"
 
 	"hemera/cmd/hemera/internal/output"
+	"hemera/words/adminapi"
 	"hemera/words/hemera"
 )
 
 // jobsOf is a cluster with jobs.
-type jobsOf []hemera.JobStatus
+type jobsOf []adminapi.JobStatus
 
 func (jobsOf) View(context.Context) (*hemera.View, error) {
 	return &hemera.View{Removed: []hemera.RemovedDisk{{ID: 9, Addr: "n1:1095", Path: "/old"}}, Disks: []hemera.Disk{{ID: 1}}}, nil
 }
 
-func (j jobsOf) Jobs(context.Context) ([]hemera.JobStatus, error) { return j, nil }
+func (j jobsOf) Jobs(context.Context) ([]adminapi.JobStatus, error) { return j, nil }
 
 // The repair of incomplete files, which is of no disk, and that of removed disks are shown among
 // the jobs; what is done, or is of a disk that is listed anyhow, is not added.
@@ -56,10 +57,10 @@ func TestIllDisksAreThoseOfTheStatus(t *testing.T) {
 		v.Disks = append(v.Disks, d)
 		records = append(records, diskRecord(v, d, nil))
 	}
-	s := hemera.ClusterStatus{Conditions: []hemera.Condition{
-		{Code: "disk_errors", Severity: hemera.SeverityWarning, Subject: "disk 1", Text: "1 checksum error", Remedy: "look at the device"},
-		{Code: "node_offline", Severity: hemera.SeverityWarning, Subject: "node 2", Text: "has not answered", Remedy: "start it"},
-		{Code: "node_kept", Severity: hemera.SeverityInfo, Subject: "node 1"}, {Code: "node_clock", Severity: hemera.SeverityWarning, Subject: "node 1"},
+	s := adminapi.ClusterStatus{Conditions: []adminapi.Condition{
+		{Code: "disk_errors", Severity: adminapi.SeverityWarning, Subject: "disk 1", Text: "1 checksum error", Remedy: "look at the device"},
+		{Code: "node_offline", Severity: adminapi.SeverityWarning, Subject: "node 2", Text: "has not answered", Remedy: "start it"},
+		{Code: "node_kept", Severity: adminapi.SeverityInfo, Subject: "node 1"}, {Code: "node_clock", Severity: adminapi.SeverityWarning, Subject: "node 1"},
 	}}
 	got := unwell(v, s, records)
 	if len(got) != 2 || got[0].Get("id") != uint32(1) || got[0].Get("condition.text") != "1 checksum error" || got[0].Get("condition.remedy") != "look at the device" ||

@@ -73,7 +73,7 @@ func removeDisk(ctx context.Context, e *cli.Env, m *admin.Client, id hemera.Disk
 }
 
 // holds says how much is on a disk.
-func holds(sum hemera.Impact) string {
+func holds(sum adminapi.Impact) string {
 	return fmt.Sprintf("holds %s, %s", output.Count(sum.Pieces, "piece"), output.Bytes(sum.Bytes))
 }
 
@@ -83,7 +83,7 @@ const NamesShown = 5
 
 // stakes lists what files would lose: the whole content, access for now, or redundancy. A partial count says "at least".
 // Nothing at stake is no line. The worst comes first.
-func stakes(sum hemera.Impact) (lines []string) {
+func stakes(sum adminapi.Impact) (lines []string) {
 	// The manager counts a bounded number of pieces; above it the count is partial.
 	atLeast := ""
 	if sum.Partial {

@@ -11,6 +11,7 @@ import (
 	"hemera/cmd/hemera/internal/cli"
 	"hemera/cmd/hemera/internal/complete"
 	"hemera/cmd/hemera/internal/output"
+	"hemera/words/adminapi"
 	"hemera/words/errs"
 	"hemera/words/hemera"
 )
@@ -52,7 +53,7 @@ func fsStatusCommand(e *cli.Env) *cobra.Command {
 
 // loadDisk asks for one disk: its record, and its job if it has one.
 // It fails with NotFound if there is no such disk. job is nil if the disk has none.
-func loadDisk(ctx context.Context, m diskSource, id hemera.DiskID) (output.Record, *hemera.JobStatus, error) {
+func loadDisk(ctx context.Context, m diskSource, id hemera.DiskID) (output.Record, *adminapi.JobStatus, error) {
 	v, err := m.View(ctx)
 	if err != nil {
 		return nil, nil, err

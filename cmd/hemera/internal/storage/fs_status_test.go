@@ -10,6 +10,7 @@ import (
 
 	"hemera/cmd/hemera/internal/cli"
 	"hemera/test/fixture"
+	"hemera/words/adminapi"
 	"hemera/words/errs"
 	"hemera/words/hemera"
 )
@@ -20,21 +21,21 @@ type draining struct {
 	asked int
 }
 
-func (d *draining) Jobs(ctx context.Context) ([]hemera.JobStatus, error) {
+func (d *draining) Jobs(ctx context.Context) ([]adminapi.JobStatus, error) {
 	d.asked++
 	done := int64(min(d.asked, 3)) * 10
-	j := hemera.JobStatus{Kind: "drain", Disk: 4, State: "running", BytesDone: done, BytesLeft: 30 - done}
+	j := adminapi.JobStatus{Kind: "drain", Disk: 4, State: "running", BytesDone: done, BytesLeft: 30 - done}
 	if d.asked >= 3 {
 		j.State = "done"
 		_ = d.SetDisk(ctx, 4, "configstatus", "empty")
 	}
-	return []hemera.JobStatus{j}, nil
+	return []adminapi.JobStatus{j}, nil
 }
 
 // idle is a cluster in which nothing is drained or repaired.
 type idle struct{ *fixture.Cluster }
 
-func (idle) Jobs(context.Context) ([]hemera.JobStatus, error) { return nil, nil }
+func (idle) Jobs(context.Context) ([]adminapi.JobStatus, error) { return nil, nil }
 
 func TestWatchEndsWithTheDrain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

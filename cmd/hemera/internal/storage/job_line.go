@@ -5,13 +5,13 @@ import (
 
 	"hemera/cmd/hemera/internal/cli"
 	"hemera/cmd/hemera/internal/output"
-	"hemera/words/hemera"
+	"hemera/words/adminapi"
 )
 
 // JobLine is a drain, repair or conversion in one line: a bar, how much, how fast, how long still, and why not.
 // It is used by fs status and by status. width is that of the bar, in characters. The text is for people; programs
 // read the keys of jobFields.
-func JobLine(j hemera.JobStatus, width int) string {
+func JobLine(j adminapi.JobStatus, width int) string {
 	// A heal repairs pieces of many disks, so it has no disk, and counts pieces only.
 	if j.Kind == "heal" {
 		return j.Title() + " " + j.State + "  " + output.Count(j.FilesLeft, "piece") + " left"

@@ -3,14 +3,14 @@ package storage
 import (
 	"testing"
 
-	"hemera/words/hemera"
+	"hemera/words/adminapi"
 )
 
 func TestProgressOfAJob(t *testing.T) {
 	for _, test := range []struct{ got, want string }{
-		{JobLine(hemera.JobStatus{Kind: "repair", Disk: 3, State: "done", BytesDone: 10}, 4),
+		{JobLine(adminapi.JobStatus{Kind: "repair", Disk: 3, State: "done", BytesDone: 10}, 4),
 			"repair of disk 3 done  [####] 100.0%  10 B of 10 B  0 files left"},
-		{JobLine(hemera.JobStatus{Kind: "drain", Disk: 3, State: "waiting", FilesLeft: 5, Why: "no other disk"}, 4),
+		{JobLine(adminapi.JobStatus{Kind: "drain", Disk: 3, State: "waiting", FilesLeft: 5, Why: "no other disk"}, 4),
 			"drain of disk 3 waiting  [....] 0.0%  0 B of 0 B  5 files left  0 B/s  (no other disk)"},
 	} {
 		if test.got != test.want {

@@ -12,6 +12,7 @@ import (
 	"hemera/cmd/hemera/internal/cli"
 	"hemera/cmd/hemera/internal/output"
 	"hemera/rules/wire"
+	"hemera/words/adminapi"
 	"hemera/words/errs"
 	"hemera/words/hemera"
 )
@@ -61,7 +62,7 @@ func FindNode(ctx context.Context, m *admin.Client, name string) (hemera.NodeInf
 
 // nodeRecord makes the record of a node: the sums of its disks, and what the node measures of its process and machine.
 // jobs are those of the whole cluster.
-func nodeRecord(e *cli.Env, v *hemera.View, n hemera.NodeInfo, jobs []hemera.JobStatus) output.Record {
+func nodeRecord(e *cli.Env, v *hemera.View, n hemera.NodeInfo, jobs []adminapi.JobStatus) output.Record {
 	var disks []hemera.Disk
 	for _, d := range v.Disks {
 		if d.Node == n.ID {

@@ -10,6 +10,7 @@ import (
 	"hemera/cmd/hemera/internal/cli"
 	"hemera/cmd/hemera/internal/complete"
 	"hemera/cmd/hemera/internal/output"
+	"hemera/words/adminapi"
 	"hemera/words/errs"
 	"hemera/words/hemera"
 )
@@ -95,7 +96,7 @@ func setDisksOf(ctx context.Context, e *cli.Env, m *admin.Client, node string, c
 // nodeDrain sums up the drains of a node's disks. A node is "drained" if all its disks are empty, "partly" if some are
 // and the others are in use.
 // disks are those of one node. A node without disks says nodrain.
-func nodeDrain(disks []hemera.Disk, jobs []hemera.JobStatus) output.Record {
+func nodeDrain(disks []hemera.Disk, jobs []adminapi.JobStatus) output.Record {
 	var files, bytes, done int64
 	wanted, empty, stalling := 0, 0, false
 	for _, d := range disks {

@@ -8,6 +8,7 @@ import (
 	"hemera/cmd/hemera/internal/cli"
 	"hemera/cmd/hemera/internal/output"
 	"hemera/rules/recycle"
+	"hemera/words/adminapi"
 	"hemera/words/hemera"
 )
 
@@ -28,7 +29,7 @@ a directory above them says otherwise by the attribute sys.forced.space.`
 // spaceRecord makes the record of a space: its policy and the sums of its disks. The zone is shown if all disks are in
 // the same one.
 // jobs are those of the whole cluster. writable are the disks that take new files now.
-func spaceRecord(v *hemera.View, s hemera.Space, jobs []hemera.JobStatus) output.Record {
+func spaceRecord(v *hemera.View, s hemera.Space, jobs []adminapi.JobStatus) output.Record {
 	var disks, writable []hemera.Disk
 	zones := map[string]bool{}
 	for _, d := range v.Disks {

@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"hemera/cmd/hemera/internal/output"
+	"hemera/words/adminapi"
 	"hemera/words/hemera"
 )
 
@@ -42,7 +43,7 @@ func sumsOf(v *hemera.View, disks []hemera.Disk) output.Record {
 }
 
 // drainersOf is the number of disks that a drain moves files away from now.
-func drainersOf(disks []hemera.Disk, jobs []hemera.JobStatus) (n int) {
+func drainersOf(disks []hemera.Disk, jobs []adminapi.JobStatus) (n int) {
 	for _, d := range disks {
 		n += drainers(jobOf(jobs, d.ID))
 	}

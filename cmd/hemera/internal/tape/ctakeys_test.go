@@ -10,12 +10,13 @@ import (
 	"hemera/tape/tapeconfig"
 	"hemera/words/adminapi"
 	"hemera/words/hemera"
+	"hemera/words/tapeapi"
 )
 
 // The keys of the lists in JSON are those of cta-admin --json, as far as they are known: of drives and queues its own, of tapes, pools and failed
 // requests those of the columns of its tables; its objects are below. There may be more.
 func TestKeysOfCTA(t *testing.T) {
-	p := adminapi.TapePicture{Drives: []adminapi.TapeDrive{{}}, Queues: []adminapi.TapeQueue{{Kind: hemera.TapeRecall}}}
+	p := adminapi.TapePicture{Drives: []adminapi.TapeDrive{{}}, Queues: []adminapi.TapeQueue{{Kind: tapeapi.Recall}}}
 	for _, list := range []struct {
 		name    string
 		records []output.Record
@@ -27,10 +28,10 @@ func TestKeysOfCTA(t *testing.T) {
 		{"sq", queueRecords(p, time.Now()), `mountType tapepool vo logicalLibrary vid queuedFiles queuedBytes oldestAge youngestAge priority minAge readMaxDrives
 			writeMaxDrives curMounts curFiles curBytes tapesCapacity tapesFiles tapesBytes fullTapes writableTapes sleepingForSpace sleepStartTime
 			diskSystemSleptFor highestPriorityMountPolicy lowestRequestAgeMountPolicy`},
-		{"ta ls", []output.Record{tapeRecord(&hemera.Tape{}, "")}, `vid mediaType vendor logicalLibrary purchaseOrder tapepool vo encryptionKeyName capacity occupancy
+		{"ta ls", []output.Record{tapeRecord(&tapeapi.Tape{}, "")}, `vid mediaType vendor logicalLibrary purchaseOrder tapepool vo encryptionKeyName capacity occupancy
 			lastFseq full fromCastor state stateReason labelDrive labelTime lastWrittenDrive lastWrittenTime writeMountCount lastReadDrive lastReadTime
 			readMountCount creationTime createdBy modificationTime modifiedBy instanceName comment`},
-		{"fr ls", []output.Record{jobRecord(hemera.TapeWork{})}, `objectId requestType copyNb tapepool vid requester group path schedulerBackendName instanceName`},
+		{"fr ls", []output.Record{jobRecord(tapeapi.Work{})}, `objectId requestType copyNb tapepool vid requester group path schedulerBackendName instanceName`},
 	} {
 		if len(list.records) != 1 {
 			t.Fatalf("%s: %d records", list.name, len(list.records))
@@ -50,9 +51,9 @@ func TestKeysOfCTA(t *testing.T) {
 // Messages in messages are objects in JSON, with CTA's names. Times are seconds, whatever the flat field is; what an object's name hides is in it.
 func TestObjectsOfCTA(t *testing.T) {
 	made := time.Unix(1700000000, 0).UTC()
-	tape := tapeRecord(&hemera.Tape{LabelBy: "d1", Labelled: made, WrittenBy: "d2", MadeBy: "ada", Made: made}, "")
+	tape := tapeRecord(&tapeapi.Tape{LabelBy: "d1", Labelled: made, WrittenBy: "d2", MadeBy: "ada", Made: made}, "")
 	pool := output.Record{{Key: "name", Value: "p"}, {Key: "createdBy", Value: "ada"}, {Key: "creationTime", Value: made.Format(time.RFC3339)}, {Key: "modifiedBy", Value: "bob"}}
-	job := jobRecord(hemera.TapeWork{TapeJob: hemera.TapeJob{TapeJobKey: hemera.TapeJobKey{Kind: hemera.TapeRecall}, Queue: "V00001", ArchiveID: 5, Size: 7, Asked: made,
+	job := jobRecord(tapeapi.Work{Job: tapeapi.Job{JobKey: tapeapi.JobKey{Kind: tapeapi.Recall}, Queue: "V00001", ArchiveID: 5, Size: 7, Asked: made,
 		Attempts: 3, From: &hemera.TapeCopy{FSeq: 2, Block: 9}}, Path: "/f", Class: "raw"})
 	for noun, want := range map[string]struct {
 		record output.Record
@@ -97,8 +98,8 @@ func TestKeysOfPools(t *testing.T) {
 
 // Archives wait for a pool, all other requests for a tape.
 func TestWhereRequestsWait(t *testing.T) {
-	for kind, want := range map[hemera.TapeJobKind]string{hemera.TapeArchive: "x/", hemera.TapeRecall: "/x", hemera.TapeVerify: "/x"} {
-		r := jobRecord(hemera.TapeWork{TapeJob: hemera.TapeJob{TapeJobKey: hemera.TapeJobKey{Kind: kind}, Queue: "x"}})
+	for kind, want := range map[tapeapi.JobKind]string{tapeapi.Archive: "x/", tapeapi.Recall: "/x", tapeapi.Verify: "/x"} {
+		r := jobRecord(tapeapi.Work{Job: tapeapi.Job{JobKey: tapeapi.JobKey{Kind: kind}, Queue: "x"}})
 		if got := r.Get("tapepool").(string) + "/" + r.Get("vid").(string); got != want {
 			t.Errorf("%s waits for %s, want %s", kind, got, want)
 		}

@@ -11,7 +11,7 @@ import (
 	"hemera/cmd/hemera/internal/cli"
 	"hemera/cmd/hemera/internal/output"
 	"hemera/words/adminapi"
-	"hemera/words/hemera"
+	"hemera/words/tapeapi"
 )
 
 // Drives are not configured: tape servers report them. What an admin says
@@ -24,7 +24,7 @@ func driveCommand(e *cli.Env) *cobra.Command {
 			p, err := m.Tape.TapePicture(ctx)
 			return driveRecords(p, time.Now()), err
 		},
-		also: func(name string, s hemera.TapeSession) bool { return s.Drive == name }}
+		also: func(name string, s tapeapi.Session) bool { return s.Drive == name }}
 	// A manager that is started again forgets such drives by itself, but those
 	// that were put down.
 	forget := changeCommand(e, "drive", "remove")
@@ -78,7 +78,7 @@ func driveRecords(p adminapi.TapePicture, now time.Time) (out []output.Record) {
 		}
 		// Whole seconds: a session of less has no rate worth a number.
 		if d.Mount == 0 {
-			d.Session = hemera.TapeSession{} // that of before is in session ls
+			d.Session = tapeapi.Session{} // that of before is in session ls
 		}
 		elapsed, rate := int64(d.Session.Elapsed.Seconds()), int64(0)
 		if elapsed > 0 {
@@ -114,17 +114,17 @@ func driveConfig(key, value string) output.Record {
 }
 
 // mountType is CTA's word for what a drive works on.
-func mountType(k hemera.TapeJobKind) string {
+func mountType(k tapeapi.JobKind) string {
 	switch k {
-	case hemera.TapeArchive:
+	case tapeapi.Archive:
 		return "ARCHIVE_FOR_USER"
-	case hemera.TapeRecall:
+	case tapeapi.Recall:
 		return "RETRIEVE"
-	case hemera.TapeRepack:
+	case tapeapi.Repack:
 		return "ARCHIVE_FOR_REPACK"
-	case hemera.TapeVerify:
+	case tapeapi.Verify:
 		return "VERIFY"
-	case hemera.TapeReadBack:
+	case tapeapi.ReadBack:
 		return "READ_BACK"
 	}
 	return "NO_MOUNT"

@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"hemera/words/adminapi"
-	"hemera/words/hemera"
+	"hemera/words/tapeapi"
 )
 
 // TestADriveThatGoesDown: one that was put down and still works says so, as its status is another one for a while.
@@ -14,10 +14,10 @@ func TestADriveThatGoesDown(t *testing.T) {
 		drive           adminapi.TapeDrive
 		desired, reason string
 	}{
-		{adminapi.TapeDrive{TapeDriveState: hemera.TapeDriveState{Status: "TRANSFERRING"}, Reason: "dust (ada)"}, "DOWN", "going down, after what it does now: dust (ada)"},
-		{adminapi.TapeDrive{TapeDriveState: hemera.TapeDriveState{Status: "DOWN"}, Reason: "dust (ada)"}, "DOWN", "dust (ada)"},
-		{adminapi.TapeDrive{TapeDriveState: hemera.TapeDriveState{Status: "DOWN", Problem: "no answer"}, Up: true}, "UP", "no answer"},
-		{adminapi.TapeDrive{TapeDriveState: hemera.TapeDriveState{Status: "FREE"}, Up: true, Reason: "of before"}, "UP", ""},
+		{adminapi.TapeDrive{DriveState: tapeapi.DriveState{Status: "TRANSFERRING"}, Reason: "dust (ada)"}, "DOWN", "going down, after what it does now: dust (ada)"},
+		{adminapi.TapeDrive{DriveState: tapeapi.DriveState{Status: "DOWN"}, Reason: "dust (ada)"}, "DOWN", "dust (ada)"},
+		{adminapi.TapeDrive{DriveState: tapeapi.DriveState{Status: "DOWN", Problem: "no answer"}, Up: true}, "UP", "no answer"},
+		{adminapi.TapeDrive{DriveState: tapeapi.DriveState{Status: "FREE"}, Up: true, Reason: "of before"}, "UP", ""},
 	} {
 		r := driveRecords(adminapi.TapePicture{Drives: []adminapi.TapeDrive{c.drive}}, time.Now())[0]
 		if r.Get("desiredDriveState") != c.desired || r.Get("reason") != c.reason {

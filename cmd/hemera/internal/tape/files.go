@@ -17,6 +17,7 @@ import (
 	"hemera/tape/tapeconfig"
 	"hemera/words/errs"
 	"hemera/words/hemera"
+	"hemera/words/tapeapi"
 )
 
 // What users do with files that are on tape. The manager finds out who
@@ -64,7 +65,7 @@ type stages struct {
 	activity string
 	each     bool // tell of each file
 
-	next    hemera.StageRequest // that is being filled
+	next    tapeapi.StageRequest // that is being filled
 	sum     tally
 	online  int64 // on disk already
 	records []output.Record
@@ -72,7 +73,7 @@ type stages struct {
 
 // add adds a file, and sends the request when it is full.
 func (s *stages) add(ctx context.Context, path string) error {
-	s.next.Files = append(s.next.Files, hemera.StageFile{Path: path, Activity: s.activity})
+	s.next.Files = append(s.next.Files, tapeapi.StageFile{Path: path, Activity: s.activity})
 	if len(s.next.Files) < stageBatch {
 		return nil
 	}
@@ -109,7 +110,7 @@ func (s *stages) send(ctx context.Context) error {
 		if l.OnDisk {
 			s.online++
 		}
-		s.sum.add(l.Path, did{}, noneStaged([]hemera.Locality{l}))
+		s.sum.add(l.Path, did{}, noneStaged([]tapeapi.Locality{l}))
 	}
 	if !s.each && s.env.ForPrograms() {
 		s.records = append(s.records, output.Record{{Key: "request_id", Value: id}, {Key: "files", Value: len(status.Files)}})
@@ -132,7 +133,7 @@ func (s *stages) end() error {
 }
 
 // noneStaged is the errors of all files of a request; nil if one file can be brought to disk.
-func noneStaged(files []hemera.Locality) error {
+func noneStaged(files []tapeapi.Locality) error {
 	var failed failures
 	for _, l := range files {
 		if l.Error == "" {
@@ -187,7 +188,7 @@ func (f failures) together(verb string) error {
 }
 
 // plainly is the error of a file without what the manager calls its operations, beside the path.
-func plainly(l hemera.Locality) string {
+func plainly(l tapeapi.Locality) string {
 	if l.Error == "" {
 		return ""
 	}
@@ -195,7 +196,7 @@ func plainly(l hemera.Locality) string {
 }
 
 // localityRecord is where a file is, for programs.
-func localityRecord(l hemera.Locality, id string) output.Record {
+func localityRecord(l tapeapi.Locality, id string) output.Record {
 	return output.Record{
 		{Key: "path", Value: l.Path}, {Key: "online", Value: l.OnDisk}, {Key: "on_tape", Value: l.OnTape}, {Key: "requested", Value: l.Requested},
 		{Key: "request_id", Value: id}, {Key: "why", Value: l.Why}, {Key: "error_text", Value: plainly(l)},

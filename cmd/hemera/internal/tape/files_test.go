@@ -4,18 +4,18 @@ import (
 	"testing"
 
 	"hemera/words/errs"
-	"hemera/words/hemera"
+	"hemera/words/tapeapi"
 )
 
 // A command that could stage nothing has failed, and says why as users know things.
 func TestNoneStaged(t *testing.T) {
-	missing := hemera.Locality{Path: "/nope", Error: "namespace.Stat /nope: no such file or directory"}
-	other := hemera.Locality{Path: "/d", Error: "manager.Stage /d: it is a directory"}
-	err := noneStaged([]hemera.Locality{missing, other})
+	missing := tapeapi.Locality{Path: "/nope", Error: "namespace.Stat /nope: no such file or directory"}
+	other := tapeapi.Locality{Path: "/d", Error: "manager.Stage /d: it is a directory"}
+	err := noneStaged([]tapeapi.Locality{missing, other})
 	if err == nil || err.Error() != "stage /nope: no such file or directory\nstage /d: it is a directory" {
 		t.Errorf("%v", err)
 	}
-	if err := noneStaged([]hemera.Locality{missing, {Path: "/f"}}); err != nil {
+	if err := noneStaged([]tapeapi.Locality{missing, {Path: "/f"}}); err != nil {
 		t.Errorf("one can be staged: %v", err)
 	}
 	for _, field := range localityRecord(missing, "id") {

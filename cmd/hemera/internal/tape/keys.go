@@ -15,7 +15,7 @@ import (
 	"hemera/process/statedir"
 	"hemera/words/adminapi"
 	"hemera/words/errs"
-	"hemera/words/hemera"
+	"hemera/words/tapeapi"
 )
 
 // A key has a name, which is seen everywhere, and a secret, which no command
@@ -62,7 +62,7 @@ func loadKeys(ctx context.Context, m *admin.Client) (records []output.Record, er
 
 // keyRecord is a key for programs, without its secret: the manager does not
 // send it.
-func keyRecord(r hemera.TapeKeyRow) output.Record {
+func keyRecord(r adminapi.TapeKeyRow) output.Record {
 	made := int64(0)
 	if !r.Made.IsZero() {
 		made = r.Made.Unix()
@@ -101,7 +101,7 @@ which other users of the machine could see, and in no log.`,
 		Example: `  hemera tape key add raw-2026
   hemera tape key add raw-2025 --from raw-2025.key`,
 		RunE: func(c *cobra.Command, args []string) error {
-			k := hemera.TapeKey{Name: args[0]}
+			k := tapeapi.Key{Name: args[0]}
 			if from != "" {
 				// Read here: the file may be one that the server's user cannot read.
 				var err error
@@ -126,7 +126,7 @@ which other users of the machine could see, and in no log.`,
 
 // readSecret reads the digits of a key. Its errors name the file, and have
 // none of what is in it.
-func readSecret(e *cli.Env, from string) (hemera.TapeSecret, error) {
+func readSecret(e *cli.Env, from string) (tapeapi.Secret, error) {
 	const most = 4096 // bytes; a key has 64 digits
 	// A file that is much too long is a wrong one, and is not read to its end.
 	in := e.In

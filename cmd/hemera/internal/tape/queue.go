@@ -13,6 +13,7 @@ import (
 	"hemera/cmd/hemera/internal/output"
 	"hemera/words/adminapi"
 	"hemera/words/hemera"
+	"hemera/words/tapeapi"
 )
 
 // A queue is a pool that files are to be written to, or a tape that files
@@ -50,7 +51,7 @@ keeps a queue from a drive. The keys of -j are those of "cta-admin sq".`,
 func queueRecords(p adminapi.TapePicture, now time.Time) (out []output.Record) {
 	for _, q := range p.Queues {
 		vid := "" // any of the pool
-		if q.Kind != hemera.TapeArchive {
+		if q.Kind != tapeapi.Archive {
 			vid = q.Name
 		}
 		out = append(out, output.Record{
@@ -162,10 +163,10 @@ func requestShowCommand(e *cli.Env) *cobra.Command {
 }
 
 // jobRecord is a job for programs.
-func jobRecord(j hemera.TapeWork) output.Record {
+func jobRecord(j tapeapi.Work) output.Record {
 	// As in CTA: archives wait for a pool, all others for a tape.
 	pool, vid := "", j.Queue
-	if j.Kind == hemera.TapeArchive {
+	if j.Kind == tapeapi.Archive {
 		pool, vid = j.Queue, ""
 	}
 	// Of archives there is none yet, and all of it is 0.

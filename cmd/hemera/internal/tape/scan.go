@@ -15,7 +15,7 @@ import (
 	"hemera/cmd/hemera/internal/output"
 	"hemera/words/adminapi"
 	"hemera/words/errs"
-	"hemera/words/hemera"
+	"hemera/words/tapeapi"
 )
 
 // A scan goes on in the manager and the tape server, whether anybody looks
@@ -229,8 +229,8 @@ func scanRecord(s adminapi.TapeScan) output.Record {
 }
 
 // scanOutcomes are the outcomes in the order of the table.
-func scanOutcomes() []hemera.TapeOutcome {
-	return []hemera.TapeOutcome{hemera.TookKnown, hemera.TookCopy, hemera.TookMade, hemera.TookLost, hemera.TookDead, hemera.TookDiffers, hemera.TookNot}
+func scanOutcomes() []tapeapi.Outcome {
+	return []tapeapi.Outcome{tapeapi.TookKnown, tapeapi.TookCopy, tapeapi.TookMade, tapeapi.TookLost, tapeapi.TookDead, tapeapi.TookDiffers, tapeapi.TookNot}
 }
 
 // scanColumns are the table of scans.

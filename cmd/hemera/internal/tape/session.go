@@ -10,7 +10,7 @@ import (
 	"hemera/cmd/hemera/internal/cli"
 	"hemera/cmd/hemera/internal/output"
 	"hemera/words/errs"
-	"hemera/words/hemera"
+	"hemera/words/tapeapi"
 )
 
 // sessionCommand makes `hemera tape session`. The manager remembers the last two
@@ -67,7 +67,7 @@ given, what waited in memory, and what the session had waited for until then.`,
 }
 
 // sampleRecord is a sample of a session for programs. Times are seconds.
-func sampleRecord(s hemera.TapeSample) output.Record {
+func sampleRecord(s tapeapi.Sample) output.Record {
 	// Waits are sums since the begin: the difference of two samples is what was waited between them.
 	return output.Record{
 		{Key: "at", Value: s.At.Seconds()}, {Key: "bytes", Value: s.Bytes}, {Key: "buffered", Value: s.Buffered},
@@ -87,7 +87,7 @@ func sampleColumns() []output.Column {
 }
 
 // sessionRecord is a session for programs. Times are seconds.
-func sessionRecord(s hemera.TapeSession) output.Record {
+func sessionRecord(s tapeapi.Session) output.Record {
 	rate := float64(0) // bytes a second
 	if s.Elapsed > 0 {
 		rate = float64(s.Bytes) / s.Elapsed.Seconds()

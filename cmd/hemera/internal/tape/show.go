@@ -12,7 +12,7 @@ import (
 	"hemera/cmd/hemera/internal/cli"
 	"hemera/cmd/hemera/internal/output"
 	"hemera/words/errs"
-	"hemera/words/hemera"
+	"hemera/words/tapeapi"
 )
 
 // One command shows one object of any noun: the record that ls has in -j, with all of
@@ -26,7 +26,7 @@ type listing struct {
 	columns func([]output.Record) []output.Column                         // of the table of ls
 	load    func(context.Context, *admin.Client) ([]output.Record, error) // all objects
 	page    bool                                                          // people get reasons and sessions too
-	also    func(name string, session hemera.TapeSession) (isOfIt bool)   // sessions of the object; nil for none
+	also    func(name string, session tapeapi.Session) (isOfIt bool)      // sessions of the object; nil for none
 }
 
 // is reports whether a record is of the object that people call name.

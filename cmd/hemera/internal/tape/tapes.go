@@ -11,7 +11,7 @@ import (
 	"hemera/cmd/hemera/internal/output"
 	"hemera/words/adminapi"
 	"hemera/words/errs"
-	"hemera/words/hemera"
+	"hemera/words/tapeapi"
 )
 
 // The catalogue has a record for each tape. Tapes are named by their VID,
@@ -38,7 +38,7 @@ to the tape, of files that were removed since too; files and data are what is in
 		},
 	}
 	tapes := listing{noun: "tape", keys: []string{"vid"}, columns: fixed(tapeColumns()), load: loadTapes, page: true,
-		also: func(vid string, s hemera.TapeSession) bool { return s.VID == vid }}
+		also: func(vid string, s tapeapi.Session) bool { return s.VID == vid }}
 	return noun("tape", "Tapes: list, add, change, remove, and what is on them", ls, showCommand(e, tapes), whyOf(e, "tape"), tapeFilesCommand(e),
 		changeCommand(e, "tape", "add"), changeCommand(e, "tape", "set"), changeCommand(e, "tape", "remove"))
 }
@@ -65,7 +65,7 @@ func loadTapes(ctx context.Context, m *admin.Client) (records []output.Record, e
 
 // tapeRecord is a tape for programs: the keys are those of the record,
 // which are CTA's.
-func tapeRecord(t *hemera.Tape, organisation string) output.Record {
+func tapeRecord(t *tapeapi.Tape, organisation string) output.Record {
 	// Times that are not known are 0, as in CTA.
 	unix := func(at interface{ Unix() int64 }, zero bool) int64 {
 		if zero {
@@ -158,7 +158,7 @@ func text(r output.Record, key string) string {
 
 // tapeFileRecord is a file on tape for programs. Its path is not known to the tape: the
 // file may have moved a hundred times since; `hemera file info fxid:…` has it.
-func tapeFileRecord(f hemera.TapeFile) output.Record {
+func tapeFileRecord(f tapeapi.File) output.Record {
 	removed := "" // it is in the tree
 	if f.Dead != nil {
 		removed = "removed from " + f.Dead.Path + ": " + f.Dead.Why

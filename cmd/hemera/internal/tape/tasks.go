@@ -11,7 +11,7 @@ import (
 	"hemera/cmd/hemera/internal/cli"
 	"hemera/cmd/hemera/internal/output"
 	"hemera/words/adminapi"
-	"hemera/words/hemera"
+	"hemera/words/tapeapi"
 )
 
 // A repack or a verification is a request for each file of a tape, which is
@@ -33,9 +33,9 @@ from disk, or from another copy.`
 	// As in CTA, where neither of them means both.
 	c.MarkFlagsMutuallyExclusive("justmove", "justaddcopies")
 	c.AddCommand(whyOf(e, "repack"))
-	c.AddCommand(showTaskCommand(e, "repack", func(t *hemera.Tape) *hemera.TapeTask { return t.Repack }))
+	c.AddCommand(showTaskCommand(e, "repack", func(t *tapeapi.Tape) *tapeapi.Task { return t.Repack }))
 	c.AddCommand(tasksCommand(e, "repack", "List the tapes whose files are moved to others", "no tape is repacked",
-		func(t *hemera.Tape) *hemera.TapeTask { return t.Repack }))
+		func(t *tapeapi.Tape) *tapeapi.Task { return t.Repack }))
 	return c
 }
 
@@ -46,9 +46,9 @@ func verifyCommand(e *cli.Env) *cobra.Command {
 "hemera tape request ls --failed". When all were right the tape has the time in verifiedTime. A tape that
 was not verified for a year is verified by itself, one tape at a time: "hemera tape mounting set default
 verifySeconds=0" ends that.`
-	c.AddCommand(showTaskCommand(e, "verify", func(t *hemera.Tape) *hemera.TapeTask { return t.Verifying }))
+	c.AddCommand(showTaskCommand(e, "verify", func(t *tapeapi.Tape) *tapeapi.Task { return t.Verifying }))
 	c.AddCommand(tasksCommand(e, "verify", "List the tapes that are verified", "no tape is verified",
-		func(t *hemera.Tape) *hemera.TapeTask { return t.Verifying }))
+		func(t *tapeapi.Tape) *tapeapi.Task { return t.Verifying }))
 	return c
 }
 
@@ -63,7 +63,7 @@ taken out of the lists.`
 }
 
 // tasksCommand makes the ls of repacks or of verifications.
-func tasksCommand(e *cli.Env, order, short, none string, of func(t *hemera.Tape) *hemera.TapeTask) *cobra.Command {
+func tasksCommand(e *cli.Env, order, short, none string, of func(t *tapeapi.Tape) *tapeapi.Task) *cobra.Command {
 	// The tape's own counts say how far a repack is.
 	return &cobra.Command{
 		Use: "ls", Aliases: []string{"list"}, Short: short, Args: cobra.NoArgs, Example: "  hemera tape " + order + " ls",
@@ -80,7 +80,7 @@ func tasksCommand(e *cli.Env, order, short, none string, of func(t *hemera.Tape)
 }
 
 // loadTasks reads the tasks of all tapes. Few tapes have one at a time, so the manager has no list of them.
-func loadTasks(ctx context.Context, m *admin.Client, of func(t *hemera.Tape) *hemera.TapeTask) (records []output.Record, err error) {
+func loadTasks(ctx context.Context, m *admin.Client, of func(t *tapeapi.Tape) *tapeapi.Task) (records []output.Record, err error) {
 	all, err := m.Tape.Tapes(ctx)
 	for i := range all {
 		if task := of(&all[i]); task != nil {
@@ -91,13 +91,13 @@ func loadTasks(ctx context.Context, m *admin.Client, of func(t *hemera.Tape) *he
 }
 
 // showTaskCommand makes the show of repacks or of verifications.
-func showTaskCommand(e *cli.Env, order string, of func(t *hemera.Tape) *hemera.TapeTask) *cobra.Command {
+func showTaskCommand(e *cli.Env, order string, of func(t *tapeapi.Tape) *tapeapi.Task) *cobra.Command {
 	return showCommand(e, listing{noun: order, keys: []string{"vid"}, columns: fixed(taskColumns()),
 		load: func(ctx context.Context, m *admin.Client) ([]output.Record, error) { return loadTasks(ctx, m, of) }})
 }
 
 // taskRecord is a task for programs, with the keys of "cta-admin --json re ls" as far as they are the same.
-func taskRecord(t *hemera.Tape, task *hemera.TapeTask) output.Record {
+func taskRecord(t *tapeapi.Tape, task *tapeapi.Task) output.Record {
 	// How many are queued is not counted: the fSeq says how far that is.
 	status := "queueing"
 	if task.Filled {

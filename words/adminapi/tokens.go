@@ -1,6 +1,10 @@
-package hemera
+package adminapi
 
-import "time"
+import (
+	"time"
+
+	"hemera/words/hemera"
+)
 
 // TokenInfo is what is known of a join token.
 type TokenInfo struct {
@@ -13,7 +17,7 @@ type TokenInfo struct {
 
 // TokenUse is a node that a token admitted.
 type TokenUse struct {
-	Node NodeID
+	Node hemera.NodeID
 	From string // the address it came from
 	At   time.Time
 }

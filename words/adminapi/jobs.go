@@ -1,16 +1,20 @@
-package hemera
+package adminapi
 
-import "time"
+import (
+	"time"
+
+	"hemera/words/hemera"
+)
 
 // JobStatus is one drain or repair of one disk, the balancing of one space, or one conversion of a tree.
 type JobStatus struct {
-	Kind                 string // drain, repair, heal, balance, convert, lifecycle
-	Disk                 DiskID // 0 for a job of the whole cluster, of a space or of a tree
-	Space                string `json:",omitempty"` // of balance
-	Path                 string `json:",omitempty"` // of the file or directory that a job without a disk is about
-	To                   string `json:",omitempty"` // the form that a conversion makes
-	State                string // waiting, running, stalled; over: done, and of conversions failed, stopped or "replaced by N"
-	Why                  string // what it waits for, or what failed last
+	Kind                 string        // drain, repair, heal, balance, convert, lifecycle
+	Disk                 hemera.DiskID // 0 for a job of the whole cluster, of a space or of a tree
+	Space                string        `json:",omitempty"` // of balance
+	Path                 string        `json:",omitempty"` // of the file or directory that a job without a disk is about
+	To                   string        `json:",omitempty"` // the form that a conversion makes
+	State                string        // waiting, running, stalled; over: done, and of conversions failed, stopped or "replaced by N"
+	Why                  string        // what it waits for, or what failed last
 	FilesDone, FilesLeft int64
 	BytesDone, BytesLeft int64
 	Failed               int64   // in the pass under way; they are tried again in the next

@@ -1,8 +1,10 @@
-package hemera
+package adminapi
 
 import (
 	"context"
 	"time"
+
+	"hemera/words/hemera"
 )
 
 // StatusAdmin tells how well the cluster is, and why something is as it is. Callers have checked that who is an
@@ -12,14 +14,14 @@ type StatusAdmin interface {
 	// Status is a summary of the whole cluster, with everything that is not as it should be.
 	Status(ctx context.Context) (ClusterStatus, error)
 	// Impact counts what files would lose if the disks were removed now. NotFound.
-	Impact(ctx context.Context, disks []DiskID) (Impact, error)
+	Impact(ctx context.Context, disks []hemera.DiskID) (Impact, error)
 	// Why explains a file, a disk, a node or the jobs: what it waits for. kind is one of [WhyFile] and so
 	// on. Files and directories are explained to users who may read them, without names of other users; the
 	// caller sees to it that only admins ask for other kinds. NotFound, Denied, Invalid.
-	Why(ctx context.Context, who Identity, kind, ref string) (Explanation, error)
+	Why(ctx context.Context, who hemera.Identity, kind, ref string) (Explanation, error)
 	// Impaired calls visit for every file of the standing, in no order of names. It reads what the namespace lists for the disks and tapes that
 	// cannot be read, and ends with visit's error, if any.
-	Impaired(ctx context.Context, standing FileStanding, visit func(path string, e Entry) error) error
+	Impaired(ctx context.Context, standing FileStanding, visit func(path string, e hemera.Entry) error) error
 	// Network is what the nodes count of each other, and what follows for each of them.
 	Network(ctx context.Context) (NetworkReport, error)
 }
@@ -97,9 +99,9 @@ type ClusterStatus struct {
 
 	Nodes, NodesOnline                   int
 	Disks, DisksReadable, DisksWritable  int
-	Room                                 Room // of all disks
-	Tree                                 TreeTotals
-	Recycled                             TreeTotals // in recycle bins, beside Tree
+	Room                                 hemera.Room // of all disks
+	Tree                                 hemera.TreeTotals
+	Recycled                             hemera.TreeTotals // in recycle bins, beside Tree
 	Files                                FileHealth
 	ReadBytes, WriteBytes                int64 // per second, at all disks
 	ReadOpens, WriteOpens, PendingWrites int64
@@ -147,7 +149,7 @@ type UnmetLayout struct {
 
 // DiskLoss is what of a disk cannot be read anywhere, in files. A file with pieces on several such disks counts at each.
 type DiskLoss struct {
-	Disk             DiskID
+	Disk             hemera.DiskID
 	Lost, Unreadable int64
 }
 
@@ -156,30 +158,6 @@ type TapeLoss struct {
 	VID         string
 	Unreadable  int64
 	Why, Remedy string
-}
-
-// RemovedDisk is a disk that was removed while files still had pieces on it. It is remembered until no
-// file has one there.
-type RemovedDisk struct {
-	ID      DiskID
-	UUID    string
-	Node    NodeID
-	Addr    string // host:port of the node that had it, as of the removal
-	Path    string
-	Space   string
-	Removed time.Time // zero: not known
-}
-
-// Where names the disk's last place.
-func (r RemovedDisk) Where() string {
-	where := r.Path
-	if r.Addr != "" {
-		where += " on " + r.Addr
-	}
-	if r.Removed.IsZero() {
-		return where
-	}
-	return where + ", removed " + r.Removed.UTC().Format("2006-01-02 15:04 MST")
 }
 
 // Impact is what the removal of disks costs.
@@ -197,38 +175,3 @@ type Impact struct {
 	// Unsure: the namespace went back, and no rebuild has read all disks since. Pieces that it does not know are not counted.
 	Unsure bool `json:",omitempty"`
 }
-
-// Snapshot is what the conditions of a cluster are found from.
-type Snapshot struct {
-	Now       time.Time
-	Version   string // of the manager
-	View      *View
-	Losses    []SpaceLoss    // of the spaces
-	Exposed   []ExposedFiles // those that were found until now
-	Jobs      []JobStatus
-	Namespace NamespaceStats
-	Quotas    []QuotaRow
-	Files     FileHealth
-	Sessions  int
-	Limits    []LimitUse // of the manager's process
-	Bad       int        // pieces found bad that wait for repair, or are in repair
-	// Rebuilding is since when the namespace is being rebuilt; zero if it is not.
-	Rebuilding time.Time
-	Network    NetworkReport
-	Tape       []TapeAttention // what of the tape tier needs a person
-}
-
-// LimitUse is a bound of a process that refused somebody a short time ago. Refused counts since the process
-// started, RefusedAgo is how long ago the last time was.
-type LimitUse struct {
-	Name               string
-	Used, Max, Refused int64
-	RefusedAgo         time.Duration
-}
-
-// The bounds of what a process tells about its limits: [LimitUse] is of those that refused somebody within
-// LimitRecent, at most LimitsMax of them.
-const (
-	LimitRecent = 10 * time.Minute
-	LimitsMax   = 16
-)

@@ -1,53 +1,24 @@
-package hemera
+package adminapi
 
 import (
 	"context"
-	"strings"
 	"time"
+
+	"hemera/words/hemera"
 )
-
-// Form says how files are to be stored. A zero field leaves what a file has.
-type Form struct {
-	Layout    Layout // of kind 0: as it is
-	BlockSize uint32 // of layouts with blocks, in bytes
-	Space     string
-	// Checksum is to be stored of each file. Those that a file has are kept beside it.
-	Checksum ChecksumKind
-}
-
-// Zero reports whether the form asks for nothing.
-func (f Form) Zero() bool { return f == Form{} }
-
-// String is the form in the words of `hemera convert`: "layout=rs:4+2 space=archive".
-func (f Form) String() string {
-	var words []string
-	if f.Layout.Kind != 0 {
-		words = append(words, "layout="+f.Layout.String())
-	}
-	if f.BlockSize != 0 {
-		words = append(words, "blocksize="+FormatBlockSize(f.BlockSize))
-	}
-	if f.Space != "" {
-		words = append(words, "space="+f.Space)
-	}
-	if f.Checksum != ChecksumNone {
-		words = append(words, "checksum="+f.Checksum.String())
-	}
-	return strings.Join(words, " ")
-}
 
 // ConversionRequest asks for files to be stored in a form.
 type ConversionRequest struct {
 	Path      string // of a file, or with Recursive of a directory
 	Recursive bool
-	Form      Form
+	Form      hemera.Form
 }
 
 // Conversion is a request, as it is remembered, and how far it is. Files that are written meanwhile are left alone.
 type Conversion struct {
 	ID uint64
 	ConversionRequest
-	Root         FileID // the file or directory, wherever it is moved
+	Root         hemera.FileID // the file or directory, wherever it is moved
 	Who          string
 	Asked, Ended time.Time // Ended is zero while there is something to do
 	// Pass counts how often the tree was gone through before; Cursor is the path below Root of the last file that is
@@ -85,17 +56,4 @@ type ConvertAdmin interface {
 	Conversions(ctx context.Context) ([]ConversionStatus, error)
 	// StopConversion ends a request. Files that are converted stay so, those under way are finished. NotFound.
 	StopConversion(ctx context.Context, id uint64) error
-}
-
-// RuleTree is a directory with lifecycle rules of its own.
-type RuleTree struct {
-	Dir FileID
-	// Since is since when accesses to files below it are noted; zero while its rules do not ask for them.
-	Since time.Time
-	// Scanned is when the files below it were looked through last; zero before the first time, and after a change of the rules.
-	Scanned time.Time
-	// Changed is when its rules were set last; zero where that is not known.
-	Changed time.Time `json:",omitzero"`
-	// By is the user that it is charged to, or the admins.
-	By Setter `json:",omitzero"`
 }

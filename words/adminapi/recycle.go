@@ -1,9 +1,11 @@
-package hemera
+package adminapi
 
 import (
 	"context"
 	"strings"
 	"time"
+
+	"hemera/words/hemera"
 )
 
 // RecycleBin is what was removed or replaced and is kept: in bins for a while, and as versions beside their file.
@@ -11,27 +13,27 @@ import (
 // durable at return; disks remove pieces later.
 type RecycleBin interface {
 	// Erase is Names.Remove for good, past the bin. Denied unless who is an admin.
-	Erase(ctx context.Context, who Identity, path string, kind EntryKind) error
+	Erase(ctx context.Context, who hemera.Identity, path string, kind hemera.EntryKind) error
 	// ListRecycled calls visit for each entry that matches, with bounded memory: bin after bin and owner after owner, oldest
 	// first. It ends with visit's error, if any.
-	ListRecycled(ctx context.Context, who Identity, q RecycleQuery, visit func(Recycled) error) error
+	ListRecycled(ctx context.Context, who hemera.Identity, q RecycleQuery, visit func(Recycled) error) error
 	// Restore moves an entry back to the tree, and returns its path. NotFound: nothing that who may see has the id. Exists:
 	// the path is taken. OverQuota, Denied.
-	Restore(ctx context.Context, who Identity, r RestoreRequest) (path string, err error)
+	Restore(ctx context.Context, who hemera.Identity, r RestoreRequest) (path string, err error)
 	// Purge removes an entry of a bin for good. NotFound.
-	Purge(ctx context.Context, who Identity, id FileID) error
+	Purge(ctx context.Context, who hemera.Identity, id hemera.FileID) error
 	// RestoreVersion makes an earlier content of a file, by the name of its version, the content now; that becomes a version.
 	// The name keeps its mode and attributes. NotFound, Denied.
-	RestoreVersion(ctx context.Context, who Identity, path, version string) error
+	RestoreVersion(ctx context.Context, who hemera.Identity, path, version string) error
 	// ListBins lists all bins. Denied unless who is an admin.
-	ListBins(ctx context.Context, who Identity) ([]Bin, error)
+	ListBins(ctx context.Context, who hemera.Identity) ([]Bin, error)
 }
 
 // Recycled is an entry in a recycle bin.
 type Recycled struct {
-	Entry   Entry  // as it is there; its name is the bin's
-	Path    string // where it was
-	Who     string // who removed or replaced it
+	Entry   hemera.Entry // as it is there; its name is the bin's
+	Path    string       // where it was
+	Who     string       // who removed or replaced it
 	Removed time.Time
 	Expires time.Time // zero: not for its age
 	Bin     string    // the directory that the bin is for, or "space" and a name
@@ -51,16 +53,16 @@ func (q RecycleQuery) Matches(r Recycled) bool {
 
 // RestoreRequest says what to restore, and where to.
 type RestoreRequest struct {
-	ID      FileID
+	ID      hemera.FileID
 	To      string // "" for where it was
 	Parents bool   // make missing directories on the way
 }
 
 // Bin is one recycle bin.
 type Bin struct {
-	Of     string     // the directory that it is for, or "space" and a name
-	Rule   string     // what it keeps
-	Tree   TreeTotals // what is in it
-	Owners int64      // of entries
-	Oldest time.Time  // when its oldest entry was removed; zero: it is empty
+	Of     string            // the directory that it is for, or "space" and a name
+	Rule   string            // what it keeps
+	Tree   hemera.TreeTotals // what is in it
+	Owners int64             // of entries
+	Oldest time.Time         // when its oldest entry was removed; zero: it is empty
 }
