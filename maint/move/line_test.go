@@ -155,6 +155,7 @@ func TestACopyWeighsByWhatItReadsAndWrites(t *testing.T) {
 		{hemera.Replica(2), smallPiece, 1, unitsSmall, []hemera.DiskID{1}},
 		{hemera.Replica(2), smallPiece + 1, 1, unitsLarge, []hemera.DiskID{1}},
 		{hemera.ReedSolomon(2, 2), 100, 0, unitsSmall, []hemera.DiskID{1}},
+		{hemera.ReedSolomon(2, 2), 64 << 20, 0, unitsLarge, []hemera.DiskID{1}},
 		{hemera.ReedSolomon(2, 2), 64 << 20, 2, unitsLarge, []hemera.DiskID{3}},
 		{hemera.ReedSolomon(2, 2), 64 << 20, 3, unitsLarge, []hemera.DiskID{1, 2}},
 	} {
@@ -237,9 +238,10 @@ func TestWorkOnAFileThatChangedIsNotBegun(t *testing.T) {
 		"a piece that was made":  {short, Spec{Index: 1}, func(*hemera.Entry) {}},
 		"a file that is gone":    {old, Spec{Drop: old.Pieces[:1]}, func(e *hemera.Entry) { e.ID = 0 }},
 	} {
-		files := &oneFile{now: old}
+		files, stopping := &oneFile{now: old}, make(chan struct{})
 		c.now(&files.now)
-		mv := New(Options{Files: files, Removals: files, Cluster: viewOnly{fleet(4)}, Orders: orders.New(), Signer: &signed{}, Writers: noWriters, Now: time.Now, Recorded: func() {}})
+		close(stopping) // a copy that begins ends at once
+		mv := New(Options{Files: files, Removals: files, Cluster: viewOnly{fleet(4)}, Orders: orders.New(), Signer: &signed{}, Writers: noWriters, Now: time.Now, Recorded: func() {}, Stopping: stopping})
 		if _, err := mv.Relocate(t.Context(), c.decided, c.w); errs.KindOf(err) != errs.Conflict || files.recorded > 0 {
 			t.Errorf("%s: %v", name, err)
 		}

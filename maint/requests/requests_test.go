@@ -214,3 +214,47 @@ func TestNoChangeOfRulesIsLost(t *testing.T) {
 		t.Errorf("it is %+v", got)
 	}
 }
+
+// counting is a writer that counts batches.
+type counting struct {
+	kv.Writer
+	batches int
+}
+
+func (w *counting) Enqueue(b *kv.Batch) (kv.Ticket, error) {
+	w.batches++
+	return w.Writer.Enqueue(b)
+}
+
+// TestWhatStaysAsItIsCostsNoSync: a directory that is looked at again each day is stored when something about it is new.
+func TestWhatStaysAsItIsCostsNoSync(t *testing.T) {
+	store := memkv.New()
+	w, err := store.Acquire(t.Context(), "test")
+	if err != nil {
+		t.Fatal(err)
+	}
+	writer := &counting{Writer: w}
+	s, err := Open(t.Context(), store, writer)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tree := lifecycle.Tree{Dir: 7, By: hemera.Setter{UID: 3}}
+	for _, c := range []struct {
+		name  string
+		by    uint32
+		keep  bool
+		batch int
+	}{
+		{"forget what is not known", 3, false, 0}, {"a new one", 3, true, 1}, {"the same", 3, true, 0}, {"another user's", 4, true, 1}, {"forget it", 4, false, 1}, {"forget it again", 4, false, 0},
+	} {
+		before := writer.batches
+		err := s.ChangeRuleTree(t.Context(), 7, func(lifecycle.Tree, bool) (lifecycle.Tree, bool) {
+			next := tree
+			next.By.UID = c.by
+			return next, c.keep
+		})
+		if err != nil || writer.batches-before != c.batch {
+			t.Errorf("%s: %d batches, %v", c.name, writer.batches-before, err)
+		}
+	}
+}
