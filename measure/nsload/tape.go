@@ -153,12 +153,21 @@ func (s *laidOut) tapeRecords() int64 {
 	return s.Files - s.Tape.Archive + s.tapes() + 2*(s.Tape.Archive+s.Tape.Recall)
 }
 
+// putRecord encodes a value and puts it.
+func putRecord[T any](put func(k, v []byte) error, k []byte, encode func(*T) ([]byte, error), v *T) error {
+	raw, err := encode(v)
+	if err != nil {
+		return err
+	}
+	return put(k, raw)
+}
+
 // putTapeFiles makes the rows of tapes for a range of files.
 func (s *laidOut) putTapeFiles(put func(k, v []byte) error, lo, hi int64) error {
 	// The order of files is that of VIDs and fSeq.
 	for i := lo; i < hi; i++ {
 		f := tapeapi.File{TapeCopy: s.copyOf(i), ArchiveID: uint64(s.id(i)), File: s.id(i), Size: s.size(i), Written: s.now}
-		if err := put(schema.TapeFileKey(f.VID, f.FSeq, f.Member), schema.EncodeTapeFile(&f)); err != nil {
+		if err := putRecord(put, schema.TapeFileKey(f.VID, f.FSeq, f.Member), schema.EncodeTapeFile, &f); err != nil {
 			return err
 		}
 	}
@@ -177,7 +186,7 @@ func (s *laidOut) putTapes(put func(k, v []byte) error, lo, hi int64) error {
 			t.Bytes += s.size(i)
 		}
 		t.Occupancy = t.Bytes + t.Files*labels
-		if err := put(schema.TapeKey(schema.TableTape, t.VID), schema.EncodeTape(&t)); err != nil {
+		if err := putRecord(put, schema.TapeKey(schema.TableTape, t.VID), schema.EncodeTape, &t); err != nil {
 			return err
 		}
 	}
@@ -188,7 +197,7 @@ func (s *laidOut) putTapes(put func(k, v []byte) error, lo, hi int64) error {
 func (s *laidOut) putJobs(put func(k, v []byte) error, lo, hi int64) error {
 	for i := lo; i < hi; i++ {
 		j := s.job(i)
-		if err := put(schema.JobKey(j.JobKey), schema.EncodeJob(&j)); err != nil {
+		if err := putRecord(put, schema.JobKey(j.JobKey), schema.EncodeJob, &j); err != nil {
 			return err
 		}
 	}

@@ -56,6 +56,16 @@ func plant(t *testing.T, tr *records.Tree, changes []change) {
 	tr.Plant(values)
 }
 
+// encoded returns the record of a value.
+func encoded[T any](t *testing.T, encode func(*T) ([]byte, error), v *T) []byte {
+	t.Helper()
+	raw, err := encode(v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return raw
+}
+
 // job returns the job of file 5, which waits for a first copy.
 func job() *tapeapi.Job {
 	return &tapeapi.Job{JobKey: tapeapi.JobKey{File: 5, Kind: tapeapi.Archive, Copy: 1}, Queue: "pool", Size: 100, UID: 7, Asked: records.Now()}
@@ -87,11 +97,11 @@ func patient(t *testing.T) *records.Tree {
 	tr.Limit("/d/e", hemera.QuotaUser, 1, hemera.QuotaAmount{Files: 5})
 	tr.Change(func(l accounts.Ledger) error {
 		for _, f := range []tapeapi.File{{TapeCopy: on(1), File: 4, Size: 75}, {TapeCopy: second, File: 4, Size: 75}, {TapeCopy: on(3), File: 6, Size: 50, Dead: &tapeapi.DeadFile{Path: "/d/h"}}} {
-			l.Set(schema.TapeFileKey(vid, f.FSeq, 0), record.Opaque{}, schema.EncodeTapeFile(&f))
+			l.Set(schema.TapeFileKey(vid, f.FSeq, 0), record.Opaque{}, encoded(t, schema.EncodeTapeFile, &f))
 		}
 		tape := tapeapi.Tape{VID: vid, Files: 2, Bytes: 150, LastFSeq: 3}
-		l.Set(schema.TapeKey(schema.TableTape, vid), &tape, schema.EncodeTape(&tape))
-		l.Set(schema.JobKey(job().JobKey), record.Opaque{}, schema.EncodeJob(job()))
+		l.Set(schema.TapeKey(schema.TableTape, vid), &tape, encoded(t, schema.EncodeTape, &tape))
+		l.Set(schema.JobKey(job().JobKey), record.Opaque{}, encoded(t, schema.EncodeJob, job()))
 		l.Mark(schema.OrderKey(job()))
 		sum := schema.QueueSum{Files: 1, Bytes: 100}
 		l.Set(schema.SumKey(job()), &sum, schema.AppendQueueSum(nil, &sum))

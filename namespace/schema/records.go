@@ -294,7 +294,8 @@ func AppendValue(b []byte, value any) []byte {
 	case *QueueSum:
 		return AppendQueueSum(b, v)
 	case *tapeapi.Tape:
-		return append(b, EncodeTape(v)...)
+		raw, _ := EncodeTape(v) // a tape that is cached was encoded or decoded before
+		return append(b, raw...)
 	}
 	return b
 }

@@ -2,7 +2,6 @@ package schema
 
 import (
 	"encoding/binary"
-	"encoding/json"
 	"time"
 
 	"hemera/words/hemera"
@@ -166,61 +165,6 @@ func QueueOf(k []byte) (q Queue, err error) {
 	}
 	user := 4 + int(k[3])
 	return Queue{k[2], string(k[4:user]), binary.BigEndian.Uint32(k[user:]), string(k[user+4:])}, nil
-}
-
-// Records of tapes, their files and jobs are JSON: few programs read them, fields will be added, and beside the entry of a file they are
-// small. Readers skip what they do not know.
-
-// EncodeTape returns the record of a tape.
-func EncodeTape(t *tapeapi.Tape) []byte { return encodeJSON(t) }
-
-// DecodeTape reads what [EncodeTape] wrote.
-func DecodeTape(_, raw []byte) (*tapeapi.Tape, error) { return decodeJSON[tapeapi.Tape](raw) }
-
-// EncodeTapeFile returns the record of a file on a tape.
-func EncodeTapeFile(f *tapeapi.File) []byte { return encodeJSON(f) }
-
-// DecodeTapeFile reads what [EncodeTapeFile] wrote.
-func DecodeTapeFile(_, raw []byte) (*tapeapi.File, error) { return decodeJSON[tapeapi.File](raw) }
-
-// EncodeJob returns the record of a job.
-func EncodeJob(j *tapeapi.Job) []byte { return encodeJSON(j) }
-
-// DecodeJob reads what [EncodeJob] wrote.
-func DecodeJob(_, raw []byte) (*tapeapi.Job, error) { return decodeJSON[tapeapi.Job](raw) }
-
-// EncodeStage returns the record of a request to stage files, or of a part of its files.
-func EncodeStage(v any) []byte { return encodeJSON(v) }
-
-// EncodeMount returns the record of a mount.
-func EncodeMount(v any) []byte { return encodeJSON(v) }
-
-// DecodeMount reads what [EncodeMount] wrote.
-func DecodeMount(raw []byte, v any) error { return DecodeStage(raw, v) }
-
-// DecodeStage reads what [EncodeStage] wrote.
-func DecodeStage(raw []byte, v any) error {
-	if err := json.Unmarshal(raw, v); err != nil {
-		return ErrRecord
-	}
-	return nil
-}
-
-// encodeJSON cannot fail: the types here have no field that JSON cannot hold.
-func encodeJSON(v any) []byte {
-	raw, err := json.Marshal(v)
-	if err != nil {
-		panic(err)
-	}
-	return raw
-}
-
-func decodeJSON[T any](raw []byte) (*T, error) {
-	v := new(T)
-	if err := json.Unmarshal(raw, v); err != nil {
-		return nil, ErrRecord
-	}
-	return v, nil
 }
 
 // appendCopies appends the tape copies of an entry, which has some.

@@ -10,20 +10,21 @@ import (
 
 // FuzzDecodeTape does what FuzzDecode does, for the records of tapes, writes that were cut and restores.
 func FuzzDecodeTape(f *testing.F) {
-	f.Add(EncodeTape(&tapeapi.Tape{}))
-	f.Add(EncodeTapeFile(&tapeapi.File{}))
+	f.Add(encoded(f, EncodeTape, fullTape()))
+	f.Add(encoded(f, EncodeTapeFile, fullFile()))
+	f.Add(encoded(f, EncodeJob, fullJob()))
 	f.Add(EncodeFound(7))
 	f.Add(EncodeBarred(time.Unix(1, 0), 7))
 	f.Add(EncodeRenamed(time.Unix(1, 0), "name"))
 	f.Add(AppendQueueSum(nil, &QueueSum{1, 2}))
 	f.Fuzz(func(t *testing.T, raw []byte) {
 		if v, err := DecodeTape(nil, raw); err == nil {
-			if again, err := DecodeTape(nil, EncodeTape(v)); err != nil || !bytes.Equal(EncodeTape(again), EncodeTape(v)) {
+			if again, err := DecodeTape(nil, encoded(t, EncodeTape, v)); err != nil || !bytes.Equal(encoded(t, EncodeTape, again), encoded(t, EncodeTape, v)) {
 				t.Errorf("tape %+v: %v", v, err)
 			}
 		}
 		if v, err := DecodeTapeFile(nil, raw); err == nil {
-			if again, err := DecodeTapeFile(nil, EncodeTapeFile(v)); err != nil || !bytes.Equal(EncodeTapeFile(again), EncodeTapeFile(v)) {
+			if again, err := DecodeTapeFile(nil, encoded(t, EncodeTapeFile, v)); err != nil || !bytes.Equal(encoded(t, EncodeTapeFile, again), encoded(t, EncodeTapeFile, v)) {
 				t.Errorf("file %+v: %v", v, err)
 			}
 		}

@@ -141,8 +141,7 @@ func (c *Catalogue) ChangeTape(ctx context.Context, vid string, change func(old 
 				changed.Life, changed.ReclaimedFSeq, changed.ReclaimedID = c.life, 0, 0
 			}
 		}
-		t.putTape(&changed)
-		return nil
+		return t.putTape(&changed)
 	})
 }
 
@@ -206,7 +205,7 @@ func (c *Catalogue) Reclaim(ctx context.Context, vid string, lose int64) error {
 				empty.ReclaimedFSeq, empty.ReclaimedID = empty.LastFSeq, empty.LastID
 				empty.LastFSeq, empty.LastID, empty.Occupancy, empty.Full, empty.Inferred = 0, 0, 0, false, 0
 				empty.Key, empty.Foreign, empty.UnreadFSeq, empty.ReturnFSeq = "", false, 0, 0
-				t.putTape(&empty)
+				return t.putTape(&empty)
 			}
 			return nil
 		})

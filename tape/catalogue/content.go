@@ -146,6 +146,8 @@ func (t Txn) bury(e *hemera.Entry, c hemera.TapeCopy, path, why string) error {
 	dead := *f
 	dead.Dead = &tapeapi.DeadFile{Path: path, Removed: t.Now(), Why: why, UID: e.UID, GID: e.GID, Mode: e.Mode, Mtime: e.Mtime,
 		Class: e.StorageClass(), Sums: e.Checksums}
-	t.putFile(&dead)
+	if err := t.putFile(&dead); err != nil {
+		return err
+	}
 	return t.count(c.VID, -1, -e.Size)
 }

@@ -104,8 +104,7 @@ func (c *Catalogue) NoteEnd(ctx context.Context, vid, drive string, end tapeapi.
 		}
 		out.Occupancy = max(out.Occupancy, end.Bytes)
 		out.Read, out.ReadBy = t.Now(), drive
-		t.putTape(&out)
-		return nil
+		return t.putTape(&out)
 	})
 	return out, err
 }
@@ -152,8 +151,7 @@ func (c *Catalogue) NoteScanned(ctx context.Context, s ScanEnd) error {
 		default:
 			tape.LastFSeq, tape.LastID, tape.Life, tape.Doubt = s.End.FSeq, s.End.ArchiveID, c.life, ""
 		}
-		t.putTape(&tape)
-		return nil
+		return t.putTape(&tape)
 	})
 }
 
@@ -528,7 +526,9 @@ func (t finding) inferred(file hemera.FileID, why string) (tapeapi.Taken, error)
 	changed, dead := *row, *row.Dead
 	dead.Inferred = true
 	changed.Dead = &dead
-	t.made.txn.putFile(&changed)
+	if err := t.made.txn.putFile(&changed); err != nil {
+		return out, err
+	}
 	return out, t.made.txn.countInferred(t.all.VID, 1)
 }
 
@@ -538,8 +538,7 @@ func (t finding) dead(file hemera.FileID, why string) (tapeapi.Taken, error) {
 	c, row := t.content(), t.row(t.place(1))
 	row.File = file
 	row.Dead = &tapeapi.DeadFile{Path: t.f.Path, Removed: t.made.txn.Now(), Why: why, UID: c.UID, GID: c.GID, Mode: c.Mode, Mtime: c.Mtime, Class: c.Class, Sums: c.Sums}
-	t.made.txn.putFile(&row)
-	return t.says(tapeapi.TookDead, why), nil
+	return t.says(tapeapi.TookDead, why), t.made.txn.putFile(&row)
 }
 
 // join adds the copy to a file that has the content.

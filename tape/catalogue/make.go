@@ -97,7 +97,9 @@ func (t returning) live(row tapeapi.File, file hemera.FileID) error {
 	// Row and count change together: a check compares them.
 	inferred := row.Dead != nil && row.Dead.Inferred
 	row.File, row.Dead = file, nil
-	t.txn.putFile(&row)
+	if err := t.txn.putFile(&row); err != nil {
+		return err
+	}
 	if inferred {
 		if err := t.txn.countInferred(row.VID, -1); err != nil {
 			return err

@@ -31,11 +31,15 @@ func (m Mount) Writes() bool {
 
 // PutMount stores a mount, and forgets those that its drive had before, in one change.
 func (c *Catalogue) PutMount(ctx context.Context, m Mount, before ...uint64) error {
+	raw, err := schema.EncodeMount(m)
+	if err != nil {
+		return err
+	}
 	return c.update(ctx, func(t Txn) error {
 		for _, id := range before {
 			t.Remove(mountKey(id))
 		}
-		t.Set(mountKey(m.ID), record.Opaque{}, schema.EncodeMount(m))
+		t.Set(mountKey(m.ID), record.Opaque{}, raw)
 		return nil
 	})
 }
@@ -51,8 +55,7 @@ func (c *Catalogue) LeaveMount(ctx context.Context, m Mount, why string) error {
 		}
 		unsure := *tape
 		unsure.Doubt = why
-		t.putTape(&unsure)
-		return nil
+		return t.putTape(&unsure)
 	})
 }
 

@@ -28,7 +28,11 @@ func (t Txn) enqueue(j tapeapi.Job) error {
 // putJob stores a job that is not there.
 func (t Txn) putJob(j *tapeapi.Job) error {
 	// The order has no value: the job is read by its file.
-	t.Set(schema.JobKey(j.JobKey), j, schema.EncodeJob(j))
+	raw, err := schema.EncodeJob(j)
+	if err != nil {
+		return err
+	}
+	t.Set(schema.JobKey(j.JobKey), j, raw)
 	t.Mark(schema.OrderKey(j))
 	return t.countJob(j, 1)
 }

@@ -21,8 +21,7 @@ func (c *Catalogue) ReadBack(ctx context.Context, vid string, next uint64) error
 		if tape.UnreadFSeq = next; next > tape.LastFSeq {
 			tape.UnreadFSeq = 0
 		}
-		t.putTape(&tape)
-		return nil
+		return t.putTape(&tape)
 	})
 }
 
@@ -44,8 +43,7 @@ func (c *Catalogue) Returned(ctx context.Context, vid string, returns uint64) er
 		}
 		tape := *old
 		tape.ReturnFSeq = 0
-		t.putTape(&tape)
-		return nil
+		return t.putTape(&tape)
 	})
 }
 

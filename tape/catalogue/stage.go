@@ -70,9 +70,17 @@ func (c *Catalogue) PutStage(ctx context.Context, s Stage) error {
 	}
 	head := s
 	head.Files, head.Count = nil, len(s.Files)
-	parts := [][]byte{schema.EncodeStage(head)}
+	records := []any{head}
 	for _, files := range partsOf(s.Files) {
-		parts = append(parts, schema.EncodeStage(files))
+		records = append(records, files)
+	}
+	parts := make([][]byte, len(records))
+	for i, r := range records {
+		raw, err := schema.EncodeStage(r)
+		if err != nil {
+			return err
+		}
+		parts[i] = raw
 	}
 	// The head comes last: a request that is not stored as a whole is not there.
 	for i, raw := range slices.Backward(parts) {

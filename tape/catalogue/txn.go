@@ -27,13 +27,18 @@ func (t Txn) Tape(vid string) (*tapeapi.Tape, error) {
 }
 
 // putTape stores a tape.
-func (t Txn) putTape(tape *tapeapi.Tape) {
+func (t Txn) putTape(tape *tapeapi.Tape) error {
 	if tape.Unscanned != "" {
 		stored := *tape
 		stored.Unscanned = "" // it follows from the rest
 		tape = &stored
 	}
-	t.Set(schema.TapeKey(schema.TableTape, tape.VID), tape, schema.EncodeTape(tape))
+	raw, err := schema.EncodeTape(tape)
+	if err != nil {
+		return err
+	}
+	t.Set(schema.TapeKey(schema.TableTape, tape.VID), tape, raw)
+	return nil
 }
 
 // count adds to the live files of a tape. One that was removed from the catalogue counts nothing.
@@ -45,8 +50,7 @@ func (t Txn) count(vid string, files, bytes int64) error {
 	}
 	changed := *tape
 	changed.Files, changed.Bytes = changed.Files+files, changed.Bytes+bytes
-	t.putTape(&changed)
-	return nil
+	return t.putTape(&changed)
 }
 
 // countInferred adds to the files of a tape that only scans call removed.
@@ -57,8 +61,7 @@ func (t Txn) countInferred(vid string, files int64) error {
 	}
 	changed := *tape
 	changed.Inferred = max(0, changed.Inferred+files)
-	t.putTape(&changed)
-	return nil
+	return t.putTape(&changed)
 }
 
 // file returns a row of a tape's list, nil when there is none.
@@ -67,8 +70,13 @@ func (t Txn) file(c hemera.TapeCopy) (*tapeapi.File, error) {
 }
 
 // putFile stores a row of a tape's list.
-func (t Txn) putFile(f *tapeapi.File) {
-	t.Set(schema.TapeFileKey(f.VID, f.FSeq, f.Member), f, schema.EncodeTapeFile(f))
+func (t Txn) putFile(f *tapeapi.File) error {
+	raw, err := schema.EncodeTapeFile(f)
+	if err != nil {
+		return err
+	}
+	t.Set(schema.TapeFileKey(f.VID, f.FSeq, f.Member), f, raw)
+	return nil
 }
 
 // fileOf returns the entry of a file with the archive id, nil when the file is gone or has another

@@ -68,8 +68,7 @@ func (c *Catalogue) Written(ctx context.Context, r Report) (out Recorded, err er
 				w.tape.UnreadFSeq = first
 			}
 			w.tape.Written, w.tape.WrittenBy = t.Now(), r.Drive
-			t.putTape(&w.tape)
-			return nil
+			return t.putTape(&w.tape)
 		})
 		if err != nil {
 			return out, err
@@ -152,15 +151,16 @@ func (w *writing) record(f tapeapi.Written) error {
 	}
 	if why != "" {
 		row.Dead = &tapeapi.DeadFile{Removed: w.txn.Now(), Why: why}
-		w.txn.putFile(row)
-		return nil
+		return w.txn.putFile(row)
 	}
 	if j != nil {
 		if err := w.txn.dequeue(j); err != nil {
 			return err
 		}
 	}
-	w.txn.putFile(row)
+	if err := w.txn.putFile(row); err != nil {
+		return err
+	}
 	w.tape.Files, w.tape.Bytes = w.tape.Files+1, w.tape.Bytes+f.Size
 	return w.give(e, to)
 }
