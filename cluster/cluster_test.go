@@ -415,7 +415,7 @@ func signs(t *testing.T, c *Cluster) signing {
 		t.Fatal(err)
 	}
 	for id, k := range c.Keys.table {
-		if again, err := capability.NewKeyring(k.Key).Mint(hemera.Capability{}); err == nil && again == token {
+		if again, err := capability.NewKeyring(k.secret()).Mint(hemera.Capability{}); err == nil && again == token {
 			return signing{id, string(k.Secret)}
 		}
 	}

@@ -39,7 +39,7 @@ func (c *Keys) Ring() *capability.Keyring { return &c.ring }
 
 // newKey makes a key whose id is above all others. Only its record makes it count. mu is held.
 func (c *Keys) newKey() keyRecord {
-	k := keyRecord{Key: hemera.Key{ID: 1, Secret: make([]byte, secretSize)}, Made: c.journal.now(), Version: keyVersion}
+	k := keyRecord{ID: 1, Secret: make([]byte, secretSize), Made: c.journal.now(), Version: keyVersion}
 	// crypto/rand never fails: it ends the program instead.
 	_, _ = rand.Read(k.Secret)
 	for id := range c.table {

@@ -15,7 +15,14 @@ type spaceRecord struct {
 	Headroom  int64         // bytes kept free on each disk; 0: see [Headroom]
 	Recycle   string        `json:",omitempty"` // what is kept of removed files, as of the attribute sys.recycle; "": nothing
 	// Balancer has its defaults as zeros, and is left out if nothing was set.
-	Balancer hemera.Balancer `json:",omitzero"`
+	Balancer balancerRecord `json:",omitzero"`
+}
+
+// balancerRecord has the limits of the space's balancing.
+type balancerRecord struct {
+	Off       bool  `json:",omitempty"`
+	Threshold int   `json:",omitempty"` // percent
+	Rate      int64 `json:",omitempty"` // bytes per second
 }
 
 func (s spaceRecord) key() string { return "space/" + s.Name }
@@ -44,7 +51,7 @@ func firstSpace(s hemera.Space) spaceRecord {
 func (s spaceRecord) info() hemera.Space {
 	sum, _ := hemera.ParseChecksumKind(s.Checksum)
 	return hemera.Space{
-		Name: s.Name, Headroom: s.Headroom, Recycle: s.Recycle, Balancer: s.Balancer,
+		Name: s.Name, Headroom: s.Headroom, Recycle: s.Recycle, Balancer: hemera.Balancer(s.Balancer),
 		Policy: hemera.Policy{
 			Space: s.Name, Layout: s.Layout, BlockSize: s.BlockSize, Checksum: sum, PiecesMin: s.PiecesMin, Sync: !s.NoSync,
 		},

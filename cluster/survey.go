@@ -46,7 +46,7 @@ func (c *Surveys) BackupTaken(ctx context.Context, at time.Time) error {
 func (c *Surveys) Survey(id hemera.DiskID) hemera.DiskSurvey {
 	c.journal.mu.Lock()
 	defer c.journal.mu.Unlock()
-	return c.table.disks[id].DiskSurvey
+	return c.table.disks[id].survey()
 }
 
 // SetAudit makes durable when a disk was audited and when it is to be, as s says; of scrubs and changes it
@@ -57,7 +57,7 @@ func (c *Surveys) SetAudit(ctx context.Context, id hemera.DiskID, s hemera.DiskS
 		if c.roster.disks.all[id] != nil {
 			was := c.table.disks[id]
 			s.LastScrub, s.Changes, s.Older = was.LastScrub, was.Changes, was.Older
-			ch.put(surveyRecord{id, s})
+			ch.put(surveyOf(id, s))
 		}
 		return nil
 	}, c.views.publishSoon)
@@ -83,7 +83,7 @@ func (c *Surveys) pending(ch *change, id hemera.DiskID) surveyRecord {
 			return s
 		}
 	}
-	return surveyRecord{id, c.table.disks[id].DiskSurvey}
+	return surveyOf(id, c.table.disks[id].survey())
 }
 
 // reported puts into ch what the node that has a disk says of it as it registers: when a scrub ended, and how far the disk's changes are. A disk
@@ -165,7 +165,7 @@ func (c *Surveys) storeNoted(ctx context.Context) error {
 func (c *Surveys) Whole(ctx context.Context, id hemera.DiskID) error {
 	err := c.journal.update(ctx, func(ch *change) error {
 		if d := c.roster.disks.all[id]; d != nil && c.table.disks[id].Older {
-			r := surveyRecord{id, c.table.disks[id].DiskSurvey}
+			r := surveyOf(id, c.table.disks[id].survey())
 			r.Older, r.Changes = false, d.report.Changes
 			ch.put(r)
 		}

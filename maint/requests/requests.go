@@ -75,17 +75,17 @@ func empty() *Store {
 
 // load takes one record into memory. Records of a kind that this program does not know stay in the store.
 func (s *Store) load(key string, value []byte) error {
-	var c adminapi.Conversion
+	var r conversionRecord
 	switch {
 	case strings.HasPrefix(key, treePrefix):
 		return s.loadTree(key, value)
 	case !strings.HasPrefix(key, convertPrefix):
 		return nil
 	}
-	if err := json.Unmarshal(value, &c); err != nil || conversionKey(c.ID) != key {
+	if err := json.Unmarshal(value, &r); err != nil || conversionKey(r.ID) != key {
 		return errs.New(errs.Corrupt, "requests.Open", key, "the record cannot be read")
 	}
-	s.conversions[c.ID] = c
+	s.conversions[r.ID] = r.conversion()
 	return nil
 }
 
@@ -145,7 +145,7 @@ func (s *Store) RemoveConversion(ctx context.Context, id uint64) error {
 // put makes a request durable. The caller has the turn.
 func (s *Store) put(ctx context.Context, c adminapi.Conversion) error {
 	// A value, so that a change does not reach callers that have read it.
-	return s.save(ctx, conversionKey(c.ID), c, func() { s.conversions[c.ID] = c })
+	return s.save(ctx, conversionKey(c.ID), recordOf(c), func() { s.conversions[c.ID] = c })
 }
 
 // save makes a record durable, then calls known, which takes it into memory, under the lock. The caller has the turn.

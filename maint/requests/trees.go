@@ -28,11 +28,11 @@ func treeKey(dir hemera.FileID) string { return fmt.Sprintf("%s%016x", treePrefi
 
 // loadTree takes the record of a directory with rules into memory.
 func (s *Store) loadTree(key string, value []byte) error {
-	var t lifecycle.Tree
-	if err := json.Unmarshal(value, &t); err != nil || treeKey(t.Dir) != key {
+	var r treeRecord
+	if err := json.Unmarshal(value, &r); err != nil || treeKey(hemera.FileID(r.Dir)) != key {
 		return errs.New(errs.Corrupt, "requests.Open", key, "the record cannot be read")
 	}
-	s.putTree(t)
+	s.putTree(r.tree())
 	return nil
 }
 
@@ -152,5 +152,5 @@ func (s *Store) ChangeRuleTree(ctx context.Context, dir hemera.FileID, change fu
 	if err != nil {
 		return err
 	}
-	return s.save(ctx, treeKey(dir), t, func() { s.putTree(t) })
+	return s.save(ctx, treeKey(dir), recordOfTree(t), func() { s.putTree(t) })
 }

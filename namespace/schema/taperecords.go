@@ -58,7 +58,7 @@ type tapeRecord struct {
 	Relabel       *relabelRecord `json:"relabel,omitempty"`
 }
 
-// taskRecord is what is being done with all files of a tape.
+// taskRecord is a task that goes through all files of a tape.
 type taskRecord struct {
 	By     string       `json:"by"`
 	Begun  time.Time    `json:"begun"`
@@ -107,7 +107,7 @@ type tapeFileRecord struct {
 	Found     bool            `json:",omitempty"`
 }
 
-// deadFileRecord is what was known of a file that was removed or replaced. Its checksums are texts: the kind's name, a colon, and hexadecimal digits.
+// deadFileRecord describes a file that was removed or replaced, as it was. Its checksums are texts: the kind's name, a colon, and hexadecimal digits.
 type deadFileRecord struct {
 	Path     string
 	Removed  time.Time

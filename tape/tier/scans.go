@@ -2,7 +2,6 @@ package tier
 
 import (
 	"cmp"
-	"encoding/json"
 	"maps"
 	"slices"
 	"sync"
@@ -236,19 +235,6 @@ func (ss *scans) count(s *scan, why string, r *tapeapi.ScanResults, unknown int,
 	}
 }
 
-// scanRecord is a scan as it is stored, in JSON.
-type scanRecord struct {
-	Scan      adminapi.TapeScan
-	Order     adminapi.TapeOrder
-	Who       string
-	Cancelled bool `json:",omitempty"`
-}
-
-// record returns the stored form of a scan.
-func (s *scan) record() ([]byte, error) {
-	return json.Marshal(scanRecord{s.TapeScan, s.order, s.who, s.cancelled})
-}
-
 // unwritten takes the scans whose records are to be written.
 func (ss *scans) unwritten() (map[string][]byte, error) {
 	ss.mu.Lock()
@@ -320,11 +306,10 @@ func (ss *scans) strike(who string, o adminapi.TapeOrder) string {
 func readScans(records [][]byte, clock func() time.Time) (*scans, error) {
 	ss := &scans{clock: clock, all: map[string]*scan{}, unkept: map[string]bool{}}
 	for _, raw := range records {
-		var r scanRecord
-		if err := json.Unmarshal(raw, &r); err != nil {
-			return nil, errs.As(err, errs.Corrupt, "tier.Open", "the record of a scan")
+		s, err := readScan(raw)
+		if err != nil {
+			return nil, err
 		}
-		s := &scan{TapeScan: r.Scan, order: r.Order, who: r.Who, cancelled: r.Cancelled}
 		if s.Ended.IsZero() {
 			s.waitAgain()
 		}

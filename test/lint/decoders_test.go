@@ -15,7 +15,7 @@ func unfuzzed() map[string]string {
 		"measure/net.farCPU":            "it decodes plain numbers with encoding/json",
 		"tape/device/emulated.Open":     "the library stands in for hardware, in tests and trials",
 		"rules/policy.parseMode":        "one strconv.ParseUint with a bound",
-		"tape/tier.readScans":           "it decodes plain fields with encoding/json, and uses none as a place",
+		"tape/tier.readScan":            "it decodes plain fields with encoding/json, and uses none as a place",
 	}
 }
 
