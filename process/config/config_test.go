@@ -249,7 +249,7 @@ func TestHelpAndTableHaveEverySetting(t *testing.T) {
 	flags := pflag.NewFlagSet("x", pflag.ContinueOnError)
 	Register(flags)
 	var table bytes.Buffer
-	if err := Table(&table); err != nil {
+	if err := writeTable(&table); err != nil {
 		t.Fatal(err)
 	}
 	for _, s := range settings() {

@@ -66,25 +66,6 @@ func (s setting) toml() string {
 	return fmt.Sprintf("%q", s.byText)
 }
 
-// Table prints the settings as a Markdown table for the documentation. A test compares it with docs/operations.md.
-func Table(w io.Writer) error {
-	var b strings.Builder
-	b.WriteString("| setting | default | live | flag | variable | meaning |\n|---|---|---|---|---|---|\n")
-	for _, s := range settings() {
-		text := s.byText
-		if text != "" {
-			text = "`" + text + "`"
-		}
-		live := ""
-		if s.live {
-			live = "yes"
-		}
-		fmt.Fprintf(&b, "| `%s` | %s | %s | `--%s` | `%s` | %s |\n", s.key, text, live, s.flag(), s.env(), s.sentence())
-	}
-	_, err := io.WriteString(w, b.String())
-	return err
-}
-
 // Note makes Values show the value that a server chose for a setting, and why, if neither a person nor a default set it.
 // It does not change the setting. It ignores an unknown key.
 func (l *Loaded) Note(key, value, source string) {

@@ -282,15 +282,6 @@ func Split(l hemera.Layout, off int64, n int) []Span {
 	return spans
 }
 
-// FileOffset returns the offset in the file of the byte at off of a column. It is the inverse of [Split].
-func FileOffset(l hemera.Layout, column uint8, off int64) int64 {
-	if l.Data <= 1 {
-		return off
-	}
-	block := blockSize(l)
-	return (off/block*int64(l.Data)+int64(column))*block + off%block
-}
-
 // blockSize returns the unit in which bytes are distributed to the columns of a layout with k > 1.
 func blockSize(l hemera.Layout) int64 {
 	if l.BlockSize == 0 {

@@ -310,7 +310,7 @@ func FuzzGeometry(f *testing.F) {
 				if got := twin.columns[s.Column][s.Off+int64(i)]; got != want {
 					t.Fatalf("%+v, %d+%d: byte %d of span %+v is byte %d of the file, want %d", l, off, n, i, s, got, want)
 				}
-				if got := FileOffset(l, s.Column, s.Off+int64(i)); got != want {
+				if got := fileOffset(l, s.Column, s.Off+int64(i)); got != want {
 					t.Fatalf("%+v: byte %d of column %d is byte %d of the file, want %d", l, s.Off+int64(i), s.Column, got, want)
 				}
 			}
@@ -341,4 +341,13 @@ func TestEmptyAndStoredPieces(t *testing.T) {
 			}
 		}
 	}
+}
+
+// fileOffset returns the offset in the file of the byte at off of a column. It is the inverse of [Split].
+func fileOffset(l hemera.Layout, column uint8, off int64) int64 {
+	if l.Data <= 1 {
+		return off
+	}
+	block := blockSize(l)
+	return (off/block*int64(l.Data)+int64(column))*block + off%block
 }

@@ -44,15 +44,6 @@ func Linear(segments []Segment) []int {
 	return order
 }
 
-// Travel returns how long the locates of an order take; reading is not in it.
-func Travel(start uint64, segments []Segment, order []int, cost Cost) (total time.Duration) {
-	for _, i := range order {
-		total += cost(start, segments[i].Begin)
-		start = segments[i].End
-	}
-	return total
-}
-
 // improve puts a chunk that is in linear order into a better one, in place.
 func improve(start uint64, segments []Segment, chunk []int, cost Cost) {
 	// The path works with places in the linear order: equal segments stay in their order.
