@@ -134,7 +134,7 @@ func (b *balancer) begin(ctx context.Context, s *balancedSpace, run *balanceRun,
 		err := b.base.Panics.Do("maint.Balance", "space "+run.space, func() error { end = run.run(ctx, wider); return nil })
 		if err != nil {
 			run.failed(err)
-			run.set("done", errs.Reason(err, ""))
+			run.set(adminapi.JobDone, errs.Reason(err, ""))
 		}
 		now, disks, shown := b.base.Now(), takers(b.base.Cluster.View(), run.space), run.shown()
 		b.mu.Lock()

@@ -56,7 +56,7 @@ func balanced(t *testing.T, m *miniature, most time.Duration) (jobs []adminapi.J
 		if jobs, err = e.Jobs(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		if len(jobs) > 0 && jobs[0].State != "running" {
+		if len(jobs) > 0 && jobs[0].State != adminapi.JobRunning {
 			break
 		}
 		if len(jobs) > 0 && jobs[0].BytesLeft == 0 {
@@ -68,7 +68,7 @@ func balanced(t *testing.T, m *miniature, most time.Duration) (jobs []adminapi.J
 	// A balanced space stays as it is.
 	copies := len(m.copies)
 	time.Sleep(10 * balanceRest)
-	if len(m.copies) != copies && len(jobs) > 0 && jobs[0].State == "done" {
+	if len(m.copies) != copies && len(jobs) > 0 && jobs[0].State == adminapi.JobDone {
 		t.Errorf("%d pieces were moved after the end", len(m.copies)-copies)
 	}
 	stop()
@@ -113,7 +113,7 @@ func TestANewDiskIsFilled(t *testing.T) {
 		if after := off(m.fillings()); after > 0.05 {
 			t.Errorf("%.3f were used, %.3f are: %.3f off", before, m.fillings(), after)
 		}
-		if len(jobs) != 1 || jobs[0].Kind != "balance" || jobs[0].Space != "default" || jobs[0].State != "done" || jobs[0].BytesDone == 0 || jobs[0].BytesLeft != 0 {
+		if len(jobs) != 1 || jobs[0].Kind != adminapi.JobBalance || jobs[0].Space != "default" || jobs[0].State != adminapi.JobDone || jobs[0].BytesDone == 0 || jobs[0].BytesLeft != 0 {
 			t.Errorf("%+v", jobs)
 		}
 		// About 74 GB come to the disk, at 50 MB/s.
@@ -141,7 +141,7 @@ func TestBalancingKeepsNodesAndZonesApart(t *testing.T) {
 		if len(m.copies) > 0 {
 			t.Errorf("%d pieces were moved", len(m.copies))
 		}
-		if len(jobs) != 1 || jobs[0].State != "waiting" || !strings.Contains(jobs[0].Why, "disk 1 is 80.0 % full, the space 53.3 %") {
+		if len(jobs) != 1 || jobs[0].State != adminapi.JobWaiting || !strings.Contains(jobs[0].Why, "disk 1 is 80.0 % full, the space 53.3 %") {
 			t.Errorf("%+v", jobs)
 		}
 	})
@@ -175,7 +175,7 @@ func TestPiecesThatShareANodeAreMovedApart(t *testing.T) {
 				}
 			}
 		}
-		if len(jobs) != 1 || jobs[0].State != "done" || jobs[0].FilesDone != 50*3 {
+		if len(jobs) != 1 || jobs[0].State != adminapi.JobDone || jobs[0].FilesDone != 50*3 {
 			t.Errorf("%+v", jobs)
 		}
 	})
@@ -221,12 +221,12 @@ func TestBalancingGivesWayToWrites(t *testing.T) {
 		}
 		time.Sleep(balance.YieldMost - time.Second)
 		jobs, err := e.Jobs(t.Context())
-		if err != nil || moved() != 0 || len(jobs) != 1 || jobs[0].State != "waiting" || !strings.Contains(jobs[0].Why, "writes on 1 of 4 disks") {
+		if err != nil || moved() != 0 || len(jobs) != 1 || jobs[0].State != adminapi.JobWaiting || !strings.Contains(jobs[0].Why, "writes on 1 of 4 disks") {
 			t.Errorf("%d pieces were moved, %+v, %v", moved(), jobs, err)
 		}
 		time.Sleep(balanceDelay + balanceRest + time.Minute)
 		before := moved()
-		if jobs, err = e.Jobs(t.Context()); err != nil || before == 0 || jobs[0].State != "running" {
+		if jobs, err = e.Jobs(t.Context()); err != nil || before == 0 || jobs[0].State != adminapi.JobRunning {
 			t.Errorf("after an hour %d, %+v, %v", before, jobs, err)
 		}
 		// A moment without writes, and it gives way to those that come.
@@ -294,13 +294,13 @@ func TestBalancingConverges(t *testing.T) {
 					t.Errorf("seed %d: file %d lies worse: %+v, was %+v", seed, id, now, old)
 				}
 			}
-			if most := off(m.fillings()); most > 0.05 && (len(jobs) == 0 || jobs[0].State != "waiting") {
+			if most := off(m.fillings()); most > 0.05 && (len(jobs) == 0 || jobs[0].State != adminapi.JobWaiting) {
 				t.Errorf("seed %d: %.3f off, %+v", seed, most, jobs)
 			}
 			if len(jobs) > 0 && jobs[0].FilesDone > 900 {
 				t.Errorf("seed %d: pieces are moved to and fro: %+v", seed, jobs)
 			}
-			if len(jobs) > 0 && jobs[0].State == "running" {
+			if len(jobs) > 0 && jobs[0].State == adminapi.JobRunning {
 				t.Errorf("seed %d: it does not end: %+v", seed, jobs)
 			}
 		})

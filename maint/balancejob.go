@@ -27,7 +27,7 @@ type balanceJob struct {
 
 // newBalanceJob makes the job of a run that has not begun.
 func newBalanceJob(space string, now func() time.Time) *balanceJob {
-	j := newJob("balance", 0, now)
+	j := newJob(adminapi.JobBalance, 0, now)
 	j.status.Space = space
 	return &balanceJob{job: j}
 }
@@ -38,7 +38,7 @@ func (j *balanceJob) show(why string) {
 	j.shows = true
 	j.mu.Unlock()
 	j.again(why)
-	j.set("running", why)
+	j.set(adminapi.JobRunning, why)
 }
 
 // shown reports whether an admin sees the run. A look that finds nothing to move is not shown.
@@ -113,14 +113,14 @@ func (j *balanceJob) status() adminapi.JobStatus {
 	j.mu.Unlock()
 	// A run that waits still lists the bytes that it could not move.
 	switch state, _ := j.state(); {
-	case closed && state == "done":
+	case closed && state == adminapi.JobDone:
 		left = 0
-	case state == "running":
+	case state == adminapi.JobRunning:
 		left = max(left, size) // it is at work, so something is left, even if no plan has counted it
 	}
 	s := j.report((left+size-1)/size, left)
 	// The list of disks beside it has present figures.
-	if age := j.now().Sub(planned).Round(time.Second); s.Why != "" && s.State != "done" && !planned.IsZero() && age > balanceRound {
+	if age := j.now().Sub(planned).Round(time.Second); s.Why != "" && s.State != adminapi.JobDone && !planned.IsZero() && age > balanceRound {
 		s.Why += "; these figures are of " + age.String() + " ago"
 	}
 	return s

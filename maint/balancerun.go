@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"time"
 
+	"hemera/words/adminapi"
+
 	"hemera/rules/balance"
 	"hemera/words/errs"
 	"hemera/words/hemera"
@@ -72,7 +74,7 @@ func (r *balanceRun) run(ctx context.Context, spread bool) (end balanceEnd) {
 				r.end(ctx)
 				return end
 			}
-			r.set("waiting", why(volumes, plan)+"; no piece can go to an emptier disk that shares no node or zone with another of its file")
+			r.set(adminapi.JobWaiting, why(volumes, plan)+"; no piece can go to an emptier disk that shares no node or zone with another of its file")
 			end.stuck = true
 			return end
 		}
@@ -89,9 +91,9 @@ func (r *balanceRun) run(ctx context.Context, spread bool) (end balanceEnd) {
 func (r *balanceRun) end(ctx context.Context) {
 	r.group.Wait()
 	if ctx.Err() == nil {
-		r.set("done", "")
+		r.set(adminapi.JobDone, "")
 	} else {
-		r.set("done", "balancing is switched off")
+		r.set(adminapi.JobDone, "balancing is switched off")
 	}
 }
 
@@ -215,12 +217,12 @@ func (r *balanceRun) givesWay(volumes []balance.Volume, plan balance.Plan) bool 
 	// After the longest wait it continues, until there is a moment with few writes.
 	left := r.yields.Add(balance.YieldMost).Sub(now)
 	if !yields || left <= 0 {
-		if state, _ := r.state(); state == "waiting" {
-			r.set("running", why(volumes, plan))
+		if state, _ := r.state(); state == adminapi.JobWaiting {
+			r.set(adminapi.JobRunning, why(volumes, plan))
 		}
 		return false
 	}
-	r.set("waiting", fmt.Sprintf("%s; it gives way to writes on %d of %d disks until there are fewer, for %s at most",
+	r.set(adminapi.JobWaiting, fmt.Sprintf("%s; it gives way to writes on %d of %d disks until there are fewer, for %s at most",
 		why(volumes, plan), written, disks, left.Round(time.Minute)))
 	return true
 }

@@ -7,6 +7,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"hemera/words/adminapi"
+
 	"hemera/platform/contain"
 	"hemera/words/hemera"
 )
@@ -65,7 +67,7 @@ func TestAFileThatPanicsFailsAlone(t *testing.T) {
 				t.Errorf("%d panics in a day", n)
 			}
 			jobs, err := e.Jobs(ctx)
-			if err != nil || len(jobs) != 1 || jobs[0].Failed != 1 || jobs[0].State != "stalled" {
+			if err != nil || len(jobs) != 1 || jobs[0].Failed != 1 || jobs[0].State != adminapi.JobStalled {
 				t.Errorf("jobs: %+v, %v", jobs, err)
 			}
 			if !drained {

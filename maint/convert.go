@@ -41,12 +41,12 @@ func (v *converter) jobOf(c adminapi.Conversion) *convertJob {
 	defer v.mu.Unlock()
 	j := v.jobs[c.ID]
 	if j == nil {
-		j = &convertJob{job: newJob("convert", 0, v.base.Now), saving: turn.New(), request: c}
+		j = &convertJob{job: newJob(adminapi.JobConvert, 0, v.base.Now), saving: turn.New(), request: c}
 		// No other goroutine has it yet, so its lock is not needed.
 		j.status.Path, j.status.To, j.status.Started = c.Path, c.Form.String(), c.Asked
 		j.status.FilesDone, j.status.BytesDone = c.Done, c.Bytes
 		if !c.Ended.IsZero() {
-			j.set(cmp.Or(c.Ending, "done"), c.Why)
+			j.set(cmp.Or(c.Ending, adminapi.JobDone), c.Why)
 		}
 		v.jobs[c.ID] = j
 	}
@@ -136,7 +136,7 @@ func (v *converter) converts(id hemera.FileID) bool {
 
 // end ends a request durably before its time, in a state and for a reason, and its job. Files under way are finished: their nodes have read
 // most of them.
-func (v *converter) end(ctx context.Context, j *convertJob, state, why string) error {
+func (v *converter) end(ctx context.Context, j *convertJob, state adminapi.JobState, why string) error {
 	if err := v.save(ctx, j, func(c *adminapi.Conversion) { j.ends(c, v.base.Now(), state, why) }); err != nil {
 		return err
 	}

@@ -48,8 +48,8 @@ func (j *convertJob) left(c adminapi.Conversion) (files, bytes int64) {
 }
 
 // ends notes in a request that it ends, how and why. One that did what it was asked for leaves nothing, whatever was written meanwhile.
-func (j *convertJob) ends(c *adminapi.Conversion, now time.Time, state, why string) {
-	if state != "done" {
+func (j *convertJob) ends(c *adminapi.Conversion, now time.Time, state adminapi.JobState, why string) {
+	if state != adminapi.JobDone {
 		c.Ending = state
 		c.Left, c.LeftBytes = j.left(*c)
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 
 	"hemera/rules/lifecycle"
 	"hemera/words/adminapi"
@@ -94,7 +95,7 @@ func (v *converter) supersede(ctx context.Context, requests []adminapi.Conversio
 			list = append(list, lifecycle.Order{Request: other.ID, Root: other.Root, Form: other.Form})
 		}
 		if left, by := lifecycle.Left(root, above, c.Form, c.ID, list); left.Zero() {
-			if err := v.end(ctx, v.jobOf(c), fmt.Sprintf("replaced by %d", by.Request), replaced{by}.Error()); err != nil {
+			if err := v.end(ctx, v.jobOf(c), adminapi.JobReplaced+adminapi.JobState(strconv.FormatUint(by.Request, 10)), replaced{by}.Error()); err != nil {
 				return err
 			}
 		}

@@ -32,8 +32,8 @@ func (v *converter) run(ctx context.Context, j *convertJob) {
 	for ctx.Err() == nil {
 		// Before the first file moves, so that a long look for work does not show as waiting. A stalled one says what stalls it until
 		// something moves.
-		if state, _ := j.state(); state != "stalled" {
-			j.set("running", "")
+		if state, _ := j.state(); state != adminapi.JobStalled {
+			j.set(adminapi.JobRunning, "")
 		}
 		err := v.base.Panics.Do("maint.Convert", j.now().Path, func() error { return v.pass(ctx, j) })
 		if ctx.Err() != nil {
@@ -43,12 +43,12 @@ func (v *converter) run(ctx context.Context, j *convertJob) {
 		// A tree that is gone has nothing left to convert.
 		again := err != nil || c.Failed > 0 || c.Skipped > 0
 		if again && c.Pass < len(rests) && !errors.Is(err, errs.NotFound) {
-			state, why := "waiting", c.Why
+			state, why := adminapi.JobWaiting, c.Why
 			if err != nil {
 				why = cmp.Or(c.Why, errs.Reason(err, c.Path))
 			}
 			if err != nil || c.Failed > 0 {
-				state = "stalled"
+				state = adminapi.JobStalled
 			}
 			j.set(state, why)
 			if !pause(ctx, rests[c.Pass]) || !v.next(ctx, j) {
@@ -56,12 +56,12 @@ func (v *converter) run(ctx context.Context, j *convertJob) {
 			}
 			continue
 		}
-		state, why := "done", c.Why
+		state, why := adminapi.JobDone, c.Why
 		if err != nil {
 			why = errs.Reason(err, c.Path)
 		}
 		if again {
-			state = "failed"
+			state = adminapi.JobFailed
 		}
 		err = v.save(ctx, j, func(c *adminapi.Conversion) { j.ends(c, v.base.Now(), state, why) })
 		if err != nil && ctx.Err() == nil {

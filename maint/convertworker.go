@@ -46,7 +46,7 @@ func (v *converter) start(ctx context.Context, j *convertJob) (works bool) {
 	defer j.mu.Unlock()
 	if j.cancel != nil || !j.request.Ended.IsZero() {
 		state, _ := j.state()
-		return state == "running"
+		return state == adminapi.JobRunning
 	}
 	// ctx is that of the engine, and not of the step.
 	ctx, j.cancel = context.WithCancel(ctx)
@@ -86,7 +86,7 @@ func (v *converter) trim(ctx context.Context, requests []adminapi.Conversion) er
 func (v *converter) stop(ctx context.Context, id uint64) error {
 	for _, c := range v.requests() {
 		if c.ID == id {
-			return v.end(ctx, v.jobOf(c), "stopped", "stopped by an admin")
+			return v.end(ctx, v.jobOf(c), adminapi.JobStopped, "stopped by an admin")
 		}
 	}
 	return errs.New(errs.NotFound, "maint.StopConversion", "request "+hemera.FileID(id).String(), "there is no such request").

@@ -65,7 +65,7 @@ func (v *drainer) Step(ctx context.Context) (time.Duration, error) {
 				continue
 			}
 			j.cancel()
-			j.set("done", "the disk is in use again")
+			j.set(adminapi.JobDone, "the disk is in use again")
 		}
 	}
 	// A task that has its job already is updated: its wait becomes shorter with each step.
@@ -157,11 +157,11 @@ func (v *drainer) find(t task) *drainJob {
 }
 
 // finish ends the task of a disk that holds nothing: a removed disk is forgotten, a drained one is empty.
-func (v *drainer) finish(ctx context.Context, kind string, disk hemera.DiskID) error {
+func (v *drainer) finish(ctx context.Context, kind adminapi.JobKind, disk hemera.DiskID) error {
 	if slices.Contains(v.base.Cluster.Removed(), disk) {
 		return v.forgetDisk(ctx, disk)
 	}
-	if kind == "drain" {
+	if kind == adminapi.JobDrain {
 		return v.base.Cluster.SetEmpty(ctx, disk)
 	}
 	return nil
@@ -176,14 +176,14 @@ func (v *drainer) start(ctx context.Context, t task) {
 	}
 	j.task.wait = t.wait
 	if t.wait > 0 {
-		j.set("waiting", fmt.Sprintf("%s; its files are repaired elsewhere in %s", t.why, t.wait.Round(time.Second)))
+		j.set(adminapi.JobWaiting, fmt.Sprintf("%s; its files are repaired elsewhere in %s", t.why, t.wait.Round(time.Second)))
 		return
 	}
 	if j.cancel != nil {
 		return
 	}
 	ctx, j.cancel = context.WithCancel(ctx)
-	j.set("running", t.why)
+	j.set(adminapi.JobRunning, t.why)
 	v.base.Panics.Go(&v.base.group, "maint.Drain", "disk "+t.disk.String(), func() {
 		defer j.cancel()
 		v.run(ctx, j)
@@ -215,7 +215,7 @@ func (v *drainer) run(ctx context.Context, j *drainJob) {
 		if usage == nil && pieces == 0 {
 			usage = v.base.Panics.Do("maint.Drain", "disk "+j.task.disk.String(), func() error { return v.finish(ctx, j.task.kind, j.task.disk) })
 			if usage == nil {
-				j.set("done", "")
+				j.set(adminapi.JobDone, "")
 				v.base.Log.Info("no file needs the disk any more", "disk", j.task.disk, "job", j.task.kind)
 				return
 			}
@@ -230,7 +230,7 @@ func (v *drainer) run(ctx context.Context, j *drainJob) {
 		}
 		if moved == 0 {
 			// A job with a pass that moved nothing is stalled, until a piece moves again: see job.count.
-			j.set("stalled", why)
+			j.set(adminapi.JobStalled, why)
 		}
 		select {
 		case <-ctx.Done():
@@ -256,7 +256,7 @@ func (v *drainer) sweep(ctx context.Context, j *drainJob) (int, error) {
 	}
 	err := v.base.Panics.Do("maint.Drain", "disk "+j.task.disk.String(), func() error {
 		// A drained disk still has its pieces, so their files are in no danger and the order of the list will do.
-		if j.task.kind == "repair" {
+		if j.task.kind == adminapi.JobRepair {
 			return (&triage{base: v.base, sweep: p, list: list, moves: moves}).run(ctx)
 		}
 		return p.all(ctx, list, moves)
@@ -276,12 +276,12 @@ func (v *drainer) listJobs(ctx context.Context) ([]adminapi.JobStatus, error) {
 	var list []adminapi.JobStatus
 	// Step makes the job of a drain within a second. Until then it is told, so that an admin who has just asked for it sees that it is known.
 	for _, d := range view.Disks {
-		if d.Config == hemera.ConfigDrain && !slices.ContainsFunc(jobs, func(j *drainJob) bool { return j.task.disk == d.ID && j.task.kind == "drain" && !j.over() }) {
+		if d.Config == hemera.ConfigDrain && !slices.ContainsFunc(jobs, func(j *drainJob) bool { return j.task.disk == d.ID && j.task.kind == adminapi.JobDrain && !j.over() }) {
 			files, bytes, err := v.base.Files.DiskUsage(ctx, d.ID)
 			if err != nil {
 				return nil, err
 			}
-			list = append(list, newJob("drain", d.ID, v.base.Now).exact(files, bytes))
+			list = append(list, newJob(adminapi.JobDrain, d.ID, v.base.Now).exact(files, bytes))
 		}
 	}
 	for _, j := range jobs {
@@ -303,8 +303,8 @@ func (v *drainer) listJobs(ctx context.Context) ([]adminapi.JobStatus, error) {
 
 // task says why a disk is emptied.
 type task struct {
-	disk hemera.DiskID // that is emptied
-	kind string        // drain or repair, as admins see it
+	disk hemera.DiskID    // that is emptied
+	kind adminapi.JobKind // drain or repair, as admins see it
 	// wait is above zero while a lost disk may still come back.
 	wait time.Duration
 	why  string // in words; "" for a drain, which an admin asked for
@@ -317,19 +317,19 @@ func due(v *hemera.View, removed []hemera.DiskID, since map[hemera.DiskID]time.T
 	var tasks []task
 	for _, id := range removed {
 		// No grace: an admin said that it does not come back.
-		tasks = append(tasks, task{disk: id, kind: "repair", why: "the disk was removed"})
+		tasks = append(tasks, task{disk: id, kind: adminapi.JobRepair, why: "the disk was removed"})
 	}
 	for _, d := range v.Disks {
 		switch {
 		// An empty disk stays due: a write that was granted before the drain may still commit a piece there.
 		case d.Config == hemera.ConfigDrain || d.Config == hemera.ConfigEmpty:
-			tasks = append(tasks, task{disk: d.ID, kind: "drain"})
+			tasks = append(tasks, task{disk: d.ID, kind: adminapi.JobDrain})
 		case lost(v, d):
 			first, ok := since[d.ID]
 			if !ok {
 				first = now
 			}
-			tasks = append(tasks, task{disk: d.ID, kind: "repair", wait: max(0, grace-now.Sub(first)), why: lostWhy(d)})
+			tasks = append(tasks, task{disk: d.ID, kind: adminapi.JobRepair, wait: max(0, grace-now.Sub(first)), why: lostWhy(d)})
 		}
 	}
 	return tasks

@@ -4,6 +4,8 @@ import (
 	"testing"
 	"time"
 
+	"hemera/words/adminapi"
+
 	"hemera/words/hemera"
 )
 
@@ -22,8 +24,8 @@ func TestDue(t *testing.T) {
 		got[t.disk] = t
 	}
 	for disk, want := range map[hemera.DiskID]task{
-		77: {kind: "repair"}, 1: {kind: "drain"}, 2: {kind: "repair"},
-		3: {kind: "repair", wait: 50 * time.Second}, 4: {kind: "repair", wait: time.Minute},
+		77: {kind: adminapi.JobRepair}, 1: {kind: adminapi.JobDrain}, 2: {kind: adminapi.JobRepair},
+		3: {kind: adminapi.JobRepair, wait: 50 * time.Second}, 4: {kind: adminapi.JobRepair, wait: time.Minute},
 	} {
 		if got[disk].kind != want.kind || got[disk].wait != want.wait {
 			t.Errorf("disk %d: %+v, want %+v", disk, got[disk], want)

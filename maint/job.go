@@ -33,12 +33,12 @@ type job struct {
 }
 
 // newJob makes a job of a kind (drain, repair) for a disk, 0 for none. The job begins now.
-func newJob(kind string, disk hemera.DiskID, now func() time.Time) *job {
-	return &job{now: now, started: now(), status: adminapi.JobStatus{Kind: kind, Disk: disk, State: "waiting", Started: now()}}
+func newJob(kind adminapi.JobKind, disk hemera.DiskID, now func() time.Time) *job {
+	return &job{now: now, started: now(), status: adminapi.JobStatus{Kind: kind, Disk: disk, State: adminapi.JobWaiting, Started: now()}}
 }
 
 // set changes the state of a job and why it is in it. A job that is over stays so.
-func (j *job) set(state, why string) {
+func (j *job) set(state adminapi.JobState, why string) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	if !j.ended.IsZero() {
@@ -51,7 +51,7 @@ func (j *job) set(state, why string) {
 }
 
 // state returns the state of the job, and when it ended; zero if it has not.
-func (j *job) state() (string, time.Time) {
+func (j *job) state() (adminapi.JobState, time.Time) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	return j.status.State, j.ended
@@ -68,7 +68,7 @@ func (j *job) again(why string) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	j.status.Failed, j.why = 0, why
-	if j.status.State != "stalled" {
+	if j.status.State != adminapi.JobStalled {
 		j.status.Why = why
 	}
 }
@@ -92,8 +92,8 @@ func (j *job) moved(bytes, counted int64) {
 // count counts bytes that moved now. The caller holds mu.
 func (j *job) count(bytes int64) {
 	// Bytes are the proof that a stalled job runs again: only they end that state.
-	if j.ended.IsZero() && j.status.State != "running" {
-		j.status.State, j.status.Why = "running", j.why
+	if j.ended.IsZero() && j.status.State != adminapi.JobRunning {
+		j.status.State, j.status.Why = adminapi.JobRunning, j.why
 	}
 	second := j.advance()
 	if j.moving() == 0 {
@@ -185,7 +185,7 @@ func (j *job) report(files, bytes int64) adminapi.JobStatus {
 	// From the first byte after a pause: a job that has just begun is not averaged over seconds without work.
 	window := min(second-j.first+1, rateWindow)
 	s.Rate = float64(sum) / float64(window)
-	if s.State == "running" && window >= estimateAfter {
+	if s.State == adminapi.JobRunning && window >= estimateAfter {
 		s.Remaining = time.Duration(float64(s.BytesLeft) / s.Rate * float64(time.Second))
 	}
 	return s

@@ -7,21 +7,23 @@ import (
 	"testing/synctest"
 	"time"
 
+	"hemera/words/adminapi"
+
 	"hemera/maint/orders"
 	"hemera/words/hemera"
 )
 
 func TestStalledJobSaysWhyUntilSomethingMoves(t *testing.T) {
-	j := newJob("drain", 1, time.Now)
-	j.set("running", "")
+	j := newJob(adminapi.JobDrain, 1, time.Now)
+	j.set(adminapi.JobRunning, "")
 	j.failed(errors.New("no room"))
-	j.set("stalled", "no room")
+	j.set(adminapi.JobStalled, "no room")
 	j.again("")
-	if s := j.report(1, 10); s.State != "stalled" || s.Why != "no room" || s.Failed != 0 {
+	if s := j.report(1, 10); s.State != adminapi.JobStalled || s.Why != "no room" || s.Failed != 0 {
 		t.Errorf("in the next pass: %+v", s)
 	}
 	j.moved(10, 0)
-	if s := j.report(0, 0); s.State != "running" || s.Why != "" || s.FilesDone != 1 {
+	if s := j.report(0, 0); s.State != adminapi.JobRunning || s.Why != "" || s.FilesDone != 1 {
 		t.Errorf("when something moved: %+v", s)
 	}
 }
@@ -29,7 +31,7 @@ func TestStalledJobSaysWhyUntilSomethingMoves(t *testing.T) {
 // What fails is never more than what is left. No time is left for files that all failed. What is tried again counts again.
 func TestWhatFailedIsAmongWhatIsLeft(t *testing.T) {
 	now := time.Unix(1000, 0)
-	j := newJob("repair", 1, func() time.Time { return now })
+	j := newJob(adminapi.JobRepair, 1, func() time.Time { return now })
 	for range 6 {
 		j.moved(100, 0)
 		now = now.Add(time.Second)
@@ -50,10 +52,10 @@ func TestWhatFailedIsAmongWhatIsLeft(t *testing.T) {
 
 // A job that was ended keeps the reason it ended for, whatever its last calls come back with.
 func TestAnEndedJobDoesNotFail(t *testing.T) {
-	j := newJob("drain", 1, time.Now)
-	j.set("done", "the disk is in use again")
+	j := newJob(adminapi.JobDrain, 1, time.Now)
+	j.set(adminapi.JobDone, "the disk is in use again")
 	j.failed(context.Canceled)
-	if s := j.report(0, 0); s.State != "done" || s.Why != "the disk is in use again" || s.Failed != 0 {
+	if s := j.report(0, 0); s.State != adminapi.JobDone || s.Why != "the disk is in use again" || s.Failed != 0 {
 		t.Errorf("%+v", s)
 	}
 }
@@ -62,8 +64,8 @@ func TestAnEndedJobDoesNotFail(t *testing.T) {
 // left follows what moves, and is not guessed in the first moments.
 func TestAJobShowsBytesWhileTheyMove(t *testing.T) {
 	now := time.Unix(1000, 0)
-	j := newJob("drain", 1, func() time.Time { return now })
-	j.set("running", "")
+	j := newJob(adminapi.JobDrain, 1, func() time.Time { return now })
+	j.set(adminapi.JobRunning, "")
 	now = now.Add(time.Hour) // it waited for long
 	p := j.begin(1000)
 	p.to(100)
@@ -108,7 +110,7 @@ func TestFiguresOfABalanceHaveAnAge(t *testing.T) {
 	b := &base{Options: Options{Now: func() time.Time { return now }}}
 	r := newBalanceRun(b, "default", newBalanceLedger(b.Now))
 	r.planned = now
-	r.set("waiting", "disk 8 is 21.6 % full")
+	r.set(adminapi.JobWaiting, "disk 8 is 21.6 % full")
 	if got := r.status().Why; got != "disk 8 is 21.6 % full" {
 		t.Error(got)
 	}
@@ -116,7 +118,7 @@ func TestFiguresOfABalanceHaveAnAge(t *testing.T) {
 	if got := r.status().Why; got != "disk 8 is 21.6 % full; these figures are of 4m0s ago" {
 		t.Error(got)
 	}
-	r.set("done", "")
+	r.set(adminapi.JobDone, "")
 	if got := r.status().Why; got != "" {
 		t.Error(got)
 	}
@@ -124,7 +126,7 @@ func TestFiguresOfABalanceHaveAnAge(t *testing.T) {
 
 func TestJobRates(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		j := newJob("drain", 3, time.Now)
+		j := newJob(adminapi.JobDrain, 3, time.Now)
 		for range 20 {
 			j.moved(500, 0)
 			time.Sleep(time.Second)
@@ -137,10 +139,10 @@ func TestJobRates(t *testing.T) {
 		if s := j.report(4, 2000); s.Rate != 0 || s.Remaining != 0 {
 			t.Errorf("idle: %+v", s)
 		}
-		j.set("done", "")
-		j.set("running", "")
+		j.set(adminapi.JobDone, "")
+		j.set(adminapi.JobRunning, "")
 		j.moved(1, 0)
-		if s := j.report(0, 0); s.State != "done" {
+		if s := j.report(0, 0); s.State != adminapi.JobDone {
 			t.Errorf("after the end: %+v", s)
 		}
 	})

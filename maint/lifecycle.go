@@ -121,7 +121,7 @@ func (l *lifecycler) Step(ctx context.Context) (time.Duration, error) {
 		if wait := t.Scanned.Add(rules.interval()).Sub(l.base.Now()); wait > 0 {
 			rest = min(rest, wait)
 		} else {
-			s := &scan{job: newJob("lifecycle", 0, l.base.Now), tree: t, rules: *rules, root: root, total: root.Tree}
+			s := &scan{job: newJob(adminapi.JobLifecycle, 0, l.base.Now), tree: t, rules: *rules, root: root, total: root.Tree}
 			s.status.Path = path // no other goroutine has it yet
 			due = append(due, s)
 		}
@@ -194,7 +194,7 @@ func (l *lifecycler) start(ctx context.Context, due []*scan) {
 	}
 	for _, i := range scansInTurn(trees, running) {
 		s := due[i]
-		s.set("running", "")
+		s.set(adminapi.JobRunning, "")
 		l.scans[s.tree.Dir] = s
 		l.base.Panics.Go(&l.base.group, "maint.Lifecycle", s.status.Path, func() {
 			defer l.base.Wake() // another tree may be due, and there may be pieces to remove
@@ -285,7 +285,7 @@ func (l *lifecycler) run(ctx context.Context, s *scan, path string) {
 
 // end ends a scan. One that did nothing is not shown.
 func (l *lifecycler) end(s *scan, path string) {
-	s.set("done", "")
+	s.set(adminapi.JobDone, "")
 	// Most scans find nothing to do; they would hide the others in the list of jobs.
 	r := s.report(0, 0)
 	if r.FilesDone+r.Failed > 0 {

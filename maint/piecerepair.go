@@ -102,9 +102,9 @@ func (h *pieceRepairer) listJobs(context.Context) (list []adminapi.JobStatus, er
 func (h *pieceRepairer) status() (adminapi.JobStatus, bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	s := adminapi.JobStatus{Kind: "heal", State: "waiting", FilesLeft: int64(len(h.known))}
+	s := adminapi.JobStatus{Kind: adminapi.JobHeal, State: adminapi.JobWaiting, FilesLeft: int64(len(h.known))}
 	if h.running > 0 {
-		s.State = "running"
+		s.State = adminapi.JobRunning
 	}
 	return s, len(h.known) > 0
 }

@@ -24,7 +24,7 @@ type repairer struct {
 
 // newRepairer makes a repairer, whose job lasts as long as the engine.
 func newRepairer(b *base) *repairer {
-	return &repairer{base: b, job: newJob("repair", 0, b.Now)}
+	return &repairer{base: b, job: newJob(adminapi.JobRepair, 0, b.Now)}
 }
 
 // left counts what there is to do.
@@ -100,14 +100,14 @@ func (r *repairer) Step(ctx context.Context) (time.Duration, error) {
 	moved, err := p.wait()
 	switch {
 	case err != nil && moved == 0:
-		r.job.set("stalled", errs.Reason(err, ""))
+		r.job.set(adminapi.JobStalled, errs.Reason(err, ""))
 		r.pause = r.base.Now().Add(stallRest)
 		return stallRest, nil
 	// Files that lack several pieces are listed again: the next step makes the next piece of each.
 	case moved > 0:
 		return 0, nil
 	}
-	r.job.set("waiting", "")
+	r.job.set(adminapi.JobWaiting, "")
 	return stallRest, nil
 }
 
@@ -136,7 +136,7 @@ func (r *repairer) status(ctx context.Context) (adminapi.JobStatus, bool, error)
 	s := r.job.exact(now.files, now.bytes)
 	if len(entries) == 0 {
 		// Nothing is left, but the job has work to show: it stays in the list with its counts.
-		s.State = "done"
+		s.State = adminapi.JobDone
 	}
 	return s, err == nil && (len(entries) > 0 || s.FilesDone > 0), err
 }

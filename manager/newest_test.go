@@ -40,7 +40,8 @@ func TestAnOlderConversionDoesNotUndoANewerOne(t *testing.T) {
 	for name, c := range map[string]struct {
 		older, newer string
 		stop         bool
-		want, state  string // of the older one
+		want         string // of the older one
+		state        adminapi.JobState
 	}{
 		"the same tree":         {"/d", "/d", false, "replaced by request 2", "replaced by 2"},
 		"a part of it":          {"/d", "/d/p", false, "1 files were replaced by request 2", "done"},

@@ -406,7 +406,7 @@ func (rep *reporter) addJob(ctx context.Context, out *adminapi.Explanation, id h
 
 // whyJob says how far a job is and what it waits for.
 func whyJob(j adminapi.JobStatus) adminapi.Reason {
-	r := adminapi.Reason{About: j.Kind, Text: fmt.Sprintf("%s: %d files and %d bytes done, %d files and %d bytes left, %.1f MB/s", j.State,
+	r := adminapi.Reason{About: string(j.Kind), Text: fmt.Sprintf("%s: %d files and %d bytes done, %d files and %d bytes left, %.1f MB/s", j.State,
 		j.FilesDone, j.BytesDone, j.FilesLeft, j.BytesLeft, j.Rate/1e6)}
 	if j.Remaining > 0 {
 		r.Text += ", about " + j.Remaining.Round(time.Second).String() + " to go"
@@ -481,9 +481,9 @@ func (rep *reporter) whyJobs(ctx context.Context) (out adminapi.Explanation, err
 		switch {
 		case j.Disk != 0:
 			r.Remedy = "hemera why disk " + j.Disk.String()
-		case j.Kind == "convert":
+		case j.Kind == adminapi.JobConvert:
 			r.Remedy = "hemera convert ls shows the request, hemera convert stop ends it"
-		case j.Kind == "repair":
+		case j.Kind == adminapi.JobRepair:
 			r.Remedy = "hemera find / --stripediff names them, hemera why PATH explains one"
 		}
 		out.Reasons = append(out.Reasons, r)

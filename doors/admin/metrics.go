@@ -200,7 +200,7 @@ func sendJobs(ch chan<- prometheus.Metric, v *hemera.View, jobs []adminapi.JobSt
 			mBalanceRate.send(ch, j.Rate, j.Space)
 			continue
 		}
-		labels := named(v, j.Disk, j.Kind, j.State)
+		labels := named(v, j.Disk, string(j.Kind), string(j.State))
 		mJobLeft.send(ch, float64(j.BytesLeft), labels...)
 		mJobRate.send(ch, j.Rate, labels...)
 		mJobFail.send(ch, float64(j.Failed), labels...)

@@ -124,7 +124,7 @@ func TestNetworkMetrics(t *testing.T) {
 type short struct{ *fixture.Cluster }
 
 func (short) Jobs(context.Context) ([]adminapi.JobStatus, error) {
-	return []adminapi.JobStatus{{Kind: "repair", State: "stalled", BytesLeft: 7}}, nil
+	return []adminapi.JobStatus{{Kind: "repair", State: adminapi.JobStalled, BytesLeft: 7}}, nil
 }
 
 func TestARepairOfNoDiskNamesNone(t *testing.T) {

@@ -73,7 +73,7 @@ func sendTape(ctx context.Context, ch chan<- prometheus.Metric, t adminapi.TapeA
 	}
 	// A drive that has never worked has no totals, and so no counters.
 	for _, d := range p.Drives {
-		m.drive.send(ch, 1, d.Name, d.Library, d.Status)
+		m.drive.send(ch, 1, d.Name, d.Library, string(d.Status))
 		m.wanted.send(ch, number(d.Up), d.Name, d.Library)
 		for _, of := range d.Totals {
 			m.sendTotals(ch, of, d.Name, d.Library, of.Kind.String())

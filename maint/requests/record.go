@@ -48,7 +48,7 @@ type layoutRecord struct {
 // recordOf returns the record of a request.
 func recordOf(c adminapi.Conversion) conversionRecord {
 	return conversionRecord{c.ID, c.Path, c.Recursive, formRecord{layoutRecord(c.Form.Layout), c.Form.BlockSize, c.Form.Space, c.Form.Checksum}, uint64(c.Root), c.Who,
-		c.Asked, c.Ended, c.Pass, c.Cursor, c.Seen, c.SeenBytes, c.Done, c.Bytes, c.Skipped, c.Failed, c.Replaced, c.Why, c.Ending, c.Left, c.LeftBytes}
+		c.Asked, c.Ended, c.Pass, c.Cursor, c.Seen, c.SeenBytes, c.Done, c.Bytes, c.Skipped, c.Failed, c.Replaced, c.Why, string(c.Ending), c.Left, c.LeftBytes}
 }
 
 // conversion returns the request of a record.
@@ -56,7 +56,7 @@ func (r conversionRecord) conversion() adminapi.Conversion {
 	form := hemera.Form{Layout: hemera.Layout(r.Form.Layout), BlockSize: r.Form.BlockSize, Space: r.Form.Space, Checksum: r.Form.Checksum}
 	return adminapi.Conversion{ID: r.ID, ConversionRequest: adminapi.ConversionRequest{Path: r.Path, Recursive: r.Recursive, Form: form}, Root: hemera.FileID(r.Root),
 		Who: r.Who, Asked: r.Asked, Ended: r.Ended, Pass: r.Pass, Cursor: r.Cursor, Seen: r.Seen, SeenBytes: r.SeenBytes, Done: r.Done, Bytes: r.Bytes,
-		Skipped: r.Skipped, Failed: r.Failed, Replaced: r.Replaced, Why: r.Why, Ending: r.Ending, Left: r.Left, LeftBytes: r.LeftBytes}
+		Skipped: r.Skipped, Failed: r.Failed, Replaced: r.Replaced, Why: r.Why, Ending: adminapi.JobState(r.Ending), Left: r.Left, LeftBytes: r.LeftBytes}
 }
 
 // treeRecord is a directory with lifecycle rules as it is stored, in JSON.

@@ -252,7 +252,7 @@ func (c *cluster) mounted(ctx context.Context) error {
 	return c.warm(ctx, func() (bool, error) {
 		p, err := c.admin.Tape.TapePicture(ctx)
 		// Few files may be on tape before anybody has looked.
-		return len(p.Queues) == 0 || slices.ContainsFunc(p.Drives, func(d adminapi.TapeDrive) bool { return d.Status == "TRANSFERRING" }), err
+		return len(p.Queues) == 0 || slices.ContainsFunc(p.Drives, func(d adminapi.TapeDrive) bool { return d.Status == tapeapi.DriveTransferring }), err
 	})
 }
 

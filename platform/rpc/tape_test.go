@@ -54,7 +54,7 @@ func tapeSteps(ctx context.Context, node hemera.NodeID, control tapeapi.Control)
 		Failed: 2, Elapsed: time.Hour, Streaming: 0.25, BackHitches: 3, Disk: 1, Robot: 2, Tape: 3, Flushes: 4, Error: "x"}
 	library := tapeapi.Library{Name: "lib", VIDs: map[string]string{"V00001": "LTO-9"}, Capacities: map[string]int64{"V00001": 5}, Problem: "p", Drives: []tapeapi.DriveState{{
 		Name: "d1", Model: "m", Serial: "s", Device: "/dev/nst0", Media: []string{"LTO-9"}, Reads: []string{"LTO-8"}, VID: "V00001", Mount: 9,
-		Status: "TRANSFERRING", Since: someTime, Problem: "q", Object: 1 << 40, Session: session}}}
+		Status: tapeapi.DriveTransferring, Since: someTime, Problem: "q", Object: 1 << 40, Session: session}}}
 	mount := tapeapi.Mount{ID: 9, Kind: tapeapi.MountWork, Job: tapeapi.Archive, VID: "V00001", Pool: "default", Why: "age",
 		Labels: tapeapi.Labels{LastFSeq: 3, LastID: 4, Media: "LTO-9", Key: tapeapi.Key{Name: "k1", Secret: tapeapi.Secret{0, 255}}, Force: true, Protected: true}}
 	want := tapeapi.JobsRequest{Mount: 9, Files: 10, Bytes: 1 << 40}

@@ -245,7 +245,7 @@ func TestRules(t *testing.T) {
 			}
 		}, []string{"error space_no_room space default"}, "takes no new files: they need 1 disk that can be written, and it has 0"},
 		"stalled": {func(s *Snapshot) {
-			s.Jobs = []adminapi.JobStatus{{Kind: "drain", Disk: 3, State: "stalled", Why: "no room", FilesLeft: 4}, {Kind: "repair", State: "stalled", FilesLeft: 1}, {State: "running"}}
+			s.Jobs = []adminapi.JobStatus{{Kind: "drain", Disk: 3, State: adminapi.JobStalled, Why: "no room", FilesLeft: 4}, {Kind: "repair", State: adminapi.JobStalled, FilesLeft: 1}, {State: adminapi.JobRunning}}
 		}, []string{"warning job_stalled disk 3", "warning job_stalled repair"}, "drain of disk 3 is stalled with 4 files left: no room"},
 		"removals": {func(s *Snapshot) { s.Namespace.Unlinked = removalsMax + 1 }, []string{"warning removal_backlog "}, "1000001 pieces"},
 		"quota": {func(s *Snapshot) {

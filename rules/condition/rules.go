@@ -448,13 +448,13 @@ func exposedBySpace(s *Snapshot, f ExposedFiles) (said SpaceLoss) {
 // jobs finds drains and repairs that make no progress. It leaves out those with nothing but lost files.
 func jobs(s *Snapshot, add func(adminapi.Condition)) {
 	for _, j := range s.Jobs {
-		if j.State != "stalled" || onlyLost(s, j) {
+		if j.State != adminapi.JobStalled || onlyLost(s, j) {
 			continue
 		}
 		subject, remedy := "disk "+j.Disk.String(), "hemera why disk "+j.Disk.String()+" says what it waits for"
 		switch {
 		case j.Path != "":
-			subject, remedy = j.Kind+" of "+j.Path, "put that right and it goes on by itself; hemera convert ls has its figures, hemera convert stop ends it"
+			subject, remedy = string(j.Kind)+" of "+j.Path, "put that right and it goes on by itself; hemera convert ls has its figures, hemera convert stop ends it"
 		case j.Disk == 0: // the repair of files that were never complete belongs to no disk
 			subject, remedy = "repair", "hemera find / --stripediff names the files"
 		}

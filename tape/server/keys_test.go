@@ -96,7 +96,7 @@ func TestEncryption(t *testing.T) {
 	})
 	c.mu.Lock()
 	for _, d := range c.seen.Drives {
-		if d.Status == "DOWN" {
+		if d.Status == tapeapi.DriveDown {
 			t.Errorf("%+v", d)
 		}
 	}

@@ -230,20 +230,20 @@ func (m machine) fail(x outcome) machine {
 }
 
 // status returns the word that CTA has for it.
-func (m machine) status() string {
+func (m machine) status() tapeapi.DriveStatus {
 	switch m.phase {
 	case probing:
-		return "STARTING"
+		return tapeapi.DriveStarting
 	case fetching, loading:
-		return "MOUNTING"
+		return tapeapi.DriveMounting
 	case working:
-		return "TRANSFERRING"
+		return tapeapi.DriveTransferring
 	case unloading:
-		return "UNMOUNTING"
+		return tapeapi.DriveUnmounting
 	case ending:
-		return "CLEANINGUP"
+		return tapeapi.DriveCleaningUp
 	case down:
-		return "DOWN"
+		return tapeapi.DriveDown
 	}
-	return "UP"
+	return tapeapi.DriveUp
 }

@@ -192,7 +192,7 @@ func (ms *mounts) driveIn(f facts, l *library, state tapeapi.DriveState) mountin
 		d.Up, d.Reason = false, l.state.Problem
 	}
 	// The server tells it; a mount that was given since has not begun there.
-	d.Unloads = own.mount == 0 && own.vid != "" && state.Status == "UNMOUNTING"
+	d.Unloads = own.mount == 0 && own.vid != "" && state.Status == tapeapi.DriveUnmounting
 	if m := ms.all[own.mount]; m != nil {
 		d.VID = m.vid
 		queue := keyOf(m.kind, m.queue())

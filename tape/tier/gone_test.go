@@ -17,7 +17,7 @@ func (s *site) rows() (drives []string, attention string) {
 	p, err := s.tier.TapePicture(s.Context())
 	s.good(err)
 	for _, d := range p.Drives {
-		drives = append(drives, d.Name+" "+d.Status+" "+d.Problem)
+		drives = append(drives, d.Name+" "+string(d.Status)+" "+d.Problem)
 	}
 	return drives, strings.Join(s.attention(), "; ")
 }
@@ -25,7 +25,7 @@ func (s *site) rows() (drives []string, attention string) {
 // A server that is silent, or has said that it ends, has no drive that is up, and what helps is told everywhere.
 func TestDrivesOfAServerThatIsGone(t *testing.T) {
 	at(t, func(s *site) {
-		s.state.Drives[0].Status, s.state.Drives[1].Status = "UP", "UP"
+		s.state.Drives[0].Status, s.state.Drives[1].Status = tapeapi.DriveUp, "UP"
 		s.report()
 		time.Sleep(40 * time.Second)
 		gone := func(why string) {

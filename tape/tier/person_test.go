@@ -180,7 +180,7 @@ func TestWhyOfADriveThatUnloads(t *testing.T) {
 		s.label()
 		s.loaded("d1", "BBB001")
 		s.put(alice(), "/single/f", 1000)
-		s.state.Drives[0].Status = "UNMOUNTING"
+		s.state.Drives[0].Status = tapeapi.DriveUnmounting
 		s.change("drive", "set", "d2", "desired", "down", "reason", "dust")
 		s.report()
 		if why := s.explained("/single/f"); !strings.Contains(why, "drive d1 gives its tape BBB001 back, and can begin then") || strings.Contains(why, "is idle") {

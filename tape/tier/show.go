@@ -87,7 +87,7 @@ func (t *reporter) driveRow(f facts, works []work, l *library, state tapeapi.Dri
 	// What a server said last of a drive is not true any more.
 	switch {
 	case !f.fleet.online(l):
-		row.Status, row.Problem, row.Since = "DOWN", f.fleet.gone(l), l.seen
+		row.Status, row.Problem, row.Since = tapeapi.DriveDown, f.fleet.gone(l), l.seen
 	case state.Problem == "" && l.state.Problem != "":
 		row.Problem = l.state.Problem
 	}

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"time"
 
+	"hemera/words/adminapi"
+
 	"hemera/test/sim/simnet"
 	"hemera/words/hemera"
 )
@@ -33,14 +35,14 @@ func (j judge) unbalanced(ctx context.Context) string {
 	}
 	waits := false
 	for _, job := range jobs {
-		if job.Kind != "balance" {
+		if job.Kind != adminapi.JobBalance {
 			continue
 		}
-		if job.State == "running" {
+		if job.State == adminapi.JobRunning {
 			return fmt.Sprintf("%+v", job)
 		}
 		// It says itself that nothing can be moved, and why.
-		waits = job.State == "waiting"
+		waits = job.State == adminapi.JobWaiting
 		j.w.trace.Add("sim", "balancing: %+v", job)
 	}
 	if !j.w.plan.uneven || waits {

@@ -35,8 +35,8 @@ type Conversion struct {
 	Why      string // what failed last
 	// Ending is the state in which it ended, if that is not "done": "failed" if files are left, "stopped", or "replaced by N", the number
 	// of a newer request. Left and LeftBytes are the files that it has not done then.
-	Ending          string `json:",omitempty"`
-	Left, LeftBytes int64  `json:",omitempty"`
+	Ending          JobState `json:",omitempty"`
+	Left, LeftBytes int64    `json:",omitempty"`
 }
 
 // ConversionStatus is a request with the state of its job.

@@ -6,15 +6,42 @@ import (
 	"hemera/words/hemera"
 )
 
+// JobKind names what a job does. The texts are those of the admin API and of the metrics.
+type JobKind string
+
+// The kinds of jobs.
+const (
+	JobDrain     JobKind = "drain"
+	JobRepair    JobKind = "repair"
+	JobHeal      JobKind = "heal" // the repair of single pieces
+	JobBalance   JobKind = "balance"
+	JobConvert   JobKind = "convert"
+	JobLifecycle JobKind = "lifecycle"
+)
+
+// JobState says how far a job is. The texts are those of the admin API, and are stored of conversions that ended.
+type JobState string
+
+// The states of jobs. Failed, stopped and replaced are states of conversions; the number of the newer request follows JobReplaced.
+const (
+	JobWaiting  JobState = "waiting"
+	JobRunning  JobState = "running"
+	JobStalled  JobState = "stalled"
+	JobDone     JobState = "done"
+	JobFailed   JobState = "failed"
+	JobStopped  JobState = "stopped"
+	JobReplaced JobState = "replaced by "
+)
+
 // JobStatus is one drain or repair of one disk, the balancing of one space, or one conversion of a tree.
 type JobStatus struct {
-	Kind                 string        // drain, repair, heal, balance, convert, lifecycle
+	Kind                 JobKind
 	Disk                 hemera.DiskID // 0 for a job of the whole cluster, of a space or of a tree
 	Space                string        `json:",omitempty"` // of balance
 	Path                 string        `json:",omitempty"` // of the file or directory that a job without a disk is about
 	To                   string        `json:",omitempty"` // the form that a conversion makes
-	State                string        // waiting, running, stalled; over: done, and of conversions failed, stopped or "replaced by N"
-	Why                  string        // what it waits for, or what failed last
+	State                JobState
+	Why                  string // what it waits for, or what failed last
 	FilesDone, FilesLeft int64
 	BytesDone, BytesLeft int64
 	Failed               int64   // in the pass under way; they are tried again in the next
@@ -26,7 +53,7 @@ type JobStatus struct {
 // Over reports whether nothing is done for the job any more. It stays in lists for a while.
 func (j JobStatus) Over() bool {
 	switch j.State {
-	case "", "waiting", "running", "stalled":
+	case "", JobWaiting, JobRunning, JobStalled:
 		return false
 	}
 	return true
@@ -47,7 +74,7 @@ func (j JobStatus) Progress() float64 {
 // Subject is what the job is about, as all outputs name it: "disk 3", "space ssd", "/exp to layout=rs:4+2".
 func (j JobStatus) Subject() string {
 	switch {
-	case j.Kind == "heal":
+	case j.Kind == JobHeal:
 		return "bad pieces"
 	case j.Path != "" && j.To != "":
 		return j.Path + " to " + j.To
@@ -64,8 +91,8 @@ func (j JobStatus) Subject() string {
 // Title is the job in the words of all outputs: "repair of disk 3".
 func (j JobStatus) Title() string {
 	kind := j.Kind
-	if kind == "heal" { // the metrics' name for the repair of single pieces
-		kind = "repair"
+	if kind == JobHeal { // the metrics' name for the repair of single pieces
+		kind = JobRepair
 	}
-	return kind + " of " + j.Subject()
+	return string(kind) + " of " + j.Subject()
 }

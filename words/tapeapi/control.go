@@ -40,6 +40,20 @@ type Library struct {
 	Ended bool `json:",omitempty"`
 }
 
+// DriveStatus is the state of a drive in CTA's words.
+type DriveStatus string
+
+// The states of drives. CTA has more: these are the ones that a server reports.
+const (
+	DriveUp           DriveStatus = "UP"
+	DriveDown         DriveStatus = "DOWN"
+	DriveStarting     DriveStatus = "STARTING" // it is probed
+	DriveMounting     DriveStatus = "MOUNTING"
+	DriveTransferring DriveStatus = "TRANSFERRING"
+	DriveUnmounting   DriveStatus = "UNMOUNTING"
+	DriveCleaningUp   DriveStatus = "CLEANINGUP"
+)
+
 // DriveState is one drive as its server sees it.
 type DriveState struct {
 	Name    string // unique in the cluster
@@ -50,7 +64,7 @@ type DriveState struct {
 	Reads   []string // and those that it reads besides
 	VID     string   // what is mounted, "" for nothing
 	Mount   uint64   // what it works on, 0 for nothing
-	Status  string   // UP, DOWN, STARTING, MOUNTING, TRANSFERRING, UNMOUNTING, DRAINING, CLEANINGUP, SHUTDOWN
+	Status  DriveStatus
 	Since   time.Time
 	Problem string // why it is down by itself
 	Object  uint64 // where the tape stands

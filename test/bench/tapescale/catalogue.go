@@ -89,7 +89,7 @@ func (c *catalogue) start(ctx context.Context) (err error) {
 	}
 	c.state = tapeapi.Library{Name: library, VIDs: map[string]string{}}
 	for d := range 4 {
-		c.state.Drives = append(c.state.Drives, tapeapi.DriveState{Name: driveName(d), Media: []string{"LTO-8"}, Reads: []string{"LTO-9"}, Status: "UP"})
+		c.state.Drives = append(c.state.Drives, tapeapi.DriveState{Name: driveName(d), Media: []string{"LTO-8"}, Reads: []string{"LTO-9"}, Status: tapeapi.DriveUp})
 	}
 	c.state.Drives[0].Media = []string{"LTO-9"} // the first one writes, the others can read only
 	// Every tape of the catalogue is in the library.

@@ -76,7 +76,7 @@ var columns = []output.Column{
 func record(s adminapi.ConversionStatus) output.Record {
 	return output.Record{
 		{Key: "id", Value: s.ID}, {Key: "path", Value: s.Path}, {Key: "recursive", Value: s.Recursive}, {Key: "form", Value: s.Form.String()},
-		{Key: "state", Value: s.Job.State}, {Key: "progress", Value: s.Job.Progress()}, {Key: "filesdone", Value: s.Done}, {Key: "bytesdone", Value: s.Bytes},
+		{Key: "state", Value: string(s.Job.State)}, {Key: "progress", Value: s.Job.Progress()}, {Key: "filesdone", Value: s.Done}, {Key: "bytesdone", Value: s.Bytes},
 		{Key: "filesleft", Value: s.Job.FilesLeft}, {Key: "bytesleft", Value: s.Job.BytesLeft}, {Key: "skipped", Value: s.Skipped}, {Key: "failed", Value: s.Failed}, {Key: "replaced", Value: s.Replaced},
 		{Key: "rate", Value: s.Job.Rate}, {Key: "timeleft", Value: s.Job.Remaining.Seconds()}, {Key: "pass", Value: s.Pass},
 		{Key: "asked", Value: cli.Unix(s.Asked)}, {Key: "ended", Value: cli.Unix(s.Ended)}, {Key: "who", Value: s.Who}, {Key: "why", Value: s.Job.Why},

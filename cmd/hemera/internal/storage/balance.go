@@ -9,7 +9,7 @@ import (
 // balanceOf is the job that balances a space, or its last one; nil if there is none.
 func balanceOf(jobs []adminapi.JobStatus, space string) *adminapi.JobStatus {
 	for i := range jobs {
-		if jobs[i].Kind == "balance" && jobs[i].Space == space {
+		if jobs[i].Kind == adminapi.JobBalance && jobs[i].Space == space {
 			return &jobs[i]
 		}
 	}
@@ -18,7 +18,7 @@ func balanceOf(jobs []adminapi.JobStatus, space string) *adminapi.JobStatus {
 
 // balancers is the number of jobs that move pieces of the space: EOS's key for it.
 func balancers(jobs []adminapi.JobStatus, space string) int {
-	if j := balanceOf(jobs, space); j != nil && j.State == "running" {
+	if j := balanceOf(jobs, space); j != nil && j.State == adminapi.JobRunning {
 		return 1
 	}
 	return 0
@@ -31,7 +31,7 @@ func balanceFields(jobs []adminapi.JobStatus, space string) output.Record {
 		j = *last
 	}
 	return output.Record{
-		{Key: "balance.state", Value: j.State}, {Key: "balance.why", Value: j.Why}, {Key: "balance.bytesleft", Value: j.BytesLeft},
+		{Key: "balance.state", Value: string(j.State)}, {Key: "balance.why", Value: j.Why}, {Key: "balance.bytesleft", Value: j.BytesLeft},
 		{Key: "balance.bytesdone", Value: j.BytesDone}, {Key: "balance.ratemb", Value: j.Rate / 1e6}, {Key: "balance.timeleft", Value: cli.TimeLeft(j.Remaining)},
 	}
 }

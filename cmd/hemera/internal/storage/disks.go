@@ -112,7 +112,7 @@ func diskRecord(v *hemera.View, d hemera.Disk, job *adminapi.JobStatus) output.R
 // parser of EOS's records still finds its keys.
 func jobFields(job adminapi.JobStatus) output.Record {
 	return output.Record{
-		{Key: "stat.drain.kind", Value: job.Kind}, {Key: "stat.drain.state", Value: job.State}, {Key: "stat.drain.why", Value: job.Why}, // drain, repair or heal
+		{Key: "stat.drain.kind", Value: string(job.Kind)}, {Key: "stat.drain.state", Value: string(job.State)}, {Key: "stat.drain.why", Value: job.Why}, // drain, repair or heal
 		{Key: "stat.drain.progress", Value: job.Progress()}, {Key: "stat.drain.files", Value: job.FilesLeft}, {Key: "stat.drain.filesdone", Value: job.FilesDone}, // in percent; files left and done
 		{Key: "stat.drain.bytesleft", Value: job.BytesLeft}, {Key: "stat.drain.bytesdone", Value: job.BytesDone},
 		{Key: "stat.drain.ratemb", Value: job.Rate / 1e6}, {Key: "stat.drain.timeleft", Value: cli.TimeLeft(job.Remaining)}, // time left in seconds
@@ -126,7 +126,7 @@ func jobFields(job adminapi.JobStatus) output.Record {
 func drainKeys(v *hemera.View, d hemera.Disk, job *adminapi.JobStatus) output.Record {
 	var j adminapi.JobStatus
 	progressNow := 0.0
-	if job != nil && job.Kind == "drain" {
+	if job != nil && job.Kind == adminapi.JobDrain {
 		j, progressNow = *job, job.Progress()
 	}
 	// EOS has a number here; Hemera knows only well or not.
@@ -146,7 +146,7 @@ func drainKeys(v *hemera.View, d hemera.Disk, job *adminapi.JobStatus) output.Re
 // drainers is 1 while a drain moves files away from its disk, else 0: EOS counts processes here.
 // A drain that waits or is stalled moves nothing, so it does not count.
 func drainers(job *adminapi.JobStatus) int {
-	if job != nil && job.Kind == "drain" && job.State == "running" {
+	if job != nil && job.Kind == adminapi.JobDrain && job.State == adminapi.JobRunning {
 		return 1
 	}
 	return 0
@@ -209,13 +209,13 @@ func drainState(d hemera.Disk, job *adminapi.JobStatus) string {
 	case d.Config == hemera.ConfigEmpty:
 		return "drained"
 	// wait: the wish is there, and its job is not yet.
-	case job == nil || job.Kind != "drain" || d.Config != hemera.ConfigDrain:
+	case job == nil || job.Kind != adminapi.JobDrain || d.Config != hemera.ConfigDrain:
 		return cli.OnOff(d.Config == hemera.ConfigDrain, "wait", "nodrain")
-	case job.State == "done":
+	case job.State == adminapi.JobDone:
 		return "drained"
-	case job.State == "stalled":
+	case job.State == adminapi.JobStalled:
 		return "stalling"
-	case job.State == "waiting":
+	case job.State == adminapi.JobWaiting:
 		return "wait"
 	}
 	return "draining"

@@ -59,7 +59,7 @@ node's host or host:port, or a space.`,
 					none = "no disk is being emptied or repaired"
 					columns, disks = fsDrainColumns, keep(disks, func(r output.Record) bool {
 						state := r.Get("stat.drain.state")
-						return r.Get("local.drain") != "nodrain" || state != nil && state != "done"
+						return r.Get("local.drain") != "nodrain" || state != nil && state != adminapi.JobDone
 					})
 				case failed:
 					none, columns = "nothing is wrong with any disk", fsErrorColumns

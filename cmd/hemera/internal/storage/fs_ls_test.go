@@ -23,8 +23,8 @@ func (j jobsOf) Jobs(context.Context) ([]adminapi.JobStatus, error) { return j, 
 // the jobs; what is done, or is of a disk that is listed anyhow, is not added.
 func TestJobsOfNoDiskAreShown(t *testing.T) {
 	got, err := withJobs(t.Context(), jobsOf{
-		{Kind: "repair", State: "stalled", Why: "no room", FilesLeft: 3}, {Kind: "repair", Disk: 9, State: "stalled"},
-		{Kind: "drain", Disk: 1, State: "running"}, {Kind: "repair", Disk: 8, State: "done"},
+		{Kind: "repair", State: adminapi.JobStalled, Why: "no room", FilesLeft: 3}, {Kind: "repair", Disk: 9, State: adminapi.JobStalled},
+		{Kind: "drain", Disk: 1, State: adminapi.JobRunning}, {Kind: "repair", Disk: 8, State: adminapi.JobDone},
 	}, nil)
 	if err != nil || len(got) != 2 {
 		t.Fatalf("%v, %v", got, err)

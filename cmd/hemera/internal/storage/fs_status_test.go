@@ -24,9 +24,9 @@ type draining struct {
 func (d *draining) Jobs(ctx context.Context) ([]adminapi.JobStatus, error) {
 	d.asked++
 	done := int64(min(d.asked, 3)) * 10
-	j := adminapi.JobStatus{Kind: "drain", Disk: 4, State: "running", BytesDone: done, BytesLeft: 30 - done}
+	j := adminapi.JobStatus{Kind: adminapi.JobDrain, Disk: 4, State: adminapi.JobRunning, BytesDone: done, BytesLeft: 30 - done}
 	if d.asked >= 3 {
-		j.State = "done"
+		j.State = adminapi.JobDone
 		_ = d.SetDisk(ctx, 4, "configstatus", "empty")
 	}
 	return []adminapi.JobStatus{j}, nil

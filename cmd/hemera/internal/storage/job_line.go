@@ -13,8 +13,8 @@ import (
 // read the keys of jobFields.
 func JobLine(j adminapi.JobStatus, width int) string {
 	// A heal repairs pieces of many disks, so it has no disk, and counts pieces only.
-	if j.Kind == "heal" {
-		return j.Title() + " " + j.State + "  " + output.Count(j.FilesLeft, "piece") + " left"
+	if j.Kind == adminapi.JobHeal {
+		return j.Title() + " " + string(j.State) + "  " + output.Count(j.FilesLeft, "piece") + " left"
 	}
 	b := fmt.Sprintf("%s %s  %s  %s of %s  %s left", j.Title(), j.State, cli.Bar(j.Progress(), width),
 		output.Bytes(j.BytesDone), output.Bytes(j.BytesDone+j.BytesLeft), output.Count(j.FilesLeft, "file"))
@@ -27,7 +27,7 @@ func JobLine(j adminapi.JobStatus, width int) string {
 	if j.Failed > 0 {
 		b += fmt.Sprintf("  %d failed", j.Failed)
 	}
-	if j.Why != "" && j.State != "done" {
+	if j.Why != "" && j.State != adminapi.JobDone {
 		b += "  (" + j.Why + ")"
 	}
 	return b

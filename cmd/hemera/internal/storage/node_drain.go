@@ -109,7 +109,7 @@ func nodeDrain(disks []hemera.Disk, jobs []adminapi.JobStatus) output.Record {
 			empty++
 		}
 		stalling = stalling || state == "stalling"
-		if j := jobOf(jobs, d.ID); j != nil && j.Kind == "drain" {
+		if j := jobOf(jobs, d.ID); j != nil && j.Kind == adminapi.JobDrain {
 			// Repairs are not counted: they empty nothing.
 			files, bytes, done = files+j.FilesLeft, bytes+j.BytesLeft, done+j.BytesDone
 		}

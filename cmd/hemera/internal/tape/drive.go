@@ -72,7 +72,7 @@ func driveRecords(p adminapi.TapePicture, now time.Time) (out []output.Record) {
 		desired, reason := "UP", d.Problem
 		if !d.Up {
 			desired, reason = "DOWN", d.Reason
-			if d.Status != "DOWN" {
+			if d.Status != tapeapi.DriveDown {
 				reason = "going down, after what it does now: " + reason
 			}
 		}
@@ -87,7 +87,7 @@ func driveRecords(p adminapi.TapePicture, now time.Time) (out []output.Record) {
 		out = append(out, output.Record{
 			// Which drive, and what is wanted of it.
 			{Key: "logicalLibrary", Value: d.Library}, {Key: "driveName", Value: d.Name}, {Key: "host", Value: d.Node.String()},
-			{Key: "desiredDriveState", Value: desired}, {Key: "mountType", Value: mountType(d.Kind)}, {Key: "driveStatus", Value: d.Status},
+			{Key: "desiredDriveState", Value: desired}, {Key: "mountType", Value: mountType(d.Kind)}, {Key: "driveStatus", Value: string(d.Status)},
 			// What it does now.
 			{Key: "driveStatusSince", Value: seconds(d.Since, now)}, {Key: "vid", Value: d.VID}, {Key: "tapepool", Value: d.Pool},
 			{Key: "filesTransferredInSession", Value: d.Session.Files}, {Key: "bytesTransferredInSession", Value: d.Session.Bytes},
