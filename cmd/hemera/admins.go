@@ -8,17 +8,17 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// adminsNote is what the help of commands for admins ends with.
+// adminsNote is the end of the help of commands for admins.
 const adminsNote = "For admins: works on the manager's machine, as root or as the user the manager runs as."
 
-// everywhere lists the commands of the cluster group that are not for admins only: users may run them from any machine,
-// or they need no manager at all.
+// everywhere lists the commands of the cluster group that are not only for admins: users may run them on any machine, or
+// they need no manager.
 var everywhere = []string{"bench compare", "bench report", "bench disk", "bench net", "bench io", "bench interference", "bench tape", "file info", "file versions", "quota ls", "config example", "doctor", "ns load", "open ls", "open commit", "open drop", "ns rebuild prepare", "ns rekey", "ns restore", "piece join", "piece show", "piece verify", "tape stage", "tape release", "tape archive", "tape serve", "tape stage drop", "tape stage ls", "why"}
 
-// markAdmins adds adminsNote to the help of every command below c that is not in everywhere.
-// The note only informs: the manager itself checks the rights of each caller.
+// markAdmins adds adminsNote to the help of every command below c that is not in everywhere. The note only informs: the
+// manager checks the rights of each caller.
 func markAdmins(c *cobra.Command) {
-	// Verbs are what users run; a noun only lists them.
+	// Users run verbs; a noun only lists them.
 	for _, sub := range c.Commands() {
 		markAdmins(sub)
 	}

@@ -2,7 +2,8 @@ package main
 
 import "github.com/spf13/cobra"
 
-// conventions returns what holds for every command. It has nothing to run: cobra lists it as a topic of the help.
+// conventions returns the help topic with the conventions of all commands. It has nothing to run, so cobra lists it as a
+// topic.
 func conventions() *cobra.Command {
 	return &cobra.Command{
 		Use: "conventions", Short: "Paths, output, errors and exit codes of all commands",

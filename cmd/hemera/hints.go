@@ -6,10 +6,9 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// hint lets unknown words of other systems suggest the command that answers them: a user who types hemera df reads "did
-// you mean hemera space?".
-// The paths are those of existing commands; one that is not found is skipped, so a renamed command loses its hints
-// and nothing else. The words are those of EOS, of df(1) and of other storage systems.
+// hint adds words of other systems to commands, so that an unknown word suggests the command: hemera df prints "did you
+// mean hemera space?". A path without a command is skipped, so a renamed command only loses its hints. The words are
+// those of EOS, of df(1) and of other storage systems.
 func hint(root *cobra.Command) {
 	for path, words := range map[string][]string{
 		"status": {"health"}, "space": {"df", "balance", "balancer"}, "who": {"whoami", "sessions"}, "rm": {"rmdir", "unlink"}, "file": {"fileinfo"}, "fs": {"disk", "disks", "drain"},

@@ -50,7 +50,7 @@ func TestReportsThatAreNoneAreRefused(t *testing.T) {
 	}
 }
 
-// loadOf is the load of a recorded run.
+// loadOf returns the load of a recorded run.
 func loadOf(file string) string {
 	switch {
 	case strings.Contains(file, "both"):

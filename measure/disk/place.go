@@ -15,7 +15,7 @@ import (
 	"hemera/words/errs"
 )
 
-// place is where fio works: a directory of the run in a file system, or a raw device.
+// place is a place for fio's load: a directory of the run in a file system, or a raw device.
 type place struct {
 	disk   string // the label: the name below /sys/block, or the last part of the directory
 	dir    string // of the run; "" for a device

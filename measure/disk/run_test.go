@@ -16,7 +16,7 @@ import (
 	"hemera/words/errs"
 )
 
-// small is a run of some seconds.
+// small returns the options of a run of some seconds.
 func small(targets ...string) disk.Options {
 	return disk.Options{Targets: targets, Loads: disk.Loads(), Streams: []int{1, 2}, Iterations: 2, Size: 8 << 20, For: 50 * time.Millisecond}
 }
@@ -98,7 +98,7 @@ func TestAnInterruptedRunLeavesNothing(t *testing.T) {
 	}
 }
 
-// readAheadOf is the read-ahead of the disk of a directory, and whether it can be set.
+// readAheadOf returns the read-ahead of the disk of a directory, and whether it can be set.
 func readAheadOf(dir string) (bytes int64, ok bool) {
 	name, err := host.DiskOf(dir)
 	if err != nil {
@@ -144,7 +144,7 @@ func TestADeviceIsWrittenOnlyIfNamed(t *testing.T) {
 	}
 }
 
-// backing is the file of a loop device.
+// backing returns the file of a loop device.
 func backing(t *testing.T, device string) string {
 	t.Helper()
 	name, err := os.ReadFile(filepath.Join("/sys/block", filepath.Base(device), "loop/backing_file"))

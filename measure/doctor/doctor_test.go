@@ -29,7 +29,7 @@ func load(t *testing.T, name string) *doctor.Snapshot {
 	return s
 }
 
-// ids are the findings of a report, as "id subject".
+// ids returns the findings of a report, as "id subject".
 func ids(r doctor.Report) (list []string) {
 	for _, f := range r.Findings {
 		list = append(list, strings.TrimSpace(f.ID+" "+f.Subject))
@@ -46,7 +46,7 @@ func TestHealthyMachinesHaveNoFindings(t *testing.T) {
 	}
 }
 
-// faults are changes of a healthy server, each with what must be found, and nothing else.
+// faults returns changes of a healthy server, each with the only finding that must result.
 func faults() []struct {
 	want     string
 	severity doctor.Severity

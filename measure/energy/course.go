@@ -8,22 +8,22 @@ import (
 	"hemera/measure/energy/meter"
 )
 
-// Course is what one meter said over time.
+// Course has the readings of one meter over time.
 type Course struct {
 	meter.About
 	points []meter.Point // in the order of time, each time once
 }
 
-// NewCourse puts readings into the order of time. Of several readings of one time the last counts. A counter that went back was
-// reset, for example by a restart of its device: from there on it counts further.
+// NewCourse sorts readings by time. Of several readings at one time the last counts. A counter that went back was reset,
+// for example by a restart of its device; it then continues from its earlier value.
 func NewCourse(about meter.About, points []meter.Point) Course {
 	points = slices.Clone(points)
-	// Wall clock alone: what a log keeps. Otherwise a replay would differ by nanoseconds.
+	// Only the wall clock, which a log keeps. Otherwise a replay would differ by nanoseconds.
 	for i := range points {
 		points[i].At = points[i].At.Round(0)
 	}
 	slices.SortStableFunc(points, func(a, b meter.Point) int { return a.At.Compare(b.At) })
-	// In place: the copy is ours.
+	// In place, because the copy belongs to this function.
 	kept := points[:0]
 	for i, p := range points {
 		if i+1 < len(points) && points[i+1].At.Equal(p.At) {
@@ -32,7 +32,7 @@ func NewCourse(about meter.About, points []meter.Point) Course {
 		kept = append(kept, p)
 	}
 	if about.Counter {
-		// What was counted before all resets so far.
+		// The sum of the counts before all resets so far.
 		lift, last := 0.0, 0.0
 		for i := range kept {
 			raw := kept[i].Value
@@ -46,21 +46,22 @@ func NewCourse(about meter.About, points []meter.Point) Course {
 	return Course{About: about, points: kept}
 }
 
-// Len is the number of readings.
+// Len returns the number of readings.
 func (c Course) Len() int { return len(c.points) }
 
-// spans reports whether the readings reach from a to b.
+// spans reports whether the readings cover the time from a to b.
 func (c Course) spans(a, b time.Time) bool {
 	n := len(c.points)
 	return n >= 2 && !c.points[0].At.After(a) && !c.points[n-1].At.Before(b)
 }
 
-// Energy is the energy in J from a to b. false if the readings do not reach so far, or b is not after a.
+// Energy returns the energy in J from a to b. It returns false if the readings do not cover the time, or b is not after
+// a.
 func (c Course) Energy(a, b time.Time) (float64, bool) {
 	if !c.spans(a, b) || !a.Before(b) {
 		return 0, false
 	}
-	// A counter knows the energy between its readings, whatever the power did.
+	// A counter includes the energy between its readings, whatever the power was.
 	if c.Counter {
 		return c.at(b) - c.at(a), true
 	}
@@ -74,24 +75,24 @@ func (c Course) Energy(a, b time.Time) (float64, bool) {
 	return joules + trapezoid(last, meter.Point{At: b, Value: c.at(b)}), true
 }
 
-// trapezoid is the integral of a straight line between two points.
+// trapezoid returns the integral of a straight line between two points.
 func trapezoid(a, b meter.Point) float64 {
 	return (a.Value + b.Value) / 2 * b.At.Sub(a.At).Seconds()
 }
 
-// after is the index of the first reading after t.
+// after returns the index of the first reading after t.
 func (c Course) after(t time.Time) int {
 	return sort.Search(len(c.points), func(i int) bool { return c.points[i].At.After(t) })
 }
 
-// between are the readings after a and before b.
+// between returns the readings after a and before b.
 func (c Course) between(a, b time.Time) []meter.Point {
 	from := c.after(a)
 	to := from + sort.Search(len(c.points)-from, func(i int) bool { return !c.points[from+i].At.Before(b) })
 	return c.points[from:to]
 }
 
-// at is the value at a time within the readings, on the straight line between two of them.
+// at returns the value at a time within the readings, on the straight line between two of them.
 func (c Course) at(t time.Time) float64 {
 	i := c.after(t)
 	// The last reading itself.
@@ -106,13 +107,13 @@ func (c Course) at(t time.Time) float64 {
 // Gap is a time without readings.
 type Gap struct{ From, To time.Time }
 
-// gapFactor is how much longer than usual the time between two readings is in a gap.
+// gapFactor is the ratio of a time between two readings to the usual time from which it counts as a gap.
 const gapFactor = 5
 
-// Gaps are the times between a and b that are longer than five usual times between readings. The energy there is a guess for powers,
-// and exact for counters.
+// Gaps returns the times between a and b that are longer than five usual times between readings. The energy in a gap is a
+// guess for powers, and exact for counters.
 func (c Course) Gaps(a, b time.Time) []Gap {
-	// The median: gaps themselves must not make gaps usual.
+	// The median, so that gaps do not count as usual.
 	usual := c.Spacing()
 	var gaps []Gap
 	for i := 1; i < len(c.points); i++ {
@@ -124,7 +125,7 @@ func (c Course) Gaps(a, b time.Time) []Gap {
 	return gaps
 }
 
-// Spacing is the median time between two readings; 0 if there are fewer than two.
+// Spacing returns the median time between two readings; 0 if there are fewer than two.
 func (c Course) Spacing() time.Duration {
 	if len(c.points) < 2 {
 		return 0
@@ -137,7 +138,8 @@ func (c Course) Spacing() time.Duration {
 	return between[len(between)/2]
 }
 
-// Powers is the mean power in W in each of n equal parts of the time from a to b. Parts that the readings do not cover are left out.
+// Powers returns the mean power in W in each of n equal parts of the time from a to b. Parts that the readings do not
+// cover are left out.
 func (c Course) Powers(a, b time.Time, n int) []meter.Point {
 	step := b.Sub(a) / time.Duration(max(n, 1))
 	var list []meter.Point

@@ -1,5 +1,5 @@
-// Package energy turns readings of meters into what a load costs: W, J, bytes per joule, the energy-delay product. It is the
-// level "energy" of `hemera bench`.
+// Package energy computes the energy of a load from readings of meters: W, J, bytes per joule, the energy-delay product.
+// It is the level "energy" of `hemera bench`.
 //
 // # Parts
 //
@@ -29,8 +29,8 @@
 // # Interpolation
 //
 // A power is a value at a time: between two readings it is a straight line, and the integral is the trapezoid. A counter
-// has the energy itself: between two readings it grows evenly. Both are interpolated at the ends of an iteration. Nothing is
-// extrapolated: an iteration outside of the readings has no energy.
+// has the energy itself: between two readings it grows evenly. Both are interpolated at the ends of an iteration. Nothing
+// is extrapolated: an iteration outside of the readings has no energy.
 //
 // # Estimates
 //

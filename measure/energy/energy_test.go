@@ -16,7 +16,7 @@ import (
 	"hemera/measure/result"
 )
 
-// at is a time in seconds after the start of a test's run.
+// at returns the time some seconds after the start of a test's run.
 func at(seconds float64) time.Time {
 	return time.Date(2026, 11, 23, 20, 0, 0, 0, time.UTC).Add(time.Duration(seconds * 1e9))
 }

@@ -7,17 +7,18 @@ import (
 	"hemera/measure/result"
 )
 
-// figures are the plots of the level: power over time, efficiency over clients, the energy-delay product and capacity per watt.
+// figures returns the plots of the level: power over time, efficiency over clients, the energy-delay product and capacity
+// per watt.
 func figures(done []work) []result.Figure {
 	all := []result.Figure{{ID: "energy-power", Title: "Power", Kind: result.Course, Names: []string{nameMeter}, Group: []string{"meter"},
 		Caption: "Power over the time of the run, from the idle time at its begin. Nothing is subtracted."}}
-	// Each level has its own work and its own conditions.
+	// Each level has its own work and conditions.
 	for _, level := range levelsOf(done) {
 		x, group := axis(done, level)
 		if x == "" {
 			continue
 		}
-		// Lines are for numbers.
+		// Lines need numbers.
 		kind, unit := result.Bars, nameOperations
 		if x == "clients" || x == "streams" {
 			kind = result.Lines
@@ -36,7 +37,7 @@ func figures(done []work) []result.Figure {
 		Caption: "Capacity divided by the idle power. More is better."})
 }
 
-// levelsOf are the levels with work, in their order.
+// levelsOf returns the levels with work, in their order.
 func levelsOf(done []work) []string {
 	var names []string
 	for _, w := range done {
@@ -47,8 +48,9 @@ func levelsOf(done []work) []string {
 	return names
 }
 
-// axis chooses what a plot of a level has on its axis, and what makes a line: the number of clients where it is a condition, else
-// the kind of work. Every other condition makes a line of its own, so that each point is one measure.
+// axis returns the label of a plot's axis and the labels that distinguish its lines. The axis is the number of clients if
+// it is a condition, otherwise the kind of work. Each other condition makes a line of its own, so that each point is one
+// measure.
 func axis(done []work, level string) (x string, group []string) {
 	keys := map[string]bool{}
 	for _, w := range done {

@@ -11,13 +11,13 @@ import (
 	"hemera/words/errs"
 )
 
-// planLog is the name of the plan among the raw files of a run, and rawPrefix begins those of the level.
+// planLog is the name of the plan among the raw files of a run, and rawPrefix the prefix of the level's files.
 const (
 	planLog   = "plan.json"
 	rawPrefix = "energy-"
 )
 
-// planFile is the form of a plan in a file: the readings are in files of their own.
+// planFile is a plan in a file; the readings are in separate files.
 type planFile struct {
 	Meters []loggedMeter `json:"meters"`
 	Idle   Window        `json:"idle"`
@@ -51,7 +51,8 @@ func (p *Plan) WritePlan(raw func(name string) (io.WriteCloser, error)) error {
 	return errs.Wrap(err, "energy.WritePlan", planLog)
 }
 
-// ReadPlan reads the plan and the readings from the directory of a run. NotFound if the run measured no energy.
+// ReadPlan reads the plan and the readings from the directory of a run. It fails with NotFound if the run measured no
+// energy.
 func ReadPlan(dir string) (*Plan, error) {
 	raw := filepath.Join(dir, "raw")
 	path := filepath.Join(raw, rawPrefix+planLog)
@@ -67,10 +68,10 @@ func ReadPlan(dir string) (*Plan, error) {
 	if err := json.Unmarshal(data, &f); err != nil {
 		return nil, errs.As(err, errs.Invalid, "energy.ReadPlan", path)
 	}
-	// Each meter has its own clock and its own file.
+	// Each meter has its own clock and file.
 	var courses []Course
 	for _, m := range f.Meters {
-		// The name is a file of this directory, whatever the plan says.
+		// Only a file of this directory, whatever the plan says.
 		points, err := readLog(filepath.Join(raw, filepath.Base(m.File)))
 		if err != nil {
 			return nil, err
@@ -91,7 +92,7 @@ func readLog(path string) ([]meter.Point, error) {
 	return got.Points, err
 }
 
-// WriteCourses writes the readings of all meters, as the sampler does for a live run.
+// WriteCourses writes the readings of all meters, in the form of the sampler's logs.
 func (p *Plan) WriteCourses(raw func(name string) (io.WriteCloser, error)) error {
 	for _, c := range p.Courses {
 		if err := c.write(raw); err != nil {

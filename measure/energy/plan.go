@@ -6,9 +6,9 @@ import (
 	"hemera/measure/result"
 )
 
-// Assumptions are what a user says about the machines. The zero value subtracts nothing and knows no capacity.
+// Assumptions has a user's information about the machines. The zero value subtracts nothing and has no capacity.
 type Assumptions struct {
-	Subtract float64 `json:"subtract_watts"`     // the share of others on the meters
+	Subtract float64 `json:"subtract_watts"`     // the constant power of other devices on the meters
 	Weight   float64 `json:"delay_weight"`       // of the energy-delay product
 	Capacity int64   `json:"capacity_bytes"`     // of the storage; 0 if unknown
 	Cost     Cost    `json:"cost"`               // zero if unknown
@@ -21,7 +21,7 @@ type Window struct {
 	To   time.Time `json:"to"`
 }
 
-// Plan is all that figures follow from: the readings, the idle time, the assumptions, and what the levels did.
+// Plan has the input of all results: the readings, the idle time, the assumptions, and the work of the levels.
 type Plan struct {
 	Courses []Course
 	Idle    Window // without load; empty if it was not measured
@@ -29,7 +29,7 @@ type Plan struct {
 	Assumptions
 }
 
-// Use is the energy of all meters from a to b. false if one of them does not cover the time.
+// Use returns the energy of all meters from a to b. It returns false if one of them does not cover the time.
 func (p *Plan) Use(a, b time.Time) (Use, bool) {
 	u := Use{Seconds: b.Sub(a).Seconds()}
 	for _, c := range p.Courses {
@@ -43,7 +43,8 @@ func (p *Plan) Use(a, b time.Time) (Use, bool) {
 	return u, len(p.Courses) > 0
 }
 
-// IdlePower is the mean power of the idle time in W, without the subtracted share. false if it was not measured.
+// IdlePower returns the mean power of the idle time in W, without the subtracted power. It returns false if it was not
+// measured.
 func (p *Plan) IdlePower() (float64, bool) {
 	u, ok := p.Use(p.Idle.From, p.Idle.To)
 	if !ok {
@@ -62,7 +63,7 @@ func (p *Plan) Estimate() bool {
 	return false
 }
 
-// work is an iteration and what it used.
+// work is an iteration and its energy.
 type work struct {
 	labels result.Labels // with the level
 	unit   string        // B or operations
@@ -70,11 +71,11 @@ type work struct {
 	Use
 }
 
-// align finds what the iterations of the levels used, and names those that no meter covers.
+// align returns the iterations of the levels with their energy, and the number of those that no meter covers.
 func (p *Plan) align(levels []result.Level) (done []work, missed int) {
 	for _, l := range levels {
 		for _, i := range l.Iterations {
-			u, ok := p.Use(i.Began.Round(0), i.Ended.Round(0)) // without the clock that no log keeps
+			u, ok := p.Use(i.Began.Round(0), i.Ended.Round(0)) // without the monotonic clock, which no log keeps
 			if !ok {
 				missed++
 				continue
@@ -92,7 +93,7 @@ func (p *Plan) align(levels []result.Level) (done []work, missed int) {
 	return done, missed
 }
 
-// labelsOf are the conditions of an iteration with the level that it was of.
+// labelsOf returns the conditions of an iteration with its level.
 func labelsOf(level string, l result.Labels) result.Labels {
 	all := result.Labels{"level": level}
 	for k, v := range l {

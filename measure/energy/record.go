@@ -24,8 +24,7 @@ const (
 	nameMeter      = "power_measured" // W, of each meter over the whole run
 )
 
-// Record computes all figures of the levels and adds them to rec. It is the only way from readings to figures: live runs
-// and replays take it.
+// Record computes all results of the levels and adds them to rec, for live runs and for replays.
 func (p *Plan) Record(levels []result.Level, rec *result.Recorder) {
 	has := map[string]bool{nameMeter + "/": true} // measures by name and level
 	put := func(name, unit string, better result.Better, labels result.Labels, value float64) {
@@ -34,7 +33,7 @@ func (p *Plan) Record(levels []result.Level, rec *result.Recorder) {
 	}
 	p.describe(rec)
 	p.standing(put)
-	// Without an idle time there is nothing to compare with.
+	// Without an idle time there is no comparison.
 	idle, rested := p.IdlePower()
 	done, missed := p.align(levels)
 	lowest := p.lowest(done)
@@ -48,7 +47,7 @@ func (p *Plan) Record(levels []result.Level, rec *result.Recorder) {
 		if w.amount == 0 {
 			continue
 		}
-		// Rates for a watt, and work for a joule, are the same number.
+		// The rate per watt and the work per joule are the same number.
 		if w.unit == "B" {
 			put(nameEfficiency, "B/J", result.Higher, w.labels, w.PerJoule(w.amount))
 		} else {
@@ -61,7 +60,7 @@ func (p *Plan) Record(levels []result.Level, rec *result.Recorder) {
 	p.courses(rec)
 	p.notes(levels, done, missed, rec)
 	for _, f := range figures(done) {
-		// A figure without a measure is an empty frame.
+		// A figure without a measure would be empty.
 		if p.Estimate() {
 			f.Title += " (estimate)"
 		}
@@ -71,7 +70,7 @@ func (p *Plan) Record(levels []result.Level, rec *result.Recorder) {
 	}
 }
 
-// edpUnit is the unit of the energy-delay product.
+// edpUnit returns the unit of the energy-delay product.
 func (p *Plan) edpUnit() string {
 	switch p.Weight {
 	case 0:
@@ -82,7 +81,7 @@ func (p *Plan) edpUnit() string {
 	return fmt.Sprintf("J·s^%g", p.Weight)
 }
 
-// standing adds what follows from the idle power alone.
+// standing adds the results that follow from the idle power alone.
 func (p *Plan) standing(put func(name, unit string, better result.Better, labels result.Labels, value float64)) {
 	idle, ok := p.IdlePower()
 	if !ok {
@@ -90,7 +89,7 @@ func (p *Plan) standing(put func(name, unit string, better result.Better, labels
 	}
 	rest := result.Labels{"state": "idle"}
 	put(nameIdle, "W", result.Lower, rest, idle)
-	// Nobody said how much the storage holds, or the subtraction left nothing.
+	// The capacity is unknown, or the subtraction left nothing.
 	if p.Capacity <= 0 || idle <= 0 {
 		return
 	}
@@ -104,13 +103,14 @@ func (p *Plan) standing(put func(name, unit string, better result.Better, labels
 	}
 }
 
-// kindOf is what conditions must have in common to be compared by their energy-delay product: the level and the kind of work.
+// kindOf returns the common part of the conditions whose energy-delay products can be compared: the level and the kind of
+// work.
 func kindOf(w work) string {
 	return w.labels["level"] + "/" + w.labels["load"] + "/" + w.labels["phase"] + "/" + w.labels["direction"] + "/" + w.unit
 }
 
-// lowest is the lowest mean energy-delay product of one unit of work, for each kind of work that was done under several conditions: one
-// alone has nothing to be compared with.
+// lowest returns the lowest mean energy-delay product of one unit of work, for each kind of work with several conditions.
+// One condition alone has no comparison.
 func (p *Plan) lowest(done []work) map[string]float64 {
 	type mean struct{ sum, n float64 }
 	means := map[string]map[string]*mean{} // by kind and conditions
@@ -142,7 +142,7 @@ func (p *Plan) lowest(done []work) map[string]float64 {
 	return lowest
 }
 
-// describe notes the meters and the assumptions.
+// describe records the meters and the assumptions.
 func (p *Plan) describe(rec *result.Recorder) {
 	for _, c := range p.Courses {
 		how := "measured"
@@ -162,7 +162,7 @@ func (p *Plan) describe(rec *result.Recorder) {
 	}
 }
 
-// seriesMax bounds the points of a plot: more than a screen has columns show nothing more.
+// seriesMax bounds the points of a plot: a screen does not show more.
 const seriesMax = 1000
 
 // courses adds the power of each meter over time.
@@ -171,7 +171,7 @@ func (p *Plan) courses(rec *result.Recorder) {
 		if c.Len() < 2 {
 			continue
 		}
-		// Nothing is subtracted here: it is what the meter showed.
+		// Without subtraction: the values of the meter.
 		first, last := c.points[0].At, c.points[c.Len()-1].At
 		m := result.Measure{Name: nameMeter, Labels: result.Labels{"meter": c.Name}, Unit: "W", Estimate: c.Estimate}
 		joules, ok := c.Energy(first, last)
@@ -186,13 +186,13 @@ func (p *Plan) courses(rec *result.Recorder) {
 	}
 }
 
-// notes says what a reader must know to judge the figures: gaps, slow meters, iterations without energy.
+// notes adds the notes that a reader needs to judge the results: gaps, slow meters, iterations without energy.
 func (p *Plan) notes(levels []result.Level, done []work, missed int, rec *result.Recorder) {
 	if missed > 0 {
 		rec.Note("%d iterations are outside of the time that all meters cover. They have no energy.", missed)
 	}
 	for _, c := range p.Courses {
-		// Two readings within an iteration are the least that shows its own power.
+		// An iteration needs at least two readings to show its own power.
 		short, all := 0, 0
 		var gaps []Gap
 		for _, l := range levels {
@@ -217,7 +217,7 @@ func (p *Plan) notes(levels []result.Level, done []work, missed int, rec *result
 	}
 }
 
-// longest is the length of the longest gap.
+// longest returns the length of the longest gap.
 func longest(gaps []Gap) (d time.Duration) {
 	for _, g := range gaps {
 		d = max(d, g.To.Sub(g.From))

@@ -11,23 +11,25 @@ import (
 	"hemera/words/errs"
 )
 
-// Sampler reads meters from its start to its stop, each in a goroutine of its own: a slow one keeps no other from being read.
+// Sampler reads meters between Start and Stop, each in a goroutine of its own, so that a slow one does not delay the
+// others.
 type Sampler struct {
 	tracks []*track
 	end    context.CancelFunc
 	group  sync.WaitGroup
 }
 
-// track is one meter and what it said. It belongs to the goroutine that reads the meter, and after Stop to the caller of Stop.
+// track is one meter and its readings. It belongs to the goroutine that reads the meter, and after Stop to the caller of
+// Stop.
 type track struct {
 	meter  meter.Meter
 	points []meter.Point
-	failed int   // readings that gave nothing
-	cause  error // the last of them
+	failed int   // failed readings
+	cause  error // the last failure
 	log    io.WriteCloser
 }
 
-// SamplerOptions say how meters are read.
+// SamplerOptions has the interval and the log of the meters.
 type SamplerOptions struct {
 	// Every is the time between two readings; 0 is each meter's own, at least everyMin.
 	Every time.Duration
@@ -35,16 +37,18 @@ type SamplerOptions struct {
 	Log func(name string) (io.WriteCloser, error)
 }
 
-// everyMin is 20 Hz, the rate of the published figures: reading more often loads the machine that is measured.
+// everyMin corresponds to 20 Hz, the rate of the published results: more readings would load the machine that is
+// measured.
 const everyMin = 50 * time.Millisecond
 
 // readTime bounds one reading.
 const readTime = 20 * time.Second
 
-// samplesMax bounds what is kept of a meter: a day at 20 Hz.
+// samplesMax bounds the readings of a meter: a day at 20 Hz.
 const samplesMax = 24 * 3600 * 20
 
-// Start reads each meter once, and then regularly until Stop. It fails if a meter gives nothing: better now than after an hour.
+// Start reads each meter once, and then regularly until Stop. It fails if a meter fails, so that the user notices it at
+// once.
 func Start(ctx context.Context, meters []meter.Meter, o SamplerOptions) (*Sampler, error) {
 	s := &Sampler{}
 	var err error
@@ -56,13 +60,13 @@ func Start(ctx context.Context, meters []meter.Meter, o SamplerOptions) (*Sample
 			return nil, err
 		}
 	}
-	// What is read does not end with the run's context: an interrupted run keeps its figures.
+	// The readings do not end with the run's context, so that an interrupted run keeps its results.
 	ctx, s.end = context.WithCancel(context.WithoutCancel(ctx))
 	for _, t := range s.tracks {
 		if _, ok := t.meter.(meter.Recorded); ok {
 			continue
 		}
-		// A meter is not asked more often than it has new values.
+		// A meter is not read more often than it has new values.
 		every := o.Every
 		if every == 0 {
 			every = max(everyMin, t.meter.About().Every)
@@ -83,7 +87,7 @@ func (t *track) begin(ctx context.Context, log func(string) (io.WriteCloser, err
 	if err := meter.WriteHead(w, about); err != nil {
 		return errs.Wrap(err, "energy.Start", about.Name)
 	}
-	// Its values come at the stop, all at once.
+	// Its values are read at the stop.
 	if _, ok := t.meter.(meter.Recorded); ok {
 		return nil
 	}
@@ -102,7 +106,8 @@ func (t *track) read(ctx context.Context) error {
 	return errs.Wrap(meter.WritePoint(t.log, p), "energy.Read", t.meter.About().Name)
 }
 
-// run reads until ctx ends, and once more: the last reading is after the end of the work. A reading that fails leaves a gap.
+// run reads until ctx ends, and once more, so that the last reading is after the end of the work. A failed reading leaves
+// a gap.
 func (t *track) run(ctx context.Context, every time.Duration) {
 	tick := time.NewTicker(every)
 	defer tick.Stop()
@@ -112,15 +117,16 @@ func (t *track) run(ctx context.Context, every time.Duration) {
 			t.last(context.WithoutCancel(ctx))
 			return
 		case <-tick.C:
-			_ = t.try(context.WithoutCancel(ctx)) // it is counted
+			_ = t.try(context.WithoutCancel(ctx)) // it counts the failure
 		}
 	}
 }
 
-// lastTries is how often the last reading is tried: without it the last iteration has no energy.
+// lastTries bounds the tries of the last reading, without which the last iteration has no energy.
 const lastTries = 3
 
-// last takes the last reading. All tries together take no longer than one reading may: a person may wait for them.
+// last takes the last reading. All tries together take at most the time of one reading, because a person may wait for
+// them.
 func (t *track) last(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, readTime)
 	defer cancel()
@@ -140,7 +146,7 @@ func (t *track) try(ctx context.Context) error {
 	return err
 }
 
-// copied takes what was recorded. A program that is still recording gets some time to write what was before now.
+// copied takes the recorded values. A program that still records gets some time to write the values before now.
 func (t *track) copied(r meter.Recorded, now time.Time) error {
 	every := t.meter.About().Every
 	// A recording that ended long ago does not grow.
@@ -176,10 +182,10 @@ func (t *track) copied(r meter.Recorded, now time.Time) error {
 // recordedWait bounds the wait for a program that records.
 const recordedWait = 10 * time.Second
 
-// Stop takes a last reading of each meter, waits for it, and returns what all said.
-// failures says, by the name of a meter, how many readings failed and why the last one did.
+// Stop takes a last reading of each meter, waits for it, and returns all readings. failures has, by the name of a meter,
+// the number of failed readings and the last error.
 func (s *Sampler) Stop() (courses []Course, failures map[string]Failure, err error) {
-	// The readers take their last reading, and leave.
+	// The readers take their last reading and end.
 	now := time.Now()
 	s.end()
 	s.group.Wait()
@@ -200,7 +206,7 @@ func (s *Sampler) Stop() (courses []Course, failures map[string]Failure, err err
 	return courses, failures, err
 }
 
-// Failure is what a meter did not answer.
+// Failure has the failed readings of a meter.
 type Failure struct {
 	Count int   // readings
 	Cause error // of the last one
@@ -216,9 +222,9 @@ func (s *Sampler) close() {
 	}
 }
 
-// logName is the name of a meter's log: a word for file systems.
+// logName returns the name of a meter's log, with only characters that file systems accept.
 func logName(name string) string {
-	// Names have addresses in them.
+	// Names contain addresses.
 	safe := []byte(name)
 	for i, b := range safe {
 		if !slices.Contains([]byte("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-_"), b) {

@@ -6,12 +6,12 @@ import (
 	"time"
 )
 
-// sector is the unit of /proc/diskstats and of sizes below /sys/block, whatever the device has.
+// sector is the unit of /proc/diskstats and of sizes below /sys/block, for all devices.
 const sector = 512
 
-// Block is what a block device has done since the machine started.
+// Block has the counters of a block device since the machine started.
 type Block struct {
-	Reads, Writes           uint64 // requests that are done, after merging
+	Reads, Writes           uint64 // completed requests, after merging
 	ReadBytes, WrittenBytes uint64
 	ReadTime, WriteTime     time.Duration // summed over requests, from queue to end
 	InFlight                uint64        // requests now
@@ -19,17 +19,17 @@ type Block struct {
 	Waited                  time.Duration // Active weighted by the requests in flight
 }
 
-// BlockRate is what a block device did between two readings.
+// BlockRate has the rates of a block device between two readings.
 type BlockRate struct {
 	Reads, Writes       float64 // requests a second
 	ReadRate, WriteRate float64 // bytes a second
-	ReadSize, WriteSize float64 // bytes of a request, mean; 0 without requests
-	ReadWait, WriteWait float64 // seconds from queue to end, mean; 0 without requests
+	ReadSize, WriteSize float64 // mean bytes of a request; 0 without requests
+	ReadWait, WriteWait float64 // mean seconds from queue to end; 0 without requests
 	Queue               float64 // requests in flight, mean
-	Utilisation         float64 // share of the time with at least one request, 0 to 1
+	Utilisation         float64 // fraction of the time with at least one request, 0 to 1
 }
 
-// Blocks are block devices by name, disks and partitions. A disk counts the requests of its partitions, too.
+// Blocks has block devices by name, disks and partitions. The requests of a disk include those of its partitions.
 type Blocks map[string]Block
 
 // ReadBlocks reads /proc/diskstats below root.
@@ -41,7 +41,7 @@ func ReadBlocks(root string) (Blocks, error) {
 	return ParseBlocks(text)
 }
 
-// ParseBlocks parses the text of /proc/diskstats. Kernels add fields at the end of a line, which are not read.
+// ParseBlocks parses the text of /proc/diskstats. It ignores the fields that newer kernels add at the end of a line.
 func ParseBlocks(text string) (Blocks, error) {
 	list := Blocks{}
 	for l := range strings.Lines(text) {
@@ -69,13 +69,13 @@ func ParseBlocks(text string) (Blocks, error) {
 	return list, nil
 }
 
-// milliseconds is a duration of the kernel. Those beyond 30 years are cut.
+// milliseconds converts a duration of the kernel, cut at 30 years.
 func milliseconds(n uint64) time.Duration {
 	return time.Duration(min(n, 1e12)) * time.Millisecond // #nosec G115 -- cut to what fits
 }
 
-// Since returns the rates since an earlier reading; over is the time between the two, and must be positive. Times of requests are
-// counted when they end, so a mean wait may have parts of requests that began before.
+// Since returns the rates since an earlier reading; over is the time between the two, and must be positive. Times of
+// requests are counted when they end, so a mean wait may include parts of requests that began before.
 func (b Block) Since(before Block, over time.Duration) BlockRate {
 	s := over.Seconds()
 	reads, writes := float64(grown(b.Reads, before.Reads)), float64(grown(b.Writes, before.Writes))
@@ -87,7 +87,7 @@ func (b Block) Since(before Block, over time.Duration) BlockRate {
 	if writes > 0 {
 		r.WriteSize, r.WriteWait = written/writes, max(0, (b.WriteTime-before.WriteTime).Seconds())/writes
 	}
-	// The kernel adds to Waited, for each millisecond with requests, the number of them: over the time this is the mean queue.
+	// The kernel adds the number of requests to Waited for each millisecond, so divided by the time it is the mean queue.
 	r.Queue = max(0, (b.Waited-before.Waited).Seconds()) / s
 	r.Utilisation = min(1, max(0, (b.Active-before.Active).Seconds())/s)
 	return r

@@ -9,10 +9,10 @@ import (
 	"hemera/words/errs"
 )
 
-// TickRate is the number of ticks in a second of /proc: USER_HZ, which is 100 on every architecture that Hemera runs on.
+// TickRate is the number of ticks in a second of /proc: USER_HZ, which is 100 on every supported architecture.
 const TickRate = 100
 
-// Ticks are the times of a core, or of all, by role since the machine started, in units of 1/[TickRate] s.
+// Ticks has the times of a core, or of all cores, by role since the machine started, in units of 1/[TickRate] s.
 type Ticks struct {
 	Usr, Sys, IRQ, Soft, Steal, Idle uint64
 }
@@ -29,7 +29,8 @@ type CPU struct {
 	Cores []Core // by ID
 }
 
-// Share is the part of the time that a core, or all, spent in each role. The sum is 1, or 0 if no time passed.
+// Share has the fractions of the time that a core, or all cores, spent in each role. The sum is 1, or 0 if no time
+// passed.
 type Share struct {
 	Usr, Sys, IRQ, Soft, Steal, Idle float64
 }
@@ -40,15 +41,15 @@ type CoreShare struct {
 	Share
 }
 
-// Load is what the CPU did between two readings.
+// Load is the use of the CPU between two readings.
 type Load struct {
 	All   Share
-	Cores []CoreShare // those that both readings have
+	Cores []CoreShare // those in both readings
 	// Busy is the time that all cores together were not idle, in seconds.
 	Busy float64
 }
 
-// RoleShare is one role by its word, for loops over roles.
+// RoleShare is one role with its name, for loops over roles.
 type RoleShare struct {
 	Role  string
 	Share float64
@@ -63,7 +64,7 @@ func ReadCPU(root string) (CPU, error) {
 	return ParseCPU(text)
 }
 
-// ParseCPU parses the text of /proc/stat. Invalid if it has no line for all cores, or a number that is none.
+// ParseCPU parses the text of /proc/stat. It fails with Invalid without a line for all cores, or with a malformed number.
 func ParseCPU(text string) (CPU, error) {
 	var c CPU
 	found := false
@@ -73,7 +74,7 @@ func ParseCPU(text string) (CPU, error) {
 			continue
 		}
 		fields := strings.Fields(name)
-		// The line of all cores has spaces where the others have a number.
+		// The line of all cores has spaces in place of a number.
 		all := strings.HasPrefix(name, " ")
 		if !all && len(fields) > 0 {
 			id, err := strconv.Atoi(fields[0])
@@ -99,8 +100,8 @@ func ParseCPU(text string) (CPU, error) {
 	return c, nil
 }
 
-// parseTicks parses the numbers of a line: user nice system idle iowait irq softirq steal guest guest_nice. The time of guests
-// is part of user and nice. Old kernels write fewer.
+// parseTicks parses the numbers of a line: user nice system idle iowait irq softirq steal guest guest_nice. The time of
+// guests is part of user and nice. Old kernels write fewer.
 func parseTicks(fields []string) (Ticks, error) {
 	var v [8]uint64
 	if len(fields) < 4 {
@@ -116,7 +117,7 @@ func parseTicks(fields []string) (Ticks, error) {
 	return Ticks{Usr: v[0] + v[1], Sys: v[2], Idle: v[3] + v[4], IRQ: v[5], Soft: v[6], Steal: v[7]}, nil
 }
 
-// Since returns what the CPU did since an earlier reading.
+// Since returns the use of the CPU since an earlier reading.
 func (c CPU) Since(before CPU) Load {
 	l := Load{All: c.All.Since(before.All)}
 	d := c.All.minus(before.All)
@@ -130,7 +131,7 @@ func (c CPU) Since(before CPU) Load {
 	return l
 }
 
-// Since returns the shares of the time since an earlier reading.
+// Since returns the fractions of the time since an earlier reading.
 func (t Ticks) Since(before Ticks) Share {
 	d := t.minus(before)
 	sum := float64(d.Usr) + float64(d.Sys) + float64(d.IRQ) + float64(d.Soft) + float64(d.Steal) + float64(d.Idle)
@@ -140,12 +141,12 @@ func (t Ticks) Since(before Ticks) Share {
 	return Share{float64(d.Usr) / sum, float64(d.Sys) / sum, float64(d.IRQ) / sum, float64(d.Soft) / sum, float64(d.Steal) / sum, float64(d.Idle) / sum}
 }
 
-// minus is the difference of two readings. A counter that went back, as iowait may, has not moved.
+// minus returns the difference of two readings. A counter that went back, as iowait may, counts as unchanged.
 func (t Ticks) minus(b Ticks) Ticks {
 	return Ticks{grown(t.Usr, b.Usr), grown(t.Sys, b.Sys), grown(t.IRQ, b.IRQ), grown(t.Soft, b.Soft), grown(t.Steal, b.Steal), grown(t.Idle, b.Idle)}
 }
 
-// grown is how far a counter moved. Interrupt counters of a core that was taken off and came back begin again.
+// grown returns the growth of a counter. Interrupt counters begin again when a core was switched off and on.
 func grown(after, before uint64) uint64 {
 	if after < before {
 		return 0
@@ -153,12 +154,12 @@ func grown(after, before uint64) uint64 {
 	return after - before
 }
 
-// Roles returns the shares with the words for the roles, in the order of a stack from the bottom.
+// Roles returns the fractions with the names of the roles, in the order of a stack from the bottom.
 func (s Share) Roles() []RoleShare {
 	return []RoleShare{{"usr", s.Usr}, {"sys", s.Sys}, {"irq", s.IRQ}, {"soft", s.Soft}, {"steal", s.Steal}, {"idle", s.Idle}}
 }
 
-// malformed is the error for text of the kernel that a parser does not understand.
+// malformed returns the error for a text of the kernel that a parser does not understand.
 func malformed(op, text string) error {
 	if len(text) > 80 {
 		text = text[:80]

@@ -2,10 +2,10 @@ package host
 
 import "strings"
 
-// ParseCPUInfo returns the architecture, as Go names it, and the name of the processor from the text of /proc/cpuinfo; "" for
-// what it does not say. arm64 has numbers for makers and cores in place of a name.
+// ParseCPUInfo returns the architecture, with Go's name, and the name of the processor from the text of /proc/cpuinfo; ""
+// if they are missing. arm64 has numbers of makers and cores in place of a name.
 func ParseCPUInfo(text string) (arch, cpu string) {
-	// The first processor stands for all; behind the last, arm64 may have lines of the board, such as Hardware.
+	// The first processor stands for all; after the last, arm64 may have lines about the board, such as Hardware.
 	values := map[string]string{}
 	for l := range strings.Lines(text) {
 		key, value, ok := strings.Cut(l, ":")
@@ -24,7 +24,8 @@ func ParseCPUInfo(text string) (arch, cpu string) {
 	return "", values["model name"]
 }
 
-// armCore names a core by the numbers of its maker and its kind, from the kernel's arch/arm64/include/asm/cputype.h.
+// armCore returns the name of a core with the numbers of its maker and its kind, from the kernel's
+// arch/arm64/include/asm/cputype.h.
 func armCore(maker, part, hardware string) string {
 	name := armCores(maker + " " + part)
 	switch {
@@ -38,7 +39,7 @@ func armCore(maker, part, hardware string) string {
 	return name
 }
 
-// armCores are the cores that storage servers and small boards have.
+// armCores returns the names of cores in storage servers and small boards.
 func armCores(number string) string {
 	return map[string]string{
 		"0x41 0xd03": "ARM Cortex-A53",

@@ -13,8 +13,9 @@ import (
 	"hemera/words/errs"
 )
 
-// DiskOf returns the disk that holds a path, as below /sys/block: of a partition its disk, of a device node the device. NotFound
-// if the file system is on no block device of this machine, as tmpfs, NFS and overlays are.
+// DiskOf returns the disk of a path, with its name below /sys/block: for a partition its disk, for a device node the
+// device. It fails with NotFound if the file system is on no block device of this machine, such as tmpfs, NFS and
+// overlays.
 func DiskOf(path string) (string, error) {
 	var st unix.Stat_t
 	if err := unix.Stat(path, &st); err != nil {
@@ -28,7 +29,7 @@ func DiskOf(path string) (string, error) {
 	if err == nil || unix.Major(device) != 0 {
 		return name, err
 	}
-	// btrfs gives its files device numbers of its own; what is mounted tells.
+	// The files of btrfs have device numbers of their own; the mount shows the device.
 	return mountedDisk(path)
 }
 
@@ -41,7 +42,7 @@ func mountedDisk(path string) (string, error) {
 	if err != nil {
 		return "", errs.Wrap(err, "host.DiskOf", path)
 	}
-	// The table of this process: it may be in a mount namespace of its own.
+	// The table of this process, which may have its own mount namespace.
 	text, err := read("/", "proc/self/mountinfo")
 	if err != nil {
 		return "", err
@@ -54,7 +55,7 @@ func mountedDisk(path string) (string, error) {
 	return DiskNumbered("/", unix.Major(st.Rdev), unix.Minor(st.Rdev))
 }
 
-// notOnDisk is the error for what has no block device.
+// notOnDisk returns the error for a path without a block device.
 func notOnDisk(path string) error {
 	return errs.New(errs.NotFound, "host.DiskOf", path, "it is on no disk of this machine").WithRemedy("name a directory of a local file system")
 }
@@ -62,7 +63,7 @@ func notOnDisk(path string) error {
 // DiskNumbered returns the disk with the device number, below root. NotFound if there is none.
 func DiskNumbered(root string, major, minor uint32) (string, error) {
 	number := fmt.Sprintf("%d:%d", major, minor)
-	// The link leads to /sys/devices/…/block/DISK or …/block/DISK/PARTITION.
+	// The link points to /sys/devices/…/block/DISK or …/block/DISK/PARTITION.
 	target, err := os.Readlink(filepath.Join(root, "sys/dev/block", number))
 	if err != nil {
 		return "", notOnDisk("device " + number)
@@ -73,21 +74,21 @@ func DiskNumbered(root string, major, minor uint32) (string, error) {
 	return filepath.Base(target), nil
 }
 
-// ReadDevice describes the disk with the name, below root. Fields that the kernel does not tell are empty.
+// ReadDevice describes the disk with the name, below root. Fields without information are empty.
 func ReadDevice(root, name string) result.Device {
 	dir := filepath.Join("sys/block", name)
 	model := strings.TrimSpace(line(root, dir+"/device/vendor") + " " + line(root, dir+"/device/model"))
-	if strings.HasPrefix(model, "0x") { // a PCI number, as virtio has
+	if strings.HasPrefix(model, "0x") { // a PCI number, as with virtio
 		model = ""
 	}
-	// Sizes are in sectors of 512 bytes also where the device has larger ones.
+	// Sizes are in sectors of 512 bytes, also for devices with larger ones.
 	return result.Device{
 		Name: name, Model: model, Size: number(root, dir+"/size") * sector, Rotating: number(root, dir+"/queue/rotational") == 1,
 		Scheduler: chosen(line(root, dir+"/queue/scheduler")), ReadAhead: number(root, dir+"/queue/read_ahead_kb") << 10,
 	}
 }
 
-// chosen is the word in brackets of a file that lists choices, or the whole if none is.
+// chosen returns the word in brackets of a file that lists choices, or the whole text if there are no brackets.
 func chosen(text string) string {
 	_, after, ok := strings.Cut(text, "[")
 	word, _, closed := strings.Cut(after, "]")
@@ -97,7 +98,8 @@ func chosen(text string) string {
 	return word
 }
 
-// SetReadAhead sets the kernel's read-ahead of a disk below root, in bytes; the kernel keeps whole KiB. Denied without root's rights.
+// SetReadAhead sets the kernel's read-ahead of a disk below root, in bytes; the kernel rounds down to KiB. It fails with
+// Denied without root's rights.
 func SetReadAhead(root, name string, bytes int64) error {
 	path := filepath.Join(root, "sys/block", name, "queue/read_ahead_kb")
 	f, err := os.OpenFile(path, os.O_WRONLY, 0) // #nosec G304 -- a file of the kernel

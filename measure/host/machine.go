@@ -8,8 +8,8 @@ import (
 	"hemera/measure/result"
 )
 
-// Describe tells what a machine is made of, from /proc and /sys below root. The role is of [result.Machine]: client, node, manager or
-// local. Fields that the kernel does not tell are empty; Describe does not fail.
+// Describe describes a machine, from /proc and /sys below root. The role is that of [result.Machine]: client, node,
+// manager or local. Fields without information are empty; Describe does not fail.
 func Describe(root, role string) result.Machine {
 	info, _ := read(root, "proc/cpuinfo")
 	memory, _ := ReadMemory(root)
@@ -20,7 +20,7 @@ func Describe(root, role string) result.Machine {
 	if arch == "" {
 		arch = runtime.GOARCH
 	}
-	// Cores are those that are on: the kernel keeps time for these only.
+	// Only cores that are on: the kernel counts time for these only.
 	m := result.Machine{
 		Name: line(root, "proc/sys/kernel/hostname"), Role: role, Arch: arch, CPU: cpu, Memory: memory.Total,
 		Kernel: line(root, "proc/sys/kernel/osrelease"), System: system(root), Virtual: hypervisor(root, info),
@@ -33,7 +33,7 @@ func Describe(root, role string) result.Machine {
 			m.Disks = append(m.Disks, d)
 		}
 	}
-	// Links that are down carry nothing, and the loopback interface has no state.
+	// Links that are down transfer nothing, and the loopback interface has no state.
 	for _, name := range names(root, "sys/class/net") {
 		if line(root, "sys/class/net/"+name+"/operstate") == "up" {
 			m.Links = append(m.Links, readLink(root, name))
@@ -42,7 +42,7 @@ func Describe(root, role string) result.Machine {
 	return m
 }
 
-// inMemory tells devices that are files or memory and not disks of the machine.
+// inMemory reports whether a device is a file or memory and not a disk of the machine.
 func inMemory(name string) bool {
 	for _, prefix := range []string{"loop", "ram", "zram", "sr", "fd"} {
 		if rest, ok := strings.CutPrefix(name, prefix); ok && strings.Trim(rest, "0123456789") == "" {
@@ -52,14 +52,14 @@ func inMemory(name string) bool {
 	return false
 }
 
-// readLink describes a network interface. A driver that does not know its speed says -1 or fails.
+// readLink describes a network interface. If a driver does not know its speed, the file has -1 or cannot be read.
 func readLink(root, name string) result.Link {
 	dir := "sys/class/net/" + name
 	mtu, _ := strconv.Atoi(line(root, dir+"/mtu"))
 	return result.Link{Name: name, Speed: max(0, number(root, dir+"/speed")) * 1e6 / 8, MTU: mtu}
 }
 
-// system is the name of the distribution.
+// system returns the name of the distribution.
 func system(root string) string {
 	for _, file := range []string{"etc/os-release", "usr/lib/os-release"} {
 		text, _ := read(root, file)
@@ -72,7 +72,7 @@ func system(root string) string {
 	return ""
 }
 
-// hypervisor is the name of what the machine is a guest of, or "".
+// hypervisor returns the name of the hypervisor whose guest the machine is, or "".
 func hypervisor(root, cpuinfo string) string {
 	if kind := line(root, "sys/hypervisor/type"); kind != "" {
 		return kind
@@ -81,13 +81,14 @@ func hypervisor(root, cpuinfo string) string {
 		return tree
 	}
 	product := strings.TrimSpace(line(root, "sys/class/dmi/id/sys_vendor") + " " + line(root, "sys/class/dmi/id/product_name"))
-	// Real machines have a vendor and a product as well. So do bare-metal instances of clouds, whose product ends in .metal.
+	// Real machines also have a vendor and a product, and so do bare-metal instances of clouds, whose product ends in
+	// .metal.
 	for _, word := range []string{"KVM", "QEMU", "VMware", "VirtualBox", "Xen", "Virtual Machine", "Amazon EC2", "Google Compute", "OpenStack", "Bochs"} {
 		if strings.Contains(product, word) && !strings.Contains(product, ".metal") {
 			return product
 		}
 	}
-	// A guest without firmware tables still sees the processor's flag.
+	// A guest without firmware tables still has the processor's flag.
 	for l := range strings.Lines(cpuinfo) {
 		if name, flags, ok := strings.Cut(l, ":"); ok && strings.TrimSpace(name) == "flags" {
 			if strings.Contains(flags+" ", " hypervisor ") {

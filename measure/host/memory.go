@@ -11,7 +11,7 @@ import (
 // Memory is a reading of /proc/meminfo, in bytes.
 type Memory struct {
 	Total     int64
-	Available int64 // what programs can get without swapping
+	Available int64 // available to programs without swapping
 	Cached    int64 // the page cache
 	Dirty     int64 // of it, not yet on disks
 }

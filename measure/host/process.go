@@ -9,15 +9,15 @@ import (
 	"hemera/words/errs"
 )
 
-// Process is what a process has used since its start. The difference of two readings is what it used between them.
+// Process has the resources that a process has used since its start.
 type Process struct {
-	User, System time.Duration // with the threads that ended, without children
+	User, System time.Duration // with ended threads, without children
 	Resident     int64         // bytes in memory now
 	Peak         int64         // bytes in memory at most
 	Threads      int
 }
 
-// ReadProcess reads /proc/PID below root. NotFound if the process has ended.
+// ReadProcess reads /proc/PID below root. It fails with NotFound if the process has ended.
 func ReadProcess(root string, pid int) (Process, error) {
 	fs, err := procfs.NewFS(filepath.Join(root, "proc"))
 	var p procfs.Proc

@@ -13,7 +13,7 @@ import (
 // fileMax bounds a file of /proc or /sys: the largest is /proc/stat of a machine with thousands of interrupts.
 const fileMax = 4 << 20
 
-// read returns the text of a file below root. NotFound if this kernel has no such file.
+// read returns the text of a file below root. It fails with NotFound if this kernel does not have the file.
 func read(root, name string) (string, error) {
 	path := filepath.Join(root, name)
 	f, err := os.Open(path) // #nosec G304 -- names are fixed, or of a directory of the kernel
@@ -47,7 +47,7 @@ func number(root, name string) int64 {
 	return n
 }
 
-// names returns the sorted names in a directory below root, or nothing.
+// names returns the sorted names in a directory below root, or nil.
 func names(root, dir string) []string {
 	entries, err := os.ReadDir(filepath.Join(root, dir))
 	if err != nil {

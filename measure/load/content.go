@@ -9,12 +9,12 @@ import (
 const (
 	pageSize = 4096
 	wordSize = 8
-	// baseSize is small enough to stay in a processor's cache.
+	// baseSize is small enough for a processor's cache.
 	baseSize = 1 << 18
 )
 
-// content says which bytes a file has. Each page is a place in random bytes, whose words are combined with a stamp of the file
-// and the page: it cannot be compressed, no two pages have a part in common, and a page of another file or another place is noticed.
+// content defines the bytes of files. Each page is a place in random bytes, whose words are combined with a stamp of the
+// file and the page: it cannot be compressed, no two pages share a part, and a page of another file or place is detected.
 type content struct {
 	base []byte
 }
@@ -62,7 +62,7 @@ func (c *content) fill(p []byte, file uint64, off int64) {
 	}
 }
 
-// check returns the offset of a part of a page in which p is not what the file has from off on, or -1.
+// check returns the offset of a part of a page in which p differs from the file's bytes from off on, or -1.
 func (c *content) check(p []byte, file uint64, off int64) int64 {
 	var part [pageSize]byte
 	for len(p) > 0 {
@@ -82,7 +82,8 @@ func (c *content) check(p []byte, file uint64, off int64) int64 {
 	return -1
 }
 
-// equal reports whether p is a page. It compares words without a copy: a client spends most of its time here.
+// equal reports whether p has the bytes of a page. It compares words without a copy, because a client spends most of its
+// time here.
 func (c *content) equal(p []byte, file uint64, n int64) bool {
 	base, stamp := c.page(file, n)
 	var differs uint64

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// byteAt is the content byte by byte, from its description.
+// byteAt returns one byte of the content, computed from its description.
 func byteAt(c *content, file uint64, off int64) byte {
 	base, stamp := c.page(file, off/pageSize)
 	return base[off%pageSize] ^ byte(stamp>>(8*(off%wordSize)))

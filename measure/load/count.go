@@ -7,16 +7,16 @@ import (
 )
 
 const (
-	// latencyUnit is the smallest difference of latencies, latencyMax the largest latency in units: an hour.
+	// latencyUnit is the resolution of latencies, latencyMax the largest latency in units: an hour.
 	latencyUnit   = time.Microsecond
 	latencyMax    = int64(time.Hour / latencyUnit)
 	latencyDigits = 3
 )
 
-// count is what one goroutine did in a phase. It belongs to that goroutine until the phase has ended.
+// count has the results of one goroutine in a phase. It belongs to that goroutine until the phase has ended.
 type count struct {
 	read, written int64                   // bytes
-	operations    int64                   // that succeeded; one that fails ends the phase
+	operations    int64                   // that succeeded; a failure ends the phase
 	latency       *hdrhistogram.Histogram // in units; nil while there is none
 }
 
@@ -28,10 +28,10 @@ func (c *count) add(read, written int, took time.Duration) {
 	if c.latency == nil {
 		c.latency = hdrhistogram.New(1, latencyMax, latencyDigits)
 	}
-	_ = c.latency.RecordValue(min(int64(took/latencyUnit), latencyMax)) // fails for larger values only
+	_ = c.latency.RecordValue(min(int64(took/latencyUnit), latencyMax)) // fails only for larger values
 }
 
-// merge adds what another goroutine did.
+// merge adds the results of another goroutine.
 func (c *count) merge(o *count) {
 	c.read += o.read
 	c.written += o.written
@@ -45,10 +45,10 @@ func (c *count) merge(o *count) {
 	}
 }
 
-// bytes is what was moved in both directions.
+// bytes returns the bytes transferred in both directions.
 func (c *count) bytes() int64 { return c.read + c.written }
 
-// quantile is the latency in seconds that a percentage of the operations did not exceed.
+// quantile returns the latency in seconds that the percentage of the operations did not exceed.
 func (c *count) quantile(percent float64) float64 {
 	if c.latency == nil {
 		return 0

@@ -11,7 +11,7 @@ import (
 	"hemera/words/errs"
 )
 
-// clientCPU is the processor time of this process and of the drivers that have ended.
+// clientCPU returns the processor time of this process and of the drivers that have ended.
 func clientCPU() (total time.Duration) {
 	// Children count when they have been waited for.
 	for _, who := range []int{unix.RUSAGE_SELF, unix.RUSAGE_CHILDREN} {
@@ -23,7 +23,7 @@ func clientCPU() (total time.Duration) {
 	return total
 }
 
-// serverCPU is the processor time of the processes. NotFound if one does not run.
+// serverCPU returns the processor time of the processes. It fails with NotFound if one does not run.
 func serverCPU(pids []int) (total time.Duration, err error) {
 	for _, pid := range pids {
 		p, err := host.ReadProcess("/", pid)
@@ -35,7 +35,7 @@ func serverCPU(pids []int) (total time.Duration, err error) {
 	return total, nil
 }
 
-// dropCaches drops the page cache of this machine. Denied without root.
+// dropCaches drops the page cache of this machine. It fails with Denied without root.
 func dropCaches() error {
 	unix.Sync() // only clean pages are dropped
 	return errs.Wrap(os.WriteFile("/proc/sys/vm/drop_caches", []byte("1\n"), 0), "load.DropCaches", "/proc/sys/vm/drop_caches")

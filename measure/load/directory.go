@@ -13,8 +13,8 @@ import (
 
 // directory is a target in a mounted file system.
 type directory struct {
-	root   string // that the user named
-	reads  string // the same directory in another mount, where files are opened to be read; "" for root
+	root   string // named by the user
+	reads  string // the same directory in another mount, for opens for reading; "" for root
 	direct bool   // O_DIRECT
 	sync   bool   // fsync before close
 }
@@ -37,7 +37,7 @@ func (d directory) Create(_ context.Context, name string, _ int64) (File, error)
 	return d.file(name, os.O_RDWR|os.O_CREATE|os.O_EXCL)
 }
 
-// Open implements Target. Through another mount, the caches of the client that wrote the file do not help.
+// Open implements Target. Through another mount, the file is not in the caches of the client that wrote it.
 func (d directory) Open(_ context.Context, name string) (File, error) {
 	if d.reads != "" {
 		d.root = d.reads
@@ -46,7 +46,7 @@ func (d directory) Open(_ context.Context, name string) (File, error) {
 }
 
 func (d directory) file(name string, flags int) (File, error) {
-	// Direct I/O takes whole pages only, which Options.Check holds.
+	// Direct I/O needs whole pages; Options.Check ensures that.
 	if d.direct {
 		flags |= unix.O_DIRECT
 	}
@@ -79,17 +79,17 @@ func (d directory) Rmdir(_ context.Context, name string) error {
 // Close implements Target.
 func (d directory) Close() error { return nil }
 
-// localFile is a file of a directory. The kernel writes behind and reads ahead by itself, so streams are plain calls.
+// localFile is a file of a directory. The kernel writes behind and reads ahead, so streams are plain calls.
 type localFile struct {
 	f       *os.File // its name is in errors
-	written bool     // it was made by this open
+	written bool     // created by this open
 	sync    bool
 	off     int64 // of the stream
 }
 
 // ReadAt implements File.
 func (l *localFile) ReadAt(_ context.Context, p []byte, off int64) error {
-	// A short file is io.EOF: what was written has been lost.
+	// A short file is io.EOF: written data was lost.
 	_, err := l.f.ReadAt(p, off)
 	return errs.Wrap(err, "load.Read", l.f.Name())
 }
@@ -101,7 +101,7 @@ func (l *localFile) WriteAt(_ context.Context, p []byte, off int64) error {
 	return errs.Wrap(err, "load.Write", l.f.Name())
 }
 
-// ReadVector implements File. POSIX has no call for several places of a file, so this is one call for each.
+// ReadVector implements File. POSIX has no call for several places of a file, so there is one call for each.
 func (l *localFile) ReadVector(ctx context.Context, p [][]byte, offsets []int64) error {
 	for i := range p {
 		if err := l.ReadAt(ctx, p[i], offsets[i]); err != nil {
@@ -129,7 +129,8 @@ func (l *localFile) NewReader(_ context.Context, size int64) io.ReadCloser {
 	return io.NopCloser(io.NewSectionReader(l.f, 0, size))
 }
 
-// Close implements File. Written pages leave the page cache, where the kernel lets them, so that a read is one of the target.
+// Close implements File. Written pages are dropped from the page cache if the kernel allows it, so that a later read uses
+// the target.
 func (l *localFile) Close(context.Context) error {
 	var err error
 	if l.written && l.sync {

@@ -10,7 +10,7 @@ import (
 	"hemera/words/errs"
 )
 
-// The drivers: what makes the load.
+// The drivers, which make the load.
 const (
 	DriverOwn   = "own"   // this program
 	DriverXrdcp = "xrdcp" // stock xrdcp: copies
@@ -22,7 +22,7 @@ const (
 // Drivers returns the names of all drivers.
 func Drivers() []string { return []string{DriverOwn, DriverXrdcp, DriverIOR, DriverMdtest} }
 
-// LoadsOf returns the loads that a driver can make.
+// LoadsOf returns the loads that a driver supports.
 func LoadsOf(driver string) []string {
 	switch driver {
 	case DriverXrdcp:
@@ -35,15 +35,15 @@ func LoadsOf(driver string) []string {
 	return Loads()
 }
 
-// drive prepares the driver: it leaves the loads that the driver can make, and reports whether there are some to measure here.
-// Other loads, and a program that is missing, are skipped.
+// drive prepares the driver: it keeps the loads that the driver supports, and reports whether any can be measured here.
+// Other loads, and a missing program, are skipped.
 func (r *run) drive(ctx context.Context, at place) (ready bool, err error) {
 	// The own clients need no preparation.
 	if r.o.Driver == DriverOwn {
 		return true, nil
 	}
 	have := LoadsOf(r.o.Driver)
-	// Each load that is left out is named.
+	// Each skipped load is named.
 	r.o.Loads = slices.DeleteFunc(slices.Clone(r.o.Loads), func(l string) bool {
 		if !slices.Contains(have, l) {
 			r.rec.Skip("load "+l, fmt.Sprintf("%s makes %s only", r.o.Driver, strings.Join(have, ", ")), "--driver own makes it")
@@ -59,7 +59,7 @@ func (r *run) drive(ctx context.Context, at place) (ready bool, err error) {
 	return r.driveMPI(at), nil
 }
 
-// version runs a program that prints its version. NotFound if the program is not installed.
+// version returns the version that a program prints. It fails with NotFound if the program is not installed.
 func version(ctx context.Context, program string, args ...string) (string, error) {
 	// Programs are found as a shell finds them.
 	path, err := exec.LookPath(program)
@@ -70,7 +70,7 @@ func version(ctx context.Context, program string, args ...string) (string, error
 	if err != nil {
 		return "", errs.Wrap(err, "load.Driver", program)
 	}
-	// Some print to standard error, and some say more in further lines.
+	// Some print to standard error, and some print further lines.
 	line, _, _ := strings.Cut(strings.TrimSpace(string(out)), "\n")
 	return line, nil
 }
@@ -78,7 +78,7 @@ func version(ctx context.Context, program string, args ...string) (string, error
 // copier copies one file of a client, the i-th of a set.
 type copier func(c *client, ctx context.Context, o *Options, s set, i int) error
 
-// putter is what copies files to the target.
+// putter returns the function that copies files to the target.
 func putter(driver string) copier {
 	if driver == DriverXrdcp {
 		return (*client).putXrdcp
@@ -86,7 +86,7 @@ func putter(driver string) copier {
 	return (*client).put
 }
 
-// getter is what copies files from the target.
+// getter returns the function that copies files from the target.
 func getter(driver string) copier {
 	if driver == DriverXrdcp {
 		return (*client).getXrdcp

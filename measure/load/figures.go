@@ -6,8 +6,8 @@ import (
 	"hemera/measure/result"
 )
 
-// figures are the plots of the level: for each load the throughput or the rate over the clients, and latencies; one for the
-// share of the peak.
+// figures returns the plots of the level: for each load the throughput or the rate over the clients, and latencies; one
+// for the fraction of the peak.
 func (o *Options) figures() (all []result.Figure) {
 	titles := map[string]string{
 		"write": "Sequential writes, a file per client", "read": "Sequential reads, a file per client", "put": "Copies into the target",
@@ -16,25 +16,25 @@ func (o *Options) figures() (all []result.Figure) {
 	}
 	// Each figure has one load: lines of different loads have no common axis.
 	group := []string{"layout"}
-	// The phases know which loads there are, and which of them have a peak.
+	// The phases define the loads, and which of them have a peak.
 	for _, p := range o.phases("", 0) {
 		if p.name == "" || p.entries {
 			continue
 		}
 		where := result.Labels{"load": p.name}
-		// Where requests are small their number is what people compare.
+		// Small requests are compared by their number.
 		names := []string{"throughput"}
 		if slices.Contains([]string{Random, Vector, "create", "open"}, p.name) {
 			names = []string{"rate"}
 		}
-		// Throughput or rate, then what each operation took.
+		// Throughput or rate, then latencies.
 		all = append(all,
 			result.Figure{ID: "io-" + p.name, Title: titles[p.name], Kind: result.Lines, Names: names, Where: where, X: "clients", XTitle: "clients",
 				Group: group, Peak: p.peak, Caption: "All clients together. Every byte that was read is compared with what was written."},
 			result.Figure{ID: "io-" + p.name + "-latency", Title: titles[p.name] + ": latency", Kind: result.Lines,
 				Names: []string{"latency_p50", "latency_p95", "latency_p99"}, Where: where, X: "clients", XTitle: "clients", Group: group,
 				Caption: "Of one operation: a transfer of sequential and mixed loads, a whole file of copies and small files, a request of random and vector reads."})
-		// Only a peak that somebody named can be drawn.
+		// Only a named peak can be drawn.
 		if p.peak && len(o.Nodes) > 0 {
 			all = append(all, result.Figure{ID: "io-" + p.name + "-efficiency", Title: titles[p.name] + ": share of the theoretical peak", Kind: result.Lines,
 				Names: []string{"efficiency"}, Where: where, X: "clients", XTitle: "clients", Group: group,
@@ -44,16 +44,16 @@ func (o *Options) figures() (all []result.Figure) {
 			Names: []string{"cpu_clients_per_gb", "cpu_servers_per_gb"}, Where: where, X: "clients", XTitle: "clients", Group: group,
 			Caption: "Of the clients, which make and compare the data, and of the servers named with --pid."})
 	}
-	// Entries have rates only, and are compared with each other.
+	// Entries have only rates, and are compared with each other.
 	if o.wants(Metadata) {
 		all = append(all, metadataFigures()...)
 	}
 	return all
 }
 
-// metadataFigures are the plots of the load Metadata: all phases in one, as mdtest has them in one table.
+// metadataFigures returns the plots of the load Metadata: all phases in one, like mdtest's table.
 func metadataFigures() []result.Figure {
-	// The label pattern keeps the rates of other loads out.
+	// The label pattern excludes the rates of other loads.
 	where, group := result.Labels{"pattern": mdtest}, []string{"layout", "clients"}
 	return []result.Figure{
 		{ID: "io-metadata", Title: "Entries of the namespace (mdtest)", Kind: result.Bars, Names: []string{"rate"}, Where: where, X: "load", Group: group,

@@ -9,27 +9,27 @@ import (
 	"hemera/words/errs"
 )
 
-// group is the clients of one target, and what they have made there.
+// group has the clients of one target, and the files that they have made there.
 type group struct {
 	at      place
-	dir     string      // that the group made, below the target
+	dir     string      // made by the group, below the target
 	data    *content    // of all its files
-	tree    tree        // what it has made
+	tree    tree        // the names that it has made
 	clients []*client   // between join and leave
 	over    atomic.Bool // reads end early; see Interference
 }
 
-// client is one client of a group. In a phase it belongs to the goroutine of that client.
+// client is one client of a group. In a phase it belongs to its goroutine.
 type client struct {
 	*group
 	id     int        // from 0 on
 	target Target     // with connections of its own
-	buffer []byte     // aligned, of one transfer, block or vector
+	buffer []byte     // aligned, for one transfer, block or vector
 	second []byte     // the same, for phases that write and read at once
-	dice   *rand.Rand // the same places in each run
+	dice   *rand.Rand // gives the same places in each run
 }
 
-// newGroup makes the directory of a group. Exists if it is there already.
+// newGroup makes the directory of a group. It fails with Exists if the directory exists.
 func newGroup(ctx context.Context, at place, dir string, seed uint64) (*group, error) {
 	g := &group{at: at, dir: dir, data: newContent(seed)}
 	t, err := at.open(ctx)
@@ -43,9 +43,9 @@ func newGroup(ctx context.Context, at place, dir string, seed uint64) (*group, e
 	return g, nil
 }
 
-// join opens the clients of the group, bufferSize bytes each for its two buffers. leave ends them.
+// join opens the clients of the group, with two buffers of bufferSize bytes each. leave closes them.
 func (g *group) join(ctx context.Context, n, bufferSize int) error {
-	// Clients that joined before an error are ended by leave, too.
+	// After an error leave also closes the clients that joined.
 	for id := range n {
 		t, err := g.at.open(ctx)
 		if err != nil {
@@ -58,7 +58,7 @@ func (g *group) join(ctx context.Context, n, bufferSize int) error {
 	return nil
 }
 
-// leave ends the clients.
+// leave closes the clients.
 func (g *group) leave() {
 	for _, c := range g.clients {
 		_ = c.target.Close()
@@ -66,13 +66,13 @@ func (g *group) leave() {
 	g.clients = nil
 }
 
-// aligned is memory that direct I/O takes. Go begins every object of this size with a page.
+// aligned returns memory for direct I/O. Go begins every object of this size at a page.
 func aligned(size int) []byte {
 	const large = 64 << 10
 	return make([]byte, max(size, large))[:size]
 }
 
-// targets are those of the clients.
+// targets returns the targets of the clients.
 func (g *group) targets() (all []Target) {
 	for _, c := range g.clients {
 		all = append(all, c.target)
@@ -80,14 +80,14 @@ func (g *group) targets() (all []Target) {
 	return all
 }
 
-// removeFiles removes the files that were made so far.
+// removeFiles removes the files made so far.
 func (g *group) removeFiles(ctx context.Context) error {
 	return g.tree.removeFiles(ctx, g.targets())
 }
 
 // remove removes everything that the group made, also when ctx has ended.
 func (g *group) remove(ctx context.Context) error {
-	// The clients may be those of an interrupted phase, so these are new ones; more would not remove faster.
+	// The clients may be in an interrupted phase, so these are new ones; more would not be faster.
 	const atOnce = 4
 	var targets []Target
 	for range atOnce {
@@ -101,7 +101,7 @@ func (g *group) remove(ctx context.Context) error {
 	return g.tree.removeAll(ctx, targets)
 }
 
-// reopen gives the clients new sessions: what a client remembers of a file must not help its reads.
+// reopen gives the clients new sessions, so that a client's memory of a file does not help its reads.
 func (g *group) reopen(ctx context.Context) error {
 	for _, c := range g.clients {
 		t, err := g.at.open(ctx)
@@ -114,7 +114,7 @@ func (g *group) reopen(ctx context.Context) error {
 	return nil
 }
 
-// each runs do for all clients of some groups at once, and returns one of the errors.
+// each runs do for all clients of some groups concurrently, and returns one of the errors.
 func each(groups []*group, do func(c *client) error) error {
 	var all sync.WaitGroup
 	var mu sync.Mutex

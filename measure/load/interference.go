@@ -21,8 +21,8 @@ const (
 	Write = "write"
 )
 
-// When a target was measured: by itself, with all others, and by itself again. The second time shows whether the machines
-// are as they were.
+// The times at which a target is measured: alone, with all others, and alone again. The second time alone shows changes
+// of the machines.
 const (
 	alone    = "alone"
 	together = "together"
@@ -36,15 +36,15 @@ const allTargets = "all"
 type interference struct {
 	run             // options, recorder and progress
 	groups []*group // one for each target, in the order of the options
-	names  []string // of the targets, in labels: each is different
+	names  []string // of the targets, in labels; all different
 	fresh  int      // sets of files that were written
 }
 
-// Interference measures whether targets slow each other: each is read alone, then all are read at once, then each alone again,
-// o.Iterations times. o.Loads is Read, Write or both. What is counted together ends with the first target that has done
-// its work: what the others reach without it is not interference. It removes what it made.
+// Interference measures whether targets slow each other: each is measured alone, then all at once, then each alone again,
+// o.Iterations times. o.Loads is Read, Write or both. The common phase ends when the first target has finished its work,
+// because later rates of the others show no interference. It removes its files.
 func Interference(ctx context.Context, o Options, rec *result.Recorder) error {
-	// Its loads are other words than those of Run.
+	// Its loads have other names than those of Run.
 	loads := o.Loads
 	o.Loads, o.Driver = nil, DriverOwn
 	if err := checkInterference(&o, loads); err != nil {
@@ -61,7 +61,7 @@ func Interference(ctx context.Context, o Options, rec *result.Recorder) error {
 	}
 	o.describe(rec, directory{root: strings.Join(i.names, " ")})
 	rec.Set("loads", strings.Join(loads, ","))
-	// Directories that were made before an error are removed, too.
+	// Directories made before an error are removed too.
 	err := i.prepare(ctx)
 	if err == nil {
 		err = i.measure(ctx, loads)
@@ -72,12 +72,12 @@ func Interference(ctx context.Context, o Options, rec *result.Recorder) error {
 	return err
 }
 
-// checkInterference judges the options. Invalid.
+// checkInterference fails with Invalid if the options are not usable.
 func checkInterference(o *Options, loads []string) error {
 	bad := func(subject, text string) error {
 		return errs.New(errs.Invalid, "load.Interference", subject, text)
 	}
-	// Other loads have no rate of bytes that targets could share.
+	// Other loads have no byte rate that targets could share.
 	for _, l := range loads {
 		if l != Read && l != Write {
 			return bad("--load", fmt.Sprintf("%q is neither read nor write", l))
@@ -92,16 +92,16 @@ func checkInterference(o *Options, loads []string) error {
 	return o.Check()
 }
 
-// CheckInterference names the first option that makes no sense for Interference. It fails with Invalid.
+// CheckInterference fails with Invalid if an option is not usable for Interference, and names the first.
 func CheckInterference(o Options) error {
 	loads := o.Loads
 	o.Loads, o.Driver = nil, DriverOwn
 	return checkInterference(&o, loads)
 }
 
-// targetNames are the targets, with a number where one is named more than once.
+// targetNames returns the targets, with a number if one occurs more than once.
 func targetNames(targets []string) (names []string) {
-	// A label names one target, or the samples of two would meet in one measure.
+	// A label must name one target; otherwise the samples of two would be in one measure.
 	for i, t := range targets {
 		name := strings.ReplaceAll(t, " ", "_") // labels are words
 		if same := slices.Index(targets, t); same != i {
@@ -112,14 +112,14 @@ func targetNames(targets []string) (names []string) {
 	return names
 }
 
-// prepare makes the directories of all targets. What it made before an error is in i.groups.
+// prepare makes the directories of all targets. After an error i.groups has those that it made.
 func (i *interference) prepare(ctx context.Context) error {
 	for _, name := range i.o.Targets {
 		place, err := i.o.place(ctx, name)
 		if err != nil {
 			return err
 		}
-		// A content of its own: data of another target must not pass for this one's.
+		// Each target has its own content, so that data of another target is not taken for its own.
 		g, err := newGroup(ctx, place, newName(), rand.Uint64())
 		if err != nil {
 			return err
@@ -129,8 +129,8 @@ func (i *interference) prepare(ctx context.Context) error {
 	return nil
 }
 
-// measure measures all numbers of clients. Writes come first: their files are removed after each step, and those of the reads
-// stay for all of them.
+// measure measures all numbers of clients. Writes come first: their files are removed after each step, and the files of
+// the reads stay for all reads.
 func (i *interference) measure(ctx context.Context, loads []string) error {
 	// Few clients first, as in a run of one target.
 	for _, n := range i.o.Clients {
@@ -143,14 +143,14 @@ func (i *interference) measure(ctx context.Context, loads []string) error {
 
 // clients measures one number of clients of each target.
 func (i *interference) clients(ctx context.Context, n int, loads []string) error {
-	// All clients are there all the time; those of a target that is not measured wait without connections in use.
+	// All clients exist all the time; those of a target that is not measured wait without using their connections.
 	for _, g := range i.groups {
 		defer g.leave()
 		if err := g.join(ctx, n, i.o.Transfer); err != nil {
 			return err
 		}
 	}
-	// Each step of a write has files of its own.
+	// Each step of a write has its own files.
 	if slices.Contains(loads, Write) {
 		if err := i.direction(ctx, n, Write, func() phase {
 			i.fresh++
@@ -162,7 +162,7 @@ func (i *interference) clients(ctx context.Context, n int, loads []string) error
 	if !slices.Contains(loads, Read) {
 		return nil
 	}
-	// What is read is written whole by all, whichever is first.
+	// All groups write the files to read completely, whichever is first.
 	i.fresh++
 	for _, g := range i.groups {
 		g.over.Store(false)
@@ -178,20 +178,20 @@ func (i *interference) clients(ctx context.Context, n int, loads []string) error
 	return i.removeFiles(ctx)
 }
 
-// writing writes the present set of files.
+// writing returns the phase that writes the present set of files.
 func (i *interference) writing() phase {
 	return phase{name: Write, write: true, do: i.each(func(s set) work { return i.o.writeFiles(s) })}
 }
 
-// work is what one client does in a phase.
+// work is the work of one client in a phase.
 type work func(ctx context.Context, c *client, n *count) error
 
-// each makes the work of all groups: each has its files in a directory of its own.
+// each makes the work of all groups; each has its files in its own directory.
 func (i *interference) each(of func(s set) work) work {
 	return func(ctx context.Context, c *client, n *count) error { return of(set{c.dir, "s", i.fresh})(ctx, c, n) }
 }
 
-// removeFiles removes what all groups have written so far. Their directories stay.
+// removeFiles removes the files that all groups have written so far. Their directories stay.
 func (i *interference) removeFiles(ctx context.Context) (err error) {
 	for _, g := range i.groups {
 		err = errors.Join(err, g.removeFiles(ctx))
@@ -199,7 +199,7 @@ func (i *interference) removeFiles(ctx context.Context) (err error) {
 	return err
 }
 
-// direction measures one load, and says what came of it.
+// direction measures one load, and adds the ratios and the verdicts.
 func (i *interference) direction(ctx context.Context, n int, load string, next func() phase) error {
 	// The labels of a step are these, the target and the time.
 	labels := result.Labels{"load": load, "clients": strconv.Itoa(n)}
@@ -214,7 +214,7 @@ func (i *interference) direction(ctx context.Context, n int, load string, next f
 			}
 			rates[when] = got
 		}
-		// The machines may change slowly: what was reached before and after is compared with what was between.
+		// The machines may change slowly, so the rate together is compared with the mean of those before and after.
 		var sum, sumAlone float64
 		for k := range i.groups {
 			by := (rates[alone][k] + rates[after][k]) / 2
@@ -224,7 +224,7 @@ func (i *interference) direction(ctx context.Context, n int, load string, next f
 		ratios[len(i.groups)] = append(ratios[len(i.groups)], sum/sumAlone)
 		i.put("throughput", "B/s", at(labels, allTargets, together), sum)
 	}
-	// The last one is of all targets together.
+	// The last one is that of all targets together.
 	for k, r := range ratios {
 		name := append(slices.Clone(i.names), allTargets)[k]
 		for _, v := range r {
@@ -235,7 +235,7 @@ func (i *interference) direction(ctx context.Context, n int, load string, next f
 	return nil
 }
 
-// at are the labels of a target in a load: which clients and which time they are of. when is "" for what has no time.
+// at returns the labels of a target in a load. when is "" for measures without a time.
 func at(load result.Labels, target, when string) result.Labels {
 	l := maps.Clone(load)
 	l["target"] = target
@@ -245,7 +245,7 @@ func at(load result.Labels, target, when string) result.Labels {
 	return l
 }
 
-// put adds one sample. Of all targets together the peak is the limit that somebody named.
+// put adds one sample. The peak of all targets together is the named limit.
 func (i *interference) put(name, unit string, labels result.Labels, value float64) {
 	m := result.Measure{Name: name, Labels: labels, Unit: unit, Better: result.Higher, Samples: []float64{value}}
 	if i.o.Limit > 0 && name == "throughput" && labels["target"] == allTargets {
@@ -265,14 +265,14 @@ func (i *interference) step(ctx context.Context, labels result.Labels, when stri
 		}
 	}
 	for k, groups := range rounds {
-		// Of the targets at work now.
+		// The targets measured now.
 		name := i.names[k]
 		if when == together {
 			name = allTargets
 		}
 		i.rec.Step(i.done, i.total, "%s, %s clients: %s %s", labels["load"], labels["clients"], name, when)
 		i.done++
-		// What a step does is made for each round: writes need names that are new.
+		// The work of a step is made for each round, because writes need new names.
 		got, err := i.once(ctx, at(labels, name, when), groups, next())
 		if err != nil {
 			return nil, err
@@ -280,7 +280,7 @@ func (i *interference) step(ctx context.Context, labels result.Labels, when stri
 		for _, o := range got {
 			name, rate := i.names[len(rates)], float64(o.bytes())/o.took.Seconds()
 			i.put("throughput", "B/s", at(labels, name, when), rate)
-			// Of one transfer: what a user of this target notices first.
+			// Of one transfer: the effect that users of this target notice first.
 			if result.Tells(o.operations, 99) {
 				i.rec.Add(result.Measure{Name: "latency_p99", Labels: at(labels, name, when), Unit: "s", Better: result.Lower, Samples: []float64{o.quantile(99)}})
 			}
@@ -290,9 +290,9 @@ func (i *interference) step(ctx context.Context, labels result.Labels, when stri
 	return rates, nil
 }
 
-// once runs a phase with some groups. The first group that has done its work ends it for the others.
+// once runs a phase with some groups. The first group that has finished its work ends the phase for the others.
 func (i *interference) once(ctx context.Context, labels result.Labels, groups []*group, p phase) ([]outcome, error) {
-	// As in a run of one target: fresh sessions and no page cache.
+	// As in a run of one target: new sessions and no page cache.
 	if p.cold {
 		for _, g := range groups {
 			if err := g.reopen(ctx); err != nil {
@@ -301,14 +301,14 @@ func (i *interference) once(ctx context.Context, labels result.Labels, groups []
 		}
 		i.chill()
 	}
-	// A group that is alone ends nobody's work but its own.
+	// A group that is alone ends only its own work.
 	p.do = endingTogether(groups, p.do)
 	end := i.rec.Iteration(labels)
 	got, spent, err := runPhase(ctx, groups, p, i.o.PIDs)
 	if err != nil {
 		return nil, err
 	}
-	// Of all groups: the processor time is of the whole process.
+	// For all groups: the processor time is that of the whole process.
 	var bytes int64
 	for _, o := range got {
 		bytes += o.bytes()
@@ -324,9 +324,9 @@ func (i *interference) once(ctx context.Context, labels result.Labels, groups []
 	return got, nil
 }
 
-// endingTogether has the groups' work end when the last client of any group has done its own.
+// endingTogether makes the work of all groups end when the last client of any group has finished its own.
 func endingTogether(groups []*group, do work) work {
-	// Clients that are still at work, by group.
+	// Clients that still work, by group.
 	left := map[*group]*atomic.Int64{}
 	for _, g := range groups {
 		g.over.Store(false)
@@ -345,9 +345,9 @@ func endingTogether(groups []*group, do work) work {
 	}
 }
 
-// interferenceFigures are the plots of a load with a number of clients.
+// interferenceFigures returns the plots of a load with a number of clients.
 func interferenceFigures(load string, clients int) []result.Figure {
-	// One figure for each number of clients: bars of different numbers have no common meaning.
+	// One figure for each number of clients, because bars of different numbers cannot be compared.
 	where := result.Labels{"load": load, "clients": strconv.Itoa(clients)}
 	id := fmt.Sprintf("interference-%s-%d", load, clients)
 	title := fmt.Sprintf("%ss of several targets, %d clients each", strings.ToUpper(load[:1])+load[1:], clients)

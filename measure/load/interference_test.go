@@ -14,7 +14,7 @@ import (
 	"hemera/words/errs"
 )
 
-// two is a small run of two directories.
+// two returns the options of a small run of two directories.
 func two(t *testing.T) Options {
 	t.Helper()
 	return Options{Targets: []string{t.TempDir(), t.TempDir()}, Loads: []string{Write, Read}, Clients: []int{1, 3}, Iterations: 2, Files: 2,

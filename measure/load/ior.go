@@ -12,7 +12,7 @@ import (
 	"hemera/words/errs"
 )
 
-// iorOutput is what ior prints with -O summaryFormat=JSON, as far as it is used. Versions 3.3 and later print it.
+// iorOutput has the used part of ior's output with -O summaryFormat=JSON. Versions 3.3 and later print it.
 type iorOutput struct {
 	Version string
 	Tests   []struct {
@@ -34,13 +34,13 @@ func parseIOR(out []byte, access string) (version string, bytesPerSecond float64
 		return errs.New(errs.Invalid, "load.ParseIOR", strings.TrimSpace("ior "+o.Version), why)
 	}
 	if err := tool.Report(out, "tests", &o); err != nil {
-		// Earlier versions begin with their name, and know no summary in JSON.
+		// Earlier versions begin with their name, and have no summary in JSON.
 		if m := regexp.MustCompile(`IOR-([0-9][^\s:]*)`).FindSubmatch(out); m != nil {
 			o.Version = string(m[1])
 		}
 		return "", 0, invalid("it wrote no summary in JSON that can be read; 3.3 and later do")
 	}
-	// One test with one result is what a run here makes; others are passed over.
+	// A run here has one test with one result; others are skipped.
 	for _, t := range o.Tests {
 		for _, r := range t.Results {
 			if r.Access == access && r.MiB > 0 {
@@ -51,7 +51,7 @@ func parseIOR(out []byte, access string) (version string, bytesPerSecond float64
 	return "", 0, invalid("its summary has no rate of access " + access)
 }
 
-// ior measures n tasks, each with a file: its size is that of all files of a client. Writes and reads are runs of their own, so that
+// ior measures n tasks, each with a file as large as all files of a client. Writes and reads are separate runs, so that
 // the page cache can be dropped between them.
 func (r *tasks) ior(ctx context.Context) error {
 	for i := range r.o.Iterations {
@@ -76,16 +76,16 @@ func (r *tasks) ior(ctx context.Context) error {
 func (r *tasks) iorPhase(ctx context.Context, base string, p phase) error {
 	r.rec.Step(r.done, r.total, "%d tasks of ior: %s", r.n, p.name)
 	r.done++
-	// The tasks are processes, so that nothing of a session is left, but for the page cache.
+	// The tasks are processes, so no session remains, only the page cache.
 	if p.cold {
 		r.chill()
 	}
-	// POSIX, a file for each task, which stays; tasks read the file of another.
+	// POSIX, a file for each task, which is kept; tasks read the file of another.
 	bytes := r.o.Size * int64(r.o.Files)
 	args := []string{"ior", "-a", "POSIX", "-F", "-C", "-k", "-i", "1", "-O", "summaryFormat=JSON",
 		"-t", strconv.Itoa(r.o.Transfer), "-b", strconv.FormatInt(bytes, 10), "-o", r.group.at.path(base)}
 	args = append(args, map[bool]string{true: "-w", false: "-r"}[p.write])
-	// With it IOR's time of a write includes the fsync.
+	// With -e IOR's time of a write includes the fsync.
 	if p.write && r.o.Sync {
 		args = append(args, "-e")
 	}
@@ -98,7 +98,7 @@ func (r *tasks) iorPhase(ctx context.Context, base string, p phase) error {
 		return err
 	}
 	end(bytes*int64(r.n), 0)
-	// Its own clock counts: the start of MPI is none of the file system's work.
+	// Its own clock counts, because the start of MPI does not belong to the file system.
 	version, rate, err := parseIOR(out, p.name)
 	if err != nil {
 		return tool.Kept(err, r.rec.RawPath(r.rawName("ior")))

@@ -11,27 +11,27 @@ import (
 	"hemera/words/errs"
 )
 
-// set names the files of one load in one iteration, so that no file of a run has the content of another.
+// set identifies the files of one load in one iteration, so that no two files of a run have the same content.
 type set struct {
 	dir       string // below the target
 	letter    string // of the load
 	iteration int    // counted through all numbers of clients
 }
 
-// item is one file: its name and the number of its content.
+// item is the name of one file and the number of its content.
 type item struct {
 	name string
 	key  uint64
 }
 
-// file returns a client's file. Names say to whom a file belongs, for people who find one.
+// file returns a client's file. The name shows its owner.
 func (s set) file(client, i int) item {
 	key := uint64(s.iteration)<<48 | uint64(client)<<32 | uint64(i)<<8 | uint64(s.letter[0])
 	return item{fmt.Sprintf("%s/%s%d-client%d-file%d", s.dir, s.letter, s.iteration, client, i), key}
 }
 
-// phases are those of the options in their order, for one iteration in a directory. What a later load reads is written before,
-// also if the writing is not measured: then its name is "".
+// phases returns the phases of the options in their order, for one iteration in a directory. The files of a later load
+// are written before, also if the writing is not measured: then its name is "".
 func (o *Options) phases(dir string, iteration int) (all []phase) {
 	files := func(letter string) set { return set{dir, letter, iteration} }
 	named := func(load, name string) string {
@@ -40,7 +40,7 @@ func (o *Options) phases(dir string, iteration int) (all []phase) {
 		}
 		return ""
 	}
-	// Reads that are not measured after a write still need files.
+	// Reads need files even if the writes are not measured.
 	if o.wants(Sequential, Random, Vector, Mixed) {
 		all = append(all, phase{name: named(Sequential, "write"), peak: true, write: true, do: o.writeFiles(files("s"))})
 	}
@@ -56,7 +56,7 @@ func (o *Options) phases(dir string, iteration int) (all []phase) {
 	if o.wants(Mixed) {
 		all = append(all, phase{name: Mixed, cold: true, do: o.mix(files("s"), files("m"))})
 	}
-	// Copies have files of their own, as the streams of one client are all open at once.
+	// Copies have separate files, because the streams of one client are all open at once.
 	if o.wants(Copies) {
 		all = append(all, phase{name: "put", peak: true, write: true, do: o.copies(files("c"), true, putter(o.Driver))},
 			phase{name: "get", cold: true, peak: true, do: o.copies(files("c"), false, getter(o.Driver))})
@@ -71,10 +71,10 @@ func (o *Options) phases(dir string, iteration int) (all []phase) {
 	return all
 }
 
-// neighbour is the client whose files a client reads: another one, if there is one.
+// neighbour returns the client whose files a client reads: another one, if there is one.
 func (c *client) neighbour() int { return (c.id + 1) % len(c.clients) }
 
-// writeFiles has each client write its files one after another, in synchronous transfers.
+// writeFiles returns the work in which each client writes its files one after another, in synchronous transfers.
 func (o *Options) writeFiles(s set) func(context.Context, *client, *count) error {
 	return func(ctx context.Context, c *client, n *count) error {
 		for i := range o.Files {
@@ -90,8 +90,8 @@ func (o *Options) writeFiles(s set) func(context.Context, *client, *count) error
 	}
 }
 
-// writeFile writes one file. Making the data is not part of an operation's latency, but of the phase; so is the close, which
-// makes the file durable.
+// writeFile writes one file. Making the data is part of the phase, but not of an operation's latency. The same holds for
+// the close, which makes the file durable.
 func (o *Options) writeFile(ctx context.Context, c *client, buffer []byte, n *count, it item) error {
 	c.tree.file(it.name)
 	f, err := c.target.Create(ctx, it.name, o.Size)
@@ -109,7 +109,7 @@ func (o *Options) writeFile(ctx context.Context, c *client, buffer []byte, n *co
 	return errors.Join(err, f.Close(ctx))
 }
 
-// readFiles has each client read the files of another, in synchronous transfers.
+// readFiles returns the work in which each client reads the files of another, in synchronous transfers.
 func (o *Options) readFiles(s set) func(context.Context, *client, *count) error {
 	return func(ctx context.Context, c *client, n *count) error {
 		for i := range o.Files {
@@ -124,7 +124,7 @@ func (o *Options) readFiles(s set) func(context.Context, *client, *count) error 
 	}
 }
 
-// readFile reads one file, and ends early when the phase is over for its group.
+// readFile reads one file. It ends early when the phase has ended for its group.
 func (o *Options) readFile(ctx context.Context, c *client, n *count, it item) error {
 	f, err := c.target.Open(ctx, it.name)
 	if err != nil {
@@ -143,7 +143,7 @@ func (o *Options) readFile(ctx context.Context, c *client, n *count, it item) er
 	return errors.Join(err, f.Close(ctx))
 }
 
-// verify compares what was read. IO if it differs.
+// verify compares data with the file's content. It fails with IO if they differ.
 func (c *client) verify(p []byte, it item, off int64) error {
 	if at := c.data.check(p, it.key, off); at >= 0 {
 		return errs.New(errs.IO, "load.Verify", c.at.path(it.name), fmt.Sprintf("what was read at byte %d is not what was written", at)).
@@ -152,11 +152,11 @@ func (c *client) verify(p []byte, it item, off int64) error {
 	return nil
 }
 
-// readRandom has each client read blocks at random places of another client's files until the time is over, some in one
-// request. Every client does at least one.
+// readRandom returns the work in which each client reads blocks at random places of another client's files until the time
+// is over, elements of them in one request. Every client makes at least one request.
 func (o *Options) readRandom(s set, elements int) func(context.Context, *client, *count) error {
 	return func(ctx context.Context, c *client, n *count) error {
-		// The files stay open: what an open costs is the load small.
+		// The files stay open: the load small measures opens.
 		open := make([]File, o.Files)
 		defer func() {
 			for _, f := range open {
@@ -171,7 +171,7 @@ func (o *Options) readRandom(s set, elements int) func(context.Context, *client,
 				return err
 			}
 		}
-		// The memory of all parts is the client's one buffer.
+		// All parts use the client's one buffer.
 		parts, offsets := make([][]byte, elements), make([]int64, elements)
 		for i := range parts {
 			parts[i] = c.buffer[i*o.Block:][:o.Block]
@@ -198,7 +198,7 @@ func (o *Options) readRandom(s set, elements int) func(context.Context, *client,
 	}
 }
 
-// readParts reads one part by a plain read, several by a vector.
+// readParts reads one part by a plain read, and several by a vector.
 func readParts(ctx context.Context, f File, parts [][]byte, offsets []int64) error {
 	if len(parts) == 1 {
 		return f.ReadAt(ctx, parts[0], offsets[0])
@@ -206,10 +206,10 @@ func readParts(ctx context.Context, f File, parts [][]byte, offsets []int64) err
 	return f.ReadVector(ctx, parts, offsets)
 }
 
-// mix has each client write new files and read those of another at the same time.
+// mix returns the work in which each client writes new files and reads those of another at the same time.
 func (o *Options) mix(old, fresh set) func(context.Context, *client, *count) error {
 	return func(ctx context.Context, c *client, n *count) error {
-		// Two goroutines with a count each; the client's other buffer is for the writer.
+		// Two goroutines with a count each; the writer uses the client's other buffer.
 		var wrote count
 		var failed error
 		var writer sync.WaitGroup
@@ -227,7 +227,7 @@ func (o *Options) mix(old, fresh set) func(context.Context, *client, *count) err
 	}
 }
 
-// copies has each client copy all of its files at the same time.
+// copies returns the work in which each client copies all of its files at the same time.
 func (o *Options) copies(s set, write bool, one copier) func(context.Context, *client, *count) error {
 	// A copy is one operation, and its bytes are counted when it has ended.
 	read, written := int(o.Size), 0
@@ -235,7 +235,7 @@ func (o *Options) copies(s set, write bool, one copier) func(context.Context, *c
 		read, written = written, read
 	}
 	return func(ctx context.Context, c *client, n *count) error {
-		// The counts of the streams meet in that of the client.
+		// The counts of the streams are added to that of the client.
 		var mu sync.Mutex
 		var failed error
 		var all sync.WaitGroup
@@ -266,7 +266,7 @@ func (c *client) put(ctx context.Context, o *Options, s set, i int) error {
 	if err != nil {
 		return err
 	}
-	// Ahead of the answers, as copies are.
+	// It writes ahead of the answers, like copies.
 	w, buffer := f.NewWriter(ctx), o.streamBuffer()
 	for off := int64(0); off < o.Size && err == nil; off += int64(len(buffer)) {
 		p := buffer[:min(int64(len(buffer)), o.Size-off)]
@@ -286,7 +286,7 @@ func (c *client) get(ctx context.Context, o *Options, s set, i int) error {
 	if err != nil {
 		return err
 	}
-	// Ahead of what is compared.
+	// It reads ahead of the comparison.
 	r, buffer := f.NewReader(ctx, o.Size), o.streamBuffer()
 	for off := int64(0); off < o.Size && err == nil; off += int64(len(buffer)) {
 		p := buffer[:min(int64(len(buffer)), o.Size-off)]
@@ -297,10 +297,10 @@ func (c *client) get(ctx context.Context, o *Options, s set, i int) error {
 	return errors.Join(err, r.Close(), f.Close(ctx))
 }
 
-// streamBuffer is the memory of one copy: what stock clients move at a time.
+// streamBuffer returns the memory of one copy, with the size that stock clients use.
 func (o *Options) streamBuffer() []byte { return aligned(1 << 20) }
 
-// smallFiles has each client do something with its small files, one after another.
+// smallFiles returns the work in which each client calls one for its small files, one after another.
 func (o *Options) smallFiles(s set, one func(*client, context.Context, set, int, []byte) (read, written int, err error)) func(context.Context, *client, *count) error {
 	return func(ctx context.Context, c *client, n *count) error {
 		for i := range o.SmallFiles {

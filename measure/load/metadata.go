@@ -6,13 +6,13 @@ import (
 	"time"
 )
 
-// mdtest is the label pattern of the load Metadata. Its phases have the names of mdtest's rows, in small letters.
+// mdtest is the label pattern of the load Metadata. Its phases have the names of mdtest's rows, in lower case.
 const mdtest = "mdtest"
 
-// metadata are the phases of mdtest for one iteration, in the order of its work: each client makes a tree, and in it directories and
-// empty files; each looks at those of another client (mdtest -N 1), and removes its own (mdtest -u).
+// metadata returns the phases of mdtest for one iteration, in its order: each client makes a tree, and in it directories
+// and empty files; each looks at those of another client (mdtest -N 1), and removes its own (mdtest -u).
 func (o *Options) metadata(s set) []phase {
-	// Whose entries a phase works on.
+	// The client whose entries a phase uses.
 	own := func(c *client) int { return c.id }
 	other := (*client).neighbour
 	each := func(whose func(*client) int, one entryWork) work { return o.entries(s, whose, one) }
@@ -42,7 +42,7 @@ func (o *Options) metadata(s set) []phase {
 // entryWork does one operation on one entry.
 type entryWork func(ctx context.Context, c *client, name string) error
 
-// entries has each client do one operation on each entry of a client, one after another.
+// entries returns the work in which each client does one operation on each entry of a client, one after another.
 func (o *Options) entries(s set, whose func(*client) int, one entryWork) work {
 	return func(ctx context.Context, c *client, n *count) error {
 		// Directories and files have the same numbers; directories end with .d.
@@ -56,21 +56,21 @@ func (o *Options) entries(s set, whose func(*client) int, one entryWork) work {
 	}
 }
 
-// tree is the directory of a client's tree.
+// tree returns the directory of a client's tree.
 func (s set) tree(client int) string {
 	return fmt.Sprintf("%s/%s%d-client%d", s.dir, s.letter, s.iteration, client)
 }
 
-// onTree has each client do one operation on its tree.
+// onTree returns the work in which each client does one operation on its tree.
 func onTree(s set, one entryWork) work {
 	return func(ctx context.Context, c *client, n *count) error {
 		return timed(n, func() error { return one(ctx, c, s.tree(c.id)) })
 	}
 }
 
-// timed counts one operation that moves no bytes, if it succeeds.
+// timed counts one operation without bytes, if it succeeds.
 func timed(n *count, one func() error) error {
-	// An operation that fails ends the phase, and its time is nobody's latency.
+	// A failed operation ends the phase, and its time is not a latency.
 	start := time.Now()
 	if err := one(); err != nil {
 		return err
@@ -79,7 +79,7 @@ func timed(n *count, one func() error) error {
 	return nil
 }
 
-// makeTree makes the directory of a client's entries, removeTree removes it.
+// makeTree makes the directory of a client's entries.
 func makeTree(ctx context.Context, c *client, dir string) error {
 	return c.tree.mkdir(ctx, c.target, dir)
 }
@@ -88,7 +88,7 @@ func removeTree(ctx context.Context, c *client, dir string) error {
 	return c.tree.rmdir(ctx, c.target, dir)
 }
 
-// createEmpty makes an empty file. It is durable when that is wanted, as every file of a run.
+// createEmpty makes an empty file, durably if the options ask for it.
 func createEmpty(ctx context.Context, c *client, name string) error {
 	c.tree.file(name)
 	f, err := c.target.Create(ctx, name, 0)
@@ -98,7 +98,7 @@ func createEmpty(ctx context.Context, c *client, name string) error {
 	return f.Close(ctx)
 }
 
-// openAndClose is mdtest's read of files without bytes.
+// openAndClose opens and closes a file, like mdtest's read of files without bytes.
 func openAndClose(ctx context.Context, c *client, name string) error {
 	f, err := c.target.Open(ctx, name)
 	if err != nil {

@@ -18,14 +18,14 @@ import (
 	"hemera/words/errs"
 )
 
-// driveMPI has the load made by ior or mdtest, with a task for each client. Skipped where one of the programs is not installed, or the
+// driveMPI prepares ior or mdtest, with a task for each client. It skips them if a program is not installed, or the
 // target is a server.
 func (r *run) driveMPI(at place) (ready bool) {
 	if xrootd.IsRemote(r.o.Targets[0]) {
 		r.rec.Skip("driver "+r.o.Driver, at.String()+" is a server", "name a directory of a mounted file system")
 		return false
 	}
-	// Both programs come from one place, and MPI from another.
+	// Both programs come from one package, and MPI from another.
 	remedy := map[string]string{
 		r.o.Driver: "build it from github.com/hpc/ior, and put ior and mdtest into a directory of PATH: few distributions have a package",
 		"mpirun":   "apt install mpich, or openmpi-bin: the one that " + r.o.Driver + " was built with",
@@ -39,10 +39,10 @@ func (r *run) driveMPI(at place) (ready bool) {
 	return true
 }
 
-// mpiWait is how long mpirun may take to end its tasks after an interruption.
+// mpiWait bounds the time in which mpirun ends its tasks after an interruption.
 const mpiWait = 10 * time.Second
 
-// tasks is the measurement of one number of clients by a program that has tasks of its own. It belongs to the goroutine of Run.
+// tasks is the measurement of one number of clients by a program with its own tasks. It belongs to the goroutine of Run.
 type tasks struct {
 	*run
 	group  *group
@@ -52,7 +52,7 @@ type tasks struct {
 	runs   int           // of the program, for the names of raw output
 }
 
-// measure runs the driver, as often as there are iterations.
+// measure runs the driver for all iterations.
 func (r *tasks) measure(ctx context.Context) error {
 	if r.o.Driver == DriverMdtest {
 		return r.mdtest(ctx)
@@ -60,15 +60,15 @@ func (r *tasks) measure(ctx context.Context) error {
 	return r.ior(ctx)
 }
 
-// with are the labels of a measure: those of all, and some more.
+// with returns the labels of a measure: the common ones, and some more.
 func (r *tasks) with(more result.Labels) result.Labels {
 	l := maps.Clone(r.labels)
 	maps.Copy(l, more)
 	return l
 }
 
-// mpi runs a program with n tasks and returns what it printed, which is kept as raw output, and the processor time of its tasks and
-// of the servers. An error has the last line of it.
+// mpi runs a program with n tasks and returns its output, which is kept as raw output, and the processor time of its
+// tasks and of the servers. An error has the last line of the output.
 func (r *tasks) mpi(ctx context.Context, args ...string) ([]byte, cost, error) {
 	// Tasks are children of children: their time counts when mpirun has waited for them.
 	before, err := serverCPU(r.o.PIDs)
@@ -77,7 +77,7 @@ func (r *tasks) mpi(ctx context.Context, args ...string) ([]byte, cost, error) {
 	}
 	own := clientCPU()
 	c := exec.CommandContext(ctx, "mpirun", append([]string{"-np", strconv.Itoa(r.n)}, args...)...) // #nosec G204 -- a driver, with names of this run
-	// Open MPI refuses root and more tasks than cores without being asked; MPICH ignores these.
+	// Open MPI refuses root, and more tasks than cores, without these; MPICH ignores them.
 	c.Env = append(os.Environ(), "OMPI_ALLOW_RUN_AS_ROOT=1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1", "OMPI_MCA_rmaps_base_oversubscribe=1")
 	// Tasks outlive an mpirun that is killed at once.
 	c.Cancel, c.WaitDelay = func() error { return c.Process.Signal(syscall.SIGTERM) }, mpiWait
@@ -87,7 +87,7 @@ func (r *tasks) mpi(ctx context.Context, args ...string) ([]byte, cost, error) {
 	if ctx.Err() != nil {
 		return nil, cost{}, errs.Wrap(ctx.Err(), "load.Driver", args[0])
 	}
-	// Some say on standard output what is wrong.
+	// Some print the error to standard output.
 	if err != nil {
 		text := strings.TrimSpace(said.String() + string(out))
 		last := text[strings.LastIndexByte(text, '\n')+1:]
@@ -99,10 +99,10 @@ func (r *tasks) mpi(ctx context.Context, args ...string) ([]byte, cost, error) {
 	return out, spent, errors.Join(err, r.keep(args[0], out))
 }
 
-// keep appends to the raw output of a program.
+// keep writes the raw output of a program.
 func (r *tasks) keep(program string, out []byte) error {
 	r.runs++
-	// Numbers of tasks follow one another, and so do the runs of each.
+	// The name has the number of tasks and the number of the run.
 	w, err := r.rec.Raw(r.rawName(program))
 	if err != nil {
 		return err
@@ -111,7 +111,7 @@ func (r *tasks) keep(program string, out []byte) error {
 	return errors.Join(err, w.Close())
 }
 
-// rawName is that of the raw output of the last run.
+// rawName returns the name of the raw output of the last run.
 func (r *tasks) rawName(program string) string {
 	return fmt.Sprintf("%s-%dtasks-%d", program, r.n, r.runs)
 }

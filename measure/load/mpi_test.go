@@ -16,7 +16,7 @@ import (
 	"hemera/words/errs"
 )
 
-// recorded is a recorded output.
+// recorded returns a recorded output.
 func recorded(t testing.TB, name string) []byte {
 	t.Helper()
 	out, err := os.ReadFile(filepath.Join("testdata", name)) // #nosec G304 -- of this package
@@ -102,7 +102,7 @@ func FuzzOutputs(f *testing.F) {
 	})
 }
 
-// mibOf is the rate that a recorded summary has in its last part, which parseIOR does not use.
+// mibOf returns the rate in the last part of a recorded summary, which parseIOR does not use.
 func mibOf(t *testing.T, name string) (mib float64) {
 	t.Helper()
 	for line := range strings.Lines(string(recorded(t, name))) {
@@ -148,7 +148,7 @@ func withMPI(t *testing.T, mpirun string) {
 	t.Setenv("PATH", bin+":"+os.Getenv("PATH"))
 }
 
-// printing is an mpirun that makes what the program would leave behind, and prints what was recorded.
+// printing returns a script for mpirun that makes the files that the program would leave, and prints a recorded output.
 func printing(t *testing.T) string {
 	t.Helper()
 	data, err := filepath.Abs("testdata")

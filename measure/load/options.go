@@ -25,14 +25,14 @@ const (
 // Loads returns the names of all loads in their order.
 func Loads() []string { return []string{Sequential, Copies, Random, Vector, Mixed, Small, Metadata} }
 
-// alignment is what direct I/O needs of offsets, sizes and memory.
+// alignment is the alignment that direct I/O needs for offsets, sizes and memory.
 const alignment = 4096
 
 // Options of a run. All sizes are bytes.
 type Options struct {
 	Targets    []string // root://host//directory, or a directory; several for Interference only
 	Loads      []string // of Loads
-	Layouts    []string // as hemera.ParseLayout reads them; none: what the target does by itself
+	Layouts    []string // as for hemera.ParseLayout; none: the target's default
 	Clients    []int    // numbers of clients, measured one after another
 	Iterations int      // of everything; each is one sample
 	Driver     string   // of Drivers
@@ -42,25 +42,25 @@ type Options struct {
 	Transfer   int           // of each read and write of sequential loads
 	Block      int           // of each random read, and of each element of a vector
 	Elements   int           // of one vector
-	SmallFiles int           // of each client; as many entries has Metadata
+	SmallFiles int           // of each client; also the number of entries of Metadata
 	SmallSize  int           // of each small file
 	For        time.Duration // of a phase of random and vector reads
 
 	Direct bool // O_DIRECT, for directories
-	// ReadThrough is the directory of a single target in another mount of the same file system, where files are opened to be read.
+	// ReadThrough is the directory of a single target in another mount of the same file system, for opens for reading.
 	ReadThrough string
 	Sync        bool // a file counts as written when it is durable
-	Drop        bool // the page cache of this machine is dropped before each phase that reads; needs root
+	Drop        bool // drop the page cache of this machine before each phase that reads; needs root
 
-	// Layout is that of files for which no layout is chosen; the zero layout if nobody knows it.
+	// Layout is the layout of files without a chosen layout; zero if unknown.
 	Layout hemera.Layout
 
 	PIDs  []int   // of servers on this machine whose CPU time is measured
-	Nodes []Node  // what the servers can do in theory; empty if nobody knows
-	Limit float64 // of Interference: B/s that all targets together can reach at most, such as the clients' network; 0 if nobody knows
+	Nodes []Node  // theoretical rates of the servers; empty if unknown
+	Limit float64 // of Interference: bound of all targets together in B/s, such as the clients' network; 0 if unknown
 }
 
-// bounds of the options: a run holds a buffer for each client and a name for each file in memory.
+// Bounds of the options: a run has a buffer for each client and a name for each file in memory.
 const (
 	clientsMax  = 4096
 	filesMax    = 1 << 20  // of all clients
@@ -68,7 +68,7 @@ const (
 	elementsMax = 1024     // the protocol's bound of one readv
 )
 
-// Check names the first option that makes no sense. It fails with Invalid.
+// Check fails with Invalid if an option is not usable, and names the first.
 func (o *Options) Check() error {
 	bad := func(subject, text string) error { return errs.New(errs.Invalid, "load.Check", subject, text) }
 	// Names of files are kept in memory, and each client has two buffers.
@@ -116,7 +116,7 @@ func (o *Options) Check() error {
 	return nil
 }
 
-// wants reports whether a load is measured.
+// wants reports whether one of the loads is measured.
 func (o *Options) wants(loads ...string) bool {
 	return slices.ContainsFunc(loads, func(l string) bool { return slices.Contains(o.Loads, l) })
 }

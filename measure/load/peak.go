@@ -9,8 +9,8 @@ import (
 	"hemera/words/hemera"
 )
 
-// Node is what one server can do in theory. A rate of zero is unknown, and does not limit. Disks are all disks of the node
-// together; Net is one direction of its network.
+// Node has the theoretical rates of one server. A rate of zero is unknown, and does not limit. Disks are all disks of the
+// node together; Net is one direction of its network.
 type Node struct {
 	Net       Rate // one direction
 	DiskRead  Rate // all disks at once
@@ -20,7 +20,7 @@ type Node struct {
 // Rate is a rate in B/s and its standard deviation, 0 for one that was not measured.
 type Rate struct{ Mean, SD float64 }
 
-// rate is the smaller of network and disks in one direction, and 0 if neither is known.
+// rate returns the smaller of network and disks in one direction, and 0 if neither is known.
 func (n Node) rate(write bool) (least Rate) {
 	disk := n.DiskRead
 	if write {
@@ -34,10 +34,10 @@ func (n Node) rate(write bool) (least Rate) {
 	return least
 }
 
-// Peak is the highest rate at which clients can read or write files of a layout in theory: the sum over the nodes of
-// the smaller of network and disks, as Table I of "Energy Efficiency of Parallel File Systems on an ARM Cluster" (ENERGY 2022)
-// has it, divided by what is stored for each byte of a file when it is written. The zero layout stores each byte once. It is 0 if
-// the rate of a node is unknown. Rates of nodes are taken for independent of each other.
+// Peak returns the theoretical rate at which clients can read or write files of a layout: the sum over the nodes of the
+// smaller of network and disks, as in Table I of "Energy Efficiency of Parallel File Systems on an ARM Cluster" (ENERGY
+// 2022), divided by the number of bytes stored for each written byte. The zero layout stores each byte once. It returns 0
+// if the rate of a node is unknown. Rates of nodes are assumed to be independent.
 func Peak(nodes []Node, l hemera.Layout, write bool) Rate {
 	var sum, variance float64
 	for _, n := range nodes {
@@ -54,7 +54,7 @@ func Peak(nodes []Node, l hemera.Layout, write bool) Rate {
 	return Rate{sum / each, math.Sqrt(variance) / each}
 }
 
-// stored is the number of bytes that are stored for each byte of a file.
+// stored returns the number of bytes that are stored for each byte of a file.
 func stored(l hemera.Layout) float64 {
 	if l.Data == 0 {
 		return 1
@@ -62,7 +62,7 @@ func stored(l hemera.Layout) float64 {
 	return float64(l.Pieces) / float64(l.Data)
 }
 
-// peakFrom says how a peak follows from the nodes.
+// peakFrom returns a text about how a peak follows from the nodes.
 func peakFrom(nodes []Node, l hemera.Layout, write bool) string {
 	text := fmt.Sprintf("%d nodes, each the smaller of network and disks", len(nodes))
 	if len(nodes) == 1 {
@@ -74,12 +74,13 @@ func peakFrom(nodes []Node, l hemera.Layout, write bool) string {
 	return text
 }
 
-// NodeOf is what a machine can do as the levels disk and net of a run measured it: the highest mean of their throughputs.
-// What was not measured is zero, and so is the network of a run that measured the loopback interface: nothing leaves the machine there.
+// NodeOf returns the rates of a machine from the levels disk and net of a run: the highest means of their throughputs.
+// Missing rates are zero, and so is the network of a run over the loopback interface, whose data does not leave the
+// machine.
 func NodeOf(run *result.Run) (n Node) {
 	for _, level := range run.Levels {
 		for _, m := range level.Measures {
-			// Other quantities of these levels are no rates of bytes.
+			// Other quantities of these levels are not byte rates.
 			if m.Name != "throughput" || m.Unit != "B/s" || len(m.Samples) == 0 {
 				continue
 			}

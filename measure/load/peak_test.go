@@ -8,7 +8,7 @@ import (
 	"hemera/words/hemera"
 )
 
-// repeat is n nodes that are alike.
+// repeat returns n equal nodes.
 func repeat(n int, node Node) (all []Node) {
 	for range n {
 		all = append(all, node)

@@ -8,19 +8,19 @@ import (
 	"hemera/words/errs"
 )
 
-// phase is what all clients do at the same time.
+// phase is work that all clients do at the same time.
 type phase struct {
 	name string // the label load
 	cold bool   // it reads: the page cache is dropped before
-	// peak says whether the rate of bytes is limited by the theoretical peak, and write of which direction.
+	// peak states that the theoretical peak bounds the byte rate, and write in which direction.
 	peak, write bool
-	// entries says that it moves no bytes: entries of the namespace are what it works on.
+	// entries states that it transfers no bytes, but uses entries of the namespace.
 	entries bool
-	// do is what one client does. It counts into n.
+	// do is the work of one client. It counts into n.
 	do func(ctx context.Context, c *client, n *count) error
 }
 
-// outcome is what the clients of one group reached in a phase.
+// outcome has the results of the clients of one group in a phase.
 type outcome struct {
 	count
 	took time.Duration // from the start of all clients to the end of the group's last
@@ -28,13 +28,13 @@ type outcome struct {
 
 // cost is the processor time of a phase, of all groups.
 type cost struct {
-	clients time.Duration // this process, and drivers that ended
-	servers time.Duration // those whose PIDs are known
+	clients time.Duration // this process, and drivers that have ended
+	servers time.Duration // those with known PIDs
 }
 
 // runPhase runs a phase with all clients of the groups. A client that fails ends the phase for all.
 func runPhase(ctx context.Context, groups []*group, p phase, pids []int) ([]outcome, cost, error) {
-	// One client that fails ends the others, which would work for nothing.
+	// A client that fails ends the others, whose work would be useless.
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	outcomes := make([]outcome, len(groups))
@@ -42,7 +42,7 @@ func runPhase(ctx context.Context, groups []*group, p phase, pids []int) ([]outc
 	for i, g := range groups {
 		place[g] = i
 	}
-	// The clocks of processors are read outside of the time that is measured.
+	// Processor times are read outside of the measured time.
 	before, err := serverCPU(pids)
 	if err != nil {
 		return nil, cost{}, err

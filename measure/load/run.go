@@ -15,7 +15,7 @@ import (
 	"hemera/words/hemera"
 )
 
-// layoutDefault is the label of runs that choose no layout.
+// layoutDefault is the label of runs without a chosen layout.
 const layoutDefault = "default"
 
 // run is one run of the level. It belongs to the goroutine of Run.
@@ -23,12 +23,12 @@ type run struct {
 	o           *Options
 	rec         *result.Recorder
 	done, total int  // steps, for progress
-	chilled     bool // it was tried, and a failure is noted
+	chilled     bool // dropping was tried, and a failure is noted
 }
 
-// Run measures one target: every load with every number of clients and every layout, o.Iterations times each. What it
-// made is removed when it returns. Invalid options and a target that does not answer are errors; loads and layouts that
-// the target does not have are skipped. Data that comes back changed are an IO error.
+// Run measures one target: every load with every number of clients and every layout, o.Iterations times each. It removes
+// its files before it returns. Unusable options and a target that does not answer are errors; unsupported loads and
+// layouts are skipped. Data that differs when it is read is an IO error.
 func Run(ctx context.Context, o Options, rec *result.Recorder) error {
 	if err := o.Check(); err != nil {
 		return err
@@ -48,7 +48,7 @@ func Run(ctx context.Context, o Options, rec *result.Recorder) error {
 	return r.at(ctx, at)
 }
 
-// at measures a target, and removes what it made there.
+// at measures a target, and removes its files there.
 func (r *run) at(ctx context.Context, at place) error {
 	layouts := r.o.Layouts
 	if len(layouts) == 0 {
@@ -70,10 +70,10 @@ func (r *run) at(ctx context.Context, at place) error {
 	return errors.Join(err, g.remove(ctx))
 }
 
-// newName is a directory that no other run has.
+// newName returns a new name of a run's directory.
 func newName() string { return fmt.Sprintf("hemera-bench-%08x", rand.Uint32()) }
 
-// place makes the target of a name.
+// place returns the target with a name.
 func (o *Options) place(ctx context.Context, name string) (place, error) {
 	if !xrootd.IsRemote(name) {
 		return directory{root: name, reads: o.ReadThrough, direct: o.Direct, sync: o.Sync}, nil
@@ -85,7 +85,7 @@ func (o *Options) place(ctx context.Context, name string) (place, error) {
 	return newServer(ctx, u, o.Sync)
 }
 
-// describe notes the conditions of the run.
+// describe records the conditions of the run.
 func (o *Options) describe(rec *result.Recorder, at place) {
 	rec.Set("target", at.String())
 	rec.Set("driver", o.Driver)
@@ -109,7 +109,7 @@ func (o *Options) describe(rec *result.Recorder, at place) {
 	}
 }
 
-// layout measures one layout in a directory of its own.
+// layout measures one layout in its own directory.
 func (r *run) layout(ctx context.Context, g *group, layout, dir string) error {
 	t, err := g.at.open(ctx)
 	if err != nil {
@@ -129,7 +129,7 @@ func (r *run) layout(ctx context.Context, g *group, layout, dir string) error {
 			return err
 		}
 	}
-	// Few clients first: a run that is stopped keeps the beginning of the line.
+	// Few clients first, so that an interrupted run has the beginning of the line.
 	for _, n := range r.o.Clients {
 		if err := r.clients(ctx, g, layout, dir, n); err != nil {
 			return err
@@ -141,17 +141,17 @@ func (r *run) layout(ctx context.Context, g *group, layout, dir string) error {
 // clients measures one number of clients.
 func (r *run) clients(ctx context.Context, g *group, layout, dir string, n int) error {
 	defer g.leave()
-	// One buffer holds the largest request of any load.
+	// One buffer fits the largest request of any load.
 	if err := g.join(ctx, n, max(r.o.Transfer, r.o.Block*r.o.Elements)); err != nil {
 		return err
 	}
-	// These have clients, clocks and iterations of their own.
+	// These have their own clients, clocks and iterations.
 	if r.o.Driver == DriverIOR || r.o.Driver == DriverMdtest {
 		t := &tasks{run: r, group: g, dir: dir, n: n, labels: result.Labels{"clients": strconv.Itoa(n), "layout": layout}}
 		return t.measure(ctx)
 	}
 	for i := range r.o.Iterations {
-		// The number of clients is part of the content: files of an earlier number must not pass for these.
+		// The number of clients is part of the content, so that files of an earlier number are not taken for these.
 		for _, p := range r.o.phases(dir, n*r.o.Iterations+i) {
 			labels := result.Labels{"clients": strconv.Itoa(n), "layout": layout}
 			if err := r.phase(ctx, g, p, labels); err != nil {
@@ -165,23 +165,23 @@ func (r *run) clients(ctx context.Context, g *group, layout, dir string, n int) 
 	return nil
 }
 
-// phase measures one phase and adds what it reached.
+// phase measures one phase and adds its results.
 func (r *run) phase(ctx context.Context, g *group, p phase, labels result.Labels) error {
-	// A phase without a name prepares those behind it, and is not measured.
+	// A phase without a name prepares later ones, and is not measured.
 	doing := p.name
 	if doing == "" {
 		doing = "files to read are written"
 	}
 	r.rec.Step(r.done, r.total, "%s clients, layout %s: %s", labels["clients"], labels["layout"], doing)
 	r.done++
-	// A client must not have what it reads: its sessions and the page cache are fresh.
+	// A client must not have the data that it reads: sessions and page cache are new.
 	if p.cold {
 		if err := g.reopen(ctx); err != nil {
 			return err
 		}
 		r.chill()
 	}
-	end := r.rec.Iteration(labels) // also without a name: then it is not ended
+	end := r.rec.Iteration(labels) // also without a name: then it does not end
 	got, spent, err := runPhase(ctx, []*group{g}, p, r.o.PIDs)
 	switch {
 	case errors.Is(err, errs.Unsupported):
@@ -193,7 +193,7 @@ func (r *run) phase(ctx context.Context, g *group, p phase, labels result.Labels
 	// The label comes last, because a skipped load has none.
 	labels["load"] = p.name
 	end(got[0].bytes(), got[0].operations)
-	// Entries have no bytes: neither throughput nor time for a gigabyte.
+	// Entries have no bytes: neither throughput nor time per gigabyte.
 	if p.entries {
 		labels["pattern"] = mdtest
 		r.addRate(labels, got[0])
@@ -204,7 +204,7 @@ func (r *run) phase(ctx context.Context, g *group, p phase, labels result.Labels
 	return nil
 }
 
-// chill drops the page cache of this machine, if that is wanted and can be done.
+// chill drops the page cache of this machine, if the options ask for it and it is possible.
 func (r *run) chill() {
 	var err error
 	if r.o.Drop {
@@ -223,7 +223,7 @@ func (r *run) add(p phase, labels result.Labels, got outcome, spent cost) {
 		return result.Measure{Name: name, Labels: labels, Unit: unit, Better: better, Samples: []float64{value}}
 	}
 	r.addThroughput(p, labels, float64(got.bytes())/seconds)
-	// Both directions in one: their sum, and each.
+	// The sum of both directions, and each.
 	if p.name == Mixed {
 		r.rec.Add(put("throughput_read", "B/s", result.Higher, float64(got.read)/seconds))
 		r.rec.Add(put("throughput_write", "B/s", result.Higher, float64(got.written)/seconds))
@@ -232,10 +232,10 @@ func (r *run) add(p phase, labels result.Labels, got outcome, spent cost) {
 	r.addCost(labels, got.bytes(), spent)
 }
 
-// addThroughput adds a rate in B/s, with its peak and the share of it where one is known.
+// addThroughput adds a rate in B/s, with its peak and the fraction of it if the peak is known.
 func (r *run) addThroughput(p phase, labels result.Labels, rate float64) {
 	m := result.Measure{Name: "throughput", Labels: labels, Unit: "B/s", Better: result.Higher, Samples: []float64{rate}}
-	// The peak is of bytes in order: places at random cost a disk more than bytes.
+	// The peak is for sequential bytes: random places cost a disk more.
 	if p.peak {
 		layout := r.o.stores(labels["layout"])
 		peak := Peak(r.o.Nodes, layout, p.write)
@@ -248,12 +248,12 @@ func (r *run) addThroughput(p phase, labels result.Labels, rate float64) {
 	r.rec.Add(m)
 }
 
-// stores is the layout of a label. That of the default may be unknown: then each byte counts as stored once.
+// stores returns the layout of a label. The default may be unknown: then each byte counts as stored once.
 func (o *Options) stores(label string) hemera.Layout {
 	if label == layoutDefault {
 		return o.Layout
 	}
-	l, _ := hemera.ParseLayout(label, 0) // Check has read it
+	l, _ := hemera.ParseLayout(label, 0) // Check has parsed it
 	return l
 }
 
@@ -272,7 +272,7 @@ func (r *run) addRate(labels result.Labels, got outcome) {
 	}
 }
 
-// addCostOfEach adds the processor time of operations that move no bytes.
+// addCostOfEach adds the processor time of operations without bytes.
 func (r *run) addCostOfEach(labels result.Labels, operations int64, spent cost) {
 	put := func(name string, value time.Duration) {
 		each := value.Seconds() / float64(operations)
@@ -284,8 +284,8 @@ func (r *run) addCostOfEach(labels result.Labels, operations int64, spent cost) 
 	}
 }
 
-// addCost adds the processor time of some bytes. That of an operation depends on its size; of a gigabyte, machines and servers
-// can be compared.
+// addCost adds the processor time per gigabyte. Unlike that of an operation, it does not depend on the size, so machines
+// and servers can be compared.
 func (r *run) addCost(labels result.Labels, bytes int64, spent cost) {
 	put := func(name string, value float64) {
 		r.rec.Add(result.Measure{Name: name, Labels: labels, Unit: "s", Better: result.Lower, Samples: []float64{value}})

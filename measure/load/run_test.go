@@ -17,7 +17,7 @@ import (
 	"hemera/words/errs"
 )
 
-// little is a run of all loads that takes no time.
+// little returns the options of a very short run of all loads.
 func little(target string) Options {
 	return Options{Targets: []string{target}, Loads: Loads(), Clients: []int{1, 3}, Iterations: 2, Driver: DriverOwn, Files: 2, Size: 3*pageSize + 5,
 		Transfer: pageSize, Block: 512, Elements: 5, SmallFiles: 4, SmallSize: 100, For: time.Nanosecond, Sync: true}
@@ -26,7 +26,7 @@ func little(target string) Options {
 // recorder makes a recorder of the level.
 func recorder(t *testing.T) *result.Recorder { return result.NewRecorder(t.TempDir(), "io", nil) }
 
-// names are the entries of a directory.
+// names returns the entries of a directory.
 func names(t *testing.T, dir string) (all []string) {
 	t.Helper()
 	entries, err := os.ReadDir(dir)
@@ -164,7 +164,7 @@ func (f faultyFile) WriteAt(ctx context.Context, p []byte, off int64) error {
 	return f.File.WriteAt(ctx, p, off)
 }
 
-// measure is Run at a place of the test's.
+// measure works like Run, at a place of the test.
 func measure(ctx context.Context, o *Options, at place, rec *result.Recorder) error {
 	return (&run{o: o, rec: rec}).at(ctx, at)
 }

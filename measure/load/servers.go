@@ -12,15 +12,15 @@ import (
 // server is a target at an XRootD server or cluster.
 type server struct {
 	url xrootd.URL // of the directory that the user named
-	// durable is true where a close makes a file durable. Elsewhere that takes a kXR_sync before it.
+	// durable states that a close makes a file durable. Other servers need a kXR_sync before it.
 	durable bool
-	sync    bool              // files are to be durable
-	wishes  map[string]string // by directory: the layout that opens ask for, where the directory could not be set
+	sync    bool              // files must be durable
+	wishes  map[string]string // by directory: the layout of opens, if it could not be set at the directory
 }
 
-// newServer asks the server what it is. Unavailable if it does not answer.
+// newServer asks the server for its kind. It fails with Unavailable if the server does not answer.
 func newServer(ctx context.Context, url xrootd.URL, sync bool) (*server, error) {
-	// Only a Hemera server publishes; what it is decides about layouts and syncs.
+	// Only a Hemera server publishes; layouts and syncs depend on that.
 	c := xrootd.New(xrootd.Options{})
 	defer c.Close()
 	durable, err := c.Publishes(ctx, url.Endpoint)
@@ -34,7 +34,7 @@ func (s *server) open(context.Context) (Target, error) {
 	return &session{server: s, client: xrootd.New(xrootd.Options{})}, nil
 }
 
-// layout sets it as the policy of the directory, as an admin may; others ask for it at each open.
+// layout sets the layout as the policy of the directory, if the client is an admin. Otherwise each open asks for it.
 func (s *server) layout(ctx context.Context, dir, layout string) error {
 	if !s.durable {
 		return noLayouts(s.String())
@@ -114,7 +114,7 @@ type remoteFile struct {
 
 // ReadAt implements File.
 func (r *remoteFile) ReadAt(ctx context.Context, p []byte, off int64) error {
-	// A file that is shorter than written is an error of the end of file.
+	// For a file that is shorter than written the error is the end of file.
 	_, err := r.f.ReadAt(ctx, p, off)
 	return err
 }
@@ -145,7 +145,7 @@ func (r *remoteFile) NewReader(ctx context.Context, size int64) io.ReadCloser {
 func (r *remoteFile) Close(ctx context.Context) error {
 	if r.sync {
 		if err := r.f.Sync(ctx); err != nil {
-			// The error of the sync is the one to show; the server is told without waiting.
+			// The error of the sync is returned; the close is sent without waiting.
 			r.f.Release()
 			return err
 		}

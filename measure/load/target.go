@@ -7,15 +7,16 @@ import (
 	"hemera/words/errs"
 )
 
-// Target is what one client does. Names are relative to the target, with slashes. Its methods may be called concurrently.
+// Target is a target from the view of one client. Names are relative to the target, with slashes. Its methods may be
+// called concurrently.
 type Target interface {
-	// Mkdir makes a directory. Exists.
+	// Mkdir makes a directory. It fails with Exists if the name exists.
 	Mkdir(ctx context.Context, name string) error
-	// Create makes a file that was not there and will have a size. Exists.
+	// Create creates a file that will have the size. It fails with Exists if the name exists.
 	Create(ctx context.Context, name string, size int64) (File, error)
-	// Open opens a file to read it.
+	// Open opens a file for reading.
 	Open(ctx context.Context, name string) (File, error)
-	// Stat asks for the attributes of an entry. NotFound.
+	// Stat gets the attributes of an entry. It fails with NotFound.
 	Stat(ctx context.Context, name string) error
 	// Remove removes a file, Rmdir an empty directory.
 	Remove(ctx context.Context, name string) error
@@ -24,21 +25,21 @@ type Target interface {
 	Close() error
 }
 
-// File is an open file. Calls of one file come one after the other.
+// File is an open file. Its methods are not called concurrently.
 type File interface {
 	// ReadAt fills p, WriteAt writes all of it.
 	ReadAt(ctx context.Context, p []byte, off int64) error
 	WriteAt(ctx context.Context, p []byte, off int64) error
-	// ReadVector fills the elements of p from the offsets, in one request where the target has such.
+	// ReadVector fills the elements of p from the offsets, in one request if the target supports that.
 	ReadVector(ctx context.Context, p [][]byte, offsets []int64) error
 	// NewWriter writes from the beginning, ahead of the target's answers. NewReader reads size bytes, ahead of its user.
 	NewWriter(ctx context.Context) Stream
 	NewReader(ctx context.Context, size int64) io.ReadCloser
-	// Close returns when the file is complete, and durable if that is wanted.
+	// Close returns when the file is complete, and durable if the options ask for it.
 	Close(ctx context.Context) error
 }
 
-// Stream is a file that is written in order.
+// Stream is a file that is written sequentially.
 type Stream interface {
 	io.Writer
 	// Flush returns when everything is accepted.
@@ -49,15 +50,15 @@ type Stream interface {
 type place interface {
 	// open makes one client.
 	open(ctx context.Context) (Target, error)
-	// layout has new files of a directory stored in a layout. Unsupported if the target has no layouts.
+	// layout sets the layout of new files of a directory. It fails with Unsupported if the target has no layouts.
 	layout(ctx context.Context, dir, layout string) error
-	// path is how other programs call a name of the target, and errors.
+	// path returns the name for other programs and errors.
 	path(name string) string
-	// String is the target in results.
+	// String returns the name of the target in results.
 	String() string
 }
 
-// noLayouts is the error of targets that have no layouts to choose.
+// noLayouts returns the error of targets without layouts.
 func noLayouts(at string) error {
 	return errs.New(errs.Unsupported, "load.Layout", at, "it has no layouts that a client can choose").WithRemedy("leave --layout out, or measure a Hemera cluster")
 }

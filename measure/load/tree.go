@@ -16,14 +16,14 @@ import (
 // cleanFor bounds the removal after an interruption.
 const cleanFor = 5 * time.Minute
 
-// tree has the names that a group made. It removes those, and nothing else. Safe for concurrent use.
+// tree has the names that a group made. Only those are removed. It is safe for concurrent use.
 type tree struct {
 	mu    sync.Mutex
 	dirs  map[string]bool // not removed yet
 	files map[string]bool // as well
 }
 
-// file notes a file before it is made: an open that fails may have made it.
+// file records a file before it is made, because a failed open may have made it.
 func (t *tree) file(name string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -37,7 +37,7 @@ func (t *tree) file(name string) {
 func (t *tree) take() []string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	// In the order of names, so that a run that is repeated does the same.
+	// Sorted, so that a repeated run does the same.
 	names := make([]string, 0, len(t.files))
 	for name := range t.files {
 		names = append(names, name)
@@ -47,7 +47,7 @@ func (t *tree) take() []string {
 	return names
 }
 
-// mkdir makes a directory that was not there, and notes it.
+// mkdir makes a new directory, and records it.
 func (t *tree) mkdir(ctx context.Context, at Target, name string) error {
 	if err := at.Mkdir(ctx, name); err != nil {
 		return err
@@ -72,7 +72,7 @@ func (t *tree) rmdir(ctx context.Context, at Target, name string) error {
 	return nil
 }
 
-// remove removes a file that was noted, and forgets it.
+// remove removes a recorded file, and forgets it.
 func (t *tree) remove(ctx context.Context, at Target, name string) error {
 	if err := at.Remove(ctx, name); err != nil {
 		return err
@@ -83,11 +83,11 @@ func (t *tree) remove(ctx context.Context, at Target, name string) error {
 	return nil
 }
 
-// removeFiles removes the files that were made so far, several at once. Files that were not made are no error.
+// removeFiles removes the files made so far, several at once. Missing files are no error.
 func (t *tree) removeFiles(ctx context.Context, at []Target) error {
-	// A name that is taken and not removed is put back, so that a second attempt knows it.
+	// A name that is not removed is recorded again for a second attempt.
 	names := t.take()
-	// One error for each target that removes.
+	// One error for each target.
 	failed := make([]error, len(at))
 	var next atomic.Int64
 	var group sync.WaitGroup
@@ -105,7 +105,7 @@ func (t *tree) removeFiles(ctx context.Context, at []Target) error {
 	return errors.Join(failed...)
 }
 
-// removeAll removes everything that was made, also when ctx has ended. An error names what stays.
+// removeAll removes everything that was made, also when ctx has ended. An error names what remains.
 func (t *tree) removeAll(ctx context.Context, at []Target) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanFor)
 	defer cancel()
@@ -113,7 +113,7 @@ func (t *tree) removeAll(ctx context.Context, at []Target) error {
 		return nil
 	}
 	err := t.removeFiles(ctx, at)
-	// A directory that is not empty has files of others: it stays, and so does what is above it.
+	// A directory that is not empty has files of others: it remains, and so do those above it.
 	t.mu.Lock()
 	dirs := slices.Sorted(maps.Keys(t.dirs)) // parents before children
 	t.mu.Unlock()
@@ -129,5 +129,5 @@ func (t *tree) removeAll(ctx context.Context, at []Target) error {
 	return nil
 }
 
-// dirOf is the directory of a name.
+// dirOf returns the directory of a name.
 func dirOf(name string) string { return path.Dir(name) }

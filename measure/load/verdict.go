@@ -6,11 +6,11 @@ import (
 	"hemera/measure/stats"
 )
 
-// The verdicts are about ratios of rates. A ratio has no unit, and 1 is "as if it were alone".
+// Verdicts are about ratios of rates. A ratio has no unit, and 1 means no change.
 const (
-	// slightly is the change of a rate that is not worth a verdict, however certain it is.
+	// slightly is the change of a rate that is too small for a verdict, however certain it is.
 	slightly = 0.02
-	// narrow is how far from 1 the interval may reach for the verdict that nothing changed.
+	// narrow is the greatest distance of the interval's ends from 1 for the verdict that nothing changed.
 	narrow = 0.1
 	// confidence of the intervals.
 	confidence = 0.95
@@ -25,8 +25,8 @@ const (
 	unknown   = "too few iterations to say"
 )
 
-// judge says whether a rate changed, from the ratios of some iterations: where their median probably is, and the verdict.
-// The interval is zero if there are too few ratios for one.
+// judge returns an interval for the median of the ratios, and the verdict whether the rate changed. The interval is zero
+// if there are too few ratios.
 func judge(ratios []float64) (stats.Interval, string) {
 	i, ok := stats.MedianInterval(ratios, confidence)
 	switch {
@@ -36,14 +36,14 @@ func judge(ratios []float64) (stats.Interval, string) {
 		return i, slowed
 	case i.Low > 1+slightly:
 		return i, faster
-	// An interval that is narrow and near 1 says more than one that is merely around it.
+	// A narrow interval near 1 is a stronger statement than an interval that contains 1.
 	case i.Low > 1-narrow && i.High < 1+narrow:
 		return i, same
 	}
 	return i, uncertain
 }
 
-// sentence is the verdict of a target for a reader.
+// sentence returns the verdict about a target for a reader.
 func sentence(target string, ratios []float64) string {
 	i, verdict := judge(ratios)
 	if i == (stats.Interval{}) {

@@ -15,13 +15,13 @@ import (
 	"hemera/words/errs"
 )
 
-// driveXrdcp has the copies made by stock xrdcp. Skipped where it is not installed, or the target is a directory.
+// driveXrdcp prepares copies with stock xrdcp. It skips them if xrdcp is not installed, or the target is a directory.
 func (r *run) driveXrdcp(ctx context.Context, at place) (ready bool, err error) {
 	if !xrootd.IsRemote(r.o.Targets[0]) {
 		r.rec.Skip("driver xrdcp", at.String()+" is a directory", "name a target root://host//directory")
 		return false, nil
 	}
-	// Which xrdcp it was decides about the result.
+	// The version matters for the result.
 	v, err := version(ctx, DriverXrdcp, "--version")
 	if errors.Is(err, errs.NotFound) {
 		r.rec.Skip("driver xrdcp", "xrdcp is not installed", "apt install xrootd-client, or dnf install xrootd-client")
@@ -38,20 +38,20 @@ func (r *run) driveXrdcp(ctx context.Context, at place) (ready bool, err error) 
 	return true, nil
 }
 
-// stopWait bounds the wait for the pipes of an xrdcp that was stopped.
+// stopWait bounds the wait for the pipes of a stopped xrdcp.
 const stopWait = 5 * time.Second
 
-// xrdcp is one copy by a process. It returns an error with the last line that the process printed.
+// xrdcp makes one copy with a process. An error has the last line of the process's output.
 func xrdcp(ctx context.Context, from, to string, in io.Reader, out io.Writer) error {
 	var said bytes.Buffer
-	// Stock settings, but for colours and bars: what users have is what is measured.
+	// Stock settings except for colours and bars, because users have these.
 	c := exec.CommandContext(ctx, DriverXrdcp, "--nopbar", from, to) // #nosec G204 -- names of this run
 	c.Stdin, c.Stdout, c.Stderr, c.WaitDelay = in, out, &said, stopWait
 	err := c.Run()
 	if err == nil {
 		return nil
 	}
-	// A process that was stopped has nothing to say.
+	// A stopped process has no reason to report.
 	if ctx.Err() != nil {
 		return errs.Wrap(ctx.Err(), "load.Copy", to)
 	}
@@ -63,18 +63,18 @@ func xrdcp(ctx context.Context, from, to string, in io.Reader, out io.Writer) er
 	return errs.Wrap(err, "load.Copy", to)
 }
 
-// putXrdcp copies one file to the target. The process takes it from a pipe.
+// putXrdcp copies one file to the target. The process reads it from a pipe.
 func (c *client) putXrdcp(ctx context.Context, o *Options, s set, i int) error {
 	it := s.file(c.id, i)
 	c.tree.file(it.name)
-	// The URL is passed as it is, with what the user put into the query of the target.
+	// The URL is used unchanged, with the user's query.
 	to := c.at.path(it.name)
-	// Servers that know the size may place the file by it; xrdcp does not know it of a pipe.
+	// Servers that know the size may use it to place the file; xrdcp does not know it for a pipe.
 	to += opaqueMark(to) + "oss.asize=" + strconv.FormatInt(o.Size, 10)
 	return xrdcp(ctx, "-", to, &contentReader{data: c.data, key: it.key, left: o.Size}, nil)
 }
 
-// opaqueMark separates an element of a URL's query from what is before it.
+// opaqueMark returns the separator before another element of a URL's query.
 func opaqueMark(url string) string {
 	if strings.Contains(url, "?") {
 		return "&"
@@ -87,20 +87,20 @@ func (c *client) getXrdcp(ctx context.Context, o *Options, s set, i int) error {
 	it := s.file(c.neighbour(), i)
 	w := &contentWriter{c: c, it: it}
 	if err := xrdcp(ctx, c.at.path(it.name), "-", nil, w); err != nil {
-		return errors.Join(w.failed, err) // of a pipe that closed, the reason is what was found in it
+		return errors.Join(w.failed, err) // if the pipe closed, the reason is the wrong data
 	}
 	if err := errors.Join(w.failed, w.end()); err != nil {
 		return err
 	}
-	// A file that ends early is noticed by nobody else.
+	// xrdcp does not detect a file that ends early.
 	if w.off != o.Size {
 		return errs.New(errs.IO, "load.Verify", c.at.path(it.name), strconv.FormatInt(w.off, 10)+" bytes came of "+strconv.FormatInt(o.Size, 10))
 	}
 	return nil
 }
 
-// contentReader reads the content of a file, made as it is read: the process on the other side of the pipe waits for it, as it would
-// for a disk.
+// contentReader reads the content of a file, which it makes meanwhile: the process at the other end of the pipe waits for
+// it, as for a disk.
 type contentReader struct {
 	data *content
 	key  uint64 // of the file
@@ -119,20 +119,20 @@ func (r *contentReader) Read(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// contentWriter compares what is written with the content of a file, in whole pages. The memory of a copy is one page here and what
-// the pipe holds.
+// contentWriter compares written data with the content of a file, in whole pages. Besides the pipe it needs one page of
+// memory.
 type contentWriter struct {
 	c      *client // whose content it is
 	it     item    // the file
-	off    int64   // that was compared
+	off    int64   // compared bytes
 	rest   []byte  // less than a page
-	failed error   // what was found, for the process only says that its pipe closed
+	failed error   // wrong data; the process reports only that its pipe closed
 }
 
-// Write implements io.Writer. It fails when the data are not those of the file.
+// Write implements io.Writer. It fails when the data differs from the file's content.
 func (w *contentWriter) Write(p []byte) (int, error) {
 	n := len(p)
-	// Pipes have no regard for pages; a page that is split is put together.
+	// Writes to a pipe may split pages; a split page is put together.
 	if len(w.rest) > 0 {
 		k := min(len(p), pageSize-len(w.rest))
 		w.rest, p = append(w.rest, p[:k]...), p[k:]
@@ -151,7 +151,7 @@ func (w *contentWriter) Write(p []byte) (int, error) {
 	return n, nil
 }
 
-// end compares what is left.
+// end compares the rest.
 func (w *contentWriter) end() error {
 	// Less than a page at the end of the file, or a page that was put together.
 	rest := slices.Clone(w.rest)

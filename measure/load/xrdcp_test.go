@@ -26,7 +26,7 @@ func withXrdcp(t *testing.T, dir, script string) {
 	t.Setenv("PATH", bin+":"+os.Getenv("PATH"))
 }
 
-// copying is what xrdcp does: copying --nopbar FROM TO.
+// copying is a script for xrdcp --nopbar FROM TO.
 const copying = `if [ "$2" = - ]; then cat >"$(last "$3")"; else cat "$(last "$2")"; fi`
 
 // remote is a directory that is named as one at a server.

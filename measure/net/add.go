@@ -14,18 +14,18 @@ import (
 // coresMax is the number of cores whose roles are kept.
 const coresMax = 16
 
-// add adds what iperf3 measured.
+// add adds the results of iperf3.
 func (r *run) add(p path, s step, got outcome) {
 	labels := s.labels(p.label)
 	put := func(name, unit string, better result.Better, value float64) {
 		m := result.Measure{Name: name, Labels: labels, Unit: unit, Better: better, Samples: []float64{value}}
-		// The speed of the interface holds for each direction alone.
+		// The speed of the interface bounds each direction alone.
 		if p.speed > 0 && unit == "B/s" && name != "throughput_both" {
 			m.Peak, m.PeakFrom = p.speed, "the speed of "+p.through
 		}
 		r.rec.Add(m)
 	}
-	// The direction that ran; of two each has a measure.
+	// The direction that ran; with both, each has a measure.
 	one := got.sent
 	if s.direction == Receive {
 		one = got.received
@@ -37,7 +37,7 @@ func (r *run) add(p path, s step, got outcome) {
 	} else {
 		put("throughput", "B/s", result.Higher, one.rate())
 	}
-	// TCP repeats what is lost, and UDP counts it.
+	// TCP repeats lost packets, and UDP counts them.
 	switch {
 	case s.protocol == TCP:
 		put("retransmits", "", result.Lower, float64(got.sent.retransmits+got.received.retransmits))
@@ -50,9 +50,9 @@ func (r *run) add(p path, s step, got outcome) {
 	}
 }
 
-// addCPU adds what the processors did: iperf3's own time at both ends, and the roles of the machines.
+// addCPU adds the use of the processors: iperf3's own time at both ends, and the roles of the machines.
 func (r *run) addCPU(p path, s step, got outcome, before, after readings) {
-	// Both directions, as the processors work for both.
+	// Both directions, because the processors work for both.
 	bytes := float64(got.sent.bytes + got.received.bytes)
 	seconds := max(got.sent.seconds, got.received.seconds)
 	for _, side := range []struct {
@@ -71,13 +71,13 @@ func (r *run) addCPU(p path, s step, got outcome, before, after readings) {
 	}
 }
 
-// addLoad adds what a machine did: all of its cores together, and those that are kept.
+// addLoad adds the use of a machine: all cores together, and those that are kept.
 func (r *run) addLoad(p path, s step, end string, bytes float64, load host.Load) {
 	labels := with(s.labels(p.label), "end", end)
 	if bytes > 0 {
 		r.rec.Add(result.Measure{Name: "cpu_per_gb", Labels: labels, Unit: "s", Better: result.Lower, Samples: []float64{load.Busy * 1e9 / bytes}})
 	}
-	// By the name of the core, as a reading may have them in any order.
+	// By the name of the core, because readings may have another order.
 	shares := map[string]host.Share{"all": load.All}
 	for _, c := range load.Cores {
 		shares[strconv.Itoa(c.ID)] = c.Share
@@ -95,14 +95,14 @@ func (r *run) addLoad(p path, s step, end string, bytes float64, load host.Load)
 	}
 }
 
-// busiest are the names of the cores that were idle least, at most coresMax, in the order of their numbers.
+// busiest returns the names of the least idle cores, at most coresMax, in the order of their numbers.
 func busiest(cores []host.CoreShare) []string {
-	// The application and the interrupts of one stream fill two of them.
+	// The application and the interrupts of one stream use two of them.
 	list := slices.Clone(cores)
 	slices.SortStableFunc(list, func(a, b host.CoreShare) int { return cmp.Compare(a.Idle, b.Idle) })
 	list = list[:min(len(list), coresMax)]
 	slices.SortFunc(list, func(a, b host.CoreShare) int { return cmp.Compare(a.ID, b.ID) })
-	// As labels are texts.
+	// Labels are texts.
 	names := make([]string, len(list))
 	for i, c := range list {
 		names[i] = strconv.Itoa(c.ID)
@@ -110,7 +110,7 @@ func busiest(cores []host.CoreShare) []string {
 	return names
 }
 
-// with is labels and one more.
+// with returns labels with one more.
 func with(l result.Labels, key, value string) result.Labels {
 	l = maps.Clone(l)
 	l[key] = value

@@ -7,7 +7,8 @@ import (
 	"hemera/measure/result"
 )
 
-// figures are the plots of the level: throughput over the streams, and the roles of the cores at each end, as source D draws them.
+// figures returns the plots of the level: throughput over the streams, and the roles of the cores at each end, like
+// source D.
 func figures(o *Options, p path) (list []result.Figure) {
 	group := []string{"path", "direction"}
 	// One set for TCP, and one for each size of packets.
@@ -22,13 +23,13 @@ func figures(o *Options, p path) (list []result.Figure) {
 				Peak: true, Caption: "What the receiver got, without headers."},
 			result.Figure{ID: id + "-cpu", Title: title + ": processor time for 1 GB", Kind: result.Lines, Names: []string{"cpu_per_gb"}, Where: where, X: "streams", XTitle: "streams",
 				Group: []string{"path", "direction", "end"}, Caption: "Of the whole machine, with interrupts and everything else that ran."})
-		// A stack is of one set of conditions.
+		// A stack has one set of conditions.
 		list = append(list, stacks(o, s, p, where)...)
 	}
 	return list
 }
 
-// aside says of which end a figure is, where there are two.
+// aside returns a text for the end of a figure, if there are two ends.
 func aside(end string) string {
 	if end == "both" {
 		return ""
@@ -36,9 +37,9 @@ func aside(end string) string {
 	return ", " + end + " end"
 }
 
-// named is the id and the title of the figures of a kind.
+// named returns the id and the title of the figures of a kind.
 func named(s step) (id, title string) {
-	// These are names of files, too.
+	// They are also names of files.
 	if s.packet == 0 {
 		return "net-tcp", "TCP"
 	}
@@ -46,7 +47,7 @@ func named(s step) (id, title string) {
 	return "net-udp-" + size, "UDP, packets of " + size + " bytes"
 }
 
-// kinds are the protocols with their packets: the steps of one direction and number of streams.
+// kinds returns the protocols with their packets: the steps of one direction and one number of streams.
 func kinds(o *Options) []step {
 	// A plan of one direction and one number of streams has each kind once.
 	few := *o
@@ -54,7 +55,7 @@ func kinds(o *Options) []step {
 	return plan(&few)
 }
 
-// stacks are the roles of the cores at each end that is known, of the first number of streams.
+// stacks returns the plots of the roles of the cores at each known end, with the first number of streams.
 func stacks(o *Options, s step, p path, where result.Labels) (list []result.Figure) {
 	ends := []string{p.near()}
 	if p.reads {

@@ -7,23 +7,24 @@ import (
 	"hemera/words/errs"
 )
 
-// outcome is what iperf3 reports of a run. Directions are seen from this machine; what did not run is zero.
+// outcome has the values of a report of iperf3. Directions are seen from this machine; a direction that did not run is
+// zero.
 type outcome struct {
 	sent, received flow
 	near, far      usage // of the processes of iperf3
 }
 
-// flow is one direction, as its receiver saw it.
+// flow is one direction, as its receiver measured it.
 type flow struct {
 	bytes       int64
 	seconds     float64
-	packets     int64   // that arrived, UDP only
-	lost        float64 // share of the packets, UDP only
+	packets     int64   // received packets, UDP only
+	lost        float64 // fraction of lost packets, UDP only
 	jitter      float64 // s, UDP only
 	retransmits int64   // of the sender, TCP only
 }
 
-// usage is processor time of one process, in cores: 1 is one core all of the time.
+// usage is the processor time of one process, in cores: 1 is one core all of the time.
 type usage struct{ user, system float64 }
 
 // sumJSON is a sum over the streams of one direction.
@@ -36,18 +37,18 @@ type sumJSON struct {
 	Retransmits int64   `json:"retransmits"`
 }
 
-// streamJSON is one stream: TCP has what its two ends counted.
+// streamJSON is one stream: TCP has the counts of both ends.
 type streamJSON struct {
 	Sender   *endJSON `json:"sender"`
 	Receiver *endJSON `json:"receiver"`
 }
 
-// endJSON is what one end of a stream counted.
+// endJSON has the counts of one end of a stream.
 type endJSON struct {
 	sumJSON
 	Start float64 `json:"start"`
 	End   float64 `json:"end"`
-	Sends *bool   `json:"sender"` // this machine does
+	Sends *bool   `json:"sender"` // this machine sends
 }
 
 // reportJSON is the report of a client.
@@ -74,9 +75,9 @@ type reportJSON struct {
 	} `json:"end"`
 }
 
-// parse reads the report of a client that measured a direction; version is what the program says of itself, for errors. It fails with
-// Unavailable if no server answers, with Overloaded if it has another client, with IO for another failure that iperf3 names. It fails with
-// Invalid if there is no report, or nothing of a direction that was asked for: no flow is a guess.
+// parse parses the report of a client that measured a direction; version is the program's version, for errors. It fails
+// with Unavailable if no server answers, with Overloaded if the server has another client, and with IO for other failures
+// that iperf3 reports. It fails with Invalid if there is no report, or no values of the direction: it never guesses.
 func parse(out []byte, version, direction string) (got outcome, err error) {
 	var report reportJSON
 	invalid := func(why string) error { return errs.New(errs.Invalid, "net.Parse", "iperf3 "+version, why) }
@@ -86,7 +87,7 @@ func parse(out []byte, version, direction string) (got outcome, err error) {
 	if v := strings.TrimPrefix(report.Start.Version, "iperf "); v != "" {
 		version = v
 	}
-	// Some versions report a failure and end well.
+	// Some versions report a failure and end successfully.
 	if report.Error != "" {
 		return got, failure(report.Error)
 	}
@@ -95,7 +96,7 @@ func parse(out []byte, version, direction string) (got outcome, err error) {
 	cpu := report.End.CPU
 	got.near, got.far = usage{cpu.HostUser / percent, cpu.HostSystem / percent}, usage{cpu.RemoteUser / percent, cpu.RemoteSystem / percent}
 	got.sent, got.received = report.flows(direction)
-	// A run that was cut short has no sums, and some versions lack those of a direction.
+	// An interrupted run has no sums, and some versions lack those of a direction.
 	for _, d := range []struct {
 		way    string
 		wanted bool
@@ -108,11 +109,11 @@ func parse(out []byte, version, direction string) (got outcome, err error) {
 	return got, nil
 }
 
-// flows are the two directions, as far as the report has them.
+// flows returns the two directions, as far as the report has them.
 func (r *reportJSON) flows(direction string) (sent, received flow) {
 	e := &r.End
 	switch {
-	// Up to 3.7 the sums of both directions have the same names, so that neither can be told from the other.
+	// Up to 3.7 the sums of both directions have the same names and cannot be distinguished.
 	case direction == Both && (e.SentBack == nil || e.ReceivedBack == nil):
 		return ofStreams(e.Streams, true), ofStreams(e.Streams, false)
 	case e.Sent == nil || e.Received == nil:
@@ -126,8 +127,8 @@ func (r *reportJSON) flows(direction string) (sent, received flow) {
 	return flowOf(*e.Sent, *e.Received), flow{}
 }
 
-// ofStreams is the sum of the streams of TCP in one direction: the one in which this machine sends, or the other. Streams of UDP do not tell what
-// arrived.
+// ofStreams returns the sum of the TCP streams in one direction: the one in which this machine sends, or the other.
+// Streams of UDP do not report received data.
 func ofStreams(streams []streamJSON, sends bool) flow {
 	var sent, received sumJSON
 	for _, s := range streams {
@@ -142,9 +143,9 @@ func ofStreams(streams []streamJSON, sends bool) flow {
 	return flowOf(sent, received)
 }
 
-// flowOf is a direction from what its two ends counted.
+// flowOf returns a direction from the counts of its two ends.
 func flowOf(sent, received sumJSON) flow {
-	// Bytes and time are the receiver's: what is in a buffer of the sender has not arrived.
+	// Bytes and time of the receiver: data in a buffer of the sender has not arrived.
 	f := flow{bytes: received.Bytes, seconds: received.Seconds, jitter: received.Jitter / 1000, retransmits: sent.Retransmits, packets: max(0, received.Packets-received.Lost)}
 	// The receiver knows the packets up to the last that arrived.
 	if received.Packets > 0 {
@@ -153,7 +154,7 @@ func flowOf(sent, received sumJSON) flow {
 	return f
 }
 
-// rate is the data that arrived, in B/s.
+// rate returns the received data in B/s.
 func (f flow) rate() float64 {
 	if f.seconds <= 0 {
 		return 0
@@ -161,9 +162,9 @@ func (f flow) rate() float64 {
 	return float64(f.bytes) / f.seconds
 }
 
-// failure is the error for what iperf3 says.
+// failure returns the error for a message of iperf3.
 func failure(text string) error {
-	// iperf3 has no codes for them.
+	// iperf3 has no error codes.
 	switch {
 	case strings.Contains(text, "unable to connect"), strings.Contains(text, "unable to send control"):
 		return errs.New(errs.Unavailable, "net.Measure", "iperf3", text).WithRemedy("run hemera bench net --serve ADDRESS there, or iperf3 -s")

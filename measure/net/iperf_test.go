@@ -85,7 +85,7 @@ func TestFailuresHaveTheirKind(t *testing.T) {
 	}
 }
 
-// way is the direction of a recorded run.
+// way returns the direction of a recorded run.
 func way(file string) string {
 	switch {
 	case strings.Contains(file, "both"):
@@ -96,7 +96,7 @@ func way(file string) string {
 	return Send
 }
 
-// shape is a small report: a head with the version, streams of TCP in two directions, and what a version has of sums.
+// shape returns a small report: a head with the version, streams of TCP in two directions, and the sums of a version.
 func shape(version, sums string) string {
 	return `{"start": {"version": "iperf ` + version + `", "test_start": {"protocol": "TCP", "reverse": 0}}, "end": {"streams": [
 {"sender": {"start": 0, "end": 1, "seconds": 1, "bytes": 120, "retransmits": 2, "sender": true}, "receiver": {"start": 0, "end": 1.25, "seconds": 1, "bytes": 100, "sender": true}},

@@ -40,7 +40,7 @@ type Options struct {
 	Streams    []int // of each direction
 	Packets    []int // sizes of UDP packets in bytes, with the headers of IP and UDP
 	Directions []string
-	Cores      []int         // that iperf3 runs on: here, and at the far end; none leaves it to the kernel
+	Cores      []int         // cores of iperf3: here, and at the far end; none leaves the choice to the kernel
 	For        time.Duration // of a step, in whole seconds
 	Iterations int
 }
@@ -53,12 +53,12 @@ const (
 	headersV4  = 20 + 8      // bytes of IP and UDP
 	headersV6  = 40 + 8      // bytes of IP and UDP
 	longest    = 86400       // seconds of a step, iperf3's own limit
-	slack      = time.Minute // that a step may take longer than its traffic
-	attempts   = 10          // at a far end that is busy
+	slack      = time.Minute // time of a step besides its traffic
+	attempts   = 10          // at a busy far end
 	busyWait   = time.Second // between two of them
 )
 
-// Check names the first option that makes no sense. It fails with Invalid.
+// Check fails with Invalid if an option is not usable, and names the first.
 func (o *Options) Check() error {
 	bad := func(subject, text string) error { return errs.New(errs.Invalid, "net.Check", subject, text) }
 	for _, list := range []struct {
@@ -74,25 +74,25 @@ func (o *Options) Check() error {
 			return bad(list.flag, "it takes one at least")
 		}
 	}
-	// Beyond it iperf3 refuses with a message of its own.
+	// Beyond it iperf3 fails with its own message.
 	for _, n := range o.Streams {
 		if n < 1 || n > streamsMax {
 			return bad("--streams", fmt.Sprintf("it takes 1 to %d", streamsMax))
 		}
 	}
-	// Packets above the MTU are cut into fragments, which is allowed and rarely wanted.
+	// Packets above the MTU are fragmented, which is allowed and rarely useful.
 	for _, n := range o.Packets {
 		if n < packetMin || n > packetMax {
 			return bad("--packets", fmt.Sprintf("it takes %d to %d bytes", packetMin, packetMax))
 		}
 	}
-	// A host that begins with a dash would be a flag of iperf3.
+	// iperf3 would take a host with a leading dash as a flag.
 	for _, h := range o.Hosts {
 		if h == "" || strings.HasPrefix(h, "-") {
 			return bad(h, "it is no host")
 		}
 	}
-	// What is left are numbers.
+	// The rest are numbers.
 	switch {
 	case len(o.Streams) == 0:
 		return bad("--streams", "it takes one at least")
@@ -110,7 +110,7 @@ func (o *Options) Check() error {
 	return nil
 }
 
-// payload is the data in a packet for an address.
+// payload returns the size of the data in a packet to an address.
 func payload(packet int, to netip.Addr) int {
 	if to.Is4() || to.Is4In6() {
 		return packet - headersV4

@@ -31,7 +31,7 @@ func plan(o *Options) (steps []step) {
 			packets = o.Packets
 		}
 		for _, packet := range packets {
-			// Directions are next to each other in time: they are compared most.
+			// Directions are adjacent in time, because they are compared most.
 			for _, n := range o.Streams {
 				for _, d := range Directions() {
 					if slices.Contains(o.Directions, d) {
@@ -44,27 +44,26 @@ func plan(o *Options) (steps []step) {
 	return steps
 }
 
-// labels are the conditions of the step's measures on a path.
+// labels returns the conditions of the step's measures on a path.
 func (s step) labels(path string) result.Labels {
 	l := result.Labels{"path": path, "protocol": s.protocol, "direction": s.direction, "streams": strconv.Itoa(s.streams)}
-	// A label that all measures of TCP would have says nothing.
+	// All measures of TCP would have the same label.
 	if s.packet > 0 {
 		l["packet"] = strconv.Itoa(s.packet)
 	}
 	return l
 }
 
-// args are those of the client.
+// args returns the arguments of the client.
 func (s step) args(to netip.AddrPort, longest time.Duration, cores []int) []string {
-	// A far end that is off the network would take minutes to fail: the connection has 5 s.
+	// Without a timeout of 5 s, a far end that is off the network would take minutes to fail.
 	list := []string{"--client", to.Addr().String(), "--port", strconv.Itoa(int(to.Port())), "--json", "--time", strconv.Itoa(int(longest.Seconds())),
 		"--parallel", strconv.Itoa(s.streams), "--connect-timeout", "5000"}
 	if s.protocol == UDP {
 		// Rate 0 is as fast as possible; without it iperf3 sends 1 Mb/s.
 		list = append(list, "--udp", "--bitrate", "0", "--length", strconv.Itoa(payload(s.packet, to.Addr())))
 	}
-	// Sending is what iperf3 does by itself.
-	// One core for the application, as source D has it: the interrupts can then be given another.
+	// One core for the application, like source D; the interrupts can then use another.
 	if len(cores) > 0 {
 		list = append(list, "--affinity", strings.ReplaceAll(strings.Trim(fmt.Sprint(cores), "[]"), " ", ","))
 	}

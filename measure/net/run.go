@@ -25,24 +25,24 @@ type run struct {
 	iperf       tool.Program
 	raw         io.Writer
 	done, total int                 // steps, for progress
-	kept        map[string][]string // the cores that are kept, by end and conditions
+	kept        map[string][]string // the kept cores, by end and conditions
 }
 
-// rawName is that of the raw output.
+// rawName is the name of the raw output.
 const rawName = "iperf3.json"
 
-// path is a far end.
+// path is the path to a far end.
 type path struct {
 	label   string // of results
 	at      netip.AddrPort
 	reads   bool    // the far end answers readings
-	speed   float64 // B/s of the interface that leads there; 0 if the driver does not say
-	through string  // its name
+	speed   float64 // B/s of the interface to it; 0 if unknown
+	through string  // name of the interface
 
-	answered bool // a step has ended: a refusal after it is the end of that one
+	answered bool // a step has ended: a later refusal may belong to its end
 }
 
-// near is the label of this machine: of the loopback path it is both ends.
+// near returns the label of this machine: on the loopback path it is both ends.
 func (p path) near() string {
 	if p.label == Loopback {
 		return "both"
@@ -50,8 +50,8 @@ func (p path) near() string {
 	return "near"
 }
 
-// Run measures each path. Without iperf3 everything is skipped. A host that does not answer is an error of kind Unavailable, or NotFound if
-// its name is not known.
+// Run measures each path. Without iperf3 everything is skipped. It fails with Unavailable if a host does not answer, and
+// with NotFound if its name is unknown.
 func Run(ctx context.Context, o Options, rec *result.Recorder) (err error) {
 	if err := o.Check(); err != nil {
 		return err
@@ -72,7 +72,7 @@ func Run(ctx context.Context, o Options, rec *result.Recorder) (err error) {
 	defer func() { err = errors.Join(err, errs.Wrap(raw.Close(), "net.Run", "raw output")) }()
 	r := &run{o: &o, rec: rec, iperf: iperf, raw: raw, kept: map[string][]string{}}
 	r.describe()
-	// A path that is not a network is better than nothing, for it shows what the processors can do.
+	// The loopback is not a network, but it shows the ability of the processors.
 	if len(o.Hosts) == 0 {
 		return r.loopback(ctx)
 	}
@@ -88,7 +88,7 @@ func Run(ctx context.Context, o Options, rec *result.Recorder) (err error) {
 	return nil
 }
 
-// describe notes the conditions of the run.
+// describe records the conditions of the run.
 func (r *run) describe() {
 	r.rec.Set("hosts", strings.Join(r.o.Hosts, ","))
 	if len(r.o.Cores) > 0 {
@@ -99,7 +99,7 @@ func (r *run) describe() {
 	r.total = len(plan(r.o)) * r.o.Iterations * max(1, len(r.o.Hosts))
 }
 
-// loopback measures this machine alone, with a server of its own.
+// loopback measures this machine alone, with a server that it starts.
 func (r *run) loopback(ctx context.Context) error {
 	held, err := link.Hold(1)
 	if err != nil {
@@ -116,16 +116,16 @@ func (r *run) loopback(ctx context.Context) error {
 	return r.path(ctx, path{label: Loopback, at: at})
 }
 
-// find looks a host up, and what leads to it.
+// find looks up a host and the interface to it.
 func (r *run) find(ctx context.Context, name string) (path, error) {
-	// The first address is the one that other programs of this machine would take.
+	// The first address is the one that other programs of this machine would use.
 	addresses, err := net.DefaultResolver.LookupNetIP(ctx, "ip", name)
 	if err != nil || len(addresses) == 0 {
 		return path{}, errs.New(errs.NotFound, "net.Find", name, "no address is known for it").WithRemedy("name a host, or an address")
 	}
 	p := path{label: name, at: netip.AddrPortFrom(addresses[0].Unmap(), uint16(r.o.Port))} // #nosec G115 -- Check has bounded it
 	_, err = farCPU(ctx, p.at)
-	// Asked once: a far end that answers now has to answer to the end.
+	// Asked once: a far end that answers now must answer until the end.
 	p.reads = err == nil
 	if !p.reads {
 		r.rec.Skip("processors of "+name, "it answers no readings", "run hemera bench net --serve "+p.at.Addr().String()+" there")
@@ -165,7 +165,7 @@ func interfaceTo(to netip.AddrPort) (name string, speed float64) {
 
 // path measures all steps, in each iteration.
 func (r *run) path(ctx context.Context, p path) error {
-	// Of several paths the last one has the stacks: cores of different machines are not parts of one.
+	// Of several paths the last one has the stacks: cores of different machines do not belong together.
 	for _, f := range figures(r.o, p) {
 		r.rec.Figure(f)
 	}
@@ -182,8 +182,8 @@ func (r *run) path(ctx context.Context, p path) error {
 	return nil
 }
 
-// patient runs a step, again after a while if the far end is busy. A server that has not seen the end of the step before refuses the next client,
-// and one that has closes its port for a moment.
+// patient runs a step, and repeats it after a while if the far end is busy. A server that has not detected the end of the
+// step before refuses the next client, and one that has closes its port for a moment.
 func (r *run) patient(ctx context.Context, p path, s step) (err error) {
 	for range attempts {
 		err = r.step(ctx, p, s)
@@ -199,7 +199,7 @@ func (r *run) patient(ctx context.Context, p path, s step) (err error) {
 	return err
 }
 
-// String is the step in words, for progress.
+// String returns the step in words, for progress.
 func (s step) String() string {
 	words := s.protocol + " " + s.direction + ", " + strconv.Itoa(s.streams) + " streams"
 	// Only UDP has a size.
@@ -209,10 +209,10 @@ func (s step) String() string {
 	return words
 }
 
-// readings are what the processors of the two ends had done.
+// readings has the processor counters of the two ends.
 type readings struct{ near, far host.CPU }
 
-// read reads both ends, of the far one only if it answers.
+// read reads both ends, the far one only if it answers.
 func (p path) read(ctx context.Context) (c readings, err error) {
 	if c.near, err = host.ReadCPU("/"); err != nil {
 		return c, err
@@ -223,23 +223,23 @@ func (p path) read(ctx context.Context) (c readings, err error) {
 	return c, err
 }
 
-// step runs one step and adds what it reached.
+// step runs one step and adds its results.
 func (r *run) step(ctx context.Context, p path, s step) error {
-	// The start of iperf3 is in the readings, too: 20 ms of each step.
+	// The readings include the start of iperf3: 20 ms of each step.
 	before, err := p.read(ctx)
 	if err != nil {
 		return err
 	}
 	labels := s.labels(p.label)
 	end := r.rec.Iteration(labels)
-	// A far end that vanishes does not hold a run up for ever.
+	// Bounded, in case the far end disappears.
 	limited, cancel := context.WithTimeout(ctx, r.o.For+slack)
 	out, err := r.iperf.Run(limited, "", s.args(p.at, r.o.For, r.o.Cores)...)
 	cancel()
 	if _, rawErr := r.raw.Write(out); rawErr != nil {
 		return errs.Wrap(rawErr, "net.Run", "raw output")
 	}
-	// The report of a failure says more than how iperf3 ended, but not of an interruption.
+	// The report of a failure is more precise than iperf3's exit code, except after an interruption.
 	if ctx.Err() != nil {
 		return errs.Wrap(ctx.Err(), "net.Run", p.label)
 	}

@@ -20,7 +20,7 @@ import (
 	"hemera/words/errs"
 )
 
-// second is a run of one second for each step.
+// second returns the options of a run of one second for each step.
 func second(hosts ...string) net.Options {
 	return net.Options{Hosts: hosts, Port: 5201, Protocols: []string{net.TCP}, Directions: []string{net.Send, net.Receive}, Streams: []int{1}, Packets: []int{60}, For: time.Second, Iterations: 1}
 }
@@ -181,7 +181,7 @@ func TestAFarEndAnswersWhatItsProcessorsDo(t *testing.T) {
 	}
 }
 
-// free is an address of the loopback interface whose port is free now.
+// free returns an address of the loopback interface with a free port.
 func free(t *testing.T) netip.AddrPort {
 	l, err := stdnet.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

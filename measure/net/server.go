@@ -13,7 +13,7 @@ import (
 	"hemera/words/errs"
 )
 
-// server is an iperf3 -s of this process.
+// server is an iperf3 -s that this process started.
 type server struct {
 	cmd    *exec.Cmd
 	stop   context.CancelFunc
@@ -25,7 +25,7 @@ func start(ctx context.Context, iperf tool.Program, at netip.AddrPort) (*server,
 	ctx, stop := context.WithCancel(ctx)
 	// Without --forceflush the first line would come when a buffer is full.
 	cmd := iperf.Command(ctx, "", "--server", "--bind", at.Addr().String(), "--port", strconv.Itoa(int(at.Port())), "--forceflush")
-	// What it says of failures is on either of its outputs.
+	// Errors may be on either of its outputs.
 	out, in := io.Pipe()
 	cmd.Stdout, cmd.Stderr = in, in
 	if err := cmd.Start(); err != nil {
@@ -33,12 +33,12 @@ func start(ctx context.Context, iperf tool.Program, at netip.AddrPort) (*server,
 		return nil, errs.Wrap(err, "net.Serve", "iperf3")
 	}
 	s := &server{cmd: cmd, stop: stop, output: out}
-	// The pipe ends when the process has: close waits for that.
+	// The pipe ends with the process: close waits for that.
 	go func() {
 		_ = cmd.Wait()
 		_ = in.Close()
 	}()
-	// A second client is not needed to know: iperf3 would count it as one.
+	// A connection as a test would count as a client.
 	lines := bufio.NewScanner(out)
 	said := "it ended"
 	for lines.Scan() {
@@ -57,7 +57,7 @@ func start(ctx context.Context, iperf tool.Program, at netip.AddrPort) (*server,
 	return nil, errs.New(errs.Unavailable, "net.Serve", at.String(), said).WithRemedy("choose another --port")
 }
 
-// drain takes what the server writes, so that it does not wait, until it has ended.
+// drain reads the server's output until it ends, so that the server does not block.
 func (s *server) drain() { _, _ = io.Copy(io.Discard, s.output) }
 
 // close ends the server and waits for it.

@@ -8,16 +8,15 @@ import (
 	"hemera/words/errs"
 )
 
-// Target is what a run is made against, for one worker. Calls of one worker come one after the other, or up to its
-// depth at once, from different goroutines. An operation returns nil when it has happened, and not before: what is
-// visible and durable counts, not what was asked for.
+// Target is the object of a run for one worker. Calls of one worker come one after the other, or up to its depth at once,
+// from different goroutines. An operation returns nil when its effect is visible and durable, and not before.
 type Target interface {
-	// Mkdir makes a directory. Exists.
+	// Mkdir makes a directory. It fails with Exists if the name exists.
 	Mkdir(ctx context.Context, path string) error
-	// Create makes an empty file that was not there. Exists.
+	// Create creates an empty file. It fails with Exists if the name exists.
 	Create(ctx context.Context, path string) error
-	// Read opens a file to read, and Write to change it; neither leaves anything open. A lock is left
-	// by the Write of a [Releaser] only.
+	// Read opens a file for reading, and Write for changing; neither leaves anything open. Only the Write of a [Releaser]
+	// leaves a lock.
 	Read(ctx context.Context, path string) error
 	Write(ctx context.Context, path string) error
 	// Remove removes a file, Rmdir an empty directory.
@@ -26,42 +25,42 @@ type Target interface {
 	Close() error
 }
 
-// Releaser is a target whose Write leaves the file locked. Release, which is called for each file when
-// the phase has been measured, gives the lock back; it is no error when there is none.
+// Releaser is a target whose Write leaves the file locked. Release frees the lock; it is called for each file when the
+// phase has been measured. A missing lock is no error.
 type Releaser interface {
 	Release(ctx context.Context, path string) error
 }
 
-// phase is what all workers do between two readings of the clock. No worker begins a phase before all have ended
-// the one before.
+// phase is the work of all workers between two readings of the clock. All workers end a phase before any begins the next.
 type phase struct {
-	name  string // as CERN's tool calls it
+	name  string // name in CERN's tool
 	steps []step
 }
 
-// step is one operation on each of a worker's items. The steps of a worker follow one another; the items of a step
-// may overlap, up to the depth.
+// step is one operation on each of a worker's items. The steps of a worker follow one another; the items of a step may
+// overlap, up to the depth.
 type step struct {
 	items int                                         // of each worker
-	path  func(worker, item int) string               // that the operation is about
+	path  func(worker, item int) string               // path of the operation
 	do    func(Target, context.Context, string) error // the operation
-	count counted                                     // what it counts as
+	count counted                                     // the count to which it belongs
 }
 
-// counted is which count of the result an operation belongs to.
+// counted selects the count of the result for an operation.
 type counted uint8
 
 const (
-	asMain    counted = iota // what the phase is about
-	asDirs                   // directories beside it
-	uncounted                // part of the phase's time, and of its failures, only
+	asMain    counted = iota // the main operations of the phase
+	asDirs                   // operations on directories beside it
+	uncounted                // only part of the phase's time and failures
 	counts
 )
 
-// writePhase is the one after which locks may be given back.
+// writePhase is the phase after which locks may be freed.
 const writePhase = "write"
 
-// phases are CERN's, in their order. The base directory is made before and removed after the workers.
+// phases returns CERN's phases, in their order. The base directory is made before the workers start, and removed after
+// them.
 func (s Shape) phases() []phase {
 	files := s.Subdirs * s.Files
 	return []phase{
@@ -82,7 +81,7 @@ func Phases() (names []string) {
 	return names
 }
 
-// refused repeats an operation that has been done: it succeeds if the target refuses with Exists.
+// refused repeats an operation that has been done: it succeeds if the target fails with Exists.
 func refused(do func(Target, context.Context, string) error) func(Target, context.Context, string) error {
 	return func(t Target, ctx context.Context, name string) error {
 		err := do(t, ctx, name)
@@ -96,7 +95,7 @@ func refused(do func(Target, context.Context, string) error) func(Target, contex
 	}
 }
 
-// total is the number of counted operations in the phase, of all threads.
+// total returns the number of counted operations in the phase, of all threads.
 func (p phase) total(threads int) (n int64) {
 	for _, st := range p.steps {
 		if st.count != uncounted {
@@ -116,7 +115,7 @@ func (p phase) has(c counted) bool {
 	return false
 }
 
-// taken is the refusal to run where a tree exists already. A benchmark never removes what another one made.
+// taken returns the error for a base that exists already. A benchmark never removes the files of another one.
 func taken(base string, cause error) error {
 	return &errs.Error{
 		Kind: errs.Exists, Op: "nsbench.Benchmark", Subject: base, Cause: cause, Text: "it is there already",
@@ -124,7 +123,7 @@ func taken(base string, cause error) error {
 	}
 }
 
-// cleanCommand is the command that removes a run's tree.
+// cleanCommand returns the command that removes a run's tree.
 func cleanCommand(base string) string {
 	command := "hemera ns benchmark --clean"
 	if prefix := path.Dir(base); prefix != "/" {

@@ -11,7 +11,7 @@ import (
 )
 
 const (
-	// unit is the smallest difference of latencies, latencyMax the largest latency in units: a minute.
+	// unit is the resolution of latencies, latencyMax the largest latency in units: a minute.
 	unit          = 100 * time.Nanosecond
 	latencyMax    = int64(time.Minute / unit)
 	latencyDigits = 2
@@ -19,20 +19,20 @@ const (
 	failuresMax = 5
 )
 
-// record counts what one lane of one worker did in a phase. Until the phase has ended it belongs to the lane's
-// goroutine, so counting takes no lock; other goroutines read only done. Memory does not grow with the number of
+// record has the counts of one lane of one worker in a phase. Until the phase has ended it belongs to the lane's
+// goroutine, so counting takes no lock; other goroutines read only done. Its memory does not grow with the number of
 // operations.
 type record struct {
-	done     atomic.Int64                    // operations that ended, for progress
+	done     atomic.Int64                    // ended operations, for progress
 	ops      [counts]int64                   // that succeeded
 	errors   [counts]int64                   // that failed
 	latency  [counts]*hdrhistogram.Histogram // in units; nil while there are none
-	longest  [counts]time.Duration           // exact, where the histogram has two digits
-	failures []failure                       // of different kinds, failuresMax at most
-	series   *series                         // nil: not wanted
+	longest  [counts]time.Duration           // exact, because the histogram has two digits
+	failures []failure                       // of different kinds, at most failuresMax
+	series   *series                         // nil: not requested
 }
 
-// failure is the first error of a kind, which stands for all of them in the result.
+// failure is the first error of a kind, as an example in the result.
 type failure struct {
 	kind errs.Kind
 	err  error // the first one of the kind
@@ -47,7 +47,7 @@ func newRecord(withSeries bool) *record {
 	return r
 }
 
-// reset makes the record ready for a phase.
+// reset clears the record before a phase.
 func (r *record) reset() {
 	r.done.Store(0)
 	r.ops, r.errors, r.longest = [counts]int64{}, [counts]int64{}, [counts]time.Duration{}
@@ -62,8 +62,8 @@ func (r *record) reset() {
 	}
 }
 
-// add counts one operation that took a time and ended at a time since the phase began. Failures are counted, but
-// their latencies are not: a refusal may be faster than the operation.
+// add counts one operation with its duration and its end since the begin of the phase. Failures are counted without their
+// latencies, because a refusal may be faster than the operation.
 func (r *record) add(c counted, at, took time.Duration, err error) {
 	if c != uncounted {
 		r.done.Add(1)
@@ -80,7 +80,7 @@ func (r *record) add(c counted, at, took time.Duration, err error) {
 	if r.latency[c] == nil {
 		r.latency[c] = hdrhistogram.New(1, latencyMax, latencyDigits)
 	}
-	_ = r.latency[c].RecordValue(min(int64(took/unit), latencyMax)) // fails for larger values only
+	_ = r.latency[c].RecordValue(min(int64(took/unit), latencyMax)) // fails only for larger values
 	r.longest[c] = max(r.longest[c], took)
 	if r.series != nil && c == asMain {
 		r.series.add(at, took)
@@ -122,7 +122,7 @@ func (r *record) merge(o *record) {
 	}
 }
 
-// result is the merged record of a phase.
+// result returns the result of a phase from the merged record.
 func (r *record) result(p phase) adminapi.BenchmarkResult {
 	res := adminapi.BenchmarkResult{Phase: p.name, Main: r.count(asMain)}
 	res.Main.Errors += r.errors[uncounted] // a failure of any step is one of the phase
@@ -139,7 +139,7 @@ func (r *record) result(p phase) adminapi.BenchmarkResult {
 	return res
 }
 
-// count is what was counted of one kind of operation, with the quantiles of its latencies.
+// count returns the counts of one kind of operation, with the quantiles of its latencies.
 func (r *record) count(c counted) adminapi.BenchmarkOps {
 	o := adminapi.BenchmarkOps{Ops: r.ops[c], Errors: r.errors[c], Max: r.longest[c]}
 	if h := r.latency[c]; h != nil {

@@ -18,15 +18,15 @@ const progressEvery = 100 * time.Millisecond
 // Options of a run.
 type Options struct {
 	Shape Shape
-	// Open makes the target of one worker; it is called for all at the same time.
+	// Open makes the target of one worker. It is called concurrently.
 	Open func(ctx context.Context, worker int) (Target, error)
 	// Visit gets progress and results, from one goroutine; its error ends the run.
 	Visit func(adminapi.BenchmarkUpdate) error
-	// CPU returns the processor time that the measured process has spent so far; nil if it is not known.
+	// CPU returns the processor time of the measured process so far; nil if unknown.
 	CPU func() time.Duration
-	// Keep leaves the tree of a run that did not come to its end.
+	// Keep keeps the tree of an interrupted run.
 	Keep bool
-	// Series asks for latencies over time.
+	// Series requests latencies over time.
 	Series bool
 }
 
@@ -36,13 +36,13 @@ type run struct {
 	targets []Target    // by worker
 	records []*record   // by worker and lane
 	began   time.Time   // of the run, without making the targets
-	stop    atomic.Bool // nothing new is begun
+	stop    atomic.Bool // no new operations begin
 }
 
-// Run makes the base directory, runs the phases and removes everything. Operations that fail are counted, and are
-// no error of the run; a phase in which none succeeded ends it. When the context ends, operations that have begun
-// are brought to their end, and then everything is removed unless o.Keep is set. Nothing is retried. Exists if the
-// base directory is there already, NotFound if the prefix is not.
+// Run makes the base directory, runs the phases and removes everything. Failed operations are counted and are no error of
+// the run; a phase in which none succeeded ends it. When the context ends, operations that have begun are completed, and
+// then everything is removed unless o.Keep is set. Nothing is retried. It fails with Exists if the base directory exists,
+// and with NotFound if the prefix does not.
 func Run(ctx context.Context, o Options) (err error) {
 	if err := o.Shape.Check(); err != nil {
 		return err
@@ -65,7 +65,7 @@ func Run(ctx context.Context, o Options) (err error) {
 		r.records = append(r.records, newRecord(o.Series))
 	}
 	r.began = time.Now()
-	// The last phase removes the tree; after anything else it is swept.
+	// The last phase removes the tree; otherwise sweep removes it.
 	gone, err := r.phases(ctx)
 	if gone || o.Keep {
 		return err
@@ -95,7 +95,7 @@ func (r *run) open(ctx context.Context) error {
 	return nil
 }
 
-// close closes the targets that were opened.
+// close closes the targets.
 func (r *run) close() {
 	for _, t := range r.targets {
 		if t != nil {
@@ -104,11 +104,11 @@ func (r *run) close() {
 	}
 }
 
-// phases runs the phases and reports whether everything that was made has been removed again.
+// phases runs the phases and reports whether everything has been removed again.
 func (r *run) phases(ctx context.Context) (gone bool, err error) {
 	for _, p := range r.Shape.phases() {
 		res, err := r.phase(ctx, p)
-		// Locks are given back outside of the time that was measured.
+		// Locks are freed outside of the measured time.
 		if p.name == writePhase {
 			err = errors.Join(err, r.release(context.WithoutCancel(ctx)))
 		}
@@ -133,8 +133,8 @@ func (r *run) phase(ctx context.Context, p phase) (adminapi.BenchmarkResult, err
 	for _, rec := range r.records {
 		rec.reset()
 	}
-	ops := context.WithoutCancel(ctx) // what is begun is brought to its end
-	// All workers wait for start, so that none has a head start while the others are being made.
+	ops := context.WithoutCancel(ctx) // operations that have begun are completed
+	// All workers wait for start, so that none begins while the others are being made.
 	start, ended := make(chan struct{}), make(chan time.Time, 1)
 	var began time.Time
 	var workers sync.WaitGroup
@@ -165,7 +165,7 @@ func (r *run) phase(ctx context.Context, p phase) (adminapi.BenchmarkResult, err
 	return res, err
 }
 
-// cpu is the processor time that the measured process has spent, zero if it is not known.
+// cpu returns the processor time of the measured process, zero if unknown.
 func (r *run) cpu() time.Duration {
 	if r.CPU == nil {
 		return 0
@@ -173,7 +173,7 @@ func (r *run) cpu() time.Duration {
 	return r.CPU()
 }
 
-// removeBase removes the base directory, which is the last operation of a run and counts as one.
+// removeBase removes the base directory. This is the last operation of a run, and it is counted.
 func (r *run) removeBase(ctx context.Context, began time.Time) {
 	start := time.Now()
 	err := r.targets[0].Rmdir(ctx, r.Shape.Base)
@@ -181,7 +181,7 @@ func (r *run) removeBase(ctx context.Context, began time.Time) {
 	r.records[0].add(asDirs, end.Sub(began), end.Sub(start), err)
 }
 
-// work does a worker's steps, each in as many lanes as the shape has depth.
+// work runs a worker's steps, each in as many lanes as the shape has depth.
 func (r *run) work(ctx context.Context, w int, p phase, began time.Time) {
 	depth := r.Shape.Depth
 	for _, st := range p.steps {
@@ -197,8 +197,7 @@ func (r *run) work(ctx context.Context, w int, p phase, began time.Time) {
 	}
 }
 
-// lane does every depth-th item of a step, one after the other, and counts each. It ends early when the run is
-// stopped.
+// lane runs every depth-th item of a step, one after the other, and counts each. It ends early when the run is stopped.
 func (r *run) lane(ctx context.Context, w, lane int, st step, began time.Time) {
 	rec := r.records[w*r.Shape.Depth+lane]
 	for i := lane; i < st.items; i += r.Shape.Depth {
@@ -213,8 +212,8 @@ func (r *run) lane(ctx context.Context, w, lane int, st step, began time.Time) {
 	}
 }
 
-// follow reports the progress of a phase until it has ended. It returns an error if the phase was cut short; the
-// workers have ended then, too.
+// follow reports the progress of a phase until it has ended. It returns an error if the phase was interrupted; then the
+// workers have ended too.
 func (r *run) follow(ctx context.Context, p phase, ended <-chan time.Time) (time.Time, error) {
 	ticker := time.NewTicker(progressEvery)
 	defer ticker.Stop()
@@ -244,7 +243,7 @@ func (r *run) follow(ctx context.Context, p phase, ended <-chan time.Time) (time
 	}
 }
 
-// smooth returns a rate that a person can read while it changes: about the mean of the last second.
+// smooth returns a rate that is readable while it changes: about the mean of the last second.
 func smooth(before, now float64) float64 {
 	if before == 0 {
 		return now
@@ -252,8 +251,7 @@ func smooth(before, now float64) float64 {
 	return before + (now-before)/5
 }
 
-// each makes every worker do something with its own files, all at once, and returns one of the errors, of perhaps
-// a thousand alike. Something that is missing is no error.
+// each calls do for all workers concurrently, and returns one of the errors. NotFound is no error.
 func (r *run) each(do func(worker int, t Target) error) error {
 	failed := make([]error, r.Shape.Threads)
 	var workers sync.WaitGroup
@@ -269,7 +267,7 @@ func (r *run) each(do func(worker int, t Target) error) error {
 	return nil
 }
 
-// present returns err unless it says that something does not exist.
+// present returns err unless it is NotFound.
 func present(err error) error {
 	if errors.Is(err, errs.NotFound) {
 		return nil
@@ -277,8 +275,7 @@ func present(err error) error {
 	return err
 }
 
-// release gives back the locks of the write phase, if the targets keep them. A file that could not be written has
-// none.
+// release frees the locks of the write phase, if the targets keep them. A file that could not be written has none.
 func (r *run) release(ctx context.Context) error {
 	err := r.each(func(w int, t Target) error {
 		locks, ok := t.(Releaser)
@@ -296,8 +293,8 @@ func (r *run) release(ctx context.Context) error {
 	return errs.Wrap(err, "nsbench.Benchmark", "give locks back")
 }
 
-// sweep removes what the run has made and has not removed itself. If that fails, the error says which command
-// removes it.
+// sweep removes the files of the run that it has not removed itself. If that fails, the error names the command that
+// does.
 func (r *run) sweep(ctx context.Context) error {
 	phases := r.Shape.phases()
 	last := phases[len(phases)-1]

@@ -8,38 +8,38 @@ import (
 	"hemera/words/adminapi"
 )
 
-// A series shows when latencies were high, which quantiles of a whole phase hide. Nobody knows beforehand how long
-// a phase takes, so the stretches of time begin with a millisecond and double whenever the phase outlasts them.
+// A series shows when latencies were high, which quantiles of a whole phase do not. The duration of a phase is unknown,
+// so the intervals begin with a millisecond and double whenever the phase lasts longer.
 
 const (
-	// stretches is how many stretches of time a series has at most; they begin with stretchMin and
-	// double when a phase outlasts them, so that memory is bounded however long it runs.
+	// stretches is the number of intervals of a series; they begin with stretchMin and double when a phase lasts longer,
+	// so that memory is bounded.
 	stretches  = 64
 	stretchMin = time.Millisecond
-	// classes of latency: four to each doubling, from unit up.
+	// Classes of latency: four for each doubling, from unit up.
 	classes   = 96
 	perDouble = 4
 )
 
-// series is latencies over time. The zero value is ready for use. One goroutine adds to it; its size is fixed,
-// about 26 KB.
+// series has latencies over time. The zero value is ready for use. One goroutine adds to it; its size is fixed, about 26
+// KB.
 type series struct {
 	doubled int                // stretches are stretchMin << doubled
 	cells   [stretches]stretch // from the start of the phase on
 }
 
-// stretch is the operations that ended in one stretch of time: their number, the longest, and how many of each
-// class of latency.
+// stretch has the operations that ended in one interval: their number, the longest, and the number in each class of
+// latency.
 type stretch struct {
 	ops     int64
 	longest time.Duration
 	classes [classes]uint32 // operations by class of their latency
 }
 
-// width is how long each stretch is now.
+// width returns the present length of the intervals.
 func (s *series) width() time.Duration { return stretchMin << s.doubled }
 
-// add counts an operation that took a time and ended at a time since the phase began.
+// add counts an operation with its duration and its end since the begin of the phase.
 func (s *series) add(at, took time.Duration) {
 	for at >= s.width()*stretches {
 		s.double()
@@ -50,7 +50,7 @@ func (s *series) add(at, took time.Duration) {
 	c.classes[class(took)]++
 }
 
-// double joins stretches in pairs, which makes room for as much time again.
+// double joins intervals in pairs, for twice the time.
 func (s *series) double() {
 	for i := range stretches / 2 {
 		pair := s.cells[2*i]
@@ -61,12 +61,12 @@ func (s *series) double() {
 	s.doubled++
 }
 
-// merge adds what another series counted, in the wider stretches of the two. The other one stays as it is.
+// merge adds another series, in the wider intervals of the two. It does not change the other one.
 func (s *series) merge(o *series) {
 	for s.doubled < o.doubled {
 		s.double()
 	}
-	narrow := *o // not ours to widen
+	narrow := *o // a copy, because o must not change
 	for narrow.doubled < s.doubled {
 		narrow.double()
 	}
@@ -84,8 +84,8 @@ func (c *stretch) merge(o *stretch) {
 	}
 }
 
-// class returns the class of a latency: its power of two and the two bits after the first. So a class is at most a
-// quarter of its latency wide.
+// class returns the class of a latency: its power of two and the two bits after the first. So the width of a class is at
+// most a quarter of its latency.
 func class(took time.Duration) int {
 	n := uint64(max(took/unit, 0))
 	if n < perDouble {
@@ -95,7 +95,7 @@ func class(took time.Duration) int {
 	return min(perDouble*(e-1)+int(n>>(e-2)&(perDouble-1)), classes-1)
 }
 
-// classEnd is the largest latency of a class.
+// classEnd returns the largest latency of a class.
 func classEnd(c int) time.Duration {
 	if c < perDouble {
 		return time.Duration(c+1) * unit
@@ -104,7 +104,7 @@ func classEnd(c int) time.Duration {
 	return time.Duration(math.Ldexp(float64(perDouble+c%perDouble+1), e-2)) * unit
 }
 
-// points returns the stretches in which something happened.
+// points returns the intervals with operations.
 func (s *series) points() (out []adminapi.BenchmarkPoint) {
 	for i := range s.cells {
 		c := &s.cells[i]
@@ -118,7 +118,7 @@ func (s *series) points() (out []adminapi.BenchmarkPoint) {
 	return out
 }
 
-// quantile returns a latency that the part q of the operations did not exceed: the end of its class, so up to a
+// quantile returns a latency that the fraction q of the operations did not exceed: the end of its class, so up to a
 // quarter too large.
 func (c *stretch) quantile(q float64) time.Duration {
 	want := int64(math.Ceil(q * float64(c.ops)))

@@ -15,21 +15,21 @@ import (
 	"hemera/words/hemera"
 )
 
-// Inside the manager a run calls the same services as the doors do, with the identity of the admin that started
-// it. What is left out is the network and the protocol: clients measure those with a Target that is a session.
+// Inside the manager a run calls the same services as the doors, with the identity of the admin that started it. Network
+// and protocol are left out: clients measure them with a Target that is a session.
 
-// ServiceOptions are the manager's services that a run calls. All are required.
+// ServiceOptions has the manager's services that a run calls. All are required.
 type ServiceOptions struct {
 	Names   hemera.Names
 	Files   hemera.Files
 	Control hemera.Control
 	View    func(context.Context) (*hemera.View, error)
-	// Relaxed makes a context whose calls do not wait for the disk.
+	// Relaxed returns a context whose calls do not wait for the disk.
 	Relaxed func(context.Context) context.Context
 }
 
-// Service implements adminapi.Benchmarker in the manager's process: the calls are those that doors make
-// for clients, with access, placement, capabilities and locks.
+// Service implements adminapi.Benchmarker in the manager's process. It makes the same calls as doors for clients, with
+// access, placement, capabilities and locks.
 type Service struct {
 	ServiceOptions
 	turn turn.Turn // of one run at a time
@@ -40,8 +40,8 @@ var _ adminapi.Benchmarker = (*Service)(nil)
 // NewService makes the service.
 func NewService(o ServiceOptions) *Service { return &Service{o, turn.New()} }
 
-// Benchmark implements adminapi.Benchmarker. One run at a time: Overloaded while another is in progress. visit first
-// gets the setup of the cluster, then progress and results.
+// Benchmark implements adminapi.Benchmarker. It fails with Overloaded while another run is in progress. visit first gets
+// the setup of the cluster, then progress and results.
 func (s *Service) Benchmark(ctx context.Context, who hemera.Identity, q adminapi.BenchmarkRequest, visit func(adminapi.BenchmarkUpdate) error) error {
 	shape, err := ShapeOf(q)
 	if err != nil {
@@ -58,7 +58,7 @@ func (s *Service) Benchmark(ctx context.Context, who hemera.Identity, q adminapi
 	if err := visit(adminapi.BenchmarkUpdate{Setup: Setup(view)}); err != nil {
 		return err
 	}
-	// The same calls, but for the wait for the disk.
+	// The same calls, without the wait for the disk.
 	if q.Relaxed {
 		ctx = s.Relaxed(ctx)
 	}
@@ -69,8 +69,7 @@ func (s *Service) Benchmark(ctx context.Context, who hemera.Identity, q adminapi
 	})
 }
 
-// processorTime returns the processor time that this process has spent on all its threads, zero if the system does
-// not say.
+// processorTime returns the processor time of this process on all threads, zero if unknown.
 func processorTime() time.Duration {
 	var u syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
@@ -79,7 +78,7 @@ func processorTime() time.Duration {
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
-// Setup describes the cluster that is measured, from its view and the machine of this process.
+// Setup describes the measured cluster, from its view and the machine of this process.
 func Setup(v *hemera.View) *adminapi.BenchmarkSetup {
 	setup := &adminapi.BenchmarkSetup{Cores: runtime.NumCPU()}
 	for _, d := range v.Disks {
@@ -115,7 +114,7 @@ func (t *inside) Mkdir(ctx context.Context, path string) error {
 	return err
 }
 
-// Create opens a new file and commits it without pieces, as an empty file has none.
+// Create opens a new file and commits it without pieces, because an empty file has none.
 func (t *inside) Create(ctx context.Context, path string) error {
 	g, err := t.open(ctx, hemera.OpenRequest{Path: path, Access: hemera.AccessCreate, Exclusive: true, Mode: fileMode})
 	if err != nil {
@@ -128,7 +127,7 @@ func (t *inside) Create(ctx context.Context, path string) error {
 	return err
 }
 
-// emptySums are the checksums of no bytes, as the node that commits would send them.
+// emptySums returns the checksums of no bytes, as the node sends them with a commit.
 func emptySums(kinds []hemera.ChecksumKind) (sums []hemera.Checksum) {
 	for _, k := range kinds {
 		switch k {
@@ -143,8 +142,8 @@ func emptySums(kinds []hemera.ChecksumKind) (sums []hemera.Checksum) {
 	return sums
 }
 
-// open is an open with a signed permit, as a manager makes it for clients that go to another process: signing
-// belongs to the cost.
+// open opens a file with a signed permit, as a manager does for clients of other processes: the measurement includes
+// signing.
 func (t *inside) open(ctx context.Context, r hemera.OpenRequest) (hemera.Grant, error) {
 	g, err := t.Files.Open(ctx, t.who, r)
 	if err == nil {
@@ -159,8 +158,7 @@ func (t *inside) Read(ctx context.Context, path string) error {
 	return err
 }
 
-// Write implements [Target]. It opens the file to change it and frees the lock again, which belongs to what is
-// measured.
+// Write implements [Target]. It opens the file for changing and frees the lock again; the measurement includes both.
 func (t *inside) Write(ctx context.Context, path string) error {
 	g, err := t.open(ctx, hemera.OpenRequest{Path: path, Access: hemera.AccessUpdate})
 	if err != nil {
@@ -182,8 +180,8 @@ func (t *inside) Rmdir(ctx context.Context, path string) error {
 // Close implements [Target]; there is nothing to close.
 func (t *inside) Close() error { return nil }
 
-// CleanBenchmark implements adminapi.Benchmarker: it removes what an interrupted run left below the prefix. It waits
-// for a run that is in progress. NotEmpty, and nothing is removed, if anything there was not made by a benchmark.
+// CleanBenchmark implements adminapi.Benchmarker: it removes the files of an interrupted run below the prefix. It waits
+// for a run in progress. If any file was not made by a benchmark, it fails with NotEmpty and removes nothing.
 func (s *Service) CleanBenchmark(ctx context.Context, who hemera.Identity, prefix string) error {
 	base, err := BaseOf(prefix)
 	if err != nil {
@@ -200,8 +198,8 @@ func (s *Service) CleanBenchmark(ctx context.Context, who hemera.Identity, prefi
 	return s.clean(ctx, who, base, names, true)
 }
 
-// clean walks a tree in which every entry is named by the first of names and a number, and the entries below it by
-// the next. It removes the tree or, without remove, only checks that it is one.
+// clean walks a tree in which the name of every entry is the first of names and a number, and the names below it the
+// next. It removes the tree or, without remove, only checks its names.
 func (s *Service) clean(ctx context.Context, who hemera.Identity, dir string, names []string, remove bool) error {
 	var found []string
 	kind := hemera.KindDirectory

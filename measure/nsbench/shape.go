@@ -9,7 +9,7 @@ import (
 	"hemera/words/errs"
 )
 
-// Bounds of a shape. ThreadsMax is CERN's; the others keep a typing error from running for days.
+// Bounds of a shape. ThreadsMax is CERN's; the others prevent runs of days after a typing error.
 const (
 	ThreadsMax = 1024
 	filesMax   = 100_000_000
@@ -20,11 +20,11 @@ const (
 type Shape struct {
 	Threads, Subdirs, Files int    // directories of each thread, files of each directory
 	Base                    string // removed at the end
-	// Depth is how many operations a worker has under way at once; zero is one.
+	// Depth is the number of concurrent operations of a worker; zero means one.
 	Depth int
 }
 
-// ShapeOf returns the shape of a request. Invalid when a number makes no sense.
+// ShapeOf returns the shape of a request. It fails with Invalid for unusable numbers.
 func ShapeOf(r adminapi.BenchmarkRequest) (Shape, error) {
 	s := Shape{Threads: r.Threads, Subdirs: r.Subdirs, Files: r.Files, Depth: 1}
 	var err error
@@ -45,7 +45,7 @@ func BaseOf(prefix string) (string, error) {
 	return path.Join(prefix, "benchmark"), nil
 }
 
-// Check refuses numbers that make no sense, or that are probably a typing error: Invalid.
+// Check fails with Invalid for numbers that are not usable or probably typing errors.
 func (s Shape) Check() error {
 	of := func(n int, what string) string { return strconv.Itoa(n) + " " + what }
 	switch {
@@ -68,13 +68,13 @@ func invalid(subject, text string) error {
 
 // Paths are by worker and by the number of the item within the worker.
 
-// worker is the directory of a worker. Paths take the worker and the number of the item within the worker.
+// worker returns the directory of a worker. The second argument is ignored: paths have the signature of step.path.
 func (s Shape) worker(w, _ int) string { return s.Base + "/worker." + strconv.Itoa(w) }
 
-// dir is a directory of a worker.
+// dir returns a directory of a worker.
 func (s Shape) dir(w, j int) string { return s.worker(w, 0) + "/d." + strconv.Itoa(j) }
 
-// file is a file of a worker; files fill one directory after the other.
+// file returns a file of a worker; files fill one directory after the other.
 func (s Shape) file(w, n int) string {
 	return s.dir(w, n/s.Files) + "/f." + strconv.Itoa(n%s.Files)
 }

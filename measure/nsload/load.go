@@ -15,24 +15,22 @@ import (
 	"hemera/words/hemera"
 )
 
-// Options say what [Load] makes, and where.
+// Options has the shape and the place of a tree for [Load].
 type Options struct {
 	namespace.Options
-	Path  string // of the tree's top: its parent must be there, the name must be free
+	Path  string // of the tree's top: its parent must exist, and the name must be free
 	Shape Shape
-	// Progress, if not nil, is called now and then, by several goroutines, with how many of the
-	// tree's files are written, in proportion to all records.
+	// Progress, if not nil, is called at intervals, from several goroutines, with the number of files written, in
+	// proportion to all records.
 	Progress func(files int64)
 }
 
-// Load makes a tree of very many files in a store that nobody else uses: every record that so many
-// commits would have made, but for one event in all. Nothing is visible before its end, and a crash
-// leaves all of it or nothing, because the engine takes all records at once (see [kv.Loader]); what
-// an interrupted load wrote is removed when the store is opened next. The disks of the shape get no
-// pieces: their files can be seen, not read.
-//
-// It fails with Exists or NotFound for a path that is taken or has no parent, and with Unsupported
-// when the engine has no bulk load.
+// Load makes a tree of very many files in a store that is not used otherwise: every record that so many commits would
+// have made, but with only one event. Nothing is visible before its end, and after a crash there is all of it or nothing,
+// because the engine takes all records at once (see [kv.Loader]); the records of an interrupted load are removed when the
+// store is opened next. The disks of the shape get no pieces: the files can be seen, but not read.
+// It fails with Exists or NotFound for a path that exists or has no parent, and with Unsupported when the engine has no
+// bulk load.
 func Load(ctx context.Context, store kv.Store, o Options) (hemera.TreeTotals, error) {
 	shape, err := o.Shape.defaults()
 	if err != nil {
@@ -42,7 +40,7 @@ func Load(ctx context.Context, store kv.Store, o Options) (hemera.TreeTotals, er
 	if err != nil {
 		return hemera.TreeTotals{}, err
 	}
-	defer func() { _ = n.Close() }() // nothing is under way in it
+	defer func() { _ = n.Close() }() // no calls are in progress
 	engine, ok := n.Writer().(kv.Loader)
 	if !ok {
 		return hemera.TreeTotals{}, errs.New(errs.Unsupported, "namespace.Load", o.Path, "the store's engine has no bulk load")
@@ -60,18 +58,18 @@ func Load(ctx context.Context, store kv.Store, o Options) (hemera.TreeTotals, er
 		err = l.load.Commit(ctx)
 	}
 	if err != nil {
-		_ = l.load.Abort() // what it leaves is removed at the next start
+		_ = l.load.Abort() // the next start removes what remains
 		return hemera.TreeTotals{}, errs.Wrap(err, "namespace.Load", o.Path)
 	}
 	return l.tree, nil
 }
 
-// loader is one load in progress. Goroutines share it: they read the shape, and each makes runs of its own.
+// loader is one load in progress. Goroutines share it: they read the shape, and each makes its own runs.
 type loader struct {
-	graft    *namespace.Graft  // where the tree goes
-	shape    *laidOut          // what it is
+	graft    *namespace.Graft  // the place of the tree
+	shape    *laidOut          // the shape
 	tree     hemera.TreeTotals // below the top; set by around
-	load     kv.Load           // the engine's side: takes runs, then all at once
+	load     kv.Load           // the engine's load: takes runs, then all at once
 	progress func(int64)       // may be nil
 	records  atomic.Int64      // written so far, of all runs
 }
@@ -85,7 +83,7 @@ type part struct {
 // partMax is the number of entries or files that a part covers; a table file of the engine takes about as many.
 const partMax = 1 << 20
 
-// parts cuts the tables of the tree into ranges. No two overlap, because the engine takes each as a sorted run.
+// parts divides the tables of the tree into ranges. They do not overlap, because the engine takes each as a sorted run.
 func (l *loader) parts() (parts []part) {
 	s := l.shape
 	cut := func(lo, hi int64, f func(func(k, v []byte) error, int64, int64) error) {
@@ -93,7 +91,7 @@ func (l *loader) parts() (parts []part) {
 			parts = append(parts, part{lo, min(lo+partMax, hi), f})
 		}
 	}
-	cut(0, 1, s.putEntries) // the top is far from the others
+	cut(0, 1, s.putEntries) // the key of the top is far from the others
 	cut(1, s.entries(), s.putEntries)
 	cut(0, s.entries(), s.putPlaces)
 	if s.Size > 0 {
@@ -106,7 +104,7 @@ func (l *loader) parts() (parts []part) {
 	return parts
 }
 
-// fill makes all runs, as many at a time as there are processors. The first error ends them.
+// fill makes all runs, as many at a time as there are processors. It stops at the first error.
 func (l *loader) fill(ctx context.Context) error {
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(runtime.GOMAXPROCS(0))
@@ -140,10 +138,10 @@ func (l *loader) run(make func(put func(k, v []byte) error) error) error {
 	return err
 }
 
-// tick is how many records are between two calls of Progress.
+// tick is the number of records between two calls of Progress.
 const tick = 1 << 14
 
-// count counts records that were written, and reports progress now and then.
+// count counts written records, and reports progress at intervals.
 func (l *loader) count(records int64) {
 	done := l.records.Add(records)
 	if l.progress == nil || done%tick != 0 {
@@ -157,7 +155,7 @@ func (l *loader) count(records int64) {
 	l.progress(int64(float64(s.Files) * float64(done) / float64(total)))
 }
 
-// around makes the records that existed before, as they are with the tree.
+// around makes the new versions of records that existed before.
 func (l *loader) around(ctx context.Context) error {
 	s := l.shape
 	l.tree = s.totals(0)
@@ -165,7 +163,7 @@ func (l *loader) around(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	// A run may hold one table's records only: those of the tree lie between.
+	// A run may have the records of one table only: those of the tree lie between.
 	for len(ops) > 0 {
 		table := ops[0].Key[:2]
 		err := l.run(func(put func(k, v []byte) error) error {
@@ -236,7 +234,7 @@ func (s *laidOut) putStates(put func(k, v []byte) error, lo, hi int64) error {
 	return nil
 }
 
-// usages counts what the tree has on each disk.
+// usages counts the pieces of the tree on each disk.
 func (s *laidOut) usages() map[hemera.DiskID]schema.Usage {
 	sums := make([]schema.Usage, len(s.Disks))
 	for i := int64(0); i < s.pieced() && s.Size > 0; i++ {

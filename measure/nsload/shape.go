@@ -11,38 +11,35 @@ import (
 	"hemera/words/hemera"
 )
 
-// Shape is the tree that [Load] makes: leaf directories full of files, below directories of directories. All
-// fields but Files have defaults for their zero values. The same shape always makes the same tree but for its
-// times.
+// Shape is the tree that [Load] makes: leaf directories full of files, below directories of directories. All fields but
+// Files have defaults for their zero values. The same shape always makes the same tree, except for times.
 type Shape struct {
 	Files       int64
 	FilesPerDir int64 // in a leaf directory; 0: 1,000
 	DirsPerDir  int64 // in any other directory, 2 or more; 0: 1,000
-	// Size is the mean size of a file in bytes; files have from half of it to one and a half. Files
-	// without bytes have no pieces.
+	// Size is the mean size of a file in bytes; sizes are from half of it to one and a half. Files without bytes have no
+	// pieces.
 	Size int64
-	// Replicas is how many of Disks have a piece of each file; 0: 2. Neighbours in Disks hold copies
-	// of the same file.
+	// Replicas is the number of Disks with a piece of each file; 0: 2. Neighbours in Disks have copies of the same file.
 	Replicas int
 	Disks    []hemera.DiskID
 	Seed     uint64 // of sizes, times and checksums
 	UID, GID uint32
 	Space    string // "": default
-	// Tape is what the files have to do with tapes; nil: nothing.
+	// Tape has the state of the files on tape; nil: none.
 	Tape *TapeShape
 }
 
-// level is the directories at one distance from the top. Directory number i of a level has the
-// children from i·fan on of the next.
+// level has the directories at one distance from the top. Directory number i of a level has the children from i·fan on of
+// the next.
 type level struct {
 	first hemera.FileID // ids of a level are consecutive
 	count int64         // directories in it
 	fan   int64         // children of each, directories of the next level or files
 }
 
-// laidOut is a shape with its ids and names. All of it is arithmetic: ids are given breadth first, so that entries in
-// the order of (parent, name) are in the order of their ids, and any part of any table can be made
-// without the rest.
+// laidOut is a shape with its ids and names. All of them are computed: ids are assigned breadth first, so that the order
+// of entries by (parent, name) is that of their ids, and any part of any table can be made without the rest.
 type laidOut struct {
 	Shape
 	levels []level       // from the top down; the last has the files
@@ -50,11 +47,11 @@ type laidOut struct {
 	base   hemera.FileID // the top's id; directories and then files follow
 	parent hemera.FileID // of the top
 	name   string        // of the top
-	now    time.Time     // when everything was made
+	now    time.Time     // time of all changes
 	digits int           // of the numbers in names
 }
 
-// lay gives the shape its ids and names where it goes.
+// lay computes the ids and names of the shape at its place.
 func (s Shape) lay(at *namespace.Graft) *laidOut {
 	base := at.Base
 	out := &laidOut{Shape: s, base: base, parent: at.Parent, name: at.Name, now: at.Now}
@@ -77,10 +74,10 @@ func (s Shape) lay(at *namespace.Graft) *laidOut {
 	return out
 }
 
-// ceil is the number of groups of b that hold a items, at least one.
+// ceil returns the number of groups of b for a items, at least one.
 func ceil(a, b int64) int64 { return max(1, (a+b-1)/b) }
 
-// defaults fills in what was left out. Invalid for numbers that make no tree.
+// defaults fills in defaults. It fails with Invalid for numbers that make no tree.
 func (s Shape) defaults() (Shape, error) {
 	if s.FilesPerDir == 0 {
 		s.FilesPerDir = 1000
@@ -96,7 +93,7 @@ func (s Shape) defaults() (Shape, error) {
 	}
 	wrong := ""
 	if s.Tape != nil {
-		tape := *s.Tape // the caller's stays as it is
+		tape := *s.Tape // a copy, because the caller's must not change
 		s.Tape, wrong = &tape, tape.wrong(s.Files)
 	}
 	switch {
@@ -119,10 +116,10 @@ func (s Shape) defaults() (Shape, error) {
 	return s, nil
 }
 
-// entries is the number of ids that the tree takes.
+// entries returns the number of ids of the tree.
 func (s *laidOut) entries() int64 { return s.dirs + s.Files }
 
-// entry sets e to the i-th entry of the tree: directories from the top on, then files.
+// entry sets e to entry i of the tree: directories from the top on, then files.
 func (s *laidOut) entry(i int64, e *hemera.Entry) {
 	if i >= s.dirs {
 		s.file(i-s.dirs, e)
@@ -153,7 +150,7 @@ func (s *laidOut) levelOf(i int64) (l int, at int64) {
 	return l, at
 }
 
-// numbered makes a name; names with one prefix are in byte order when they are in the order of their numbers.
+// numbered makes a name; the byte order of names with one prefix is that of their numbers.
 func (s *laidOut) numbered(prefix string, n int64, suffix string) string {
 	b := append(make([]byte, 0, 32), prefix...)
 	digits := strconv.AppendInt(make([]byte, 0, 20), n, 10)
@@ -163,8 +160,7 @@ func (s *laidOut) numbered(prefix string, n int64, suffix string) string {
 	return string(append(append(b, digits...), suffix...))
 }
 
-// file sets e to the i-th file. The memory of its Checksums and Pieces is used again, so that a billion files cost
-// no garbage.
+// file sets e to file i. It reuses the memory of Checksums and Pieces, so that a billion files cause no garbage.
 func (s *laidOut) file(i int64, e *hemera.Entry) {
 	leaf := s.levels[len(s.levels)-1]
 	r := mix(s.Seed ^ mix(uint64(i)))
@@ -190,12 +186,13 @@ func (s *laidOut) file(i int64, e *hemera.Entry) {
 	}
 }
 
-// disk is where piece p of file i is: the files go round the disks, and neighbours hold copies of each other.
+// disk returns the disk of piece p of file i: files are distributed over the disks in turn, and neighbours have copies of
+// each other.
 func (s *laidOut) disk(i int64, p int) hemera.DiskID {
 	return s.Disks[(i+int64(p))%int64(len(s.Disks))]
 }
 
-// size is the number of bytes of file i: a fixed pseudo-random number around the mean.
+// size returns the number of bytes of file i: a fixed pseudo-random number around the mean.
 func (s *laidOut) size(i int64) int64 {
 	if s.Size == 0 {
 		return 0
@@ -203,7 +200,7 @@ func (s *laidOut) size(i int64) int64 {
 	return s.Size/2 + int64(mix(s.Seed+uint64(i))%uint64(s.Size)) + 1
 }
 
-// totals adds up everything below directory i, whose files are one range because ids are given breadth first.
+// totals adds up everything below directory i; its files are one range because ids are assigned breadth first.
 func (s *laidOut) totals(i int64) (t hemera.TreeTotals) {
 	l, at := s.levelOf(i)
 	lo, hi := at, at+1
@@ -223,14 +220,13 @@ func (s *laidOut) totals(i int64) (t hemera.TreeTotals) {
 	return t
 }
 
-// depth is the number of directories above one another below directory i.
+// depth returns the number of levels of directories below directory i.
 func (s *laidOut) depth(i int64) int64 {
 	l, _ := s.levelOf(i)
 	return int64(len(s.levels) - 1 - l)
 }
 
-// Paths returns a function that gives the path of each file of the tree that [Load] makes of the shape at the
-// path.
+// Paths returns a function that returns the path of each file of the tree that [Load] makes of the shape at the path.
 func (s Shape) Paths(top string) (func(file int64) string, error) {
 	s, err := s.defaults()
 	if err != nil {
@@ -249,7 +245,7 @@ func (s Shape) Paths(top string) (func(file int64) string, error) {
 	}, nil
 }
 
-// mix is the finalizer of SplitMix64 (Steele, Lea, Flood 2014): neighbours become unlike.
+// mix returns the finalizer of SplitMix64 (Steele, Lea, Flood 2014): neighbours become unlike.
 func mix(x uint64) uint64 {
 	x += 0x9e3779b97f4a7c15
 	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9

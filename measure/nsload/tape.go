@@ -10,25 +10,24 @@ import (
 	"hemera/words/tapeapi"
 )
 
-// TapeShape is what a tree has to do with tapes. Its files are, in the order of their numbers, those that wait to be
-// archived, which are on disk only, those that wait to be recalled, and the others; all but the first are on tape only,
-// each as a tape file of its own.
+// TapeShape has the state of a tree's files on tape. In the order of their numbers, the files wait to be archived (these
+// are on disk only), wait to be recalled, or do neither; all but the first are on tape only, each as a tape file.
 type TapeShape struct {
 	Class        string // the storage class of all files
-	Pool         string // of all tapes, and that files wait for
+	Pool         string // of all tapes, and of the queues
 	FilesPerTape int64  // 0: 100,000
 	Archive      int64  // files that wait to be archived
 	Recall       int64  // files that wait to be recalled
-	Users        int64  // who asked for recalls: as many users, from UID 1000 on, in turn; 0: 10
-	First        int64  // number of the first tape, so that trees of one store have different ones
+	Users        int64  // users that requested recalls: as many, from UID 1000 on, in turn; 0: 10
+	First        int64  // number of the first tape, different for trees of one store
 	Library      string
 	Media        string
 }
 
-// firstUser is the UID of the first user that asked for recalls.
+// firstUser is the UID of the first user that requested recalls.
 const firstUser = 1000
 
-// wrong says what is wrong with the shape, "" if nothing is, and fills in what was left out.
+// wrong returns the fault of the shape, or "", and fills in defaults.
 func (s *TapeShape) wrong(files int64) string {
 	// A tape of 18 TB has so many files of 180 MB.
 	if s.FilesPerTape == 0 {
@@ -48,9 +47,9 @@ func (s *TapeShape) wrong(files int64) string {
 	return ""
 }
 
-// pieced is the number of files that are on disk, which are the first ones; files without bytes count.
+// pieced returns the number of files on disk, which are the first ones, including files without bytes.
 func (s *laidOut) pieced() int64 {
-	// What is on tape was evicted.
+	// Files on tape were evicted.
 	if s.Tape != nil {
 		return s.Tape.Archive
 	}
@@ -60,16 +59,16 @@ func (s *laidOut) pieced() int64 {
 // onDisk reports whether file i has pieces.
 func (s *laidOut) onDisk(i int64) bool { return s.Size > 0 && i < s.pieced() }
 
-// tapes is the number of tapes of the tree.
+// tapes returns the number of tapes of the tree.
 func (s *laidOut) tapes() int64 {
-	// All may wait to be archived: then no tape has a file.
+	// If all files wait to be archived, no tape has a file.
 	if s.Tape == nil || s.Files == s.Tape.Archive {
 		return 0
 	}
 	return ceil(s.Files-s.Tape.Archive, s.Tape.FilesPerTape)
 }
 
-// vid is the name of a tape.
+// vid returns the name of a tape.
 func (s *laidOut) vid(tape int64) string { return fmt.Sprintf("N%05d", s.Tape.First+tape) }
 
 // onTape returns the files of a tape.
@@ -78,20 +77,20 @@ func (s *laidOut) onTape(tape int64) (lo, hi int64) {
 	return lo, min(lo+s.Tape.FilesPerTape, s.Files)
 }
 
-// id is the id of file i, which is its archive id too: that of a first content.
+// id returns the id of file i, which is also its archive id, that of the first content.
 func (s *laidOut) id(i int64) hemera.FileID { return s.base + hemera.FileID(s.dirs+i) }
 
-// objectsPerFile is how many blocks and filemarks a file of one block takes on tape.
+// objectsPerFile is the number of blocks and filemarks of a file of one block on tape.
 const objectsPerFile = 9
 
-// copyOf is the tape copy of file i, which is not one that waits to be archived.
+// copyOf returns the tape copy of file i, which must not wait to be archived.
 func (s *laidOut) copyOf(i int64) hemera.TapeCopy {
 	at := i - s.Tape.Archive
 	n := at % s.Tape.FilesPerTape
 	return hemera.TapeCopy{Number: 1, VID: s.vid(at / s.Tape.FilesPerTape), FSeq: uint64(n + 1), Block: uint64(n * objectsPerFile)}
 }
 
-// archived adds to a file what tapes have to do with it.
+// archived adds the tape attributes and copies to a file.
 func (s *laidOut) archived(i int64, e *hemera.Entry) {
 	e.Xattrs = map[string][]byte{
 		hemera.AttrArchiveID:    strconv.AppendUint(nil, uint64(e.ID), 10),
@@ -100,20 +99,20 @@ func (s *laidOut) archived(i int64, e *hemera.Entry) {
 	if i < s.Tape.Archive {
 		return
 	}
-	// One copy: the class of a fresh system asks for no more.
+	// One copy: the class of a new system requires no more.
 	e.Tape = append(e.Tape, s.copyOf(i))
 	if i < s.Tape.Archive+s.Tape.Recall {
 		e.Xattrs[hemera.AttrRecallTime] = strconv.AppendInt(nil, s.now.Unix(), 10)
 	}
 }
 
-// The methods that put make one table of tapes each, in the order of its keys.
+// Each of the put methods makes one table of tapes, in the order of its keys.
 
 // job returns the job of file i, one of those that wait. Jobs of a queue are in the order of their files.
 func (s *laidOut) job(i int64) tapeapi.Job {
 	j := tapeapi.Job{JobKey: tapeapi.JobKey{File: s.id(i), Kind: tapeapi.Archive, Copy: 1}, ArchiveID: uint64(s.id(i)),
 		Queue: s.Tape.Pool, Size: s.size(i), UID: s.UID, Asked: s.now.Add(time.Duration(i) * time.Microsecond)}
-	// What waits to be archived comes first.
+	// Files that wait to be archived come first.
 	if i >= s.Tape.Archive {
 		from := s.copyOf(i)
 		j.Kind, j.Queue, j.From, j.UID = tapeapi.Recall, from.VID, &from, s.askedBy(i)
@@ -121,12 +120,12 @@ func (s *laidOut) job(i int64) tapeapi.Job {
 	return j
 }
 
-// askedBy is the user that asked for a recall.
+// askedBy returns the user that requested a recall.
 func (s *laidOut) askedBy(i int64) uint32 { return firstUser + uint32(i%s.Tape.Users) }
 
-// tapeParts cuts the tables of tapes into ranges.
+// tapeParts divides the tables of tapes into ranges.
 func (s *laidOut) tapeParts(cut func(lo, hi int64, make func(func(k, v []byte) error, int64, int64) error)) {
-	// Most trees are on disk alone.
+	// Most trees are only on disk.
 	if s.Tape == nil {
 		return
 	}
@@ -137,14 +136,14 @@ func (s *laidOut) tapeParts(cut func(lo, hi int64, make func(func(k, v []byte) e
 	cut(0, waits, s.putJobs)
 	cut(0, s.Tape.Archive, s.putArchives)
 	if s.Tape.Recall > 0 {
-		cut(0, 1, s.putRecalls) // not cut: its order is by tape and user
+		cut(0, 1, s.putRecalls) // not divided, because its order is by tape and user
 	}
 	if waits > 0 {
 		cut(0, 1, s.putQueues)
 	}
 }
 
-// tapeRecords is how many records those are.
+// tapeRecords returns the number of records of the tape tables.
 func (s *laidOut) tapeRecords() int64 {
 	// Sums of queues are too few to count.
 	if s.Tape == nil {
@@ -204,7 +203,7 @@ func (s *laidOut) putJobs(put func(k, v []byte) error, lo, hi int64) error {
 	return nil
 }
 
-// putArchives makes the order of archive jobs, for a range of files.
+// putArchives makes the queue order of archive jobs, for a range of files.
 func (s *laidOut) putArchives(put func(k, v []byte) error, lo, hi int64) error {
 	for i := lo; i < hi; i++ {
 		j := s.job(i)
@@ -220,12 +219,12 @@ func (s *laidOut) recalls(visit func(lo, hi int64, vid string, uid uint32) error
 	end := s.Tape.Archive + s.Tape.Recall
 	for tape := range s.tapes() {
 		lo, hi := s.onTape(tape)
-		// They are the first files on tape, so the first tapes have them all.
+		// They are the first files on tape, so they are on the first tapes.
 		if hi = min(hi, end); lo >= hi {
 			break
 		}
 		for u := range s.Tape.Users {
-			// The first file of the tape that the user asked for.
+			// The first file of the tape that the user requested.
 			from := lo + ((u-lo)%s.Tape.Users+s.Tape.Users)%s.Tape.Users
 			if from >= hi {
 				continue
@@ -238,7 +237,7 @@ func (s *laidOut) recalls(visit func(lo, hi int64, vid string, uid uint32) error
 	return nil
 }
 
-// putRecalls makes the order of all recalls.
+// putRecalls makes the queue order of all recalls.
 func (s *laidOut) putRecalls(put func(k, v []byte) error, _, _ int64) error {
 	return s.recalls(func(lo, hi int64, _ string, _ uint32) error {
 		for i := lo; i < hi; i += s.Tape.Users {

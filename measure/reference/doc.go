@@ -1,8 +1,8 @@
-// Package reference has published measurements as results, so that a report shows a site's figures beside them.
+// Package reference has published measurements as results, so that a report can show them beside a site's own.
 //
-// Each set is a result.Run with Source and without times. Its measures have the names, units and labels of the levels, so that
-// plots and comparisons find them. What was not published is left out: a maximum whose number of clients is not printed has no
-// label clients, and a report draws it from side to side.
+// Each set is a result.Run with Source and without times. Its measures have the names, units and labels of the levels, so
+// that plots and comparisons find them. Unpublished values are left out: a maximum whose number of clients is not printed
+// has no label clients, and a report draws it from side to side.
 //
 // # Sets
 //
@@ -14,8 +14,9 @@
 //	net-aarch64                    iperf3 on an aarch64 server with 100 Gb/s, 2024
 //	ssd-readahead                  an SSD over the read-ahead, EOS and CTA community
 //
-// A test computes the published shares of the peak from the published rates of disks and network, with the code that does it for
-// real runs. Capacity for a watt is kept as printed: the capacity of the x86 cluster is not among the figures that we have.
+// A test computes the published shares of the peak from the published rates of disks and network, with the code that does
+// it for real runs. Capacity for a watt is kept as printed: the capacity of the x86 cluster is not among the figures that
+// we have.
 //
 // It is a package of its own, as its figures are data of others, with their sources, and no measurement of ours.
 package reference

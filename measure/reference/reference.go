@@ -12,7 +12,7 @@ import (
 //go:embed data/*.json
 var data embed.FS // never changed: embedding needs a variable
 
-// Names are the names of all sets, sorted.
+// Names returns the names of all sets, sorted.
 func Names() (names []string) {
 	entries, err := data.ReadDir("data")
 	if err != nil { // the folder is part of the program
@@ -25,7 +25,7 @@ func Names() (names []string) {
 	return names
 }
 
-// Load returns one set. NotFound if there is none of that name.
+// Load returns one set. It fails with NotFound if no set has the name.
 func Load(name string) (*result.Run, error) {
 	f, err := data.Open("data/" + name + ".json")
 	if err != nil {
@@ -35,8 +35,8 @@ func Load(name string) (*result.Run, error) {
 	return result.Decode(f, name)
 }
 
-// Find returns the sets of some names, each once, in their order. A name may also be the first words of several: odroid is
-// odroid-cephfs and odroid-orangefs. NotFound if it is of none.
+// Find returns the sets with some names, each once, in their order. A name may also be the first words of several: odroid
+// stands for odroid-cephfs and odroid-orangefs. It fails with NotFound for a name without a set.
 func Find(names []string) (runs []*result.Run, err error) {
 	seen := map[string]bool{}
 	for _, name := range names {
@@ -63,7 +63,7 @@ func Find(names []string) (runs []*result.Run, err error) {
 	return runs, nil
 }
 
-// unknown is the error for a name that no set has.
+// unknown returns the error for a name without a set.
 func unknown(name string) error {
 	return errs.New(errs.NotFound, "reference.Find", name, "no published figures have this name").WithRemedy("these are there: " + strings.Join(Names(), ", "))
 }

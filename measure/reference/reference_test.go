@@ -46,12 +46,12 @@ func same(computed, published float64, digits int) bool {
 	return math.Abs(computed-published) <= 0.5000001*math.Pow(10, -float64(digits))
 }
 
-// arm are the 4 nodes of the ARM cluster: 124.1 MB/s of network and 2 disks of 115 MB/s each.
+// arm returns the 4 nodes of the ARM cluster: 124.1 MB/s of network and 2 disks of 115 MB/s each.
 func arm() []load.Node {
 	return slices.Repeat([]load.Node{{Net: load.Rate{Mean: 124.1e6}, DiskRead: load.Rate{Mean: 2 * 115e6}, DiskWrite: load.Rate{Mean: 2 * 115e6}}}, 4)
 }
 
-// x86 are the 4 nodes of the x86 cluster: 3 with 4 disks of 2.9 GB/s, and one that its network of 100 Gb/s limits.
+// x86 returns the 4 nodes of the x86 cluster: 3 with 4 disks of 2.9 GB/s, and one that its network of 100 Gb/s limits.
 func x86() []load.Node {
 	return append(slices.Repeat([]load.Node{{Net: load.Rate{Mean: 12.5e9}, DiskRead: load.Rate{Mean: 4 * 2.9e9}, DiskWrite: load.Rate{Mean: 4 * 2.9e9}}}, 3), load.Node{Net: load.Rate{Mean: 12.5e9}})
 }
@@ -92,8 +92,8 @@ func TestPublishedCapacityForAWatt(t *testing.T) {
 	}
 }
 
-// TestInferredCapacity: the capacity of the x86 cluster is not published with the figures that we have, so 0.073 TB/W cannot be computed from inputs. What
-// can be held: the set has the printed value, and says which capacities that value allows.
+// TestInferredCapacity checks that the set has the printed value 0.073 TB/W, and names the capacities that it allows: the capacity
+// of the x86 cluster is not published, so the value cannot be computed from inputs.
 func TestInferredCapacity(t *testing.T) {
 	const printed = 0.073 // TB/W
 	watts := value(t, "x86-ceph", "energy", "power_idle", nil).Samples[0]
@@ -128,7 +128,7 @@ func TestPublishedNetworkShares(t *testing.T) {
 	}
 }
 
-// What iperf3 reached on the aarch64 server, in bits a second as printed. Deviations are printed for TCP alone.
+// Rates of iperf3 on the aarch64 server, in bits a second as printed. Deviations are printed for TCP alone.
 func TestPublishedRatesOfOneARMServer(t *testing.T) {
 	for _, c := range []struct {
 		labels       result.Labels

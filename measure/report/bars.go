@@ -6,11 +6,11 @@ import (
 	"hemera/measure/stats"
 )
 
-// filled is the share of a word's place that its bars fill.
+// filled is the fraction of a word's place that its bars fill.
 const filled = 0.78
 
-// drawBars draws the values of each word beside each other, with their whiskers and peaks.
-// Every series has its place in every word, also where it has no value: the eye finds a series by its place.
+// drawBars draws the values of each word beside each other, with their whiskers and peaks. Every series has its place in
+// every word, also without a value, so that a series can be found by its place.
 func (l *layout) drawBars(k canvas) {
 	slot := l.x.at(1) - l.x.at(0)
 	wide := slot * filled / float64(len(l.c.Series))
@@ -20,7 +20,7 @@ func (l *layout) drawBars(k canvas) {
 			if p.Label == "" {
 				continue
 			}
-			// The whole height shows the tip: a low bar is hard to meet.
+			// The whole height shows the tip, because a low bar is hard to point at.
 			left := l.x.at(p.X) - slot*filled/2 + wide*float64(i)
 			k.begin(l.tip(s, p), box{left, l.plot.top, left + wide, l.plot.bottom})
 			l.bar(k, left, wide, s, p)
@@ -29,14 +29,13 @@ func (l *layout) drawBars(k canvas) {
 	}
 }
 
-// bar draws one bar. Its value stands above where there is room.
-// Values below 0 hang from the axis.
+// bar draws one bar, with its value above if there is room. Values below 0 hang from the axis.
 func (l *layout) bar(k canvas, left, wide float64, s *series, p point) {
 	zero, y := l.y.at(0), l.y.at(p.Y)
-	// Neighbours stay apart, unless they are thin.
+	// Neighbours have a gap, unless they are thin.
 	space := math.Min(1.5, wide/6)
 	k.rect(xy{left + space, math.Min(zero, y)}, wide-2*space, math.Abs(zero-y), paint(s.colour), l.opacity(s))
-	// Whiskers of thin bars would hide them.
+	// Thin bars have no whiskers, which would hide them.
 	middle := left + wide/2
 	if wide > 8 {
 		l.whisker(k, middle, p, ink)
@@ -45,7 +44,7 @@ func (l *layout) bar(k canvas, left, wide float64, s *series, p point) {
 		high := l.y.at(p.Peak)
 		k.line([]xy{{left, high}, {left + wide, high}}, peakPen())
 	}
-	// Smaller than other words, so that neighbours stay apart.
+	// Smaller than other words, so that neighbours do not touch.
 	const small = 10.5
 	text := stats.Digits(p.Y / l.unit.Factor)
 	if l.ruler.width(text, small) <= wide {
@@ -57,8 +56,8 @@ func (l *layout) bar(k canvas, left, wide float64, s *series, p point) {
 	}
 }
 
-// drawStacks draws the parts of each word on each other, the first series at the bottom.
-// Whiskers are left out: those of parts say nothing about the sum.
+// drawStacks draws the parts of each word on each other, the first series at the bottom. Without whiskers: those of parts
+// say nothing about the sum.
 func (l *layout) drawStacks(k canvas) {
 	slot := l.x.at(1) - l.x.at(0)
 	// Two stacks as wide as the picture would look like one area.

@@ -5,15 +5,15 @@ import (
 	"hemera/measure/stats"
 )
 
-// bestFigures are the bars that compare runs where each was best: published maxima stand beside the site's own, whatever
-// the number of clients was. They need several runs.
+// bestFigures returns the bars that compare the best values of several runs: published maxima beside the site's own,
+// whatever the number of clients. It returns nil for one run.
 func bestFigures(level string, runs []*result.Run) (all []chart) {
 	if len(runs) < 2 {
 		return nil
 	}
 	// Latencies have no best without their throughput.
 	for _, name := range []string{"throughput", "efficiency"} {
-		// Runs of one level with one label, so that newChart needs no second way.
+		// As runs of one level with one label, for newChart.
 		var best []*result.Run
 		for _, r := range runs {
 			best = append(best, &result.Run{ID: r.ID, Title: title(r), Levels: []result.Level{{Name: level, Measures: bestByLoad(level, name, r)}}})
@@ -27,7 +27,7 @@ func bestFigures(level string, runs []*result.Run) (all []chart) {
 	return all
 }
 
-// bestByLoad are the highest means of a quantity, one for each load, with no other label.
+// bestByLoad returns the highest means of a quantity, one for each load, without other labels.
 func bestByLoad(level, name string, r *result.Run) (best []result.Measure) {
 	index := map[string]int{} // of loads in best
 	for _, l := range r.Levels {
@@ -36,7 +36,7 @@ func bestByLoad(level, name string, r *result.Run) (best []result.Measure) {
 			if l.Name != level || m.Name != name || load == "" || len(m.Samples) == 0 || m.Better != result.Higher {
 				continue
 			}
-			// m is a copy; its labels are the run's and stay.
+			// m is a copy; the run's labels do not change.
 			m.Labels = result.Labels{"load": load}
 			at, have := index[load]
 			if !have {

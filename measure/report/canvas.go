@@ -9,17 +9,18 @@ import (
 	"hemera/words/errs"
 )
 
-// canvas is what a plot is drawn on. Lengths are those of the layout: a unit is about a pixel of a page at its normal size.
+// canvas is the target of drawing. Lengths are those of the layout: a unit is about a pixel of a page at its normal size.
 type canvas interface {
 	// line draws from point to point.
 	line(points []xy, p pen)
 	// rect fills a rectangle; opacity is from 0 to 1.
 	rect(at xy, width, height float64, p paint, opacity float64)
-	// mark draws one of the marks for points; styles count on without end.
+	// mark draws one of the marks for points; styles repeat.
 	mark(at xy, style int, p paint)
 	// text writes one line; at is the left, middle or right end of its base line.
 	text(at xy, s string, w words)
-	// begin begins what belongs to a value, which tip tells; end ends it. reach is where a pointer means it.
+	// begin begins the elements of a value with the text tip, and end ends them. A pointer within reach selects the
+	// value.
 	begin(tip string, reach box)
 	end()
 }
@@ -30,39 +31,38 @@ type xy struct{ x, y float64 }
 // box is a rectangle.
 type box struct{ left, top, right, bottom float64 }
 
-// pen is how a line is drawn.
+// pen is the style of a line.
 type pen struct {
 	paint paint
 	width float64
 	dash  []float64 // lengths of line and gap; nil is solid
 }
 
-// words is how a text is written.
+// words is the style of a text.
 type words struct {
 	paint  paint
 	size   float64
-	align  float64 // 0 begins at the place, 0.5 has it in the middle, 1 ends there
-	turned bool    // rising to the right, for labels that have no room
+	align  float64 // 0: the text begins at the place, 0.5: its middle is there, 1: it ends there
+	turned bool    // rising to the right, for labels without enough room
 	strong bool
 }
 
-// turn is the angle in degrees by which turned words rise.
-// Steeper words need less width and are harder to read.
+// turn is the angle in degrees of turned words. Steeper words need less width and are harder to read.
 const turn = 32
 
-// dashes are the lines of styles.
+// dashes returns the dashes of a line style.
 func dashes(style int) []float64 {
 	all := [][]float64{nil, {7, 3}, {2, 3}, {9, 3, 2, 3}}
 	return all[style%len(all)]
 }
 
-// ruler measures words. One ruler is for one goroutine.
+// ruler measures words. It is not safe for concurrent use.
 type ruler struct{ face font.Face }
 
-// rulerSize is the size at which words are measured; widths grow with the size.
+// rulerSize is the size at which words are measured; widths are proportional to the size.
 const rulerSize = 100
 
-// newRuler makes a ruler of the font that images are written in.
+// newRuler makes a ruler for the font of images.
 func newRuler() (*ruler, error) {
 	face, err := newFace(goregular.TTF, rulerSize)
 	if err != nil {
@@ -71,7 +71,7 @@ func newRuler() (*ruler, error) {
 	return &ruler{face}, nil
 }
 
-// newFace is a font of a size in units of the canvas.
+// newFace makes a font of a size in units of the canvas.
 func newFace(ttf []byte, size float64) (font.Face, error) {
 	f, err := sfnt.Parse(ttf)
 	if err != nil {
@@ -81,15 +81,15 @@ func newFace(ttf []byte, size float64) (font.Face, error) {
 	return face, errs.Wrap(err, "report.Font", "Go")
 }
 
-// width is the room for a text in a size. SVG is shown in the fonts that the reader has; the widest of the usual ones need a sixth
+// width returns the width of a text in a size. A reader sees SVG in own fonts; the widest of the usual ones need a sixth
 // more than the measured one.
 func (r *ruler) width(s string, size float64) float64 {
 	const reserve = 1.17
 	return float64(font.MeasureString(r.face, s)) / 64 * size / rulerSize * reserve
 }
 
-// fitEnds is the text, or its two ends around an ellipsis, that has at most a width. Names of one kind often begin alike, and
-// differ at their end.
+// fitEnds returns the text, or its two ends around an ellipsis, with at most a width. Names of one kind often begin alike
+// and differ at their end.
 func (r *ruler) fitEnds(s string, size, width float64) string {
 	if r.width(s, size) <= width {
 		return s
@@ -104,8 +104,8 @@ func (r *ruler) fitEnds(s string, size, width float64) string {
 	return "…"
 }
 
-// fit is the text, or its beginning with an ellipsis, that has at most a width.
-// The ellipsis alone is the least.
+// fit returns the text, or its beginning with an ellipsis, with at most a width. The shortest result is the ellipsis
+// alone.
 func (r *ruler) fit(s string, size, width float64) string {
 	if r.width(s, size) <= width {
 		return s

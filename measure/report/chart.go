@@ -12,7 +12,7 @@ import (
 	"hemera/measure/stats"
 )
 
-// chart is a figure with its values: what is drawn, and what the files for programs have.
+// chart is a figure with its values, for drawing and for the files for programs.
 type chart struct {
 	ID      string      `json:"id"` // of the figure
 	Level   string      `json:"level"`
@@ -22,10 +22,10 @@ type chart struct {
 	Name    string      `json:"name"` // of the only quantity, or empty
 	Unit    string      `json:"unit"` // of all values
 	XTitle  string      `json:"x_title"`
-	Words   []string    `json:"x_words,omitempty"` // what X counts, if it is no number
+	Words   []string    `json:"x_words,omitempty"` // the words to which X refers, if it is not a number
 	LogX    bool        `json:"log_x,omitempty"`
 	Series  []series    `json:"series"` // in the order of runs, then of names
-	binary  bool        // X counts bytes
+	binary  bool        // X is a number of bytes
 }
 
 // series is a line, the bars of a colour, or one part of all stacks.
@@ -40,21 +40,21 @@ type series struct {
 // point is one value.
 type point struct {
 	X     float64 `json:"x"`       // a number, or an index of Words
-	Label string  `json:"x_label"` // as the result has it; empty if the value has no place on the axis
+	Label string  `json:"x_label"` // as in the result; empty if the value has no place on the axis
 	Y     float64 `json:"y"`       // the mean
 	SD    float64 `json:"sd,omitempty"`
 	N     int     `json:"samples"`
 	Peak  float64 `json:"peak,omitempty"`
 }
 
-// newChart finds the values of a figure in some runs. ok is false if there are none.
+// newChart collects the values of a figure in some runs. ok is false if there are none.
 func newChart(f result.Figure, level string, runs []*result.Run) (c chart, ok bool) {
 	c = chart{ID: f.ID, Level: level, Title: cmp.Or(f.Title, f.ID), Caption: f.Caption, Kind: f.Kind, XTitle: cmp.Or(f.XTitle, f.X), LogX: f.LogX}
 	if len(f.Names) == 1 {
 		c.Name = f.Names[0]
 	}
 	p := picker{f: f, c: &c, peak: f.Peak, several: len(runs) > 1}
-	// All runs are looked at before the first is drawn: equal conditions have equal names in all of them.
+	// All runs are read before the first is drawn, so that equal conditions have equal names in all of them.
 	found := make([][]result.Measure, len(runs))
 	for i, r := range runs {
 		for _, l := range r.Levels {
@@ -67,7 +67,7 @@ func newChart(f result.Figure, level string, runs []*result.Run) (c chart, ok bo
 	for i, r := range runs {
 		p.add(i, title(r), found[i], keys)
 	}
-	// Conditions that are the same everywhere are said once, and not in every entry of the legend.
+	// Conditions that are the same everywhere are in the caption, and not in every entry of the legend.
 	if len(same) > 0 && len(runs) == 1 {
 		c.Caption = strings.TrimSpace(c.Caption + " All with " + strings.Join(same, ", ") + ".")
 	}
@@ -75,20 +75,19 @@ func newChart(f result.Figure, level string, runs []*result.Run) (c chart, ok bo
 	return c, len(c.Series) > 0
 }
 
-// title is what a run is called in legends.
-// It is never empty, so that an entry of a legend is seen.
+// title returns the name of a run in legends. It is never empty, so that an entry of a legend is visible.
 func title(r *result.Run) string { return cmp.Or(r.Title, r.ID, "run") }
 
 // picker collects the series of a chart.
 type picker struct {
 	f       result.Figure
-	c       *chart         // what it fills
-	peak    bool           // of measures is drawn
-	several bool           // runs: then colours are theirs
+	c       *chart         // the chart that it fills
+	peak    bool           // draw the peak of measures
+	several bool           // several runs, whose colours differ
 	styles  map[string]int // of the names of series, over all runs
 }
 
-// find finds the measures of one run that the figure shows.
+// find returns the measures of one run that the figure shows.
 func (p *picker) find(measures []result.Measure) (mine []result.Measure) {
 	for _, m := range measures {
 		// One axis has one unit: that of the first.
@@ -97,7 +96,7 @@ func (p *picker) find(measures []result.Measure) (mine []result.Measure) {
 			mine = append(mine, m)
 		}
 	}
-	// Names are in the order of the figure, so that p50 is before p99.
+	// In the order of the figure, so that p50 precedes p99.
 	slices.SortStableFunc(mine, func(a, b result.Measure) int {
 		return slices.Index(p.f.Names, a.Name) - slices.Index(p.f.Names, b.Name)
 	})
@@ -120,8 +119,8 @@ func (p *picker) add(run int, title string, mine []result.Measure, keys []string
 	}
 }
 
-// unitOf is the unit of a measure that the figure shows, and empty for others.
-// A count without a unit is drawn on an axis without one.
+// unitOf returns the unit of a measure that the figure shows, and "" for others. A count without a unit is drawn on an
+// axis without one.
 func unitOf(p *picker, m result.Measure) string {
 	if !p.shows(m) {
 		return ""
@@ -129,8 +128,8 @@ func unitOf(p *picker, m result.Measure) string {
 	return m.Unit
 }
 
-// shows reports whether the figure shows the measure, and it has values.
-// A course needs a series, every other kind samples.
+// shows reports whether the figure shows the measure, and it has values. A course needs a series, every other kind
+// samples.
 func (p *picker) shows(m result.Measure) bool {
 	if !slices.Contains(p.f.Names, m.Name) || p.f.Kind == result.Course && len(m.Series) == 0 || p.f.Kind != result.Course && len(m.Samples) == 0 {
 		return false
@@ -143,12 +142,13 @@ func (p *picker) shows(m result.Measure) bool {
 	return true
 }
 
-// groupKeys are the labels that make series: those of the figure that have several values, and all others that differ within a
-// run. A level that forgot one gets two lines and not one that jumps. same are the conditions of the figure with one value only.
+// groupKeys returns the labels that distinguish series: those of the figure with several values, and all others that
+// differ within a run, so that a level that forgot one gets two lines and not one that jumps. same has the conditions of
+// the figure with one value.
 func groupKeys(f result.Figure, runs [][]result.Measure) (keys, same []string) {
 	for _, k := range f.Group {
 		values := valuesOf(k, slices.Concat(runs...))
-		// A measure without the label is not the same as one with it, where one run has both.
+		// A measure without the label differs from one with it, if one run has both.
 		within := slices.ContainsFunc(runs, func(measures []result.Measure) bool { return differs(k, measures) })
 		switch {
 		case len(values) > 1 || within:
@@ -174,7 +174,8 @@ func groupKeys(f result.Figure, runs [][]result.Measure) (keys, same []string) {
 	return keys, same
 }
 
-// valuesOf are the different values of a label, in the order in which they came. A measure without the label has none.
+// valuesOf returns the different values of a label, in the order of their occurrence, without those of measures that lack
+// the label.
 func valuesOf(key string, measures []result.Measure) (values []string) {
 	for _, m := range measures {
 		if v := m.Labels[key]; v != "" && !slices.Contains(values, v) {
@@ -184,13 +185,12 @@ func valuesOf(key string, measures []result.Measure) (values []string) {
 	return values
 }
 
-// differs reports whether measures have different values of a label.
-// A measure without the label counts as one with another value.
+// differs reports whether measures have different values of a label. A missing label counts as another value.
 func differs(key string, measures []result.Measure) bool {
 	return slices.ContainsFunc(measures, func(m result.Measure) bool { return m.Labels[key] != measures[0].Labels[key] })
 }
 
-// seriesName is the name of the series of a measure: its quantity if the figure has several, and its group.
+// seriesName returns the name of the series of a measure: its quantity if the figure has several, and its group.
 func (p *picker) seriesName(m result.Measure, keys []string) string {
 	var parts []string
 	if len(p.f.Names) > 1 {
@@ -200,7 +200,7 @@ func (p *picker) seriesName(m result.Measure, keys []string) string {
 		v := m.Labels[k]
 		switch {
 		case v == "": // not a condition of this measure
-		case len(keys) == 1: // the value alone says it
+		case len(keys) == 1: // the value alone is clear
 			parts = append(parts, v)
 		default:
 			parts = append(parts, k+" "+v)
@@ -222,14 +222,14 @@ func (p *picker) newSeries(run int, name, title string) series {
 		p.styles[name] = len(p.styles)
 	}
 	s := series{Name: name, Run: title, colour: p.styles[name], style: p.styles[name]}
-	// Parts of a stack keep their colours: which run it is says the axis.
+	// Parts of a stack keep their colours: the axis shows the run.
 	if p.several && p.f.Kind != result.Stacked {
 		s.colour = run
 	}
 	return s
 }
 
-// points are the values of a measure: its course, or one of all samples.
+// points returns the values of a measure: its course, or one for all samples.
 func (p *picker) points(m result.Measure) (all []point) {
 	if p.f.Kind == result.Course {
 		for _, at := range m.Series {
@@ -237,7 +237,7 @@ func (p *picker) points(m result.Measure) (all []point) {
 		}
 		return all
 	}
-	// The mean, as in the published figures; the tables have medians, too.
+	// The mean, as in the published results; the tables also have medians.
 	s := stats.Of(m)
 	one := point{Label: m.Labels[p.f.X], Y: s.Mean, SD: s.SD, N: s.N}
 	// Without a label for the axis, quantities are beside each other.
@@ -247,14 +247,14 @@ func (p *picker) points(m result.Measure) (all []point) {
 	if p.peak {
 		one.Peak = m.Peak
 	}
-	// Sums of the largest numbers are infinite; they cannot be drawn.
+	// Sums of the largest numbers are infinite and cannot be drawn.
 	if math.IsInf(one.Y, 0) || math.IsInf(one.SD, 0) {
 		return nil
 	}
 	return []point{one}
 }
 
-// place gives all points their X, and sorts them by it: the number of their label, or its index among the words.
+// place sets X of all points, and sorts them by it: the number in their label, or its index among the words.
 func (p *picker) place() {
 	c := p.c
 	if c.Kind == result.Course {
@@ -274,7 +274,7 @@ func (p *picker) place() {
 		numbers = numbers && ok
 		c.binary = c.binary || bytes
 	}
-	// Bars and words stand in the order in which they came; numbers of bars in theirs.
+	// Bars and words are in the order of their occurrence; numbers of bars are sorted.
 	if !numbers {
 		c.Words, c.LogX, c.binary = sortedWords(words), false, false
 	}
@@ -291,7 +291,7 @@ func (p *picker) place() {
 	}
 }
 
-// labelRuns puts the title of the run into the labels of stacks, so that those of several runs stand beside each other.
+// labelRuns adds the title of the run to the labels of stacks, so that those of several runs are beside each other.
 func labelRuns(c *chart) {
 	for _, s := range c.Series {
 		for i := range s.Points {
@@ -300,10 +300,9 @@ func labelRuns(c *chart) {
 	}
 }
 
-// labels are the different labels of all points, in the order in which they came.
-// The empty one is none: its points have no place.
+// labels returns the different labels of all points, in the order of their occurrence, without the empty one.
 func labels(c *chart) (all []string) {
-	// The first run says the order; later ones add theirs.
+	// The first run determines the order; later ones add theirs.
 	seen := map[string]bool{}
 	for _, s := range c.Series {
 		for _, p := range s.Points {
@@ -316,8 +315,8 @@ func labels(c *chart) (all []string) {
 	return all
 }
 
-// sortedWords sorts words that are all numbers by their value, and leaves others as they are.
-// The order of others is that of the level, which knows what belongs together.
+// sortedWords sorts words that are all numbers by their value, and does not change the order of others, which is that of
+// the level.
 func sortedWords(words []string) []string {
 	for _, w := range words {
 		if _, _, ok := number(w); !ok {
@@ -332,8 +331,8 @@ func sortedWords(words []string) []string {
 	return words
 }
 
-// number reads a label of an axis: 4, 0.5, or a number of bytes such as 128KiB and 16MB.
-// bytes says that it had such a unit.
+// number parses a label of an axis: 4, 0.5, or a number of bytes such as 128KiB and 16MB. bytes reports whether it had
+// such a unit.
 func number(label string) (v float64, bytes, ok bool) {
 	factor := 1.0
 	for _, u := range []struct {

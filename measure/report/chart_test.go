@@ -12,7 +12,7 @@ import (
 	"hemera/measure/result"
 )
 
-// described is a chart in a line for each series: its name, colour, style and points.
+// described returns a chart as text, with a line for each series: its name, colour, style and points.
 func described(c chart) string {
 	var lines []string
 	for _, s := range c.Series {

@@ -3,14 +3,13 @@ package report
 import "math"
 
 const (
-	// courseMax is the number of points of a course that a line shows; more would be finer than the picture.
+	// courseMax bounds the points of a course in a line; more would be finer than the picture.
 	courseMax = 600
-	// courseTips is the number of its points that one can point at, or reach by the keyboard.
+	// courseTips is the number of its points that a pointer or the keyboard can select.
 	courseTips = 40
 )
 
-// drawCourse draws values over time.
-// There are no marks and no whiskers: every sample is its own point.
+// drawCourse draws values over time, without marks and whiskers, because every sample is a point.
 func (l *layout) drawCourse(k canvas) {
 	for i := range l.c.Series {
 		s := &l.c.Series[i]
@@ -19,11 +18,11 @@ func (l *layout) drawCourse(k canvas) {
 			line = append(line, l.place(p))
 		}
 		k.line(line, pen{paint: paint(s.colour), width: 1.4, dash: dashes(l.dashOf(s))})
-		// Each tip has a stripe from the one before to the next.
+		// The tip of a point extends to the middle of its neighbours.
 		shown := thin(s.Points, courseTips)
 		for j, p := range shown {
 			at := l.place(p)
-			// The first and the last reach to the sides.
+			// The first and the last extend to the sides.
 			left, right := l.plot.left, l.plot.right
 			if j > 0 {
 				left = (l.place(shown[j-1]).x + at.x) / 2
@@ -38,13 +37,13 @@ func (l *layout) drawCourse(k canvas) {
 	}
 }
 
-// thin is at most about most of the points: of each stretch its lowest and its highest value, in their order. A mean would hide
-// what a course is looked at for.
+// thin returns about most of the points at most: of each part the lowest and the highest value, in their order. A mean
+// would hide the extremes.
 func thin(points []point, most int) []point {
 	if len(points) <= most {
 		return points
 	}
-	// Two points are kept of each stretch.
+	// Two points are kept of each part.
 	stretch := int(math.Ceil(float64(2*len(points)) / float64(most)))
 	var kept []point
 	for from := 0; from < len(points); from += stretch {
@@ -58,7 +57,7 @@ func thin(points []point, most int) []point {
 				high = i
 			}
 		}
-		// A flat stretch gives one point.
+		// A flat part gives one point.
 		kept = append(kept, part[min(low, high)])
 		if low != high {
 			kept = append(kept, part[max(low, high)])

@@ -1,6 +1,6 @@
-// Package report makes of results what people look at: one HTML page, and every plot as SVG, PNG, CSV and JSON.
+// Package report presents results: as one HTML page, and every plot as SVG, PNG, CSV and JSON.
 //
-// The page needs nothing but itself: no network, no second file. It has a light and a dark theme, and prints.
+// The page needs no network and no other file. It has a light and a dark theme, and prints.
 //
 // # From a result to a picture
 //
@@ -13,12 +13,13 @@
 //
 // # Rules of the pictures
 //
-// Values begin at 0. Whiskers are one standard deviation. The theoretical peak is a dotted line. With one run a colour is a
-// condition; with several it is a run, and dashes are conditions. A measure without the label of the axis is a line from side to
-// side: published maxima often do not say at how many clients they were reached. Estimates say that they are.
+// Values begin at 0. Whiskers are one standard deviation. The theoretical peak is a dotted line. With one run a colour is
+// a condition; with several it is a run, and dashes are conditions. A measure without the label of the axis is a line
+// from side to side: published maxima often do not say at how many clients they were reached. Estimates say that they
+// are.
 //
 // # Text
 //
-// Titles, labels and notes come from files that anybody may have written. gomponents escapes those of the page, and the
-// SVG canvas its own.
+// Titles, labels and notes come from files of unknown origin. gomponents escapes those of the page, and the SVG canvas
+// its own.
 package report

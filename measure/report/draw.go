@@ -4,8 +4,7 @@ import (
 	"hemera/measure/result"
 )
 
-// draw draws the plot: what is behind the values, the values, and what explains them.
-// Later things hide earlier ones, on every canvas.
+// draw draws the plot: the frame, the values, and the legend. Later elements hide earlier ones, on every canvas.
 func (l *layout) draw(k canvas) {
 	for i, line := range l.title {
 		k.text(xy{gap, lineStep * float64(i+1)}, line, words{paint: ink, size: titleSize, strong: true})
@@ -18,15 +17,14 @@ func (l *layout) draw(k canvas) {
 		l.drawStacks(k)
 	case result.Course:
 		l.drawCourse(k)
-	default: // a kind of a later version has values, too
+	default: // a kind of a later version has values too
 		l.drawLines(k)
 	}
 	l.drawAcross(k)
 	l.drawLegend(k)
 }
 
-// drawFrame draws the grid, the axes and their words.
-// The unit stands above the axis and not beside it: nobody likes to turn the head.
+// drawFrame draws the grid, the axes and their words. The unit is above the axis and not turned beside it.
 func (l *layout) drawFrame(k canvas) {
 	unit := l.unit.Unit
 	if l.c.Name != "" && unit != "" {
@@ -44,7 +42,7 @@ func (l *layout) drawFrame(k canvas) {
 	for _, t := range l.xTicks {
 		w := words{paint: soft, size: textSize, align: 0.5}
 		at := xy{t.at, l.plot.bottom + lineStep - 3}
-		// A turned word ends where a straight one has its middle.
+		// The end of a turned word is where the middle of a straight one is.
 		if l.turned {
 			w.align, w.turned = 1, true
 			at.x += textSize / 3
@@ -58,15 +56,14 @@ func (l *layout) drawFrame(k canvas) {
 	}
 }
 
-// inside moves the middle of a tick's text so that it ends within the picture.
-// The left end has room: labels of the other axis are there.
+// inside returns the middle of a tick's text, moved so that the text ends within the picture. At the left end the labels
+// of the other axis leave room.
 func (l *layout) inside(t tick) float64 {
 	half := l.ruler.width(t.text, textSize) / 2
 	return min(t.at, l.width-half-2)
 }
 
-// drawLegend draws the entries with their lines and marks.
-// A swatch looks as the series does in the plot.
+// drawLegend draws the entries with their lines and marks, in the style of the series.
 func (l *layout) drawLegend(k canvas) {
 	const long = 24
 	for _, e := range l.legend {
@@ -89,15 +86,16 @@ func (l *layout) drawLegend(k canvas) {
 	}
 }
 
-// peakPen draws the theoretical peak.
+// peakPen returns the pen of the theoretical peak.
 func peakPen() pen { return pen{paint: ink, width: 1.6, dash: []float64{1.6, 3}} }
 
-// seriesPen draws the line of a series, in the plot and in the legend. Several runs of a colour each are told apart by dashes.
+// seriesPen returns the pen of a series, in the plot and in the legend. Several lines with one colour differ in their
+// dashes.
 func (l *layout) seriesPen(s *series) pen {
 	return pen{paint: paint(s.colour), width: 2, dash: dashes(l.dashOf(s))}
 }
 
-// dashOf is the style of a line: with one run colours do until they begin again.
+// dashOf returns the style of a line: with one run, colours suffice until they repeat.
 func (l *layout) dashOf(s *series) int {
 	if l.several {
 		return s.style
@@ -105,8 +103,7 @@ func (l *layout) dashOf(s *series) int {
 	return s.style / len(shades())
 }
 
-// opacity tells bars of one colour apart, as dashes do lines.
-// Parts of a stack have colours of their own.
+// opacity returns the opacity of bars, which distinguishes bars of one colour. Parts of a stack have different colours.
 func (l *layout) opacity(s *series) float64 {
 	if l.c.Kind == result.Stacked {
 		return 1

@@ -14,8 +14,8 @@ import (
 	"hemera/words/errs"
 )
 
-// render writes the page. gomponents escapes every text and every value of an attribute. Only policy, styles, script and plots
-// are written as they are: they are our own, and the plots have their texts escaped.
+// render writes the page. gomponents escapes every text and every value of an attribute. Only policy, styles, script and
+// plots are written raw: they are our own, and the plots have their texts escaped.
 func (p *page) render(w io.Writer) error {
 	document := g.Group{
 		g.Raw("<!DOCTYPE html>\n"),
@@ -25,10 +25,11 @@ func (p *page) render(w io.Writer) error {
 	return errs.Wrap(document.Render(w), "report.Page", p.Title)
 }
 
-// policy forbids browsers to fetch anything. It stands here as HTML so that its quotes are not escaped: people look for it in a page.
+// policy forbids browsers to fetch anything. It is HTML here so that its quotes are not escaped, because people look for
+// it in a page.
 const policy = `<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'">`
 
-// head is the head element.
+// head returns the head element.
 func (p *page) head() g.Node {
 	return h.Head(onLines(
 		h.Meta(h.Charset("utf-8")),
@@ -39,13 +40,13 @@ func (p *page) head() g.Node {
 	))
 }
 
-// styles is the style sheet: both themes from the palette, the plots, the page.
+// styles returns the style sheet: both themes from the palette, the plots, the page.
 func styles() string {
 	return themeCSS(":root", false) + "@media screen and (prefers-color-scheme:dark){" + themeCSS(":root:not([data-theme=light])", true) + "}\n" +
 		"@media screen{" + themeCSS(":root[data-theme=dark]", true) + "}\n" + plotCSS() + pageCSS
 }
 
-// body is the body element.
+// body returns the body element.
 func (p *page) body() g.Node {
 	sections := g.Group{p.limitsSection()}
 	for _, l := range p.Levels {
@@ -62,7 +63,7 @@ func (p *page) body() g.Node {
 	))
 }
 
-// header has the title, the runs, and links to the sections.
+// header returns the title, the runs, and links to the sections.
 func (p *page) header() g.Node {
 	parts := g.Group{h.Div(h.Class("bar"), h.H1(g.Text(p.Title)), h.Button(h.Type("button"), h.ID("theme"), g.Attr("hidden"), g.Text("theme")))}
 	for _, r := range p.Runs {
@@ -72,7 +73,7 @@ func (p *page) header() g.Node {
 	return h.Header(onLines(append(parts, h.Nav(links, h.A(h.Href("#machines"), g.Text("machines"))))...))
 }
 
-// runSection is the head of a run. Published figures have one line.
+// runSection returns the head of a run. Published results have one line.
 func (p *page) runSection(r runPart) g.Node {
 	if r.Source != "" {
 		return h.P(h.Class("published"), dot(r.Colour), bold(r.Title), g.Text(", published: "+r.Source))
@@ -90,12 +91,12 @@ func (p *page) runSection(r runPart) g.Node {
 	))
 }
 
-// differenceItem is one measure that differs from the base.
+// differenceItem returns the item of one measure that differs from the base.
 func differenceItem(d difference) g.Node {
 	return h.Li(g.Text(d.What+": "), h.Span(judged(d.Worse, d.Better), g.Text(d.Ratio+" "+d.Verdict)))
 }
 
-// limitsSection shows the shares of the theoretical peaks.
+// limitsSection returns the section with the fractions of the theoretical peaks.
 func (p *page) limitsSection() g.Node {
 	parts := g.Group{h.H2(g.Text("What limits"))}
 	if p.Unknown {
@@ -114,7 +115,7 @@ func (p *page) limitsSection() g.Node {
 	return h.Section(onLines(parts...))
 }
 
-// limitBar is one share of a peak.
+// limitBar returns the bar of one fraction of a peak.
 func (p *page) limitBar(l limit) g.Node {
 	return h.Div(h.Class("limit"), h.Title(l.From),
 		h.Div(h.Class("what"), g.If(p.Several, g.Group{bold(l.Run), g.Text(" ")}), g.Text(l.Level+" "+l.What)),
@@ -123,7 +124,7 @@ func (p *page) limitBar(l limit) g.Node {
 		h.Div(h.Class("share"), bold(l.Percent), g.Text(" "+l.Value+" of "+l.Peak+joined(" at ", l.At))))
 }
 
-// levelSection has the notes, plots, measures and conditions of a level.
+// levelSection returns the notes, plots, measures and conditions of a level.
 func (p *page) levelSection(l levelPart) g.Node {
 	parts := g.Group{h.H2(g.Text(l.Name))}
 	for _, r := range l.Runs {
@@ -141,7 +142,7 @@ func (p *page) levelSection(l levelPart) g.Node {
 	return h.Section(h.ID("level-"+l.Name), onLines(parts...))
 }
 
-// figure is a plot in both widths, with links to its files.
+// figure returns a plot in both widths, with links to its files.
 func figure(f figurePart) g.Node {
 	file := func(name, ending string) g.Node { return h.A(h.Href("plots/"+f.File+ending), g.Text(name)) }
 	return h.Figure(onLines(
@@ -150,7 +151,7 @@ func figure(f figurePart) g.Node {
 			file("SVG", endingSVG), g.Text(" "), file("PNG", endingPNG), g.Text(" "), file("CSV", endingCSV), g.Text(" "), file("JSON", endingJSON))}))))
 }
 
-// measures is the table of a level.
+// measures returns the table of a level.
 func (p *page) measures(l levelPart) g.Node {
 	columns := g.Group{numberCell(h.Th, g.Text("mean ± sd")), numberCell(h.Th, g.Text("median")), numberCell(h.Th, g.Text("samples")), numberCell(h.Th, g.Text("of peak"))}
 	cells := ownCells
@@ -164,19 +165,19 @@ func (p *page) measures(l levelPart) g.Node {
 		h.TBody(onLines(g.Map(l.Rows, line)...))))))
 }
 
-// ownCells are the four columns of a measure on a page of one run.
+// ownCells returns the four columns of a measure on a page of one run.
 func ownCells(c cell) g.Node {
 	return g.Group{numberCell(h.Td, g.Text(c.Value)), numberCell(h.Td, g.Text(c.Median)), numberCell(h.Td, g.Text(strconv.Itoa(c.Samples))), numberCell(h.Td, g.Text(orDash(c.OfPeak)))}
 }
 
-// comparedCell is the column of a run on a page of several.
+// comparedCell returns the column of a run on a page of several.
 func comparedCell(c cell) g.Node {
 	return numberCell(h.Td, g.Text(orDash(c.Value)),
 		g.If(c.OfPeak != "", g.Group{h.Br(), h.Small(g.Text(c.OfPeak + " of peak"))}),
 		g.If(c.Ratio != "", g.Group{h.Br(), h.Small(h.Title(c.Why), judged(c.Worse, c.Better), g.Text(c.Ratio+" "+c.Verdict))}))
 }
 
-// skippedList has the measures that a run could not make, and their remedies; nothing if it made all.
+// skippedList returns the skipped measures of a run and their remedies; nil if there are none.
 func skippedList(r levelRun) g.Node {
 	if len(r.Skipped) == 0 {
 		return nil
@@ -186,7 +187,7 @@ func skippedList(r levelRun) g.Node {
 	}))}
 }
 
-// settingsList has the settings and tools of a run; nothing if there are none.
+// settingsList returns the settings and tools of a run; nil if there are none.
 func settingsList(r levelRun) g.Node {
 	if len(r.Keys) == 0 && len(r.Tools) == 0 {
 		return nil
@@ -196,7 +197,7 @@ func settingsList(r levelRun) g.Node {
 		g.Map(r.Tools, func(t result.Tool) g.Node { return term(t.Name, t.Version) })))
 }
 
-// machinesSection is the table of the machines of all runs.
+// machinesSection returns the table of the machines of all runs.
 func (p *page) machinesSection() g.Node {
 	var lines g.Group
 	for _, r := range p.Runs {
@@ -213,7 +214,7 @@ func (p *page) machinesSection() g.Node {
 			h.TBody(onLines(lines...))))))
 }
 
-// machineCells are the columns of a machine. What a run does not say of it is left out.
+// machineCells returns the columns of a machine. Missing information is left out.
 func machineCells(m result.Machine) g.Node {
 	processor := m.CPU
 	if m.Cores != 0 {
@@ -230,7 +231,7 @@ func machineCells(m result.Machine) g.Node {
 	}
 }
 
-// diskText describes a disk.
+// diskText returns a description of a disk.
 func diskText(d result.Device) string {
 	text := d.Name + " " + d.Model + joined(" ", size(d.Size))
 	if d.Rotating {
@@ -243,7 +244,7 @@ func diskText(d result.Device) string {
 	return text
 }
 
-// linkText describes a network interface.
+// linkText returns a description of a network interface.
 func linkText(l result.Link) string {
 	text := l.Name
 	if l.Speed != 0 {
@@ -255,7 +256,7 @@ func linkText(l result.Link) string {
 	return text
 }
 
-// size is a number of bytes for people; empty if it is 0, which means that it is not known.
+// size returns a number of bytes for people; "" for 0, which means unknown.
 func size(n int64) string {
 	if n == 0 {
 		return ""
@@ -263,7 +264,7 @@ func size(n int64) string {
 	return stats.Quantity(float64(n), 0, "B")
 }
 
-// joined is a text with words before it; empty if the text is.
+// joined returns a text with words before it; "" if the text is empty.
 func joined(before, text string) string {
 	if text == "" {
 		return ""
@@ -271,7 +272,7 @@ func joined(before, text string) string {
 	return before + text
 }
 
-// orDash is a text, or a dash for an empty one.
+// orDash returns a text, or a dash for an empty one.
 func orDash(text string) string {
 	if text == "" {
 		return "–"
@@ -279,8 +280,8 @@ func orDash(text string) string {
 	return text
 }
 
-// onLines begins a line for each node that is not nil, and one after the last, so that two pages can be compared line by line.
-// It is for block elements only: spaces between words show.
+// onLines returns the nodes that are not nil, each on a new line, and a line end after the last, so that two pages can be
+// compared line by line. It is for block elements only, because spaces between words are visible.
 func onLines(nodes ...g.Node) g.Group {
 	var lines g.Group
 	for _, n := range nodes {
@@ -291,24 +292,24 @@ func onLines(nodes ...g.Node) g.Group {
 	return append(lines, g.Raw("\n"))
 }
 
-// dot is the mark in the colour of a run.
+// dot returns the mark in the colour of a run.
 func dot(colour string) g.Node { return h.Span(h.Class("dot " + colour)) }
 
-// bold is a text in bold type.
+// bold returns a text in bold type.
 func bold(text string) g.Node { return h.B(g.Text(text)) }
 
-// code is a command or an option.
+// code returns a command or an option.
 func code(text string) g.Node { return h.Code(g.Text(text)) }
 
-// term is a word and its description, in a list of them.
+// term returns a word and its description, for a list of them.
 func term(word, text string) g.Node { return g.Group{h.Dt(g.Text(word)), h.Dd(g.Text(text))} }
 
-// numberCell is a cell of a table, h.Th or h.Td, whose text stands at the right.
+// numberCell returns a cell of a table, h.Th or h.Td, with right-aligned text.
 func numberCell(cell func(...g.Node) g.Node, children ...g.Node) g.Node {
 	return cell(append(children, h.Class("n"))...)
 }
 
-// judged is the class of a difference; nil if it is neither worse nor better.
+// judged returns the class of a difference; nil if it is neither worse nor better.
 func judged(worse, better bool) g.Node {
 	switch {
 	case worse:

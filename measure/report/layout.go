@@ -14,16 +14,16 @@ const (
 	textSize  = 12.0 // of ticks and legends
 	titleSize = 14.0
 	lineStep  = 18.0 // from one line of words to the next
-	gap       = 6.0  // between things that do not touch
+	gap       = 6.0  // between elements that do not touch
 	labelMax  = 150  // of a word below the axis; longer ones lose their middle
 )
 
-// layout is a chart with the place of everything. Its values are in the chart's unit, its places in units of the canvas.
+// layout is a chart with all places. Its values are in the chart's unit, its places in units of the canvas.
 type layout struct {
 	c             chart // what is drawn
 	several       bool  // runs
 	width, height float64
-	plot          box         // where values are drawn
+	plot          box         // area of the values
 	x, y          axis        // of the plot; y grows upwards
 	unit          stats.Scale // of the values at the axis
 	yTicks        []float64   // values divided by the unit's factor
@@ -34,7 +34,7 @@ type layout struct {
 	ruler         *ruler // of all words
 }
 
-// tick is a text at a place of the axis below.
+// tick is a text at a place of the horizontal axis.
 type tick struct {
 	at   float64
 	text string
@@ -48,8 +48,8 @@ type entry struct {
 	width float64 // with its swatch
 }
 
-// lay gives everything in the chart its place. The height follows from the width and from what must be said. titled plots
-// say what they are; in a page the text around them does.
+// lay computes all places of the chart. The height follows from the width and the texts. titled plots have a title; in a
+// page the text around them has it.
 func lay(c chart, several, titled bool, width float64, r *ruler) layout {
 	l := layout{c: c, several: several, width: width, ruler: r}
 	top := lineStep + 2*gap
@@ -57,7 +57,7 @@ func lay(c chart, several, titled bool, width float64, r *ruler) layout {
 		l.title = wrap(c.Title, titleSize, width-2*gap, r)
 		top += lineStep*float64(len(l.title)) + gap
 	}
-	// Wide and low shows slopes best, but not flatter than a narrow window has it.
+	// Wide and low plots show slopes best, but not lower than in a narrow window.
 	high := math.Min(math.Max(width*0.46, 190), 300)
 	l.plot = box{0, top, width - 2*gap, top + high}
 	l.scaleY()
@@ -66,13 +66,12 @@ func lay(c chart, several, titled bool, width float64, r *ruler) layout {
 	if l.c.XTitle != "" {
 		bottom += lineStep
 	}
-	// Letters reach below their line.
+	// Letters extend below their line.
 	l.height = l.layLegend(bottom) + 2*gap
 	return l
 }
 
-// wrap breaks a text into lines of at most a width, at blanks.
-// An empty text is one empty line.
+// wrap breaks a text into lines of at most a width, at blanks. An empty text gives one empty line.
 func wrap(text string, size, width float64, r *ruler) (lines []string) {
 	line := ""
 	for _, word := range strings.Fields(text) {
@@ -86,8 +85,7 @@ func wrap(text string, size, width float64, r *ruler) (lines []string) {
 	return append(lines, r.fit(line, size, width))
 }
 
-// scaleY finds the range of the values, their unit and the left end of the plot.
-// The ends of the axis are ticks.
+// scaleY computes the range of the values, their unit and the left end of the plot. The ends of the axis are ticks.
 func (l *layout) scaleY() {
 	low, high := l.valueRange()
 	l.unit = stats.ScaleOf(math.Max(math.Abs(low), math.Abs(high)), l.c.Unit)
@@ -101,7 +99,7 @@ func (l *layout) scaleY() {
 	l.y = axis{low: l.yTicks[0] * l.unit.Factor, high: l.yTicks[len(l.yTicks)-1] * l.unit.Factor, from: l.plot.bottom, to: l.plot.top}
 }
 
-// valueRange is from 0, or below, to the highest value with its deviation and its peak. It is never empty.
+// valueRange returns the range from 0, or below, to the highest value with its deviation and its peak. It is never empty.
 func (l *layout) valueRange() (low, high float64) {
 	stacks := map[float64]float64{}
 	for _, s := range l.c.Series {
@@ -113,7 +111,7 @@ func (l *layout) valueRange() (low, high float64) {
 			}
 		}
 	}
-	// Of stacks the sums count, which their parts do not reach.
+	// For stacks the sums count, which are above their parts.
 	if l.c.Kind == result.Stacked {
 		for _, sum := range stacks {
 			high = math.Max(high, sum)
@@ -125,7 +123,7 @@ func (l *layout) valueRange() (low, high float64) {
 	return low, high
 }
 
-// scaleX finds the places of numbers or words below the plot. Words without room are turned.
+// scaleX computes the places of numbers or words below the plot. Words without enough room are turned.
 func (l *layout) scaleX() {
 	if l.c.Words != nil {
 		l.scaleWords()
@@ -139,7 +137,7 @@ func (l *layout) scaleX() {
 			}
 		}
 	}
-	// Every number that was measured is a tick: 1, 2, 4, 8 clients and not 1, 3, 5, 7.
+	// Every measured number is a tick: 1, 2, 4, 8 clients and not 1, 3, 5, 7.
 	slices.Sort(values)
 	values = slices.Compact(values)
 	if len(values) == 0 { // only values without a place on this axis
@@ -149,7 +147,7 @@ func (l *layout) scaleX() {
 	const inset = 14 // so that marks do not touch the sides
 	l.x = axis{low: low, high: high, from: l.plot.left + inset, to: l.plot.right - inset, log: l.c.LogX && low > 0}
 	shown := values
-	// A course has thousands of times: round ones are named.
+	// A course has thousands of times: only round ones are labelled.
 	if l.c.Kind == result.Course {
 		l.x.from, l.x.to = l.plot.left, l.plot.right
 		shown = slices.DeleteFunc(ticks(low, high, 6), func(v float64) bool { return v < low || v > high })
@@ -157,8 +155,7 @@ func (l *layout) scaleX() {
 	l.nameNumbers(shown)
 }
 
-// nameNumbers makes ticks of the values that have room beside the one before.
-// values are in ascending order.
+// nameNumbers makes ticks of the values that have room beside the one before. values are in ascending order.
 func (l *layout) nameNumbers(values []float64) {
 	free := math.Inf(-1)
 	for _, v := range values {
@@ -171,8 +168,8 @@ func (l *layout) nameNumbers(values []float64) {
 	}
 }
 
-// scaleWords gives each word its part of the axis.
-// Where one word has no room all are turned: a mixture reads badly.
+// scaleWords computes each word's part of the axis. If one word lacks room all are turned, because a mixture is hard to
+// read.
 func (l *layout) scaleWords() {
 	n := float64(len(l.c.Words))
 	texts, widest := make([]string, len(l.c.Words)), 0.0
@@ -189,7 +186,7 @@ func (l *layout) scaleWords() {
 	l.x = axis{low: -0.5, high: n - 0.5, from: l.plot.left, to: l.plot.right}
 	free := math.Inf(-1)
 	for i, text := range texts {
-		// Hundreds of words: some are named, tips name all.
+		// Of hundreds of words some are labelled; tips show all.
 		if at := l.x.at(float64(i)); at >= free {
 			l.xTicks = append(l.xTicks, tick{at, text})
 			free = at + lineStep
@@ -197,8 +194,7 @@ func (l *layout) scaleWords() {
 	}
 }
 
-// labelHeight is the height of what stands at the axis below the plot.
-// It does not have the title of the axis.
+// labelHeight returns the height of the labels below the plot, without the title of the axis.
 func (l *layout) labelHeight() float64 {
 	height := lineStep
 	for _, t := range l.xTicks {
@@ -209,9 +205,9 @@ func (l *layout) labelHeight() float64 {
 	return height
 }
 
-// layLegend places the entries of the legend in rows below a height, and returns where they end.
+// layLegend places the entries of the legend in rows below a height, and returns their lower end.
 func (l *layout) layLegend(top float64) (bottom float64) {
-	const swatch = 30 // width of a line with its mark, and the gap behind
+	const swatch = 30 // width of a line with its mark, and the gap after it
 	entries := l.entries()
 	if len(entries) == 0 {
 		return top
@@ -220,19 +216,19 @@ func (l *layout) layLegend(top float64) (bottom float64) {
 	for _, e := range entries {
 		e.text = l.ruler.fit(e.text, textSize, l.width-2*gap-swatch)
 		e.width = swatch + l.ruler.width(e.text, textSize)
-		// A row has one entry at least, however long.
+		// A row has at least one entry, of any length.
 		if left > gap && left+e.width > l.width-gap {
 			left, line = gap, line+lineStep
 		}
 		e.at = xy{left, line}
-		// Two gaps, so that a swatch belongs to the text behind it.
+		// Two gaps, so that a swatch visibly belongs to the text after it.
 		left += e.width + 2*gap
 		l.legend = append(l.legend, e)
 	}
 	return line
 }
 
-// entries are those of the legend. One series needs none: the title names it.
+// entries returns the entries of the legend. One series needs none, because the title names it.
 func (l *layout) entries() (all []entry) {
 	for i := range l.c.Series {
 		s := &l.c.Series[i]
@@ -256,8 +252,7 @@ func (l *layout) entries() (all []entry) {
 	return all
 }
 
-// seriesTitle is what the legend and tips call a series.
-// It is empty for the only series of one run.
+// seriesTitle returns the name of a series in the legend and in tips. It is empty for the only series of one run.
 func (l *layout) seriesTitle(s *series) string {
 	switch {
 	case !l.several || l.c.Kind == result.Stacked:
@@ -268,8 +263,7 @@ func (l *layout) seriesTitle(s *series) string {
 	return s.Run + ": " + s.Name
 }
 
-// tip is what a value says when somebody points at it.
-// Screen readers say the same.
+// tip returns the text of a value for pointers and screen readers.
 func (l *layout) tip(s *series, p point) string {
 	var parts []string
 	if name := l.seriesTitle(s); name != "" {
@@ -293,7 +287,7 @@ func (l *layout) tip(s *series, p point) string {
 	return strings.Join(parts, " · ")
 }
 
-// wordOf is the word behind a number of the axis: "4 clients". Words of the axis speak for themselves.
+// wordOf returns the word after a number of the axis, as in "4 clients". Words of the axis need none.
 func wordOf(c chart) string {
 	if c.Words != nil && c.Kind != result.Lines {
 		return ""

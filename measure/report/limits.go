@@ -10,24 +10,25 @@ import (
 	"hemera/measure/stats"
 )
 
-// limit is how near a run came to what its hardware allows, by one load: its best conditions count.
+// limit is the fraction of the hardware's theoretical rate that a run reached with one load, under its best conditions.
 type limit struct {
 	Run     string // its title
 	Colour  string // the class of its colour
 	Level   string
-	What    string // the quantity, and the conditions that are no ramp
+	What    string // the quantity, and the conditions that are not a ramp
 	At      string // the conditions of the best value that other values of the load do not have
 	Value   string // the mean, with its unit
 	Peak    string
-	From    string // how the peak follows
+	From    string // derivation of the peak
 	Percent string
 	Width   float64 // of the bar, in percent
-	share   float64 // of the peak; not bounded, for a measured peak can be exceeded
+	share   float64 // of the peak; not bounded, because a measured peak can be exceeded
 }
 
-// limits are the highest shares of the peak, of each run, level and load. The lowest come first: there the hardware has most left.
+// limits returns the highest fractions of the peak, for each run, level and load. The lowest come first: there the
+// hardware has most left.
 func limits(runs []*result.Run) (all []limit) {
-	// A run beside published ones is sorted among them: that is what one wants to see.
+	// A run beside published ones is sorted among them, for comparison.
 	for i, r := range runs {
 		for _, l := range r.Levels {
 			best := map[string]limit{}
@@ -36,7 +37,7 @@ func limits(runs []*result.Run) (all []limit) {
 				if m.Peak <= 0 || len(m.Samples) == 0 {
 					continue
 				}
-				// The mean and not the best sample: one lucky iteration is no rate.
+				// The mean and not the best sample, because one good iteration is no rate.
 				mean := stats.Of(m).Mean
 				share := shareOf(m)
 				fixed, ramp := split(m.Labels, ramps)
@@ -52,13 +53,13 @@ func limits(runs []*result.Run) (all []limit) {
 			}
 		}
 	}
-	// Equal shares stay in the order of the runs.
+	// Equal fractions stay in the order of the runs.
 	slices.SortStableFunc(all, func(a, b limit) int { return cmp.Compare(a.share, b.share) })
 	return all
 }
 
-// ramps are the labels that the level's lines are drawn over: the number of clients, for example.
-// The best value of a ramp stands for it.
+// ramps returns the labels on the axes of the level's lines, such as the number of clients. A ramp is represented by its
+// best value.
 func ramps(l result.Level) map[string]bool {
 	keys := map[string]bool{}
 	for _, f := range l.Figures {
@@ -69,8 +70,7 @@ func ramps(l result.Level) map[string]bool {
 	return keys
 }
 
-// split separates the labels of a ramp from others.
-// Both results are new maps.
+// split separates the labels of a ramp from others. Both results are new maps.
 func split(labels result.Labels, ramps map[string]bool) (fixed, ramp result.Labels) {
 	fixed, ramp = result.Labels{}, result.Labels{}
 	for k, v := range labels {

@@ -5,12 +5,13 @@ import (
 	"slices"
 )
 
-// drawLines draws values over a number or over words: the peak, the lines, then whiskers and marks, so that no line hides a value.
+// drawLines draws values over a number or over words: the peak, the lines, then whiskers and marks, so that no line hides
+// a value.
 func (l *layout) drawLines(k canvas) {
 	l.drawPeaks(k)
 	for i := range l.c.Series {
 		s := &l.c.Series[i]
-		// Values without a place are drawn by drawAcross.
+		// drawAcross draws values without a place.
 		var line []xy
 		for _, p := range s.Points {
 			if p.Label != "" {
@@ -38,12 +39,11 @@ func (l *layout) drawLines(k canvas) {
 	}
 }
 
-// place is where a point is.
-// Points without a label have a meaningless x there.
+// place returns the place of a point. Points without a label have a meaningless x.
 func (l *layout) place(p point) xy { return xy{l.x.at(p.X), l.y.at(p.Y)} }
 
-// whisker draws the standard deviation around a value, down to the end of the plot at most.
-// Nothing is drawn where the deviation is not known.
+// whisker draws the standard deviation around a value, at most to the lower end of the plot. It draws nothing if the
+// deviation is unknown.
 func (l *layout) whisker(k canvas, x float64, p point, c paint) {
 	if p.SD <= 0 {
 		return
@@ -56,9 +56,8 @@ func (l *layout) whisker(k canvas, x float64, p point, c paint) {
 	k.line([]xy{{x - half, low}, {x + half, low}}, line)
 }
 
-// drawPeaks draws the theoretical peaks of lines: from side to side where it is the same everywhere.
-// A peak of its own, as that of a layout with copies, has a line of its own.
-// Several peaks have the colours of their series.
+// drawPeaks draws the theoretical peaks of lines: from side to side if the peak is the same everywhere. Different peaks,
+// as of a layout with copies, have separate lines, in the colours of their series.
 func (l *layout) drawPeaks(k canvas) {
 	var drawn []float64
 	several := len(l.peaks()) > 1
@@ -88,7 +87,7 @@ func (l *layout) drawPeaks(k canvas) {
 	}
 }
 
-// peaks are the different peaks of all series.
+// peaks returns the different peaks of all series.
 func (l *layout) peaks() (all []float64) {
 	for _, s := range l.c.Series {
 		for _, p := range s.Points {
@@ -100,8 +99,8 @@ func (l *layout) peaks() (all []float64) {
 	return all
 }
 
-// drawAcross draws values that have no place on the axis from side to side: a published maximum, for example.
-// It is drawn last, because it has no neighbours that say where it is.
+// drawAcross draws values without a place on the axis from side to side, such as a published maximum. It is called last,
+// because such a line must not be hidden.
 func (l *layout) drawAcross(k canvas) {
 	for i := range l.c.Series {
 		s := &l.c.Series[i]
@@ -109,7 +108,7 @@ func (l *layout) drawAcross(k canvas) {
 			if p.Label != "" {
 				continue
 			}
-			// Narrow, so that values near the line can still be reached.
+			// Narrow, so that values near the line can still be selected.
 			y := l.y.at(p.Y)
 			const reach = 5
 			k.begin(l.tip(s, p), box{l.plot.left, y - reach, l.plot.right, y + reach})
@@ -120,11 +119,10 @@ func (l *layout) drawAcross(k canvas) {
 	}
 }
 
-// acrossPen draws a value from side to side. Its dashes are longer than those of conditions.
+// acrossPen returns the pen of such a line. Its dashes are longer than those of conditions.
 func acrossPen(s *series) pen { return pen{paint: paint(s.colour), width: 2, dash: []float64{10, 4}} }
 
-// across reports whether no value of the series has a place on the axis.
-// The legend shows such a series as drawAcross does.
+// across reports whether no value of the series has a place on the axis. The legend shows such a series like drawAcross.
 func across(s *series) bool {
 	return !slices.ContainsFunc(s.Points, func(p point) bool { return p.Label != "" })
 }

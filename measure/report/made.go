@@ -11,12 +11,13 @@ import (
 	"hemera/words/errs"
 )
 
-// madeName is a file in plots/ with the names of the figures that the report made there, one a line. A later report removes those that
-// it has not: a figure of another set of runs beside new ones misleads. Everything else in the directory is somebody else's.
+// madeName is a file in plots/ with the names of the figures that the report made there, one in a line. A later report
+// removes those that it does not make, because old figures beside new ones mislead. It does not touch other files in the
+// directory.
 const madeName = ".made"
 
-// readMade returns the names of the figures of an earlier report, or none. The file may be anybody's, as results are sent around,
-// so a name that no report gives is left out.
+// readMade returns the names of the figures of an earlier report, or nil. The file may come from elsewhere, because
+// results are passed on, so names that a report does not use are left out.
 func readMade(plots string) (names []string) {
 	text, err := os.ReadFile(filepath.Join(plots, madeName)) // #nosec G304 -- in the directory of the report
 	if err != nil {
@@ -31,14 +32,14 @@ func readMade(plots string) (names []string) {
 	return names
 }
 
-// writeMade remembers the figures of this report.
+// writeMade records the figures of this report.
 func writeMade(plots string, names []string) error {
 	return writeFile(filepath.Join(plots, madeName), []byte(strings.Join(names, "\n")+"\n"))
 }
 
-// removeStale removes the files of figures that were made earlier and are not now. One that is gone already is no error.
+// removeStale removes the files of earlier figures that are not made now. A missing file is no error.
 func removeStale(plots string, earlier, now []string) (err error) {
-	// Some file systems do not tell A from a, and then the file is the new one.
+	// Some file systems do not distinguish A from a; then the file is the new one.
 	kept := func(name string) bool {
 		return slices.ContainsFunc(now, func(other string) bool { return strings.EqualFold(name, other) })
 	}

@@ -9,7 +9,7 @@ import (
 	"hemera/measure/result"
 )
 
-// plotsOf are the files in the plots of a report.
+// plotsOf returns the files in the plots of a report.
 func plotsOf(t *testing.T, dir string) (names []string) {
 	t.Helper()
 	entries, err := os.ReadDir(filepath.Join(dir, "plots"))
@@ -22,7 +22,7 @@ func plotsOf(t *testing.T, dir string) (names []string) {
 	return names
 }
 
-// files are those of figures, and of others, as a directory lists them.
+// files returns the files of figures, and others, in the order of a directory.
 func files(others []string, figures ...string) (names []string) {
 	for _, f := range figures {
 		names = append(names, f+".csv", f+".json", f+".png", f+".svg")

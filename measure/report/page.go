@@ -16,12 +16,12 @@ var pageCSS string // never changed: embedding needs a variable
 //go:embed page.js
 var pageJS string // as above
 
-// page has what the page shows; html.go writes it.
+// page has the content of the page; html.go writes it.
 type page struct {
 	Title   string // of all runs
 	Runs    []runPart
 	Several bool   // runs
-	Base    string // the title of the run that others are compared with
+	Base    string // title of the run with which others are compared
 	// Confidence is that of the intervals, in percent.
 	Confidence string
 	Limits     []limit
@@ -35,7 +35,7 @@ type runPart struct {
 	*result.Run
 	Title   string
 	Colour  string // the class of its colour
-	Began   string // in UTC: runs of several sites are compared
+	Began   string // in UTC, because runs of several sites are compared
 	Lasted  string
 	Command string
 	Summary []summaryLine
@@ -51,10 +51,10 @@ type levelPart struct {
 	Runs    []levelRun
 }
 
-// levelRun is what one run says of a level beside its measures.
+// levelRun has the data of one run about a level besides its measures.
 type levelRun struct {
 	result.Level
-	Run  string   // empty if there is one only
+	Run  string   // empty if there is only one
 	Keys []string // of the settings, sorted
 }
 
@@ -63,12 +63,11 @@ type figurePart struct {
 	c            chart // for the files
 	Title        string
 	Caption      string
-	File         string // in plots/, without the ending; empty if there are no files
-	Wide, Narrow string // SVG elements, whose texts are escaped
+	File         string // in plots/, without the ending; empty without files
+	Wide, Narrow string // SVG elements with escaped texts
 }
 
-// newPage collects everything that the page shows.
-// It has no time of its own, so that the same runs give the same page.
+// newPage collects the content of the page. It has no time of its own, so that the same runs give the same page.
 func newPage(runs []*result.Run, r *ruler, confidence float64) *page {
 	p := &page{Several: len(runs) > 1}
 	with := compare(runs, confidence)
@@ -80,7 +79,7 @@ func newPage(runs []*result.Run, r *ruler, confidence float64) *page {
 	p.Title, p.Base, p.Confidence = pageTitle(runs), title(runs[0]), percent(confidence)
 	p.Limits = limits(runs)
 	p.Unknown = len(p.Limits) == 0
-	// Peaks that were measured have a spread, too.
+	// Measured peaks have a spread too.
 	const tolerance = 1.05
 	p.Above = slices.ContainsFunc(p.Limits, func(l limit) bool { return l.share > tolerance })
 	for _, name := range levelNames(runs) {
@@ -89,7 +88,8 @@ func newPage(runs []*result.Run, r *ruler, confidence float64) *page {
 	return p
 }
 
-// pageTitle names what was measured. Published figures beside it have their own line; alone they are the page.
+// pageTitle returns a title of the measured runs. Published results beside them have their own line; alone they make the
+// title.
 func pageTitle(runs []*result.Run) string {
 	var measured, published []string
 	for _, r := range runs {
@@ -105,10 +105,10 @@ func pageTitle(runs []*result.Run) string {
 	return strings.Join(measured, ", ")
 }
 
-// newRunPart is the head of a run.
+// newRunPart makes the head of a run.
 func newRunPart(index int, run *result.Run) runPart {
 	part := runPart{Run: run, Title: title(run), Colour: paint(index).name(), Command: typed(run.Command), Summary: summaryOf(run)}
-	// Published figures have no time.
+	// Published results have no time.
 	if !run.Began.IsZero() {
 		part.Began = run.Began.UTC().Format("2006-01-02 15:04 UTC")
 	}
@@ -119,7 +119,7 @@ func newRunPart(index int, run *result.Run) runPart {
 	return part
 }
 
-// levelNames are those of all runs, in the order in which they came.
+// levelNames returns the levels of all runs, in the order of their occurrence.
 func levelNames(runs []*result.Run) (names []string) {
 	for _, r := range runs {
 		for _, l := range r.Levels {
@@ -131,7 +131,7 @@ func levelNames(runs []*result.Run) (names []string) {
 	return names
 }
 
-// newLevelPart collects what the runs have of a level. The first run that has a figure says how it is drawn.
+// newLevelPart collects the data of the runs about a level. The first run with a figure determines its style.
 func newLevelPart(name string, runs []*result.Run, with comparisons, r *ruler) levelPart {
 	const longTable = 40
 	part := levelPart{Name: name, Rows: rows(name, runs, with)}
@@ -165,8 +165,8 @@ func newLevelPart(name string, runs []*result.Run, with comparisons, r *ruler) l
 	return part
 }
 
-// told reports whether other plots of the page have what a figure of published measurements shows: bars of the best values by
-// load, or a figure of a run that was measured.
+// told reports whether other plots of the page already show the content of a figure of published measurements: bars of
+// the best values by load, or a figure of a measured run.
 func told(f result.Figure, level string, runs []*result.Run) bool {
 	if len(runs) < 2 {
 		return false
@@ -179,7 +179,7 @@ func told(f result.Figure, level string, runs []*result.Run) bool {
 			if r.Source != "" || l.Name != level {
 				continue
 			}
-			// A figure of the site has the site's conditions, and finds the published values by their names.
+			// A figure of the site has the site's conditions, and includes the published values by their names.
 			if slices.ContainsFunc(l.Figures, func(o result.Figure) bool { return hasAll(o.Names, f.Names) }) {
 				return true
 			}
@@ -205,7 +205,7 @@ func newFigurePart(c chart, several bool, r *ruler) figurePart {
 	return figurePart{c: c, Title: c.Title, Caption: c.Caption, Wide: draw(wide), Narrow: draw(narrow)}
 }
 
-// typed is a command as one types it in a shell.
+// typed returns a command as it is typed in a shell.
 func typed(words []string) string {
 	quoted := make([]string, len(words))
 	for i, w := range words {

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// paint is a colour by its use: 0 and up are series, which begin again after the last colour; the others are below 0.
+// paint is a colour by its use: 0 and up are series, which repeat after the last colour; the others are below 0.
 type paint int
 
 // The paints of a plot's frame.
@@ -16,12 +16,11 @@ const (
 	surface                   // behind everything
 )
 
-// shade is a colour in both themes, as RRGGBB.
-// Dark themes need lighter colours for the same contrast.
+// shade is a colour in both themes, as RRGGBB. Dark themes need lighter colours for the same contrast.
 type shade struct{ light, dark string }
 
-// shades are the colours of series. They differ in lightness as well as in hue, after the set of M. Okabe and K. Ito for readers
-// who do not see all colours.
+// shades returns the colours of series. They differ in lightness as well as in hue, after the set of M. Okabe and K. Ito,
+// for readers who do not see all colours.
 func shades() []shade {
 	return []shade{
 		{"0069b4", "56b0f0"}, {"d55e00", "ff9248"}, {"008f68", "34cfa0"}, {"b8488f", "f09bcb"},
@@ -29,8 +28,8 @@ func shades() []shade {
 	}
 }
 
-// frame are the colours of paints below 0, by their names in style sheets.
-// Soft words have a contrast of 4.5 and more to the surface in both themes.
+// frame returns the colours of paints below 0, with their names in style sheets. Soft words have a contrast of at least
+// 4.5 to the surface in both themes.
 func frame() map[paint]struct {
 	name string
 	shade
@@ -45,7 +44,7 @@ func frame() map[paint]struct {
 	}
 }
 
-// name is the paint's name in style sheets.
+// name returns the paint's name in style sheets.
 func (p paint) name() string {
 	if p >= 0 {
 		return fmt.Sprintf("s%d", int(p)%len(shades()))
@@ -53,8 +52,7 @@ func (p paint) name() string {
 	return frame()[p].name
 }
 
-// light is the colour in the light theme, which images have.
-// Paper is light.
+// light returns the colour in the light theme, which images use, because paper is light.
 func (p paint) light() string {
 	if p >= 0 {
 		all := shades()
@@ -63,8 +61,7 @@ func (p paint) light() string {
 	return frame()[p].light
 }
 
-// paints are all of them, in a fixed order.
-// The order of a map would change the page each time.
+// paints returns all paints, in a fixed order. The order of a map would change the page each time.
 func paints() (all []paint) {
 	for p := range shades() {
 		all = append(all, paint(p))
@@ -72,7 +69,7 @@ func paints() (all []paint) {
 	return append(all, ink, soft, grid, surface)
 }
 
-// themeCSS is a rule for a selector, such as :root, that sets the variables of all paints in a theme.
+// themeCSS returns a rule for a selector, such as :root, that sets the variables of all paints in a theme.
 func themeCSS(selector string, dark bool) string {
 	var b strings.Builder
 	b.WriteString(selector + "{")
@@ -87,7 +84,7 @@ func themeCSS(selector string, dark bool) string {
 	return b.String()
 }
 
-// dark is the colour in the dark theme.
+// dark returns the colour in the dark theme.
 func (p paint) dark() string {
 	if p >= 0 {
 		all := shades()
@@ -96,13 +93,13 @@ func (p paint) dark() string {
 	return frame()[p].dark
 }
 
-// plotCSS are the classes of plots: f-NAME fills, l-NAME draws a line.
+// plotCSS returns the classes of plots: f-NAME fills, l-NAME draws a line.
 func plotCSS() string {
 	var b strings.Builder
 	for _, p := range paints() {
 		fmt.Fprintf(&b, ".f-%s{fill:var(--%[1]s)}.l-%[1]s{stroke:var(--%[1]s);fill:none}.dot.%[1]s,.fill.%[1]s{background:var(--%[1]s)}\n", p.name())
 	}
-	// The class of a plot keeps its words in the fonts that were measured, or like ones.
+	// The class of a plot keeps its words in the measured fonts, or in similar ones.
 	b.WriteString(".plot{font-family:Go,Helvetica,Arial,\"Liberation Sans\",sans-serif}\n")
 	return b.String()
 }

@@ -6,14 +6,15 @@ import (
 	"strconv"
 )
 
-// Panel is one chart of several that stand beside each other. It shows curves of measured values, each over the same kind of x.
+// Panel is one of several charts beside each other. It shows curves of measured values, each over the same kind of x.
 type Panel struct {
 	Title  string
 	X, Y   string // what the axes show, with units
 	Curves []Curve
 }
 
-// Curve is one line of a panel. Its paint is that of its place among the panel's curves, so curves of one kind have one place in all panels.
+// Curve is one line of a panel. Its paint follows from its place among the panel's curves, so curves of one kind need the
+// same place in all panels.
 type Curve struct {
 	Name   string
 	Points []Point
@@ -26,11 +27,11 @@ type Point struct{ X, Y float64 }
 type Panels struct {
 	Heading []string // lines above all
 	Panels  []Panel
-	LogX    bool // x by its logarithm, with ticks where the points are; then x is above 0
-	// LogY has all panels share one logarithmic axis of y, from decade to decade, so that they can be compared. Values of 0 are drawn at
-	// its lower end. Without it each panel has an axis of its own, from 0.
+	LogX    bool // x by its logarithm, with ticks at the points; then x is above 0
+	// LogY makes all panels share one logarithmic axis of y, from decade to decade, so that they can be compared. Values
+	// of 0 are drawn at its lower end. Without it each panel has its own axis from 0.
 	LogY bool
-	// Tick writes a value of y at its tick; nil writes the number.
+	// Tick formats a value of y at its tick; nil writes the number.
 	Tick func(v float64) string
 }
 
@@ -44,18 +45,19 @@ const (
 	panelLeft    = 64 // from a panel's left end to its axis
 	panelBelow   = 48 // from the axis to the panel's lower end
 	panelAbove   = 30 // from the panel's upper end to the highest place of a curve
-	// A curve of fewer points has marks: one point alone makes no line.
+	// A curve of fewer points has marks, because one point makes no line.
 	panelMarks = 10
 )
 
-// SVG returns the sheet as a file of its own, three panels in a row. It needs no font and no second file. Without panels it is the heading.
+// SVG returns the sheet as a file, three panels in a row. It needs no font and no other file. Without panels it is the
+// heading.
 func (s Panels) SVG() []byte {
 	rows := (len(s.Panels) + panelsAcross - 1) / panelsAcross
 	head := float64(len(s.Heading)*panelLine + panelLine)
 	width, height := float64(panelsAcross*panelWidth), head+float64(rows*panelHeight)
 	out := &svg{titles: true}
 	fmt.Fprintf(&out.b, `<svg xmlns="http://www.w3.org/2000/svg" class="plot" width="%s" height="%s" viewBox="0 0 %[1]s %[2]s">`+"\n<style>\n", num(width), num(height))
-	// Sheets are looked at in documents, which are light.
+	// Sheets are shown in documents, which are light.
 	out.b.WriteString(themeCSS(":root", false) + plotCSS() + "</style>\n")
 	out.rect(xy{}, width, height, surface, 1)
 	for i, line := range s.Heading {
@@ -69,7 +71,8 @@ func (s Panels) SVG() []byte {
 	return []byte(out.b.String())
 }
 
-// shared returns the range of the logarithmic axis that all panels have: powers of ten around all values above 0. Without any it is one decade.
+// shared returns the range of the logarithmic axis of all panels: powers of ten around all values above 0; one decade if
+// there are none.
 func (s Panels) shared() (ends [2]float64) {
 	low, high := math.Inf(1), 0.0
 	for _, p := range s.Panels {
@@ -89,7 +92,7 @@ func (s Panels) shared() (ends [2]float64) {
 	return [2]float64{math.Pow10(int(least)), math.Pow10(int(max(most, least+1)))}
 }
 
-// panel draws a panel whose upper left corner is at a place.
+// panel draws a panel with its upper left corner at a place.
 func (s Panels) panel(out *svg, at xy, p Panel, shared [2]float64) {
 	x := axis{from: at.x + panelLeft, to: at.x + panelWidth - 20, log: s.LogX}
 	y := axis{from: at.y + panelHeight - panelBelow, to: at.y + panelAbove + float64(panelLine*max(1, (len(p.Curves)+2)/3)), log: s.LogY}
@@ -129,7 +132,7 @@ func (s Panels) panel(out *svg, at xy, p Panel, shared [2]float64) {
 	}
 }
 
-// across returns the range of x of a panel: from 0, or by the logarithm from the first to the last point.
+// across returns the range of x of a panel: from 0 or, with the logarithm, from the first to the last point.
 func (s Panels) across(p Panel) (low, high float64) {
 	low = math.Inf(1)
 	for _, c := range p.Curves {
@@ -139,7 +142,7 @@ func (s Panels) across(p Panel) (low, high float64) {
 	}
 	switch {
 	case math.IsInf(low, 1):
-		return 1, 2 // no point: the axis is there, and nothing on it
+		return 1, 2 // no point: an axis without values
 	case !s.LogX:
 		return 0, max(high, 1e-9)
 	}
@@ -160,7 +163,7 @@ func highest(p Panel) (high float64) {
 	return all[len(all)-1]
 }
 
-// yTicks returns where the grid has lines.
+// yTicks returns the places of the grid's lines.
 func (s Panels) yTicks(y axis) (all []float64) {
 	if !s.LogY {
 		return ticks(y.low, y.high, 5)
@@ -171,7 +174,8 @@ func (s Panels) yTicks(y axis) (all []float64) {
 	return all
 }
 
-// xTicks returns where the axis below has ticks: at the points of the first curve by the logarithm, which are few, else at round values.
+// xTicks returns the ticks of the horizontal axis: with the logarithm at the points of the first curve, which are few,
+// otherwise at round values.
 func (s Panels) xTicks(p Panel, x axis) (all []float64) {
 	if !s.LogX {
 		for _, v := range ticks(x.low, x.high, 5) {
@@ -189,7 +193,7 @@ func (s Panels) xTicks(p Panel, x axis) (all []float64) {
 	return all
 }
 
-// yText writes a value beside its line of the grid.
+// yText returns the text of a value beside its line of the grid.
 func (s Panels) yText(v float64) string {
 	switch {
 	case s.Tick != nil:

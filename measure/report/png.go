@@ -11,7 +11,7 @@ import (
 	"hemera/words/errs"
 )
 
-// density is the number of pixels for a unit of the layout: pictures look well on fine screens and on paper.
+// density is the number of pixels for a unit of the layout, enough for fine screens and for paper.
 const density = 2
 
 // picture is a canvas of pixels, in the light theme.
@@ -21,8 +21,7 @@ type picture struct {
 	err   error               // of a font
 }
 
-// png draws a plot as a picture.
-// The same layout gives the same bytes.
+// png draws a plot as a picture. The same layout gives the same bytes.
 func png(l layout) ([]byte, error) {
 	p := &picture{faces: map[words]font.Face{}, dc: gg.NewContext(int(l.width*density), int(l.height*density))}
 	p.rect(xy{}, l.width, l.height, surface, 1)
@@ -35,7 +34,7 @@ func png(l layout) ([]byte, error) {
 	return b.Bytes(), errs.Wrap(err, "report.PNG", l.c.ID)
 }
 
-// line implements canvas. Paths and dashes are in pixels: gg does not scale the width of lines.
+// line implements canvas. Paths and dashes are in pixels, because gg does not scale the width of lines.
 func (p *picture) line(points []xy, pen pen) {
 	p.dc.SetHexColor(pen.paint.light())
 	p.dc.SetLineWidth(pen.width * density)
@@ -53,23 +52,21 @@ func (p *picture) line(points []xy, pen pen) {
 	p.dc.Stroke()
 }
 
-// rect implements canvas.
-// Edges between pixels are smoothed.
+// rect implements canvas. Edges between pixels are smoothed.
 func (p *picture) rect(at xy, width, height float64, c paint, opacity float64) {
 	p.dc.SetHexColor(c.light() + alpha(opacity))
 	p.dc.DrawRectangle(at.x*density, at.y*density, width*density, height*density)
 	p.dc.Fill()
 }
 
-// alpha is an opacity as two digits after a colour.
+// alpha returns an opacity as two digits after a colour.
 func alpha(opacity float64) string {
 	const digits = "0123456789abcdef"
 	n := int(opacity*255 + 0.5)
 	return string([]byte{digits[n>>4&15], digits[n&15]})
 }
 
-// mark implements canvas.
-// Marks are the shapes of the SVG.
+// mark implements canvas. Marks have the shapes of the SVG.
 func (p *picture) mark(at xy, style int, c paint) {
 	p.dc.SetHexColor(c.light())
 	corners := markShape(at, style)
@@ -83,8 +80,7 @@ func (p *picture) mark(at xy, style int, c paint) {
 	p.dc.Fill()
 }
 
-// text implements canvas.
-// Letters that the font lacks are boxes; the SVG has them in the fonts of the reader.
+// text implements canvas. Letters that the font lacks become boxes; in the SVG the reader's fonts have them.
 func (p *picture) text(at xy, text string, w words) {
 	if !p.setFont(w) {
 		return
@@ -100,7 +96,7 @@ func (p *picture) text(at xy, text string, w words) {
 	p.dc.DrawStringAnchored(text, x, y, w.align, 0)
 }
 
-// setFont makes the font for words, once for each size. It reports whether there is one; err has the reason if not.
+// setFont sets the font for words, and makes it once for each size. On failure it returns false and sets err.
 func (p *picture) setFont(w words) bool {
 	key := words{size: w.size, strong: w.strong}
 	if _, have := p.faces[key]; !have {
@@ -119,7 +115,7 @@ func (p *picture) setFont(w words) bool {
 	return true
 }
 
-// begin implements canvas: a picture has no tips.
+// begin implements canvas. A picture has no tips.
 func (p *picture) begin(string, box) {}
 
 // end implements canvas.

@@ -15,23 +15,23 @@ type row struct {
 	Cells        []cell // one for each run
 }
 
-// cell is what one run has of a measure.
+// cell has the values of a measure in one run.
 type cell struct {
 	Value   string // empty: the run does not have it
 	Median  string
 	Samples int
-	OfPeak  string // percent, or empty if no peak is known
+	OfPeak  string // percent; empty if no peak is known
 	Ratio   string // to the first run
-	Verdict string // for people; empty if it is that of published figures and unknown
+	Verdict string // for people; empty if it is unknown for published results
 	Worse   bool   // a difference for the worse
 	Better  bool   // a difference for the better
-	Why     string // what the verdict rests on
+	Why     string // basis of the verdict
 }
 
-// usualConfidence is that of intervals in reports. hemera bench compare takes others.
+// usualConfidence is the confidence of intervals in reports. hemera bench compare can use others.
 const usualConfidence = 0.95
 
-// rows are all measures of a level, in the order of the runs.
+// rows returns all measures of a level, in the order of the runs.
 func rows(level string, runs []*result.Run, with comparisons) (all []row) {
 	index := map[stats.Key]int{}
 	for i, r := range runs {
@@ -60,7 +60,8 @@ func rows(level string, runs []*result.Run, with comparisons) (all []row) {
 	})
 }
 
-// newCell is a measure as a text, in the units for people. One without samples is none: its values are in a plot over time.
+// newCell returns a measure as text, in units for people. Without samples it is empty: the values are in a plot over
+// time.
 func newCell(m result.Measure) cell {
 	s := stats.Of(m)
 	if s.N == 0 {
@@ -76,14 +77,13 @@ func newCell(m result.Measure) cell {
 	return c
 }
 
-// compare adds the comparison with the base.
-// A ratio that has no meaning leaves the cell as it is.
+// compare adds the comparison with the base. A meaningless ratio leaves the cell unchanged.
 func (c *cell) compare(with stats.Comparison, published bool) {
 	if with.Ratio == 0 {
 		return
 	}
 	c.Ratio, c.Why = fmt.Sprintf("× %.3g", with.Ratio), with.Basis
-	// The ratio of published figures is of interest, although nobody can judge it.
+	// The ratio to published results is of interest, although it cannot be judged.
 	if with.Verdict != stats.Unknown || !published {
 		c.Verdict = with.Judgement()
 	}
@@ -93,11 +93,11 @@ func (c *cell) compare(with stats.Comparison, published bool) {
 	c.Better, c.Worse = with.Better == "B", with.Better == "A"
 }
 
-// percent is a share as a text: 61.1 %, 5.15 %.
-// Three digits are as many as a few iterations know.
+// percent returns a fraction as text: 61.1 %, 5.15 %. A few iterations do not justify more than three digits.
 func percent(share float64) string { return stats.Digits(100*share) + " %" }
 
-// shareOf is the mean's share of the peak. It has a deviation where the peak has one: then both have, and count as independent.
+// shareOf returns the mean as a fraction of the peak, with a deviation if the peak has one: then both count as
+// independent.
 func shareOf(m result.Measure) string {
 	s := stats.Of(m)
 	share := s.Mean / m.Peak

@@ -5,15 +5,14 @@ import (
 	"strconv"
 )
 
-// axis maps values to places on the canvas, in a line or by the logarithm.
+// axis maps values to places on the canvas, linearly or by the logarithm.
 type axis struct {
 	low, high float64 // values
-	from, to  float64 // places of both
+	from, to  float64 // the places of both
 	log       bool    // then low is above 0
 }
 
-// at is the place of a value. Values outside are on the line outside.
-// An axis of one value has it in the middle.
+// at returns the place of a value, also of values outside. An axis of one value has it in the middle.
 func (a axis) at(v float64) float64 {
 	low, high := a.low, a.high
 	if a.log {
@@ -25,14 +24,14 @@ func (a axis) at(v float64) float64 {
 	return a.from + (v-low)/(high-low)*(a.to-a.from)
 }
 
-// ticks are round values from low to high, about count of them: steps of 1, 2, 2.5 or 5 times a power of ten. The first is not
-// above low, and the last not below high, so that they are the ends of an axis.
+// ticks returns about count round values from low to high, with steps of 1, 2, 2.5 or 5 times a power of ten. The first
+// is not above low, and the last not below high, so that they are the ends of an axis.
 func ticks(low, high float64, count int) (all []float64) {
-	if !(high > low) || math.IsInf(high-low, 0) || count < 1 { // also without a number
+	if !(high > low) || math.IsInf(high-low, 0) || count < 1 { // also for NaN
 		return []float64{low}
 	}
 	step := niceStep((high - low) / float64(count))
-	// Multiples and no sums: a hundred additions of 0.1 are not 10.
+	// Multiples and not sums: a hundred additions of 0.1 do not give 10.
 	for i := math.Floor(low/step + 1e-9); ; i++ {
 		all = append(all, i*step)
 		if i*step >= high*(1-1e-9) || len(all) > 4*count+2 {
@@ -41,11 +40,10 @@ func ticks(low, high float64, count int) (all []float64) {
 	}
 }
 
-// niceStep is the smallest round step that is not below the given one.
-// raw is above 0.
+// niceStep returns the smallest round step that is not below raw, which is above 0.
 func niceStep(raw float64) float64 {
 	power := math.Pow(10, math.Floor(math.Log10(raw)))
-	// A little below counts as equal: divisions are not exact.
+	// A little below counts as equal, because divisions are not exact.
 	for _, m := range []float64{1, 2, 2.5, 5} {
 		if m*power >= raw*(1-1e-9) {
 			return m * power
@@ -54,9 +52,9 @@ func niceStep(raw float64) float64 {
 	return 10 * power
 }
 
-// tickText is a tick as it stands at the axis: no more digits than it needs.
+// tickText returns the text of a tick: with no more digits than it needs.
 func tickText(v float64) string {
-	// Products of floats have digits that nobody meant.
+	// Products of floats have spurious digits.
 	rounded, _ := strconv.ParseFloat(strconv.FormatFloat(v, 'g', 6, 64), 64)
 	if rounded == 0 {
 		return "0"
@@ -64,7 +62,7 @@ func tickText(v float64) string {
 	return strconv.FormatFloat(rounded, 'f', -1, 64)
 }
 
-// xText is a number on the axis of conditions. Bytes have binary prefixes where they are whole in them.
+// xText returns a number on the axis of conditions. Bytes have binary prefixes if they are whole multiples.
 func xText(v float64, bytes bool) string {
 	if bytes {
 		for _, u := range []struct {

@@ -10,15 +10,15 @@ import (
 )
 
 const (
-	// nearLimit is the share of its peak from which the hardware limits a load, and busyLimit the share of their time from
-	// which processors do.
+	// nearLimit is the fraction of the peak from which the hardware counts as the limit of a load, and busyLimit the
+	// fraction of the time from which processors do.
 	nearLimit, busyLimit = 0.8, 0.9
-	// wordsMax is how many figures of a level the summary has.
+	// wordsMax bounds the results of a level in the summary.
 	wordsMax = 4
 )
 
-// Summary is what a run says, in about ten lines: the best figures of each level, what limits them, and whether the
-// machine's load lets one trust them. It has no more than ten lines for up to seven levels.
+// Summary returns a run's summary in about ten lines: the best results of each level, their limits, and whether the
+// machine's load makes them reliable. It has no more than ten lines for up to seven levels.
 func Summary(r *result.Run) (lines []string) {
 	for _, l := range summaryOf(r) {
 		lines = append(lines, fmt.Sprintf("%-6s  %s", l.Word, l.Text))
@@ -26,10 +26,10 @@ func Summary(r *result.Run) (lines []string) {
 	return lines
 }
 
-// summaryLine is one line of a summary: what it is about, and what it says.
+// summaryLine is one line of a summary: its subject and its text.
 type summaryLine struct{ Word, Text string }
 
-// summaryOf are the lines of [Summary], which the page shows too; none if nothing was measured.
+// summaryOf returns the lines of [Summary], which the page shows too; nil if nothing was measured.
 func summaryOf(r *result.Run) (lines []summaryLine) {
 	for _, l := range r.Levels {
 		if best := bestWords(l); len(best) > 0 {
@@ -46,8 +46,8 @@ func summaryOf(r *result.Run) (lines []summaryLine) {
 	return append(lines, summaryLine{"limit", limitOf(r)}, summaryLine{"load", load})
 }
 
-// bestWords are the highest means of a level, one for each load, phase or protocol, in the order of the run: throughput
-// where it is measured, else rates.
+// bestWords returns the highest means of a level, one for each load, phase or protocol, in the order of the run:
+// throughput if it was measured, otherwise rates.
 func bestWords(l result.Level) (texts []string) {
 	for _, name := range []string{"throughput", "rate"} {
 		var order []string
@@ -81,8 +81,8 @@ func bestWords(l result.Level) (texts []string) {
 	return nil
 }
 
-// limitOf says what limits the uppermost level that moved data or operations: the hardware below, the processors, or
-// nothing that the run measured.
+// limitOf returns the limit of the highest level that transferred data or did operations: the hardware below, the
+// processors, or nothing that the run measured.
 func limitOf(r *result.Run) string {
 	near := limits([]*result.Run{r})
 	if n := len(near); n > 0 && near[n-1].share >= nearLimit {
@@ -104,7 +104,7 @@ func limitOf(r *result.Run) string {
 	return "not known: no level has a peak to compare with (hemera bench all measures them)"
 }
 
-// loadOf says how busy the machine was with other work.
+// loadOf returns a text about other work of the machine.
 func loadOf(r *result.Run) string {
 	switch {
 	case r.Others == nil:

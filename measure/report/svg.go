@@ -11,11 +11,10 @@ import (
 // svg is a canvas that writes SVG. Colours are variables of the style sheet around it, so that a plot follows the theme.
 type svg struct {
 	b      strings.Builder
-	titles bool // tips are titles of the format; a page has its own way
+	titles bool // tips become titles; a page shows them otherwise
 }
 
-// inline is a plot for a page that has plotCSS.
-// It has no width: the page gives it one.
+// inline returns a plot for a page that has plotCSS. It has no width, which the page sets.
 func inline(l layout) string {
 	s := &svg{}
 	fmt.Fprintf(&s.b, `<svg class="plot" viewBox="0 0 %s %s" role="group" aria-label="%s">`, num(l.width), num(l.height), escape(l.c.Title))
@@ -24,8 +23,7 @@ func inline(l layout) string {
 	return s.b.String()
 }
 
-// standalone is a plot as a file of its own.
-// It follows the theme of the reader, too.
+// standalone returns a plot as a separate file. It also follows the reader's theme.
 func standalone(l layout) string {
 	s := &svg{titles: true}
 	fmt.Fprintf(&s.b, `<svg xmlns="http://www.w3.org/2000/svg" class="plot" width="%s" height="%s" viewBox="0 0 %[1]s %s">`, num(l.width), num(l.height), num(l.height))
@@ -37,12 +35,12 @@ func standalone(l layout) string {
 	return s.b.String()
 }
 
-// num is a length with a tenth: no eye sees more.
+// num returns a length with a tenth, which is exact enough.
 func num(v float64) string {
 	return strconv.FormatFloat(float64(int64(v*10+copysign(0.5, v)))/10, 'f', -1, 64)
 }
 
-// copysign is a with the sign of v; 0 has none.
+// copysign returns a with the sign of v; 0 counts as positive.
 func copysign(a, v float64) float64 {
 	if v < 0 {
 		return -a
@@ -50,7 +48,7 @@ func copysign(a, v float64) float64 {
 	return a
 }
 
-// escape makes a text safe in elements and attributes. Characters that XML does not have are left out.
+// escape makes a text safe in elements and attributes. Characters that XML does not allow are left out.
 func escape(text string) string {
 	return html.EscapeString(strings.Map(func(r rune) rune {
 		if r < ' ' && r != '\n' && r != '\t' || r == 0xFFFE || r == 0xFFFF || r == utf8.RuneError {
@@ -60,8 +58,7 @@ func escape(text string) string {
 	}, text))
 }
 
-// line implements canvas.
-// Polylines and no paths: they are shorter, and curves would invent values.
+// line implements canvas. It uses polylines and not paths, because they are shorter, and curves would invent values.
 func (s *svg) line(points []xy, p pen) {
 	s.b.WriteString(`<polyline class="l-` + p.paint.name() + `" points="`)
 	for i, q := range points {
@@ -110,8 +107,8 @@ func (s *svg) mark(at xy, style int, p paint) {
 // markSize is the radius of a mark, in units of the canvas.
 const markSize = 3.8
 
-// markShape are the corners of a mark, or nil for a disc.
-// All have about the same area, so that none looks more important.
+// markShape returns the corners of a mark, or nil for a disc. All have about the same area, so that none looks more
+// important.
 func markShape(at xy, style int) []xy {
 	r := markSize
 	switch style % 4 {
@@ -125,10 +122,9 @@ func markShape(at xy, style int) []xy {
 	return nil
 }
 
-// text implements canvas.
-// Sizes are in units of the picture, and grow with it.
+// text implements canvas. Sizes are in units of the picture, and scale with it.
 func (s *svg) text(at xy, text string, w words) {
-	// The format has three anchors; the layout uses these only.
+	// The format has three anchors; the layout uses only these.
 	anchor := "start"
 	switch {
 	case w.align > 0.75:
@@ -146,7 +142,7 @@ func (s *svg) text(at xy, text string, w words) {
 	s.b.WriteString(">" + escape(text) + "</text>")
 }
 
-// begin implements canvas. The transparent rectangle is easier to meet than a mark.
+// begin implements canvas. The transparent rectangle is easier to point at than a mark.
 func (s *svg) begin(tip string, reach box) {
 	area := fmt.Sprintf(`<rect x="%s" y="%s" width="%s" height="%s" fill-opacity="0"/>`, num(reach.left), num(reach.top), num(reach.right-reach.left), num(reach.bottom-reach.top))
 	if s.titles {
@@ -156,6 +152,5 @@ func (s *svg) begin(tip string, reach box) {
 	fmt.Fprintf(&s.b, `<g class="v" tabindex="0" role="img" aria-label="%s">%s`, escape(tip), area)
 }
 
-// end implements canvas.
-// The line break keeps the page readable in an editor.
+// end implements canvas. The line break keeps the page readable in an editor.
 func (s *svg) end() { s.b.WriteString("</g>\n") }

@@ -8,24 +8,24 @@ import (
 	"hemera/measure/stats"
 )
 
-// differencesMax is how many differences the head of a page lists; the tables have all.
+// differencesMax bounds the differences in the head of a page; the tables have all.
 const differencesMax = 20
 
-// comparison is what a run is beside the first one, which is the base.
+// comparison compares a run with the first one, which is the base.
 type comparison struct {
 	of      map[stats.Key]stats.Pair
-	Overall string // empty for the base, and for published figures
+	Overall string // empty for the base, and for published results
 	Differ  []difference
 	More    int // differences that are not listed
 }
 
-// difference is a measure for which the verdict is that.
+// difference is a measure with the verdict difference.
 type difference struct {
 	What, Ratio, Verdict string
 	Worse, Better        bool
 }
 
-// comparisons are those of each run with the first one, in their order; that of the base is empty.
+// comparisons has the comparison of each run with the first one, in their order; that of the base is empty.
 type comparisons []comparison
 
 // compare compares all runs with the first one.
@@ -41,7 +41,7 @@ func compare(runs []*result.Run, confidence float64) (all comparisons) {
 	return all
 }
 
-// take takes the pairs of a run. Published figures have no verdict as a whole: they are of other machines.
+// take adds the pairs of a run. Published results have no overall verdict, because they are of other machines.
 func (c *comparison) take(pairs []stats.Pair, published bool) {
 	for _, p := range pairs {
 		c.of[p.Key] = p

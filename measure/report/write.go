@@ -15,11 +15,12 @@ import (
 	"hemera/words/errs"
 )
 
-// Path is where the page of a directory is.
+// Path returns the path of the page in a directory.
 func Path(dir string) string { return filepath.Join(dir, "report.html") }
 
-// Write writes report.html of some runs into a directory, and plots/ with each figure as SVG, PNG, CSV and JSON. Files of the same
-// name are replaced. Figures that an earlier report made and this one has not are removed; all other files stay. The first run is the base that others are compared with. Files are whole or not there.
+// Write writes report.html of some runs into a directory, and plots/ with each figure as SVG, PNG, CSV and JSON. It
+// replaces files of the same name, and removes the figures of an earlier report that this one does not have; other files
+// stay. The first run is the base of comparisons. Files are written atomically.
 func Write(dir string, runs []*result.Run) error {
 	r, err := newRuler()
 	if err != nil {
@@ -44,7 +45,7 @@ func Write(dir string, runs []*result.Run) error {
 			made = append(made, f.File)
 		}
 	}
-	// The page comes after the files that it links, and before those go that the earlier page linked.
+	// The page is written after the files to which it links, and before the files of the earlier page are removed.
 	var page bytes.Buffer
 	if err := p.render(&page); err != nil {
 		return err
@@ -55,8 +56,8 @@ func Write(dir string, runs []*result.Run) error {
 	return errors.Join(removeStale(plots, earlier, made), writeMade(plots, made))
 }
 
-// WritePage writes the page alone, for example of a comparison, to a file. confidence, such as 0.95, is that of the intervals.
-// An earlier file of that name is replaced.
+// WritePage writes only the page, for example of a comparison, to a file. confidence, such as 0.95, is that of the
+// intervals. It replaces an earlier file of that name.
 func WritePage(file string, runs []*result.Run, confidence float64) error {
 	r, err := newRuler()
 	if err != nil {
@@ -69,7 +70,7 @@ func WritePage(file string, runs []*result.Run, confidence float64) error {
 	return writeFile(file, page.Bytes())
 }
 
-// plotWidth is the width of plots as files: that of a column of text in a paper, at its density.
+// plotWidth is the width of plots as files: that of a column of text in a paper.
 const plotWidth = 720
 
 // The four files of a figure.
@@ -80,8 +81,8 @@ const (
 	endingCSV  = ".csv"
 )
 
-// writeFigure writes the four files of a figure. base is their path without the ending.
-// several says that the report has several runs.
+// writeFigure writes the four files of a figure. base is their path without the ending. several states that the report
+// has several runs.
 func writeFigure(base string, c chart, several bool, r *ruler) error {
 	l := lay(c, several, true, plotWidth, r)
 	// Everything is made before the first file is written.
@@ -108,13 +109,13 @@ func writeFigure(base string, c chart, several bool, r *ruler) error {
 	return nil
 }
 
-// table is a chart as CSV: a line for each value, in the units of result.json.
-// A course has all of its points, also where the plot shows some.
+// table returns a chart as CSV: a line for each value, in the units of result.json. A course has all of its points, also
+// if the plot shows only some.
 func table(c chart) ([]byte, error) {
 	var b bytes.Buffer
 	w := csv.NewWriter(&b)
-	_ = w.Write([]string{"run", "series", "x", "value", "sd", "samples", "peak", "unit"}) // Error tells
-	// As many digits as the number has: programs compute with it.
+	_ = w.Write([]string{"run", "series", "x", "value", "sd", "samples", "peak", "unit"}) // Error reports failures
+	// All digits of the number, because programs compute with it.
 	exact := func(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
 	for _, s := range c.Series {
 		for _, p := range s.Points {
@@ -129,7 +130,7 @@ func table(c chart) ([]byte, error) {
 	return b.Bytes(), errs.Wrap(w.Error(), "report.CSV", c.ID)
 }
 
-// plain keeps a text from being a formula: programs for tables compute what begins with one of these.
+// plain prevents that spreadsheet programs take a text for a formula.
 func plain(text string) string {
 	if text != "" && strings.ContainsRune("=+-@\t\r", rune(text[0])) {
 		return "'" + text
@@ -137,8 +138,7 @@ func plain(text string) string {
 	return text
 }
 
-// writeFile writes a file whole or not at all.
-// It is not synced: a report can be made again.
+// writeFile writes a file atomically, without a sync: a report can be made again.
 func writeFile(path string, content []byte) error {
 	next := path + ".new"
 	if err := os.WriteFile(next, content, 0o644); err != nil { // #nosec G306 -- a report is to be read
@@ -147,10 +147,10 @@ func writeFile(path string, content []byte) error {
 	return errs.Wrap(os.Rename(next, path), "report.Write", path)
 }
 
-// namer gives figures names of files. IDs come from results that anybody may have written.
+// namer gives figures file names. IDs come from results of unknown origin.
 type namer map[string]bool
 
-// name is a name that no figure before had: letters, digits and dashes of the ID.
+// name returns a name that no earlier figure has: letters, digits and dashes of the ID.
 func (n namer) name(id string) string {
 	const longest = 80
 	safe := strings.Map(func(r rune) rune {
@@ -164,7 +164,7 @@ func (n namer) name(id string) string {
 	if safe == "" {
 		safe = "figure"
 	}
-	// Some file systems do not tell A from a.
+	// Some file systems do not distinguish A from a.
 	for name, i := safe, 2; ; name, i = fmt.Sprintf("%s-%d", safe, i), i+1 {
 		if key := strings.ToLower(name); !n[key] {
 			n[key] = true

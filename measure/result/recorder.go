@@ -14,10 +14,10 @@ import (
 	"hemera/words/errs"
 )
 
-// Progress tells a person how far a level is. done and total are in the level's own steps; doing is a few words.
+// Progress reports the progress of a level. done and total are in the level's own steps; doing is a few words.
 type Progress func(level string, done, total int, doing string)
 
-// Recorder collects what one level measures. All methods are safe for use by several goroutines.
+// Recorder collects the results of one level. All methods are safe for concurrent use.
 type Recorder struct {
 	dir      string
 	progress Progress
@@ -62,7 +62,7 @@ func (r *Recorder) Find(name string, labels Labels) (Measure, bool) {
 	return Measure{}, false
 }
 
-// Figure adds a plot; the second with an ID replaces the first.
+// Figure adds a plot. It replaces an earlier one with the same ID.
 func (r *Recorder) Figure(f Figure) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -70,8 +70,8 @@ func (r *Recorder) Figure(f Figure) {
 	r.level.Figures = append(r.level.Figures, f)
 }
 
-// Iteration begins a repetition of the work under the conditions, and returns what ends it. end takes what was done: bytes, and
-// operations where they are counted. An iteration that failed is not ended, and leaves nothing. A level calls it around the
+// Iteration begins a repetition of the work under the conditions, and returns a function that ends it, with the bytes,
+// and operations if they are counted. A failed iteration is not ended, and leaves nothing. A level calls it around the
 // work alone, so that power and other courses can be aligned with it.
 func (r *Recorder) Iteration(labels Labels) (end func(bytes, ops int64)) {
 	began := time.Now()
@@ -80,7 +80,7 @@ func (r *Recorder) Iteration(labels Labels) (end func(bytes, ops int64)) {
 	}
 }
 
-// Worked adds an iteration that has ended, for levels that learn afterwards when it was.
+// Worked adds an iteration that has ended, for levels that learn its times afterwards.
 func (r *Recorder) Worked(i Iteration) {
 	i.Labels = maps.Clone(i.Labels)
 	r.mu.Lock()
@@ -88,14 +88,14 @@ func (r *Recorder) Worked(i Iteration) {
 	r.level.Iterations = append(r.level.Iterations, i)
 }
 
-// Set notes a setting of the level: bytes, seconds, the path.
+// Set records a setting of the level, such as bytes, seconds or the path.
 func (r *Recorder) Set(key, value string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.level.Settings[key] = value
 }
 
-// Tool notes a program that makes load.
+// Tool records a program that makes load.
 func (r *Recorder) Tool(name, version string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -104,7 +104,7 @@ func (r *Recorder) Tool(name, version string) {
 	}
 }
 
-// Skip notes that a part was not measured, and what one can do about it.
+// Skip records that a part was not measured, and the remedy.
 func (r *Recorder) Skip(what, why, remedy string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -120,12 +120,12 @@ func (r *Recorder) Note(format string, args ...any) {
 	}
 }
 
-// Step tells how far the level is.
+// Step reports the progress of the level.
 func (r *Recorder) Step(done, total int, format string, args ...any) {
 	r.progress(r.level.Name, done, total, fmt.Sprintf(format, args...))
 }
 
-// Raw makes a file for the raw output of a program, LEVEL-NAME below raw/. The caller closes it.
+// Raw creates a file for the raw output of a program, LEVEL-NAME below raw/. The caller closes it.
 func (r *Recorder) Raw(name string) (io.WriteCloser, error) {
 	dir := filepath.Join(r.dir, "raw")
 	if err := os.MkdirAll(dir, 0o755); err != nil {
@@ -138,7 +138,7 @@ func (r *Recorder) Raw(name string) (io.WriteCloser, error) {
 	return f, nil
 }
 
-// RawPath is where the raw output with a name is.
+// RawPath returns the path of the raw output with a name.
 func (r *Recorder) RawPath(name string) string {
 	return filepath.Join(r.dir, "raw", r.level.Name+"-"+name)
 }
@@ -151,10 +151,10 @@ func (r *Recorder) End() Level {
 	return r.level
 }
 
-// Path is where the result of a run's directory is.
+// Path returns the path of the result in a run's directory.
 func Path(dir string) string { return filepath.Join(dir, "result.json") }
 
-// Write writes result.json of a directory, whole or not at all.
+// Write writes result.json in a directory, atomically.
 func Write(dir string, run *Run) error {
 	run.Schema = Schema
 	data, err := json.MarshalIndent(run, "", " ")
@@ -168,10 +168,11 @@ func Write(dir string, run *Run) error {
 	return errs.Wrap(os.Rename(next, Path(dir)), "result.Write", dir)
 }
 
-// readMax bounds a result that is read: the largest are raw samples of thousands of disks.
+// readMax bounds a result that is read: the largest have raw samples of thousands of disks.
 const readMax = 256 << 20
 
-// Read reads the result of a run, of its directory or its file. Invalid if it is none, or of a later schema.
+// Read reads the result of a run from its directory or its file. It fails with Invalid if it is none, or of a later
+// schema.
 func Read(path string) (*Run, error) {
 	if st, err := os.Stat(path); err == nil && st.IsDir() {
 		path = Path(path)

@@ -7,24 +7,24 @@ import (
 	"hemera/measure/result"
 )
 
-// Verdict is what a comparison says.
+// Verdict is the result of a comparison.
 type Verdict string
 
-// The verdicts; the package comment says when.
+// The verdicts; the package comment defines them.
 const (
 	Difference Verdict = "difference"
 	Noise      Verdict = "noise"
 	Unknown    Verdict = "unknown"
 )
 
-// Comparison is what two measures of the same quantity under the same conditions say about each other.
+// Comparison compares two measures of the same quantity under the same conditions.
 type Comparison struct {
 	A, B       Summary
 	Ratio      float64  // median of B divided by that of A; 0 if it has no meaning
 	Interval   Interval // of the ratio; zero if Verdict is Unknown
-	Confidence float64  // of the interval: less than was asked for when there are few samples
+	Confidence float64  // of the interval: less than requested for few samples
 	Verdict    Verdict
-	Basis      string // what the verdict rests on, or why there is none, for people
+	Basis      string // basis of the verdict, or the reason why there is none, for people
 	Better     string // "A" or "B" if there is a difference and one of the two is the better one
 }
 
@@ -35,7 +35,7 @@ func Compare(a, b result.Measure, confidence float64) Comparison {
 		c.Basis = "no samples"
 		return c
 	}
-	// A ratio of values below zero says nothing, and one with zero is infinite.
+	// A ratio of values below zero has no meaning, and one with zero is infinite.
 	if c.A.Min <= 0 || c.B.Min < 0 {
 		c.Basis = "a value that is not above 0 has no ratio"
 		return c
@@ -56,7 +56,8 @@ func Compare(a, b result.Measure, confidence float64) Comparison {
 	return c
 }
 
-// Judgement is the verdict with what it means for B, for people: "difference, worse", "noise", "unknown: the machine had other work".
+// Judgement returns the verdict with its meaning for B, for people: "difference, worse", "noise", "unknown: the machine
+// had other work".
 func (c Comparison) Judgement() string {
 	switch {
 	case c.Verdict == Unknown:
@@ -69,8 +70,8 @@ func (c Comparison) Judgement() string {
 	return string(c.Verdict)
 }
 
-// fromDeviations makes the interval of standard deviations, where samples are not published. That of a side with samples is
-// the deviation of their mean; a published one counts whole, because nobody knows of how many samples it is.
+// fromDeviations computes the interval from standard deviations, if samples are not published. For a side with samples it
+// uses the deviation of their mean; a published deviation is used unchanged, because its number of samples is unknown.
 func (c *Comparison) fromDeviations(confidence float64) {
 	var relative float64 // variance of the logarithm of the ratio, to first order
 	for _, s := range []Summary{c.A, c.B} {
@@ -84,13 +85,13 @@ func (c *Comparison) fromDeviations(confidence float64) {
 	width := math.Exp(normalQuantile((1-confidence)/2) * math.Sqrt(relative))
 	c.Interval, c.Confidence = Interval{c.Ratio / width, c.Ratio * width}, confidence
 	c.Basis = "published standard deviation"
-	// A value of 0 has no logarithm, and a side without any spread is not known to have none.
+	// A value of 0 has no logarithm, and a deviation of 0 may be unknown.
 	if math.IsNaN(relative) || math.IsInf(relative, 0) || c.A.SD == 0 || c.B.SD == 0 {
 		c.Interval, c.Confidence, c.Basis = Interval{}, 0, "only one side has a known deviation"
 	}
 }
 
-// judge sets the verdict of the interval, and which side is better.
+// judge sets the verdict of the interval, and the better side.
 func (c *Comparison) judge(better result.Better) {
 	if c.Confidence == 0 {
 		return
@@ -108,10 +109,10 @@ func (c *Comparison) judge(better result.Better) {
 	}
 }
 
-// attainable is the highest confidence that sets of these sizes can give: one less the probability that sets of one
+// attainable returns the highest confidence for sets of these sizes: one minus the probability that sets of one
 // distribution do not overlap at all, to either side.
 func attainable(a, b int) float64 {
-	ways := 1.0 // to choose which of all samples are a's
+	ways := 1.0 // choices of the samples of a among all
 	for i := 1; i <= a; i++ {
 		ways *= float64(b+i) / float64(i)
 	}

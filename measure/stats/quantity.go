@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// Quantity writes a value and its standard deviation with the prefix that suits the value: 5.87 ± 0.02 GB/s. A share is in
-// percent, and a deviation of 0 is left out.
+// Quantity formats a value and its standard deviation with a suitable prefix for the value: 5.87 ± 0.02 GB/s. A fraction
+// is in percent, and a deviation of 0 is left out.
 func Quantity(value, sd float64, unit string) string {
 	scale := ScaleOf(value, unit)
 	text := Digits(value / scale.Factor)
@@ -23,15 +23,15 @@ type Scale struct {
 	Unit   string // with its prefix: MB/s, ms, k/s, %
 }
 
-// ScaleOf is the unit for values of about the size of v. Prefixes are decimal, as rates of networks and disks are sold.
+// ScaleOf returns the unit for values of about the size of v. Prefixes are decimal, as with rates of networks and disks.
 func ScaleOf(v float64, unit string) Scale {
-	// Work for a joule is published with binary prefixes, whatever its size.
+	// Work per joule is published with binary prefixes, whatever its size.
 	if unit == "B/J" {
 		return Scale{Factor: 1 << 20, Unit: "MiB/J"}
 	}
 	factor, prefix := 1.0, ""
 	switch unit {
-	case "1": // a share
+	case "1": // a fraction
 		return Scale{0.01, "%"}
 	case "":
 		return Scale{1, ""}
@@ -48,8 +48,8 @@ func ScaleOf(v float64, unit string) Scale {
 	return Scale{factor, prefix + unit}
 }
 
-// Digits writes a number with three significant digits, and whole numbers of more digits whole. More digits would claim more
-// than a few iterations know.
+// Digits formats a number with three significant digits, and whole numbers of more digits completely. A few iterations do
+// not justify more digits.
 func Digits(v float64) string {
 	a := math.Abs(v)
 	switch {

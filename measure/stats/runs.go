@@ -10,17 +10,18 @@ import (
 	"hemera/measure/result"
 )
 
-// Key names a measure in a run: two runs measured the same thing under the same conditions if their keys are equal.
+// Key identifies a measure in a run: two runs measured the same thing under the same conditions if their keys are equal.
 type Key struct {
 	Level  string
 	Name   string
-	Labels string // key=value, sorted, with a blank between two
+	Labels string // key=value, sorted, separated by blanks
 }
 
-// KeyOf is the key of a measure of a level.
+// KeyOf returns the key of a measure of a level.
 func KeyOf(level string, m result.Measure) Key { return Key{level, m.Name, Conditions(m.Labels)} }
 
-// Conditions are labels as one text, in the order of their keys: the same conditions read the same in every run.
+// Conditions returns labels as one text, in the order of their keys, so that the same conditions have the same text in
+// every run.
 func Conditions(labels result.Labels) string {
 	parts := make([]string, 0, len(labels))
 	for _, k := range slices.Sorted(maps.Keys(labels)) {
@@ -29,7 +30,7 @@ func Conditions(labels result.Labels) string {
 	return strings.Join(parts, " ")
 }
 
-// First is the value of the first of the keys that the labels have, or "".
+// First returns the value of the first of the keys that the labels have, or "".
 func First(labels result.Labels, keys ...string) string {
 	for _, k := range keys {
 		if v, ok := labels[k]; ok {
@@ -39,23 +40,23 @@ func First(labels result.Labels, keys ...string) string {
 	return ""
 }
 
-// disturbance is the share of a machine's processors from which other work changes what is measured by more than noise.
+// disturbance is the fraction of a machine's processors from which other work changes results by more than noise.
 const disturbance = 0.1
 
-// Disturbed reports whether the machine of a run had other work. A run that does not say counts as undisturbed.
+// Disturbed reports whether the machine of a run had other work. A run without the information counts as undisturbed.
 func Disturbed(r *result.Run) bool {
 	return r.Others != nil && max(r.Others.Before, r.Others.Steal) > disturbance
 }
 
-// Pair is a measure that two runs have.
+// Pair is a measure of two runs.
 type Pair struct {
 	Key
 	Unit string
 	Comparison
 }
 
-// CompareRuns compares all measures that both runs have, in the order of a, and names those that one has alone. Measures whose
-// units differ are not the same quantity, and count as alone. Where a machine had other work, a difference is Unknown.
+// CompareRuns compares all measures of both runs, in the order of a, and returns the keys that only one of them has.
+// Measures with different units are different quantities. If a machine had other work, a difference becomes Unknown.
 func CompareRuns(a, b *result.Run, confidence float64) (pairs []Pair, onlyA, onlyB []Key) {
 	theirs := map[Key]result.Measure{}
 	for _, l := range b.Levels {
@@ -80,7 +81,7 @@ func CompareRuns(a, b *result.Run, confidence float64) (pairs []Pair, onlyA, onl
 			pairs = append(pairs, pair)
 		}
 	}
-	// In the order of b, once more, because a map has none.
+	// In the order of b, because a map has none.
 	for _, l := range b.Levels {
 		for _, m := range l.Measures {
 			if key := KeyOf(l.Name, m); !met[key] {
@@ -91,7 +92,7 @@ func CompareRuns(a, b *result.Run, confidence float64) (pairs []Pair, onlyA, onl
 	return pairs, onlyA, onlyB
 }
 
-// Overall is what all comparisons of two runs come to, as one sentence for people: how many measures are better, worse, the same
+// Overall returns a sentence about all comparisons of two runs, for people: how many measures are better, worse, the same
 // within their noise, and not comparable, with the most frequent reason.
 func Overall(pairs []Pair) string {
 	if len(pairs) == 0 {

@@ -7,7 +7,7 @@ import (
 	"hemera/measure/result"
 )
 
-// Summary is what the samples of one measure are together. All values have the unit of the measure.
+// Summary summarises the samples of one measure. All values have the unit of the measure.
 type Summary struct {
 	N      int     // samples
 	Mean   float64 // 0 without samples
@@ -17,7 +17,7 @@ type Summary struct {
 	Max    float64
 }
 
-// Of summarises a measure. A published spread stands for the deviation that a single sample cannot show.
+// Of summarises a measure. A published spread replaces the deviation that a single sample cannot have.
 func Of(m result.Measure) Summary {
 	s := Summarise(m.Samples)
 	if s.N < 2 && m.Spread > 0 {
@@ -26,7 +26,7 @@ func Of(m result.Measure) Summary {
 	return s
 }
 
-// Summarise summarises samples. One sample has no deviation: it says nothing about the spread of others.
+// Summarise summarises samples. One sample has no deviation.
 func Summarise(samples []float64) Summary {
 	if len(samples) == 0 {
 		return Summary{}
@@ -36,14 +36,14 @@ func Summarise(samples []float64) Summary {
 	return Summary{N: len(samples), Mean: mean, SD: sd, Median: sortedPercentile(sorted, 50), Min: sorted[0], Max: sorted[len(sorted)-1]}
 }
 
-// MeanSD is the mean and the standard deviation of samples, of a sample and not of a population: the sum is divided by n-1.
-// The deviation of fewer than two samples is 0.
+// MeanSD returns the mean and the standard deviation of samples, as of a sample and not of a population: the sum is
+// divided by n-1. The deviation of fewer than two samples is 0.
 func MeanSD(samples []float64) (mean, sd float64) {
 	n := float64(len(samples))
 	if n == 0 {
 		return 0, 0
 	}
-	// Divided before it is added, so that large values do not overflow.
+	// Divided before the addition, so that large values do not overflow.
 	for _, v := range samples {
 		mean += v / n
 	}
@@ -57,16 +57,16 @@ func MeanSD(samples []float64) (mean, sd float64) {
 	return mean, math.Sqrt(sd / (n - 1))
 }
 
-// Median is the value in the middle, or the mean of the two that are; 0 without samples.
+// Median returns the middle value, or the mean of the two middle values; 0 without samples.
 func Median(samples []float64) float64 { return Percentile(samples, 50) }
 
-// Percentile is the value that percent of the samples do not exceed, with linear interpolation between neighbours: 0 is the
-// smallest, 100 the largest. A percentage outside is moved to the nearer end. It is 0 without samples.
+// Percentile returns the value that percent of the samples do not exceed, with linear interpolation between neighbours: 0
+// is the smallest, 100 the largest. A percentage outside is moved to the nearer end. It returns 0 without samples.
 func Percentile(samples []float64, percent float64) float64 {
 	return sortedPercentile(slices.Sorted(slices.Values(samples)), percent)
 }
 
-// sortedPercentile is Percentile of samples in order.
+// sortedPercentile returns the percentile of sorted samples.
 func sortedPercentile(sorted []float64, percent float64) float64 {
 	if len(sorted) == 0 {
 		return 0

@@ -25,7 +25,7 @@ import (
 	"hemera/words/tapeapi"
 )
 
-// cluster is `hemera up` with a disk in each directory, and an emulated library at real time.
+// cluster is `hemera up` with a disk in each directory, and an emulated library in real time.
 type cluster struct {
 	state   string   // its directory, removed by end
 	disks   []string // those within the directories of the user, removed by end
@@ -34,7 +34,7 @@ type cluster struct {
 	server  string // host and port of the manager
 	process *exec.Cmd
 	ended   chan struct{} // closed when the process has ended
-	why     error         // how it ended; read it behind ended
+	why     error         // how it ended; valid after ended is closed
 	admin   *admin.Client
 	client  *xrootd.Client
 }
@@ -42,15 +42,15 @@ type cluster struct {
 const (
 	// startMax bounds the start of a cluster.
 	startMax = time.Minute
-	// stopMax is how long it may take to stop before it is killed.
+	// stopMax bounds the time of a stop before the cluster is killed.
 	stopMax = 30 * time.Second
-	// pause is how often something is looked at that takes seconds.
+	// pause is the interval of polls of conditions that take seconds.
 	pause = 250 * time.Millisecond
-	// library is what hemera up calls its library.
+	// library is the name of hemera up's library.
 	library = "tape"
 )
 
-// start runs a cluster with so many drives. log gets what it says.
+// start runs a cluster with the drives of o. It writes its output to log.
 func start(ctx context.Context, o *Options, containers bool, log io.Writer) (c *cluster, err error) {
 	c = &cluster{ended: make(chan struct{})}
 	defer func() {
@@ -68,12 +68,12 @@ func start(ctx context.Context, o *Options, containers bool, log io.Writer) (c *
 	port := c.held.First
 	c.server = net.JoinHostPort("localhost", strconv.Itoa(port))
 	n := strconv.Itoa(len(o.Directories))
-	// Nothing of it but tape: no scrub reads the disks, and what is removed is gone at once.
+	// Without other work than tape: no scrub reads the disks, and removed pieces disappear at once.
 	c.process = exec.CommandContext(context.WithoutCancel(ctx), o.Program, "up", c.state, "--port", strconv.Itoa(port), "--nodes", n, "--disks", n, // #nosec G204 -- this program
 		"--layout", "plain", "--scrub-rate", "0", "--removal-hold", "1s", "--tape", "--tape-speed", "1",
 		"--tape-containers="+strconv.FormatBool(containers), "--log-level", "warn")
 	c.process.Stdout, c.process.Stderr = log, log
-	// Settings of the user's own clusters are not this one's. A Ctrl-C at the terminal is for the run, which ends the cluster.
+	// Settings of the user's own clusters do not apply. A Ctrl-C at the terminal is for the run, which ends the cluster.
 	c.process.Env = slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "HEMERA_") })
 	c.process.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	// It does not end with ctx but with end, which gives it time to stop.
@@ -93,7 +93,7 @@ func (c *cluster) prepare(o *Options) (err error) {
 	if c.state, err = os.MkdirTemp(o.State, "hemera-bench-tape-"); err != nil {
 		return errs.Wrap(err, "tape.Start", o.State)
 	}
-	// hemera up takes disk1, disk2 and so on of its directory; links lead to the disks.
+	// hemera up uses disk1, disk2 and so on in its directory; links lead to the disks.
 	for i, dir := range o.Directories {
 		disk, err := os.MkdirTemp(dir, "hemera-bench-tape-")
 		if err != nil {
@@ -110,7 +110,7 @@ func (c *cluster) prepare(o *Options) (err error) {
 	if c.holes, err = os.MkdirTemp(o.Directories[0], "hemera-bench-tape-"); err != nil {
 		return errs.Wrap(err, "tape.Start", o.Directories[0])
 	}
-	// A tape for each drive, and some slots more: whatever is moved has a place.
+	// A tape for each drive, and some more slots, so that every move has a place.
 	drives := o.most()
 	return emulated.Create(filepath.Join(c.state, library), emulated.Spec{Drives: drives, Slots: drives + 4, Cartridges: drives, Media: "LTO-9"})
 }
@@ -132,7 +132,7 @@ func (c *cluster) supply(ctx context.Context, o *Options) (err error) {
 	if err != nil {
 		return err
 	}
-	// Errors are gathered: the first one says most.
+	// Errors are joined: the first one is the most useful.
 	change := func(object, verb, name string, values ...string) {
 		v := map[string]string{}
 		for pair := range slices.Chunk(values, 2) {
@@ -140,7 +140,7 @@ func (c *cluster) supply(ctx context.Context, o *Options) (err error) {
 		}
 		err = errors.Join(err, c.admin.Tape.ChangeTape(ctx, "", adminapi.TapeChange{Object: object, Verb: verb, Name: name, Values: v}))
 	}
-	// Queues are those of pools to archive, and of tapes to recall, so a drive of its own follows from a pool of its own.
+	// Queues belong to pools for archives, and to tapes for recalls, so a separate pool gives a separate drive.
 	who := hemera.SystemIdentity()
 	for i, t := range tapes {
 		name := nameOf(i)
@@ -156,12 +156,12 @@ func (c *cluster) supply(ctx context.Context, o *Options) (err error) {
 	return err
 }
 
-// nameOf is the pool, the class and the directory of a drive.
+// nameOf returns the pool, the class and the directory of a drive.
 func nameOf(drive int) string { return fmt.Sprintf("bench%d", drive+1) }
 
-// until waits until something is so, or the cluster has ended.
+// until waits until a condition holds, or the cluster has ended.
 func (c *cluster) until(ctx context.Context, so func() (bool, error)) error {
-	// Nobody tells: the admin API answers what is now.
+	// The admin API only answers with the present state, so it is polled.
 	tick := time.NewTicker(pause)
 	defer tick.Stop()
 	for {
@@ -179,9 +179,9 @@ func (c *cluster) until(ctx context.Context, so func() (bool, error)) error {
 	}
 }
 
-// enable has drives take work, or not. A tape that is mounted stays so for a minute.
+// enable makes drives take work, or not. A mounted tape stays mounted for a minute.
 func (c *cluster) enable(ctx context.Context, on bool) error {
-	// A reason is needed, as of every admin.
+	// A reason is required.
 	values := map[string]string{"isDisabled": strconv.FormatBool(!on)}
 	if !on {
 		values["disabledReason"] = "files are written"
@@ -189,15 +189,15 @@ func (c *cluster) enable(ctx context.Context, on bool) error {
 	return c.admin.Tape.ChangeTape(ctx, "", adminapi.TapeChange{Object: "library", Verb: "set", Name: library, Values: values})
 }
 
-// end stops the cluster and removes what it made.
+// end stops the cluster and removes its files.
 func (c *cluster) end() error {
 	if c.admin != nil {
 		c.admin.Close()
 	}
 	if c.client != nil {
-		_ = c.client.Close() // nothing is under way
+		_ = c.client.Close() // no request is in progress
 	}
-	// Its files go only after it has ended.
+	// Its files are removed only after it has ended.
 	if c.process != nil {
 		_ = c.process.Process.Signal(syscall.SIGTERM) // it may have ended
 		select {

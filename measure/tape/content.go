@@ -18,21 +18,22 @@ import (
 )
 
 const (
-	// pageSize is how far a byte is repeated. Cartridges keep such a page as one byte, see package emulated.
+	// pageSize is the length of a run of one byte. Cartridges keep such a page as one byte; see package emulated.
 	pageSize = 4096
-	// chunkSize is what is written at a time.
+	// chunkSize is the size of a write.
 	chunkSize = 1 << 20
-	// writers is how many files are written at a time.
+	// writers is the number of files that are written at once.
 	writers = 4
-	// requestSize is that of the single stream: what the kernel reads ahead by default.
+	// requestSize is the size of the single stream's requests: the kernel's default read-ahead.
 	requestSize = 128 << 10
 )
 
-// fill makes the content of a file from an offset on, which is a multiple of a page.
+// fill makes the content of a file from an offset, which is a multiple of a page.
 func fill(p []byte, seed, offset int64) {
 	for page := offset / pageSize; len(p) > 0; page++ {
 		part := p[:min(pageSize, len(p))]
-		// Pages differ from their neighbours, and those of one file from those of another. 251 is a prime: no power of two repeats them.
+		// Pages differ from their neighbours, and those of one file from those of another. 251 is prime, so powers of two
+		// do not repeat them.
 		part[0] = byte((page*7+seed*31)%251 + 1)
 		for n := 1; n < len(part); n *= 2 {
 			copy(part[n:], part[:n])
@@ -41,16 +42,16 @@ func fill(p []byte, seed, offset int64) {
 	}
 }
 
-// file is one that is archived and recalled.
+// file is a file that is archived and recalled.
 type file struct {
 	path string
 	seed int64
 	size int64
 }
 
-// write makes all files at the server, some at a time. The first error ends it.
+// write creates all files at the server, some at once. It stops at the first error.
 func write(ctx context.Context, c *xrootd.Client, server string, files []file) error {
-	// Several at a time, so that they are spread over the disks at once, as those of users are.
+	// Several at once, so that they are spread over the disks, like the files of users.
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	next := make(chan file)
@@ -65,7 +66,7 @@ func write(ctx context.Context, c *xrootd.Client, server string, files []file) e
 			}
 		})
 	}
-	// In their order: that of the queue is by time.
+	// In their order, because the queue is sorted by time.
 	for _, f := range files {
 		if ctx.Err() != nil {
 			break
@@ -77,18 +78,18 @@ func write(ctx context.Context, c *xrootd.Client, server string, files []file) e
 	return context.Cause(ctx)
 }
 
-// writeOne makes a file. It is visible, and queued for tape, when this returns.
+// writeOne creates a file. It is visible, and queued for tape, when writeOne returns.
 func writeOne(ctx context.Context, c *xrootd.Client, server string, f file, buf []byte) error {
 	u, err := xrootd.ParseURL("root://" + server + "/" + f.path)
 	if err != nil {
 		return err
 	}
-	// The size is known to the server, so it places the file where there is room.
+	// The server knows the size and places the file where there is room.
 	out, err := c.Open(ctx, u, xrootd.OpenOptions{Write: true, Create: true, Mode: 0o644, Size: f.size})
 	if err != nil {
 		return err
 	}
-	// Behind this goroutine, with a window in flight.
+	// In the background, with a window of requests in flight.
 	w := out.NewWriter(ctx, 0)
 	for offset := int64(0); offset < f.size; {
 		part := buf[:min(int64(len(buf)), f.size-offset)]
@@ -99,7 +100,7 @@ func writeOne(ctx context.Context, c *xrootd.Client, server string, f file, buf 
 		}
 		offset += int64(len(part))
 	}
-	// A close that follows a failure would make a part of the file visible.
+	// A close after a failure would make a part of the file visible.
 	if err := w.Flush(); err != nil {
 		out.Release()
 		return err
@@ -107,9 +108,9 @@ func writeOne(ctx context.Context, c *xrootd.Client, server string, f file, buf 
 	return out.Close(ctx)
 }
 
-// chill writes everything below directories to its disk and drops it from the page cache, so that it is read from the disk.
+// chill writes everything below directories to disk and drops it from the page cache, so that it is read from the disk.
 func chill(dirs []string) error {
-	// Dirty pages stay, whatever is advised.
+	// Dirty pages would stay in the cache.
 	unix.Sync()
 	return each(dirs, func(path string, _ fs.FileInfo) error {
 		f, err := os.Open(path) // #nosec G304 G122 -- in a directory of the run
@@ -121,9 +122,9 @@ func chill(dirs []string) error {
 	})
 }
 
-// held is how many bytes all files below directories have.
+// held returns the number of bytes of all files below directories.
 func held(dirs []string) (bytes int64, err error) {
-	// Sizes and not blocks: what a drive writes may not be allocated yet.
+	// Sizes and not blocks, because blocks may not be allocated yet.
 	err = each(dirs, func(_ string, info fs.FileInfo) error {
 		bytes += info.Size()
 		return nil
@@ -151,9 +152,10 @@ func each(dirs []string, visit func(path string, info fs.FileInfo) error) error 
 	return nil
 }
 
-// occupy fills the page cache with a file of holes in a directory, which takes no room on its disk, until ctx ends. Servers that have run
-// for a while have no free memory. A virtual machine gives free memory, and what was not used for some seconds, back to its host, and to touch it
-// again costs more than all copies of the data that is measured. The file has to stay: removing it would free the memory.
+// occupy fills the page cache with a file of holes in a directory, which takes no room on its disk, until ctx ends.
+// Servers that have run for a while have no free memory. A virtual machine returns free memory, and memory that was not
+// used for some seconds, to its host, and using it again costs more than all copies of the measured data. The file must
+// stay, because its removal would free the memory.
 func occupy(ctx context.Context, dir string) error {
 	var info unix.Sysinfo_t
 	if err := unix.Sysinfo(&info); err != nil {
@@ -164,8 +166,8 @@ func occupy(ctx context.Context, dir string) error {
 	if err != nil {
 		return errs.Wrap(err, "tape.Occupy", path)
 	}
-	// As much as there is memory, so that none is left free and pages that nobody needs make room for others, as they do at a server. Of a smaller
-	// file a second pass finds each page, and the kernel takes it for one that is used.
+	// As large as the memory, so that none is left free and unneeded pages make room for others, as at a server. With a
+	// smaller file a second pass would find each page, and the kernel would count it as used.
 	size := int64(info.Totalram) * int64(info.Unit) // #nosec G115 -- memory has fewer bytes
 	err = f.Truncate(size)
 	buf := make([]byte, chunkSize)
@@ -177,14 +179,14 @@ func occupy(ctx context.Context, dir string) error {
 	return errs.Wrap(errors.Join(err, f.Close()), "tape.Occupy", path)
 }
 
-// stream writes a file of so many bytes and reads it with one buffered stream. It returns the rate in B/s.
+// stream writes a file of size bytes and reads it with one buffered stream. It returns the rate in B/s.
 func stream(ctx context.Context, dir string, size int64) (rate float64, err error) {
 	path := filepath.Join(dir, "stream")
 	f, err := os.Create(path) // #nosec G304 -- in a directory of the run
 	if err != nil {
 		return 0, errs.Wrap(err, "tape.Stream", dir)
 	}
-	// It must not be in the way of the files that follow.
+	// It must not affect the files that follow.
 	defer func() { err = errors.Join(err, f.Close(), os.Remove(path)) }()
 	buf := make([]byte, chunkSize)
 	for offset := int64(0); offset < size && ctx.Err() == nil; offset += int64(len(buf)) {
@@ -219,7 +221,7 @@ func stream(ctx context.Context, dir string, size int64) (rate float64, err erro
 
 // batch names the files of one drive in one condition.
 func batch(dir string, count int, size, seed int64) (files []file) {
-	// Seeds that follow each other differ in every page.
+	// Consecutive seeds differ in every page.
 	for i := range count {
 		files = append(files, file{path: fmt.Sprintf("%s/f%d", dir, i), seed: seed + int64(i), size: size})
 	}

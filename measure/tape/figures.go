@@ -16,13 +16,13 @@ import (
 	"hemera/words/tapeapi"
 )
 
-// native is the rate of the drives in B/s.
+// native returns the rate of the drives in B/s.
 func native() float64 {
-	m, _ := timing.MediaOfName("LTO-9") // it is one of the table
+	m, _ := timing.MediaOfName("LTO-9") // it is in the table
 	return float64(m.Rate)
 }
 
-// sum is what one drive did in a pass, in one session or several.
+// sum has the totals of one drive in a pass, over one session or several.
 type sum struct {
 	tapeapi.Session
 	moving time.Duration // from the positioning for the first file until the end of each session
@@ -38,7 +38,7 @@ func byTape(sessions []tapeapi.Session) map[string]*sum {
 			of = &sum{}
 			all[s.VID] = of
 		}
-		// The first sample is taken when the tape stands where the first file begins, or has given its first block.
+		// The first sample is taken when the tape is positioned at the first file, or has returned its first block.
 		positioned := time.Duration(0)
 		if len(s.Course) > 0 {
 			positioned = s.Course[0].At
@@ -66,7 +66,7 @@ func (r *run) add(p pass, load string, sessions []tapeapi.Session) {
 		put := func(name, unit string, better result.Better, value float64) result.Measure {
 			return result.Measure{Name: name, Labels: labels, Unit: unit, Better: better, Samples: []float64{value}}
 		}
-		// The share repeats it for those who plan with other drives.
+		// The share repeats it for plans with other drives.
 		throughput := put("throughput", "B/s", result.Higher, float64(s.Bytes)/seconds)
 		throughput.Peak, throughput.PeakFrom = native(), "native rate of an LTO-9 drive"
 		r.rec.Add(throughput)
@@ -99,7 +99,7 @@ func (r *run) course(labels result.Labels, samples []tapeapi.Sample) {
 		if i == 0 {
 			continue
 		}
-		// What follows is of the time since the sample before.
+		// The following values are for the time since the sample before.
 		before := samples[i-1]
 		took := (s.At - before.At).Seconds()
 		if took <= 0 {
@@ -119,9 +119,9 @@ func (r *run) course(labels result.Labels, samples []tapeapi.Sample) {
 	}
 }
 
-// figures are the plots of the level.
+// figures returns the plots of the level.
 func figures(o *Options) []result.Figure {
-	// What is asked first stands first.
+	// The most important ones come first.
 	var all []result.Figure
 	if len(o.Drives) > 0 {
 		all = append(all, result.Figure{ID: "tape-large", Title: "Large files to tape and back", Kind: result.Bars, Names: []string{"throughput"}, Where: result.Labels{"test": "large"},
@@ -142,7 +142,7 @@ func figures(o *Options) []result.Figure {
 	return all
 }
 
-// courses are how the sessions of one pass went.
+// courses returns the plots of the sessions of one pass.
 func courses(load, drives string) []result.Figure {
 	where := result.Labels{"test": "large", "load": load, "drives": drives}
 	over := func(id, title, caption string, names ...string) result.Figure {
@@ -158,15 +158,15 @@ func courses(load, drives string) []result.Figure {
 	}
 }
 
-// readAheadOf is the read-ahead of the device below a directory in bytes; false where the kernel does not say.
+// readAheadOf returns the read-ahead of the device below a directory in bytes; false if unknown.
 func readAheadOf(dir string) (int64, bool) {
-	// By the number of the device, whatever it is called.
+	// By the number of the device, whatever its name is.
 	var st unix.Stat_t
 	if err := unix.Stat(dir, &st); err != nil {
 		return 0, false
 	}
 	device := strconv.FormatUint(uint64(unix.Major(st.Dev)), 10) + ":" + strconv.FormatUint(uint64(unix.Minor(st.Dev)), 10)
-	// A partition has the queue of its disk.
+	// A partition uses the queue of its disk.
 	for _, at := range []string{"queue", "../queue"} {
 		text, err := os.ReadFile(filepath.Join("/sys/dev/block", device, at, "read_ahead_kb")) // #nosec G304 -- of the kernel
 		if err != nil {

@@ -7,32 +7,32 @@ import (
 	"hemera/words/errs"
 )
 
-// Options are what is measured.
+// Options has the settings of a run.
 type Options struct {
 	Directories []string // each is a disk
-	Program     string   // hemera: a cluster of it is started
-	State       string   // where the state of the cluster goes, in a new directory; "" is that for temporary files
+	Program     string   // hemera: the run starts a cluster of it
+	State       string   // parent of a new directory for the cluster's state; "" is that for temporary files
 	Drives      []int    // how many at once, for large files
 	Size        int64    // bytes of large files for each drive
 	FileSize    int64    // of a large file
 	Small       []int64  // sizes of small files
 	SmallFiles  int      // how many of them
-	// Plain measures small files without containers too.
+	// Plain measures small files also without containers.
 	Plain      bool
 	Iterations int
 }
 
-// Limits of options, so that a slip of the keyboard is an error.
+// Limits of options, so that typing errors are found.
 const (
 	drivesMax     = 16
 	iterationsMax = 100
 	filesMax      = 1_000_000
 )
 
-// Check judges the options. Invalid, with what is wrong.
+// Check fails with Invalid if an option is not usable.
 func (o *Options) Check() error {
 	invalid := func(what, why string) error { return errs.New(errs.Invalid, "tape.Options", what, why) }
-	// Numbers first: they need no look at the disks.
+	// Numbers first, because they need no access to the disks.
 	switch {
 	case len(o.Directories) == 0:
 		return invalid("directories", "name the directories that are to be disks")
@@ -43,7 +43,7 @@ func (o *Options) Check() error {
 	case o.SmallFiles < 1 || o.SmallFiles > filesMax:
 		return invalid("small files", fmt.Sprintf("it takes 1 to %d", filesMax))
 	}
-	// None is a run of small files alone.
+	// None means a run of small files alone.
 	for _, n := range o.Drives {
 		if n < 1 || n > drivesMax {
 			return invalid("drives", fmt.Sprintf("it takes 1 to %d", drivesMax))
@@ -55,7 +55,7 @@ func (o *Options) Check() error {
 			return invalid("small", "a small file has a byte at least, and is smaller than a large one")
 		}
 	}
-	// A disk that is not there would be made on another one.
+	// A missing disk would otherwise be made on another one.
 	for _, dir := range o.Directories {
 		st, err := os.Stat(dir)
 		if err != nil {
@@ -68,7 +68,7 @@ func (o *Options) Check() error {
 	return nil
 }
 
-// most is the largest number of drives of all tests.
+// most returns the largest number of drives of all tests.
 func (o *Options) most() int {
 	most := 1 // for small files
 	for _, n := range o.Drives {

@@ -25,16 +25,16 @@ type run struct {
 	rec  *result.Recorder
 	log  writer
 	done int // steps
-	made int // sets of files, whose directories have other names
+	made int // sets of files; each has other directory names
 }
 
-// writer is where the cluster's output goes.
+// writer is the destination of the cluster's output.
 type writer interface {
 	Write(p []byte) (int, error)
 	Close() error
 }
 
-// Run measures. What it made is removed when it returns, also when ctx ends.
+// Run measures. It removes its files before it returns, also when ctx ends.
 func Run(ctx context.Context, o Options, rec *result.Recorder) (err error) {
 	if err := o.Check(); err != nil {
 		return err
@@ -45,21 +45,21 @@ func Run(ctx context.Context, o Options, rec *result.Recorder) (err error) {
 	}
 	defer func() { err = errors.Join(err, r.log.Close()) }()
 	r.describe()
-	// Before the cluster is there, so that nobody else uses the disks.
+	// Before the cluster starts, so that nothing else uses the disks.
 	if err := r.streams(ctx); err != nil {
 		return err
 	}
 	if err := r.within(ctx, true, func(c *cluster) error { return errors.Join(r.large(ctx, c), r.small(ctx, c, "yes")) }); err != nil {
 		return err
 	}
-	// Whether containers are made is a setting of the tape server, so another cluster is needed.
+	// Containers are a setting of the tape server, so this needs another cluster.
 	if !o.Plain || len(o.Small) == 0 {
 		return nil
 	}
 	return r.within(ctx, false, func(c *cluster) error { return r.small(ctx, c, "no") })
 }
 
-// describe notes the conditions of the run.
+// describe records the conditions of the run.
 func (r *run) describe() {
 	r.rec.Set("directories", strings.Join(r.o.Directories, ","))
 	for key, n := range map[string]int64{"size": r.o.Size, "file_size": r.o.FileSize, "small_files": int64(r.o.SmallFiles), "iterations": int64(r.o.Iterations)} {
@@ -76,7 +76,7 @@ func (r *run) describe() {
 	}
 }
 
-// steps is how many there are in all, for the progress line.
+// steps returns the number of all steps, for the progress line.
 func (r *run) steps() int {
 	// An archive and a recall in each pass.
 	small := len(r.o.Small)
@@ -86,13 +86,13 @@ func (r *run) steps() int {
 	return len(r.o.Directories) + 2*r.o.Iterations*(len(r.o.Drives)+small)
 }
 
-// step tells what is done next.
+// step reports the next step.
 func (r *run) step(format string, args ...any) {
 	r.rec.Step(r.done, r.steps(), format, args...)
 	r.done++
 }
 
-// streams measures what one buffered stream gets of each directory.
+// streams measures the rate of one buffered stream in each directory.
 func (r *run) streams(ctx context.Context) error {
 	for i, dir := range r.o.Directories {
 		r.step("one stream in %s", dir)
@@ -108,7 +108,7 @@ func (r *run) streams(ctx context.Context) error {
 	return nil
 }
 
-// within runs something with a cluster.
+// within calls do with a cluster.
 func (r *run) within(ctx context.Context, containers bool, do func(c *cluster) error) error {
 	c, err := start(ctx, r.o, containers, r.log)
 	if err != nil {
@@ -134,7 +134,7 @@ func (r *run) large(ctx context.Context, c *cluster) error {
 
 // small archives and recalls small files of each size with one drive.
 func (r *run) small(ctx context.Context, c *cluster, containers string) error {
-	// More than one drive would measure how quickly nodes open files, and not how a drive is fed.
+	// More drives would measure the speed of opens at nodes, not the supply of a drive.
 	for range r.o.Iterations {
 		for _, size := range r.o.Small {
 			p := pass{labels: result.Labels{"test": "small", "size": strconv.FormatInt(size, 10), "containers": containers}, drives: 1, count: r.o.SmallFiles, size: size, small: true}
@@ -146,19 +146,19 @@ func (r *run) small(ctx context.Context, c *cluster, containers string) error {
 	return nil
 }
 
-// pass is files that go to tape and back under one set of conditions.
+// pass archives files and recalls them under one set of conditions.
 type pass struct {
 	labels result.Labels
 	drives int
 	count  int   // files of each drive
 	size   int64 // of each
 	small  bool  // files are counted
-	course bool  // the courses of its sessions are kept
+	course bool  // keep the courses of its sessions
 }
 
-// pass does it once.
+// pass runs one pass.
 func (r *run) pass(ctx context.Context, c *cluster, p pass) (err error) {
-	// Each pass has directories of its own: what is removed may still be on its way out.
+	// Each pass has its own directories, because removals may still be in progress.
 	r.made++
 	var files []file
 	for drive := range p.drives {
@@ -169,12 +169,12 @@ func (r *run) pass(ctx context.Context, c *cluster, p pass) (err error) {
 		files = append(files, batch(dir, p.count, p.size, int64(r.made*1000+drive*37))...)
 	}
 	r.step("%s: %d files of %d bytes are written and archived", p.labels["test"], len(files), p.size)
-	// Files of one drive do not all come before those of the other.
+	// Files of the drives alternate.
 	slices.SortStableFunc(files, func(a, b file) int { return strings.Compare(filepath.Base(a.path), filepath.Base(b.path)) })
 	if err := errors.Join(c.enable(ctx, false), write(ctx, c.client, c.server, files), chill(c.disks)); err != nil {
 		return err
 	}
-	// Nothing is written to tape here, so the difference is what the files take.
+	// Nothing is written to tape here, so the difference is the size of the files on tape.
 	used, err := c.used(ctx)
 	if err != nil {
 		return err
@@ -204,7 +204,7 @@ func (r *run) pass(ctx context.Context, c *cluster, p pass) (err error) {
 	return c.remove(ctx, files)
 }
 
-// used is how many bytes were written on all tapes.
+// used returns the number of bytes written on all tapes.
 func (c *cluster) used(ctx context.Context) (bytes int64, err error) {
 	tapes, err := c.admin.Tape.Tapes(ctx)
 	for _, t := range tapes {
@@ -227,27 +227,29 @@ func (c *cluster) evict(ctx context.Context, files []file) error {
 		}
 		bytes += f.size
 	}
-	// Removals go through the nodes, some time after the answer.
+	// Removals pass through the nodes, some time after the answer.
 	return c.until(ctx, func() (bool, error) {
 		left, err := held(c.disks)
 		return before-left >= bytes/100*99, err
 	})
 }
 
-// positioned waits until the first bytes of a recall come to the disks. Drives wind back first, which takes a minute or more.
+// positioned waits until the first bytes of a recall arrive on the disks. Drives wind back first, which takes a minute or
+// more.
 func (c *cluster) positioned(ctx context.Context) error {
 	before, err := held(c.disks)
 	if err != nil {
 		return err
 	}
-	// Where it ends is seen on the disks: figures of a session count whole files.
+	// Data on the disks shows it: the counts of a session are of whole files.
 	return c.warm(ctx, func() (bool, error) {
 		now, err := held(c.disks)
 		return now > before, err
 	})
 }
 
-// mounted waits until a drive has its tape and begins to work, as status changes are reported at once. The robot and the load take 20 s.
+// mounted waits until a drive has its tape and starts to work, because status changes are reported at once. The robot and
+// the load take 20 s.
 func (c *cluster) mounted(ctx context.Context) error {
 	return c.warm(ctx, func() (bool, error) {
 		p, err := c.admin.Tape.TapePicture(ctx)
@@ -256,7 +258,7 @@ func (c *cluster) mounted(ctx context.Context) error {
 	})
 }
 
-// warm waits until something is so, and keeps memory occupied meanwhile, see occupy.
+// warm waits until a condition holds, and keeps memory occupied meanwhile; see occupy.
 func (c *cluster) warm(ctx context.Context, so func() (bool, error)) error {
 	busy, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -266,14 +268,14 @@ func (c *cluster) warm(ctx context.Context, so func() (bool, error)) error {
 		for busy.Err() == nil && err == nil {
 			err = occupy(busy, c.holes)
 		}
-		ended <- err // without a wait, also when nobody reads it
+		ended <- err // buffered, also if it is never received
 	}()
 	err := c.until(ctx, so)
 	cancel()
 	return errors.Join(err, <-ended)
 }
 
-// stage asks for files, all at once: in one request they come in the order of the tape.
+// stage requests files, all at once: in one request they come in the order of the tape.
 func (c *cluster) stage(ctx context.Context, files []file) error {
 	var r tapeapi.StageRequest
 	for _, f := range files {
@@ -283,7 +285,7 @@ func (c *cluster) stage(ctx context.Context, files []file) error {
 	return err
 }
 
-// remove makes room for the next pass. The rest goes with the directories.
+// remove makes room for the next pass. The rest is removed with the directories.
 func (c *cluster) remove(ctx context.Context, files []file) error {
 	for _, f := range files {
 		if err := c.admin.Names.Remove(ctx, hemera.SystemIdentity(), f.path, hemera.KindFile); err != nil {
@@ -307,7 +309,7 @@ func (r *run) moved(ctx context.Context, c *cluster, kind tapeapi.JobKind, files
 	if err := begin(); err != nil {
 		return nil, err
 	}
-	// A queue that becomes empty ends its session; files that come later are in another one.
+	// An empty queue ends its session; later files are in another one.
 	err = c.until(ctx, func() (bool, error) {
 		p, err := c.admin.Tape.TapePicture(ctx)
 		if err != nil {

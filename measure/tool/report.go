@@ -8,12 +8,13 @@ import (
 	"hemera/words/errs"
 )
 
-// beginningsMax bounds the places in an output that are tried as the beginning of a report: each may cost a pass over the output.
+// beginningsMax bounds the places in an output that are tried as the beginning of a report: each may need a pass over the
+// output.
 const beginningsMax = 64
 
-// Report reads the first JSON object with the key in the output of a program into v. Text before and behind the object is passed over, and so
-// is a second report. Numbers may have the decimal comma of a locale. What is not a number, such as -nan, counts as missing.
-// NotFound if there is no such object, Invalid if it does not fit v.
+// Report decodes the first JSON object with the key in the output of a program into v. It skips other text, and further
+// reports. Numbers may have the decimal comma of a locale. Texts that are not numbers, such as -nan, count as missing. It
+// fails with NotFound if there is no such object, and with Invalid if it does not fit v.
 func Report(out []byte, key string, v any) error {
 	tried := 0
 	for at := range out {
@@ -36,15 +37,16 @@ func Report(out []byte, key string, v any) error {
 	return errs.New(errs.NotFound, "tool.Report", key, "the output has no report")
 }
 
-// object returns the object that a text begins with, with numbers as JSON has them. It is false for one without an end.
+// object returns the object at the begin of a text, with numbers in JSON's form. It returns false if the object has no
+// end.
 func object(text []byte) (clean []byte, ok bool) {
-	var open []byte // brackets that are open
+	var open []byte // open brackets
 	for at := 0; at < len(text); at++ {
 		switch c := text[at]; {
 		case c == '"':
 			end := at + 1
 			for end < len(text) && text[end] != '"' {
-				// A backslash and what it escapes.
+				// A backslash and the escaped character.
 				if text[end] == '\\' {
 					end++
 				}
@@ -63,7 +65,7 @@ func object(text []byte) (clean []byte, ok bool) {
 			if len(open) == 0 {
 				return append(clean, c), true
 			}
-		// Behind a comma of an object comes a key: with digits at both sides it is the point of another locale.
+		// In an object a key follows a comma: between digits the comma is the decimal point of another locale.
 		case c == ',' && open[len(open)-1] == '{' && at+1 < len(text) && isDigit(text[at-1]) && isDigit(text[at+1]):
 			clean = append(clean, '.')
 			continue
@@ -79,10 +81,11 @@ func object(text []byte) (clean []byte, ok bool) {
 	return nil, false
 }
 
-// isDigit is true for 0 to 9.
+// isDigit reports whether c is from 0 to 9.
 func isDigit(c byte) bool { return '0' <= c && c <= '9' }
 
-// notANumber is the length of what printf writes of a value that is none at the beginning of a text, 0 if there is something else.
+// notANumber returns the length of printf's text for a value that is not a number, at the begin of a text; 0 for other
+// texts.
 func notANumber(text []byte) int {
 	sign := 0
 	if len(text) > 0 && text[0] == '-' {
@@ -98,7 +101,7 @@ func notANumber(text []byte) int {
 	return 0
 }
 
-// Kept adds to the error of a parser, which is Invalid, where the raw output of the program is. Other errors stay as they are.
+// Kept adds the path of the program's raw output to a parser's error of kind Invalid. It does not change other errors.
 func Kept(err error, raw string) error {
 	var e *errs.Error
 	if !errors.As(err, &e) || e.Kind != errs.Invalid {

@@ -14,17 +14,17 @@ import (
 )
 
 const (
-	// outputMax bounds what is kept of one output. A run of fio with hundreds of jobs writes 1 MiB.
+	// outputMax bounds one output. A run of fio with hundreds of jobs writes 1 MiB.
 	outputMax = 16 << 20
-	// grace is how long a program has between SIGTERM and SIGKILL: fio finishes its requests first.
+	// grace is the time between SIGTERM and SIGKILL: fio completes its requests first.
 	grace = 3 * time.Second
 )
 
-// Run runs the program in a directory, "" for the present one, and returns what it writes to its standard output. It blocks until the
+// Run runs the program in a directory ("" for the present one) and returns its standard output. It blocks until the
 // program has ended and its output is closed.
-//
-// If the program fails, the error is IO with the first line that it wrote to its standard error, and the output is returned, too:
-// some programs report failures there. If ctx ends, the error is that of ctx. TooLarge if it writes more than 16 MiB.
+// If the program fails, the error is IO with the first line of its standard error, and the output is returned too,
+// because some programs report failures there. If ctx ends, the error is that of ctx. It fails with TooLarge if the
+// output exceeds 16 MiB.
 func (p Program) Run(ctx context.Context, dir string, args ...string) ([]byte, error) {
 	var out, text bounded
 	cmd := p.Command(ctx, dir, args...)
@@ -45,8 +45,8 @@ func (p Program) Run(ctx context.Context, dir string, args ...string) ([]byte, e
 	return out.kept.Bytes(), nil
 }
 
-// Command is the program ready to run, for callers that read its output while it works. It is in a process group of its own, which
-// gets SIGTERM when ctx ends.
+// Command returns the command for the program, for callers that read its output while it runs. It has a process group of
+// its own, which gets SIGTERM when ctx ends.
 func (p Program) Command(ctx context.Context, dir string, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, p.Path, args...) // #nosec G204 -- a program that makes load, with arguments of this process
 	cmd.Dir = dir
@@ -58,9 +58,9 @@ func (p Program) Command(ctx context.Context, dir string, args ...string) *exec.
 	return cmd
 }
 
-// failure is the error of a program that ended with one.
+// failure returns the error of a program that failed.
 func (p Program) failure(err error, stderr string) error {
-	// A program that says why is more use than the number it ends with.
+	// The program's own reason is more useful than its exit code.
 	text := firstLine(stderr)
 	var exit *exec.ExitError
 	if text == "" || !errors.As(err, &exit) {
@@ -69,13 +69,13 @@ func (p Program) failure(err error, stderr string) error {
 	return errs.New(errs.IO, "tool.Run", p.Name, text)
 }
 
-// firstLine is the first line of a text that has something.
+// firstLine returns the first line of a text that is not empty.
 func firstLine(text string) string {
 	line, _, _ := strings.Cut(strings.TrimSpace(text), "\n")
 	return strings.TrimSpace(line)
 }
 
-// bounded keeps the first outputMax bytes, and takes the rest so that the program does not wait.
+// bounded keeps the first outputMax bytes, and discards the rest, so that the program does not block.
 type bounded struct {
 	kept bytes.Buffer // not embedded: its ReadFrom has no bound
 	full bool

@@ -93,5 +93,5 @@ func TestTheEndOfTheContextEndsTheWholeGroup(t *testing.T) {
 	}
 }
 
-// shell is a program that every system has.
+// shell returns a program that every system has.
 func shell() tool.Program { return tool.Program{Name: "sh", Path: "/bin/sh"} }

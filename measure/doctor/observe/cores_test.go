@@ -75,7 +75,7 @@ func TestParsers(t *testing.T) {
 	}
 }
 
-// What hardware of others said: testdata/README.md.
+// The outputs are of other machines: see testdata/README.md.
 func TestParsersOnRealHardware(t *testing.T) {
 	text, err := os.ReadFile("testdata/smartctl-machines.json")
 	if err != nil {

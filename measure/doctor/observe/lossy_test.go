@@ -16,7 +16,7 @@ import (
 	"hemera/words/errs"
 )
 
-// noVersion is a cluster that tells strangers nothing.
+// noVersion acts as a cluster that refuses strangers its version.
 func noVersion(context.Context) (string, error) { return "", errs.Denied }
 
 // lossVariable says, in a child of the test, which share of packets its network loses: one of so many, 0 for none.

@@ -83,7 +83,7 @@ func disk(t *testing.T, timing slowdevice.Timing, options ...string) (dir, name 
 	return dir, filepath.Base(device)
 }
 
-// shortly is how long each measurement of a disk takes at first.
+// shortly is the initial duration of each measurement of a disk.
 const shortly = 300 * time.Millisecond
 
 // await examines a directory until a finding is there. A machine with other work may hide a fault: its disk has requests of others, which

@@ -12,7 +12,7 @@ import (
 	"hemera/words/errs"
 )
 
-// machine is a tree with three settings.
+// machine makes a tree with three settings.
 func machine(t *testing.T) string {
 	t.Helper()
 	root := t.TempDir()
@@ -100,7 +100,7 @@ func TestChangesArePutBack(t *testing.T) {
 			t.Errorf("%s is %q, want %q", file, got, want)
 		}
 	}
-	// What was left is still known, and goes when it has its old value, as after a restart.
+	// The setting that was left stays in the file, and is removed when it has its old value, as after a restart.
 	put(t, filepath.Join(root, "sys/devices/system/cpu/cpu1/cpufreq/scaling_governor"), "powersave\n")
 	if back, left, err := settings.Undo(root, undo); err != nil || len(back)+len(left) != 0 {
 		t.Errorf("back %v, left %v, %v", back, left, err)

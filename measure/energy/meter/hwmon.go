@@ -15,33 +15,35 @@ import (
 	"hemera/words/errs"
 )
 
-// Sensor is one quantity of a hwmon chip that is, or gives, a power.
+// Sensor is one quantity of a hwmon chip from which a power follows.
 type Sensor struct {
-	Chip  string // the name that the driver gives: power_meter, pmbus, ina226
+	Chip  string // the driver's name of the chip: power_meter, pmbus, ina226
 	Name  string // power1, energy2, or the pair in1*curr1
 	Label string // of the driver, if it has one: pin, SoC, vddio
 	files []string
-	unit  float64 // what a file's number, or the product of two, is multiplied by to get W or J
-	// Counter says that the value is in J. Estimate says that it is a product of two values that were not read at the same time.
+	unit  float64 // factor from a file's number, or the product of two, to W or J
+	// Counter states that the value is in J. Estimate states that it is a product of two values that were not read at the
+	// same time.
 	Counter, Estimate bool
-	// Every is how often the chip renews its value, if it says so.
+	// Every is the interval at which the chip renews its value, if it reports that.
 	Every time.Duration
 }
 
-// Spec is how a user names the sensor.
+// Spec returns a user's name of the sensor.
 func (s Sensor) Spec() string { return "hwmon:" + s.Chip + "/" + s.Name }
 
-// Sensors returns the sensors below root's /sys/class/hwmon. Where a chip gives a power, its voltages and currents are not
-// listed again; of a power's mean and its present value the mean is taken, which misses nothing between two readings.
+// Sensors returns the sensors below root's /sys/class/hwmon. If a chip has a power, its voltages and currents are left
+// out. If a power has a mean and a present value, the mean is used, because it covers the whole time between two
+// readings.
 func Sensors(root string) []Sensor {
-	// The numbers of chips depend on the order of drivers; users know them by their names.
+	// The numbers of chips depend on the order of drivers; users know the names.
 	dirs, _ := filepath.Glob(filepath.Join(root, "sys/class/hwmon/hwmon*")) // fails for wrong patterns only
 	slices.SortFunc(dirs, func(a, b string) int { return cmp.Or(cmp.Compare(len(a), len(b)), cmp.Compare(a, b)) })
 	var all []Sensor
 	used := map[string]int{}
 	for _, dir := range dirs {
 		chip := cmp.Or(word(dir, "name"), filepath.Base(dir))
-		// Two chips of a kind are told apart by their place.
+		// Two chips of a kind are numbered.
 		if used[chip]++; used[chip] > 1 {
 			chip += "-" + strconv.Itoa(used[chip])
 		}
@@ -57,7 +59,7 @@ func chipSensors(dir, chip string) []Sensor {
 		power, energy := "power"+strconv.Itoa(n), "energy"+strconv.Itoa(n)
 		s := Sensor{Chip: chip, Name: power, Label: word(dir, power+"_label"), unit: 1e-6}
 		switch {
-		// The interval says how old a mean may be.
+		// The interval bounds the age of a mean.
 		case exists(dir, power+"_average"):
 			ms, _ := strconv.ParseInt(word(dir, power+"_average_interval"), 10, 32)
 			s.files, s.Every = []string{filepath.Join(dir, power+"_average")}, time.Duration(ms)*time.Millisecond
@@ -66,7 +68,7 @@ func chipSensors(dir, chip string) []Sensor {
 			s.files = []string{filepath.Join(dir, power+"_input")}
 			all = append(all, s)
 		}
-		// A counter beside a power measures the same thing, and users choose one.
+		// A counter beside a power measures the same quantity, and users choose one.
 		if exists(dir, energy+"_input") {
 			all = append(all, Sensor{Chip: chip, Name: energy, Label: word(dir, energy+"_label"), unit: 1e-6, Counter: true,
 				files: []string{filepath.Join(dir, energy+"_input")}})
@@ -76,7 +78,7 @@ func chipSensors(dir, chip string) []Sensor {
 	if len(all) > 0 {
 		return all
 	}
-	// Millivolts times milliamperes. The numbers of a chip's inputs belong together.
+	// Millivolts times milliamperes. The inputs of a chip with one number belong together.
 	for n := 1; n <= channelsMax; n++ {
 		in, curr := fmt.Sprintf("in%d", n), fmt.Sprintf("curr%d", n)
 		if exists(dir, in+"_input") && exists(dir, curr+"_input") {
@@ -87,10 +89,10 @@ func chipSensors(dir, chip string) []Sensor {
 	return all
 }
 
-// channelsMax is more than the channels of any chip of the kernel.
+// channelsMax is more than the number of channels of any chip in the kernel.
 const channelsMax = 32
 
-// word is the first line of a file, or "".
+// word returns the first line of a file, or "".
 func word(dir, name string) string {
 	text, err := os.ReadFile(filepath.Join(dir, name)) // #nosec G304 -- files of the kernel
 	if err != nil {
@@ -106,8 +108,8 @@ func exists(dir, name string) bool {
 	return err == nil
 }
 
-// Whole returns the sensors that together are the power of the whole machine, or nothing if that cannot be told: ACPI's power
-// meter, else the inputs of all power supplies on PMBus, else the only sensor that there is.
+// Whole returns the sensors whose sum is the power of the whole machine, or nil if that is unknown: ACPI's power meter,
+// else the inputs of all power supplies on PMBus, else the only sensor.
 func Whole(all []Sensor) []Sensor {
 	for _, is := range []func(Sensor) bool{
 		func(s Sensor) bool { return s.Chip == "power_meter" || s.Chip == "acpi_power_meter" },
@@ -123,14 +125,14 @@ func Whole(all []Sensor) []Sensor {
 			return chosen
 		}
 	}
-	// A board with one sensor has it at its input, nearly always.
+	// A board with one sensor nearly always has it at its input.
 	if len(all) == 1 {
 		return all
 	}
 	return nil
 }
 
-// hwmon is the sum of sensors of a machine.
+// hwmon is the sum of some sensors of a machine.
 type hwmon struct {
 	about   About
 	sensors []*sensorCounter
@@ -143,7 +145,7 @@ type sensorCounter struct {
 	counter
 }
 
-// openHwmon takes CHIP/SENSOR, or nothing for the power of the whole machine.
+// openHwmon opens the sensor CHIP/SENSOR, or with "" the sensors of the whole machine's power.
 func openHwmon(rest string, o Options) (Meter, error) {
 	const op = "meter.OpenHwmon"
 	all := Sensors(o.Root)
@@ -168,7 +170,7 @@ func openHwmon(rest string, o Options) (Meter, error) {
 		h.about.Name += ":" + rest
 	}
 	var covers []string
-	// What is a mean over a second is not read ten times a second.
+	// A mean over a second is not read ten times a second.
 	for _, s := range chosen {
 		h.sensors = append(h.sensors, &sensorCounter{Sensor: s})
 		h.about.Estimate = h.about.Estimate || s.Estimate
@@ -182,7 +184,7 @@ func openHwmon(rest string, o Options) (Meter, error) {
 	return h, nil
 }
 
-// specs names sensors for a remedy.
+// specs returns names of sensors for a remedy.
 func specs(all []Sensor) string {
 	const most = 12
 	// A server may have a hundred.
@@ -209,7 +211,7 @@ func (h *hwmon) Read(context.Context) (Point, error) {
 	return Point{At: h.now(), Value: sum}, nil
 }
 
-// read reads the files of a sensor: W, or J since the first reading.
+// read reads a sensor: W, or J since the first reading.
 func (s *sensorCounter) read() (float64, error) {
 	if s.Counter {
 		text, err := os.ReadFile(s.files[0])
@@ -233,7 +235,7 @@ func (s *sensorCounter) read() (float64, error) {
 		if err != nil {
 			return 0, errs.As(err, errs.Invalid, "meter.ReadHwmon", file)
 		}
-		// ACPI's word for a power that the firmware does not know: all 32 bits are set, in mW.
+		// ACPI's value for a power that the firmware does not know: all 32 bits are set, in mW.
 		if s.Chip == "power_meter" && v >= math.MaxUint32*1e3 {
 			return 0, errs.New(errs.Unavailable, "meter.ReadHwmon", file, "the firmware does not know the power now").
 				WithRemedy("modprobe -r acpi_power_meter && modprobe acpi_power_meter; or try --meter ipmi")

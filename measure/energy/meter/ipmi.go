@@ -10,7 +10,7 @@ import (
 	"hemera/words/errs"
 )
 
-// ipmi asks a management controller by ipmitool: DCMI's "Get Power Reading".
+// ipmi asks a management controller with ipmitool: DCMI's "Get Power Reading".
 type ipmi struct {
 	login Login // of a controller on the network
 	host  string
@@ -18,13 +18,13 @@ type ipmi struct {
 	now   func() time.Time
 }
 
-// openIPMI takes the name of a controller, or nothing for the one of this machine.
+// openIPMI opens the controller with the name, or with "" the controller of this machine.
 func openIPMI(rest string, o Options) (Meter, error) {
-	// The controller of this machine takes root without a password.
+	// The controller of this machine needs root, but no password.
 	if rest != "" && o.Login.User == "" {
 		return nil, errs.New(errs.Unauthenticated, "meter.OpenIPMI", rest, "a controller on the network wants a user").WithRemedy("name a file with USER:PASSWORD by --meter-login")
 	}
-	// It would be an option of ipmitool.
+	// ipmitool would take it as an option.
 	if strings.HasPrefix(rest, "-") {
 		return nil, errs.New(errs.Invalid, "meter.OpenIPMI", rest, "it is no host")
 	}
@@ -44,12 +44,12 @@ func (m *ipmi) About() About {
 func (m *ipmi) Read(ctx context.Context) (Point, error) {
 	args := []string{"dcmi", "power", "reading"}
 	var environment []string
-	// -E takes the password from the environment: arguments are visible to every user of the machine.
+	// -E reads the password from the environment, because every user of the machine can see arguments.
 	if m.host != "" {
 		args = append([]string{"-I", "lanplus", "-H", m.host, "-U", m.login.User, "-E"}, args...)
 		environment = []string{"IPMI_PASSWORD=" + m.login.password}
 	}
-	// A reading by network takes some 100 ms.
+	// A reading over the network takes some 100 ms.
 	began := m.now()
 	text, err := m.run(ctx, environment, "ipmitool", args...)
 	var failed *errs.Error
@@ -63,17 +63,17 @@ func (m *ipmi) Read(ctx context.Context) (Point, error) {
 	return Point{At: middle(began, m.now()), Value: watts}, err
 }
 
-// middle is the time of a value that a slow device gave: it was read somewhere between question and answer.
+// middle returns the time of a value of a slow device: it was measured at some time between the request and the answer.
 func middle(asked, answered time.Time) time.Time { return asked.Add(answered.Sub(asked) / 2) }
 
-// ParseDCMI finds the watts in what `ipmitool dcmi power reading` prints. Unavailable if the controller does not measure now: a
-// machine that runs never takes 0 W, but controllers that do not measure say so, and may call that "activated".
-//
-// A power counts even if its state is "deactivated": OpenBMC says that of every power that it measures.
+// ParseDCMI returns the watts in the output of `ipmitool dcmi power reading`. It fails with Unavailable if the controller
+// does not measure at present: a running machine never takes 0 W, but a controller that does not measure reports 0,
+// perhaps as "activated".
+// A power counts even if its state is "deactivated": OpenBMC reports that state of every power.
 func ParseDCMI(text string) (float64, error) {
 	const op, key = "meter.ParseDCMI", "Instantaneous power reading:"
 	_, rest, found := strings.Cut(text, key)
-	// Many controllers without a licence answer with an error instead.
+	// Many controllers without a licence answer with an error.
 	if !found {
 		return 0, errs.New(errs.Unsupported, op, "", "the controller gives no power").WithRemedy("record its power with another program, and give --meter csv:FILE")
 	}

@@ -13,20 +13,20 @@ type Login struct {
 	password string
 }
 
-// String is the user: a login may stand in a log.
+// String returns the user, so that a login may be logged.
 func (l Login) String() string { return l.User }
 
-// GoString is the user, too.
+// GoString returns the user too.
 func (l Login) GoString() string { return l.User }
 
-// ReadLogin reads a file with USER:PASSWORD in its first line. Denied if others than its owner can read it.
+// ReadLogin reads a file with USER:PASSWORD in its first line. It fails with Denied if others than its owner can read it.
 func ReadLogin(path string) (Login, error) {
 	const op = "meter.ReadLogin"
 	st, err := os.Stat(path)
 	if err != nil {
 		return Login{}, errs.Wrap(err, op, path)
 	}
-	// As ssh does with keys.
+	// Like ssh with keys.
 	if st.Mode().Perm()&0o077 != 0 {
 		return Login{}, errs.New(errs.Denied, op, path, "others than its owner may use the file with the password").WithRemedy("chmod 600 " + path)
 	}

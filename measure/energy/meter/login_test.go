@@ -12,7 +12,7 @@ import (
 	"hemera/words/errs"
 )
 
-// login is a login of tests.
+// login returns a login for tests.
 func login(t *testing.T) Login {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "login")

@@ -25,7 +25,7 @@ func parts(t *testing.T, name string) map[string]string {
 	return all
 }
 
-// reading is what a parser shall find in the output of a machine.
+// reading is the expected result of a parser for the output of a machine.
 type reading struct {
 	watts float64
 	err   error
@@ -108,7 +108,7 @@ func TestSensorsOfRealMachines(t *testing.T) {
 	if p, err := m.Read(t.Context()); err != nil || p.Value != 262 {
 		t.Errorf("%g W, %v", p.Value, err)
 	}
-	// What sensors(1) shows as 4.29 MW.
+	// sensors(1) shows this as 4.29 MW.
 	put(t, acpi, "sys/class/hwmon/hwmon1/power1_average", "4294967295000\n")
 	if p, err := m.Read(t.Context()); !errors.Is(err, errs.Unavailable) || errs.RemedyOf(err) == "" {
 		t.Errorf("an unknown power: %g W, %v", p.Value, err)

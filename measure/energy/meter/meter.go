@@ -16,44 +16,45 @@ type Point struct {
 	Value float64
 }
 
-// About says what a meter measures, and how well.
+// About describes what a meter measures, and how well.
 type About struct {
 	Name       string        `json:"name"`       // as the user wrote it, without secrets; unique in a run
 	Covers     string        `json:"covers"`     // which parts of which machine
 	Resolution string        `json:"resolution"` // of the value and in time, in words
-	Every      time.Duration `json:"every_ns"`   // how often the value is a new one
+	Every      time.Duration `json:"every_ns"`   // interval between new values
 	Counter    bool          `json:"counter"`    // values are J since the first reading; otherwise W
 	Estimate   bool          `json:"estimate"`   // computed from a model or from other quantities, not measured
 }
 
 // Meter reads one device.
 type Meter interface {
-	// About describes the meter. It is known before the first reading.
+	// About describes the meter. It is available before the first reading.
 	About() About
-	// Read blocks for the device. Unavailable if it does not answer, Invalid if its answer makes no sense.
+	// Read blocks until the device answers. It fails with Unavailable if it does not, and with Invalid if its answer is
+	// not understood.
 	Read(ctx context.Context) (Point, error)
 }
 
-// Recorded is a meter that another program reads. Its values are all in one place at the end, so nobody samples it.
+// Recorded is a meter that another program reads. All its values are read at the end, and it is not sampled.
 type Recorded interface {
 	Meter
-	// Points returns everything that was recorded, in the order of time.
+	// Points returns all recorded values in the order of time.
 	Points() ([]Point, error)
 }
 
-// Options say where meters are and how to reach them.
+// Options has the places and logins of meters.
 type Options struct {
 	Root  string // of the files of the kernel; "/" if it is ""
 	Login Login  // of controllers on the network
 	Run   Runner // runs a program; the default does
-	// Shift is added to the times of recordings: the clock of this machine less that of the one that records.
+	// Shift is added to the times of recordings: this machine's clock minus that of the recording machine.
 	Shift time.Duration
 	Now   func() time.Time
 }
 
-// complete fills what the caller left out.
+// complete fills in defaults.
 func (o Options) complete() Options {
-	// The defaults are those of the machine itself; tests give others.
+	// The defaults are those of the machine itself; tests use others.
 	if o.Root == "" {
 		o.Root = "/"
 	}
@@ -66,17 +67,17 @@ func (o Options) complete() Options {
 	return o
 }
 
-// opener makes a meter of what stands behind the colon.
+// opener makes a meter from the text after the colon.
 type opener func(rest string, o Options) (Meter, error)
 
-// openers are the meters by their word.
+// openers returns the meters by their word.
 func openers() map[string]opener {
 	return map[string]opener{
 		"rapl": openRAPL, "hwmon": openHwmon, "ipmi": openIPMI, "csv": openRecording, "model": openModel,
 	}
 }
 
-// Words returns the words that [Open] takes, sorted.
+// Words returns the words that [Open] accepts, sorted.
 func Words() []string {
 	// Maps have no order, and users compare lists.
 	words := make([]string, 0, len(openers()))
@@ -91,7 +92,7 @@ func Words() []string {
 // understood, NotFound if this machine has no such meter. A controller is not asked yet.
 func Open(spec string, o Options) (Meter, error) {
 	word, rest, _ := strings.Cut(spec, ":")
-	// What stands behind the first colon may have colons of its own: addresses do.
+	// The text after the first colon may have colons of its own, as addresses do.
 	open, ok := openers()[word]
 	if !ok {
 		return nil, errs.New(errs.Invalid, "meter.Open", spec, "there is no such meter").WithRemedy("the meters are " + strings.Join(Words(), ", "))
@@ -99,25 +100,26 @@ func Open(spec string, o Options) (Meter, error) {
 	return open(rest, o.complete())
 }
 
-// Close releases what a meter holds, if it holds something.
+// Close releases the resources of a meter, if it has any.
 func Close(m Meter) {
-	// Most hold nothing. A connection that does not close in order is of no further use anyway.
+	// Most have none. A connection that does not close cleanly is useless anyway.
 	if c, ok := m.(io.Closer); ok {
 		_ = c.Close()
 	}
 }
 
-// Found are the meters of this machine that need no address, as [Open] takes them, best first, and why the others cannot be used.
+// Found is a meter that a machine may have without an address, in the form of [Open], and the reason if it cannot be
+// used.
 type Found struct {
 	Spec  string
 	About About
-	Err   error // nil if the meter gave a value
+	Err   error // nil if the meter returned a value
 }
 
-// tryTime bounds the first reading of a meter that may not be there.
+// tryTime bounds the first reading of a meter that may not exist.
 const tryTime = 10 * time.Second
 
-// Try reads a meter once, and says why it does not answer.
+// Try reads a meter once and returns the error.
 func Try(ctx context.Context, m Meter) error {
 	ctx, cancel := context.WithTimeout(ctx, tryTime)
 	defer cancel()
@@ -125,11 +127,11 @@ func Try(ctx context.Context, m Meter) error {
 	return err
 }
 
-// Find tries the meters that a machine may have by itself, by one reading each.
+// Find tries the meters that a machine may have, the ones that cover most first, with one reading each.
 func Find(ctx context.Context, o Options) []Found {
 	var all []Found
 	for _, spec := range []string{"ipmi", "hwmon", "rapl:psys", "rapl"} { // from what covers most
-		// One that fails keeps no other from being tried.
+		// A failure does not prevent the other tries.
 		f := Found{Spec: spec}
 		m, err := Open(spec, o)
 		if err == nil {

@@ -11,8 +11,8 @@ import (
 	"hemera/words/errs"
 )
 
-// model estimates power from the use of the processors: idle watts, and the rest in proportion to the share of time that all
-// cores together work. It is no measurement, and knows nothing of disks and network.
+// model estimates power from the use of the processors: idle watts, and the rest in proportion to the fraction of time
+// that all cores together work. It is no measurement, and ignores disks and network.
 type model struct {
 	about      About
 	idle, peak float64 // W
@@ -22,7 +22,7 @@ type model struct {
 	before     host.CPU
 }
 
-// openModel takes idle=W,peak=W.
+// openModel parses idle=W,peak=W.
 func openModel(rest string, o Options) (Meter, error) {
 	// One text for all mistakes: the remedy shows the whole form.
 	bad := errs.New(errs.Invalid, "meter.OpenModel", rest, "it takes the watts of an idle and of a busy machine").WithRemedy("write model:idle=40,peak=58")
@@ -37,18 +37,18 @@ func openModel(rest string, o Options) (Meter, error) {
 	}
 	idle, hasIdle := watts["idle"]
 	peak, hasPeak := watts["peak"]
-	// A key that nobody knows is a typing mistake.
+	// An unknown key is a typing error.
 	if !hasIdle || !hasPeak || len(watts) != 2 || peak < idle {
 		return nil, bad
 	}
-	// A counter, because the shares are means over the time between readings and not values at a time.
+	// A counter, because the fractions are means over the time between readings.
 	return &model{idle: idle, peak: peak, root: o.Root, now: o.Now, about: About{
 		Name: "model", Counter: true, Estimate: true, Every: 100 * time.Millisecond, Resolution: "a tick of the kernel, 10 ms",
 		Covers: fmt.Sprintf("an estimate from the processors of this machine: %g W idle, %g W with all cores busy", idle, peak),
 	}}, nil
 }
 
-// wattsMax is more than any meter of a room shows.
+// wattsMax is more than any meter shows.
 const wattsMax = 1e9
 
 // About implements Meter.
@@ -56,7 +56,7 @@ func (m *model) About() About { return m.about }
 
 // Read implements Meter.
 func (m *model) Read(context.Context) (Point, error) {
-	// Both clocks are read together: the shares are those of the time since the last reading.
+	// Both clocks are read together: the fractions are those since the last reading.
 	cpu, err := host.ReadCPU(m.root)
 	if err != nil {
 		return Point{}, err
@@ -71,7 +71,7 @@ func (m *model) Read(context.Context) (Point, error) {
 	return m.last, nil
 }
 
-// modelled is the power of a machine whose cores spent their time so. Time that another guest took is not this machine's.
+// modelled returns the power of a machine whose cores have these shares. The time of other guests does not count.
 func modelled(idle, peak float64, s host.Share) float64 {
 	return idle + (peak-idle)*min(1, s.Usr+s.Sys+s.IRQ+s.Soft)
 }

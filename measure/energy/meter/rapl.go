@@ -15,35 +15,36 @@ import (
 	"hemera/words/errs"
 )
 
-// Domain is a zone of RAPL as the kernel's power capping framework names it.
+// Domain is a zone of RAPL in the kernel's power capping framework.
 type Domain struct {
 	Path string // intel-rapl:0:1, the second zone within the first
 	Name string // package, package-0-die-1, core, uncore, dram or psys
 }
 
-// die is the number in the name of a domain of a processor that is made of several dies. ok is false for all other names.
+// die returns the number in the name of a domain of a processor with several dies. ok is false for all other names.
 func (d Domain) die() (number int, ok bool) {
 	_, last, ok := strings.Cut(d.Name, "-die-")
 	number, err := strconv.Atoi(last)
 	return number, ok && err == nil
 }
 
-// isPackage says that the domain is a socket, or a die that counts for itself. AMD's dies all show the counter of their socket.
+// isPackage reports whether the domain is a socket, or a die with a counter of its own. AMD's dies all show the counter
+// of their socket.
 func (d Domain) isPackage(amd bool) bool {
 	number, ok := d.die()
 	return d.Name == "package" || ok && (number == 0 || !amd)
 }
 
 // Domains returns the domains that together count each joule once.
-//
-// Packages contain core and uncore. DRAM is beside its package, though its directory is inside. psys is the whole platform with
-// the packages. The same package may be there twice, by its registers and by memory-mapped I/O (intel-rapl-mmio): the first counts.
+// Packages include core and uncore. DRAM is not part of its package, although its directory is inside. psys is the whole
+// platform with the packages. A package may occur twice, by its registers and by memory-mapped I/O (intel-rapl-mmio): the
+// first counts.
 func Domains(all []Domain, psys, amd bool) []Domain {
 	var chosen []Domain
 	for _, d := range all {
 		switch mmio := strings.HasPrefix(d.Path, "intel-rapl-mmio"); {
 		case psys:
-			// Nothing beside it.
+			// Nothing else counts.
 			if d.Name == "psys" {
 				chosen = append(chosen, d)
 			}
@@ -69,13 +70,13 @@ type rapl struct {
 	now   func() time.Time
 }
 
-// openRAPL finds the counters below /sys/class/powercap. rest is psys, or empty.
+// openRAPL opens the counters below /sys/class/powercap. rest is psys, or empty.
 func openRAPL(rest string, o Options) (Meter, error) {
 	const op = "meter.OpenRAPL"
 	if rest != "" && rest != "psys" {
 		return nil, errs.New(errs.Invalid, op, rest, "it is no domain that can be chosen").WithRemedy("write rapl, or rapl:psys")
 	}
-	// procfs reads the tree, with its zones that other kinds of machines do not have.
+	// procfs reads the tree, also on machines without such zones.
 	var found []sysfs.RaplZone
 	fs, err := sysfs.NewFS(filepath.Join(o.Root, "sys"))
 	if err == nil {
@@ -85,7 +86,7 @@ func openRAPL(rest string, o Options) (Meter, error) {
 		return nil, errs.New(errs.NotFound, op, "/sys/class/powercap", "the kernel shows no counters of energy").
 			WithRemedy("virtual machines have none; on hardware, modprobe intel_rapl_msr (Intel and AMD)")
 	}
-	// The choice is made of names alone, by a pure function.
+	// A pure function chooses by the names alone.
 	all := make([]Domain, len(found))
 	for i, z := range found {
 		all[i] = Domain{Path: filepath.Base(z.Path), Name: z.Name}
@@ -115,7 +116,7 @@ func openRAPL(rest string, o Options) (Meter, error) {
 	return r, nil
 }
 
-// amd says whether the processors are of AMD, or of Hygon, which builds AMD's.
+// amd reports whether the processors are AMD's, or Hygon's, which have AMD's design.
 func amd(root string) bool {
 	info, _ := os.ReadFile(filepath.Join(root, "proc/cpuinfo")) // #nosec G304 -- a file of the kernel
 	return bytes.Contains(info, []byte("AuthenticAMD")) || bytes.Contains(info, []byte("HygonGenuine"))
@@ -128,7 +129,7 @@ func (r *rapl) About() About { return r.about }
 func (r *rapl) Read(context.Context) (Point, error) {
 	joules := 0.0
 	for _, z := range r.zones {
-		// Zones are read one after another, within microseconds: less than the millisecond in which they are renewed.
+		// Zones are read one after another within microseconds: less than the millisecond at which they are renewed.
 		now, err := z.GetEnergyMicrojoules()
 		if errs.KindOf(err) == errs.Denied {
 			return Point{}, errs.New(errs.Denied, "meter.ReadRAPL", z.Path, "only root may read the counters of energy").
@@ -137,7 +138,7 @@ func (r *rapl) Read(context.Context) (Point, error) {
 		if err != nil {
 			return Point{}, errs.Wrap(err, "meter.ReadRAPL", z.Path)
 		}
-		// The range is the largest value, after which comes 0.
+		// The range is the largest value, which 0 follows.
 		joules += z.add(now, z.MaxMicrojoules+1) / 1e6
 	}
 	return Point{At: r.now(), Value: joules}, nil

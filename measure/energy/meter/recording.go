@@ -14,7 +14,7 @@ import (
 	"hemera/words/errs"
 )
 
-// The columns of a recording: the first is the time, the second says what the values are.
+// The columns of a recording: the first is the time, and the second the value, with its unit as name.
 const (
 	columnTime   = "time"
 	columnWatts  = "watts"
@@ -24,18 +24,19 @@ const (
 // pointsMax bounds a recording: a month at 20 Hz has 52 million, an hour 72,000.
 const pointsMax = 10_000_000
 
-// Recording is what a CSV file holds.
+// Recording is the content of a CSV file.
 type Recording struct {
 	Points  []Point // in the order of the file
 	Counter bool    // values are J, otherwise W
-	Cut     bool    // the last line has no end: its writer is still at work, and it is not among the points
+	Cut     bool    // the last line has no end, because its writer still runs, and is not among the points
 }
 
-// ParseRecording reads a recording: lines "time,watts" or "time,joules". A head line with these words is needed for joules only.
-// Times are seconds since 1970 or RFC 3339. Lines that are empty or begin with # are left out. Invalid for any other line.
+// ParseRecording parses a recording: lines "time,watts" or "time,joules". A head line with these words is needed only for
+// joules. Times are seconds since 1970 or RFC 3339. Empty lines and lines that begin with # are skipped. It fails with
+// Invalid for any other line.
 func ParseRecording(r io.Reader, name string) (Recording, error) {
 	var got Recording
-	// Line by line: a recording of a day has megabytes.
+	// Line by line, because a recording of a day has megabytes.
 	lines := bufio.NewReader(r)
 	for number := 1; ; number++ {
 		line, err := lines.ReadString('\n')
@@ -52,10 +53,10 @@ func ParseRecording(r io.Reader, name string) (Recording, error) {
 		}
 		// The first two columns count.
 		at, value, _ := strings.Cut(line, ",")
-		// More columns are those of other programs.
+		// Further columns belong to other programs.
 		value, _, _ = strings.Cut(value, ",")
 		at, value = strings.TrimSpace(at), strings.TrimSpace(value)
-		// Spreadsheets and data loggers write a head line, in any case of letters.
+		// Spreadsheets and data loggers write a head line, with any letter case.
 		if len(got.Points) == 0 && strings.EqualFold(at, columnTime) {
 			got.Counter = strings.EqualFold(value, columnJoules)
 			continue
@@ -72,15 +73,14 @@ func ParseRecording(r io.Reader, name string) (Recording, error) {
 // parsePoint reads one line.
 func parsePoint(at, value string) (Point, error) {
 	v, err := strconv.ParseFloat(value, 64)
-	// NaN is a number for ParseFloat, and for nobody else. Joules may be many.
+	// ParseFloat accepts NaN. Joules may be many.
 	if err != nil || v != v || v < -wattsMax || v > 1e18 {
 		return Point{}, errs.Invalid
 	}
 	if t, err := time.Parse(time.RFC3339Nano, at); err == nil {
 		return Point{t, v}, nil
 	}
-	// Seconds with a fraction lose some 100 ns as a number; power is not known to that.
-	// The year 5138 is far enough.
+	// Up to the year 5138.
 	s, err := strconv.ParseFloat(at, 64)
 	if err != nil || !(s >= 0 && s < 1e11) {
 		return Point{}, errs.Invalid
@@ -88,7 +88,7 @@ func parsePoint(at, value string) (Point, error) {
 	return Point{time.UnixMicro(int64(s * 1e6)), v}, nil
 }
 
-// WriteHead writes the head line of a recording, and what the meter is as a comment.
+// WriteHead writes the head line of a recording, and a comment about the meter.
 func WriteHead(w io.Writer, a About) error {
 	// The comment is for people, the head line for the parser.
 	unit := columnWatts
@@ -99,20 +99,20 @@ func WriteHead(w io.Writer, a About) error {
 	return err
 }
 
-// WritePoint writes one line. It is read back exactly.
+// WritePoint writes one line, so that it is read back exactly.
 func WritePoint(w io.Writer, p Point) error {
 	_, err := fmt.Fprintf(w, "%s,%s\n", p.At.UTC().Format(time.RFC3339Nano), strconv.FormatFloat(p.Value, 'g', -1, 64))
 	return err
 }
 
-// recording is a file that another program writes or has written.
+// recording is a file of another program.
 type recording struct {
 	path  string
 	shift time.Duration // added to its times
 	about About
 }
 
-// openRecording looks at a file: it may grow while the level works.
+// openRecording reads a file, which may grow while the level works.
 func openRecording(rest string, o Options) (Meter, error) {
 	r := &recording{path: rest, shift: o.Shift}
 	got, err := r.parse()
@@ -126,7 +126,7 @@ func openRecording(rest string, o Options) (Meter, error) {
 	return r, nil
 }
 
-// spacing is the median time between two points.
+// spacing returns the median time between two points.
 func spacing(p []Point) time.Duration {
 	if len(p) < 2 {
 		return 0
@@ -153,9 +153,9 @@ func (r *recording) parse() (Recording, error) {
 // About implements Meter.
 func (r *recording) About() About { return r.about }
 
-// Read implements Meter: the last point.
+// Read implements Meter. It returns the last point.
 func (r *recording) Read(context.Context) (Point, error) {
-	// A file that is there and empty is a logger that has not begun.
+	// An empty file belongs to a logger that has not begun.
 	points, err := r.Points()
 	if err == nil && len(points) == 0 {
 		err = errs.New(errs.Unavailable, "meter.ReadRecording", r.path, "nothing is recorded yet").WithRemedy("start the program that records first")
@@ -168,7 +168,7 @@ func (r *recording) Read(context.Context) (Point, error) {
 
 // Points implements Recorded.
 func (r *recording) Points() ([]Point, error) {
-	// The whole file: what was written since the meter was opened is what is wanted.
+	// The whole file: it has the points written since the meter was opened.
 	got, err := r.parse()
 	for i := range got.Points {
 		got.Points[i].At = got.Points[i].At.Add(r.shift)

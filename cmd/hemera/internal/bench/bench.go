@@ -7,7 +7,7 @@ import (
 	"hemera/measure/energy/meter"
 )
 
-// Command makes `hemera bench`, the noun of all levels. Without a level it teaches.
+// Command makes `hemera bench`, the noun of all levels. Without a level it prints help.
 func Command(e *cli.Env) *cobra.Command {
 	c := cli.Noun("bench", "Measure disks, network, namespace and cluster, and make a report",
 		diskCommand(newSession(e)), netCommand(newSession(e)), ioCommand(newSession(e)), interferenceCommand(newSession(e)), tapeCommand(newSession(e)), nsCommand(newSession(e)), energyCommand(e), allCommand(e),
@@ -22,8 +22,8 @@ named with what is missing. An interrupted run removes what it made and keeps wh
 	return c
 }
 
-// allCommand makes `hemera bench all`: every level with its defaults. Flags of a level are not taken here: one that needs
-// other conditions is a run of its own.
+// allCommand makes `hemera bench all`: every level with its defaults. It has no flags of levels: a level with other
+// conditions is a separate run.
 func allCommand(e *cli.Env) *cobra.Command {
 	s := newSession(e)
 	c := &cobra.Command{
@@ -55,7 +55,7 @@ If this machine has a meter of power, or one is named with --meter, the energy o
 	return c
 }
 
-// allLevels are the levels from the bottom up: what a later one reaches is a share of what an earlier one did.
+// allLevels returns the levels from the bottom up: the result of a later one is compared with those of earlier ones.
 func allLevels(e *cli.Env) []level {
 	return []level{&diskLevel{e: e}, &netLevel{e: e}, &ioLevel{e: e}, &nsLevel{e: e}}
 }

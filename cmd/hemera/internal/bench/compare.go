@@ -50,7 +50,7 @@ measures that did not change, some look different by chance: trust what is repea
 	return c
 }
 
-// run reads the runs and prints the comparisons with the first one. That runs differ is no failure.
+// run reads the runs and prints the comparisons with the first one. A difference is no failure.
 func (o *comparison) run(paths []string) error {
 	if o.confidence < 50 || o.confidence > 99.99 {
 		return cli.Usage(errs.New(errs.Invalid, "hemera.Bench", "--confidence", "it takes 50 to 99.99"))
@@ -65,7 +65,7 @@ func (o *comparison) run(paths []string) error {
 			return err
 		}
 	}
-	// Programs get the pairs; what one run has alone is for people.
+	// Programs get the pairs; measures of only one run are for people.
 	var records []output.Record
 	var alone, overall []string
 	for i, other := range runs[1:] {
@@ -88,7 +88,7 @@ func (o *comparison) run(paths []string) error {
 	return nil
 }
 
-// comparisonColumns are those of the table. Only several comparisons need the name of the run.
+// comparisonColumns returns the columns of the table. Only several comparisons need the name of the run.
 func comparisonColumns(several bool) (all []output.Column) {
 	if several {
 		all = []output.Column{{Title: "COMPARED", Key: "run"}}
@@ -98,10 +98,10 @@ func comparisonColumns(several bool) (all []output.Column) {
 		output.Column{Title: "INTERVAL", Key: "interval"}, output.Column{Title: "VERDICT", Key: "judgement"})
 }
 
-// compared is the record of one comparison. Programs get numbers in the units of result.json.
+// compared returns the record of one comparison. Programs get numbers in the units of result.json.
 func compared(basePath, path string, p stats.Pair) output.Record {
 	interval, better := "-", map[string]string{"A": "base", "B": "run"}[p.Better]
-	// Every interval says how sure it is, if that is less than what was asked for.
+	// The confidence of an interval is shown if it is lower than requested.
 	if p.Confidence > 0 {
 		interval = fmt.Sprintf("%.3f – %.3f (%.0f %%)", p.Interval.Low, p.Interval.High, 100*p.Confidence)
 	}
@@ -114,7 +114,7 @@ func compared(basePath, path string, p stats.Pair) output.Record {
 	}
 }
 
-// lonely are the lines for measures that only one run has, at most some of them.
+// lonely returns lines for measures of only one run, at most some of them.
 func lonely(path string, keys []stats.Key) (lines []string) {
 	const most = 10
 	for i, k := range keys {

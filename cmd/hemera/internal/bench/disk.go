@@ -18,7 +18,7 @@ import (
 // diskLevel measures disks: raw devices, and file systems on them.
 type diskLevel struct {
 	e       *cli.Env
-	o       disk.Options           // what check completes
+	o       disk.Options           // completed by check
 	streams []int                  // as given: one number is the end of a ramp
 	size    string                 // as given
 	sweep   bool                   // the read-ahead test
@@ -29,7 +29,7 @@ type diskLevel struct {
 func diskCommand(s *session) *cobra.Command {
 	e := s.e
 	l := &diskLevel{e: e}
-	// The command asks only where a device is to be written.
+	// The command asks only if a device is to be written.
 	var consent cli.Consent
 	c := s.command(l, &cobra.Command{
 		Use: "disk [DIRECTORY|DEVICE]...", Short: "Measure disks: devices, file systems, streams, read-ahead",
@@ -58,7 +58,7 @@ for each disk, --quick half a minute.`,
 	_ = c.RegisterFlagCompletionFunc("loads", cobra.FixedCompletions(disk.Loads(), cobra.ShellCompDirectiveNoFileComp)) // fails for flags that are not there
 	measure := c.RunE
 	c.RunE = func(c *cobra.Command, args []string) error {
-		// Before the first line of progress: a question must be seen.
+		// Before the first line of progress, so that the question is visible.
 		if l.o.WriteDevice != "" || consent.Dry {
 			if ok, err := e.Agree(c.Context(), consent, "hemera.BenchDisk", stake(l.o.WriteDevice)); err != nil || !ok {
 				return err
@@ -69,7 +69,7 @@ for each disk, --quick half a minute.`,
 	return c
 }
 
-// stake says what a run destroys.
+// stake returns the lines about the data that a run destroys.
 func stake(device string) []string {
 	if device == "" {
 		return []string{"nothing is destroyed: devices are only read, and files are in a new directory"}
@@ -95,17 +95,17 @@ func (l *diskLevel) flags(f *pflag.FlagSet) {
 	l.given = f.Changed
 }
 
-// check implements level. Nothing is looked for on the disks yet.
+// check implements level. It does not access the disks.
 func (l *diskLevel) check(args []string, quick bool) error {
-	if l.given == nil { // among all levels: without a command line of its own
+	if l.given == nil { // in a run of all levels: without its own command line
 		l.flags(pflag.NewFlagSet("", pflag.ContinueOnError))
 	}
-	// The present directory is what a first look is at.
+	// The default is the present directory.
 	l.o.Targets = args
 	if len(args) == 0 {
 		l.o.Targets = []string{"."}
 	}
-	// A name that was mistyped leaves no directory of a run.
+	// So that a mistyped name leaves no directory of a run.
 	for _, target := range l.o.Targets {
 		if _, err := os.Stat(target); err != nil {
 			return errs.Wrap(err, "hemera.Bench", target)
@@ -118,9 +118,9 @@ func (l *diskLevel) check(args []string, quick bool) error {
 	if quick {
 		l.shorten()
 	}
-	// A list is taken as it is.
+	// A list is used unchanged.
 	l.o.Streams = l.streams
-	// The same number twice is the way to name one, as with the clients of io.
+	// The same number twice stands for one number, as with the clients of io.
 	switch n := len(l.streams); {
 	case n == 1 && l.streams[0] > 0:
 		l.o.Streams = disk.Ramp(l.streams[0])
@@ -136,9 +136,9 @@ func (l *diskLevel) check(args []string, quick bool) error {
 	return l.o.Check()
 }
 
-// shorten makes a run of half a minute of what the user did not choose.
+// shorten sets the options that the user did not choose so that the run takes half a minute.
 func (l *diskLevel) shorten() {
-	// What the user chose stays, also with --quick.
+	// The user's choices stay, also with --quick.
 	quick := func(flag string, set func()) {
 		if !l.given(flag) {
 			set()
@@ -146,9 +146,9 @@ func (l *diskLevel) shorten() {
 	}
 	quick("iterations", func() { l.o.Iterations = 3 })
 	quick("streams", func() { l.streams = []int{1, 4} })
-	// Reads of 0.2 s show the order of a disk's rate. Hard disks need more for a good figure.
+	// Reads of 0.2 s show the order of a disk's rate. Hard disks need more time for a good result.
 	quick("for", func() { l.o.For = 200 * time.Millisecond })
-	// Buffered writes take as long as the disk needs for all of it.
+	// Buffered writes last until the disk has all of it.
 	quick("size", func() { l.size = "128MiB" })
 	// Four points show whether the line rises.
 	if l.sweep {
@@ -156,7 +156,7 @@ func (l *diskLevel) shorten() {
 	}
 }
 
-// run implements level. Without fio, and where the machine does not allow a part, it skips with the reason.
+// run implements level. It skips everything without fio, and parts that the machine does not allow, with the reason.
 func (l *diskLevel) run(ctx context.Context, rec *result.Recorder) error {
 	return disk.Run(ctx, l.o, rec)
 }

@@ -1,37 +1,37 @@
-// Package bench has the commands of `hemera bench`: what the machines, the network, the namespace and the cluster reach.
+// Package bench has the commands of `hemera bench`, which measure machines, network, namespace and cluster.
 //
-// Each level is a package below measure; here are its flags and its place in a run. A session runs levels one after
-// another, shows how far they are, and keeps the directory of the run: result.json is written after every level, so that an
-// interrupted run leaves what it has.
+// Each level is a package below measure; this package has its flags and its place in a run. A session runs levels one
+// after another, shows their progress, and writes the directory of the run: result.json is written after every level, so
+// that an interrupted run keeps its results.
 //
 // # A run
 //
-//  1. The levels check their flags. Nothing is made before all of them are content.
-//  2. The session makes the directory. It refuses one that has a result.
+//  1. The levels check their flags, before anything is made.
+//  2. The session makes the directory. It fails if the directory has a result.
 //  3. Each level measures into a Recorder of its own. A level that fails ends with a note, and the next one begins.
 //  4. After each level the session writes result.json, whole or not at all.
 //  5. Package report makes report.html and the plots.
-//  6. The table of all measures is printed, with what was skipped and why.
+//  6. The table of all measures is printed, with the skipped parts and the reasons.
 //
 // # Interruptions
 //
-// Ctrl-C ends the context of the level that works. The level removes what it made, and returns; the session keeps its
+// Ctrl-C ends the context of the level that works. The level removes its files, and returns; the session keeps its
 // samples, sets Run.Stopped and begins no further level. A second Ctrl-C ends the process at once.
 //
 // # Machines of the cluster
 //
-// With --nodes a nodesLevel takes the place of the level. It asks the manager, which gives an order to each node; the node's machine
-// runs `hemera bench` with the same words, in a process of its own, and its result.json comes back.
+// With --nodes a nodesLevel takes the place of the level. It asks the manager, which gives an order to each node; the
+// node's machine runs `hemera bench` with the same words, in a process of its own, and its result.json comes back.
 //
 //   - Orders go out at the same time. Between the first and the last machine to begin are some milliseconds.
-//   - A node that fails does not stop the others. What they measured is kept, and the first error is the command's.
-//   - Every measure gets the label node. Throughputs are added up by the number of their iteration, as node=all. Other measures,
-//     such as latencies, have no sum.
-//   - For net, any two nodes make a pair. Pairs are measured one after another: two that share a link would measure each other.
-//     The node with the higher number serves, and the other one measures both ways.
+//   - A node that fails does not stop the others. Their results are kept, and the first error is the command's.
+//   - Every measure gets the label node. Throughputs are added up by the number of their iteration, as node=all. Other
+//     measures, such as latencies, have no sum.
+//   - For net, any two nodes make a pair. Pairs are measured one after another: two that share a link would disturb
+//     each other. The node with the higher number serves, and the other one measures both directions.
 //   - Ctrl-C ends the call to the manager, which ends the order, and the node interrupts the process.
 //
-// A node decides what it runs: see package process/measuring.
+// A node decides about the words that it runs: see package process/measuring.
 //
 // # Goroutines
 //
@@ -49,12 +49,12 @@
 //
 // # Errors
 //
-// A wrong flag is an error of the command line (exit code 2) before anything is made. A program that is missing, or a right that the
-// user lacks, skips a part with the remedy and is no error. A level that fails is the error of the command, after all others
-// have been measured and the result was written.
+// A wrong flag is an error of the command line (exit code 2) before anything is made. A program that is missing, or a
+// right that the user lacks, skips a part with the remedy and is no error. A level that fails is the error of the
+// command, after all others have been measured and the result was written.
 //
 // # A new level
 //
-// A type with the methods of level, its command in Command, and its place in allLevels. The report needs no code for it: the
-// level says by result.Figure what is drawn.
+// A type with the methods of level, its command in Command, and its place in allLevels. The report needs no code for it:
+// the level says by result.Figure what is drawn.
 package bench

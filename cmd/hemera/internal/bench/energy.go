@@ -19,19 +19,19 @@ import (
 // everyMin is the least time between two readings.
 const everyMin = 10 * time.Millisecond
 
-// capacityCluster is the --capacity that the manager knows.
+// capacityCluster is the value of --capacity that asks the manager.
 const capacityCluster = "cluster"
 
-// energyFlags say which meters there are and what the machines are.
+// energyFlags has the flags of the meters and the assumptions about the machines.
 type energyFlags struct {
-	meters   []string               // as meter.Open takes them
+	meters   []string               // in the form of meter.Open
 	every    time.Duration          // between readings; 0 is each meter's own
-	idle     time.Duration          // how long the machine rests before
-	subtract string                 // W of others on the meters
+	idle     time.Duration          // idle time before the run
+	subtract string                 // constant W of other devices on the meters
 	login    string                 // the file with USER:PASSWORD
 	shift    time.Duration          // added to the times of recordings
 	capacity string                 // of the storage
-	a        energy.Assumptions     // what check makes of them
+	a        energy.Assumptions     // completed by check
 	given    func(flag string) bool // whether the user gave the flag
 }
 
@@ -42,13 +42,12 @@ func (g *energyFlags) flags(f *pflag.FlagSet) {
 	f.DurationVar(&g.every, "meter-every", 0, "time between two readings (default: as the meter renews its value)")
 	f.StringVar(&g.login, "meter-login", "", "`file` with USER:PASSWORD for controllers, readable by its owner only")
 	f.DurationVar(&g.shift, "csv-shift", 0, "`time` that is added to those of csv:FILE: 3s if the clock of the machine that records is 3 s behind")
-	// The defaults subtract nothing and know no price: figures that nobody asked for are left out.
-	// What is done with it.
+	// The defaults subtract nothing and have no price: results that need them are left out.
 	f.DurationVar(&g.idle, "idle", 30*time.Second, "how long the idle power is measured before the level")
 	f.StringVar(&g.subtract, "subtract", "0W", "`power` of others on the same meters, such as a switch: 15.46W")
 	f.Float64Var(&g.a.Weight, "delay-weight", 1, "the `weight` w of the delay in the energy-delay product E·t^w")
 	f.StringVar(&g.capacity, "capacity", "", "`size` of the storage, for capacity per watt: 8TB, or cluster for that of all disks of the cluster")
-	// Money: the same machine costs differently elsewhere.
+	// Money: prices differ.
 	f.Float64Var(&g.a.Cost.PerKWh, "price-kwh", 0, "`price` of a kilowatt-hour")
 	f.Float64Var(&g.a.Cost.Capital, "capex", 0, "`price` of the machines")
 	f.Float64Var(&g.a.Cost.Years, "years", 5, "`years` that the machines serve")
@@ -56,20 +55,20 @@ func (g *energyFlags) flags(f *pflag.FlagSet) {
 	g.given = f.Changed
 }
 
-// check completes the assumptions. It asks no meter.
+// check completes the assumptions. It does not read meters.
 func (g *energyFlags) check(quick bool) error {
-	// Three seconds show a wrong meter; they do not average a fan.
+	// Three seconds detect a wrong meter, but do not average a fan.
 	if quick && !g.given("idle") {
 		g.idle = 3 * time.Second
 	}
 	if g.idle < 0 || g.every < 0 {
 		return errs.New(errs.Invalid, "hemera.Bench", "--idle", "a time is not negative")
 	}
-	// A shift of nothing is a typing mistake, or a wrong idea of what it does.
+	// A shift without a recording is a mistake.
 	if g.shift != 0 && !slices.ContainsFunc(g.meters, func(m string) bool { return strings.HasPrefix(m, "csv:") }) {
 		return errs.New(errs.Invalid, "hemera.Bench", "--csv-shift", "it shifts the times of recordings, and there is none").WithRemedy("name one with --meter csv:FILE")
 	}
-	// Text, because people write the unit.
+	// Text, because users write the unit.
 	if g.every > 0 && g.every < everyMin {
 		return errs.New(errs.Invalid, "hemera.Bench", "--meter-every", "reading so often loads the machine that is measured").WithRemedy("use 10ms or more")
 	}
@@ -86,33 +85,33 @@ func (g *energyFlags) check(quick bool) error {
 		}
 		g.a.Capacity = n
 	}
-	// Zero prices are prices that nobody knows.
+	// A price of zero is unknown.
 	if c := g.a.Cost; c.PerKWh < 0 || c.Capital < 0 || c.Years <= 0 || g.a.Weight < 0 || g.a.Weight > 10 {
 		return errs.New(errs.Invalid, "hemera.Bench", "--delay-weight", "prices, years and weights are positive, and a weight is at most 10")
 	}
 	return nil
 }
 
-// parseWatts reads 15.46W, 15.46 or 1.2kW.
+// parseWatts parses 15.46W, 15.46 or 1.2kW.
 func parseWatts(text string) (float64, error) {
-	// W may be left out: nothing else is meant.
+	// W may be left out.
 	number, factor := strings.TrimSpace(strings.TrimSuffix(text, "W")), 1.0
 	if kilo, ok := strings.CutSuffix(number, "k"); ok {
 		number, factor = kilo, 1000
 	}
 	w, err := strconv.ParseFloat(number, 64)
 	if err != nil || !(w >= 0 && w < 1e9) {
-		// A comma instead of a point is the usual mistake.
+		// A comma in place of a point is the usual mistake.
 		return 0, errs.New(errs.Invalid, "hemera.Bench", "--subtract", fmt.Sprintf("%q is no power", text)).WithRemedy("write 15.46W")
 	}
 	return w * factor, nil
 }
 
-// options are those of the meters.
+// options returns the options of the meters.
 func (g *energyFlags) options() (meter.Options, error) {
-	// The file is read now: a mistake must not wait for the idle time.
+	// The file is read here, so that a mistake is found before the idle time.
 	o := meter.Options{Shift: g.shift}
-	// Nobody: this machine's own meters need no login.
+	// This machine's own meters need no login.
 	if g.login == "" {
 		return o, nil
 	}
@@ -148,19 +147,19 @@ A plug, or a meter of a laboratory, is read by a script that writes csv:FILE (do
   hemera bench energy --replay hemera-bench-20261123-210000 --delay-weight 2
   hemera bench energy --replay hemera-bench-20261123-210000 --meter csv:power.csv --csv-shift -1.5s`,
 	}
-	// The flags of the command itself are not persistent: those of the levels are their own.
+	// The flags of the command itself are not persistent: levels have their own.
 	own.flags(c.Flags())
 	completeMeters(c)
 	// It is a noun with levels, and a verb for any command.
 	c.RunE = own.run
-	// The commands of the levels themselves, with their flags, completions and questions. Only what they run is wrapped.
+	// The commands of the levels themselves, with their flags, completions and questions. Only their run is wrapped.
 	for _, command := range []func(*session) *cobra.Command{diskCommand, netCommand, ioCommand, interferenceCommand, nsCommand} {
 		c.AddCommand(withEnergy(e, command))
 	}
 	return c
 }
 
-// withEnergy makes the command of a level that measures its energy, too.
+// withEnergy makes the command of a level that also measures its energy.
 func withEnergy(e *cli.Env, command func(*session) *cobra.Command) *cobra.Command {
 	s := newSession(e)
 	s.wrap = func(inner level) level { return &energyLevel{s: s, inner: []level{inner}} }
@@ -173,7 +172,7 @@ func withEnergy(e *cli.Env, command func(*session) *cobra.Command) *cobra.Comman
 	return c
 }
 
-// completeMeters completes --meter by what stands before an address.
+// completeMeters completes --meter by the word before an address.
 func completeMeters(c *cobra.Command) {
 	words := []string{"rapl", "rapl:psys", "hwmon", "ipmi", "ipmi:", "csv:", "model:idle="}
 	_ = c.RegisterFlagCompletionFunc("meter", cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoSpace|cobra.ShellCompDirectiveNoFileComp)) // fails for flags that are not there

@@ -14,19 +14,20 @@ import (
 	"hemera/words/errs"
 )
 
-// energyLevel measures the energy of other levels. The session gets all: the others as if they had run alone, and the energy.
+// energyLevel measures the energy of other levels. The session gets the results of the others, as without the meter, and
+// the energy.
 type energyLevel struct {
 	energyFlags
 	s     *session
 	inner []level // in their order
-	// opened are the meters, from prepare to the end of run.
+	// opened has the meters, from prepare to the end of run.
 	opened []meter.Meter
 }
 
 // name implements level.
 func (l *energyLevel) name() string { return "energy" }
 
-// flags implements level: those of the meters, and those of the other level if it is one.
+// flags implements level: it adds the flags of the meters, and those of the other level if there is only one.
 func (l *energyLevel) flags(f *pflag.FlagSet) {
 	l.energyFlags.flags(f)
 	if len(l.inner) == 1 {
@@ -36,7 +37,7 @@ func (l *energyLevel) flags(f *pflag.FlagSet) {
 
 // check implements level.
 func (l *energyLevel) check(args []string, quick bool) error {
-	// All mistakes are named at once.
+	// All mistakes are reported together.
 	err := l.energyFlags.check(quick)
 	for _, inner := range l.inner {
 		err = errors.Join(err, inner.check(args, quick))
@@ -44,7 +45,7 @@ func (l *energyLevel) check(args []string, quick bool) error {
 	return err
 }
 
-// prepare implements preparer. Each meter is read once: one that does not answer is a mistake of the user.
+// prepare implements preparer. Each meter is read once, so that one that does not answer is found early.
 func (l *energyLevel) prepare(ctx context.Context) error {
 	meters, err := l.open(ctx)
 	for _, m := range meters {
@@ -65,19 +66,19 @@ func (l *energyLevel) prepare(ctx context.Context) error {
 	return nil
 }
 
-// run implements level. The meters are read from before the idle time to after the last level.
+// run implements level. The meters are read from before the idle time until after the last level.
 func (l *energyLevel) run(ctx context.Context, rec *result.Recorder) error {
-	// From here on readings are logged: a run that is killed leaves them in raw/.
+	// From here on readings are logged, so that a killed run leaves them in raw/.
 	sampler, err := energy.Start(ctx, l.opened, energy.SamplerOptions{Every: l.every, Log: rec.Raw})
 	if err != nil {
 		return err
 	}
-	// An interrupted idle time begins no level.
+	// After an interruption of the idle time no level begins.
 	idle, err := rest(ctx, l.idle, rec)
 	if err == nil {
 		err = l.work(ctx)
 	}
-	// An interrupted level has iterations, too.
+	// An interrupted level has iterations too.
 	courses, failures, cause := sampler.Stop()
 	if cause != nil {
 		return errors.Join(err, cause)
@@ -86,14 +87,14 @@ func (l *energyLevel) run(ctx context.Context, rec *result.Recorder) error {
 	for name, f := range failures {
 		rec.Note("%s did not answer %d times: %s", name, f.Count, errs.Reason(f.Cause, ""))
 	}
-	// The levels are those of this run; the other one is the only one that has ended.
+	// The levels of this run, without this one.
 	plan := energy.NewPlan(courses, idle, l.a)
 	plan.Record(l.s.run.Levels, rec)
 	return errors.Join(err, plan.WritePlan(rec.Raw))
 }
 
-// room asks the manager for the capacity of all disks, if the user wants that. Copies and parity are not divided out: published figures
-// have the capacity of the disks, too.
+// room asks the manager for the capacity of all disks, if the user wants that. Copies and parity are not subtracted:
+// published results use the capacity of the disks too.
 func (l *energyLevel) room(ctx context.Context) error {
 	if l.capacity != capacityCluster {
 		return nil
@@ -110,7 +111,7 @@ func (l *energyLevel) room(ctx context.Context) error {
 	return nil
 }
 
-// work runs the other levels. One that fails does not keep the next from running, as in a run without a meter.
+// work runs the other levels. After a failure the next one still runs, as without a meter.
 func (l *energyLevel) work(ctx context.Context) (failed error) {
 	for _, inner := range l.inner {
 		err := l.s.record(ctx, inner)
@@ -125,7 +126,7 @@ func (l *energyLevel) work(ctx context.Context) (failed error) {
 	return failed
 }
 
-// best is the meter of this machine that covers most, or "".
+// best returns the meter of this machine that covers most, or "".
 func best(ctx context.Context, o meter.Options) string {
 	for _, f := range meter.Find(ctx, o) {
 		if f.Err == nil {
@@ -148,16 +149,16 @@ func (l *energyLevel) open(ctx context.Context) ([]meter.Meter, error) {
 			specs = []string{spec}
 		}
 	}
-	// An estimate is never chosen for the user: watts of this machine are not known here.
+	// An estimate is never the default: the machine's watts are unknown.
 	if len(specs) == 0 {
 		return nil, errs.New(errs.NotFound, "hemera.Bench", "--meter", "this machine has no meter that can be read").
 			WithRemedy("hemera bench energy --list says why; name one with --meter, or estimate: --meter model:idle=40,peak=58")
 	}
-	// Nothing is asked yet; the sampler takes the first readings.
+	// Nothing is read yet; the sampler takes the first readings.
 	var meters []meter.Meter
 	names := map[string]bool{}
 	for _, spec := range specs {
-		// Two machines have two names: the address is part of it.
+		// The address is part of the name, so two machines have two names.
 		m, err := meter.Open(spec, o)
 		if err != nil {
 			return nil, err
@@ -172,14 +173,14 @@ func (l *energyLevel) open(ctx context.Context) ([]meter.Meter, error) {
 	return meters, nil
 }
 
-// rest waits for the idle time, and returns when it was.
+// rest waits for the idle time, and returns its window.
 func rest(ctx context.Context, idle time.Duration, rec *result.Recorder) (energy.Window, error) {
-	// --idle 0 leaves out what follows from idle power.
+	// --idle 0 leaves out the results that follow from idle power.
 	began := time.Now()
 	if idle == 0 {
 		return energy.Window{}, nil
 	}
-	// Nothing but this timer and the meters works now, so that what is measured is idle.
+	// Only this timer and the meters work now, so the machine is idle.
 	end := time.NewTimer(idle)
 	defer end.Stop()
 	tick := time.NewTicker(time.Second)

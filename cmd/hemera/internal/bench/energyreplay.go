@@ -16,19 +16,19 @@ import (
 	"hemera/words/errs"
 )
 
-// replayLevel computes the energy of an earlier run again: from its logs, or from a recording that somebody else made.
+// replayLevel recomputes the energy of an earlier run: from its logs, or from a recording of another program.
 type replayLevel struct {
 	*energyFlags
 	s    *session
 	from string // the directory of the run, or its result.json
 	old  *result.Run
-	plan *energy.Plan // of prepare
+	plan *energy.Plan // set by prepare
 }
 
 // name implements level.
 func (l *replayLevel) name() string { return "energy" }
 
-// flags implements level: the command has them.
+// flags implements level. The command has the flags.
 func (l *replayLevel) flags(*pflag.FlagSet) {}
 
 // check implements level.
@@ -36,7 +36,7 @@ func (l *replayLevel) check(args []string, quick bool) error {
 	if len(args) > 0 {
 		return errs.New(errs.Invalid, "hemera.Bench", "--replay", "it takes no command")
 	}
-	// Both are told at once.
+	// Both errors are reported together.
 	run, err := result.Read(l.from)
 	l.old = run
 	return errors.Join(err, l.energyFlags.check(quick))
@@ -50,33 +50,33 @@ func (l *replayLevel) prepare(context.Context) (err error) {
 
 // run implements level.
 func (l *replayLevel) run(_ context.Context, rec *result.Recorder) error {
-	// The run is the old one: its machines, and its levels but for the energy.
+	// The run has the old machines, and the old levels except the energy.
 	l.s.run.Machines = l.old.Machines
 	l.s.run.Levels = slices.DeleteFunc(slices.Clone(l.old.Levels), func(o result.Level) bool { return o.Name == l.name() })
-	// Two reports of one run must not look like two runs.
+	// Two reports of one run must be distinguishable.
 	rec.Note("Computed again from the logs of the run %s.", l.old.ID)
-	// By the code of a live run.
+	// The same code as in a live run.
 	l.plan.Record(l.s.run.Levels, rec)
-	// The new directory can be replayed as well.
+	// The new directory can be replayed too.
 	return errors.Join(l.plan.WriteCourses(rec.Raw), l.plan.WritePlan(rec.Raw))
 }
 
-// load returns the plan of the old run. Flags that are given replace its assumptions, and recordings its meters.
+// load returns the plan of the old run. Given flags replace its assumptions, and recordings its meters.
 func (l *replayLevel) load() (*energy.Plan, error) {
-	// The file result.json may be named as well as its directory.
+	// The user may name the directory or its result.json.
 	dir := l.from
 	if st, err := os.Stat(dir); err == nil && !st.IsDir() {
 		dir = filepath.Dir(dir)
 	}
 	plan, err := energy.ReadPlan(dir)
-	// A recording replaces all meters of the run: the same power twice would count twice.
+	// A recording replaces all meters of the run: the same power would otherwise count twice.
 	if len(l.meters) > 0 {
 		plan, err = l.recorded(plan)
 	}
 	if err != nil {
 		return nil, err
 	}
-	// Only flags that were given: the others were chosen when it was measured.
+	// Only given flags: the others were chosen for the measurement.
 	for flag, set := range map[string]func(){
 		"subtract":     func() { plan.Subtract = l.a.Subtract },
 		"delay-weight": func() { plan.Weight = l.a.Weight },
@@ -93,16 +93,17 @@ func (l *replayLevel) load() (*energy.Plan, error) {
 	return plan, nil
 }
 
-// recorded is a plan of recordings. Without a plan of the run its idle time is the begin of the recording, if no level worked then.
+// recorded returns a plan of recordings. Without a plan of the run its idle time is the begin of the recording, if no
+// level worked then.
 func (l *replayLevel) recorded(old *energy.Plan) (*energy.Plan, error) {
-	// Recordings of several machines add up, as meters do.
+	// Recordings of several machines are added up, like meters.
 	var courses []energy.Course
 	for _, spec := range l.meters {
 		m, err := meter.Open(spec, meter.Options{Shift: l.shift})
 		if err != nil {
 			return nil, err
 		}
-		// Only a recording knows what was.
+		// Only a recording has past values.
 		r, ok := m.(meter.Recorded)
 		if !ok {
 			meter.Close(m)
@@ -112,10 +113,10 @@ func (l *replayLevel) recorded(old *energy.Plan) (*energy.Plan, error) {
 		if err != nil {
 			return nil, err
 		}
-		// Out of order or not: a course sorts.
+		// NewCourse sorts them.
 		courses = append(courses, energy.NewCourse(m.About(), points))
 	}
-	// The idle time was when the old run says: --csv-shift makes both clocks agree.
+	// The idle time of the old run; --csv-shift aligns the clocks.
 	if old != nil {
 		return energy.NewPlan(courses, old.Idle, old.Assumptions), nil
 	}
@@ -129,7 +130,7 @@ func (l *replayLevel) recorded(old *energy.Plan) (*energy.Plan, error) {
 	return plan, nil
 }
 
-// firstWork is when the first level of a run began.
+// firstWork returns the begin of the first level of a run.
 func firstWork(run *result.Run) time.Time {
 	// The energy of the first run began with its idle time.
 	first := run.Ended

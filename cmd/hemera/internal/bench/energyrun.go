@@ -17,7 +17,7 @@ import (
 	"hemera/words/errs"
 )
 
-// energyRun is `hemera bench energy` itself: any command, the list of meters, or a replay.
+// energyRun is `hemera bench energy` itself: for any command, the list of meters, or a replay.
 type energyRun struct {
 	e      *cli.Env
 	s      *session
@@ -27,16 +27,16 @@ type energyRun struct {
 	replay string
 }
 
-// newEnergyRun returns the command's parts.
+// newEnergyRun makes the command's parts.
 func newEnergyRun(e *cli.Env) *energyRun {
-	// All three have one session: it is begun only by those that measure.
+	// All three share a session, which only those that measure begin.
 	s, shell := newSession(e), &commandLevel{}
 	return &energyRun{e: e, s: s, shell: shell, level: &energyLevel{s: s, inner: []level{shell}}}
 }
 
 // flags adds the flags of all three.
 func (r *energyRun) flags(f *pflag.FlagSet) {
-	// A replay makes a directory, too.
+	// A replay makes a directory too.
 	r.s.flags(f)
 	r.level.flags(f)
 	f.BoolVar(&r.list, "list", false, "show the meters of this machine, and try each")
@@ -48,7 +48,7 @@ func (r *energyRun) run(c *cobra.Command, args []string) error {
 	switch {
 	case r.list:
 		return r.show(c.Context())
-	// Nothing is measured: only the flags of assumptions count.
+	// Nothing is measured: only the flags of assumptions apply.
 	case r.replay != "":
 		l := &replayLevel{energyFlags: &r.level.energyFlags, s: r.s, from: r.replay}
 		if err := l.check(args, r.s.quick); err != nil {
@@ -56,10 +56,10 @@ func (r *energyRun) run(c *cobra.Command, args []string) error {
 		}
 		return r.s.measure(c.Context(), commandLine(c, nil), []level{l})
 	case len(args) == 0:
-		// Without anything it teaches, as all nouns do.
+		// Without arguments it prints help, like all nouns.
 		return c.Help()
 	}
-	// A word that is not behind -- is most likely a level.
+	// A word that is not after -- is most likely a level.
 	if c.ArgsLenAtDash() != 0 {
 		return cli.Usage(errs.New(errs.Invalid, "hemera.Bench", args[0], "there is no such level").WithRemedy("the levels are disk, net, io, interference and ns; a command stands behind --: hemera bench energy -- " + strings.Join(args, " ")))
 	}
@@ -71,7 +71,7 @@ func (r *energyRun) run(c *cobra.Command, args []string) error {
 
 // show lists the meters that need no address.
 func (r *energyRun) show(ctx context.Context) error {
-	// Passwords play no part: these meters need no address.
+	// These meters need no password.
 	o, err := r.level.options()
 	if err != nil {
 		return err
@@ -85,16 +85,16 @@ func (r *energyRun) show(ctx context.Context) error {
 		}
 		records = append(records, output.Record{{Key: "meter", Value: f.Spec}, {Key: "state", Value: state}, {Key: "covers", Value: covers}})
 	}
-	// Sensors are for people that know their board.
+	// Sensors are for people who know their board.
 	for _, s := range meter.Sensors("/") {
 		records = append(records, output.Record{{Key: "meter", Value: s.Spec()}, {Key: "state", Value: "sensor"}, {Key: "covers", Value: strings.TrimSpace(s.Chip + " " + s.Label)}})
 	}
-	// The same words as --meter takes, to be copied from the table.
+	// The same words as for --meter, to be copied from the table.
 	columns := []output.Column{{Title: "METER", Key: "meter"}, {Title: "STATE", Key: "state"}, {Title: "COVERS, OR WHY NOT", Key: "covers"}}
 	return r.e.List(columns, records, "no meters")
 }
 
-// commandLevel runs any command some times. What it prints goes to raw/.
+// commandLevel runs any command several times. Its output is written to raw/.
 type commandLevel struct {
 	args       []string
 	iterations int
@@ -118,7 +118,7 @@ func (l *commandLevel) check(args []string, _ bool) error {
 	if l.iterations < 1 || l.iterations > 1000 {
 		return errs.New(errs.Invalid, "hemera.Bench", "--iterations", "it takes 1 to 1000")
 	}
-	// A command does not say how much it did.
+	// A command does not report its amount of work.
 	if l.work != "" {
 		n, ok := cli.ParseSize(l.work, 1<<62)
 		if !ok {
@@ -133,9 +133,9 @@ func (l *commandLevel) check(args []string, _ bool) error {
 	return nil
 }
 
-// run implements level. A command that fails ends the level: what it took is not what the work takes.
+// run implements level. A failed command ends the level, because its energy is not that of the work.
 func (l *commandLevel) run(ctx context.Context, rec *result.Recorder) error {
-	// A reader of the report must be able to run it again.
+	// A reader of the report must be able to repeat it.
 	rec.Set("command", strings.Join(l.args, " "))
 	rec.Set("iterations", strconv.Itoa(l.iterations))
 	// One after another: two at once would share the energy.
@@ -150,13 +150,13 @@ func (l *commandLevel) run(ctx context.Context, rec *result.Recorder) error {
 
 // once runs the command once.
 func (l *commandLevel) once(ctx context.Context, rec *result.Recorder, log string) error {
-	// One file for both, in the order in which it was printed.
+	// One file for both streams, in the order of the output.
 	out, err := rec.Raw(log)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = out.Close() }()
-	// It gets no input: one that asks must not wait for a person while it is measured.
+	// It gets no input, so that it cannot wait for a person.
 	c := exec.CommandContext(ctx, l.args[0], l.args[1:]...) // #nosec G204 -- the user's own command
 	c.Stdout, c.Stderr = out, out
 	c.WaitDelay = 10 * time.Second // for children that keep the output open
@@ -169,7 +169,7 @@ func (l *commandLevel) once(ctx context.Context, rec *result.Recorder, log strin
 	end(l.bytes, 0)
 	seconds := time.Since(began).Seconds()
 	rec.Add(result.Measure{Name: "time", Unit: "s", Better: result.Lower, Samples: []float64{seconds}})
-	// The user said how much it moves.
+	// The user stated the number of bytes.
 	if l.bytes > 0 {
 		rec.Add(result.Measure{Name: "throughput", Unit: "B/s", Better: result.Higher, Samples: []float64{float64(l.bytes) / seconds}})
 	}

@@ -12,10 +12,11 @@ import (
 	"hemera/words/errs"
 )
 
-// interferenceLevel measures whether targets slow each other when they are used at once. Clients and files are those of ioLevel.
+// interferenceLevel measures whether targets slow each other when they are used at once. Clients and files are those of
+// ioLevel.
 type interferenceLevel struct {
 	ioLevel
-	limit string // that all targets share, as written
+	limit string // common limit of all targets, as written
 }
 
 // interferenceCommand makes `hemera bench interference`. Its defaults take a minute for two targets on one machine.
@@ -45,33 +46,33 @@ func (l *interferenceLevel) name() string { return "interference" }
 // flags implements level.
 func (l *interferenceLevel) flags(f *pflag.FlagSet) {
 	f.StringSliceVar(&l.o.Loads, "load", []string{load.Read}, "read, write or both")
-	// Several files: the time together ends between two of them.
+	// Several files, because the common time ends between two of them.
 	l.common(f, 4, "64MiB")
 	f.IntSliceVar(&l.o.Clients, "clients", []int{4}, "clients of each target; 2,4 is 2 and 4")
-	// What limits the sum of all is not in any of the targets.
+	// The limit of the sum is in none of the targets.
 	f.StringVar(&l.limit, "limit", "", "bytes a second that all targets share, such as this machine's network: a `rate` such as 3.125GB")
 	l.given = f.Changed
 }
 
-// check implements level. Nothing is asked of the targets yet.
+// check implements level. It does not access the targets.
 func (l *interferenceLevel) check(args []string, quick bool) error {
-	// Any number of targets; load judges whether they are enough.
+	// Any number of targets; load checks whether they are enough.
 	l.o.Targets = args
-	// What the user chose stays, also with --quick.
+	// The user's choices stay, also with --quick.
 	if quick {
 		l.shorten()
 	}
 	l.clients = l.o.Clients
 	err := l.numbers()
-	// Numbers are as given: a ramp has no meaning here.
+	// Numbers as given: there is no ramp here.
 	l.o.Clients = l.clients
-	// All mistakes are named at once.
+	// All mistakes are reported together.
 	return errors.Join(err, parseRate("--limit", l.limit, &l.o.Limit), load.CheckInterference(l.o))
 }
 
-// shorten makes a run of seconds of what the user did not choose.
+// shorten sets the options that the user did not choose so that the run takes seconds.
 func (l *interferenceLevel) shorten() {
-	// Three iterations are the least that have a verdict.
+	// Three iterations are the least for a verdict.
 	if !l.given("iterations") {
 		l.o.Iterations = 3
 	}
@@ -84,7 +85,7 @@ func (l *interferenceLevel) shorten() {
 	}
 }
 
-// run implements level. A target that does not answer is an error: the user named it.
+// run implements level. A target that does not answer is an error, because the user named it.
 func (l *interferenceLevel) run(ctx context.Context, rec *result.Recorder) error {
 	return errs.Wrap(load.Interference(ctx, l.o, rec), "hemera.Bench", "interference")
 }

@@ -17,20 +17,20 @@ import (
 	"hemera/words/hemera"
 )
 
-// ioLevel measures what clients read and write, at a server or in a directory. interferenceLevel has its flags, too.
+// ioLevel measures reads and writes of clients, at a server or in a directory. interferenceLevel has its flags too.
 type ioLevel struct {
 	e       *cli.Env
-	o       load.Options           // what check completes
+	o       load.Options           // completed by check
 	clients []int                  // as given: one number is the end of a ramp
 	sizes   map[string]*string     // the flags with sizes, by name
 	peak    peakFlags              // from which check makes the nodes
-	named   bool                   // the user named the target: then it must answer
-	follows bool                   // the peak is what disk and net of this run reached
+	named   bool                   // the user named the target, so it must answer
+	follows bool                   // the peak is the result of disk and net of this run
 	given   func(flag string) bool // whether the user gave the flag; nil before flags
 }
 
-// ioCommand makes `hemera bench io`. Its defaults are IOR's pattern as the published figures have it: 4 MiB transfers, a file
-// per client, five iterations.
+// ioCommand makes `hemera bench io`. Its defaults are IOR's pattern as in published results: 4 MiB transfers, a file for
+// each client, five iterations.
 func ioCommand(s *session) *cobra.Command {
 	l := &ioLevel{e: s.e}
 	c := s.command(l, &cobra.Command{
@@ -59,9 +59,9 @@ and the result has the share of it.`,
   hemera bench io --pid $(pidof -s hemera) -j | jq '.result[] | select(.measure == "throughput")'`,
 		ValidArgsFunction: targets,
 	})
-	// Layouts are examples; any numbers are taken.
+	// The layouts are examples; any numbers are accepted.
 	for flag, words := range map[string][]string{"load": load.Loads(), "driver": load.Drivers(), "layout": {"plain", "replica:2", "rs:4+2", "lrc:12+2+2", "stripe:4"}} {
-		_ = c.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp)) // fails for flags that are not there
+		_ = c.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp)) // fails only for flags that do not exist
 	}
 	return c
 }
@@ -94,9 +94,9 @@ func (l *ioLevel) flags(f *pflag.FlagSet) {
 	l.given = f.Changed
 }
 
-// common adds the flags that io and interference share, with their own defaults of the files.
+// common adds the flags that io and interference share, each with its own defaults for files.
 func (l *ioLevel) common(f *pflag.FlagSet, files int, size string) {
-	// Defaults make a run of minutes on one machine.
+	// Defaults for a run of minutes on one machine.
 	f.IntVar(&l.o.Files, "files", files, "files of each client")
 	f.IntVar(&l.o.Iterations, "iterations", 5, "how often everything is measured")
 	f.BoolVar(&l.o.Direct, "direct", false, "open files with O_DIRECT, in a directory")
@@ -107,22 +107,22 @@ func (l *ioLevel) common(f *pflag.FlagSet, files int, size string) {
 	l.size(f, "transfer", "4MiB", "of one read or write of sequential loads")
 }
 
-// size adds a flag that takes a number of bytes.
+// size adds a flag for a number of bytes.
 func (l *ioLevel) size(f *pflag.FlagSet, name, value, text string) {
-	// pflag has no type for sizes, and l.numbers explains a wrong one with a remedy.
+	// pflag has no type for sizes, and l.numbers reports a wrong one with a remedy.
 	if l.sizes == nil {
 		l.sizes = map[string]*string{}
 	}
 	l.sizes[name] = f.String(name, value, "`size` "+text)
 }
 
-// check implements level. It completes the options: the target, the sizes, the ramp of clients, the peak.
-// Nothing is asked of the target yet.
+// check implements level. It completes the options: the target, the sizes, the ramp of clients, the peak. It does not
+// access the target.
 func (l *ioLevel) check(args []string, quick bool) error {
-	if l.given == nil { // among all levels: without a command line of its own
+	if l.given == nil { // in a run of all levels: without its own command line
 		l.flags(pflag.NewFlagSet("", pflag.ContinueOnError))
 	}
-	// Without a target it is the cluster, as for every other command.
+	// The default target is the cluster, as for every other command.
 	l.named = len(args) > 0
 	l.o.Targets = args
 	if !l.named {
@@ -136,14 +136,14 @@ func (l *ioLevel) check(args []string, quick bool) error {
 		}
 		l.o.Targets = []string{u.String()}
 	}
-	// What the user chose stays, also with --quick.
+	// The user's choices stay, also with --quick.
 	if quick {
 		l.shorten()
 	}
 	if err := l.numbers(); err != nil {
 		return err
 	}
-	// All mistakes are named at once.
+	// All mistakes are reported together.
 	nodes, err := l.peak.nodes()
 	l.o.Nodes = nodes
 	if !l.given("load") {
@@ -152,7 +152,7 @@ func (l *ioLevel) check(args []string, quick bool) error {
 	return errors.Join(err, l.o.Check())
 }
 
-// shorten makes a run of seconds of what the user did not choose.
+// shorten sets the options that the user did not choose so that the run takes seconds.
 func (l *ioLevel) shorten() {
 	// Two numbers of clients and three iterations are the least that show a slope and a spread.
 	quick := func(flag string, set func()) {
@@ -163,22 +163,22 @@ func (l *ioLevel) shorten() {
 	quick("clients", func() { l.clients = []int{2} })
 	quick("iterations", func() { l.o.Iterations = 3 })
 	quick("small-files", func() { l.o.SmallFiles = 50 })
-	// Random reads do not need long to show their rate.
+	// Random reads show their rate soon.
 	quick("for", func() { l.o.For = 300 * time.Millisecond })
 	quick("size", func() { *l.sizes["size"] = "32MiB" })
 }
 
-// numbers reads the sizes and the numbers of clients.
+// numbers parses the sizes and the numbers of clients.
 func (l *ioLevel) numbers() error {
 	l.o.Clients = l.clients
-	// The same number twice is the way to name one: a ramp is what people want of one number.
+	// The same number twice stands for one number: one number means a ramp.
 	switch n := len(l.clients); {
 	case n == 1 && l.clients[0] > 0:
 		l.o.Clients = load.Ramp(l.clients[0])
 	case n == 2 && l.clients[0] == l.clients[1]:
 		l.o.Clients = l.clients[:1]
 	}
-	// int may have 32 bits, so sizes of requests are bounded before they become one.
+	// int may have 32 bits, so sizes of requests are bounded before the conversion.
 	bytes := map[string]int64{}
 	for name, given := range l.sizes {
 		text := *given
@@ -194,15 +194,14 @@ func (l *ioLevel) numbers() error {
 	return nil
 }
 
-// run implements level.
-// A cluster that nobody named is not missed.
+// run implements level. It skips a cluster that does not answer if the user has not named it.
 func (l *ioLevel) run(ctx context.Context, rec *result.Recorder) error {
 	if l.follows {
 		rec.Note("The theoretical peak is that of this machine as one server: what the levels disk and net of this run reached.")
 	}
 	l.learnLayout(ctx, rec)
 	err := load.Run(ctx, l.o, rec)
-	// hemera bench all runs on machines without a cluster, too.
+	// hemera bench all also runs on machines without a cluster.
 	if !l.named && errors.Is(err, errs.Unavailable) {
 		rec.Skip("reads and writes", errs.Reason(err, ""), "start a cluster with hemera up DIR, or name one with --url; or measure a directory with hemera bench io DIRECTORY")
 		return nil

@@ -14,17 +14,17 @@ import (
 	"hemera/words/hemera"
 )
 
-// layoutWait bounds the questions about the layout: servers that are no managers may not answer them.
+// layoutWait bounds the questions about the layout: servers other than managers may not answer them.
 const layoutWait = 5 * time.Second
 
-// policies is what a manager says about new files.
+// policies is the part of a manager that decides about new files.
 type policies interface {
 	Stat(ctx context.Context, who hemera.Identity, path string) (hemera.Entry, error)
 	Spaces(ctx context.Context) ([]hemera.Space, error)
 }
 
-// learnLayout asks a cluster how it stores files for which no layout was chosen, if a peak is to be computed of them. Without an
-// answer the result says that each byte counts as stored once.
+// learnLayout asks a cluster for the layout of files without a chosen one, if a peak is to be computed. Without an answer
+// the result states that each byte counts as stored once.
 func (l *ioLevel) learnLayout(ctx context.Context, rec *result.Recorder) {
 	if len(l.o.Layouts) > 0 || len(l.o.Nodes) == 0 || l.e == nil || !xrootd.IsRemote(l.o.Targets[0]) {
 		return
@@ -57,10 +57,11 @@ func (l *ioLevel) askLayout(ctx context.Context, target string) (hemera.Layout, 
 	return layoutBelow(ctx, asked, path.Clean("/"+u.Path))
 }
 
-// layoutBelow is the layout of new files in a new directory below dir, for a client that asks for none.
+// layoutBelow returns the layout of new files in a new directory below dir, for a client that requests none.
 func layoutBelow(ctx context.Context, m policies, dir string) (hemera.Layout, error) {
 	attrs := policy.Attributes{Sys: map[string][]byte{}}
-	// Attributes of the nearest directory count. user.* ones count in their own directory only, and the run makes a new one.
+	// Attributes of the nearest directory count. user.* attributes count only in their own directory, and the run makes a
+	// new one.
 	for at := dir; ; at = path.Dir(at) {
 		entry, err := m.Stat(ctx, hemera.Identity{}, at)
 		if err != nil {
@@ -87,7 +88,7 @@ func layoutBelow(ctx context.Context, m policies, dir string) (hemera.Layout, er
 	if !ok {
 		return hemera.Layout{}, errs.New(errs.NotFound, "hemera.Bench", name, "there is no such space")
 	}
-	// The same function that the manager calls for a new file.
+	// The function that the manager calls for a new file.
 	p, err := policy.Decide(attrs, space, hemera.Wish{}, hemera.Identity{})
 	return p.Layout, err
 }

@@ -8,13 +8,15 @@ import (
 	"hemera/measure/result"
 )
 
-// lookTime is how long a run looks at the machine before it begins, and watchTick how often it looks while a level works.
+// lookTime is the duration of the measurement of the machine's load before a run, and watchTick the interval of
+// measurements while a level works.
 const (
 	lookTime  = 300 * time.Millisecond
 	watchTick = time.Second
 )
 
-// lookAround measures how busy the machine is before the run; nil if the system does not say. It takes lookTime.
+// lookAround measures the load of the machine before the run; it returns nil if the system does not report it. It takes
+// lookTime.
 func (s *session) lookAround() *result.Others {
 	before, err := host.ReadCPU("/")
 	if err != nil {
@@ -27,20 +29,20 @@ func (s *session) lookAround() *result.Others {
 	return &result.Others{Before: busyOf(s.cpu.Since(before).All)}
 }
 
-// noteSteal records what the hypervisor took during the run.
+// noteSteal records the time that the hypervisor took during the run.
 func (s *session) noteSteal() {
 	if now, err := host.ReadCPU("/"); err == nil && s.run.Others != nil {
 		s.run.Others.Steal = now.Since(s.cpu).All.Steal
 	}
 }
 
-// busyOf is the share of the time in which processors did something.
+// busyOf returns the fraction of the time in which processors were not idle.
 func busyOf(s host.Share) float64 {
 	return s.Usr + s.Sys + s.IRQ + s.Soft + s.Steal
 }
 
-// watchProcessors looks at the processors each second until the caller stops it, and returns how busy they were in the
-// busiest tenth of the seconds; 0 if the work took less than one.
+// watchProcessors measures the processors each second until the caller stops it, and returns their load in the busiest
+// tenth of the seconds; 0 if the work took less than one.
 func watchProcessors() (stop func() float64) {
 	end, done := make(chan struct{}), make(chan struct{})
 	var shares []float64

@@ -18,7 +18,7 @@ import (
 // netLevel measures the network between this machine and others.
 type netLevel struct {
 	e     *cli.Env
-	o     net.Options            // what check completes
+	o     net.Options            // completed by check
 	serve string                 // the address of a far end, which measures nothing itself
 	given func(flag string) bool // whether the user gave the flag; nil before flags
 }
@@ -49,7 +49,7 @@ the loopback interface (5 x 5 s); --quick takes half a minute.`,
   hemera bench net fst1 fst2 --protocols tcp --streams 1,16 --for 10s --iterations 5`,
 		ValidArgsFunction: cobra.NoFileCompletions,
 	})
-	// Completions fail for flags that are not there only.
+	// Completions fail only for flags that do not exist.
 	_ = c.RegisterFlagCompletionFunc("protocols", cobra.FixedCompletions(net.Protocols(), cobra.ShellCompDirectiveNoFileComp))
 	_ = c.RegisterFlagCompletionFunc("directions", cobra.FixedCompletions(net.Directions(), cobra.ShellCompDirectiveNoFileComp))
 	measure := c.RunE
@@ -83,34 +83,34 @@ func (l *netLevel) flags(f *pflag.FlagSet) {
 	l.given = f.Changed
 }
 
-// check implements level. Hosts are not looked for yet.
+// check implements level. It does not access hosts.
 func (l *netLevel) check(args []string, quick bool) error {
-	if l.given == nil { // among all levels: without a command line of its own
+	if l.given == nil { // in a run of all levels: without its own command line
 		l.flags(pflag.NewFlagSet("", pflag.ContinueOnError))
 	}
-	// None is the loopback interface.
+	// None means the loopback interface.
 	l.o.Hosts = args
 	switch {
 	case quick:
 		l.shorten()
 	case len(args) == 0:
-		// No network that varies over minutes: more time would show the same.
+		// The loopback does not vary over minutes: more time would show the same.
 		l.unless("for", func() { l.o.For = 5 * time.Second })
 		l.unless("iterations", func() { l.o.Iterations = 5 })
 	}
 	return l.o.Check()
 }
 
-// unless sets what the user did not choose.
+// unless sets an option that the user did not choose.
 func (l *netLevel) unless(flag string, set func()) {
 	if !l.given(flag) {
 		set()
 	}
 }
 
-// shorten makes a run of half a minute of what the user did not choose.
+// shorten sets the options that the user did not choose so that the run takes half a minute.
 func (l *netLevel) shorten() {
-	// A second is the shortest time that iperf3 takes.
+	// A second is the shortest time of iperf3.
 	l.unless("for", func() { l.o.For = time.Second })
 	l.unless("iterations", func() { l.o.Iterations = 2 })
 	l.unless("streams", func() { l.o.Streams = []int{1, 4} })
@@ -124,15 +124,15 @@ func (l *netLevel) run(ctx context.Context, rec *result.Recorder) error {
 
 // far serves other machines until ctx ends.
 func (l *netLevel) far(ctx context.Context, args []string) error {
-	// A name could stand for an address that the user did not mean to serve at.
+	// A name could stand for an address that the user did not mean.
 	address, err := netip.ParseAddr(l.serve)
 	if err != nil || len(args) > 0 || l.o.Port < 1 || l.o.Port > 65534 {
 		return cli.Usage(errs.New(errs.Invalid, "hemera.Bench", "--serve", "it takes one address of this machine, a --port below 65535, and no host").
 			WithRemedy("hemera bench net --serve 10.0.0.2; ip address lists the addresses"))
 	}
-	// Also the next port is taken.
+	// The next port is used too.
 	at := netip.AddrPortFrom(address, uint16(l.o.Port)) // #nosec G115 -- bounded above
-	// To the terminal, as nothing here is output for programs.
+	// To the terminal, because it is no output for programs.
 	return net.Serve(ctx, at, func(version string) {
 		fmt.Fprintf(l.e.Err, "iperf3 %s serves at %s and what the processors do at port %d, to everyone who reaches them; Ctrl-C ends it\n", version, at, at.Port()+1)
 	})

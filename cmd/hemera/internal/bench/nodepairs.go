@@ -15,7 +15,7 @@ import (
 	"hemera/words/hemera"
 )
 
-// farWait is how long a far end may take to begin, and farPause is between two looks.
+// farWait bounds the start of a far end, and farPause is the interval of polls.
 const farWait, farPause = 15 * time.Second, 100 * time.Millisecond
 
 // everyPair measures the network between any two of the nodes, one pair after another, so that they do not share a link.
@@ -23,7 +23,7 @@ func (l *nodesLevel) everyPair(ctx context.Context, m measurer, rec *result.Reco
 	if len(l.order) < 2 {
 		return errs.New(errs.Invalid, "hemera.BenchNet", "--nodes", "a pair needs two nodes").WithRemedy("name more nodes, or a HOST that they all measure to")
 	}
-	// Each pair once: both directions are measured from one of its ends.
+	// Each pair once: one of its ends measures both directions.
 	total := len(l.order) * (len(l.order) - 1) / 2
 	var failed error
 	n := 0
@@ -42,13 +42,13 @@ func (l *nodesLevel) everyPair(ctx context.Context, m measurer, rec *result.Reco
 	return failed
 }
 
-// pair has one node serve and another measure the way to it.
+// pair makes one node serve and another measure the path to it.
 func (l *nodesLevel) pair(ctx context.Context, m measurer, near, far hemera.NodeID) error {
 	host, _, err := net.SplitHostPort(l.nodes[far])
 	if err != nil {
 		return errs.Wrap(err, "hemera.BenchNet", l.nodes[far])
 	}
-	// The far end listens at one address, not at a name.
+	// The far end listens at an address, not at a name.
 	address, err := net.DefaultResolver.LookupHost(ctx, host)
 	if err != nil {
 		return errs.Wrap(err, "hemera.BenchNet", host)
@@ -72,15 +72,15 @@ func (l *nodesLevel) pair(ctx context.Context, m measurer, near, far hemera.Node
 	return l.one(ctx, m, near, append([]string{"bench", "net", address[0]}, l.words[2:]...))
 }
 
-// port is that of iperf3.
+// port returns the port of iperf3.
 func (l *nodesLevel) port() int { return l.level.(*netLevel).o.Port }
 
-// awaitFar returns when a far end serves: it answers what its processors do. ended tells that it does not.
+// awaitFar returns when a far end serves: when it answers readings of its processors. ended reports its failure.
 func awaitFar(ctx context.Context, at string, ended chan error) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, farWait, errs.New(errs.Unavailable, "hemera.BenchNet", at, fmt.Sprintf("the far end does not answer within %s", farWait)).
 		WithRemedy("a firewall must let ports 5201 and 5202 through, from here too"))
 	defer cancel()
-	// Its readings are answered when iperf3 listens, and not before.
+	// It answers readings when iperf3 listens, and not before.
 	for {
 		request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+at+"/cpu", http.NoBody)
 		if err != nil {
@@ -92,7 +92,7 @@ func awaitFar(ctx context.Context, at string, ended chan error) error {
 		}
 		select {
 		case err := <-ended:
-			ended <- err // for who waits for its end
+			ended <- err // for the function that waits for its end
 			return err
 		case <-ctx.Done():
 			return context.Cause(ctx)

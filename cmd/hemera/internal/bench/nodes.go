@@ -19,41 +19,41 @@ import (
 	"hemera/words/hemera"
 )
 
-// together is the label of what all nodes reached at the same time.
+// together is the label of the sum of all nodes.
 const together = "all"
 
-// figuresOfNodes is up to how many nodes have figures of their own, besides those of all together.
+// figuresOfNodes is the number of nodes up to which each has its own figures, besides those of the sum.
 const figuresOfNodes = 4
 
-// nodesLevel has machines of the cluster measure a level, and puts together what they say. The manager gives the order to all at the
-// same time, and the end of the context stops it on all.
+// nodesLevel makes machines of the cluster measure a level, and combines their results. The manager gives the order to
+// all at the same time, and the end of the context stops it on all.
 type nodesLevel struct {
-	level                           // that they measure; its flags are those of this command
+	level                           // the level; its flags are those of this command
 	named []string                  // the nodes, as given: "all", ids, or addresses with or without a port
 	words []string                  // for the nodes, from "bench" on
 	pairs bool                      // net without a host: any two nodes are measured, one pair after another
-	met   func(...result.Machine)   // takes the machines that took part
-	nodes map[hemera.NodeID]string  // that measure, with their addresses
-	order []hemera.NodeID           // of nodes, so that two runs read the same
-	runs  map[string][]*result.Run  // what came back, by address
+	met   func(...result.Machine)   // gets the machines of the results
+	nodes map[hemera.NodeID]string  // the nodes, with their addresses
+	order []hemera.NodeID           // of nodes, so that runs have the same order
+	runs  map[string][]*result.Run  // the results, by address
 	mu    sync.Mutex                // guards runs and done
 	done  int                       // nodes that have ended
 	ask   func() (measurer, func()) // the manager; a field for tests
 }
 
-// measurer is what a nodesLevel needs of the manager.
+// measurer is the part of the manager that a nodesLevel uses.
 type measurer interface {
 	View(ctx context.Context) (*hemera.View, error)
 	Measure(ctx context.Context, node hemera.NodeID, command []string) ([]byte, error)
 }
 
-// onNodes wraps a level that --nodes was given for.
+// onNodes wraps a level for --nodes.
 func (s *session) onNodes(l level, c *cobra.Command, args []string) (level, error) {
-	// The namespace is the manager's, and energy is measured where the meter is.
+	// The namespace belongs to the manager, and energy is measured where the meter is.
 	if !slices.Contains([]string{"disk", "net", "io"}, l.name()) {
 		return nil, errs.New(errs.Invalid, "hemera.Bench", "--nodes", "only disk, net and io are measured on nodes").WithRemedy("leave --nodes out")
 	}
-	// A path of this machine says nothing of theirs, and nodes refuse it.
+	// A path of this machine has no meaning there, and nodes refuse it.
 	if l.name() == "disk" && len(args) > 0 {
 		return nil, errs.New(errs.Invalid, "hemera.BenchDisk", strings.Join(args, " "), "nodes measure the disks that they have").WithRemedy("name no directory with --nodes")
 	}
@@ -65,7 +65,7 @@ func (s *session) onNodes(l level, c *cobra.Command, args []string) (level, erro
 		met: func(list ...result.Machine) { s.run.Machines = append(s.run.Machines, list...) }, ask: asker(m)}, nil
 }
 
-// asker gives the client of the manager, and what ends it.
+// asker returns a function that returns the client of the manager and a function that ends it.
 func asker(m *admin.Client) func() (measurer, func()) {
 	return func() (measurer, func()) {
 		return struct {
@@ -75,8 +75,8 @@ func asker(m *admin.Client) func() (measurer, func()) {
 	}
 }
 
-// wordsFor are the words for a node: the level, its arguments, and the flags that were given, but for those of the run itself and
-// those of all commands.
+// wordsFor returns the words for a node: the level, its arguments, and the given flags, except those of the run itself
+// and those of all commands.
 func wordsFor(name string, args []string, flags, inherited *pflag.FlagSet) []string {
 	words := append([]string{"bench", name}, args...)
 	flags.Visit(func(f *pflag.Flag) {
@@ -92,11 +92,11 @@ func wordsFor(name string, args []string, flags, inherited *pflag.FlagSet) []str
 func (l *nodesLevel) run(ctx context.Context, rec *result.Recorder) error {
 	m, end := l.ask()
 	defer end()
-	// All are known before the first one begins: a mistyped name must not cost the others minutes.
+	// All are found before the first one begins, so that a mistyped name costs no time.
 	if err := l.choose(ctx, m); err != nil {
 		return err
 	}
-	// A failure does not cost what others measured.
+	// After a failure the results of others are kept.
 	var err error
 	if l.pairs {
 		err = l.everyPair(ctx, m, rec)
@@ -107,7 +107,7 @@ func (l *nodesLevel) run(ctx context.Context, rec *result.Recorder) error {
 	return err
 }
 
-// choose finds the nodes that are named.
+// choose finds the named nodes.
 func (l *nodesLevel) choose(ctx context.Context, m measurer) error {
 	view, err := m.View(ctx)
 	if err != nil {
@@ -130,15 +130,15 @@ func (l *nodesLevel) choose(ctx context.Context, m measurer) error {
 			return errs.New(errs.NotFound, "hemera.Bench", name, "there is no such node").WithRemedy("hemera node ls shows the nodes; --nodes all takes those that are online")
 		}
 	}
-	// By number: figures and tables have the same order in every run.
+	// By number, so that figures and tables have the same order in every run.
 	l.order = slices.Sorted(maps.Keys(l.nodes))
 	return nil
 }
 
-// atOnce has all nodes measure at the same time. A node that fails does not stop the others.
+// atOnce makes all nodes measure at the same time. A node that fails does not stop the others.
 func (l *nodesLevel) atOnce(ctx context.Context, m measurer, rec *result.Recorder) error {
 	rec.Step(0, len(l.order), "%d nodes measure at the same time", len(l.order))
-	// Each writes its own place, so they need no lock.
+	// Each writes its own element, without a lock.
 	failed := make([]error, len(l.order))
 	var group sync.WaitGroup
 	for i, id := range l.order {
@@ -155,13 +155,13 @@ func (l *nodesLevel) atOnce(ctx context.Context, m measurer, rec *result.Recorde
 	return errors.Join(failed...)
 }
 
-// one has one node measure, and keeps what it says.
+// one makes one node measure, and keeps its result.
 func (l *nodesLevel) one(ctx context.Context, m measurer, id hemera.NodeID, words []string) error {
 	data, err := m.Measure(ctx, id, words)
 	if err != nil {
 		return errs.Wrap(err, "hemera.Bench", l.nodes[id])
 	}
-	// The node's program may be older; what its result does not have stays empty.
+	// The node's program may be older; fields that its result lacks stay empty.
 	run, err := result.Decode(bytes.NewReader(data), l.nodes[id])
 	if err != nil {
 		return err
@@ -172,8 +172,8 @@ func (l *nodesLevel) one(ctx context.Context, m measurer, id hemera.NodeID, word
 	return nil
 }
 
-// gather puts what the nodes said into one level: each measure with the label of its node, and sums of what they reached at
-// the same time.
+// gather puts the results of the nodes into one level: each measure with the label of its node, and sums of the rates
+// reached at the same time.
 func (l *nodesLevel) gather(rec *result.Recorder) {
 	sums := map[string]*result.Measure{}
 	var keys []string
@@ -193,7 +193,7 @@ func (l *nodesLevel) gather(rec *result.Recorder) {
 			}
 		}
 	}
-	// Of one node, or of pairs that were measured one after another, there is nothing to add up.
+	// One node, or pairs measured one after another, have no sum.
 	if l.pairs || len(l.runs) < 2 {
 		return
 	}
@@ -231,23 +231,23 @@ func (l *nodesLevel) take(rec *result.Recorder, at string, level result.Level) {
 	}
 }
 
-// draw draws a figure of a node, and once that of all together.
+// draw adds a figure of a node, and once that of the sum.
 func (l *nodesLevel) draw(rec *result.Recorder, at string, f result.Figure) {
-	// Courses are of one machine each: their times do not meet exactly.
+	// Courses belong to one machine each: their times do not match exactly.
 	where := f.Where
 	id, title := f.ID, f.Title
 	if len(l.nodes) > 1 && f.Kind != result.Course {
 		f.Where, f.Title, f.Peak = with(where, together), title+", all nodes together", false
 		rec.Figure(f)
 	}
-	// A report with a figure of every node of a large cluster would show nothing.
+	// A report with a figure of every node of a large cluster would be useless.
 	if len(l.nodes) <= figuresOfNodes {
 		f.ID, f.Title, f.Where = id+"-"+strings.NewReplacer(":", "-", "[", "", "]", "").Replace(at), title+", "+at, with(where, at)
 		rec.Figure(f)
 	}
 }
 
-// with is the labels with that of a node.
+// with returns the labels with that of a node.
 func with(labels result.Labels, node string) result.Labels {
 	all := maps.Clone(labels)
 	if all == nil {
@@ -257,8 +257,8 @@ func with(labels result.Labels, node string) result.Labels {
 	return all
 }
 
-// add adds throughputs of one node to the sums: iterations that have the same number ran at about the same time. A
-// measure that has other iterations on another node is left out of the sums: its Labels are nil.
+// add adds throughputs of one node to the sums: iterations with the same number ran at about the same time. A measure
+// with different iterations on another node is left out of the sums: its Labels are nil.
 func add(sums map[string]*result.Measure, keys []string, measures []result.Measure) []string {
 	for _, m := range measures {
 		if m.Name != "throughput" || m.Estimate {

@@ -17,13 +17,13 @@ import (
 	"hemera/words/hemera"
 )
 
-// nsLevel measures the namespace by the phases of `hemera ns benchmark`, in the manager's process. The phases and their
-// meaning are nsbench's; a run here repeats them and keeps every sample.
+// nsLevel measures the namespace by the phases of `hemera ns benchmark`, in the manager's process. Package nsbench
+// defines the phases; a run here repeats them and keeps every sample.
 type nsLevel struct {
 	e                       *cli.Env
 	threads, subdirs, files int                    // as in adminapi.BenchmarkRequest
-	iterations              int                    // whole runs of all phases
-	prefix                  string                 // below which the tree is
+	iterations              int                    // repetitions of all phases
+	prefix                  string                 // parent of the tree
 	given                   func(flag string) bool // whether the user gave the flag; nil before flags
 }
 
@@ -54,9 +54,9 @@ func (l *nsLevel) flags(f *pflag.FlagSet) {
 	l.given = f.Changed
 }
 
-// check implements level. The limits of the shape are the manager's.
+// check implements level. The manager checks the limits of the shape.
 func (l *nsLevel) check(_ []string, quick bool) error {
-	if l.given == nil { // among all levels: without a command line of its own
+	if l.given == nil { // in a run of all levels: without its own command line
 		l.flags(pflag.NewFlagSet("", pflag.ContinueOnError))
 	}
 	if quick && !l.given("iterations") {
@@ -69,12 +69,12 @@ func (l *nsLevel) check(_ []string, quick bool) error {
 	return err
 }
 
-// request is the shape of one iteration.
+// request returns the shape of one iteration.
 func (l *nsLevel) request() adminapi.BenchmarkRequest {
 	return adminapi.BenchmarkRequest{Threads: l.threads, Subdirs: l.subdirs, Files: l.files, Prefix: l.prefix}
 }
 
-// run implements level. One iteration follows the other: two at once would measure each other.
+// run implements level. One iteration follows the other: two at once would disturb each other.
 func (l *nsLevel) run(ctx context.Context, rec *result.Recorder) error {
 	m, err := l.e.Manager()
 	if err != nil {
@@ -106,7 +106,7 @@ func (l *nsLevel) run(ctx context.Context, rec *result.Recorder) error {
 	return nil
 }
 
-// unreachable skips the level where no manager answers: the levels of the hardware need none.
+// unreachable skips the level if no manager answers: the levels of the hardware need none.
 func (l *nsLevel) unreachable(rec *result.Recorder, err error) error {
 	if errors.Is(err, errs.Unavailable) {
 		rec.Skip("namespace", errs.Reason(err, ""), "start a cluster with hemera up DIR, or name one with --url")
@@ -118,7 +118,7 @@ func (l *nsLevel) unreachable(rec *result.Recorder, err error) error {
 // cleanWait bounds the wait for a manager that ends an interrupted run and removes its tree.
 const cleanWait = 10 * time.Minute
 
-// cleaned returns the error of a run. It waits until an interrupted run has removed what it made.
+// cleaned returns the error of a run. It waits until an interrupted run has removed its files.
 func (l *nsLevel) cleaned(ctx context.Context, err error) error {
 	if ctx.Err() == nil {
 		return err
@@ -135,11 +135,11 @@ func (l *nsLevel) cleaned(ctx context.Context, err error) error {
 	return err
 }
 
-// addPhase adds what one phase reached: a sample to each of its measures. Failures become notes, for they make rates look
-// better than they are.
+// addPhase adds the results of one phase: a sample to each of its measures. Failures become notes, because rates look
+// better with them.
 func addPhase(rec *result.Recorder, r *adminapi.BenchmarkResult) {
 	labels := result.Labels{"phase": r.Phase}
-	// The manager tells of a phase when it has ended. What it did before and after its clock ran is not in Time.
+	// The manager reports a phase when it has ended. Time includes only the time of its clock.
 	ended := time.Now()
 	rec.Worked(result.Iteration{Labels: labels, Began: ended.Add(-r.Time), Ended: ended, Ops: r.Main.Ops})
 	if r.Time > 0 {
@@ -155,7 +155,7 @@ func addPhase(rec *result.Recorder, r *adminapi.BenchmarkResult) {
 	}
 }
 
-// nsFigures are the plots of the level. CERN's table is by phase, and so are they.
+// nsFigures returns the plots of the level, by phase like CERN's table.
 func nsFigures() []result.Figure {
 	return []result.Figure{
 		{ID: "ns-rate", Title: "Namespace operations", Caption: "Operations a second by phase, all workers together.", Kind: result.Bars, Names: []string{"rate"}, X: "phase"},

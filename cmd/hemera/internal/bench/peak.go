@@ -15,14 +15,14 @@ import (
 	"hemera/words/errs"
 )
 
-// peakFlags say what the servers can do in theory.
+// peakFlags has the theoretical rates of the servers.
 type peakFlags struct {
 	net, disk string // rates of one server, as written
 	from      string // the directory of a run that measured them
 	count     int    // servers
 }
 
-// flags adds the flags. Rates are of one server; servers that are alike are counted.
+// flags adds the flags. Rates are those of one server, and the number of equal servers is a flag.
 func (p *peakFlags) flags(f *pflag.FlagSet) {
 	// Text, because a rate has a unit.
 	f.StringVar(&p.net, "peak-net", "", "bytes a second of the network of one server: `rate` such as 125MB")
@@ -31,8 +31,8 @@ func (p *peakFlags) flags(f *pflag.FlagSet) {
 	f.StringVar(&p.from, "peak-from", "", "take both from the run in this `directory`, which measured disk and net on a server")
 }
 
-// nodes are the servers, or none if nothing was said of them.
-// A rate that was given replaces the one of the run. Invalid for a rate that is none.
+// nodes returns the servers, or nil without information. A given rate replaces that of the run. It fails with Invalid if
+// a rate is malformed.
 func (p *peakFlags) nodes() ([]load.Node, error) {
 	var n load.Node
 	// The levels disk and net of an earlier run, on a server of this cluster.
@@ -46,7 +46,7 @@ func (p *peakFlags) nodes() ([]load.Node, error) {
 			return nil, errs.New(errs.Invalid, "hemera.Bench", "--peak-from", "the run has neither disk nor net").WithRemedy("hemera bench disk and hemera bench net measure them")
 		}
 	}
-	// What is said here counts more than what was measured.
+	// Flags precede measurements.
 	read, write, two := strings.Cut(p.disk, ",")
 	if !two {
 		write = read
@@ -59,18 +59,18 @@ func (p *peakFlags) nodes() ([]load.Node, error) {
 			return nil, err
 		}
 		if r.text != "" {
-			r.to.SD = 0 // of what was measured
+			r.to.SD = 0 // of the measurement
 		}
 	}
-	// Nothing was said: there is no peak, and no share of it.
+	// No information: no peak, and no fraction of it.
 	if n == (load.Node{}) {
 		return nil, nil
 	}
-	// A number that nobody has is a mistake, not memory.
+	// An absurd number is a mistake.
 	if p.count < 1 || p.count > 1<<20 {
 		return nil, errs.New(errs.Invalid, "hemera.Bench", "--peak-nodes", "it takes 1 or more")
 	}
-	// All are alike here. load.Peak also takes servers that differ.
+	// All are equal here; load.Peak also accepts different servers.
 	nodes := make([]load.Node, p.count)
 	for i := range nodes {
 		nodes[i] = n
@@ -78,12 +78,12 @@ func (p *peakFlags) nodes() ([]load.Node, error) {
 	return nodes, nil
 }
 
-// parseRate reads the rate of a flag in B/s, if one was given. Invalid.
+// parseRate parses the rate of a flag in B/s, if it was given. It fails with Invalid.
 func parseRate(flag, text string, to *float64) error {
 	if text == "" {
 		return nil
 	}
-	// People write 125MB and 125MB/s.
+	// Users write 125MB and 125MB/s.
 	v, ok := cli.ParseSize(strings.TrimSuffix(text, "/s"), 1<<50)
 	if !ok || v == 0 {
 		return errs.New(errs.Invalid, "hemera.Bench", flag, fmt.Sprintf("%q is no rate", text)).WithRemedy("rates are bytes a second: 125MB, 3.125GB")
@@ -92,7 +92,8 @@ func parseRate(flag, text string, to *float64) error {
 	return nil
 }
 
-// follow implements follower: without a peak from the user it is what this machine reached, if the servers are here.
+// follow implements follower: without a peak from the user, it is the rate that this machine reached, if the servers are
+// here.
 func (l *ioLevel) follow(run *result.Run) {
 	n := load.NodeOf(run)
 	if len(l.o.Nodes) > 0 || n == (load.Node{}) || len(l.o.Targets) != 1 || !isHere(l.o.Targets[0]) {
@@ -101,8 +102,8 @@ func (l *ioLevel) follow(run *result.Run) {
 	l.o.Nodes, l.follows = []load.Node{n}, true
 }
 
-// isHere reports whether a target is a server of this machine. Of a directory nobody knows: it may be of another disk than the level disk
-// measured, or of a network file system.
+// isHere reports whether a target is a server on this machine. It returns false for a directory, which may be on another
+// disk than the one that the level disk measured, or on a network file system.
 func isHere(target string) bool {
 	u, err := xrootd.ParseURL(target)
 	if err != nil || !xrootd.IsRemote(target) {

@@ -11,16 +11,15 @@ import (
 	"hemera/measure/result"
 )
 
-// referenceFlag adds the flag that names published figures.
+// referenceFlag adds the flag with the names of published results.
 func referenceFlag(f *pflag.FlagSet, names *[]string) {
 	f.StringSliceVar(names, "reference", nil, "`published` figures to show beside: eos-arm, odroid, … (hemera bench report --reference list)")
 }
 
-// referenceList is what --reference takes to list the sets.
+// referenceList is the value of --reference that lists the sets.
 const referenceList = "list"
 
-// listReferences prints the sets of published figures.
-// Programs get the same names, which --reference takes.
+// listReferences prints the sets of published results. Programs get the names for --reference.
 func listReferences(e *cli.Env) error {
 	runs, err := reference.Find(reference.Names())
 	if err != nil {
@@ -33,15 +32,16 @@ func listReferences(e *cli.Env) error {
 	return e.List([]output.Column{{Title: "NAME", Key: "name"}, {Title: "TITLE", Key: "title"}, {Title: "SOURCE", Key: "source"}}, records, "there are none")
 }
 
-// beside are the runs, and the published figures of the levels that they have. Without runs they are shown alone.
+// beside returns the runs, and the published results of their levels. Without runs it returns the published results
+// alone.
 func beside(runs, published []*result.Run) []*result.Run {
 	if len(runs) == 0 {
 		return published
 	}
-	// The runs come first: the first of all is the base of ratios.
+	// The runs come first, because the first is the base of ratios.
 	all := slices.Clone(runs)
 	for _, p := range published {
-		// A copy, because the set may be shown without runs, too.
+		// A copy, because the set may also be shown without runs.
 		some := *p
 		some.Levels = slices.DeleteFunc(slices.Clone(p.Levels), func(l result.Level) bool {
 			return !slices.ContainsFunc(runs, func(r *result.Run) bool { return hasLevel(r, l.Name) })
@@ -53,8 +53,7 @@ func beside(runs, published []*result.Run) []*result.Run {
 	return all
 }
 
-// hasLevel reports whether the run measured something at the level.
-// A level that was skipped has nothing to compare.
+// hasLevel reports whether the run has measures of the level. A skipped level has nothing to compare.
 func hasLevel(r *result.Run, name string) bool {
 	return slices.ContainsFunc(r.Levels, func(l result.Level) bool { return l.Name == name && len(l.Measures) > 0 })
 }

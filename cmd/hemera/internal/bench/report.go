@@ -45,7 +45,7 @@ as SVG, PNG, CSV and JSON.`,
 	return c
 }
 
-// run makes the report. An earlier one in the same directory is replaced: it can be made again.
+// run makes the report. It replaces an earlier one in the same directory.
 func (o *reporting) run(paths []string) error {
 	if slices.Contains(o.reference, referenceList) {
 		return listReferences(o.e)
@@ -53,7 +53,7 @@ func (o *reporting) run(paths []string) error {
 	if len(paths)+len(o.reference) == 0 {
 		return cli.Usage(errs.New(errs.Invalid, "hemera.Bench", "report", "no run was named").WithRemedy("name directories of runs, or published figures with --reference"))
 	}
-	// A wrong name is a mistake of the command line.
+	// A wrong name is an error of the command line.
 	published, err := reference.Find(o.reference)
 	if err != nil {
 		return cli.Usage(err)
@@ -62,7 +62,7 @@ func (o *reporting) run(paths []string) error {
 	if err != nil {
 		return err
 	}
-	// One run's report belongs to it. One of several belongs to none of them.
+	// The report of one run belongs to its directory; that of several belongs to none of them.
 	switch {
 	case o.out != "":
 	case len(paths) == 1:
@@ -77,8 +77,8 @@ func (o *reporting) run(paths []string) error {
 	return nil
 }
 
-// readRuns reads runs of directories or files.
-// The first that cannot be read ends it: a report without one of them would mislead.
+// readRuns reads runs of directories or files. It fails at the first that cannot be read, because a report without it
+// would mislead.
 func readRuns(paths []string) (runs []*result.Run, err error) {
 	for _, p := range paths {
 		run, err := result.Read(p)
@@ -90,7 +90,7 @@ func readRuns(paths []string) (runs []*result.Run, err error) {
 	return runs, nil
 }
 
-// runDirectory is the directory of a run that the user named by it, or by its result.json.
+// runDirectory returns the directory of a run, which the user named by it or by its result.json.
 func runDirectory(path string) string {
 	if st, err := os.Stat(path); err == nil && !st.IsDir() {
 		return filepath.Dir(path)

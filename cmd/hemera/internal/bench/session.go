@@ -22,55 +22,57 @@ import (
 
 // level is one part of a run, with the flags of its command.
 type level interface {
-	// name is the word of the command and of result.Level.
+	// name returns the word of the command and of result.Level.
 	name() string
 	// flags adds the level's own flags.
 	flags(f *pflag.FlagSet)
-	// check judges the arguments and flags before any work. quick asks for what is done in some seconds; flags that the user gave stay.
-	// It fails with errors of the command line.
+	// check checks the arguments and flags before any work, and fails with errors of the command line. quick requests a
+	// run of some seconds; flags of the user stay.
 	check(args []string, quick bool) error
-	// run measures, and removes what it made, also when ctx ends. A part that cannot be measured here is skipped with the remedy.
+	// run measures, and removes its files, also when ctx ends. It skips a part that cannot be measured here, with the
+	// remedy.
 	run(ctx context.Context, rec *result.Recorder) error
 }
 
-// follower is a level that uses what earlier levels of the same run reached.
+// follower is a level that uses results of earlier levels of the same run.
 type follower interface {
-	// follow gives it the run so far. It comes after check and before run.
+	// follow gets the run so far. It is called after check and before run.
 	follow(run *result.Run)
 }
 
-// preparer is a level that needs what is not on this machine, or in a file, and looks for it before the directory is made.
+// preparer is a level that needs something outside this machine, or a file, and looks for it before the directory is
+// made.
 type preparer interface {
 	prepare(ctx context.Context) error
 }
 
-// session is one run of levels and its directory. A session serves one command line; only mu's fields are shared between
-// goroutines.
+// session is one run of levels and its directory. A session serves one command line; goroutines share only the fields of
+// mu.
 type session struct {
-	e     *cli.Env // where the progress line and the table go
+	e     *cli.Env // for the progress line and the table
 	out   string   // the directory; begin makes one if it is ""
 	title string   // of the report
 	quick bool     // every level takes seconds
-	nodes []string // that measure, in place of this machine
-	// published figures that the report shows beside: their names, and the sets that begin found
+	nodes []string // nodes that measure in place of this machine
+	// names of published results that the report shows too, and the sets that begin found
 	reference []string
 	published []*result.Run
 	now       func() time.Time
-	// wrap, if it is set, makes the level that a command runs of its own level: one that measures its energy, too.
+	// wrap, if not nil, wraps the level of a command in one that also measures its energy.
 	wrap func(level) level
 
 	cpu host.CPU   // when the run began
-	run result.Run // what is measured so far; keep writes it
+	run result.Run // results so far; keep writes it
 
-	mu   sync.Mutex // guards line: the level's goroutines tell, another draws
+	mu   sync.Mutex // guards line: the level's goroutines set it, another draws it
 	line string     // the present progress line
 }
 
-// newSession returns the session of one command. Its directory is made when the run begins, so that a mistake in the flags
-// leaves nothing behind.
+// newSession returns the session of one command. Its directory is made when the run begins, so that a mistake in the
+// flags leaves no directory.
 func newSession(e *cli.Env) *session { return &session{e: e, now: time.Now} }
 
-// flags adds the flags that all levels have. Their defaults are those of a first look by a new user.
+// flags adds the flags of all levels. Their defaults are for a first look by a new user.
 func (s *session) flags(f *pflag.FlagSet) {
 	f.StringVar(&s.out, "out", "", "`directory` of the run: result.json, report.html and raw output (default: a new one here)")
 	f.StringVar(&s.title, "title", "", "title of the report")
@@ -79,7 +81,7 @@ func (s *session) flags(f *pflag.FlagSet) {
 	f.BoolVar(&s.quick, "quick", false, "a first look within seconds: shorter and fewer iterations")
 }
 
-// command completes the command of one level: the flags of all levels, its own, and a run of it alone.
+// command completes the command of one level: it adds the flags of all levels, its own, and a run of the level alone.
 func (s *session) command(l level, c *cobra.Command) *cobra.Command {
 	if s.wrap != nil {
 		l = s.wrap(l)
@@ -102,14 +104,14 @@ func (s *session) command(l level, c *cobra.Command) *cobra.Command {
 	return c
 }
 
-// commandLine is what the user typed, for the reader of the report: the flags that were given come last.
+// commandLine returns the user's command line, for the reader of the report: the given flags are last.
 func commandLine(c *cobra.Command, args []string) []string {
 	line := append(strings.Fields(c.CommandPath()), args...)
 	c.Flags().Visit(func(f *pflag.Flag) { line = append(line, word(f)) })
 	return line
 }
 
-// word is a flag as one types it. Lists print with brackets, which no flag takes.
+// word returns a flag as it is typed. Lists print with brackets, which no flag accepts.
 func word(f *pflag.Flag) string {
 	if list, ok := f.Value.(pflag.SliceValue); ok {
 		return "--" + f.Name + "=" + strings.Join(list.GetSlice(), ",")
@@ -117,10 +119,10 @@ func word(f *pflag.Flag) string {
 	return "--" + f.Name + "=" + f.Value.String()
 }
 
-// measure runs the levels, and shows what came of them. A level that fails does not keep the next from running; the first
-// error is the command's. An interruption ends the run.
+// measure runs the levels, and shows the results. After a failure the next level still runs; the command fails with the
+// first error. An interruption ends the run.
 func (s *session) measure(ctx context.Context, command []string, levels []level) error {
-	// A meter that does not answer, found now, leaves no directory behind.
+	// A meter that does not answer is found here, before the directory is made.
 	for _, l := range levels {
 		if p, ok := l.(preparer); ok {
 			if err := p.prepare(ctx); err != nil {
@@ -147,14 +149,14 @@ func (s *session) measure(ctx context.Context, command []string, levels []level)
 	if err := s.keep(); err != nil {
 		return errors.Join(failed, err)
 	}
-	// A report that cannot be made is an error, but what was measured is kept and shown.
+	// If the report cannot be made the command fails, but the results are kept and shown.
 	failed = errors.Join(failed, report.Write(s.out, beside([]*result.Run{&s.run}, s.published)))
 	return errors.Join(s.show(), failed)
 }
 
-// begin makes the directory. Exists if there is a run in it already.
+// begin makes the directory. It fails with Exists if there is a run in it.
 func (s *session) begin(command []string) error {
-	// A wrong name of published figures leaves no directory behind.
+	// A wrong name of published results leaves no directory.
 	published, err := reference.Find(s.reference)
 	if err != nil {
 		return cli.Usage(err)
@@ -170,7 +172,7 @@ func (s *session) begin(command []string) error {
 	if s.out == "" {
 		s.out = "hemera-bench-" + stamp
 	}
-	// The result of an hour's work is never replaced by a typing mistake.
+	// A typing error must not replace the result of an hour's work.
 	if _, err := os.Stat(result.Path(s.out)); err == nil {
 		return errs.New(errs.Exists, "hemera.Bench", s.out, "there is a run in it").WithRemedy("name another directory with --out")
 	}
@@ -186,7 +188,7 @@ func (s *session) begin(command []string) error {
 	return nil
 }
 
-// one runs one level and keeps what it measured, also if it failed: the report says where it ended.
+// one runs one level and keeps its results, also if it failed: the report shows where it ended.
 func (s *session) one(ctx context.Context, l level) error {
 	s.tell(l.name(), 0, 1, "begins")
 	began := s.now()
@@ -198,14 +200,14 @@ func (s *session) one(ctx context.Context, l level) error {
 	return err
 }
 
-// say writes a line where no progress is drawn: a run into a file is silent for minutes else.
+// say writes a line if no progress is drawn: a run into a file would otherwise be silent for minutes.
 func (s *session) say(format string, args ...any) {
 	if !s.e.Live {
 		fmt.Fprintf(s.e.Err, format+"\n", args...)
 	}
 }
 
-// record runs a level and keeps what it measured. A level that wraps another calls it for that one.
+// record runs a level and keeps its results. A level that wraps another calls it for that one.
 func (s *session) record(ctx context.Context, l level) error {
 	rec := result.NewRecorder(s.out, l.name(), s.tell)
 	if f, ok := l.(follower); ok {
@@ -224,17 +226,17 @@ func (s *session) record(ctx context.Context, l level) error {
 	return errors.Join(err, s.keep())
 }
 
-// keep writes result.json. A crash leaves the one of the level before.
+// keep writes result.json. After a crash the file is that of the previous level.
 func (s *session) keep() error { return result.Write(s.out, &s.run) }
 
-// tell implements [result.Progress]. It only remembers: Follow draws four times a second, however often a level tells.
+// tell implements [result.Progress]. It only records: Follow draws four times a second, however often a level reports.
 func (s *session) tell(level string, done, total int, doing string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.line = fmt.Sprintf("%-6s %s  %s", level, cli.Bar(cli.Percent(int64(done), int64(max(total, 1))), 16), doing)
 }
 
-// drawn is the progress line, for the goroutine that draws it.
+// drawn returns the progress line, for the goroutine that draws it.
 func (s *session) drawn() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -10,10 +10,11 @@ import (
 	"hemera/measure/stats"
 )
 
-// rowsMax is how many figures a run lists for a person.
+// rowsMax bounds the rows that a run prints for a person.
 const rowsMax = 60
 
-// columns of the table that a run ends with. The keys are those of -m and -j, whose values have the units of result.json.
+// columns returns the columns of the table at the end of a run. The keys are those of -m and -j, whose values have the
+// units of result.json.
 func columns() []output.Column {
 	return []output.Column{
 		{Title: "LEVEL", Key: "level"}, {Title: "MEASURE", Key: "measure"}, {Title: "CONDITIONS", Key: "labels"},
@@ -21,13 +22,13 @@ func columns() []output.Column {
 	}
 }
 
-// show prints what the run measured, what it skipped, and where its directory is. Programs get the measures alone: the
-// rest is in result.json.
+// show prints the measures of the run, the skipped parts, and the directory. Programs get only the measures: the rest is
+// in result.json.
 func (s *session) show() error {
 	var records []output.Record
 	for _, l := range s.run.Levels {
 		for _, m := range l.Measures {
-			// For eyes the cores together are enough: the report draws each.
+			// For people the sum of the cores is enough: the report shows each.
 			if core := m.Labels["core"]; core != "" && core != "all" && !s.e.ForPrograms() {
 				continue
 			}
@@ -55,7 +56,7 @@ func (s *session) show() error {
 	return nil
 }
 
-// prefixed is the text with a prefix, or nothing when there is no text.
+// prefixed returns the text with a prefix, or "" for an empty text.
 func prefixed(prefix, text string) string {
 	if text == "" {
 		return ""
@@ -63,7 +64,8 @@ func prefixed(prefix, text string) string {
 	return prefix + text
 }
 
-// record is one measure, for the table and for programs. Labels are sorted: the same conditions read the same in every run.
+// record returns the record of one measure, for the table and for programs. Labels are sorted, so that the same
+// conditions have the same text in every run.
 func record(level string, m result.Measure) output.Record {
 	s := stats.Of(m)
 	r := output.Record{

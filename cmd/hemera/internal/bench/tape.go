@@ -14,7 +14,7 @@ import (
 	"hemera/words/errs"
 )
 
-// tapeLevel measures whether disks keep tape drives busy. It needs no cluster and no tape: it starts both.
+// tapeLevel measures whether disks keep tape drives busy. It starts the cluster and the emulated tape that it needs.
 type tapeLevel struct {
 	o     tape.Options
 	sizes map[string]*string     // as given, by flag
@@ -22,7 +22,8 @@ type tapeLevel struct {
 	given func(flag string) bool // whether the user gave the flag; nil before flags
 }
 
-// tapeCommand makes `hemera bench tape`. Its defaults take half an hour: long sessions are what drives are bought for.
+// tapeCommand makes `hemera bench tape`. Its defaults take half an hour, because long sessions are the usual work of
+// drives.
 func tapeCommand(s *session) *cobra.Command {
 	l := &tapeLevel{sizes: map[string]*string{}}
 	return s.command(l, &cobra.Command{
@@ -58,7 +59,7 @@ func (l *tapeLevel) flags(f *pflag.FlagSet) {
 	f.IntSliceVar(&l.o.Drives, "drives", []int{1, 2}, "how many drives work at once on large files")
 	size("size", "40GB", "`bytes` of large files for each drive")
 	size("file-size", "4GB", "`bytes` of a large file")
-	// Small ones.
+	// Small files.
 	f.StringSliceVar(&l.small, "small", []string{"1MB"}, "`sizes` of small files; none if empty")
 	f.IntVar(&l.o.SmallFiles, "small-files", 20_000, "how many small files of each size")
 	f.BoolVar(&l.o.Plain, "without-containers", false, "measure small files without containers too")
@@ -74,7 +75,7 @@ const sizeMax = 1 << 50
 // check implements level.
 func (l *tapeLevel) check(args []string, quick bool) error {
 	l.o.Directories = args
-	// What the user chose stays, also with --quick.
+	// The user's choices stay, also with --quick.
 	if quick {
 		l.shorten()
 	}
@@ -102,7 +103,7 @@ func (l *tapeLevel) check(args []string, quick bool) error {
 	return l.o.Check()
 }
 
-// shorten makes a run of about two minutes, most of it mounts, of what the user did not choose.
+// shorten sets the options that the user did not choose so that the run takes about two minutes, most of it mounts.
 func (l *tapeLevel) shorten() {
 	quick := func(flag string, set func()) {
 		if !l.given(flag) {

@@ -5,9 +5,9 @@ import (
 )
 
 // Noun makes a command that only has sub-commands. Without a sub-command it prints its help. With an unknown one it
-// prints an error rather than pages of help.
+// prints an error and not pages of help.
 func Noun(use, short string, verbs ...*cobra.Command) *cobra.Command {
-	// Distance 1: only words with one letter changed are suggested.
+	// Distance 1: only words with one different letter are suggested.
 	c := &cobra.Command{Use: use, Short: short, Args: cobra.ArbitraryArgs, SuggestionsMinimumDistance: 1}
 	c.RunE = func(c *cobra.Command, args []string) error {
 		if len(args) > 0 {
@@ -19,15 +19,15 @@ func Noun(use, short string, verbs ...*cobra.Command) *cobra.Command {
 	return c
 }
 
-// HumanFlag gives a command the flag -h of ls and du. Help is --help there.
-// cobra makes --help with the short form -h unless the command has a flag help already.
+// HumanFlag adds the flag -h of ls and du. The short form of --help is not available then: cobra adds it only if the
+// command has no flag help already.
 func HumanFlag(c *cobra.Command, human *bool, byDefault bool) {
 	c.Flags().Bool("help", false, "help for "+c.Name())
 	c.Flags().BoolVarP(human, "human", "h", byDefault, "sizes with units")
 }
 
-// RecursiveFlag gives a command the flag -r of EOS's commands, and a hidden -R as the system's commands have it.
-// ls and chmod of the system write -R, EOS's commands write -r; both mean the same here.
+// RecursiveFlag adds the flag -r of EOS's commands, and a hidden -R of the system's commands: ls and chmod have -R. Both
+// mean the same here.
 func RecursiveFlag(c *cobra.Command, recursive *bool, help string) {
 	c.Flags().BoolVarP(recursive, "recursive", "r", false, help)
 	c.Flags().BoolVarP(recursive, "recurse", "R", false, help)

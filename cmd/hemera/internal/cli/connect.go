@@ -15,13 +15,13 @@ import (
 	"hemera/words/errs"
 )
 
-// ClusterURL is --url, else HEMERA_URL, else the default. A host, host:port and the URL of the metrics name the same
-// cluster as root://host:port: a manager serves everything at one port.
+// ClusterURL returns --url, else HEMERA_URL, else the default. A host, host:port and the URL of the metrics mean the same
+// cluster as root://host:port, because a manager serves everything at one port.
 func (e *Env) ClusterURL() string {
 	u := cmp.Or(e.url, e.Getenv(config.URLVariable))
 	if u == "" {
 		e.misspeltOnce.Do(e.warnOfMisspeltURL)
-		// The warning comes only where the default is used: with --url the variable does not matter.
+		// The warning is printed only if the default is used: with --url the variable does not matter.
 		u = URLDefault
 	}
 	// The URL of the metrics, as hemera up prints it.
@@ -34,8 +34,7 @@ func (e *Env) ClusterURL() string {
 	return u
 }
 
-// DataURL is the URL of the cluster for the data protocol.
-// It fails with Invalid for the URL of a unix socket.
+// DataURL returns the URL of the cluster for the data protocol. It fails with Invalid for the URL of a unix socket.
 func (e *Env) DataURL() (xrootd.URL, error) {
 	u := e.ClusterURL()
 	if admin.IsSocketURL(u) {
@@ -45,22 +44,20 @@ func (e *Env) DataURL() (xrootd.URL, error) {
 	return xrootd.ParseURL(u)
 }
 
-// Manager returns a client of the cluster's admin API; the caller closes it. On another machine than the manager's
-// the client goes through the XRootD door, with the identity that data commands have there.
-// It does not connect yet: the first request does.
+// Manager returns a client of the cluster's admin API; the caller closes it. On another machine than the manager's the
+// client uses the XRootD door, with the identity of data commands. It connects with the first request.
 func (e *Env) Manager() (*admin.Client, error) { return e.ManagerAt(e.ClusterURL()) }
 
-// ManagerAt is Manager for a cluster of any URL.
+// ManagerAt does the same as Manager for a cluster with any URL.
 func (e *Env) ManagerAt(url string) (*admin.Client, error) {
 	at, err := xrootd.ParseURL(url)
 	if err != nil {
-		return admin.Dial(url) // its error explains how a URL is written
+		return admin.Dial(url) // its error explains the form of a URL
 	}
 	return admin.DialFrom(url, xrootdCaller{xrootd.New(xrootd.Options{Trying: e.reportRetry}), at})
 }
 
-// Ask runs f with a client of the manager.
-// The connection is closed at the end, also if f fails. The context ends at Ctrl-C.
+// Ask runs f with a client of the manager, and closes the client. The context ends at Ctrl-C.
 func (e *Env) Ask(c *cobra.Command, f func(context.Context, *admin.Client) error) error {
 	m, err := e.Manager()
 	if err != nil {
@@ -70,8 +67,8 @@ func (e *Env) Ask(c *cobra.Command, f func(context.Context, *admin.Client) error
 	return f(c.Context(), m)
 }
 
-// Files runs f with a client of the data protocol.
-// The client connects to servers as f needs them and retries while they restart.
+// Files runs f with a client of the data protocol. The client connects to servers as f needs them and retries while they
+// restart.
 func (e *Env) Files(c *cobra.Command, f func(context.Context, *xrootd.Client) error) error {
 	cl := xrootd.New(xrootd.Options{Trying: e.reportRetry})
 	defer cl.Close()
@@ -79,8 +76,7 @@ func (e *Env) Files(c *cobra.Command, f func(context.Context, *xrootd.Client) er
 }
 
 // reportRetry tells a person, once, why the command waits: a manager that restarts is back in seconds, but a wrong
-// address never answers.
-// It may be called from several goroutines.
+// address never answers. It is safe for concurrent use.
 func (e *Env) reportRetry(cause error, atMost time.Duration) {
 	e.retryOnce.Do(func() {
 		text, _ := e.Explain(cause.Error())
@@ -88,8 +84,7 @@ func (e *Env) reportRetry(cause error, atMost time.Duration) {
 	})
 }
 
-// xrootdCaller implements admin.Caller over the data protocol.
-// at is the manager. Sessions to it are pooled by the client.
+// xrootdCaller implements admin.Caller over the data protocol. at is the manager. The client pools sessions to it.
 type xrootdCaller struct {
 	*xrootd.Client
 	at xrootd.URL

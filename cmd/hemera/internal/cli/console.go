@@ -9,18 +9,17 @@ import (
 	"hemera/cmd/hemera/internal/output"
 )
 
-// Console is where a command reads and writes: its streams, what they are connected to, and the form of output that
-// the user asked for.
-// One goroutine uses it at a time, except where a method says otherwise.
+// Console has a command's streams, the devices behind them, and the form of output that the user chose. It is not safe
+// for concurrent use, except where a method says otherwise.
 type Console struct {
 	In       io.Reader           // standard input
 	Out, Err io.Writer           // standard output and standard error
 	Getenv   func(string) string // as os.Getenv
-	// Terminal is the width of the terminal that Out is connected to. 0: Out is not a terminal and gets no colours.
+	// Terminal is the width of the terminal of Out. 0: Out is not a terminal and gets no colours.
 	Terminal int
-	// Asks is true if a person can answer questions: In and Err are a terminal.
+	// Asks states that a person can answer questions: In and Err are a terminal.
 	Asks bool
-	// Live is true if Err is a terminal, where a progress line may move.
+	// Live states that Err is a terminal, on which a progress line may be redrawn.
 	Live bool
 	// LiveWidth returns the present width of that terminal. nil or 0: unknown.
 	LiveWidth func() int
@@ -30,17 +29,16 @@ type Console struct {
 	silent        bool          // -s before the command: no reports of what was done
 	columns       output.Choice // --columns
 
-	open *output.Stream // a stream of records that has not ended; an error ends it
+	open *output.Stream // the current stream of records; an error ends it
 }
 
-// ForPrograms is true if a program reads the output: -m or -j.
+// ForPrograms reports whether a program reads the output: -m or -j.
 func (c *Console) ForPrograms() bool { return c.json || c.monitor }
 
-// Verbose is true if the user asked to be told more: --verbose.
+// Verbose reports whether the user wants more information: --verbose.
 func (c *Console) Verbose() bool { return c.verbose }
 
-// Printer returns the printer of the form that the user asked for.
-// Each call makes a new one; all share the choice of columns.
+// Printer returns a new printer of the form that the user chose. All share the choice of columns.
 func (c *Console) Printer() output.Printer {
 	p := output.Printer{W: c.Out, Colour: c.Colour(), Terminal: c.Terminal > 0, Width: c.Terminal, Choice: &c.columns, Show: unitOf}
 	switch {
@@ -52,11 +50,11 @@ func (c *Console) Printer() output.Printer {
 	return p
 }
 
-// List prints records as a table. If there are none, a person gets the sentence none instead.
+// List prints records as a table. If there are none, a person gets the sentence none.
 func (c *Console) List(columns []output.Column, records []output.Record, none string) error {
 	p := c.Printer()
 	if p.Format == output.Table && len(records) == 0 {
-		// An empty table has no columns to choose from: --columns is not a mistake then.
+		// An empty table has no columns, so --columns is no mistake then.
 		c.columns.Used = true
 		c.Say("%s", none)
 		return nil
@@ -64,8 +62,8 @@ func (c *Console) List(columns []output.Column, records []output.Record, none st
 	return p.List(columns, records)
 }
 
-// ListAll is List of a command that did only a part of what it was asked for: failed says what it did not do, and is returned. Programs get the
-// records and the error in one answer.
+// ListAll does the same as List for a command that has done only a part of its work: failed is the error about the rest,
+// and is returned. Programs get the records and the error in one answer.
 func (c *Console) ListAll(columns []output.Column, records []output.Record, none string, failed error) error {
 	if failed == nil || c.Printer().Format != output.JSON {
 		return cmp.Or(c.List(columns, records, none), failed)
@@ -79,17 +77,15 @@ func (c *Console) ListAll(columns []output.Column, records []output.Record, none
 	return failed
 }
 
-// Stream starts a stream of records. A command that fails before it closes the stream need not end it: the error
-// does.
-// A command has at most one stream open at a time.
+// Stream starts a stream of records. If a command fails before it closes the stream, the error ends the stream. A command
+// has at most one open stream.
 func (c *Console) Stream(line func(output.Record) string) *output.Stream {
 	c.open = c.Printer().Stream(line)
 	return c.open
 }
 
-// Say tells a person what was done. With -m a program gets nothing, with -j an empty result list: the exit code
-// tells it.
-// It is called once in a command: with -j every call would print an object.
+// Say tells a person what was done. With -m it prints nothing, with -j an empty result list, because the exit code is
+// enough for programs. A command calls it once: with -j every call would print an object.
 func (c *Console) Say(format string, args ...any) {
 	switch {
 	case c.json:
@@ -99,7 +95,7 @@ func (c *Console) Say(format string, args ...any) {
 	}
 }
 
-// Done ends a command that prints nothing. With -j it prints an empty result list.
+// Done ends a command without output. With -j it prints an empty result list.
 func (c *Console) Done(err error) error {
 	if err != nil || !c.json {
 		return err
@@ -115,8 +111,8 @@ func (c *Console) Visible(s string) string {
 	return s
 }
 
-// OutWidth is the longest line that may be redrawn on Out, in characters.
-// The last column stays free: some terminals wrap a full line. 79 is for terminals of unknown width.
+// OutWidth returns the longest line that may be redrawn on Out, in characters. The last column stays free, because some
+// terminals wrap a full line. It returns 79 for terminals of unknown width.
 func (c *Console) OutWidth() int {
 	if c.Terminal > 1 {
 		return c.Terminal - 1
@@ -124,7 +120,7 @@ func (c *Console) OutWidth() int {
 	return 79
 }
 
-// ErrWidth is the longest line that may be redrawn on Err. It changes when the user resizes the window.
+// ErrWidth returns the longest line that may be redrawn on Err. It changes when the user resizes the window.
 func (c *Console) ErrWidth() int {
 	if c.LiveWidth != nil {
 		if n := c.LiveWidth(); n > 1 {
@@ -134,27 +130,26 @@ func (c *Console) ErrWidth() int {
 	return c.OutWidth()
 }
 
-// Colour is true if Out takes colours.
+// Colour reports whether Out may have colours.
 func (c *Console) Colour() bool { return c.Terminal > 0 && c.MayColour() }
 
-// MayColour is true unless the user switched colours off by NO_COLOR (see no-color.org) or the terminal is dumb.
+// MayColour reports whether colours are allowed: not with NO_COLOR (see no-color.org) or a dumb terminal.
 func (c *Console) MayColour() bool { return c.Getenv("NO_COLOR") == "" && c.Getenv("TERM") != "dumb" }
 
 // ClearLine moves to the start of a terminal's line and erases it.
 const ClearLine = "\r\x1b[K"
 
-// followTick is how often a progress line is drawn.
-// Four times a second looks alive and costs nothing, also through ssh.
+// followTick is the interval at which a progress line is drawn: fast enough for the eye, and cheap, also over ssh.
 const followTick = time.Second / 4
 
-// Follow redraws a progress line on Err, if that is a terminal, until the caller calls the returned function. That
-// function erases the line and waits for the goroutine that draws.
-// line is called from another goroutine, so it must be safe for that. The caller calls the function exactly once.
+// Follow redraws a progress line on Err, if that is a terminal, until the caller calls the returned function, which
+// erases the line and waits for the goroutine that draws. line is called in another goroutine. The caller calls the
+// function exactly once.
 func (c *Console) Follow(line func() string) (stop func()) {
 	if !c.Live {
 		return func() {}
 	}
-	// Two channels: one tells the goroutine to stop, the other tells the caller that the line is erased.
+	// One channel tells the goroutine to stop, the other tells the caller that the line is erased.
 	end, ended := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(ended)

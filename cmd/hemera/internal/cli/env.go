@@ -19,16 +19,16 @@ import (
 // URLDefault is the cluster of a command without --url and HEMERA_URL.
 const URLDefault = "root://localhost:1094"
 
-// Env is all that a command knows about the world: the terminal, the clock, the environment and the cluster.
-// Tests make their own. An env serves one command line.
+// Env is the environment of a command: the terminal, the clock, the environment variables and the cluster. Tests make
+// their own. An Env serves one command line.
 type Env struct {
 	Console
 	// Build describes this program.
 	Build adminapi.VersionInfo
-	// Environ lists the variables of the environment as os.Environ does; nil stands for none.
+	// Environ returns the environment variables like os.Environ; nil means none.
 	Environ func() []string
 	Now     func() time.Time // the clock
-	// Completion is the longest wait for words that a shell completes; 0 is the limit of package complete, 2 s.
+	// Completion bounds the wait for words that a shell completes; 0 is the limit of package complete, 2 s.
 	Completion time.Duration
 
 	url          string    // --url
@@ -37,8 +37,7 @@ type Env struct {
 	retryOnce    sync.Once // the notice that a server cannot be reached
 }
 
-// ProcessEnv is the environment of this process. Build describes the program.
-// It looks at the three streams once; a stream that is redirected later is not noticed.
+// ProcessEnv returns the environment of this process. Build describes the program. It examines the three streams once.
 func ProcessEnv(build adminapi.VersionInfo) *Env {
 	stdout, stderr := int(os.Stdout.Fd()), int(os.Stderr.Fd())
 	e := &Env{
@@ -50,18 +49,18 @@ func ProcessEnv(build adminapi.VersionInfo) *Env {
 		e.Terminal = cmp.Or(width, 80) // some terminals do not report a size
 	}
 	e.Live = term.IsTerminal(stderr)
-	// Asked again before each redraw: users resize windows.
+	// Read again before each redraw, because users resize windows.
 	e.LiveWidth = func() int {
 		width, _, _ := term.GetSize(stderr)
 		return width
 	}
-	// A question goes to Err, so that the output can be piped, and its answer comes from In.
+	// Questions go to Err, so that the output can be piped, and answers come from In.
 	e.Asks = e.Live && term.IsTerminal(int(os.Stdin.Fd()))
 	return e
 }
 
-// Connect gives a tree of commands the streams of e, and the flags that every command takes.
-// It is called once, before the command line is read.
+// Connect gives a tree of commands the streams of e, and the flags of all commands. It is called once, before the command
+// line is parsed.
 func (e *Env) Connect(root *cobra.Command) {
 	root.SetIn(e.In)
 	root.SetOut(e.Out)
@@ -76,8 +75,8 @@ func (e *Env) Connect(root *cobra.Command) {
 	root.MarkFlagsMutuallyExclusive("monitor", "json", "columns")
 }
 
-// Misspelt lists variables of the environment that look like settings of Hemera and are none.
-// An example is HEMERA_ULR. It returns nothing if there is no environment, as in tests.
+// Misspelt returns errors for environment variables that look like settings of Hemera but are not, such as HEMERA_ULR.
+// Without an environment, as in tests, it returns nil.
 func (e *Env) Misspelt() []*errs.Error {
 	if e.Environ == nil {
 		return nil
@@ -85,8 +84,7 @@ func (e *Env) Misspelt() []*errs.Error {
 	return config.Strangers(e.Environ())
 }
 
-// warnOfMisspeltURL prints a warning if a misspelt HEMERA_URL sends the command to another cluster than the user
-// meant.
+// warnOfMisspeltURL prints a warning if a misspelt HEMERA_URL makes the command use another cluster than the user meant.
 func (e *Env) warnOfMisspeltURL() {
 	for _, v := range e.Misspelt() {
 		if strings.Contains(v.Remedy, config.URLVariable) {
@@ -95,11 +93,10 @@ func (e *Env) warnOfMisspeltURL() {
 	}
 }
 
-// leadingFlags reads the flags before the command, which scripts for EOS use, and returns the rest: -b (no colours
-// and no progress), -s (no reports of what was done) and -r UID GID (act in this role). The manager identifies
-// callers by their process, so -r accepts only the role that an admin has anyway, 0 0.
-// cobra would take -r for an unknown flag, or for one of the command's, so they are read first. It fails with Invalid
-// for another role.
+// leadingFlags parses the flags before the command, which scripts for EOS use, and returns the rest: -b (no colours and
+// no progress), -s (no reports of what was done) and -r UID GID (act in this role). The manager identifies callers by
+// their process, so -r accepts only the role of an admin, 0 0. They are parsed here because cobra would take -r for an
+// unknown flag or a flag of the command. It fails with Invalid for another role.
 func (e *Env) leadingFlags(args []string) ([]string, error) {
 	for len(args) > 0 {
 		switch args[0] {

@@ -23,12 +23,11 @@ func Usage(err error) error { return &usageError{err} }
 // Error implements error.
 func (u *usageError) Error() string { return u.err.Error() }
 
-// Unwrap makes errors.Is and errors.As look at the error below.
+// Unwrap returns the wrapped error.
 func (u *usageError) Unwrap() error { return u.err }
 
-// advisedError is an error with a remedy that only the command knows.
-// It exists beside errs.Error because a remedy often depends on the command, and the error comes from a package that
-// knows none.
+// advisedError adds a remedy to an error. It exists beside errs.Error because a remedy may depend on the command, which
+// the package that fails does not know.
 type advisedError struct {
 	err    error
 	remedy string
@@ -40,11 +39,10 @@ func Advised(err error, remedy string) error { return &advisedError{err, remedy}
 // Error implements error.
 func (a *advisedError) Error() string { return a.err.Error() }
 
-// Unwrap makes errors.Is and errors.As look at the error below.
+// Unwrap returns the wrapped error.
 func (a *advisedError) Unwrap() error { return a.err }
 
-// Advise adds a remedy to an error of a kind that has none.
-// It returns nil for nil. The error keeps its kind.
+// Advise adds a remedy to an error of the kind if it has none. It returns nil for nil. The error keeps its kind.
 func Advise(err error, kind errs.Kind, remedy string) error {
 	if !errors.Is(err, kind) || errs.RemedyOf(err) != "" {
 		return err
@@ -52,8 +50,8 @@ func Advise(err error, kind errs.Kind, remedy string) error {
 	return Advised(err, remedy)
 }
 
-// remedyOf is what a person can do about an error, or "".
-// The remedy of the error itself goes first: the place that found the error knows most.
+// remedyOf returns the remedy of an error, or "". The remedy of the error itself precedes that of the command, because it
+// is more specific.
 func remedyOf(err error) string {
 	if remedy := errs.RemedyOf(err); remedy != "" {
 		return remedy
@@ -67,7 +65,7 @@ func remedyOf(err error) string {
 	return missing(err)
 }
 
-// missing is what a person can do about a path of the cluster that is not there, or "" if err is another one.
+// missing returns the remedy for a path of the cluster that does not exist, or "" for other errors.
 func missing(err error) string {
 	e, ok := errors.AsType[*errs.Error](err)
 	if !ok || !errors.Is(err, errs.NotFound) {
@@ -85,18 +83,18 @@ func missing(err error) string {
 	return "hemera ls " + path.Dir(at) + " shows what is there; if it was removed, hemera recycle ls " + at + " may have it"
 }
 
-// traceOf is the id under which servers logged the request that failed, or "".
+// traceOf returns the trace id of the failed request in the servers' logs, or "".
 func traceOf(err error) string {
 	_, trace := plainly(err.Error())
 	return cmp.Or(admin.TraceOf(err), trace)
 }
 
-// report prints the error that ends a command: for a person on Err, and with -j on Out too, with the exit code.
-// It is called once, by Run.
+// report prints the error of a command: for a person on Err, and with -j also on Out, with the exit code. Run calls it
+// once.
 func (c *Console) report(err error, code int) {
-	// With -j standard output is one JSON object also if the command failed.
+	// With -j standard output is one JSON object, also if the command failed.
 	if c.json {
-		// Nothing was printed yet: an empty result list.
+		// Without earlier output: an empty result list.
 		if c.open == nil {
 			c.open = c.Printer().Stream(nil)
 		}
@@ -105,8 +103,8 @@ func (c *Console) report(err error, code int) {
 	c.Complain(err)
 }
 
-// Complain prints an error for a person, with its remedy and the trace id under which the server's log has more.
-// Texts may come from other servers, so they are made visible before they reach a terminal.
+// Complain prints an error for a person, with its remedy and the trace id for the server's log. Texts may come from other
+// servers, so control characters are made visible.
 func (c *Console) Complain(err error) {
 	text, trace := c.Explain(err.Error())
 	fmt.Fprintf(c.Err, "hemera: %s\n", text)

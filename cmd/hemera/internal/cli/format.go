@@ -9,9 +9,8 @@ import (
 	"hemera/cmd/hemera/internal/output"
 )
 
-// ColumnsOf makes a column of every field of a record, with units for a person. It leaves out the fields that are
-// constant, which tell a person nothing.
-// It is for tables with one record, where no choice of columns is needed.
+// ColumnsOf makes a column of every field of a record, with units for a person, except for constant fields. It is for
+// tables with one record, which need no choice of columns.
 func ColumnsOf(r output.Record) []output.Column {
 	columns := make([]output.Column, 0, len(r))
 	for _, f := range r {
@@ -22,8 +21,8 @@ func ColumnsOf(r output.Record) []output.Column {
 	return columns
 }
 
-// constant is true for keys that exist only for tools of EOS: each is about something that Hemera does not have or
-// does not measure (see docs/coming-from-eos.md).
+// constant reports whether a key exists only for tools of EOS: for something that Hemera does not have or measure (see
+// docs/coming-from-eos.md).
 func constant(key string) bool {
 	switch key {
 	case "stat.drainretry", "stat.balancer.running", "stat.disk.iops", "stat.disk.bw",
@@ -35,7 +34,7 @@ func constant(key string) bool {
 	return false
 }
 
-// unitOf returns how a person reads the value of a key, by the key's suffix; nil is "as it is".
+// unitOf returns the format of a key's value for a person, by the key's suffix; nil for no format.
 func unitOf(key string) func(any) string {
 	has := func(suffixes ...string) bool {
 		for _, s := range suffixes {
@@ -45,7 +44,7 @@ func unitOf(key string) func(any) string {
 		}
 		return false
 	}
-	// The first case that matches decides. The order matters where one suffix ends in another.
+	// The first matching case decides. The order matters where one suffix ends in another.
 	switch {
 	case has("<n>?configstatus@rw"):
 		return nil
@@ -67,8 +66,7 @@ func unitOf(key string) func(any) string {
 	return nil
 }
 
-// Unix returns seconds since 1970, and 0 for no time.
-// Records have whole seconds: EOS's tools read integers.
+// Unix returns whole seconds since 1970, which EOS's tools read, and 0 for the zero time.
 func Unix(t time.Time) int64 {
 	// A zero time has a large negative number of seconds.
 	if t.IsZero() {
@@ -77,7 +75,7 @@ func Unix(t time.Time) int64 {
 	return t.Unix()
 }
 
-// Since returns the seconds from t to now, and 0 for no time.
+// Since returns the seconds from t to now, and 0 for the zero time.
 func Since(now, t time.Time) float64 {
 	if t.IsZero() {
 		return 0
@@ -85,7 +83,8 @@ func Since(now, t time.Time) float64 {
 	return now.Sub(t).Seconds()
 }
 
-// Ago is Since for a time that may be unknown. nil then shows as nothing, where 0 would mean "just now".
+// Ago does the same as Since for a time that may be unknown: then it returns nil, which is shown as nothing, where 0
+// would mean "just now".
 func Ago(now, t time.Time) any {
 	if t.IsZero() {
 		return nil
@@ -93,7 +92,7 @@ func Ago(now, t time.Time) any {
 	return Since(now, t)
 }
 
-// Stamp writes a time in UTC, for programs and people.
+// Stamp formats a time in UTC, for programs and people.
 func Stamp(t time.Time) string {
 	if t.IsZero() {
 		return ""
@@ -101,11 +100,11 @@ func Stamp(t time.Time) string {
 	return t.UTC().Format(time.RFC3339Nano)
 }
 
-// TimeLeft is an estimate in whole seconds, rounded up: 0 means that it is unknown.
+// TimeLeft returns an estimate in whole seconds, rounded up: 0 means unknown.
 func TimeLeft(d time.Duration) int64 { return int64((d + time.Second - 1) / time.Second) }
 
-// Percent is the share of part in whole, and 0 of nothing.
-// It may exceed 100: a part may grow after its whole was measured.
+// Percent returns part as a percentage of whole, and 0 if whole is 0. It may exceed 100, because a part may grow after
+// its whole was measured.
 func Percent(part, whole int64) float64 {
 	if whole <= 0 {
 		return 0
@@ -113,8 +112,7 @@ func Percent(part, whole int64) float64 {
 	return 100 * float64(part) / float64(whole)
 }
 
-// HostPort splits an address; an address without a port is all host.
-// The port is 0 if there is none.
+// HostPort splits an address. Without a port the whole text is the host, and the port is 0.
 func HostPort(addr string) (string, int) {
 	// IPv6 addresses have brackets.
 	host, port, err := net.SplitHostPort(addr)
@@ -125,7 +123,7 @@ func HostPort(addr string) (string, int) {
 	return host, n
 }
 
-// OnOff returns the word for true or for false.
+// OnOff returns one word for true and the other for false.
 func OnOff(b bool, on, off string) string {
 	if b {
 		return on

@@ -8,14 +8,14 @@ import (
 	"hemera/words/hemera"
 )
 
-// NameOf returns the name that this machine has for an id, or the number.
-// The manager knows numbers only. Two machines may have different names for one number.
+// NameOf returns this machine's name for an id, or the number. The manager knows only numbers. Two machines may have
+// different names for one number.
 func NameOf(id uint32, numeric bool, lookup func(string) (string, error)) string {
 	if id == hemera.QuotaDefault {
 		return "default"
 	}
 	digits := strconv.FormatUint(uint64(id), 10)
-	// A name that is unknown here shows as its number.
+	// An unknown name is shown as its number.
 	if !numeric {
 		if name, err := lookup(digits); err == nil {
 			return name
@@ -24,7 +24,7 @@ func NameOf(id uint32, numeric bool, lookup func(string) (string, error)) string
 	return digits
 }
 
-// UserName returns the name that this machine has for the number of a user.
+// UserName returns this machine's name for the number of a user.
 func UserName(id string) (string, error) {
 	u, err := user.LookupId(id)
 	if err != nil {
@@ -33,7 +33,7 @@ func UserName(id string) (string, error) {
 	return u.Username, nil
 }
 
-// GroupName returns the name that this machine has for the number of a group.
+// GroupName returns this machine's name for the number of a group.
 func GroupName(id string) (string, error) {
 	g, err := user.LookupGroupId(id)
 	if err != nil {
@@ -42,9 +42,8 @@ func GroupName(id string) (string, error) {
 	return g.Name, nil
 }
 
-// Owners caches the names of ids for one listing, which meets the same few again and again.
-// Without it a listing of a million files would ask the system's database two million times. It is not safe for
-// concurrent use.
+// Owners caches the names of ids for one listing, which has few different ones. Without it a listing of a million files
+// would make two million queries to the system's database. It is not safe for concurrent use.
 type Owners map[ownerKey]string
 
 // ownerKey is the key of an Owners cache: a user and a group may have the same number.
@@ -53,7 +52,7 @@ type ownerKey struct {
 	id   uint32 // uid or gid
 }
 
-// Name returns the name of an id, by lookup at its first use. kind keeps users and groups apart.
+// Name returns the name of an id, which lookup finds at its first use. kind distinguishes users and groups.
 func (o Owners) Name(kind string, id uint32, lookup func(string) (string, error)) string {
 	key := ownerKey{kind, id}
 	name, ok := o[key]
@@ -64,7 +63,7 @@ func (o Owners) Name(kind string, id uint32, lookup func(string) (string, error)
 	return name
 }
 
-// LookupUser returns the number that this machine has for the name of a user.
+// LookupUser returns this machine's number for the name of a user.
 func LookupUser(name string) (string, error) {
 	u, err := user.Lookup(name)
 	if err != nil {
@@ -73,7 +72,7 @@ func LookupUser(name string) (string, error) {
 	return u.Uid, nil
 }
 
-// LookupGroup returns the number that this machine has for the name of a group.
+// LookupGroup returns this machine's number for the name of a group.
 func LookupGroup(name string) (string, error) {
 	g, err := user.LookupGroup(name)
 	if err != nil {
@@ -82,8 +81,8 @@ func LookupGroup(name string) (string, error) {
 	return g.Gid, nil
 }
 
-// ParseID reads the number of a user or group, or its name, which lookup resolves. It returns -1 for no text.
-// It fails with Invalid if the machine does not know the name. A text of digits is always a number, as in chown(1).
+// ParseID parses the number of a user or group, or its name, which lookup resolves. It returns -1 for an empty text. It
+// fails with Invalid for a name that this machine does not know. A text of digits is always a number, as in chown(1).
 func ParseID(s string, lookup func(string) (string, error)) (int64, error) {
 	if s == "" {
 		return -1, nil

@@ -9,14 +9,14 @@ import (
 	"hemera/words/errs"
 )
 
-// PathHelp explains in --help how a path on a cluster is written.
+// PathHelp is the part of --help about paths on a cluster.
 const PathHelp = `
 Paths on the cluster are written /exp/a or :/exp/a, both at the cluster of --url or HEMERA_URL,
 or as a full URL, root://host:1094//exp/a, at any XRootD server. Where a command takes local
 files too (cp), a path without : or root:// is a local one.`
 
-// Remote reads an argument that can only be a path on a cluster.
-// It does not connect. It fails with Invalid for an empty argument.
+// Remote parses an argument that can only be a path on a cluster. It does not connect. It fails with Invalid for an empty
+// argument.
 func (e *Env) Remote(arg string) (xrootd.URL, error) {
 	if arg == "" { // the value of a shell variable that is not set must not mean the root of the tree
 		return xrootd.URL{}, Usage(errs.New(errs.Invalid, "hemera.ReadPath", "", "it is empty").WithRemedy("the root is written /"))
@@ -31,14 +31,14 @@ func (e *Env) Remote(arg string) (xrootd.URL, error) {
 	return pathAt(u.Endpoint.String(), arg)
 }
 
-// pathAt is the URL of a path, written with or without the colon, at a server.
+// pathAt returns the URL at a server of a path, which may begin with a colon.
 func pathAt(server, arg string) (xrootd.URL, error) {
 	return xrootd.ParseURL("root://" + server + "//" + strings.TrimLeft(strings.TrimPrefix(arg, ":"), "/"))
 }
 
-// OnManager reads the path in an argument of a command that asks the manager of --url. It refuses a URL of another
-// host, which would send the question to the wrong manager.
-// It compares texts of addresses: two names of one host count as two hosts. It does not connect.
+// OnManager returns the path in an argument of a command that asks the manager of --url. It refuses a URL of another
+// host, whose manager would not be asked. It compares the texts of addresses, so two names of one host differ. It does
+// not connect.
 func (e *Env) OnManager(arg string) (string, error) {
 	here := e.ClusterURL()
 	if admin.IsSocketURL(here) && arg != "" {
@@ -63,8 +63,8 @@ func (e *Env) OnManager(arg string) (string, error) {
 	return u.Path, nil
 }
 
-// Each runs f for every argument in turn, also after one that fails; only an interruption ends it early. It returns
-// the last error and prints those before it.
+// Each runs f for every argument in turn, also after a failure; only an interruption ends it early. It returns the last
+// error and prints those before it.
 func (c *Console) Each(ctx context.Context, args []string, f func(string) error) error {
 	var last error
 	for _, arg := range args {
@@ -72,7 +72,7 @@ func (c *Console) Each(ctx context.Context, args []string, f func(string) error)
 			return errs.Wrap(err, "hemera.GoOn", arg)
 		}
 		if err := f(arg); err != nil {
-			// The last error is returned, so it is printed by Run and not here.
+			// Run prints the last error, which is returned.
 			if last != nil {
 				c.Complain(last)
 			}

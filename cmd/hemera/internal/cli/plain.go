@@ -8,18 +8,17 @@ import (
 	"hemera/words/errs"
 )
 
-// marks matches what servers put behind an error for those who look it up: the trace id and the protocol's code.
-// Compiled at each use: an error is printed once in a process, and most commands print none.
+// marks returns patterns for the additions of servers to an error: the trace id and the protocol's code. They are
+// compiled at each use, because most commands print no error.
 func marks() (trace, code *regexp.Regexp) {
 	return regexp.MustCompile(` \[trace ([0-9A-Za-z._-]{1,64})\]`), regexp.MustCompile(` \([0-9]{4}\)$`)
 }
 
-// ofCommands begins the operations of commands, such as "hemera.FsAdd". A person types them, so they are told in words.
+// ofCommands is the prefix of operations of commands, such as "hemera.FsAdd", which are printed as the user types them.
 const ofCommands = "hemera."
 
-// plainly returns an error's text for a person, and the trace id in it: what it is about and what happened. The first
-// operation is in words. It leaves out the operations inside Hemera that led to the failure, what an earlier part said in the same
-// words, and the protocol's code.
+// plainly returns an error's text for a person, and the trace id in it. The first operation is printed in words. It
+// leaves out operations inside Hemera, repetitions, and the protocol's code.
 func plainly(text string) (plain, trace string) {
 	traces, code := marks()
 	text = code.ReplaceAllString(text, "")
@@ -40,7 +39,7 @@ func plainly(text string) (plain, trace string) {
 		case isPlace(subject) && !last:
 			part = subject
 		case !last || len(out) > 0:
-			continue // a step inside Hemera, which only its developers know
+			continue // an internal step
 		}
 		if !last && alreadySaid(out, part) {
 			continue
@@ -50,8 +49,8 @@ func plainly(text string) (plain, trace string) {
 	return strings.Join(out, ": "), trace
 }
 
-// isPlace reports whether an operation's subject means something to a user: a path or an address, as opposed to an id.
-// fid:7 is an id of the namespace; a person has the path.
+// isPlace reports whether an operation's subject has a meaning for a user: a path or an address, and not an id such as
+// fid:7.
 func isPlace(subject string) bool {
 	if strings.HasPrefix(subject, "fid:") || strings.Contains(subject, " ") {
 		return false
@@ -60,7 +59,7 @@ func isPlace(subject string) bool {
 	return strings.Contains(subject, "/") || err == nil && port != ""
 }
 
-// alreadySaid is true if a part of an error only repeats an earlier one, or the path in it.
+// alreadySaid reports whether a part of an error only repeats an earlier one, or the path in it.
 func alreadySaid(before []string, part string) bool {
 	path := part[strings.LastIndexByte(part, ' ')+1:]
 	if !strings.Contains(path, "/") {

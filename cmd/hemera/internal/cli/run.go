@@ -13,14 +13,14 @@ import (
 	"hemera/words/hemera"
 )
 
-// Exit codes: a script can tell a command that failed from a command line that makes no sense.
+// Exit codes: a script can distinguish a failed command from a wrong command line.
 const (
 	ExitFailed = 1
 	ExitUsage  = 2
 )
 
-// Exit codes of commands that give a verdict, such as status: 0 is all well. A command that could not find out ends
-// with ExitUnknown, also if it was called wrongly, because 2 means ExitError there.
+// Exit codes of commands with a verdict, such as status: 0 means that all is well. Every other failure is ExitUnknown,
+// also a wrong command line, because 2 means ExitError there.
 const (
 	ExitWarning = 1
 	ExitError   = 2
@@ -33,23 +33,23 @@ const verdictKey = "verdict"
 // GivesVerdict returns the annotation of a command whose exit code is a verdict.
 func GivesVerdict() map[string]string { return map[string]string{verdictKey: "true"} }
 
-// verdict ends a command that did its work; its exit code says what the command found. Nothing is printed for it.
+// verdict is the result of a command that succeeded; its exit code is the verdict. Nothing is printed for it.
 type verdict struct{ code int }
 
-// NewVerdict returns the end of a command with an exit code.
+// NewVerdict returns the error with which a command ends with an exit code.
 func NewVerdict(code int) error { return &verdict{code} }
 
 // Error implements error. Run never prints it.
 func (v *verdict) Error() string { return fmt.Sprintf("exit code %d", v.code) }
 
-// Run runs one command line over the tree of commands below root and returns the exit code.
-// It prints the error itself. It may be called once for each environment and tree.
+// Run runs one command line over the tree of commands below root and returns the exit code. It prints the error itself.
+// It is called once for each environment and tree.
 func Run(ctx context.Context, e *Env, root *cobra.Command, args []string) int {
 	if hemera.TraceID(ctx) == "" {
-		// One trace id for all requests of a command, so that the logs of manager and nodes can be joined.
+		// One trace id for all requests of a command, which connects the logs of manager and nodes.
 		ctx = hemera.WithTrace(ctx, hemera.NewTraceID())
 	}
-	// The command line is read twice: EOS's flags before the command first, then cobra's part.
+	// The command line is parsed twice: EOS's flags before the command first, then cobra's part.
 	teach(root)
 	e.markParsed(root)
 	args, err := e.leadingFlags(args)
@@ -59,7 +59,7 @@ func Run(ctx context.Context, e *Env, root *cobra.Command, args []string) int {
 		c, err = root.ExecuteContextC(ctx)
 	}
 	if err == nil && len(e.columns.Names) > 0 && !e.columns.Used {
-		// A flag that has no effect is an error: the user expected something else.
+		// A flag without effect is an error: the user expected something else.
 		err = Usage(Advised(errors.New("--columns has nothing to choose from here"), "it chooses the columns of tables, as of hemera fs ls"))
 	}
 	if err == nil {
@@ -76,7 +76,7 @@ func Run(ctx context.Context, e *Env, root *cobra.Command, args []string) int {
 	if ctx.Err() != nil && (errors.Is(err, context.Canceled) || errors.Is(err, errs.Cancelled)) {
 		err = interrupted(strings.TrimPrefix(c.CommandPath(), root.Name()+" "), err)
 	}
-	// The last rule wins: a verdict's command has its own code for every failure.
+	// The last case that applies decides: a command with a verdict has its own code for every failure.
 	code := ExitFailed
 	if _, ok := errors.AsType[*usageError](err); ok {
 		code = ExitUsage
@@ -88,7 +88,7 @@ func Run(ctx context.Context, e *Env, root *cobra.Command, args []string) int {
 	return code
 }
 
-// explainUsage adds a remedy to errors of the command line that come from packages below.
+// explainUsage adds a remedy to errors of the command line that come from other packages.
 func explainUsage(err error) error {
 	if together, ok := exclusive(err); ok {
 		return Usage(Advised(errors.New(together+" exclude each other"), "add --help to see what each does"))
@@ -106,7 +106,7 @@ func explainUsage(err error) error {
 	return err
 }
 
-// interrupted is the error of an interrupted command: the command's own words if it has some.
+// interrupted returns the error of an interrupted command: the command's own, if there is one.
 func interrupted(command string, err error) error {
 	if own, ok := errors.AsType[*errs.Error](err); ok && strings.HasPrefix(own.Text, "interrupted") {
 		return err
@@ -114,7 +114,7 @@ func interrupted(command string, err error) error {
 	return errs.New(errs.Cancelled, command, "", "interrupted")
 }
 
-// markParsed notes when a command's own code starts. An error before that is an error of the command line.
+// markParsed records the start of a command's own code. An error before it is one of the command line.
 func (e *Env) markParsed(c *cobra.Command) {
 	if run := c.RunE; run != nil {
 		c.RunE = func(c *cobra.Command, args []string) error {

@@ -13,11 +13,11 @@ import (
 	"hemera/words/errs"
 )
 
-// teach gives a command, and all below it, errors about arguments that show how the command is written.
+// teach makes errors about arguments show the command's usage, for a command and all below it.
 func teach(c *cobra.Command) {
 	if check := c.Args; check != nil {
 		c.Args = func(c *cobra.Command, args []string) error {
-			// cobra's own errors name neither the command nor its usage.
+			// cobra's own errors have neither the command nor its usage.
 			if check(c, args) == nil {
 				return nil
 			}
@@ -29,7 +29,7 @@ func teach(c *cobra.Command) {
 	}
 }
 
-// wrongArguments is the error of a command that cannot take these arguments.
+// wrongArguments returns the error of a command that does not accept these arguments.
 func wrongArguments(c *cobra.Command, args []string) error {
 	text := fmt.Sprintf("does not take %d arguments", len(args))
 	switch len(args) {
@@ -42,15 +42,15 @@ func wrongArguments(c *cobra.Command, args []string) error {
 		}
 	}
 	remedy := "write " + c.UseLine() + "; --help has examples"
-	// As in quota set: the path of what is set is a flag there.
+	// As in quota set, where the path is a flag.
 	if f := c.Flags().Lookup("path"); f != nil && f.Shorthand != "" && len(args) > 0 && strings.HasPrefix(args[len(args)-1], "/") {
 		remedy = "name the directory with -" + f.Shorthand + " " + args[len(args)-1] + "; --help has examples"
 	}
 	return errs.New(errs.Invalid, strings.TrimPrefix(c.CommandPath(), c.Root().Name()+" "), "", text).WithRemedy(remedy)
 }
 
-// UnknownCommand is the error of a command that does not exist. It lists those that do, the similar ones first.
-// The error is one of the command line: the exit code is ExitUsage.
+// UnknownCommand returns the error about a command that does not exist, with the existing ones, the similar ones first.
+// Its exit code is ExitUsage.
 func UnknownCommand(c *cobra.Command, name string) error {
 	remedy := "hemera --help lists the commands"
 	if c.HasParent() {
@@ -61,7 +61,7 @@ func UnknownCommand(c *cobra.Command, name string) error {
 		slices.Sort(names)
 		remedy = "it has " + strings.Join(names, ", ")
 	}
-	// By cobra: words that are similar, and those of SuggestFor.
+	// By cobra: similar words, and those of SuggestFor.
 	if like := c.SuggestionsFor(name); len(like) > 0 {
 		remedy = "did you mean " + c.CommandPath() + " " + strings.Join(like, " or ") + "? " + remedy
 	}
@@ -72,7 +72,8 @@ func UnknownCommand(c *cobra.Command, name string) error {
 	return Usage(Advised(errors.New(what), remedy))
 }
 
-// wrongFlag explains a flag that does not exist: -name instead of --name, or a typing error; and one whose value cannot be read.
+// wrongFlag explains a flag that does not exist: -name in place of --name, or a typing error; and a flag with a malformed
+// value.
 func wrongFlag(c *cobra.Command, err error) error {
 	if bad, ok := errors.AsType[*pflag.InvalidValueError](err); ok {
 		return wrongValue(c, bad)
@@ -88,7 +89,7 @@ func wrongFlag(c *cobra.Command, err error) error {
 	remedy := c.CommandPath() + " --help lists the flags"
 	if like := likeFlag(c, name); like != "" {
 		remedy = "did you mean --" + like + "? " + remedy
-	} else if subs := below(c, name); len(subs) == 1 { // of several none is likelier
+	} else if subs := below(c, name); len(subs) == 1 { // of several none is more likely
 		remedy = "did you mean " + subs[0] + " --" + name + "? " + remedy
 	}
 	op := strings.TrimPrefix(c.CommandPath(), "hemera ")
@@ -98,14 +99,14 @@ func wrongFlag(c *cobra.Command, err error) error {
 	return errs.New(errs.Invalid, op, "", err.Error()).WithRemedy(remedy)
 }
 
-// wrongValue says what a flag takes, in its own words: those of cobra are about the parser.
+// wrongValue returns the error about a flag's value in the flag's own words: those of cobra are about the parser.
 func wrongValue(c *cobra.Command, bad *pflag.InvalidValueError) error {
 	f := bad.GetFlag()
 	_, usage := pflag.UnquoteUsage(f)
 	text := map[string]string{"bool": "it is given alone, or is true or false", "duration": "want a time, such as 30s, 10m or 2h", "float64": "want a number",
 		"int": "want a whole number", "uint": "want a whole number from 0", "uint32": "want a whole number from 0", "uint64": "want a whole number from 0"}[f.Value.Type()]
 	remedy := "--" + f.Name + " is: " + usage + "; " + c.CommandPath() + " --help has examples"
-	// A flag with a type of its own knows what it wants.
+	// A flag with a type of its own has an error text.
 	if text == "" {
 		text = errs.Reason(bad.Unwrap(), bad.GetValue())
 		remedy = cmp.Or(errs.RemedyOf(bad), remedy)
@@ -113,7 +114,7 @@ func wrongValue(c *cobra.Command, bad *pflag.InvalidValueError) error {
 	return errs.New(errs.Invalid, strings.TrimPrefix(c.CommandPath(), "hemera "), "--"+f.Name+" "+bad.GetValue(), text).WithRemedy(remedy)
 }
 
-// required reads cobra's error about flags that are missing: their names, and whether one of them is enough.
+// required parses cobra's error about missing flags: it returns their names, and whether one of them suffices.
 func required(err error) (flags []string, one, ok bool) {
 	text := err.Error()
 	if names, found := strings.CutPrefix(text, "at least one of the flags in the group ["); found {
@@ -137,9 +138,8 @@ func below(c *cobra.Command, flag string) (paths []string) {
 	return paths
 }
 
-// likeFlag returns the flag that the user probably meant: one of that name, or with one letter more, less or
-// different. It returns "" if there is none.
-// A flag of exactly that name goes before a similar one. Hidden flags are never offered.
+// likeFlag returns the flag that the user probably meant: one with that name, or with one letter more, less or different;
+// "" if there is none. An exact match precedes a similar one. Hidden flags are never offered.
 func likeFlag(c *cobra.Command, name string) (like string) {
 	c.Flags().VisitAll(func(f *pflag.Flag) {
 		if !f.Hidden && len(name) > 1 && (f.Name == name || like == "" && nearlySame(f.Name, name)) {
@@ -149,7 +149,7 @@ func likeFlag(c *cobra.Command, name string) (like string) {
 	return like
 }
 
-// nearlySame is true if two words differ in one letter: inserted, left out, changed, or swapped with the next.
+// nearlySame reports whether two words differ in one letter: inserted, left out, changed, or swapped with the next.
 func nearlySame(a, b string) bool {
 	i := 0
 	for i < len(a) && i < len(b) && a[i] == b[i] {
@@ -165,8 +165,8 @@ func nearlySame(a, b string) bool {
 	return len(a) > 1 && len(b) > 1 && a[0] == b[1] && a[1] == b[0] && a[2:] == b[2:]
 }
 
-// exclusive returns the flags that, by cobra's error, may not stand together.
-// cobra has no type for this error, so its text decides.
+// exclusive returns the flags that exclude each other by cobra's error. cobra has no type for this error, so its text
+// decides.
 func exclusive(err error) (together string, ok bool) {
 	if !strings.HasPrefix(err.Error(), "if any flags in the group") {
 		return "", false

@@ -14,8 +14,7 @@ import (
 	"hemera/words/errs"
 )
 
-// ConfigCommand makes `hemera config`: settings of the manager.
-// All verbs need a manager but example, because the program itself knows all settings.
+// ConfigCommand makes `hemera config`: settings of the manager. All verbs except example need a manager.
 func ConfigCommand(e *cli.Env) *cobra.Command {
 	show := &cobra.Command{
 		Use: "show", Short: "Settings in force at the manager, and where each came from", Args: cobra.NoArgs,
@@ -31,7 +30,7 @@ a flag. Secrets are not shown.`,
 				}
 				var records []output.Record
 				for _, s := range settings {
-					// Secrets are not among them: the manager leaves them out.
+					// The manager leaves out secrets.
 					records = append(records, output.Record{{Key: "key", Value: s.Key}, {Key: "value", Value: s.Value}, {Key: "source", Value: s.Source}})
 				}
 				return e.Printer().List([]output.Column{
@@ -44,7 +43,7 @@ a flag. Secrets are not shown.`,
 	example := &cobra.Command{
 		Use: "example", Short: "A settings file with every setting, its meaning and its default", Args: cobra.NoArgs,
 		Example: "  hemera config example > /etc/hemera/hemera.toml",
-		// It writes TOML, so -m and -j change nothing.
+		// It writes TOML, so -m and -j have no effect.
 		RunE: func(*cobra.Command, []string) error { return config.Example(e.Out) },
 	}
 	set := &cobra.Command{
@@ -91,7 +90,7 @@ change it, and the later in this list wins.`
 	return c
 }
 
-// configure asks for a change of settings and prints what is different.
+// configure requests a change of settings and prints the differences.
 func configure(e *cli.Env, c *cobra.Command, r adminapi.ConfigChange) error {
 	return e.Ask(c, func(ctx context.Context, m *admin.Client) error {
 		result, err := m.About.Configure(ctx, r)

@@ -15,8 +15,8 @@ import (
 	"hemera/words/errs"
 )
 
-// FsckCommand makes `hemera fsck`: the namespace compared with the disks.
-// Both verbs run the same comparison at the manager; repair also acts on what it finds.
+// FsckCommand makes `hemera fsck`, the comparison of the namespace with the disks. Both verbs run the same comparison at
+// the manager; repair also repairs its findings.
 func FsckCommand(e *cli.Env) *cobra.Command {
 	report := &cobra.Command{
 		Annotations: cli.GivesVerdict(),
@@ -72,12 +72,12 @@ manager does the same for each disk every 7 days.`
 	return c
 }
 
-// fsckCommand gives a verb of fsck its flags and its work. Only the flag repair tells report from repair.
-// The comparison asks every disk for its whole list, so it may take minutes in a large cluster.
+// fsckCommand gives a verb of fsck its flags and its work. Only the flag repair distinguishes the verbs. The comparison
+// asks every disk for its whole list, so it may take minutes in a large cluster.
 func fsckCommand(e *cli.Env, c *cobra.Command, repair bool) *cobra.Command {
 	var o fsckOptions
 	c.RunE = func(c *cobra.Command, _ []string) error {
-		// Tags are checked before the comparison, which is the expensive part.
+		// Tags are checked before the expensive comparison.
 		for _, tag := range o.tags {
 			if !slices.Contains(fsckTags, tag) {
 				return cli.Usage(errs.New(errs.Invalid, "hemera.Fsck", tag, "there is no such tag").WithRemedy("known are " + strings.Join(fsckTags, ", ")))
@@ -111,7 +111,7 @@ func fsckCommand(e *cli.Env, c *cobra.Command, repair bool) *cobra.Command {
 	return c
 }
 
-// tellSums says on standard error, for people, what the sums of a report have and leave out.
+// tellSums tells people on standard error what the sums of a report include and leave out.
 func tellSums(e *cli.Env, report adminapi.FsckReport) {
 	if e.ForPrograms() {
 		return
@@ -131,7 +131,7 @@ func tellSums(e *cli.Env, report adminapi.FsckReport) {
 	}
 }
 
-// tellNewer says on standard error, for people, why there are pieces that are newer than the namespace, and what ends it.
+// tellNewer tells people on standard error why pieces may be newer than the namespace, and the remedy.
 func tellNewer(e *cli.Env, report adminapi.FsckReport) {
 	if e.ForPrograms() || report.WentBack.Restored.IsZero() {
 		return
@@ -142,19 +142,19 @@ func tellNewer(e *cli.Env, report adminapi.FsckReport) {
 	}
 }
 
-// fsckTags are what a comparison may find.
-// Tags are EOS's words where EOS has one. Programs test them, so a tag never changes.
+// fsckTags has the possible findings of a comparison, with EOS's words where EOS has one. Programs test them, so a tag
+// never changes.
 var fsckTags = []string{"missing", "orphan", "under_replicated", "size_mismatch", "kept", "offline", "lost", "newer", "moved", "tape_unreadable", "busy"}
 
-// fsckOptions are the flags of fsck report.
-// The flags choose what is printed; the comparison is the same. repair repairs everything, whatever is printed.
+// fsckOptions has the flags of fsck report. They choose what is printed; the comparison is the same. repair repairs
+// everything, whatever is printed.
 type fsckOptions struct {
 	perDisk, ids, list bool
 	tags               []string // of fsckTags; none: all
 }
 
-// printFsck prints a report and returns the verdict.
-// The columns follow the flags, as in EOS. Nothing found is a sentence for people, and no record for programs.
+// printFsck prints a report and returns the verdict. The columns follow the flags, as in EOS. Without findings it prints
+// a sentence for people, and no record for programs.
 func printFsck(e *cli.Env, report adminapi.FsckReport, o fsckOptions) error {
 	columns := []output.Column{{Title: "timestamp", Key: "timestamp", Show: output.Time}, {Title: "tag", Key: "tag"}}
 	if o.perDisk {
@@ -167,7 +167,7 @@ func printFsck(e *cli.Env, report adminapi.FsckReport, o fsckOptions) error {
 	records := fsckRecords(report, o)
 	p := e.Printer()
 	if p.Format == output.Table && len(records) == 0 {
-		// With --error only the named tags were looked at, so the sentence speaks of these.
+		// With --error only the named tags were considered, so the sentence names them.
 		verdict := "everything agrees"
 		if len(o.tags) > 0 {
 			verdict = "no " + strings.Join(o.tags, ", no ")
@@ -181,8 +181,8 @@ func printFsck(e *cli.Env, report adminapi.FsckReport, o fsckOptions) error {
 	return p.List(columns, records)
 }
 
-// listFsck prints a file a line, and says how many there is no room for in a report.
-// It is said on standard error, so that the list can be piped.
+// listFsck prints one file on each line, and the number of files that the report leaves out, on standard error, so that
+// the list can be piped.
 func listFsck(e *cli.Env, records []output.Record, more int64) error {
 	if err := e.Printer().List(fsckListColumns, records); err != nil {
 		return err
@@ -193,7 +193,7 @@ func listFsck(e *cli.Env, records []output.Record, more int64) error {
 	return nil
 }
 
-// fsckListColumns are the table of --list: one file on each line.
+// fsckListColumns has the columns of --list: one file on each line.
 var fsckListColumns = []output.Column{
 	{Title: "tag", Key: "tag"},                 // what does not agree; see the help of report
 	{Title: "disk", Key: "fsid", Show: noZero}, // none if it is about no single disk
@@ -201,8 +201,7 @@ var fsckListColumns = []output.Column{
 	{Title: "path", Key: "path"},
 }
 
-// noZero shows the disk of a problem that concerns no single disk as nothing.
-// Disk ids begin at 1. Keys for programs keep the 0.
+// noZero shows disk 0, of a problem that concerns no single disk, as nothing. Keys for programs keep the 0.
 func noZero(v any) string {
 	if v == uint32(0) {
 		return ""
@@ -210,7 +209,7 @@ func noZero(v any) string {
 	return fmt.Sprint(v)
 }
 
-// unlisted is the number of files that the report counts without naming them: the manager names a bounded number.
+// unlisted returns the number of files that the report counts without their names: the manager names a bounded number.
 func unlisted(report adminapi.FsckReport, o fsckOptions) (more int64) {
 	for _, p := range report.Problems {
 		if o.wants(p) {
@@ -220,13 +219,13 @@ func unlisted(report adminapi.FsckReport, o fsckOptions) (more int64) {
 	return more
 }
 
-// wants is true if the user asked for problems of this tag; without --error for all.
+// wants reports whether the user requested problems of this tag; without --error all.
 func (o fsckOptions) wants(p adminapi.FsckProblem) bool {
 	return len(o.tags) == 0 || slices.Contains(o.tags, p.Tag)
 }
 
-// fsckFiles makes a record of each named file of each problem.
-// A file with two problems has two records. The manager names a bounded number of paths; above it a path is empty.
+// fsckFiles makes a record of each named file of each problem. A file with two problems has two records. The manager
+// names a bounded number of paths; beyond it a path is empty.
 func fsckFiles(report adminapi.FsckReport, o fsckOptions) (out []output.Record) {
 	for _, p := range report.Problems {
 		if !o.wants(p) {
@@ -242,7 +241,7 @@ func fsckFiles(report adminapi.FsckReport, o fsckOptions) (out []output.Record) 
 	return out
 }
 
-// fsckRecords makes a record of each problem; of each tag if disks are not told apart; or of each file with --list.
+// fsckRecords makes a record of each problem; of each tag if disks are not distinguished; or of each file with --list.
 // The order is that of the report.
 func fsckRecords(report adminapi.FsckReport, o fsckOptions) (out []output.Record) {
 	if o.list {
@@ -257,10 +256,10 @@ func fsckRecords(report adminapi.FsckReport, o fsckOptions) (out []output.Record
 		// A report has a problem for each tag and disk.
 		if into := merged[p.Tag]; into != nil && !o.perDisk {
 			into.Count += p.Count
-			into.Files = append(into.Files, p.Files...) // those that the manager names; Count has all
+			into.Files = append(into.Files, p.Files...) // those with names; Count has all
 			continue
 		}
-		merged[p.Tag] = &p // p is a copy of this turn of the loop
+		merged[p.Tag] = &p // p is a copy for this iteration
 		order = append(order, &p)
 	}
 	for _, p := range order {

@@ -9,9 +9,8 @@ import (
 	"hemera/cmd/hemera/internal/cli"
 )
 
-// KeyCommand makes `hemera key`: the keys that sign capabilities.
-// There is no command that shows a key: keys never leave the manager's records, except as keys of nodes that are made
-// from them.
+// KeyCommand makes `hemera key`: the keys that sign capabilities. No command shows a key: keys never leave the manager's
+// records, except as keys of nodes that are derived from them.
 func KeyCommand(e *cli.Env) *cobra.Command {
 	var k cli.Consent
 	var now bool
@@ -26,7 +25,8 @@ gives its consent with --yes. To refuse the certificate of a node, use hemera no
   hemera key rotate --now --yes`,
 		RunE: func(c *cobra.Command, _ []string) error {
 			return e.Ask(c, func(ctx context.Context, m *admin.Client) error {
-				// Without --now nothing is lost: the old key stays good for what it signed. So nothing is asked.
+				// Without --now nothing is lost, because the old key stays valid for its signatures. So there is no
+				// question.
 				if now || k.Dry {
 					stake := []string{"a new key signs in 10 s; what was signed before stays good for its time"}
 					if now {
@@ -39,7 +39,7 @@ gives its consent with --yes. To refuse the certificate of a node, use hemera no
 				if err := m.Trust.RotateKeys(ctx, now); err != nil {
 					return err
 				}
-				// All nodes have it before it signs, so no client meets a node without it.
+				// All nodes have it before it signs, so every node can verify its signatures.
 				e.Say("a new key is made; it signs in 10 s")
 				return nil
 			})

@@ -14,7 +14,7 @@ import (
 	"hemera/words/hemera"
 )
 
-// NetCommand makes `hemera net`: which nodes lose packets, and why it is thought so.
+// NetCommand makes `hemera net`: nodes that lose packets, and the evidence.
 func NetCommand(e *cli.Env) *cobra.Command {
 	c := cli.Noun("net", "Networks of the nodes: which one loses packets, and why", netLsCommand(e), netWhyCommand(e))
 	c.Long = `Every node counts, every 10 s, what TCP lost on the way to each other node and to clients. The
@@ -99,7 +99,7 @@ func lostPercent(l adminapi.NetworkLoss) any {
 	return 100 * l.Share()
 }
 
-// milliseconds is a time in milliseconds; nil if it was not measured.
+// milliseconds returns a time in milliseconds; nil if it was not measured.
 func milliseconds(seconds float64) any {
 	if seconds <= 0 {
 		return nil
@@ -107,7 +107,7 @@ func milliseconds(seconds float64) any {
 	return 1000 * seconds
 }
 
-// known makes a Show that leaves unknown values out.
+// known returns a Show that leaves unknown values out.
 func known(show func(any) string) func(any) string {
 	return func(v any) string {
 		if v == nil {
@@ -117,7 +117,7 @@ func known(show func(any) string) func(any) string {
 	}
 }
 
-// networkColumns are the table of net ls.
+// networkColumns has the columns of net ls.
 var networkColumns = []output.Column{
 	{Title: "id", Key: "id"},
 	{Title: "hostport", Key: "hostport"},

@@ -15,8 +15,8 @@ import (
 	"hemera/words/hemera"
 )
 
-// OpenCommand makes `hemera open`: files that are being written.
-// Reads are not listed here: they lock nothing. See who --files.
+// OpenCommand makes `hemera open`: files that are being written. Reads are not listed, because they lock nothing; see who
+// --files.
 func OpenCommand(e *cli.Env) *cobra.Command {
 	c := cli.Noun("open", "Files that are being written: list, free, commit or drop", openLsCommand(e), openRmCommand(e), openEndCommand(e, true), openEndCommand(e, false))
 	c.Long = `A file that is being written is locked for its writer until the writer closes it. If the writer's
@@ -31,8 +31,7 @@ write ends after 1 minute.`
 	return c
 }
 
-// openLsCommand makes `hemera open ls`: the locks that the manager holds in memory for writes under way.
-// It changes nothing.
+// openLsCommand makes `hemera open ls`: the locks of current writes in the manager's memory. It changes nothing.
 func openLsCommand(e *cli.Env) *cobra.Command {
 	return &cobra.Command{
 		Use: "ls", Short: "List the files that are being written, oldest first", Args: cobra.NoArgs, Aliases: []string{"list"},
@@ -70,8 +69,8 @@ clients are gone it asks now.`,
 	}
 }
 
-// openRmCommand makes `hemera open rm`, which removes such a lock.
-// It fails with NotFound if no such write is under way, and with Denied without consent.
+// openRmCommand makes `hemera open rm`, which removes such a lock. It fails with NotFound without such a write, and with
+// Denied without consent.
 func openRmCommand(e *cli.Env) *cobra.Command {
 	var k cli.Consent
 	c := &cobra.Command{
@@ -87,18 +86,18 @@ script gives its consent with --yes. hemera open ls shows the ids.`,
 				if err != nil {
 					return err
 				}
-				// The list says whose write it is, so that the user can agree to stopping it.
+				// The list names the owner of the write, so that the user can decide.
 				i := slices.IndexFunc(writes, func(w hemera.WriteInfo) bool { return w.ID == args[0] })
 				if i < 0 {
 					return errs.New(errs.NotFound, "hemera.OpenRm", args[0], "no such write is under way").WithRemedy("see `hemera open ls`")
 				}
 				w := writes[i]
-				// Path and user are as of the list: the manager frees the write by its id.
+				// Path and user are those of the list: the manager frees the write by its id.
 				stake := []string{fmt.Sprintf("%s is being written by %s@%s (%s); that write is not stopped, but others may write the file then", w.Path, w.Who.Name, w.Who.Host, w.State)}
 				if ok, err := e.Agree(ctx, k, "hemera.OpenRm", stake); !ok {
 					return err
 				}
-				// The write may have ended while the user was asked; then this fails, and nothing is lost.
+				// The write may have ended meanwhile; then this fails, and nothing is lost.
 				if w, err = m.Writes.FreeWrite(ctx, args[0]); err != nil {
 					return err
 				}
@@ -111,8 +110,8 @@ script gives its consent with --yes. hemera open ls shows the ids.`,
 	return c
 }
 
-// openEndCommand makes `hemera open commit` or `hemera open drop`: what becomes of a write whose client is gone.
-// Denied to users that neither own the write nor are admins, and for drop without consent.
+// openEndCommand makes `hemera open commit` or `hemera open drop`, which end a write whose client is gone. It fails with
+// Denied for users that neither own the write nor are admins, and for drop without consent.
 func openEndCommand(e *cli.Env, commit bool) *cobra.Command {
 	var k cli.Consent
 	c := &cobra.Command{
@@ -146,7 +145,7 @@ write's owner and admins. The command asks. A script gives its consent with --ye
 					return err
 				}
 			}
-			// By the id: another write of the path may have been left meanwhile.
+			// By the id, because another write of the path may have been left meanwhile.
 			if w, err = m.Writes.EndWrite(ctx, hemera.Identity{}, w.ID, commit); err != nil {
 				return err
 			}
@@ -164,7 +163,8 @@ write's owner and admins. The command asks. A script gives its consent with --ye
 	return c
 }
 
-// sinceSync says what a write has that was found after its node was killed; counted says that its pages were compared.
+// sinceSync returns a text about a write that was found after its node was killed; counted states that its pages were
+// compared.
 func sinceSync(w hemera.WriteInfo, counted bool) string {
 	switch {
 	case w.Differ > 0:
@@ -176,7 +176,7 @@ func sinceSync(w hemera.WriteInfo, counted bool) string {
 	return "it has what was synced, but pages that were written over after that are as they are; open commit says how many"
 }
 
-// leftWrite finds a write whose client is gone by its id, or by its path if there is one alone.
+// leftWrite finds a write whose client is gone by its id, or by its path if there is only one.
 func leftWrite(ctx context.Context, m *admin.Client, op, arg string) (found hemera.WriteInfo, err error) {
 	writes, err := m.Writes.Writes(ctx, hemera.Identity{})
 	if err != nil {
@@ -198,8 +198,8 @@ func leftWrite(ctx context.Context, m *admin.Client, op, arg string) (found heme
 	return found, errs.New(errs.Invalid, op, arg, fmt.Sprintf("%d writes of it have lost their clients", n)).WithRemedy("give the id that `hemera open ls` shows")
 }
 
-// writeRecords makes the record of each write. What a node has not reported yet is unknown, not 0.
-// Ages and idle times are in seconds. announced is 0 if the client gave no size.
+// writeRecords makes the record of each write. Values that a node has not reported yet are unknown, not 0. Ages and idle
+// times are in seconds. announced is 0 if the client gave no size.
 func writeRecords(e *cli.Env, writes []hemera.WriteInfo) (out []output.Record) {
 	for _, w := range writes {
 		// nil prints as a dash in a table and as null in JSON.
@@ -228,7 +228,7 @@ func writeRecords(e *cli.Env, writes []hemera.WriteInfo) (out []output.Record) {
 	return out
 }
 
-// writeColumns are the table of open ls.
+// writeColumns has the columns of open ls.
 var writeColumns = []output.Column{
 	{Title: "id", Key: "id"},                                   // for open rm
 	{Title: "user", Key: "user"},                               // as the manager authenticated it

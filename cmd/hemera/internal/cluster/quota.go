@@ -10,8 +10,7 @@ import (
 	"hemera/words/hemera"
 )
 
-// QuotaCommand makes `hemera quota`: limits of users, groups and projects.
-// The verbs and their short flags are EOS's.
+// QuotaCommand makes `hemera quota`: limits of users, groups and projects. The verbs and their short flags are EOS's.
 func QuotaCommand(e *cli.Env) *cobra.Command {
 	c := cli.Noun("quota", "Limits of users, groups and projects: list, set, remove",
 		quotaLsCommand(e), quotaSetCommand(e), quotaRmCommand(e), quotaRmnodeCommand(e))
@@ -27,15 +26,14 @@ as copies do, was promised its room and can finish.`
 	return c
 }
 
-// whose has the flags that name the owner of a quota: a user, a group or a project, at a directory.
-// At most one of uid, gid and project is set; cobra refuses more.
+// whose has the flags that name the owner of a quota: a user, a group or a project, at a directory. At most one of uid,
+// gid and project is set; cobra refuses more.
 type whose struct {
 	path, uid, gid string // as typed; "" is not given
 	project        bool
 }
 
-// flags gives a command the flags. needed makes the directory and one of the owners required.
-// c keeps a pointer to w, so w lives as long as the command.
+// flags adds the flags to a command. needed makes the directory and one of the owners required. c keeps a pointer to w.
 func (w *whose) flags(e *cli.Env, c *cobra.Command, needed bool) {
 	c.Flags().StringVarP(&w.path, "path", "p", "", "the `directory`")
 	c.Flags().StringVarP(&w.uid, "uid", "u", "", "a `user`, by name or number; default is every user without own limits")
@@ -49,10 +47,10 @@ func (w *whose) flags(e *cli.Env, c *cobra.Command, needed bool) {
 	_ = c.RegisterFlagCompletionFunc("path", complete.Paths(e))
 }
 
-// key returns the key of the quota. Its Kind is 0 if no owner was named, and its Path "" if no directory was.
-// Names are looked up on this machine. It fails with Invalid for a name that the machine does not know.
+// key returns the key of the quota. Its Kind is 0 without an owner, and its Path "" without a directory. Names are looked
+// up on this machine. It fails with Invalid for an unknown name.
 func (w *whose) key(e *cli.Env) (k hemera.QuotaKey, err error) {
-	// A path is checked for its server only; the manager knows whether it exists.
+	// Only the server of a path is checked; the manager knows whether the path exists.
 	if w.path != "" {
 		if k.Path, err = e.OnManager(w.path); err != nil {
 			return k, err
@@ -70,7 +68,7 @@ func (w *whose) key(e *cli.Env) (k hemera.QuotaKey, err error) {
 	default:
 		return k, nil
 	}
-	// A user who is really called default can be named by number.
+	// A user with the name default can be given by number.
 	if name == "default" {
 		k.ID = hemera.QuotaDefault
 		return k, nil
@@ -81,8 +79,8 @@ func (w *whose) key(e *cli.Env) (k hemera.QuotaKey, err error) {
 	return k, err
 }
 
-// quotaName names the owner of a quota in a sentence.
-// Numbers, not names: the sentence confirms what was stored.
+// quotaName returns the owner of a quota for a sentence, with numbers and not names, because the sentence confirms what
+// was stored.
 func quotaName(k hemera.QuotaKey) string {
 	switch {
 	case k.Kind == hemera.QuotaProject:

@@ -12,8 +12,8 @@ import (
 	"hemera/words/hemera"
 )
 
-// quotaLsCommand makes `hemera quota ls`. The manager leaves out the limits of others if a user asks.
-// It makes one request. Filters by owner are applied here.
+// quotaLsCommand makes `hemera quota ls`. For users the manager leaves out the limits of others. It makes one request.
+// Filters by owner are applied here.
 func quotaLsCommand(e *cli.Env) *cobra.Command {
 	var w whose
 	var numeric bool
@@ -47,7 +47,7 @@ counting means that files which were there before are still being counted.`,
 				var records []output.Record
 				var unbounded int64
 				for _, r := range rows {
-					// Kind 0 is no filter.
+					// Kind 0 means no filter.
 					if key.Kind == 0 || key.Kind == r.Kind && key.ID == r.ID {
 						records = append(records, quotaRecord(r, numeric))
 						if r.Limits == (hemera.QuotaAmount{}) {
@@ -68,7 +68,8 @@ counting means that files which were there before are still being counted.`,
 	return c
 }
 
-// noQuotas says why nothing is listed, and where use shows that no limit counts. rows is how many there are before the filter.
+// noQuotas returns the reason for an empty list, and where to see the use without limits. rows is the number of rows
+// before the filter.
 func noQuotas(k hemera.QuotaKey, rows int) string {
 	if rows > 0 {
 		return quotaName(k) + " has neither files nor limits at the quota nodes here"
@@ -78,7 +79,7 @@ func noQuotas(k hemera.QuotaKey, rows int) string {
 		" shows what directories hold, and an admin sets limits with hemera quota set"
 }
 
-// quotaColumns are the table of quota ls.
+// quotaColumns has the columns of quota ls.
 var quotaColumns = []output.Column{
 	{Title: "quota node", Key: "space"},                                            // the directory
 	{Title: "user", Key: "uid"},                                                    // a name, or default; a dash if the row is of a group
@@ -94,8 +95,7 @@ var quotaColumns = []output.Column{
 	{Title: "inodes", Key: "statusfiles", Wide: 1},                                 // state of the limit of files
 }
 
-// limited shows "no limit", which is stored as 0, as nothing.
-// Unlimited is the usual case, and blanks are read faster than words.
+// limited shows "no limit", which is stored as 0, as nothing, because it is the usual case.
 func limited(show func(any) string) func(any) string {
 	return func(v any) string {
 		if n, _ := v.(int64); n == 0 {
@@ -105,8 +105,8 @@ func limited(show func(any) string) func(any) string {
 	}
 }
 
-// quotaRecord makes a record with EOS's keys. "filled" is the fuller of bytes and physical bytes.
-// A limit of a project has the group "project", where EOS writes the number 99. Percentages are 0 without a limit.
+// quotaRecord makes a record with EOS's keys. "filled" is the greater of the percentages of bytes and physical bytes. A
+// limit of a project has the group "project", where EOS writes the number 99. Percentages are 0 without a limit.
 func quotaRecord(r hemera.QuotaRow, numeric bool) output.Record {
 	logical, physical := cli.Percent(r.Used.Bytes, r.Limits.Bytes), cli.Percent(r.Used.Physical, r.Limits.Physical)
 	volume, inodes := quotaStatus(max(logical, physical), r.Limits.Bytes+r.Limits.Physical), quotaStatus(cli.Percent(r.Used.Files, r.Limits.Files), r.Limits.Files)
@@ -128,12 +128,10 @@ func quotaRecord(r hemera.QuotaRow, numeric bool) output.Record {
 	}
 }
 
-// warnFrom is the share of a limit, in percent, from which its owner should remove files.
-// From here on quota ls says warning.
+// warnFrom is the percentage of a limit from which quota ls shows warning.
 const warnFrom = 90
 
-// quotaStatus is EOS's word for how full a limit is.
-// limit is 0 if there is none. filled is in percent.
+// quotaStatus returns EOS's word for the state of a limit. limit is 0 if there is none. filled is in percent.
 func quotaStatus(filled float64, limit int64) string {
 	switch {
 	case limit == 0:

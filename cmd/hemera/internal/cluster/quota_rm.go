@@ -14,8 +14,8 @@ import (
 	"hemera/words/hemera"
 )
 
-// quotaRmCommand makes `hemera quota rm`, for the limits of one owner.
-// The directory stays a quota node as long as it has another limit.
+// quotaRmCommand makes `hemera quota rm`, for the limits of one owner. The directory stays a quota node as long as it has
+// another limit.
 func quotaRmCommand(e *cli.Env) *cobra.Command {
 	var w whose
 	var k cli.Consent
@@ -28,7 +28,7 @@ limits is not a quota node: its files count at the next quota node above it, if 
 		RunE: func(c *cobra.Command, _ []string) error {
 			key, err := w.key(e)
 			if err == nil {
-				// An empty --path is refused here: key takes it for no path.
+				// An empty --path is refused here, because key takes it for no path.
 				_, err = e.OnManager(w.path)
 			}
 			if err != nil {
@@ -51,8 +51,7 @@ limits is not a quota node: its files count at the next quota node above it, if 
 	return c
 }
 
-// quotaRmnodeCommand makes `hemera quota rmnode`, for all limits of a directory. The name is EOS's.
-// It removes no file.
+// quotaRmnodeCommand makes `hemera quota rmnode`, for all limits of a directory. The name is EOS's. It removes no file.
 func quotaRmnodeCommand(e *cli.Env) *cobra.Command {
 	var path string
 	var k cli.Consent
@@ -86,9 +85,8 @@ quota node above it, if there is one.`,
 }
 
 // agreeQuotas prints the limits that will be removed, of one owner or of the whole directory, and asks for consent.
-// Where there are none it asks nothing: the manager reports what is wrong.
-// key.Kind 0 stands for all owners. At most storage.NamesShown limits are listed. Rows that a default gives are left
-// out: they go with the default.
+// Without limits it does not ask: the manager reports the error. key.Kind 0 means all owners. It lists at most
+// storage.NamesShown limits. Rows that follow from a default are left out, because they are removed with the default.
 func agreeQuotas(ctx context.Context, e *cli.Env, m *admin.Client, k cli.Consent, key hemera.QuotaKey) (bool, error) {
 	rows, err := m.Quota.Quotas(ctx, key.Path)
 	if err != nil {
@@ -108,13 +106,12 @@ func agreeQuotas(ctx context.Context, e *cli.Env, m *admin.Client, k cli.Consent
 			limit(q.Limits.Files, "file"), limitBytes(q.Limits), output.Count(q.Used.Files, "file"), output.Bytes(q.Used.Bytes)))
 	}
 	if len(stake) == 0 && !k.Dry {
-		return true, nil // the manager says what is wrong
+		return true, nil // the manager reports the error
 	}
 	return e.Agree(ctx, k, "hemera.QuotaRm", append([]string{output.Count(int64(len(stake)), "limit") + " will go, and writes are not bounded by them any more"}, stake...))
 }
 
-// limit writes a limit of a number, or that there is none.
-// It never says 0.
+// limit formats a limit of a number; for 0 that there is none.
 func limit(n int64, what string) string {
 	if n == 0 {
 		return "no limit of " + what + "s"
@@ -122,8 +119,8 @@ func limit(n int64, what string) string {
 	return output.Count(n, what)
 }
 
-// limitBytes writes a limit of bytes. A quota has a limit of logical bytes, of physical bytes, of both or of none.
-// If both are set, the logical one is said.
+// limitBytes formats a limit of bytes. A quota has a limit of logical bytes, of physical bytes, of both or of none. If
+// both are set, it is the logical one.
 func limitBytes(a hemera.QuotaAmount) string {
 	switch {
 	case a.Bytes > 0:

@@ -12,8 +12,8 @@ import (
 	"hemera/words/hemera"
 )
 
-// quotaSetCommand makes `hemera quota set`. Limits that are not named stay as they are.
-// Setting the same limits twice is harmless.
+// quotaSetCommand makes `hemera quota set`. Limits that are not given stay unchanged. Setting the same limits twice is
+// harmless.
 func quotaSetCommand(e *cli.Env) *cobra.Command {
 	var w whose
 	var bytes, physical, files string
@@ -39,12 +39,12 @@ for everybody, admins too.`,
 			key, err := w.key(e)
 			if err == nil {
 				// An empty path would be the root.
-				_, err = e.OnManager(w.path) // must be there
+				_, err = e.OnManager(w.path) // must be given
 			}
 			if err != nil {
 				return err
 			}
-			// Each field is a limit, QuotaKeep to leave it, or 0 to remove it.
+			// Each field is a limit, QuotaKeep for no change, or 0 to remove it.
 			var l hemera.QuotaAmount
 			for _, f := range []struct {
 				text  string
@@ -72,13 +72,13 @@ for everybody, admins too.`,
 	return c
 }
 
-// parseLimit reads a limit with the given parser. No text keeps the present limit.
-// It fails with Invalid, as an error of the command line.
+// parseLimit parses a limit with the given parser. An empty text keeps the present limit. It fails with Invalid, as an
+// error of the command line.
 func parseLimit(s string, parse func(string, int64) (int64, bool)) (int64, error) {
 	if s == "" {
 		return adminapi.QuotaKeep, nil
 	}
-	// About 10^18: sums of two limits stay within an int64.
+	// About 10^18, so that sums of two limits fit in an int64.
 	n, ok := parse(s, 1<<60)
 	if !ok {
 		return 0, cli.Usage(errs.New(errs.Invalid, "hemera.ReadLimit", s, "want a whole number, with k, M, G, T or P").WithRemedy("write 10T or 1.5T, or a size with its unit, 10TiB; 0 is no limit"))

@@ -30,12 +30,10 @@ func verdictOf(s adminapi.Severity) error {
 	return nil
 }
 
-// statusInterval is how often --watch asks.
-// Nobody reads a screen of conditions faster.
+// statusInterval is the interval at which --watch asks, as fast as a person reads.
 const statusInterval = 2 * time.Second
 
-// StatusCommand makes `hemera status`: is the cluster well?.
-// It makes one request, and changes nothing.
+// StatusCommand makes `hemera status`. It makes one request, and changes nothing.
 func StatusCommand(e *cli.Env) *cobra.Command {
 	var watch, all bool
 	c := &cobra.Command{
@@ -71,12 +69,12 @@ docs/operations.md lists the conditions; /metrics has them as hemera_condition.`
 	return c
 }
 
-// watchStatus prints the status until it is interrupted: in place on a terminal, else whenever it changes.
-// It returns only with an error: that of a request, or Cancelled. Screens are cleared with ANSI sequences.
+// watchStatus prints the status until it is interrupted: in place on a terminal, otherwise when it changes. It returns
+// only with an error: that of a request, or Cancelled. Screens are cleared with ANSI sequences.
 func watchStatus(ctx context.Context, e *cli.Env, m *admin.Client, all bool) error {
 	tick := time.NewTicker(statusInterval)
 	defer tick.Stop()
-	// No status prints like this, so the first one is always shown.
+	// No status has this text, so the first one is always printed.
 	last := "-"
 	for {
 		s, err := m.Status.Status(ctx)
@@ -114,7 +112,7 @@ func printStatus(e *cli.Env, s adminapi.ClusterStatus, all bool) error {
 	}
 	var b strings.Builder
 	b.WriteString(healthLine(e, s))
-	// The manager sorts them: the worst first.
+	// The manager sorts them, the worst first.
 	conditions := s.Conditions
 	if !all {
 		conditions = grouped(conditions)
@@ -175,7 +173,6 @@ func coloured(e *cli.Env, s adminapi.Severity, text string) string {
 }
 
 // groupMin is the number of conditions of one kind from which they are shown as one.
-// Three stay readable; from four on a list is counted rather than read.
 const groupMin = 4
 
 // grouped merges many conditions of one kind into one, so that the list stays on one screen. --all shows each.
@@ -246,7 +243,7 @@ func summary(e *cli.Env, s adminapi.ClusterStatus) [][2]string {
 	return lines
 }
 
-// jobsShown is the number of jobs in the summary.
+// jobsShown bounds the jobs in the summary.
 const jobsShown = 5
 
 // clusterRecord makes the record of the whole cluster, which comes before those of its conditions.
@@ -276,7 +273,8 @@ func conditionRecord(c adminapi.Condition) output.Record {
 	}
 }
 
-// binned says what recycle bins have, which the counts of files leave out, as those of fsck and of backups do.
+// binned returns a text about the content of recycle bins, which the counts of files do not include, like those of fsck
+// and of backups.
 func binned(t hemera.TreeTotals) string {
 	if t.Files == 0 {
 		return ""

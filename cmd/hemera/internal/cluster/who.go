@@ -20,15 +20,14 @@ import (
 	"hemera/words/hemera"
 )
 
-// nobody and nothing stand for empty tables.
-// Programs get an empty list instead.
+// nobody and nothing are the texts of empty tables. Programs get an empty list.
 const (
 	nobody  = "nobody is connected"
 	nothing = "no such file is open"
 )
 
-// WhoCommand makes `hemera who`: sessions at the manager and open files at the nodes.
-// Sessions are known to the manager, open files to the nodes; the manager asks them.
+// WhoCommand makes `hemera who`: sessions at the manager and open files at the nodes. The manager asks the nodes for open
+// files.
 func WhoCommand(e *cli.Env) *cobra.Command {
 	var all bool
 	var files, disk string
@@ -68,8 +67,8 @@ open files, those that move most first.`,
 	return c
 }
 
-// whoIsThere lists users with their sessions, open files and rates.
-// Two requests and a view: a user may appear in one and not in the other.
+// whoIsThere lists users with their sessions, open files and rates. It combines two requests and a view, so a user may
+// appear in only one of them.
 func whoIsThere(ctx context.Context, e *cli.Env, m *admin.Client) error {
 	sessions, err := m.Observe.Sessions(ctx)
 	if err != nil {
@@ -82,9 +81,8 @@ func whoIsThere(ctx context.Context, e *cli.Env, m *admin.Client) error {
 	return e.List(whoColumns, whoRecords(v, sessions, open), nobody)
 }
 
-// openFiles asks for the open files, and tells the user what is missing from the answer.
-// The view names the nodes. Warnings go to standard error, so that the list can be piped.
-// The nodes are asked by the manager, which waits a bounded time for each.
+// openFiles asks for the open files, and tells the user which nodes did not answer, on standard error, so that the list
+// can be piped. The view has the addresses of the nodes. The manager asks the nodes, and waits a bounded time for each.
 func openFiles(ctx context.Context, e *cli.Env, m *admin.Client) ([]hemera.OpenFile, *hemera.View, error) {
 	v, err := m.Cluster.View(ctx)
 	if err != nil {
@@ -104,8 +102,8 @@ func openFiles(ctx context.Context, e *cli.Env, m *admin.Client) ([]hemera.OpenF
 	return open.Files, v, nil
 }
 
-// whoseFiles lists open files at or below a path, on a disk, or both.
-// path is compared as text, with the names as they were when the files were opened.
+// whoseFiles lists open files at or below a path, on a disk, or both. path is compared as text, with the names at the
+// time of the opens.
 func whoseFiles(ctx context.Context, e *cli.Env, m *admin.Client, path, disk string) error {
 	var id hemera.DiskID
 	if disk != "" {
@@ -118,7 +116,7 @@ func whoseFiles(ctx context.Context, e *cli.Env, m *admin.Client, path, disk str
 	if err != nil {
 		return err
 	}
-	// An empty list would say that nobody uses a disk that somebody mistyped.
+	// For a mistyped disk an empty list would mean that the disk is not used.
 	if _, ok := v.Disk(id); id != 0 && !ok {
 		return errs.New(errs.NotFound, "hemera.Who", "disk "+id.String(), "there is no such disk").WithRemedy("hemera fs ls shows the disks there are")
 	}
@@ -133,7 +131,7 @@ func whoseFiles(ctx context.Context, e *cli.Env, m *admin.Client, path, disk str
 		for i, d := range f.Disks {
 			disks[i] = d.String()
 		}
-		// The node may have left since: then its address is empty.
+		// The node may have been removed since; then its address is empty.
 		n, _ := v.Node(f.Node)
 		records = append(records, output.Record{
 			{Key: "user", Value: f.Who.Name}, {Key: "uid", Value: f.Who.UID}, {Key: "auth", Value: f.Who.Protocol}, {Key: "host", Value: f.Who.Host}, {Key: "app", Value: f.Who.App}, // as the manager knew it at the open
@@ -146,14 +144,14 @@ func whoseFiles(ctx context.Context, e *cli.Env, m *admin.Client, path, disk str
 	return e.List(openColumns, records, nothing)
 }
 
-// whoKey groups sessions and open files: those of one user, mechanism, host and application are one line.
-// The groups of a user are not part of the key.
+// whoKey groups sessions and open files: those of one user, mechanism, host and application are one line. The groups of a
+// user are not part of the key.
 type whoKey struct {
 	name, auth, host, app string
 	uid                   uint32
 }
 
-// doing is what the sessions of one key do.
+// doing has the activity of the sessions with one key.
 type doing struct {
 	sessions, open int             // numbers
 	rate           float64         // bytes a second, over all open files
@@ -182,7 +180,7 @@ func whoRecords(v *hemera.View, sessions []adminapi.SessionInfo, open []hemera.O
 		n, _ := v.Node(f.Node)
 		d.nodes[n.Addr] = true
 	}
-	// By user first: maps have no order.
+	// By user, because maps have no order.
 	keys := slices.SortedFunc(maps.Keys(sums), func(a, b whoKey) int {
 		return cmp.Or(cmp.Compare(a.name, b.name), cmp.Compare(a.auth, b.auth), cmp.Compare(a.host, b.host), cmp.Compare(a.app, b.app))
 	})
@@ -200,7 +198,7 @@ func whoRecords(v *hemera.View, sessions []adminapi.SessionInfo, open []hemera.O
 // sessionRecords makes the record of each session. The client and the gateway differ if a proxy connects for a user.
 func sessionRecords(e *cli.Env, sessions []adminapi.SessionInfo) (out []output.Record) {
 	for _, s := range sessions {
-		// The address that the connection comes from.
+		// The address of the connection.
 		gateway, _ := cli.HostPort(s.Addr)
 		out = append(out, output.Record{
 			{Key: "client", Value: s.Who.Name + "@" + s.Who.Host}, {Key: "gateway", Value: gateway}, // gateway is the address that the connection comes from
@@ -213,7 +211,7 @@ func sessionRecords(e *cli.Env, sessions []adminapi.SessionInfo) (out []output.R
 	return out
 }
 
-// whoColumns are the table of who.
+// whoColumns has the columns of who.
 var whoColumns = []output.Column{
 	{Title: "user", Key: "user"},
 	{Title: "uid", Key: "uid", Wide: 1},
@@ -226,7 +224,7 @@ var whoColumns = []output.Column{
 	{Title: "nodes", Key: "nodes"},        // where these files are open
 }
 
-// openColumns are the table of who --files and --disk.
+// openColumns has the columns of who --files and --disk.
 var openColumns = []output.Column{
 	{Title: "user", Key: "user"},
 	{Title: "host", Key: "host"},
@@ -240,7 +238,7 @@ var openColumns = []output.Column{
 	{Title: "path", Key: "path"},                                // as of the open
 }
 
-// sessionColumns are the table of who --all.
+// sessionColumns has the columns of who --all.
 var sessionColumns = []output.Column{
 	{Title: "user", Key: "user"},
 	{Title: "uid", Key: "uid", Wide: 1},

@@ -13,8 +13,8 @@ import (
 	"hemera/words/hemera"
 )
 
-// WhoamiCommand makes `hemera whoami`: the identity that the manager found out for its caller.
-// It needs no admin and works from any machine whose clients the manager serves.
+// WhoamiCommand makes `hemera whoami`: the identity of the caller as the manager authenticated it. It needs no admin and
+// works on any machine whose clients the manager serves.
 func WhoamiCommand(e *cli.Env) *cobra.Command {
 	return &cobra.Command{
 		Use: "whoami", Short: "Who you are for the cluster", Args: cobra.NoArgs, GroupID: "other",
@@ -38,7 +38,7 @@ are an admin. Any user may ask, from any machine that the manager serves.`,
 	}
 }
 
-// whoamiRecord is an identity for programs.
+// whoamiRecord makes the record of an identity for programs.
 func whoamiRecord(who hemera.Identity) output.Record {
 	return output.Record{
 		{Key: "user", Value: who.Name}, {Key: "uid", Value: who.UID}, {Key: "gid", Value: who.GID}, {Key: "groups", Value: groupList(who.Groups)},
@@ -51,7 +51,7 @@ func groupList(groups []uint32) string {
 	return strings.Trim(strings.ReplaceAll(fmt.Sprint(groups), " ", ","), "[]")
 }
 
-// whoamiText says in one sentence who a user is, and why nobody is nobody.
+// whoamiText returns one sentence about the user, with the reason if the user is nobody.
 func whoamiText(who hemera.Identity) string {
 	text := fmt.Sprintf("you are %s (uid %d, gid %d)", who.Name, who.UID, who.GID)
 	if len(who.Groups) > 0 {

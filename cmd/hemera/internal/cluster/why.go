@@ -17,8 +17,8 @@ import (
 	"hemera/words/hemera"
 )
 
-// WhyCommand makes `hemera why`: why a file, disk, node or job is as it is.
-// The explanation is made by the manager, which has the whole picture; this command only finds out what it is about.
+// WhyCommand makes `hemera why`: explanations of a file, disk, node or job. The manager, which has all information, makes
+// the explanation; this command only identifies the subject.
 func WhyCommand(e *cli.Env) *cobra.Command {
 	return &cobra.Command{
 		Use: "why <path> | disk <id> | node <node> | jobs", Short: "Explain why a file, disk, node or job is as it is", Args: cobra.RangeArgs(1, 2),
@@ -70,15 +70,15 @@ else is for admins: on the manager's machine, as root or as the user the manager
 				if err := printWhy(e, x); err != nil || !x.Missing {
 					return err
 				}
-				// Scripts see that there is nothing, and people what a new file would get.
+				// A script gets the exit code, and people the answer for a new file.
 				return cli.NewVerdict(cli.ExitWarning)
 			})
 		},
 	}
 }
 
-// whySubject reads what is to be explained: the kind and a reference that the manager understands.
-// A number is a disk; a path begins with a slash or a colon. It does not ask whether the subject exists: the manager explains that too.
+// whySubject returns the subject of the explanation: the kind and a reference for the manager. A number is a disk; a path
+// begins with a slash or a colon. It does not check whether the subject exists, because the manager explains that too.
 func whySubject(e *cli.Env, args []string) (kind, ref string, err error) {
 	switch {
 	case len(args) == 1 && (args[0] == "jobs" || args[0] == "job"): // of all disks

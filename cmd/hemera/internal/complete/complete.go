@@ -18,12 +18,11 @@ import (
 	"hemera/words/hemera"
 )
 
-// timeout is how long a shell waits for words from the cluster, unless Env.Completion says otherwise.
-// 2 s is about what a person waits at a prompt; a manager answers a view within milliseconds.
+// timeout bounds the wait of a shell for words from the cluster, unless Env.Completion says otherwise. People wait about
+// 2 s at a prompt; a manager answers within milliseconds.
 const timeout = 2 * time.Second
 
-// wordsMax is the most words that a shell gets.
-// A directory may have a million names; nobody reads more than a few hundred at a prompt.
+// wordsMax bounds the words for a shell. A directory may have a million names, but a few hundred are enough at a prompt.
 const wordsMax = 500
 
 // errEnough ends a listing after wordsMax words.
@@ -40,12 +39,12 @@ func fromView(ctx context.Context, e *cli.Env, words func(*hemera.View) []cobra.
 	})
 }
 
-// fromManager offers words that a manager is asked for. It offers none if the manager does not answer in time.
+// fromManager offers words from an answer of a manager. It offers none if the manager does not answer in time.
 func fromManager(ctx context.Context, e *cli.Env, words func(context.Context, *admin.Client) []cobra.Completion) ([]cobra.Completion, cobra.ShellCompDirective) {
-	// The user is waiting at the shell's prompt: rather no words than late ones.
+	// The user is waiting at the shell's prompt: no words are better than late ones.
 	ctx, cancel := context.WithTimeout(ctx, cmp.Or(e.Completion, timeout))
 	defer cancel()
-	// No error is shown: the shell would print it into the user's command line.
+	// Errors are not shown: the shell would print them into the user's command line.
 	m, err := e.Manager()
 	if err != nil {
 		return nil, cobra.ShellCompDirectiveNoFileComp
@@ -54,8 +53,8 @@ func fromManager(ctx context.Context, e *cli.Env, words func(context.Context, *a
 	return words(ctx, m), cobra.ShellCompDirectiveNoFileComp
 }
 
-// Disks offers the ids of disks, described by node and path, for the first argument.
-// It offers none for later arguments: every command takes one disk.
+// Disks offers the ids of disks, described by node and path, for the first argument only, because every command takes one
+// disk.
 func Disks(e *cli.Env) cobra.CompletionFunc {
 	return func(c *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
 		if len(args) > 0 {
@@ -87,8 +86,7 @@ func Nodes(e *cli.Env) cobra.CompletionFunc {
 	}
 }
 
-// Spaces offers the names of spaces for the first argument, and for the flag of fs add.
-// fs add is the exception: its space is a flag, and two arguments may stand before it.
+// Spaces offers the names of spaces for the first argument, and for the flag of fs add, which may follow two arguments.
 func Spaces(e *cli.Env) cobra.CompletionFunc {
 	return func(c *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
 		if len(args) > 0 && c.Name() != "add" {
@@ -103,8 +101,8 @@ func Spaces(e *cli.Env) cobra.CompletionFunc {
 	}
 }
 
-// Matches offers nodes and spaces for the words of fs ls. The ids and paths of disks would be too many.
-// It offers for every argument, because fs ls takes several words.
+// Matches offers nodes and spaces for the words of fs ls, for every argument. The ids and paths of disks would be too
+// many.
 func Matches(e *cli.Env) cobra.CompletionFunc {
 	return func(c *cobra.Command, _ []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
 		return fromView(c.Context(), e, func(v *hemera.View) (out []cobra.Completion) {
@@ -119,9 +117,8 @@ func Matches(e *cli.Env) cobra.CompletionFunc {
 	}
 }
 
-// Endpoints offers paths on the cluster for words that begin with a colon. Other words are left to the shell, which
-// knows the local files.
-// cp takes both kinds of path.
+// Endpoints offers paths on the cluster for words that begin with a colon. The shell completes other words, which are
+// local files. cp takes both kinds of path.
 func Endpoints(e *cli.Env) cobra.CompletionFunc {
 	return func(c *cobra.Command, args []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
 		if strings.HasPrefix(word, ":") {
@@ -131,8 +128,8 @@ func Endpoints(e *cli.Env) cobra.CompletionFunc {
 	}
 }
 
-// Paths offers the entries of the directory that the word is in.
-// A word that begins with a colon keeps it. Names that a terminal would obey rather than show are left out.
+// Paths offers the entries of the word's directory. A word that begins with a colon keeps it. Names that could control a
+// terminal are left out.
 func Paths(e *cli.Env) cobra.CompletionFunc {
 	const none = cobra.ShellCompDirectiveNoFileComp
 	return func(c *cobra.Command, _ []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
@@ -143,26 +140,26 @@ func Paths(e *cli.Env) cobra.CompletionFunc {
 		if word == "" {
 			word = "/"
 		}
-		// URLs of other servers are not completed: that would connect to them.
+		// URLs of other servers are not completed, because that would connect to them.
 		if !strings.HasPrefix(word, "/") {
 			return nil, none
 		}
 		ctx, cancel := context.WithTimeout(c.Context(), cmp.Or(e.Completion, timeout))
 		defer cancel()
-		// The directory is listed as a whole, up to wordsMax names; servers cannot list by prefix.
+		// The directory is listed completely, up to wordsMax names; servers cannot list by prefix.
 		dir, prefix := gopath.Split(word)
 		var out []cobra.Completion
-		// An error ends the list early: what was found until then is still offered.
+		// An error ends the list early: the names found before it are still offered.
 		_ = listNames(ctx, e, gopath.Clean(dir), func(name string, isDir bool) error {
 			if !strings.HasPrefix(name, prefix) || output.Visible(name) != name { // shells print words unchanged
 				return nil
 			}
-			// The whole word, as the user wrote its beginning.
+			// The whole word, with the beginning as the user wrote it.
 			name = mark + dir + name
 			if isDir {
 				name += "/"
 			}
-			// The word stays as typed; the user types more of it.
+			// Without a match the word stays as typed.
 			if out = append(out, name); len(out) == wordsMax {
 				return errEnough
 			}
@@ -172,16 +169,15 @@ func Paths(e *cli.Env) cobra.CompletionFunc {
 	}
 }
 
-// listNames lists a directory by the admin API, or by the data protocol if the user has no right to the first.
-// visit returns errEnough to end the listing; that error comes back unchanged. NotFound is an answer, so the second
-// way is not tried after it.
+// listNames lists a directory by the admin API, or by the data protocol if the user may not use the first. visit returns
+// errEnough to end the listing; that error is returned unchanged. After NotFound it does not try the second way.
 func listNames(ctx context.Context, e *cli.Env, dir string, visit func(name string, isDir bool) error) error {
 	m, err := e.Manager()
 	if err != nil {
 		return err
 	}
 	defer m.Close()
-	// The empty Identity is the caller's own, as the manager authenticates it.
+	// The empty Identity stands for the caller, as the manager authenticates it.
 	err = m.Names.List(ctx, hemera.Identity{}, dir, func(en hemera.Entry) error { return visit(en.Name, en.IsDir()) })
 	if err == nil || errors.Is(err, errEnough) || errors.Is(err, errs.NotFound) {
 		return err

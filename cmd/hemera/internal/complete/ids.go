@@ -13,7 +13,7 @@ import (
 	"hemera/words/hemera"
 )
 
-// ids offers the ids of one kind of thing, for the first argument: every command takes one.
+// ids offers the ids of one kind for the first argument, because every command takes one.
 func ids(e *cli.Env, list func(context.Context, *admin.Client) []cobra.Completion) cobra.CompletionFunc {
 	return func(c *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
 		if len(args) > 0 {
@@ -26,10 +26,10 @@ func ids(e *cli.Env, list func(context.Context, *admin.Client) []cobra.Completio
 // Conversions offers the ids of requests to convert that have not ended, described by path and form.
 func Conversions(e *cli.Env) cobra.CompletionFunc {
 	return ids(e, func(ctx context.Context, m *admin.Client) (words []cobra.Completion) {
-		// All of them fit into one answer: there are a thousand at most.
+		// They fit into one answer: there are a thousand at most.
 		list, _ := m.Conversions.Conversions(ctx)
 		for _, s := range list {
-			// One that has ended cannot be stopped.
+			// An ended one cannot be stopped.
 			if s.Ended.IsZero() {
 				words = append(words, cobra.CompletionWithDesc(strconv.FormatUint(s.ID, 10), output.Visible(s.Path)+" "+s.Form.String()))
 			}
@@ -38,7 +38,7 @@ func Conversions(e *cli.Env) cobra.CompletionFunc {
 	})
 }
 
-// Writes offers the ids of writes under way, described by path and user.
+// Writes offers the ids of current writes, described by path and user.
 func Writes(e *cli.Env) cobra.CompletionFunc {
 	return ids(e, func(ctx context.Context, m *admin.Client) (words []cobra.Completion) {
 		list, _ := m.Writes.Writes(ctx, hemera.Identity{})
@@ -49,7 +49,7 @@ func Writes(e *cli.Env) cobra.CompletionFunc {
 	})
 }
 
-// Tokens offers the ids of join tokens, described by what they admit.
+// Tokens offers the ids of join tokens, described by their purpose.
 func Tokens(e *cli.Env) cobra.CompletionFunc {
 	return ids(e, func(ctx context.Context, m *admin.Client) (words []cobra.Completion) {
 		list, _ := m.Trust.Tokens(ctx)
@@ -60,8 +60,8 @@ func Tokens(e *cli.Env) cobra.CompletionFunc {
 	})
 }
 
-// Recycled offers the paths of what is in recycle bins, for every argument. A path that a terminal would obey rather than
-// show is left out.
+// Recycled offers the paths of entries in recycle bins, for every argument. Paths that could control a terminal are left
+// out.
 func Recycled(e *cli.Env) cobra.CompletionFunc {
 	return func(c *cobra.Command, _ []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
 		return fromManager(c.Context(), e, func(ctx context.Context, m *admin.Client) (words []cobra.Completion) {
@@ -71,7 +71,7 @@ func Recycled(e *cli.Env) cobra.CompletionFunc {
 					return nil
 				}
 				seen[r.Path] = true
-				// The list ends early: nobody reads more at a prompt.
+				// More words are useless at a prompt.
 				if words = append(words, r.Path); len(words) == wordsMax {
 					return errEnough
 				}
@@ -90,7 +90,7 @@ func Checksums(*cobra.Command, []string, string) (words []cobra.Completion, _ co
 	return words, cobra.ShellCompDirectiveNoFileComp
 }
 
-// Flag makes a completion of first arguments one of a flag's values.
+// Flag converts a completion of first arguments to one of a flag's values.
 func Flag(first cobra.CompletionFunc) cobra.CompletionFunc {
 	return func(c *cobra.Command, _ []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
 		return first(c, nil, word)

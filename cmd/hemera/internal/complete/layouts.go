@@ -2,10 +2,9 @@ package complete
 
 import "github.com/spf13/cobra"
 
-// Layouts offers layouts that clusters use, with what they survive.
-// They are the words of a table in docs/operations.md, which a test compares with the codes. Any other numbers do too, so this is
-// help for people that begin and no list of what is allowed.
-// It asks no server: what a space's disks can hold is said when the command runs.
+// Layouts offers common layouts with the losses that they survive: the table in docs/operations.md, which a test compares
+// with the codes. Other numbers are allowed too. It asks no server: the command itself reports layouts that the disks of
+// a space do not allow.
 func Layouts(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
 	return []cobra.Completion{
 		cobra.CompletionWithDesc("plain", "one copy"),                                    // a lost disk loses files

@@ -16,11 +16,11 @@ import (
 	"hemera/words/hemera"
 )
 
-// Command makes `hemera convert`, with its list and its stop.
+// Command makes `hemera convert`, with its verbs ls and stop.
 func Command(e *cli.Env) *cobra.Command {
 	var r adminapi.ConversionRequest
 	var dry, wait bool
-	// The texts of the flags, by the keys of a form.
+	// The values of the flags, by the keys of a form.
 	words := map[string]*string{"layout": new(string), "blocksize": new(string), "space": new(string), "checksum": new(string)}
 	c := &cobra.Command{
 		Use: "convert <path>", Short: "Store files in another layout, space or checksum: request, list, stop", Args: cobra.ExactArgs(1),
@@ -47,7 +47,7 @@ request, see sys.lifecycle.convert in the documentation.`,
 				return err
 			}
 			for key, text := range words {
-				// An empty text is an error, as a script may have an empty variable.
+				// An empty text is an error, because a script may have an empty variable.
 				if c.Flags().Changed(key) {
 					if _, err := lifecycle.SetForm(&r.Form, key, *text); err != nil {
 						return cli.Usage(errs.New(errs.Invalid, "hemera.Convert", "--"+key+" "+*text, errs.Reason(err, "")))
@@ -57,7 +57,7 @@ request, see sys.lifecycle.convert in the documentation.`,
 			if err := lifecycle.CheckForm(r.Form); err != nil {
 				return cli.Usage(errs.New(errs.Invalid, "hemera.Convert", r.Form.String(), errs.Reason(err, "")).WithRemedy("name --layout, --blocksize, --space or --checksum"))
 			}
-			// Whether the space exists, the manager knows.
+			// The manager knows whether the space exists.
 			return e.Ask(c, func(ctx context.Context, m *admin.Client) error {
 				if dry {
 					return survey(ctx, e, m, r)
@@ -75,7 +75,7 @@ request, see sys.lifecycle.convert in the documentation.`,
 	c.Flags().BoolVar(&dry, "dry-run", false, "only say how many files would be converted")
 	c.Flags().BoolVar(&wait, "wait", false, "show progress, and return when the request is done")
 	c.MarkFlagsMutuallyExclusive("dry-run", "wait")
-	// Layouts and sizes that are used often; any other that makes sense is taken as well.
+	// Frequent layouts and sizes; others are accepted too.
 	fixed := func(words ...cobra.Completion) cobra.CompletionFunc {
 		return cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp)
 	}
@@ -95,7 +95,7 @@ func warnOfRoom(ctx context.Context, e *cli.Env, m *admin.Client, r adminapi.Con
 		return
 	}
 	disks, most := map[string]int{}, 0
-	// Files whose space is not named stay in theirs, so the largest space counts.
+	// Without a named space files stay in theirs, so the largest space counts.
 	for _, d := range v.Disks {
 		if disks[d.Space]++; r.Form.Space == "" || d.Space == r.Form.Space {
 			most = max(most, disks[d.Space])
@@ -115,7 +115,7 @@ func request(ctx context.Context, e *cli.Env, m *admin.Client, r adminapi.Conver
 		return err
 	}
 	warnOfRoom(ctx, e, m, r)
-	// The record of the request alone tells a script nothing that it cannot list.
+	// With --wait the record of the end is printed instead.
 	if wait {
 		return follow(ctx, e, m, c.ID)
 	}
@@ -126,7 +126,7 @@ func request(ctx context.Context, e *cli.Env, m *admin.Client, r adminapi.Conver
 // survey says what a request would do. It walks the tree from here, and changes nothing.
 func survey(ctx context.Context, e *cli.Env, m *admin.Client, r adminapi.ConversionRequest) error {
 	var files, due, bytes int64
-	// The same refusal as that of the request.
+	// The same error as that of the request.
 	top, err := m.Names.Stat(ctx, hemera.Identity{}, r.Path)
 	if err != nil {
 		return err
@@ -134,14 +134,14 @@ func survey(ctx context.Context, e *cli.Env, m *admin.Client, r adminapi.Convers
 	if top.IsDir() && !r.Recursive {
 		return errs.New(errs.IsDirectory, "hemera.Convert", r.Path, "it is a directory").WithRemedy("add -r to convert all files below it")
 	}
-	// Entries come while the manager walks; none is kept.
+	// Entries arrive while the manager walks; none is kept.
 	_, err = m.Names.Walk(ctx, adminapi.WalkRequest{Path: r.Path, Kind: hemera.KindFile}, func(f adminapi.Found) error {
 		// A directory that cannot be listed makes the numbers wrong.
 		if f.Err != "" {
 			return errs.New(errs.IO, "hemera.Convert", f.Path, f.Err)
 		}
 		files++
-		// The rule that the manager decides by.
+		// The manager uses the same rule.
 		if _, is := lifecycle.Wanted(f.Entry, r.Form); is {
 			due++
 			bytes += f.Entry.Size
@@ -151,7 +151,7 @@ func survey(ctx context.Context, e *cli.Env, m *admin.Client, r adminapi.Convers
 	if err != nil {
 		return err
 	}
-	// The keys are those of no other record: it is not a request.
+	// The keys differ from those of a request, because it is none.
 	if e.ForPrograms() {
 		return e.List(nil, []output.Record{{{Key: "path", Value: r.Path}, {Key: "form", Value: r.Form.String()}, {Key: "files", Value: files}, {Key: "due", Value: due}, {Key: "duebytes", Value: bytes}}}, "")
 	}

@@ -51,7 +51,7 @@ func lsCommand(e *cli.Env) *cobra.Command {
 	}
 }
 
-// columns are the table of convert ls.
+// columns has the columns of convert ls.
 var columns = []output.Column{
 	{Title: "id", Key: "id"},                                          // for convert stop
 	{Title: "path", Key: "path"},                                      // as it was asked for
@@ -83,8 +83,8 @@ func record(s adminapi.ConversionStatus) output.Record {
 	}
 }
 
-// stopCommand makes `hemera convert stop`. A request that has ended already is no error. It asks for no consent: nothing is
-// lost, and the request can be made again.
+// stopCommand makes `hemera convert stop`. A request that has ended already is no error. It needs no consent, because
+// nothing is lost and the request can be repeated.
 func stopCommand(e *cli.Env) *cobra.Command {
 	return &cobra.Command{
 		Use: "stop <id>", Short: "End a request to convert", Args: cobra.ExactArgs(1),
@@ -108,12 +108,12 @@ func stopCommand(e *cli.Env) *cobra.Command {
 	}
 }
 
-// followInterval is how often --wait asks.
+// followInterval is the interval at which --wait asks.
 const followInterval = time.Second / 2
 
-// follow shows the progress of a request until it has ended. It fails if files were left as they are.
+// follow shows the progress of a request until it has ended. It fails if files were not converted.
 func follow(ctx context.Context, e *cli.Env, m *admin.Client, id uint64) error {
-	// The rate and the estimate are averages of seconds, so asking more often shows nothing more.
+	// The rate and the estimate are averages of seconds, so more requests would show the same.
 	tick := time.NewTicker(followInterval)
 	defer tick.Stop()
 	for {
@@ -127,7 +127,7 @@ func follow(ctx context.Context, e *cli.Env, m *admin.Client, id uint64) error {
 			return errs.New(errs.NotFound, "hemera.Convert", fmt.Sprintf("request %d", id), "the manager does not remember it any more")
 		}
 		s := list[i]
-		// The line goes to Err, so that the output has the result alone.
+		// The line goes to Err, so that the output has only the result.
 		if e.Live && !e.ForPrograms() {
 			fmt.Fprintf(e.Err, "\r\x1b[K%s", cli.Fitted(e.ErrWidth(), cli.BarForms(func(bar int) string { return e.Visible(storage.JobLine(s.Job, bar)) })))
 		}
@@ -153,7 +153,7 @@ func ended(e *cli.Env, s adminapi.ConversionStatus) error {
 		return errs.New(errs.Conflict, "hemera.Convert", s.Path, fmt.Sprintf("%s converted, %d could not be, %d were in use: %s", output.Count(s.Done, "file"), s.Failed, s.Skipped, s.Why)).
 			WithRemedy("hemera why FILE says what is in the way; then repeat the command, which takes up what is left")
 	}
-	// Programs get the same record as of ls.
+	// Programs get the same record as from ls.
 	if e.ForPrograms() {
 		return e.List(nil, []output.Record{record(s)}, "")
 	}
