@@ -135,7 +135,7 @@ func (r *run) find(ctx context.Context, name string) (path, error) {
 	return p, nil
 }
 
-// interfaceTo is the interface that leads to an address, and its speed in B/s.
+// interfaceTo returns the interface to an address, and its speed in B/s.
 func interfaceTo(to netip.AddrPort) (name string, speed float64) {
 	// A connected UDP socket sends nothing, but has the address of the interface.
 	c, err := net.DialUDP("udp", nil, net.UDPAddrFromAddrPort(to))
