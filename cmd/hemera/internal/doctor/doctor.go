@@ -25,12 +25,12 @@ type examination struct {
 	e      *cli.Env          // streams and the cluster's URL
 	o      observe.Options   // from the flags
 	size   string            // of the temporary files, as given
-	from   string            // a snapshot to judge, in place of this machine
-	save   string            // where the snapshot goes
-	report doctor.Report     // what the snapshot means
+	from   string            // a snapshot to judge in place of this machine
+	save   string            // file for the snapshot
+	report doctor.Report     // the diagnosis of the snapshot
 	all    bool              // examine all nodes
 	fix    bool              // change settings
-	undo   bool              // put them back
+	undo   bool              // restore the settings
 	file   string            // the undo file
 	agree  cli.Consent       // of the user, to changes
 	made   []settings.Change // by this command
@@ -72,7 +72,7 @@ file below the state directory, and --undo puts it back. A restart of the machin
   sudo hemera doctor --undo                     put them back`,
 		RunE: func(c *cobra.Command, args []string) error { return x.run(c, args) },
 	}
-	// What is measured, then where the snapshot goes or comes from.
+	// What is measured, then the files of snapshots.
 	f := c.Flags()
 	f.StringArrayVar(&x.o.Dirs, "dir", nil, "measure the file system of this `directory`; may be repeated (default: all on local disks)")
 	f.StringVar(&x.size, "size", "256MiB", "`size` of the temporary file, at most 512MiB")
@@ -91,12 +91,12 @@ file below the state directory, and --undo puts it back. A restart of the machin
 	return c
 }
 
-// run takes or reads a snapshot, shows what it means, and changes what the user wants changed.
+// run takes or reads a snapshot, shows the diagnosis, and changes the settings that the user wants changed.
 func (x *examination) run(c *cobra.Command, args []string) error {
 	if err := x.check(); err != nil {
 		return err
 	}
-	// Machines of the cluster, in place of this one.
+	// Machines of the cluster in place of this one.
 	if x.all || len(args) > 0 {
 		return x.nodes(c, args)
 	}
@@ -107,15 +107,15 @@ func (x *examination) run(c *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
-	// Kept before it is judged: a mistake in a rule must not lose what was seen.
+	// Saved before the diagnosis, so that a mistake in a rule loses no data.
 	if x.save != "" {
 		if err := write(x.save, s); err != nil {
 			return err
 		}
 	}
-	// By the rules of this version, also if an older one took the snapshot.
+	// By the rules of this version, also for a snapshot of an older one.
 	x.report = doctor.Diagnose(s)
-	// People see what was found before they are asked; programs get one list, which ends with the changes.
+	// People see the findings before the question; programs get one list, which ends with the changes.
 	if !x.e.ForPrograms() {
 		if err := x.show(s); err != nil {
 			return err
@@ -130,13 +130,13 @@ func (x *examination) run(c *cobra.Command, args []string) error {
 	return err
 }
 
-// snapshot is that of the file, or of this machine.
+// snapshot returns the snapshot of the file, or of this machine.
 func (x *examination) snapshot(c *cobra.Command) (*doctor.Snapshot, error) {
 	// Of another machine, or of another day.
 	if x.from != "" {
 		return read(x.from)
 	}
-	// Nobody who asked for no cluster is to read that none answers.
+	// Without a named cluster, a missing one must not be reported.
 	if c.Flags().Changed("url") || x.e.Getenv(config.URLVariable) != "" {
 		cluster, err := x.cluster()
 		if err != nil {
@@ -144,15 +144,15 @@ func (x *examination) snapshot(c *cobra.Command) (*doctor.Snapshot, error) {
 		}
 		x.o.Cluster = cluster
 	}
-	// It takes some seconds for each disk; a person wants to see that it works.
+	// It takes some seconds for each disk, so a person gets a progress line.
 	stop := x.e.Follow(x.drawn)
-	defer stop() // the line goes before the table comes
+	defer stop() // the line is erased before the table is printed
 	return observe.Take(c.Context(), x.o)
 }
 
-// check judges the bounds of what is measured.
+// check checks the bounds of the measurements.
 func (x *examination) check() error {
-	// Bounds: a file that is too small tells of caches only, a large one is a burden.
+	// A file that is too small measures only caches, and a large one is a burden.
 	const largest = 512 << 20
 	// Units as in all commands.
 	size, ok := cli.ParseSize(x.size, largest)
@@ -167,14 +167,14 @@ func (x *examination) check() error {
 	return nil
 }
 
-// cluster is how to ask the cluster that the user named.
+// cluster returns the address of the cluster that the user named.
 func (x *examination) cluster() (*observe.Cluster, error) {
 	// A unix socket is no path of a network.
 	u, err := x.e.DataURL()
 	if err != nil {
 		return nil, err
 	}
-	// Asked when its turn comes: the manager may be slow, and the measurements are not to wait.
+	// Called late, so that the measurements do not wait for a slow manager.
 	version := func(ctx context.Context) (string, error) {
 		// Strangers to the cluster get no version, which is no fault of the machine.
 		m, err := x.e.Manager()
@@ -195,7 +195,7 @@ func (x *examination) tell(_ string, done, total int, doing string) {
 	x.line = fmt.Sprintf("%s  %s", cli.Bar(cli.Percent(int64(done), int64(max(total, 1))), 16), doing)
 }
 
-// drawn is the progress line, for the goroutine that draws it.
+// drawn returns the progress line, for the goroutine that draws it.
 func (x *examination) drawn() string {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -204,7 +204,7 @@ func (x *examination) drawn() string {
 
 // write writes a snapshot to a file.
 func write(path string, s *doctor.Snapshot) error {
-	// Indented: people read it before they send it to somebody.
+	// Indented, because people read it before they pass it on.
 	data, err := json.MarshalIndent(s, "", " ")
 	if err == nil {
 		err = os.WriteFile(path, append(data, '\n'), 0o644) // #nosec G306 -- it is to be read
@@ -212,7 +212,7 @@ func write(path string, s *doctor.Snapshot) error {
 	return errs.Wrap(err, "hemera.Doctor", path)
 }
 
-// read reads a snapshot. Invalid if it is none, or of a later schema.
+// read reads a snapshot. It fails with Invalid if the file is none, or of a later schema.
 func read(path string) (*doctor.Snapshot, error) {
 	// Nothing is kept open: a snapshot is read whole.
 	f, err := os.Open(path) // #nosec G304 -- the user names it

@@ -16,7 +16,8 @@ import (
 	"hemera/words/errs"
 )
 
-// undoFile is where --fix notes what was there before: the state directory of this machine's servers.
+// undoFile returns the path of the file in which --fix saves the values before: in the state directory of this machine's
+// servers.
 func undoFile(e *cli.Env) string {
 	data := ""           // the setting of managers and nodes
 	if e.Getenv != nil { // documents are made without an environment
@@ -25,7 +26,7 @@ func undoFile(e *cli.Env) string {
 	return filepath.Join(cmp.Or(data, "/var/lib/hemera"), "doctor-undo.json")
 }
 
-// change makes the changes that findings name, after asking, and shows what they did.
+// change makes the changes of the findings, after a question, and shows their effect.
 func (x *examination) change(c *cobra.Command) error {
 	plan, err := settings.Plan(x.o.Root, x.report.Findings)
 	if err != nil {
@@ -36,10 +37,9 @@ func (x *examination) change(c *cobra.Command) error {
 		x.tellPeople("\nno setting is to be changed\n")
 		return nil
 	}
-	// What a trial would change is output of its own for programs.
-	// Agree would print an object of its own.
+	// Programs get the changes of --dry-run as records of the list. Agree would print another object.
 	if x.agree.Dry && x.e.ForPrograms() {
-		x.made = plan // shown as the others, with nothing done
+		x.made = plan // shown like the others, but nothing is done
 		return nil
 	}
 	stake := []string{fmt.Sprintf("settings that change, until the machine restarts; %s keeps what was there:", x.file)}
@@ -47,12 +47,12 @@ func (x *examination) change(c *cobra.Command) error {
 	for _, p := range plan {
 		stake = append(stake, "  "+p.String())
 	}
-	// Without a terminal it needs --yes: no script changes a machine by accident.
+	// Without a terminal it needs --yes, so that no script changes a machine by accident.
 	ok, err := x.e.Agree(c.Context(), x.agree, "doctor --fix", stake)
 	if err != nil || !ok {
 		return err
 	}
-	// From here on there is something to undo.
+	// From here on there may be something to undo.
 	x.made, err = settings.Apply(x.o.Root, x.file, plan)
 	if err != nil {
 		return remedied(err)
@@ -61,7 +61,7 @@ func (x *examination) change(c *cobra.Command) error {
 	return x.compare(c.Context())
 }
 
-// compare measures once more, and shows what the changes did to each level.
+// compare measures again, and shows the effect of the changes on each level.
 func (x *examination) compare(ctx context.Context) error {
 	if x.e.ForPrograms() { // a program can measure by itself
 		return nil
@@ -77,7 +77,7 @@ func (x *examination) compare(ctx context.Context) error {
 	fmt.Fprintln(x.e.Out)
 	var list []output.Record // levels with both rates
 	for i, l := range after.Levels {
-		// The same levels were measured; a file system that went away ends the comparison.
+		// The same levels were measured; if a file system has disappeared the comparison ends.
 		if i >= len(x.report.Levels) || x.report.Levels[i].Name != l.Name || x.report.Levels[i].Rate <= 0 {
 			break
 		}
@@ -87,12 +87,12 @@ func (x *examination) compare(ctx context.Context) error {
 			{Key: "after", Value: doctor.RateText(l.Rate)}, {Key: "ratio", Value: l.Rate / before},
 		})
 	}
-	// A ratio above 1 is what the change gained, or what other work left.
+	// A ratio above 1 is the gain of the change, or less other work.
 	columns := []output.Column{{Title: "LEVEL", Key: "level"}, {Title: "OF", Key: "subject"}, {Title: "BEFORE", Key: "before"}, {Title: "AFTER", Key: "after"}, {Title: "RATIO", Key: "ratio", Show: output.Digits(2)}}
 	return x.e.List(columns, list, "nothing was measured again")
 }
 
-// putBack undoes what --fix changed. It does not ask: things become what they were.
+// putBack undoes the changes of --fix. It does not ask, because it restores earlier values.
 func (x *examination) putBack() error {
 	x.o.Root = cmp.Or(x.o.Root, "/")
 	// No question: the user asked for what was there before.
@@ -109,26 +109,26 @@ func (x *examination) putBack() error {
 	for _, c := range left {
 		x.tellPeople("/%s was changed since, and is left; before it was %s\n", c.File, c.Before)
 	}
-	// The file existed, and nothing of it was needed.
+	// The file existed, but nothing had to be restored.
 	if len(back)+len(left) == 0 {
 		x.tellPeople("every setting had its old value already, as after a restart\n")
 	}
 	return nil
 }
 
-// tellPeople prints a text, unless a program reads the output.
+// tellPeople prints a text unless a program reads the result.
 func (x *examination) tellPeople(format string, args ...any) {
 	if !x.e.ForPrograms() {
 		fmt.Fprint(x.e.Out, x.e.Visible(fmt.Sprintf(format, args...)))
 	}
 }
 
-// remedied adds what helps most often: settings of the kernel are root's.
+// remedied adds the most frequent remedy: only root may change settings of the kernel.
 func remedied(err error) error {
 	return cli.Advise(err, errs.Denied, "run it as root: sudo hemera doctor …")
 }
 
-// changes are the records of changes, for programs.
+// changes returns the records of changes, for programs.
 func changes(list []settings.Change, kind string) (records []output.Record) {
 	for _, c := range list {
 		records = append(records, output.Record{

@@ -22,17 +22,17 @@ import (
 	"hemera/words/hemera"
 )
 
-// filesLooked bounds the files of a directory that are looked at for the nodes that hold it.
+// filesLooked bounds the files of a directory that are looked up for their nodes.
 const filesLooked = 200
 
-// patient is a machine of the cluster, and what it says of itself.
+// patient is a machine of the cluster with its snapshot.
 type patient struct {
 	node hemera.NodeInfo  // one of its nodes
 	seen *doctor.Snapshot // nil if it could not be examined
-	err  error            // why not
+	err  error            // the reason
 }
 
-// examiner is what an examination of nodes needs of the manager.
+// examiner is the part of the manager that an examination of nodes uses.
 type examiner interface {
 	View(ctx context.Context) (*hemera.View, error)
 	FileInfo(ctx context.Context, who hemera.Identity, ref string) (adminapi.FileReport, error)
@@ -40,9 +40,9 @@ type examiner interface {
 	Measure(ctx context.Context, node hemera.NodeID, command []string) ([]byte, error)
 }
 
-// nodes examines the ways to nodes, and has their machines examine themselves.
+// nodes examines the paths to nodes, and makes their machines examine themselves.
 func (x *examination) nodes(c *cobra.Command, args []string) error {
-	// Settings are changed by somebody who sits at the machine.
+	// Only a user at the machine may change its settings.
 	if x.fix || x.undo || len(args) > 0 && x.all {
 		return cli.Usage(errs.New(errs.Invalid, "hemera.Doctor", strings.Join(args, ""), "nodes are only examined").
 			WithRemedy("name a node, a path, or --all, alone; --fix works on the machine itself"))
@@ -75,10 +75,10 @@ func (x *examination) nodes(c *cobra.Command, args []string) error {
 	return x.showNodes(ways, patients)
 }
 
-// named are the nodes that the user means: all, one by its name, or those that hold a path.
+// named returns the nodes that the user means: all, one by its name, or those with pieces of a path.
 func named(ctx context.Context, m *admin.Client, args []string) ([]hemera.NodeInfo, error) {
 	switch {
-	case len(args) == 0: // --all; those that are offline do not answer, which is a finding
+	case len(args) == 0: // --all; offline nodes do not answer, which is a finding
 		v, err := m.Cluster.View(ctx)
 		if err == nil && len(v.Nodes) == 0 {
 			err = errs.New(errs.NotFound, "hemera.Doctor", "--all", "the cluster has no nodes").WithRemedy("hemera node ls lists them")
@@ -94,7 +94,7 @@ func named(ctx context.Context, m *admin.Client, args []string) ([]hemera.NodeIn
 	return []hemera.NodeInfo{n}, err
 }
 
-// examinerOf gives an examination what it needs of a manager.
+// examinerOf returns an examiner that uses a manager.
 func examinerOf(m *admin.Client) examiner {
 	return struct {
 		admin.Cluster
@@ -104,13 +104,14 @@ func examinerOf(m *admin.Client) examiner {
 	}{m.Cluster, m.Maint, m.Names, m.Observe}
 }
 
-// holders are the nodes that hold a file, or the first files of a directory. NotFound if none does.
+// holders returns the nodes with pieces of a file, or of the first files of a directory. It fails with NotFound if there
+// are none.
 func holders(ctx context.Context, m examiner, path string) ([]hemera.NodeInfo, error) {
 	v, err := m.View(ctx)
 	if err != nil {
 		return nil, err
 	}
-	// Pieces know their disks, and disks their nodes.
+	// Pieces name their disks, and disks their nodes.
 	holds := map[hemera.NodeID]bool{}
 	file := func(ref string) error {
 		r, err := m.FileInfo(ctx, hemera.Identity{}, ref)
@@ -119,7 +120,7 @@ func holders(ctx context.Context, m examiner, path string) ([]hemera.NodeInfo, e
 		}
 		return err
 	}
-	// A directory is no file, whose error says so.
+	// The error shows that the path is a directory.
 	if err := file(path); errors.Is(err, errs.IsDirectory) {
 		err = m.List(ctx, hemera.Identity{}, path, filesOf(file))
 		if err != nil && !errors.Is(err, errEnough) {
@@ -128,7 +129,7 @@ func holders(ctx context.Context, m examiner, path string) ([]hemera.NodeInfo, e
 	} else if err != nil {
 		return nil, err
 	}
-	// In the order of the view, so that two runs read the same.
+	// In the order of the view, so that two runs have the same order.
 	var list []hemera.NodeInfo
 	for _, n := range v.Nodes {
 		if holds[n.ID] {
@@ -144,9 +145,9 @@ func holders(ctx context.Context, m examiner, path string) ([]hemera.NodeInfo, e
 // errEnough ends a list.
 var errEnough = errors.New("enough files")
 
-// filesOf calls look for the first files of a directory.
+// filesOf returns a visitor that calls look for the first files of a directory.
 func filesOf(look func(ref string) error) func(hemera.Entry) error {
-	// Directories below are left out: a walk of a large tree would take longer than the examination.
+	// Subdirectories are left out: a walk of a large tree would take longer than the examination.
 	looked := 0
 	return func(e hemera.Entry) error {
 		if e.IsDir() {
@@ -159,10 +160,10 @@ func filesOf(look func(ref string) error) func(hemera.Entry) error {
 	}
 }
 
-// machines has the machines of nodes examine themselves, all at the same time. Nodes of one host are one machine.
+// machines makes the machines of nodes examine themselves, all at the same time. Nodes of one host are one machine.
 func (x *examination) machines(ctx context.Context, m examiner, nodes []hemera.NodeInfo) []patient {
 	var list []patient
-	// Two examinations of a machine at once would measure each other.
+	// Two examinations of a machine at once would disturb each other.
 	hosts := map[string]bool{}
 	for _, n := range nodes {
 		if !hosts[n.Host()] {
@@ -175,7 +176,7 @@ func (x *examination) machines(ctx context.Context, m examiner, nodes []hemera.N
 	done := 0
 	x.tell("", 0, len(list), output.Count(int64(len(list)), "machine")+" examine themselves")
 	for i := range list {
-		// Each fills its own place.
+		// Each fills its own element.
 		group.Go(func() {
 			p := &list[i]
 			// It takes some seconds for each disk there.
@@ -194,7 +195,7 @@ func (x *examination) machines(ctx context.Context, m examiner, nodes []hemera.N
 	return list
 }
 
-// showNodes prints the ways, then machine by machine. The error names the machines that could not be examined.
+// showNodes prints the paths, then machine by machine. The error names the machines that could not be examined.
 func (x *examination) showNodes(ways *doctor.Snapshot, patients []patient) error {
 	var failed error
 	list := records(ways, doctor.Diagnose(ways))
@@ -204,7 +205,7 @@ func (x *examination) showNodes(ways *doctor.Snapshot, patients []patient) error
 		}
 	}
 	for _, p := range patients {
-		// Shown last, where it is not overlooked.
+		// Shown last, so that it is noticed.
 		if p.err != nil {
 			failed = errors.Join(failed, errs.Wrap(p.err, "hemera.Doctor", p.node.Addr))
 			continue
@@ -221,7 +222,7 @@ func (x *examination) showNodes(ways *doctor.Snapshot, patients []patient) error
 			return err
 		}
 	}
-	// One list of all machines: the key node says whose a record is; without it, it is of the ways.
+	// One list of all machines: the key node names the machine of a record; records without it are about the paths.
 	if x.e.ForPrograms() {
 		failed = errors.Join(x.e.Printer().List(nil, list), failed)
 	}

@@ -9,7 +9,7 @@ import (
 	"hemera/measure/doctor"
 )
 
-// show prints the report: the levels, the narrowest, what was found, and what this machine does not show.
+// show prints the report: the levels, the narrowest one, the findings, and the missing information.
 func (x *examination) show(s *doctor.Snapshot) error {
 	// Programs get all kinds in one list; people get a table and text.
 	r := x.report
@@ -26,7 +26,7 @@ func (x *examination) show(s *doctor.Snapshot) error {
 // print prints a report for people.
 func (x *examination) print(s *doctor.Snapshot, r doctor.Report) error {
 	fmt.Fprintf(x.e.Out, "%s\n\n", x.e.Visible(machine(s)))
-	// The last column may go where a terminal is narrow.
+	// The last column may be left out on a narrow terminal.
 	columns := []output.Column{{Title: "LEVEL", Key: "level"}, {Title: "OF", Key: "subject"}, {Title: "RATE", Key: "text"}, {Title: "MEASURED AS", Key: "how", Wide: 1}}
 	// From the bottom up.
 	var levels []output.Record
@@ -40,7 +40,7 @@ func (x *examination) print(s *doctor.Snapshot, r doctor.Report) error {
 	return err
 }
 
-// machine is the machine in a line: the parts that decide what to expect of it, as far as they are known.
+// machine returns one line about the machine: the known parts that determine its performance.
 func machine(s *doctor.Snapshot) string {
 	m := s.Machine
 	parts := []string{cmp.Or(m.Name, "this machine"), cmp.Or(m.CPU, "unknown processor")}
@@ -60,14 +60,14 @@ func machine(s *doctor.Snapshot) string {
 	return strings.Join(parts, ", ")
 }
 
-// text is what follows the table.
+// text returns the text after the table.
 func text(r doctor.Report) string {
 	var b strings.Builder
-	// The verdict stands right behind the figures that it comes from.
+	// The verdict follows the values on which it is based.
 	if n := r.Narrow; n.Level != "" {
 		fmt.Fprintf(&b, "\nnarrowest: %s\n", n.Why)
 	}
-	// Said in words: an empty list could also mean that nobody looked.
+	// In words, because an empty list could also mean that nothing was examined.
 	switch {
 	case len(r.Findings) > 0:
 	case len(r.Unseen) > 0:
@@ -75,9 +75,9 @@ func text(r doctor.Report) string {
 	default:
 		b.WriteString("\nnothing is wrong\n")
 	}
-	// The worst come first, each with what to do.
+	// The worst come first, each with its remedy.
 	for _, f := range r.Findings {
-		// Findings about the machine as a whole have no subject.
+		// Findings about the whole machine have no subject.
 		subject := ""
 		if f.Subject != "" {
 			subject = " of " + f.Subject
@@ -87,7 +87,7 @@ func text(r doctor.Report) string {
 			fmt.Fprintf(&b, "  gain: %s\n", f.Gain)
 		}
 	}
-	// Last, and not as a fault: what nobody could see here.
+	// Missing information is last, and not shown as a fault.
 	for i, u := range r.Unseen {
 		if i == 0 {
 			b.WriteString("\nnot visible here:\n")
@@ -101,7 +101,7 @@ func text(r doctor.Report) string {
 	return b.String()
 }
 
-// records is the report for programs. The key kind says what a record is.
+// records returns the report for programs. The key kind names the kind of a record.
 func records(s *doctor.Snapshot, r doctor.Report) []output.Record {
 	list := []output.Record{{{Key: "kind", Value: "machine"}, {Key: "name", Value: s.Machine.Name}, {Key: "text", Value: machine(s)}}}
 	// In the order of the table for people.
@@ -129,7 +129,7 @@ func records(s *doctor.Snapshot, r doctor.Report) []output.Record {
 	return list
 }
 
-// level is the record of a level. One without a rate has figures in its words.
+// level returns the record of a level. One without a rate has its values in the text.
 func level(l doctor.Level) output.Record {
 	// A table shows a dash for an empty text.
 	text := ""

@@ -16,8 +16,8 @@ import (
 	"hemera/words/hemera"
 )
 
-// AttrCommand makes `hemera attr`: extended attributes.
-// Attributes are stored in the namespace with the entry. Other XRootD clients see user.NAME as NAME.
+// AttrCommand makes `hemera attr`: extended attributes. The namespace stores attributes with the entry. Other XRootD
+// clients see user.NAME as NAME.
 func AttrCommand(e *cli.Env) *cobra.Command {
 	c := cli.Noun("attr", "Extended attributes: list, set, get, remove",
 		attrLsCommand(e), attrSetCommand(e), attrGetCommand(e), attrRmCommand(e))
@@ -49,8 +49,8 @@ EOS's sys.lru.expire.match, and sys.lru.convert.match with sys.conversion.*, are
 	return c
 }
 
-// attrGetCommand makes `hemera attr get`.
-// It fails with NoAttribute if the attribute is not set, so that scripts can tell that from an empty value.
+// attrGetCommand makes `hemera attr get`. It fails with NoAttribute if the attribute is not set, so that scripts can
+// distinguish that from an empty value.
 func attrGetCommand(e *cli.Env) *cobra.Command {
 	return &cobra.Command{
 		Use: "get <name> <path>", Short: "Print one attribute", Args: cobra.ExactArgs(2), ValidArgsFunction: nameAndPath(e),
@@ -94,8 +94,8 @@ func nameAndPath(e *cli.Env) cobra.CompletionFunc {
 	}
 }
 
-// attributes asks for the attributes of an entry, and returns its path too.
-// A Stat carries all attributes, so one request is enough. The empty Identity lets the manager use the caller's own.
+// attributes returns the attributes of an entry, and its path. A Stat has all attributes, so one request is enough. The
+// empty Identity stands for the caller's own.
 func attributes(ctx context.Context, e *cli.Env, m *admin.Client, arg string) (map[string][]byte, string, error) {
 	path, err := e.OnManager(arg)
 	if err != nil {
@@ -105,9 +105,8 @@ func attributes(ctx context.Context, e *cli.Env, m *admin.Client, arg string) (m
 	return en.Xattrs, path, err
 }
 
-// attrRmCommand makes `hemera attr rm`. With -r entries without the attribute are skipped.
-// It stops at the first error; what was removed until then stays removed. Without -r it fails with NoAttribute if the
-// attribute is not set.
+// attrRmCommand makes `hemera attr rm`. With -r entries without the attribute are skipped. It stops at the first error;
+// earlier removals stay. Without -r it fails with NoAttribute if the attribute is not set.
 func attrRmCommand(e *cli.Env) *cobra.Command {
 	var recursive bool
 	c := &cobra.Command{

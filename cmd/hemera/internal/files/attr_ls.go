@@ -14,9 +14,8 @@ import (
 	"hemera/cmd/hemera/internal/output"
 )
 
-// attrLsCommand makes `hemera attr ls`.
-// Names are sorted. An entry without attributes prints nothing. It shows sys.* attributes of this entry only;
-// --effective has what is inherited.
+// attrLsCommand makes `hemera attr ls`. Names are sorted. For an entry without attributes it prints nothing. It shows
+// sys.* attributes of this entry only; --effective includes inherited ones.
 func attrLsCommand(e *cli.Env) *cobra.Command {
 	var effective bool
 	c := &cobra.Command{
@@ -28,7 +27,7 @@ Clients may still ask for another layout in URLs unless sys.forced.nouserlayout 
 		Example: `  hemera attr ls /exp
   hemera attr ls --effective /exp/2026`,
 		RunE: func(c *cobra.Command, args []string) error {
-			// Another output altogether: a table with sources.
+			// A different result: a table with sources.
 			if effective {
 				return e.Ask(c, func(ctx context.Context, m *admin.Client) error { return effectivePolicy(ctx, e, m, args[0]) })
 			}

@@ -18,8 +18,8 @@ import (
 	"hemera/words/hemera"
 )
 
-// attrSetCommand makes `hemera attr set`.
-// It stops at the first error; what was set until then stays set. The manager checks the values of sys.* attributes.
+// attrSetCommand makes `hemera attr set`. It stops at the first error; earlier changes stay. The manager checks the
+// values of sys.* attributes.
 func attrSetCommand(e *cli.Env) *cobra.Command {
 	var recursive, create bool
 	c := &cobra.Command{
@@ -37,7 +37,7 @@ func attrSetCommand(e *cli.Env) *cobra.Command {
 				err := tree(ctx, e, m, args[1], recursive, func(path string) error {
 					return m.Attributes.SetXattr(ctx, hemera.Identity{}, path, name, value, create) // create: fail with Exists if it is set
 				})
-				// A policy may be valid and still impossible here, for example with more copies than disks.
+				// A policy may be valid but impossible here, for example with more copies than disks.
 				if err == nil && strings.Contains(name, ".forced.") {
 					warnOfPolicy(ctx, e, m, args[1], assumed{name, string(value)})
 					if survivesNothing(name, string(value)) {
@@ -45,7 +45,7 @@ func attrSetCommand(e *cli.Env) *cobra.Command {
 							e.Visible(args[1]), e.Visible(string(value)))
 					}
 				}
-				// Half of a rule may be set first, and is followed when the other half is there.
+				// A rule may be set in two steps, and applies when both parts are there.
 				if err == nil && lifecycle.IsAttribute(name) {
 					warnOfRules(ctx, e, m, args[1])
 				}
@@ -65,15 +65,14 @@ func attrSetCommand(e *cli.Env) *cobra.Command {
 	return c
 }
 
-// knownAttributes are the names that completion offers.
-// Words that end in = are continued by the user.
+// knownAttributes has the names that completion offers. The user continues words that end in =.
 var knownAttributes = []cobra.Completion{
 	"sys.forced.space=", "sys.forced.layout=plain", "sys.forced.layout=replica", "sys.forced.layout=rs:4+2", "sys.forced.nstripes=", "sys.forced.blocksize=", "sys.forced.checksum=", "sys.forced.nouserlayout=1", "sys.forced.mode=",
 	"sys.lifecycle.expire=", "sys.lifecycle.convert=", "sys.recycle=", "sys.versioning=", "user.versioning=", "user.",
 }
 
-// warnOfPolicy prints a warning if no file could be written to the directory with its attributes.
-// It returns nothing: errors of the question are not errors of the command.
+// warnOfPolicy prints a warning if no file could be written to the directory with its attributes. It ignores errors of
+// its own questions.
 func warnOfPolicy(ctx context.Context, e *cli.Env, m *admin.Client, arg string, set assumed) {
 	path, err := e.OnManager(arg)
 	if err != nil {
@@ -103,11 +102,11 @@ func survivesNothing(name, value string) bool {
 	return strings.HasSuffix(name, ".forced.layout") && err == nil && l.Losses() == 0
 }
 
-// assumed is an attribute that was just set, whose number of pieces may be an assumption.
+// assumed is an attribute that was just set, whose number of pieces may be assumed.
 type assumed struct{ name, value string }
 
-// note says that the number of pieces is assumed, and how to set it; "" if it was given. EOS's scripts set sys.forced.layout
-// first and sys.forced.nstripes after it, so a warning in between is about a state that nobody means.
+// note returns a text about an assumed number of pieces and how to set it; "" if it was given. EOS's scripts set
+// sys.forced.layout first and sys.forced.nstripes after it, so a warning in between would be about an intermediate state.
 func (a assumed) note(attrs policy.Attributes, dir string) string {
 	// sys.forced or user.forced: the number belongs beside the layout.
 	tree, ok := strings.CutSuffix(a.name, ".layout")
@@ -121,8 +120,8 @@ func (a assumed) note(attrs policy.Attributes, dir string) string {
 		tree, a.value, l.Pieces, tree, dir)
 }
 
-// warnOfRules prints a warning for each part of the lifecycle rules in force in the directory that is not followed: a match of
-// EOS's sys.lru.convert.match without its sys.conversion. Errors of the question are not errors of the command.
+// warnOfRules prints a warning for each incomplete part of the lifecycle rules in force in the directory: EOS's
+// sys.lru.convert.match without its sys.conversion. It ignores errors of its own question.
 func warnOfRules(ctx context.Context, e *cli.Env, m *admin.Client, arg string) {
 	path, err := e.OnManager(arg)
 	if err != nil {
@@ -138,8 +137,8 @@ func warnOfRules(ctx context.Context, e *cli.Env, m *admin.Client, arg string) {
 	}
 }
 
-// parseAttribute reads name=value. EOS's scripts quote values, so quotes around one are removed.
-// It fails with Invalid, as an error of the command line, for a name outside user. and sys.
+// parseAttribute parses name=value. EOS's scripts quote values, so quotes around a value are removed. It fails with
+// Invalid, as an error of the command line, for a name outside user. and sys.
 func parseAttribute(s string) (string, []byte, error) {
 	name, value, ok := strings.Cut(s, "=") // the first =: values may contain one
 	if !ok || name == "" {
@@ -149,7 +148,7 @@ func parseAttribute(s string) (string, []byte, error) {
 		return "", nil, cli.Usage(errs.New(errs.Invalid, "hemera.ReadAttribute", s, "a name begins with user. or sys.").
 			WithRemedy("write user." + s + "; other XRootD clients see it as " + name))
 	}
-	// A shell has removed its own quotes by now.
+	// A shell has removed its own quotes already.
 	if len(value) > 1 && value[0] == '"' {
 		unquoted, err := strconv.Unquote(value)
 		if err != nil {

@@ -14,9 +14,8 @@ import (
 	"hemera/words/errs"
 )
 
-// CatCommand makes `hemera cat`: contents of files.
-// It goes on after a file that fails; the exit code is then 1. Standard output has only the bytes of files, so -m and
-// -j change nothing.
+// CatCommand makes `hemera cat`: contents of files. After a failed file it continues with the next; then the exit code is
+// 1. Standard output has only the bytes of files, so -m and -j have no effect.
 func CatCommand(e *cli.Env) *cobra.Command {
 	var offset, length int64
 	c := &cobra.Command{
@@ -34,7 +33,7 @@ func CatCommand(e *cli.Env) *cobra.Command {
 				end = offset + length
 			}
 			return e.Files(c, func(ctx context.Context, cl *xrootd.Client) error {
-				// One for all files: its sessions with nodes are used again.
+				// One for all files, so that its sessions with nodes are reused.
 				from := direct.New(cl, direct.Options{})
 				defer from.Close()
 				return e.Each(ctx, args, func(arg string) error { return cat(ctx, e, from, arg, offset, end) })
@@ -47,9 +46,8 @@ func CatCommand(e *cli.Env) *cobra.Command {
 }
 
 // cat copies the bytes from offset to end of one file to standard output. The client verifies each page before it is
-// written.
-// It reads ahead while it writes. A failure leaves what was written: the reader of a pipe must look at the exit code. A file that was
-// changed meanwhile is a failure.
+// written. It reads ahead while it writes. After a failure the written bytes stay: the reader of a pipe must check the
+// exit code. It fails if the file changes meanwhile.
 func cat(ctx context.Context, e *cli.Env, from *direct.Client, arg string, offset, end int64) error {
 	u, err := e.Remote(arg)
 	if err != nil {
@@ -65,9 +63,9 @@ func cat(ctx context.Context, e *cli.Env, from *direct.Client, arg string, offse
 		return err
 	}
 	r := f.NewReader(ctx, offset, end) // several requests in flight
-	// It ends requests under way.
+	// It cancels requests in flight.
 	defer r.Close()
-	// The bytes are written from where they arrived; io.Copy would copy them once more.
+	// The bytes are written from the client's memory; io.Copy would copy them once more.
 	for {
 		b, err := r.Next()
 		if err == io.EOF {

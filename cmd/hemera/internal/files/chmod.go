@@ -11,8 +11,8 @@ import (
 	"hemera/words/errs"
 )
 
-// ChmodCommand makes `hemera chmod`: permission bits.
-// It goes on after a path that fails. A change of bits needs the owner of the entry, or an admin.
+// ChmodCommand makes `hemera chmod`: permission bits. After a failed path it continues with the next. Only the owner of
+// an entry and admins may change its bits.
 func ChmodCommand(e *cli.Env) *cobra.Command {
 	var recursive bool
 	c := &cobra.Command{
@@ -40,10 +40,9 @@ func ChmodCommand(e *cli.Env) *cobra.Command {
 	return c
 }
 
-// chmod changes an entry and, if recursive, everything below it. Children come first: the directory may become
-// unreadable.
-// It stops at the first error of a tree. A change such as u+w is not atomic: another client may change the bits
-// between the two requests.
+// chmod changes an entry and, if recursive, everything below it. Children come first, because the directory may become
+// unreadable. It stops at the first error of a tree. A change such as u+w is not atomic: another client may change the
+// bits between the two requests.
 func chmod(ctx context.Context, cl *xrootd.Client, u xrootd.URL, mode modeChange, recursive bool) error {
 	i, err := cl.Stat(ctx, u)
 	if err != nil {
@@ -55,9 +54,8 @@ func chmod(ctx context.Context, cl *xrootd.Client, u xrootd.URL, mode modeChange
 			return err
 		}
 	}
-	// A change such as u+w needs the present bits.
-	// A server that sends no owner sends no bits either. A mode is absolute if it gives the same result for no bits
-	// and for all.
+	// A server that sends no owner sends no bits either. A mode is absolute if it gives the same result for no bits and
+	// for all.
 	if i.Owner == "" && mode(0, false) != mode(0o777, false) {
 		return errs.New(errs.Unsupported, "hemera.ChangeMode", u.Redacted(), "the server does not tell the present one").WithRemedy("give the mode in octal")
 	}

@@ -14,8 +14,8 @@ import (
 	"hemera/words/hemera"
 )
 
-// ChownCommand makes `hemera chown`: owner and group.
-// The manager decides who may change an owner. It goes on after a path that fails.
+// ChownCommand makes `hemera chown`: owner and group. The manager checks who may change an owner. After a failed path it
+// continues with the next.
 func ChownCommand(e *cli.Env) *cobra.Command {
 	var recursive bool
 	c := &cobra.Command{
@@ -44,11 +44,10 @@ If your machines give one name different numbers, use numbers.`,
 }
 
 // tree calls f for a path and, if recursive, for everything below it. The manager walks; f makes one request for each
-// entry.
-// It stops at the first error. Entries that are made meanwhile may be missed.
+// entry. It stops at the first error. Entries that are made meanwhile may be missed.
 func tree(ctx context.Context, e *cli.Env, m *admin.Client, arg string, recursive bool, f func(path string) error) error {
 	path, err := e.OnManager(arg)
-	// Without -r one request is enough, and no listing.
+	// Without -r one request is enough, without a listing.
 	if err != nil || !recursive {
 		if err == nil {
 			err = f(path)
@@ -56,7 +55,7 @@ func tree(ctx context.Context, e *cli.Env, m *admin.Client, arg string, recursiv
 		return err
 	}
 	_, err = m.Names.Walk(ctx, adminapi.WalkRequest{Path: path}, func(found adminapi.Found) error {
-		// A directory that could not be listed: going on would leave a part of the tree unchanged in silence.
+		// A directory that could not be listed: to continue would silently leave a part of the tree unchanged.
 		if found.Err != "" {
 			return errs.New(errs.Internal, "hemera.Walk", found.Path, found.Err)
 		}
@@ -65,8 +64,8 @@ func tree(ctx context.Context, e *cli.Env, m *admin.Client, arg string, recursiv
 	return err
 }
 
-// parseOwner reads owner, owner:group or :group. -1 means "leave it".
-// It fails with Invalid for a name that this machine does not know.
+// parseOwner parses owner, owner:group or :group. -1 means no change. It fails with Invalid for a name that this machine
+// does not know.
 func parseOwner(s string) (uid, gid int64, err error) {
 	owner, group, _ := strings.Cut(s, ":") // as in chown(1)
 	if owner == "" && group == "" {

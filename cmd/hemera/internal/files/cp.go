@@ -24,7 +24,7 @@ import (
 	"hemera/words/hemera"
 )
 
-// cpOptions are the flags of cp.
+// cpOptions has the flags of cp.
 type cpOptions struct {
 	recursive, force, resume, quiet bool   // -r, -f, -c, -q
 	preserve, follow, skipLinks     bool   // -p, -L, --skip-links
@@ -33,9 +33,8 @@ type cpOptions struct {
 	layout, blockSize               string // wishes for new files; see wishing
 }
 
-// CpCommand makes `hemera cp`: copies of files and trees.
-// Package client/copy does the work. This file turns flags and paths into its options, and its reports into lines and
-// errors.
+// CpCommand makes `hemera cp`: copies of files and trees. Package client/copy does the work. This file converts flags and
+// paths to its options, and its reports to lines and errors.
 func CpCommand(e *cli.Env) *cobra.Command {
 	var o cpOptions
 	c := &cobra.Command{
@@ -119,23 +118,23 @@ program before it failed: use "set -o pipefail", and remove the file then.`,
 	return c
 }
 
-// place turns an argument into the form that package copy takes: a URL or a local path.
-// Only words with a colon and URLs are remote: every other word is a local file, also /exp/a.
+// place converts an argument to the form of package copy: a URL or a local path. Only words with a colon and URLs are
+// remote: every other word is a local file, also /exp/a.
 func place(e *cli.Env, arg string) (string, error) {
 	if !strings.HasPrefix(arg, ":") {
 		return arg, nil
 	}
 	u, err := e.Remote(arg)
 	if strings.HasSuffix(arg, "/.") {
-		// ParseURL has cleaned the path, so the mark is put back.
+		// ParseURL has cleaned the path, so the mark is added again.
 		return u.String() + "/.", err // the content of the directory
 	}
 	return u.String(), err
 }
 
-// wishing adds the wishes for new files to the place that is copied to. The words are checked here, so that a copy of a
-// tree does not fail file by file.
-// It fails with an error of the command line for a wish that makes no sense, and for a place on this machine.
+// wishing adds the wishes for new files to the destination. The words are checked here, so that a copy of a tree does not
+// fail file by file. It fails with an error of the command line for a malformed wish, and for a destination on this
+// machine.
 func (o cpOptions) wishing(to string) (string, error) {
 	if o.layout == "" && o.blockSize == "" {
 		return to, nil
@@ -149,7 +148,7 @@ func (o cpOptions) wishing(to string) (string, error) {
 		return to, err
 	}
 	if o.layout != "" {
-		// Whether the server's policy has a number for a name without one is for it to say.
+		// The server decides whether its policy has a number of pieces for a name without one.
 		if _, err := policy.Named(o.layout, 0, hemera.Plain()); err != nil {
 			return to, cli.Usage(errs.As(err, errs.Invalid, "hemera.ReadLayout", o.layout))
 		}
@@ -164,8 +163,7 @@ func (o cpOptions) wishing(to string) (string, error) {
 	return u.String(), nil
 }
 
-// copyOptions turns flags into options.
-// It fails with an error of the command line for a word or number that is not known.
+// copyOptions converts flags to options. It fails with an error of the command line for an unknown word or number.
 func (o cpOptions) copyOptions() (copy.Options, error) {
 	verify, ok1 := map[string]copy.Verify{"always": copy.VerifyAlways, "possible": copy.VerifyPossible, "never": copy.VerifyNever}[o.checksum]
 	tpc, ok2 := map[string]copy.TPC{"first": copy.TPCFirst, "only": copy.TPCOnly, "off": copy.TPCOff}[o.tpc]
@@ -182,7 +180,7 @@ func (o cpOptions) copyOptions() (copy.Options, error) {
 	}
 	links := copy.LinksFiles // the default: links to files only
 	switch {
-	// Both together: links that lead nowhere are passed over.
+	// Both together: links to missing files are skipped.
 	case o.follow && o.skipLinks:
 		links = copy.LinksGood
 	case o.follow:
@@ -195,8 +193,8 @@ func (o cpOptions) copyOptions() (copy.Options, error) {
 	}, nil
 }
 
-// again says what to do after a copy that failed in part.
-// It is added to errors only if something was left to be done.
+// again returns the remedy after a copy that failed in part. It is added to errors only if something remains to be
+// copied.
 func (o cpOptions) again(args []string) string {
 	s := "repeat the command with --continue: it goes on with the parts that were kept and passes over the files that are there"
 	// The first copy made <to> itself; the next one would copy into it.
@@ -206,18 +204,17 @@ func (o cpOptions) again(args []string) string {
 	return s
 }
 
-// parallelMax bounds the files copied at a time.
-// More files at a time only add memory and open files.
+// parallelMax bounds the files copied at a time. More files would only need more memory and open files.
 const parallelMax = 1024
 
-// cp copies all sources. It decides between a pipe and a copy of files, makes the target directory, and reports.
-// It returns nil if every file was copied or passed over.
+// cp copies all sources. It chooses between a pipe and a copy of files, makes the target directory, and reports. It
+// returns nil if every file was copied or skipped.
 func cp(ctx context.Context, e *cli.Env, cl *xrootd.Client, args []string, o cpOptions) error {
 	options, err := o.copyOptions()
 	if err != nil {
 		return err
 	}
-	places := make([]string, len(args)) // the arguments, as package copy takes them
+	places := make([]string, len(args)) // the arguments in the form of package copy
 	for i, arg := range args {
 		if places[i], err = place(e, arg); err != nil {
 			return err
@@ -227,7 +224,7 @@ func cp(ctx context.Context, e *cli.Env, cl *xrootd.Client, args []string, o cpO
 	if to, err = o.wishing(to); err != nil {
 		return err
 	}
-	// Also with -, as a reason is worth knowing there too.
+	// Also with -, because a reason is useful there too.
 	told := &teller{e: e, again: o.again(args), over: func() bool { return ctx.Err() != nil }}
 	options.Direct.Note, options.Direct.Straight = told.note, told.straight
 	// With - there are no files to count, so there is no progress and no report.
@@ -244,7 +241,7 @@ func cp(ctx context.Context, e *cli.Env, cl *xrootd.Client, args []string, o cpO
 	}
 	s := e.Stream(nil) // people get the summary, programs a record for each file
 	told.s = s         // before the first report
-	// Set in every case: people must hear of failures too.
+	// Set in every case, because people must be told of failures.
 	options.Report = told.file
 	// Without a terminal a progress line would fill a log.
 	if e.Live && !o.quiet {
@@ -260,8 +257,8 @@ func cp(ctx context.Context, e *cli.Env, cl *xrootd.Client, args []string, o cpO
 	return s.Close()
 }
 
-// copied is the summary of a copy, with what was skipped, left out and kept.
-// Files of p count those that were there already; bytes likewise.
+// copied returns the summary of a copy, with what was skipped, left out and kept. Files and bytes of p include those that
+// were there already.
 func copied(p copy.Progress) string {
 	s := output.Count(p.Files-p.Skipped, "file") + ", " + output.Bytes(p.Bytes-p.SkippedBytes) + " copied"
 	// Each part of the sentence is there only if its number is not 0.
@@ -280,11 +277,10 @@ func copied(p copy.Progress) string {
 	return s
 }
 
-// makeTarget makes the directory of a target that ends in /.
-// Missing directories above it are made too. It accepts a directory that
-// exists.
+// makeTarget makes the directory of a target that ends in /, with missing directories above it. It accepts a directory
+// that exists.
 func makeTarget(ctx context.Context, cl *xrootd.Client, arg, to string) error {
-	// The argument as typed: a clean local path has lost the slash.
+	// The argument as typed, because a clean local path has lost the slash.
 	if !strings.HasSuffix(arg, "/") {
 		return nil
 	}
@@ -298,11 +294,11 @@ func makeTarget(ctx context.Context, cl *xrootd.Client, arg, to string) error {
 	return cl.Mkdir(ctx, u, 0o755, true)
 }
 
-// pipe copies standard input to a file, or files to standard output.
-// Standard input has no length and no time, so no part of it is kept: an interrupted copy begins again.
+// pipe copies standard input to a file, or files to standard output. Standard input has no length and no time, so no part
+// of it is kept: an interrupted copy begins again.
 func pipe(ctx context.Context, e *cli.Env, cl *xrootd.Client, sources []string, to string, o copy.Options) error {
 	if to == "-" {
-		// The same bytes as of a copy to a file, by the same way.
+		// In the same way as a copy to a file.
 		from := direct.New(cl, o.Direct)
 		defer from.Close()
 		return e.Each(ctx, sources, func(arg string) error {
@@ -323,25 +319,23 @@ func pipe(ctx context.Context, e *cli.Env, cl *xrootd.Client, sources []string, 
 	return e.Done(err)
 }
 
-// teller reports a copy while it runs. It is called from the goroutines that copy. mu guards its fields and the
-// terminal.
-// It never calls a server under mu.
+// teller reports a copy while it runs. The goroutines that copy call it. mu guards its fields and the terminal. It never
+// calls a server while it holds mu.
 type teller struct {
 	e     *cli.Env       // for the two streams
 	s     *output.Stream // records for programs
-	again string         // what to do when some fail
-	over  func() bool    // whether the command was interrupted
+	again string         // remedy after failures
+	over  func() bool    // reports whether the command was interrupted
 
 	mu     sync.Mutex
 	drawn  bool  // a progress line is on the terminal
 	failed int   // files
-	known  int   // failed files whose errors say what to do
-	last   error // the last failure, not told yet: it may be the only one, and then the command's
+	known  int   // failed files whose errors have a remedy
+	last   error // the last failure, not printed yet: if it is the only one, it becomes the command's error
 }
 
-// file tells programs of every file, and people of those that failed.
-// Package copy calls it once for each file. The last failure is kept back, so that a single one becomes the error of
-// the command.
+// file reports every file to programs, and failed ones to people. Package copy calls it once for each file. The last
+// failure is held back, so that a single one becomes the error of the command.
 func (t *teller) file(from, to string, err error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -364,8 +358,7 @@ func (t *teller) file(from, to string, err error) {
 	_ = t.s.Add(r)
 }
 
-// progress redraws the progress line.
-// Package copy calls it a few times a second.
+// progress redraws the progress line. Package copy calls it a few times a second.
 func (t *teller) progress(p copy.Progress) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -373,20 +366,18 @@ func (t *teller) progress(p copy.Progress) {
 	t.drawn = true
 }
 
-// note tells a person who asked for it why a file does not go straight between here and the nodes of its pieces.
-// Package direct calls it once for each such file.
-// The progress line is cleared first, so that the note stays on the screen.
-// It is about files that a layout would let go straight, so that a slow copy can be explained.
+// note prints, if the user asked for it, the reason why a file is not transferred directly between this machine and the
+// nodes of its pieces. Package direct calls it once for each such file, if the layout would allow direct access. The
+// progress line is cleared first, so that the note stays on the screen.
 func (t *teller) note(file, reason string) { t.way(file, "goes through one node: "+reason) }
 
-// straight is note for a file that goes straight.
-// Package direct calls it when the nodes have accepted the open.
+// straight reports a file that is transferred directly. Package direct calls it when the nodes have accepted the open.
 func (t *teller) straight(file, layout string) {
 	t.way(file, "goes straight between this machine and the nodes of its pieces, in layout "+layout)
 }
 
-// way tells a person who asked for it which way a file goes.
-// It holds mu, as copies of several files tell at the same time.
+// way prints, if the user asked for it, how a file is transferred. It locks mu, because copies of several files report at
+// the same time.
 func (t *teller) way(file, text string) {
 	if !t.e.Verbose() {
 		return
@@ -397,12 +388,12 @@ func (t *teller) way(file, text string) {
 		io.WriteString(t.e.Err, cli.ClearLine)
 	}
 	t.drawn = false
-	// To standard error, as it is no result.
+	// To standard error, because it is no result.
 	fmt.Fprintf(t.e.Err, "hemera: %s %s\n", t.e.Visible(file), t.e.Visible(text))
 }
 
-// tellLast tells the last failure. One that is only the interruption is told by the command's error.
-// The caller holds mu.
+// tellLast prints the last failure, unless it is only the interruption, which the command's error reports. The caller
+// holds mu.
 func (t *teller) tellLast() {
 	if t.last == nil || errors.Is(t.last, context.Canceled) || errors.Is(t.last, errs.Cancelled) {
 		return
@@ -414,9 +405,8 @@ func (t *teller) tellLast() {
 	t.e.Complain(t.last)
 }
 
-// end leaves the last bar standing and makes the command's error of what the copy ended with.
-// It is called once, after the copy. The number of failures decides the error: of many files the command says how
-// many, of one file what happened.
+// end keeps the last bar on the screen and returns the error of the command. It is called once, after the copy. For
+// several failed files the error has their number, for one file its own error.
 func (t *teller) end(ctx context.Context, p copy.Progress, err error) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -429,10 +419,10 @@ func (t *teller) end(ctx context.Context, p copy.Progress, err error) error {
 	case ctx.Err() != nil:
 		t.tellLast()
 		return errs.New(errs.Cancelled, "hemera.Copy", "", "interrupted; "+copied(p)).WithRemedy(t.again)
-	// The error, if any, is about the whole copy, such as a source that is not there.
+	// The error, if any, is about the whole copy, such as a missing source.
 	case t.failed == 0:
 		return err
-	// A part was kept, so repeating the command is worth it.
+	// A part was kept, so repeating the command is useful.
 	case t.failed == 1 && p.Kept > 0 && errs.RemedyOf(t.last) == "":
 		return cli.Advised(t.last, t.again)
 	case t.failed == 1:
@@ -440,7 +430,7 @@ func (t *teller) end(ctx context.Context, p copy.Progress, err error) error {
 	}
 	t.tellLast()
 	remedy := t.again
-	if t.known == t.failed && p.Kept == 0 { // repeating alone would fail as before
+	if t.known == t.failed && p.Kept == 0 { // otherwise a repetition would fail in the same way
 		remedy = "do what each of them says above; then " + t.again
 	}
 	return errs.New(errs.KindOf(err), "hemera.Copy", "", output.Count(int64(t.failed), "file")+" failed; "+copied(p)).

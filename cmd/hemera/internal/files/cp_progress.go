@@ -8,9 +8,9 @@ import (
 	"hemera/cmd/hemera/internal/output"
 )
 
-// progressForms are ways to show a copy on one line, the fullest first. While sources are still being
-// listed the totals grow, which a + says.
-// The caller takes the first that fits the terminal. Shares are of bytes, or of files if all are empty.
+// progressForms returns forms of a copy's progress on one line, the longest first. While sources are still being listed
+// the totals grow, which a + shows. The caller uses the first that fits the terminal. Percentages are of bytes, or of
+// files if all are empty.
 func progressForms(p copy.Progress) []string {
 	share := cli.Percent(p.Bytes, p.BytesTotal)
 	if p.BytesTotal == 0 {

@@ -8,7 +8,7 @@
 // Paths: an argument is /exp/a or :/exp/a on the cluster of --url, or a full root:// URL. cp also takes local files, so
 // its paths on the cluster need the colon; see cli.PathHelp.
 //
-// A command with many arguments goes on after one that fails, prints each error and ends with exit code 1.
+// A command with many arguments continues after one that fails, prints each error and ends with exit code 1.
 //
 // Concurrency: rm removes rmParallel entries at a time, cp copies --parallel files at a time (package client/copy). Both
 // report through a type with a mutex (removal, teller) that guards counters and the terminal's progress line; no call to

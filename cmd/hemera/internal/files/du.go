@@ -16,8 +16,8 @@ import (
 	"hemera/words/hemera"
 )
 
-// DuCommand makes `hemera du`: usage of trees.
-// It costs one request for each argument; the manager keeps sums for every directory, so it counts nothing.
+// DuCommand makes `hemera du`: usage of trees. It makes one request for each argument; the manager has sums for every
+// directory.
 func DuCommand(e *cli.Env) *cobra.Command {
 	var summary, all, bytes bool
 	var depth int
@@ -29,11 +29,11 @@ namespace keeps exact sums, so du -s / answers at once.`,
   hemera du --depth 1 /exp
   hemera du -b -s /exp`,
 		RunE: func(c *cobra.Command, args []string) error {
-			r := adminapi.WalkRequest{Kind: hemera.KindDirectory, Depth: max(depth, 0)} // Depth 0 is all levels for the manager
+			r := adminapi.WalkRequest{Kind: hemera.KindDirectory, Depth: max(depth, 0)} // Depth 0 means all levels for the manager
 			if all {
 				r.Kind = 0
 			}
-			// -1 is the path alone for the manager.
+			// -1 means the path alone for the manager.
 			if summary || depth == 0 {
 				r.Depth = -1
 			}
@@ -68,9 +68,8 @@ namespace keeps exact sums, so du -s / answers at once.`,
 	return c
 }
 
-// du prints the usage of one argument.
-// Directories that could not be listed are printed on standard error; the rest goes on, and the command fails at the
-// end.
+// du prints the usage of one argument. Directories that could not be listed are printed on standard error; the others
+// continue, and the command fails at the end.
 func du(ctx context.Context, e *cli.Env, m *admin.Client, r adminapi.WalkRequest, arg string, s *output.Stream) error {
 	path, err := e.OnManager(arg)
 	if err != nil {
@@ -96,7 +95,7 @@ func du(ctx context.Context, e *cli.Env, m *admin.Client, r adminapi.WalkRequest
 			{Key: "files", Value: t.Files}, {Key: "directories", Value: t.Dirs},
 		})
 	})
-	if err == nil && failed > 0 { // the sums of what could be listed are printed all the same
+	if err == nil && failed > 0 { // the sums of the listed directories are printed in any case
 		err = errs.New(errs.Internal, "hemera.Du", path, output.Count(failed, "directory")+" could not be listed")
 	}
 	return err

@@ -16,10 +16,9 @@ import (
 	"hemera/words/hemera"
 )
 
-// effectivePolicy prints the policy of new files in a directory, and what becomes of files there later, by the rules that the
-// manager uses (packages policy, recycle and lifecycle).
-// It makes one request for each directory above, and one for the spaces. The answer is as of these moments: another
-// admin may change a directory meanwhile. It fails with NotDirectory for a file.
+// effectivePolicy prints the policy of new files in a directory, and the later changes of files there, by the rules of
+// the manager (packages policy, recycle and lifecycle). It makes one request for each directory above, and one for the
+// spaces. Another admin may change a directory meanwhile. It fails with NotDirectory for a file.
 func effectivePolicy(ctx context.Context, e *cli.Env, m *admin.Client, arg string) error {
 	path, err := e.OnManager(arg)
 	if err != nil {
@@ -45,7 +44,7 @@ func effectivePolicy(ctx context.Context, e *cli.Env, m *admin.Client, arg strin
 // effective makes the records of a directory: each a value with its source.
 type effective struct {
 	inForce
-	space   hemera.Space // that new files go to
+	space   hemera.Space // space of new files
 	records []output.Record
 }
 
@@ -54,10 +53,10 @@ func (t *effective) add(key string, value any, source string) {
 	t.records = append(t.records, output.Record{{Key: "key", Value: key}, {Key: "value", Value: value}, {Key: "source", Value: source}})
 }
 
-// ofSpace is the source of what the space decides.
+// ofSpace returns the source of values that come from the space.
 func (t *effective) ofSpace() string { return "policy of space " + t.space.Name }
 
-// policy adds what new files get. No client's wish is considered: it is the policy for a client that asks for nothing.
+// policy adds the policy of new files for a client without wishes.
 func (t *effective) policy(v *hemera.View) error {
 	name, err := policy.Space(t.attrs, hemera.Wish{}, hemera.Identity{})
 	if err != nil {
@@ -69,7 +68,7 @@ func (t *effective) policy(v *hemera.View) error {
 			WithRemedy("make it: hemera space set " + name + " define=on, or change " + policy.AttrSpace)
 	}
 	t.space = space
-	// The same function that the manager calls for a new file, so the answer cannot differ from what happens.
+	// The function that the manager calls for a new file, so the answer cannot differ.
 	p, err := policy.Decide(t.attrs, space, hemera.Wish{}, hemera.Identity{})
 	if err != nil {
 		return err
@@ -98,7 +97,7 @@ func (t *effective) policy(v *hemera.View) error {
 // kept adds what is kept of removed and replaced files.
 func (t *effective) kept() {
 	otherwise := "default" // nothing is kept
-	// A bin of a space holds where no directory says anything.
+	// The bin of a space applies where no directory sets one.
 	if t.space.Recycle != "" {
 		otherwise = t.ofSpace()
 	}
@@ -109,7 +108,7 @@ func (t *effective) kept() {
 	t.add("versions", versions, t.source("default", recycle.AttrVersions))
 }
 
-// rules adds what lifecycle rules do with files, a record a rule.
+// rules adds the lifecycle rules, a record for each.
 func (t *effective) rules() {
 	expire, convert := lifecycle.Of(t.attrs.Sys).Statements()
 	for _, kind := range []struct {
@@ -123,7 +122,7 @@ func (t *effective) rules() {
 		for _, rule := range kind.Rules {
 			t.add(kind.key, rule, source)
 		}
-		// What looks like a rule and is none would otherwise be missed only when files stay.
+		// Attributes that look like a rule but are none would otherwise not be noticed.
 		for _, part := range kind.Ignored {
 			t.add(kind.key, "not followed: "+part, source)
 		}
@@ -133,7 +132,7 @@ func (t *effective) rules() {
 	}
 }
 
-// policyColumns are the table of attr ls --effective.
+// policyColumns has the columns of attr ls --effective.
 var policyColumns = []output.Column{
 	{Title: "key", Key: "key"},
 	{Title: "value", Key: "value"},

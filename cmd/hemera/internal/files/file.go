@@ -8,8 +8,8 @@ import (
 	"hemera/cmd/hemera/internal/cli"
 )
 
-// FileCommand makes `hemera file`: one file and its pieces.
-// info reads the namespace; check and verify make the nodes read the disks.
+// FileCommand makes `hemera file`: one file and its pieces. info reads the namespace; check and verify make the nodes
+// read the disks.
 func FileCommand(e *cli.Env) *cobra.Command {
 	c := cli.Noun("file", "One file: where its pieces are, and whether they are whole",
 		fileInfoCommand(e), fileCheckCommand(e, "check", false), fileCheckCommand(e, "verify", true), fileVersionsCommand(e))
@@ -21,8 +21,8 @@ files share their ids: pid:, pxid: and inode: are taken too.`
 	return c
 }
 
-// fileRef reads an argument that is a path, or an id such as fxid:1a or fid:26.
-// It does not ask whether the file exists. The prefixes are EOS's; the manager understands them.
+// fileRef parses an argument that is a path, or an id such as fxid:1a or fid:26. It does not check whether the file
+// exists. The prefixes are EOS's; the manager understands them.
 func fileRef(e *cli.Env, s string) (string, error) {
 	for _, prefix := range []string{"fid:", "fxid:", "pid:", "pxid:", "cid:", "cxid:", "inode:"} {
 		if strings.HasPrefix(s, prefix) {

@@ -15,10 +15,8 @@ import (
 	"hemera/words/errs"
 )
 
-// fileCheckCommand makes `hemera file check`, and with repair `hemera file verify`. Nodes read the pieces; nothing is
-// transferred.
-// The reading is done by the nodes, at their pace: for a large file it takes minutes. Repair changes only pieces that
-// are bad.
+// fileCheckCommand makes `hemera file check`, and with repair `hemera file verify`. The nodes read the pieces at their
+// own rate, without a transfer: for a large file it takes minutes. Repair changes only bad pieces.
 func fileCheckCommand(e *cli.Env, verb string, repair bool) *cobra.Command {
 	long := "The nodes read every piece of the file from its disk and check it, page by page and as a whole.\n" +
 		"A piece is empty if the file is too small to have bytes for it: it is not stored, and not missing.\n"
@@ -47,13 +45,13 @@ func fileCheckCommand(e *cli.Env, verb string, repair bool) *cobra.Command {
 	return c
 }
 
-// printChecks prints the result of each piece, and returns the verdict.
-// A piece has one of five results; the last three columns say more.
+// printChecks prints the result of each piece, and returns the verdict. A piece has one of five results; the last three
+// columns have details.
 func printChecks(e *cli.Env, checks []adminapi.PieceCheck, repair bool) error {
 	var records []output.Record
 	bad, offline, empty := 0, 0, 0 // numbers of pieces
 	for _, c := range checks {
-		sums := make([]string, len(c.Checksums)) // one for each kind that the file has
+		sums := make([]string, len(c.Checksums)) // one for each kind of the file
 		for i, s := range c.Checksums {
 			sums[i] = s.String()
 		}
@@ -81,8 +79,8 @@ func printChecks(e *cli.Env, checks []adminapi.PieceCheck, repair bool) error {
 	return e.ListAll(checkColumns, records, "the file has no pieces on disks: it is empty, or on tape only, which is not read for a check; hemera why FILE", checkVerdict(len(records)-empty, bad, offline, repair))
 }
 
-// checkVerdict is the error of a check that found bad pieces, or pieces that no node could read.
-// Corrupt goes before Unavailable: bad data is worse than a disk out of reach.
+// checkVerdict returns the error of a check that found bad pieces, or pieces that no node could read. Corrupt precedes
+// Unavailable, because bad data is worse than an unreachable disk.
 func checkVerdict(pieces, bad, offline int, repair bool) error {
 	switch {
 	case bad == 0 && offline == 0:
@@ -100,7 +98,7 @@ func checkVerdict(pieces, bad, offline int, repair bool) error {
 			"hemera file verify repairs what other pieces can repair; hemera why FILE says whether any can"))
 }
 
-// checkColumns are the table of file check and file verify.
+// checkColumns has the columns of file check and file verify.
 var checkColumns = []output.Column{
 	{Title: "no.", Key: "no"},                     // index of the piece in the layout
 	{Title: "disk", Key: "fsid"},                  // id

@@ -56,8 +56,8 @@ are asked too, and pieces that the namespace does not have are listed, with the 
 	}
 }
 
-// printFile prints a file, its pieces, and pieces on disks that the namespace does not have.
-// Programs get the file, its pieces and the strays as records of one list; people get three tables.
+// printFile prints a file, its pieces, and pieces on disks that the namespace does not have. Programs get the file, its
+// pieces and the strays as records of one list; people get three tables.
 func printFile(e *cli.Env, report adminapi.FileReport) error {
 	head := fileRecord(report)
 	var pieces, tapes, strays []output.Record
@@ -80,7 +80,7 @@ func printFile(e *cli.Env, report adminapi.FileReport) error {
 	if err := p.Head(cli.ColumnsOf(head), head); err != nil {
 		return err
 	}
-	if len(pieces) > 0 || len(strays) == 0 && len(tapes) == 0 { // an empty table says that no piece is left
+	if len(pieces) > 0 || len(strays) == 0 && len(tapes) == 0 { // an empty table means that no piece is left
 		fmt.Fprintln(e.Out)
 		columns := pieceColumns
 		if report.Entry.Layout.Coded() { // all pieces of other files are copies
@@ -106,7 +106,7 @@ func printFile(e *cli.Env, report adminapi.FileReport) error {
 	return p.List(strayColumns, strays)
 }
 
-// numbers are indexes of pieces, with commas.
+// numbers returns indexes of pieces, separated by commas.
 func numbers(indexes []uint8) string {
 	texts := make([]string, len(indexes))
 	for i, index := range indexes {
@@ -123,7 +123,7 @@ func tapeRecord(c hemera.TapeCopy) output.Record {
 	}
 }
 
-// tapeColumns are the table of copies on tape.
+// tapeColumns has the columns of copies on tape.
 var tapeColumns = []output.Column{
 	{Title: "copy", Key: "copyNb"},   // of those that the storage class asks for
 	{Title: "tape", Key: "vid"},      // its name
@@ -132,8 +132,8 @@ var tapeColumns = []output.Column{
 	{Title: "member", Key: "member"}, // of a container, from 1
 }
 
-// strayRecord makes the record of a piece that a disk has and the namespace does not.
-// Its facts come from the footer of the piece, because the namespace has none.
+// strayRecord makes the record of a piece that a disk has and the namespace does not. Its values come from the footer of
+// the piece.
 func strayRecord(s adminapi.Stray) output.Record {
 	return output.Record{
 		{Key: "tag", Value: s.Tag}, {Key: "no", Value: int(s.Piece.ID.Index)}, {Key: "fsid", Value: uint32(s.Disk)}, {Key: "host", Value: s.Host}, // fsid is the number of the disk
@@ -142,7 +142,7 @@ func strayRecord(s adminapi.Stray) output.Record {
 	}
 }
 
-// strayColumns are the second table of file info.
+// strayColumns has the columns of the second table of file info.
 var strayColumns = []output.Column{
 	{Title: "tag", Key: "tag"},               // orphan, newer and so on; see fsck
 	{Title: "no.", Key: "no"},                // index of the piece in the layout
@@ -154,8 +154,7 @@ var strayColumns = []output.Column{
 	{Title: "path", Key: "path"},                        // on the disk
 }
 
-// fileRecord makes the record of an entry, with the keys of eos file info.
-// Times are text in UTC with nanoseconds.
+// fileRecord makes the record of an entry, with the keys of eos file info. Times are text in UTC with nanoseconds.
 func fileRecord(report adminapi.FileReport) output.Record {
 	en := report.Entry
 	if en.Birth.IsZero() && len(report.Strays) > 0 { // disks know it, the namespace does not
@@ -174,7 +173,7 @@ func fileRecord(report adminapi.FileReport) output.Record {
 		{Key: "generation", Value: uint64(en.Gen)}, {Key: "layout", Value: cli.LayoutName(en.Layout)}, {Key: "nstripes", Value: int(en.Layout.Pieces)}, // redundancy: EOS's d<pieces on disk>::t<on tape>
 		{Key: "space", Value: en.Space}, {Key: "nrep", Value: len(report.Pieces)}, {Key: "redundancy", Value: redundancy(en, len(report.Pieces))},
 	}...)
-	// What the system says of the file's life on tape.
+	// The system's attributes about the file on tape.
 	for _, name := range slices.Sorted(maps.Keys(en.Xattrs)) {
 		if strings.HasPrefix(name, "sys.archive.") || strings.HasPrefix(name, "sys.retrieve.") {
 			r = append(r, output.Field{Key: name, Value: string(en.Xattrs[name])})
@@ -186,7 +185,7 @@ func fileRecord(report adminapi.FileReport) output.Record {
 			r = append(r, output.Field{Key: "empty", Value: numbers(report.Empty)}) // pieces that so small a file has no bytes for
 		}
 	}
-	// The first checksum is the one that clients ask for.
+	// The first checksum is the one that clients request.
 	for i, c := range en.Checksums {
 		if i == 0 {
 			r = append(r, output.Field{Key: "xstype", Value: c.Kind.String()}, output.Field{Key: "xs", Value: c.Hex()})
@@ -197,8 +196,7 @@ func fileRecord(report adminapi.FileReport) output.Record {
 	return r
 }
 
-// onOffSize is the size of a file, and of a directory the size of all below it.
-// Both are in bytes.
+// onOffSize returns the size of a file, or for a directory the sum of all files below it, in bytes.
 func onOffSize(e hemera.Entry) int64 {
 	if e.IsDir() {
 		return e.Tree.Bytes
@@ -206,8 +204,7 @@ func onOffSize(e hemera.Entry) int64 {
 	return e.Size
 }
 
-// pieceRecord makes the record of a piece and its disk.
-// The disk is as the manager sees it now, not as it was when the piece was written.
+// pieceRecord makes the record of a piece and its disk, in the manager's present view.
 func pieceRecord(l hemera.Layout, p adminapi.PieceReport) output.Record {
 	d := p.Disk
 	return output.Record{
@@ -217,7 +214,7 @@ func pieceRecord(l hemera.Layout, p adminapi.PieceReport) output.Record {
 	}
 }
 
-// pieceColumns are the first table of file info.
+// pieceColumns has the columns of the first table of file info.
 var pieceColumns = []output.Column{
 	{Title: "no.", Key: "no"},
 	{Title: "disk", Key: "fsid"},
@@ -230,7 +227,8 @@ var pieceColumns = []output.Column{
 	{Title: "zone", Key: "geotag", Wide: 1},      // failure domain of the disk
 }
 
-// healthOf is the health of a piece's disk. A disk that is out of use, and not gone, is so because of its node, and nothing else is known of it.
+// healthOf returns the health of a piece's disk. A disk that is inactive and not gone is inactive because of its node;
+// its own health is unknown.
 func healthOf(d hemera.Disk) string {
 	if !d.Active && d.Health != hemera.HealthGone {
 		return "unknown"

@@ -18,8 +18,8 @@ import (
 	"hemera/words/hemera"
 )
 
-// fileVersionsCommand makes `hemera file versions`, as EOS has it: with a version it restores that one.
-// Versions are files of the tree, so listing them takes no more than the right to list their directory.
+// fileVersionsCommand makes `hemera file versions`, as in EOS: with a version it restores that one. Versions are files of
+// the tree, so listing them needs only the right to list their directory.
 func fileVersionsCommand(e *cli.Env) *cobra.Command {
 	return &cobra.Command{
 		Use: "versions <file> [version]", Args: cobra.RangeArgs(1, 2), ValidArgsFunction: complete.Paths(e),
@@ -51,14 +51,14 @@ Versions are files in the directory .sys.v#.NAME beside the file, as in EOS, and
 	}
 }
 
-// listVersions prints the versions of a file, the newest first.
-// A file without any is no error, unless there is no file either.
+// listVersions prints the versions of a file, the newest first. A file without versions is no error, unless the file does
+// not exist.
 func listVersions(ctx context.Context, e *cli.Env, m *admin.Client, path string) error {
 	var found []hemera.Entry
 	dir, ok := recycle.VersionDir(gopath.Base(path))
 	if ok {
 		err := m.Names.List(ctx, hemera.Identity{}, gopath.Join(gopath.Dir(path), dir), func(v hemera.Entry) error {
-			// Other files that a user put there are none.
+			// Other files of users in the directory are no versions.
 			if _, id, ok := recycle.VersionOf(v.Name); ok && id == v.ID {
 				found = append(found, v)
 			}
@@ -88,7 +88,7 @@ func listVersions(ctx context.Context, e *cli.Env, m *admin.Client, path string)
 	return e.List(versionColumns, records, "no versions; sys.versioning of its directory says how many are kept")
 }
 
-// versionColumns are the table of file versions.
+// versionColumns has the columns of file versions.
 var versionColumns = []output.Column{
 	{Title: "version", Key: "version"},                   // what restores it
 	{Title: "modified", Key: "mtime", Show: output.Time}, // when its content was written

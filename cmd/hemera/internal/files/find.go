@@ -17,7 +17,7 @@ import (
 	"hemera/words/hemera"
 )
 
-// findOptions are the flags of find, as texts; request turns them into what the manager understands.
+// findOptions has the flags of find, as texts; request converts them for the manager.
 type findOptions struct {
 	files, dirs, count bool   // -f, -d, --count
 	name, layout       string // a pattern, and a layout as in policies
@@ -27,11 +27,11 @@ type findOptions struct {
 	lost, unreadable   bool
 	degraded           bool
 	uid, gid           string // numbers or names
-	nuid, ngid         string // everybody but these
+	nuid, ngid         string // all but these
 }
 
-// FindCommand makes `hemera find`: search in a tree.
-// The manager searches and sends what it finds, so a search of a large tree costs this process no memory. --lost reads a list that the manager keeps.
+// FindCommand makes `hemera find`: search in a tree. The manager searches and sends its matches, so a search of a large
+// tree needs no memory here. --lost reads a list of the manager.
 func FindCommand(e *cli.Env) *cobra.Command {
 	o := findOptions{depth: -1}
 	c := &cobra.Command{
@@ -85,7 +85,7 @@ of each entry.`,
 	return c
 }
 
-// standing is that of the files to be found; "" for any.
+// standing returns the standing of the files to find; "" for any.
 func (o findOptions) standing() adminapi.FileStanding {
 	switch {
 	case o.lost:
@@ -98,8 +98,8 @@ func (o findOptions) standing() adminapi.FileStanding {
 	return ""
 }
 
-// request is the question for the manager, which evaluates every condition. now is the time that days count from.
-// It fails with Invalid for a condition that cannot be read, before any search.
+// request returns the request for the manager, which evaluates every condition. Days count from now. It fails with
+// Invalid for a malformed condition, before any search.
 func (o findOptions) request(path string, now time.Time) (adminapi.WalkRequest, error) {
 	r := adminapi.WalkRequest{Path: path, Name: o.name, Count: o.count, Layout: o.layout, Pieces: o.stripes, Incomplete: o.incomplete,
 		Standing: o.standing()}
@@ -107,7 +107,7 @@ func (o findOptions) request(path string, now time.Time) (adminapi.WalkRequest, 
 		return r, err
 	}
 	switch {
-	// Neither flag is both kinds.
+	// Without both flags, both kinds.
 	case o.files:
 		r.Kind = hemera.KindFile
 	case o.dirs:
@@ -167,7 +167,7 @@ func (o findOptions) request(path string, now time.Time) (adminapi.WalkRequest, 
 	return r, nil
 }
 
-// readLayout reads the layout: a kind, or a whole one in the manager's spelling, so that raid6:6 finds rs:4+2.
+// readLayout parses the layout: a kind, or a whole one in the manager's spelling, so that raid6:6 finds rs:4+2.
 func (o findOptions) readLayout(r *adminapi.WalkRequest) error {
 	kinds := []string{"", "plain", "replica", "rs", "stripe", "lrc"}
 	if slices.Contains(kinds, o.layout) {
@@ -181,8 +181,8 @@ func (o findOptions) readLayout(r *adminapi.WalkRequest) error {
 	return nil
 }
 
-// parseBound reads +n (more than n) or -n (less than n). n may have k, M, G, T or P, or a unit.
-// It fails with Invalid; n is at most the largest size of a file.
+// parseBound parses +n (more than n) or -n (less than n). n may have k, M, G, T or P, or a unit. It fails with Invalid; n
+// is at most the largest size of a file.
 func parseBound(s string) (more bool, n int64, err error) {
 	bad := errs.New(errs.Invalid, "hemera.ReadBound", s, "want +n or -n").WithRemedy("for example +1G (more) or -10k (less)")
 	if len(s) < 2 || s[0] != '+' && s[0] != '-' {
@@ -195,9 +195,8 @@ func parseBound(s string) (more bool, n int64, err error) {
 	return s[0] == '+', n, nil
 }
 
-// find prints what the manager finds, while it still searches. Directories that could not be listed are reported and
-// make the exit code 1.
-// An entry that is moved during the search may be found twice or not at all.
+// find prints the matches while the manager still searches. Directories that could not be listed are reported, and the
+// exit code is then 1. An entry that is moved during the search may be found twice or not at all.
 func find(ctx context.Context, e *cli.Env, m *admin.Client, r adminapi.WalkRequest) error {
 	r.Brief = !e.ForPrograms() // people see paths only, so the manager sends nothing else
 	s := e.Stream(func(r output.Record) string { return fmt.Sprint(r.Get("path")) })
@@ -205,11 +204,11 @@ func find(ctx context.Context, e *cli.Env, m *admin.Client, r adminapi.WalkReque
 	sum, err := m.Names.Walk(ctx, r, func(f adminapi.Found) error {
 		if f.Err != "" {
 			failed++
-			text, _ := e.Explain(f.Err) // the search goes on
+			text, _ := e.Explain(f.Err) // the search continues
 			fmt.Fprintf(e.Err, "hemera: %s\n", text)
 			return nil
 		}
-		// Without attributes: the manager has sent the path alone.
+		// Without attributes: the manager has sent only the path.
 		if r.Brief {
 			return s.Add(output.Record{{Key: "path", Value: f.Path}})
 		}
@@ -235,8 +234,7 @@ func find(ctx context.Context, e *cli.Env, m *admin.Client, r adminapi.WalkReque
 	return s.Close()
 }
 
-// foundRecord makes the record of a found entry.
-// Keys are those of ls where both have one.
+// foundRecord makes the record of a found entry, with the keys of ls where both have one.
 func foundRecord(f adminapi.Found) output.Record {
 	en := f.Entry
 	return output.Record{
@@ -247,7 +245,7 @@ func foundRecord(f adminapi.Found) output.Record {
 	}
 }
 
-// layoutName is a file's layout; directories have none.
+// layoutName returns a file's layout; "" for directories.
 func layoutName(e hemera.Entry) string {
 	if e.IsDir() {
 		return ""
@@ -255,7 +253,7 @@ func layoutName(e hemera.Entry) string {
 	return e.Layout.String()
 }
 
-// firstSum is a file's main checksum, with its kind.
+// firstSum returns a file's main checksum, with its kind.
 func firstSum(e hemera.Entry) string {
 	if len(e.Checksums) == 0 {
 		return ""

@@ -12,7 +12,7 @@ import (
 	"hemera/words/hemera"
 )
 
-// inForce are the attributes that hold in a directory for files of its owner, with the directories that they come from.
+// inForce has the attributes in force in a directory for files of its owner, with the directories that have them.
 type inForce struct {
 	path  string
 	dir   hemera.Entry
@@ -20,8 +20,8 @@ type inForce struct {
 	from  map[string]string // name of a sys. attribute to the directory that has it
 }
 
-// attributesInForce asks for the attributes of a directory and of all above it: the nearest value that holds counts. It fails
-// with NotDirectory for a file.
+// attributesInForce gets the attributes of a directory and of all above it: the nearest value that applies counts. It
+// fails with NotDirectory for a file.
 func attributesInForce(ctx context.Context, m *admin.Client, path string) (inForce, error) {
 	en, err := m.Names.Stat(ctx, hemera.Identity{}, path)
 	if err != nil {
@@ -32,7 +32,7 @@ func attributesInForce(ctx context.Context, m *admin.Client, path string) (inFor
 			WithRemedy("name the directory; hemera file info " + path + " shows how the file is stored")
 	}
 	path = hemera.PlainPath(path)
-	// One request a directory: attributes come with each.
+	// One request for each directory, whose answer has its attributes.
 	dirs, paths := []*hemera.Entry{&en}, []string{path}
 	for at := path; at != "/"; {
 		at = gopath.Dir(at)
@@ -54,8 +54,8 @@ func attributesInForce(ctx context.Context, m *admin.Client, path string) (inFor
 	return in, nil
 }
 
-// source says which of the attributes decides, with its directory: the first that is set, as sys. or as user.; otherwise if
-// none is.
+// source returns the attribute that decides, with its directory: the first of names that is set, as sys. or as user.;
+// otherwise if none is.
 func (in inForce) source(otherwise string, names ...string) string {
 	for _, attr := range names {
 		if _, ok := in.attrs.Sys[attr]; ok {

@@ -18,8 +18,8 @@ import (
 	"hemera/words/hemera"
 )
 
-// LsCommand makes `hemera ls`: contents of directories.
-// It works with any XRootD server. Names that begin with a dot are listed: trees of data have no hidden files.
+// LsCommand makes `hemera ls`: contents of directories. It works with any XRootD server. Names that begin with a dot are
+// listed, because data has no hidden files.
 func LsCommand(e *cli.Env) *cobra.Command {
 	var o lsOptions
 	c := &cobra.Command{
@@ -70,8 +70,7 @@ type lsOptions struct {
 	names                                                   cli.Owners // of this listing
 }
 
-// ls lists one argument.
-// A file is listed under the name that the user gave.
+// ls lists one argument. A file is listed under the name that the user gave.
 func ls(ctx context.Context, e *cli.Env, from listing, s *output.Stream, arg string, o lsOptions) error {
 	u, err := o.url(e, arg)
 	if err != nil {
@@ -88,7 +87,7 @@ func ls(ctx context.Context, e *cli.Env, from listing, s *output.Stream, arg str
 	return lsDirectory(ctx, e, from, s, listed{u, arg}, o)
 }
 
-// url reads an argument. What the manager is asked must be there.
+// url parses an argument. Paths for the manager must be at its server.
 func (o lsOptions) url(e *cli.Env, arg string) (u xrootd.URL, err error) {
 	if !o.copies {
 		return e.Remote(arg)
@@ -97,27 +96,27 @@ func (o lsOptions) url(e *cli.Env, arg string) (u xrootd.URL, err error) {
 	return u, err
 }
 
-// listed is a directory, and its name as the user would write it.
+// listed is a directory with its name in the user's form.
 type listed struct {
 	xrootd.URL
 	name string // with the colon or URL that the user wrote
 }
 
-// below is a directory in l.
+// below returns a subdirectory of l.
 func (l listed) below(name string) listed {
 	return listed{l.Join(name), strings.TrimSuffix(l.name, "/") + "/" + name}
 }
 
-// lsDirectory lists a directory and, with -R, those below it afterwards. It holds the names of directories only: those
-// of one directory for each level.
-// It prints entries as they come: nothing is sorted, so a directory of a million files needs no memory.
+// lsDirectory lists a directory and, with -R, those below it afterwards. It keeps only the names of directories: those of
+// one directory for each level. It prints entries as they come, unsorted, so a directory of a million files needs no
+// memory.
 func lsDirectory(ctx context.Context, e *cli.Env, from listing, s *output.Stream, dir listed, o lsOptions) error {
 	if o.headings {
 		fmt.Fprintf(e.Out, "%s:\n", e.Visible(dir.name))
 	}
 	var below []string // subdirectories, for -R
 	err := from.list(ctx, dir.URL, func(i listedEntry) error {
-		// Listed after this directory, as ls -R does.
+		// Listed after this directory, as with ls -R.
 		if o.recursive && i.IsDir() {
 			below = append(below, i.Name)
 		}
@@ -134,7 +133,7 @@ func lsDirectory(ctx context.Context, e *cli.Env, from listing, s *output.Stream
 	})
 }
 
-// record is entryRecord with what the manager was asked besides.
+// record returns the entryRecord with the manager's additional information.
 func (i listedEntry) record(path string) output.Record {
 	r := entryRecord(path, i.Info)
 	if i.redundancy != "" {
@@ -143,8 +142,8 @@ func (i listedEntry) record(path string) output.Record {
 	return r
 }
 
-// entryRecord makes the record of an entry, as ls and stat print it.
-// mtime and ctime are seconds since 1970. Owner and group are empty if the server does not send them.
+// entryRecord makes the record of an entry, for ls and stat. mtime and ctime are seconds since 1970. Owner and group are
+// empty if the server does not send them.
 func entryRecord(path string, i xrootd.Info) output.Record {
 	return output.Record{
 		{Key: "name", Value: cmp.Or(i.Name, path)}, {Key: "path", Value: path}, {Key: "type", Value: cli.OnOff(i.IsDir(), "directory", "file")}, // without a name it is the path itself
@@ -153,8 +152,8 @@ func entryRecord(path string, i xrootd.Info) output.Record {
 	}
 }
 
-// line is a record as a person reads it. Columns have fixed widths, because the entries that follow are not known yet.
-// The time is in the reader's zone. A directory ends in a slash.
+// line returns the line of a record for a person. Columns have fixed widths, because the following entries are not known
+// yet. The time is in the reader's zone. A directory ends in a slash.
 func (o lsOptions) line(r output.Record) string {
 	name, _ := r.Get("name").(string)
 	dir := r.Get("type") == "directory"
@@ -177,8 +176,8 @@ func (o lsOptions) line(r output.Record) string {
 		time.Unix(mtime, 0).Format("2006-01-02 15:04:05"), name, cli.OnOff(dir, "/", ""))
 }
 
-// owner is an owner or group for a person. Servers other than Hemera may send names instead of numbers.
-// key is "owner" or "group".
+// owner returns an owner or group for a person. Servers other than Hemera may send names in place of numbers. key is
+// "owner" or "group".
 func (o lsOptions) owner(r output.Record, key string, lookup func(string) (string, error)) string {
 	text := fmt.Sprint(r.Get(key))
 	id, err := strconv.ParseUint(text, 10, 32)
@@ -188,8 +187,7 @@ func (o lsOptions) owner(r output.Record, key string, lookup func(string) (strin
 	return o.names.Name(key, uint32(id), lookup)
 }
 
-// modeString writes a mode as ls(1) does: "drwxr-x---".
-// Set-id and sticky bits are not shown.
+// modeString returns a mode like ls(1): "drwxr-x---", without set-id and sticky bits.
 func modeString(mode uint32, dir bool) string {
 	b := []byte(cli.OnOff(dir, "d", "-") + "rwxrwxrwx")
 	for i := range 9 {

@@ -10,13 +10,13 @@ import (
 	"hemera/words/hemera"
 )
 
-// listing is where ls finds entries: any server, or the manager, which knows more.
+// listing is the source of entries for ls: any server, or the manager, which has more information.
 type listing interface {
 	stat(ctx context.Context, u xrootd.URL) (listedEntry, error)
 	list(ctx context.Context, u xrootd.URL, visit func(listedEntry) error) error
 }
 
-// listedEntry is one entry. redundancy is that of a file as the manager says it, "" if nobody was asked.
+// listedEntry is one entry. redundancy is that of a file from the manager, "" from other servers.
 type listedEntry struct {
 	xrootd.Info
 	redundancy string
@@ -34,7 +34,7 @@ func (s anyServer) list(ctx context.Context, u xrootd.URL, visit func(listedEntr
 	return s.List(ctx, u, func(i xrootd.Info) error { return visit(listedEntry{Info: i}) })
 }
 
-// ofManager lists with the admin API, which says where content is.
+// ofManager lists with the admin API, which knows the places of content.
 type ofManager struct{ names admin.Names }
 
 func (m ofManager) stat(ctx context.Context, u xrootd.URL) (listedEntry, error) {
@@ -46,7 +46,7 @@ func (m ofManager) list(ctx context.Context, u xrootd.URL, visit func(listedEntr
 	return m.names.List(ctx, hemera.Identity{}, u.Path, func(e hemera.Entry) error { return visit(copiesOf(e)) })
 }
 
-// copiesOf is an entry of the manager's, as a server would list it. The flags are those that nobody has.
+// copiesOf returns an entry of the manager in the form of other servers. Its flags do not depend on a user.
 func copiesOf(e hemera.Entry) listedEntry {
 	l := listedEntry{Info: xrootd.Info{Name: e.Name, StatInfo: translate.StatOfEntry(e, hemera.Identity{})}}
 	if !e.IsDir() {
@@ -55,7 +55,7 @@ func copiesOf(e hemera.Entry) listedEntry {
 	return l
 }
 
-// redundancy is EOS's word for where a file is: d<pieces on disk>::t<1 if it is on tape>.
+// redundancy returns EOS's word for the places of a file: d<pieces on disk>::t<1 if it is on tape>.
 func redundancy(e hemera.Entry, pieces int) string {
 	tape := 0
 	if e.OnTape() {

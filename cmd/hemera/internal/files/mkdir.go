@@ -11,8 +11,7 @@ import (
 	"hemera/words/errs"
 )
 
-// MkdirCommand makes `hemera mkdir`: new directories.
-// It goes on after a path that fails.
+// MkdirCommand makes `hemera mkdir`: new directories. After a failed path it continues with the next.
 func MkdirCommand(e *cli.Env) *cobra.Command {
 	var parents bool
 	var mode string

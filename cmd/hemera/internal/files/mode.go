@@ -8,12 +8,11 @@ import (
 	"hemera/words/errs"
 )
 
-// modeChange turns the permission bits of an entry into new ones. dir is true for a directory, which X depends on.
+// modeChange converts the permission bits of an entry to new ones. dir is set for a directory, on which X depends.
 type modeChange func(mode uint32, dir bool) uint32
 
-// parseModeChange reads octal bits, or changes as chmod(1) takes them: u+rw,go-w, a=rX. A change without u, g, o or a is
-// for all.
-// It fails with Invalid, as an error of the command line. Set-id and sticky bits can be given in octal only.
+// parseModeChange parses octal bits, or changes as in chmod(1): u+rw,go-w, a=rX. A change without u, g, o or a is for
+// all. It fails with Invalid, as an error of the command line. Set-id and sticky bits can be given in octal only.
 func parseModeChange(s string) (modeChange, error) {
 	if s != "" && strings.Trim(s, "01234567") == "" {
 		bits, err := parseMode(s)
@@ -36,8 +35,8 @@ func parseModeChange(s string) (modeChange, error) {
 	}, nil
 }
 
-// clauseOf is one change: whose bits, the operator, and which bits.
-// Without who it is for all, whatever the umask; chmod(1) would ask the umask.
+// clauseOf returns one change, of an operator and bits, for the classes in who. Without who it is for all, whatever the
+// umask, unlike chmod(1).
 func clauseOf(who string, operator byte, bits string) modeChange {
 	var whose uint32
 	for _, w := range "ugo" {
@@ -51,7 +50,7 @@ func clauseOf(who string, operator byte, bits string) modeChange {
 			switch {
 			case b != 'X':
 				which |= map[rune]uint32{'r': 0o444, 'w': 0o222, 'x': 0o111}[b]
-			case dir || mode&0o111 != 0: // X: execute only where anybody can, or for directories
+			case dir || mode&0o111 != 0: // X: execute only where a class has it, or for directories
 				which |= 0o111
 			}
 		}
@@ -61,12 +60,11 @@ func clauseOf(who string, operator byte, bits string) modeChange {
 		case '-':
 			return mode &^ which
 		}
-		return mode&^whose | which // =: the bits of this class that are not named go
+		return mode&^whose | which // =: the bits of this class that are not named are removed
 	}
 }
 
-// parseMode reads octal permission bits.
-// At most twelve bits.
+// parseMode parses octal permission bits, at most twelve.
 func parseMode(s string) (uint32, error) {
 	mode, err := strconv.ParseUint(s, 8, 32)
 	if err != nil || mode > 0o7777 {

@@ -13,9 +13,7 @@ import (
 	"hemera/words/errs"
 )
 
-// MvCommand makes `hemera mv`: rename.
-// A rename is one atomic step at the manager: others see the old name or the new one. It fails with Unsupported
-// between two servers.
+// MvCommand makes `hemera mv`: rename. A rename is atomic at the manager. It fails with Unsupported between two servers.
 func MvCommand(e *cli.Env) *cobra.Command {
 	return &cobra.Command{
 		Use: "mv <from> <to>", Short: "Rename a file or a whole tree", Args: cobra.ExactArgs(2), ValidArgsFunction: complete.Paths(e),
@@ -36,7 +34,7 @@ func MvCommand(e *cli.Env) *cobra.Command {
 					WithRemedy("copy it with hemera cp, then remove it"))
 			}
 			return e.Files(c, func(ctx context.Context, cl *xrootd.Client) error {
-				// mv into a directory, as the system's mv does. Another client may remove it meanwhile; then the rename
+				// mv into a directory, like the system's mv. Another client may remove it meanwhile; then the rename
 				// fails.
 				i, err := cl.Stat(ctx, to)
 				if err != nil && !errors.Is(err, errs.NotFound) {

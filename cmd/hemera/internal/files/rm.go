@@ -21,8 +21,8 @@ import (
 	"hemera/words/hemera"
 )
 
-// RmCommand makes `hemera rm`: remove files and trees.
-// It works with any XRootD server. A removal is not atomic: an interrupted one leaves the rest.
+// RmCommand makes `hemera rm`: remove files and trees. It works with any XRootD server. A removal is not atomic: an
+// interrupted one leaves the rest.
 func RmCommand(e *cli.Env) *cobra.Command {
 	var recursive, force, erase bool // -r, -f, -F
 	var k cli.Consent
@@ -60,7 +60,7 @@ If some entries cannot be removed, the others are, and the first ten errors are 
 	return c
 }
 
-// eraser returns a function that removes an entry of the kind for good, at the manager.
+// eraser returns a function that removes an entry of the kind permanently, at the manager.
 func eraser(e *cli.Env, m *admin.Client, kind hemera.EntryKind) func(context.Context, xrootd.URL) error {
 	return func(ctx context.Context, u xrootd.URL) error {
 		path, err := e.OnManager(u.String())
@@ -71,12 +71,11 @@ func eraser(e *cli.Env, m *admin.Client, kind hemera.EntryKind) func(context.Con
 	}
 }
 
-// rm looks at all arguments, asks once, and then removes.
-// Nothing is removed before the user has agreed to all arguments. An argument that cannot be removed does not keep
-// the others.
+// rm examines all arguments, asks once, and then removes. Nothing is removed before the user has agreed to all arguments.
+// After an argument that cannot be removed it continues with the others.
 func rm(ctx context.Context, e *cli.Env, r *removal, k cli.Consent, args []string) error {
 	var stake []string
-	// A directory that is not empty needs consent; files that the user named do not.
+	// A directory that is not empty needs consent; named files do not.
 	ask := k.Dry
 	err := e.Each(ctx, args, func(arg string) error {
 		u, err := e.Remote(arg)
@@ -95,7 +94,7 @@ func rm(ctx context.Context, e *cli.Env, r *removal, k cli.Consent, args []strin
 		ask = ask || t.below
 		return nil
 	})
-	// Nothing was found, or the user interrupted: there is nothing to ask.
+	// Nothing was found, or the user interrupted.
 	if ctx.Err() != nil || len(r.targets) == 0 {
 		return err
 	}
@@ -104,11 +103,11 @@ func rm(ctx context.Context, e *cli.Env, r *removal, k cli.Consent, args []strin
 			return firstOf(refused, err)
 		}
 	}
-	// A failed removal goes before an argument that was not found.
+	// A failed removal precedes an argument that was not found.
 	return firstOf(r.run(ctx, e), err)
 }
 
-// firstOf is the first of some errors that is not nil.
+// firstOf returns the first error that is not nil.
 func firstOf(list ...error) error {
 	for _, err := range list {
 		if err != nil {
@@ -118,15 +117,15 @@ func firstOf(list ...error) error {
 	return nil
 }
 
-// doomed is one argument of rm, and what was found there.
-// The counts are as of the survey: others may write meanwhile.
+// doomed is one argument of rm with the entries found there. The counts are those of the survey: others may write
+// meanwhile.
 type doomed struct {
 	url               xrootd.URL
 	dir, below        bool  // a directory, with something in it
 	files, dirs, size int64 // size in bytes
 }
 
-// String says what will be removed.
+// String describes what will be removed.
 func (d doomed) String() string {
 	if !d.dir {
 		return fmt.Sprintf("%s: 1 file, %s will go", d.url.Path, output.Bytes(d.size))
@@ -134,11 +133,11 @@ func (d doomed) String() string {
 	return fmt.Sprintf("%s: %s, %s, %s will go", d.url.Path, output.Count(d.dirs, "directory"), output.Count(d.files, "file"), output.Bytes(d.size))
 }
 
-// removal is one rm under way. mu guards the counters, which many goroutines change.
+// removal is one rm. mu guards the counters, which many goroutines change.
 type removal struct {
 	cl               *xrootd.Client
 	recursive, force bool
-	targets          []doomed // what survey found, in the order of the arguments
+	targets          []doomed // the findings of survey, in the order of the arguments
 	// remove removes a file, and rmdir an empty directory.
 	remove, rmdir func(context.Context, xrootd.URL) error
 
@@ -148,21 +147,21 @@ type removal struct {
 	first  error // the first failure
 }
 
-// rmParallel is how many entries are removed at a time; failuresMax how many failures are told one by one.
+// rmParallel is the number of entries that are removed at a time; failuresMax the number of failures that are printed.
 const (
-	rmParallel  = 64 // removals take a write to the manager's disk each; it commits many together
+	rmParallel  = 64 // each removal writes to the manager's disk; it commits many together
 	failuresMax = 10 // more would hide the first ones
 )
 
-// survey counts what is at a path. It fails for a directory without -r, and for the root.
-// It lists the whole tree, so for a large one it takes as long as a find.
+// survey counts the entries at a path. It fails for a directory without -r, and for the root. It lists the whole tree,
+// which takes as long as a find.
 func (r *removal) survey(ctx context.Context, u xrootd.URL) (doomed, error) {
 	d := doomed{url: u}
 	i, err := r.cl.Stat(ctx, u)
 	switch {
 	case err != nil:
 		return d, err
-	// One request told all of a file.
+	// One request is enough for a file.
 	case !i.IsDir():
 		d.files, d.size = 1, i.Size
 		return d, nil
@@ -174,12 +173,12 @@ func (r *removal) survey(ctx context.Context, u xrootd.URL) (doomed, error) {
 	}
 	d.dir = true
 	var walk func(dir xrootd.URL) error
-	// It lists a directory to its end before those in it, so that one listing is open at a time.
+	// It lists a directory to its end before its subdirectories, so that one listing is open at a time.
 	walk = func(dir xrootd.URL) error {
 		d.dirs++
 		var below []string
 		err := r.cl.List(ctx, dir, func(i xrootd.Info) error {
-			d.below = true // anything counts, also an empty directory
+			d.below = true // any entry counts, also an empty directory
 			if i.IsDir() {
 				below = append(below, i.Name)
 				return nil
@@ -198,8 +197,7 @@ func (r *removal) survey(ctx context.Context, u xrootd.URL) (doomed, error) {
 	return d, walk(u)
 }
 
-// run removes the targets in turn, and returns the error of the command.
-// A failure does not keep it from going on.
+// run removes the targets in turn, also after a failure, and returns the error of the command.
 func (r *removal) run(ctx context.Context, e *cli.Env) error {
 	var total int64
 	for _, d := range r.targets {
@@ -223,19 +221,19 @@ func (r *removal) run(ctx context.Context, e *cli.Env) error {
 	return r.first
 }
 
-// tree removes a directory: first all files, in parallel, then the directories from the leaves upwards. It holds the
-// names of all directories, and at most rmParallel names of files.
-// Files that are made meanwhile keep their directory: it is then not empty, and the command fails.
+// tree removes a directory: first all files, in parallel, then the directories from the leaves upwards. It keeps the
+// names of all directories, and at most rmParallel names of files. If files are made meanwhile their directory stays, and
+// the command fails.
 func (r *removal) tree(ctx context.Context, e *cli.Env, top xrootd.URL) {
 	var levels [][]xrootd.URL // directories by depth, the top first
 	g := new(errgroup.Group)
-	g.SetLimit(rmParallel) // Go blocks above it, which also slows the listing down
+	g.SetLimit(rmParallel) // Go blocks above it, which also slows the listing
 	var walk func(dir xrootd.URL, depth int)
 	walk = func(dir xrootd.URL, depth int) {
 		if depth == len(levels) {
 			levels = append(levels, nil)
 		}
-		// Also a directory that cannot be listed: it may be empty all the same.
+		// Also a directory that cannot be listed, because it may be empty.
 		levels[depth] = append(levels[depth], dir)
 		var below []string
 		err := r.cl.List(ctx, dir, func(i xrootd.Info) error {
@@ -247,7 +245,7 @@ func (r *removal) tree(ctx context.Context, e *cli.Env, top xrootd.URL) {
 				r.note(e, r.remove(ctx, dir.Join(i.Name)))
 				return nil
 			})
-			// An interruption ends the listing; removals under way end by themselves.
+			// An interruption ends the listing; current removals end by themselves.
 			return ctx.Err()
 		})
 		if err != nil {
@@ -264,7 +262,7 @@ func (r *removal) tree(ctx context.Context, e *cli.Env, top xrootd.URL) {
 			g.Go(func() error {
 				// A directory that is not empty has a file that could not be removed.
 				if err := r.rmdir(ctx, dir); err != nil && (r.failures() == 0 || !errors.Is(err, errs.NotEmpty)) {
-					r.fail(e, err) // that of what could not be removed in it has been told
+					r.fail(e, err) // the failure of its entries was reported
 				}
 				return nil
 			})
@@ -273,8 +271,7 @@ func (r *removal) tree(ctx context.Context, e *cli.Env, top xrootd.URL) {
 	}
 }
 
-// note counts a removed file, or a failure.
-// It is called from many goroutines.
+// note counts a removed file, or a failure. It is safe for concurrent use.
 func (r *removal) note(e *cli.Env, err error) {
 	if err != nil {
 		r.fail(e, err)
@@ -286,8 +283,8 @@ func (r *removal) note(e *cli.Env, err error) {
 }
 
 // fail records a failure. The first one becomes the command's error; from the second on each is printed, up to
-// failuresMax. An entry that somebody else removed is no failure, nor is what an interruption left.
-// Errors are printed under mu, so that two messages do not mix.
+// failuresMax. An entry that was removed meanwhile is no failure, nor is the rest after an interruption. Errors are
+// printed under mu, so that two messages do not mix.
 func (r *removal) fail(e *cli.Env, err error) {
 	if errors.Is(err, errs.NotFound) || errors.Is(err, errs.Cancelled) {
 		return
@@ -307,7 +304,7 @@ func (r *removal) fail(e *cli.Env, err error) {
 	}
 }
 
-// failures is the number of failures so far.
+// failures returns the number of failures so far.
 func (r *removal) failures() int64 {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -315,8 +312,7 @@ func (r *removal) failures() int64 {
 }
 
 // show draws a progress line until the returned function is called. It draws nothing for a single file, for programs, or
-// without a terminal.
-// It is called once for all arguments.
+// without a terminal. It is called once for all arguments.
 func (r *removal) show(e *cli.Env, total int64) (stop func()) {
 	if !e.Live || e.ForPrograms() || total < 2 {
 		return func() {}
@@ -358,6 +354,5 @@ func (r *removal) show(e *cli.Env, total int64) (stop func()) {
 	}
 }
 
-// rmTick is how often the progress line is drawn.
-// Four times a second.
+// rmTick is the interval at which the progress line is drawn.
 const rmTick = 250 * time.Millisecond

@@ -12,9 +12,8 @@ import (
 	"hemera/words/hemera"
 )
 
-// StatCommand makes `hemera stat`: one entry.
-// It fails with NotFound if there is no such entry. A checksum that the server does not keep is computed there, which
-// takes as long as reading the file.
+// StatCommand makes `hemera stat`: one entry. It fails with NotFound if the entry does not exist. A checksum that the
+// server has not stored is computed there, which takes as long as reading the file.
 func StatCommand(e *cli.Env) *cobra.Command {
 	var checksum string
 	c := &cobra.Command{

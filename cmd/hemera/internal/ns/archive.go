@@ -14,8 +14,8 @@ import (
 	"hemera/words/errs"
 )
 
-// archiveWatch counts the bytes and records of an archive as it passes, and shows them on a terminal.
-// It is used by one goroutine, the one that reads the archive.
+// archiveWatch counts the bytes and records of an archive while it is read, and shows them on a terminal. Only the
+// goroutine that reads the archive uses it.
 type archiveWatch struct {
 	e       *cli.Env       // for the terminal
 	head    archive.Header // set when the header was read
@@ -26,15 +26,14 @@ type archiveWatch struct {
 	ended   time.Time      // set by end
 }
 
-// watchArchive starts the clock of a watch.
-// The clock is the machine's: it measures durations only.
+// watchArchive starts a watch. The clock is the machine's, because it measures only durations.
 func watchArchive(e *cli.Env) *archiveWatch {
 	now := time.Now()
 	return &archiveWatch{e: e, started: now, shown: now}
 }
 
-// visitor makes archive.Read count for the watch.
-// It accepts every record: archive.Read itself verifies them.
+// visitor returns a visitor for archive.Read that counts for the watch. It accepts every record: archive.Read itself
+// verifies them.
 func (w *archiveWatch) visitor() archive.Visitor {
 	return archive.Visitor{
 		Header: func(h archive.Header) error { w.head = h; return nil },
@@ -42,8 +41,7 @@ func (w *archiveWatch) visitor() archive.Visitor {
 	}
 }
 
-// step counts bytes and redraws the progress line, five times a second at most.
-// Without a terminal it only counts.
+// step counts bytes and redraws the progress line, at most five times a second. Without a terminal it only counts.
 func (w *archiveWatch) step(n int) {
 	w.bytes += int64(n)
 	if now := time.Now(); w.e.Live && now.Sub(w.shown) > 200*time.Millisecond {
@@ -52,14 +50,14 @@ func (w *archiveWatch) step(n int) {
 	}
 }
 
-// line is the progress line. The header has an estimate of the number of records.
-// A header without an estimate shows 100 % from the first record on.
+// line returns the progress line. The header has an estimate of the number of records; without an estimate the line shows
+// 100 % from the first record on.
 func (w *archiveWatch) line(took time.Duration) string {
 	share := min(100, cli.Percent(w.pairs, max(w.head.Pairs, 1))) // the estimate may be too low
 	seconds := max(took.Seconds(), 1e-3)
 	line := fmt.Sprintf("%s  %d of about %d records  %s  %s/s", cli.Bar(share, 24), w.pairs, w.head.Pairs, output.Bytes(w.bytes),
 		output.Bytes(float64(w.bytes)/seconds))
-	// Before one percent the estimate of the time left jumps.
+	// Before one percent the estimate of the time left varies too much.
 	if share > 1 {
 		line += "  " + output.Seconds(seconds*(100-share)/share) + " to go"
 	}
@@ -74,13 +72,12 @@ func (w *archiveWatch) end() {
 	}
 }
 
-// took is the duration between the start and end.
+// took returns the duration between the start and end.
 func (w *archiveWatch) took() time.Duration { return w.ended.Sub(w.started) }
 
-// counted is a writer that reports its bytes to a watch.
-// Package archive makes no calls of its own for progress, so bytes are counted on their way.
+// counted is a writer that reports its bytes to a watch, because package archive does not report progress.
 type counted struct {
-	w     io.Writer // where the bytes go; io.Discard to count only
+	w     io.Writer // destination of the bytes; io.Discard to count only
 	watch *archiveWatch
 }
 
@@ -90,17 +87,16 @@ func (c *counted) Write(b []byte) (int, error) {
 	return c.w.Write(b)
 }
 
-// secretFile is a file that only its owner may read. It gets its name when it is complete and on the disk.
-// The temporary file is in the directory of the target, because a link does not cross file systems. os.CreateTemp
-// gives it mode 0600.
+// secretFile is a file that only its owner may read. It gets its name when it is complete and durable. The temporary file
+// is in the directory of the target, because a link does not cross file systems. os.CreateTemp gives it mode 0600.
 type secretFile struct {
 	*os.File
 	name string // of the target
-	done bool   // the temporary name is gone
+	done bool   // the temporary name was removed
 }
 
-// newFile makes a temporary file next to the target. It fails with Exists if the target exists.
-// Lstat, not Stat: a symbolic link that leads nowhere is a name that is taken, too.
+// newFile makes a temporary file next to the target. It fails with Exists if the target exists. It uses Lstat and not
+// Stat, because a dangling symbolic link also occupies the name.
 func newFile(name string) (*secretFile, error) {
 	if _, err := os.Lstat(name); err == nil {
 		return nil, errs.New(errs.Exists, "hemera.NsBackup", name, "there is such a file").WithRemedy("name another, or a directory")
@@ -112,8 +108,8 @@ func newFile(name string) (*secretFile, error) {
 	return &secretFile{File: f, name: name}, nil
 }
 
-// publish gives the file its name, and makes the name durable. It never replaces a file.
-// At its return the file and its name survive a power cut. It is called once.
+// publish gives the file its name, and makes the name durable. It never replaces a file. When it returns the file and its
+// name survive a power failure. It is called once.
 func (f *secretFile) publish() error {
 	if err := errors.Join(f.Sync(), f.Close()); err != nil {
 		return errs.Wrap(err, "hemera.NsBackup", f.name)
@@ -137,8 +133,8 @@ func (f *secretFile) publish() error {
 	return errs.Wrap(errors.Join(dir.Sync(), dir.Close()), "hemera.NsBackup", f.name)
 }
 
-// abandon removes the temporary name. After publish it removes only the second name of the file.
-// It is deferred, so it runs after success too. Its own errors do not matter: at worst a file .NAME.*.partial stays.
+// abandon removes the temporary name. After publish it removes only the second name of the file. It is deferred, so it
+// runs after success too. It ignores errors: at worst a file .NAME.*.partial stays.
 func (f *secretFile) abandon() {
 	_ = f.Close()
 	if !f.done {

@@ -22,9 +22,8 @@ import (
 	"hemera/words/errs"
 )
 
-// nsBackupCommand makes `hemera ns backup`.
-// The three ways differ in their source only: a manager, a state directory, or with --verify an archive that is read
-// back.
+// nsBackupCommand makes `hemera ns backup`. Its three forms differ only in the source: a manager, a state directory, or
+// with --verify an archive that is read back.
 func nsBackupCommand(e *cli.Env) *cobra.Command {
 	var verify, damaged bool
 	var state string
@@ -71,8 +70,8 @@ never gives out an id twice.`,
 	return c
 }
 
-// stateBackups takes archives of a state directory. It prints on standard error what is damaged.
-// The server's log lines are discarded: this is a command, and its errors say enough.
+// stateBackups takes archives of a state directory. It prints damage on standard error. The server's log lines are
+// discarded, because the command's errors are enough.
 func stateBackups(e *cli.Env, dir string, damaged bool) adminapi.Backups {
 	b := backup.Offline{Dir: dir, Program: "hemera " + e.Build.Version, Log: slog.New(slog.DiscardHandler)}
 	if damaged {
@@ -81,11 +80,10 @@ func stateBackups(e *cli.Env, dir string, damaged bool) adminapi.Backups {
 	return b
 }
 
-// writeBackup writes an archive to the target, and proves it on the way: a target file appears only if all of it is
-// intact.
-// It fails with Exists if the target file is there. An interrupted backup leaves no file.
+// writeBackup writes an archive to the target, and verifies it meanwhile: a target file appears only if all of it is
+// intact. It fails with Exists if the target file exists. An interrupted backup leaves no file.
 func writeBackup(ctx context.Context, e *cli.Env, m adminapi.Backups, target string) error {
-	// A pipe cannot be taken back: if the backup fails half-way, the exit code says so.
+	// Bytes in a pipe cannot be taken back: if the backup fails, the exit code says so.
 	if target == "-" {
 		watch := watchArchive(e)
 		if _, err := takeBackup(ctx, m, e.Out, watch); err != nil {
@@ -120,9 +118,9 @@ func writeBackup(ctx context.Context, e *cli.Env, m adminapi.Backups, target str
 	return printArchive(e, target, watch, totals)
 }
 
-// takeBackup copies an archive to out and checks it at the same time, by a pipe: the source writes at one end,
-// archive.Read verifies at the other and passes the bytes on.
-// The pipe has no buffer, so the manager is slowed to the speed of the target and memory stays small.
+// takeBackup copies an archive to out and checks it at the same time, with a pipe: the source writes at one end,
+// archive.Read verifies at the other and passes the bytes on. The pipe has no buffer, so the manager is slowed to the
+// rate of the target and memory stays small.
 func takeBackup(ctx context.Context, m adminapi.Backups, out io.Writer, watch *archiveWatch) (archive.Totals, error) {
 	ctx, cancel := context.WithCancel(ctx) // ends the request if reading fails
 	defer cancel()
@@ -137,16 +135,14 @@ func takeBackup(ctx context.Context, m adminapi.Backups, out io.Writer, watch *a
 	totals, err := archive.Read(io.TeeReader(from, &counted{w: out, watch: watch}), watch.visitor())
 	_ = from.CloseWithError(err) // wakes the writer if it still writes
 	cancel()
-	// What the manager says goes before what is wrong with half an archive.
-	// A cancellation that this function caused is not the cause.
+	// The manager's error precedes the error about an incomplete archive, but not a cancellation by this function.
 	if sentErr := <-sent; sentErr != nil && !errors.Is(sentErr, context.Canceled) && !errors.Is(sentErr, err) {
 		return totals, sentErr
 	}
 	return totals, err
 }
 
-// verifyBackup checks an archive that exists.
-// It fails with Corrupt if the archive is damaged or cut off.
+// verifyBackup checks an existing archive. It fails with Corrupt if the archive is damaged or incomplete.
 func verifyBackup(e *cli.Env, path string) error {
 	in, done, err := openArchive(e, path)
 	if err != nil {
@@ -162,8 +158,8 @@ func verifyBackup(e *cli.Env, path string) error {
 	return printArchive(e, path, watch, totals)
 }
 
-// about adds the name of the archive to an error that has no subject.
-// Package archive reads a stream and cannot know the name.
+// about adds the name of the archive to an error without a subject. Package archive reads a stream and does not know the
+// name.
 func about(err error, path string) error {
 	var cause *errs.Error
 	if errors.As(err, &cause) && cause.Subject == "" {
@@ -186,8 +182,7 @@ func openArchive(e *cli.Env, path string) (io.Reader, func(), error) {
 	return bufio.NewReaderSize(f, 1<<20), func() { _ = f.Close() }, nil
 }
 
-// printArchive prints what an archive has.
-// People get two lines, programs one record.
+// printArchive prints the contents of an archive: two lines for people, one record for programs.
 func printArchive(e *cli.Env, path string, w *archiveWatch, t archive.Totals) error {
 	h := w.head
 	s := e.Stream(func(output.Record) string {

@@ -19,8 +19,7 @@ import (
 	"hemera/words/hemera"
 )
 
-// benchmarkOptions are the arguments and flags of ns benchmark.
-// parse fills in the request from the arguments.
+// benchmarkOptions has the arguments and flags of ns benchmark. parse sets the request from the arguments.
 type benchmarkOptions struct {
 	adminapi.BenchmarkRequest
 	wire  wireOptions // --wire and what goes with it
@@ -28,8 +27,8 @@ type benchmarkOptions struct {
 	plot  string      // --plot: the SVG file, or ""
 }
 
-// nsBenchmarkCommand makes `hemera ns benchmark`.
-// The phases and the three arguments are those of eos ns benchmark, so that figures can be compared.
+// nsBenchmarkCommand makes `hemera ns benchmark`. The phases and the three arguments are those of eos ns benchmark, so
+// that results can be compared.
 func nsBenchmarkCommand(e *cli.Env) *cobra.Command {
 	var o benchmarkOptions
 	c := &cobra.Command{
@@ -81,9 +80,8 @@ it made.`,
 	return c
 }
 
-// parse reads the arguments: three numbers and a prefix, or with --clean only a prefix. It refuses shapes that are too
-// large before any work.
-// It fails with Invalid, as an error of the command line.
+// parse parses the arguments: three numbers and a prefix, or with --clean only a prefix. It refuses shapes that are too
+// large before any work. It fails with Invalid, as an error of the command line.
 func (o *benchmarkOptions) parse(args []string) error {
 	if o.clean {
 		if len(args) > 1 {
@@ -111,7 +109,7 @@ func (o *benchmarkOptions) parse(args []string) error {
 	if !o.wire.on && (o.wire.full || o.wire.depth != 1) {
 		return cli.Usage(errs.New(errs.Invalid, "hemera.ReadFlags", "", "--depth and --full are for --wire"))
 	}
-	// The same limits as at the manager, so that the error comes before any work.
+	// The limits of the manager, so that the error comes before any work.
 	shape, err := nsbench.ShapeOf(o.BenchmarkRequest)
 	if err == nil {
 		shape.Depth = o.wire.depth
@@ -123,8 +121,7 @@ func (o *benchmarkOptions) parse(args []string) error {
 	return nil
 }
 
-// cleanBenchmark removes what an interrupted run left.
-// Nothing to remove is no error.
+// cleanBenchmark removes the files of an interrupted run. It succeeds if there are none.
 func cleanBenchmark(ctx context.Context, e *cli.Env, m *admin.Client, o benchmarkOptions) error {
 	base, err := nsbench.BaseOf(o.Prefix)
 	if err != nil {
@@ -141,8 +138,8 @@ func cleanBenchmark(ctx context.Context, e *cli.Env, m *admin.Client, o benchmar
 	return nil
 }
 
-// benchmark runs the phases once, or twice with --relaxed: with and without waiting for the disk.
-// It creates the plot first: a file that cannot be made is known before minutes of measuring.
+// benchmark runs the phases once, or twice with --relaxed: with and without waiting for the disk. It creates the plot
+// first, so that an error about the file is found before minutes of measuring.
 func benchmark(ctx context.Context, e *cli.Env, m *admin.Client, o benchmarkOptions) (err error) {
 	t := &benchmarkTeller{e: e, request: o.BenchmarkRequest, wire: o.wire}
 	if o.plot != "" {
@@ -162,13 +159,12 @@ func benchmark(ctx context.Context, e *cli.Env, m *admin.Client, o benchmarkOpti
 	return t.end(err)
 }
 
-// cleanWait bounds the wait for a manager that is ending an interrupted run.
-// A run may have made millions of files, which are removed one by one.
+// cleanWait bounds the wait for a manager that is ending an interrupted run. A run may have made millions of files, which
+// are removed one by one.
 const cleanWait = 10 * time.Minute
 
-// insideManager has the manager run the phases. If the command is interrupted, it waits until the manager has removed
-// the files of the run.
-// The manager stops a run when the request is cancelled, and begins to remove.
+// insideManager makes the manager run the phases. If the command is interrupted, it waits until the manager has removed
+// the files of the run, which it begins to do when the request is cancelled.
 func insideManager(ctx context.Context, e *cli.Env, m *admin.Client, t *benchmarkTeller, relaxed bool) error {
 	r := t.request // a copy: the second run differs
 	r.Relaxed, t.relaxed = relaxed, relaxed
@@ -177,7 +173,7 @@ func insideManager(ctx context.Context, e *cli.Env, m *admin.Client, t *benchmar
 	if ctx.Err() == nil || r.Keep {
 		return err
 	}
-	// The command's context has ended; the clean-up needs one that has not.
+	// The command's context has ended; the removal needs one that has not.
 	clean, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanWait)
 	defer cancel()
 	if cleanErr := m.Benchmark.CleanBenchmark(clean, hemera.Identity{}, r.Prefix); cleanErr != nil && !errors.Is(cleanErr, errs.NotFound) {
@@ -187,8 +183,7 @@ func insideManager(ctx context.Context, e *cli.Env, m *admin.Client, t *benchmar
 }
 
 // whenInterrupted tells the user why an interrupted command does not end at once, and lets a second interruption end it.
-// The returned function ends the watch.
-// It waits in the returned function until a message under way is printed.
+// The returned function ends the watch, and waits until a current message is printed.
 func whenInterrupted(ctx context.Context, e *cli.Env, t *benchmarkTeller) func() {
 	said := make(chan struct{})
 	stop := context.AfterFunc(ctx, func() {

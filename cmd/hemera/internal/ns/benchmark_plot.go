@@ -9,8 +9,8 @@ import (
 	"hemera/words/adminapi"
 )
 
-// latencyPanel returns the panel of a phase: the worst operation, the 99th percentile and the median of each interval, in seconds, over the
-// time since the phase began. A point stands in the middle of its interval.
+// latencyPanel returns the panel of a phase: the longest latency, the 99th percentile and the median of each interval, in
+// seconds, over the time since the phase began. A point is in the middle of its interval.
 func latencyPanel(title string, series []adminapi.BenchmarkPoint) report.Panel {
 	curve := func(name string, of func(adminapi.BenchmarkPoint) time.Duration) report.Curve {
 		c := report.Curve{Name: name}
@@ -26,9 +26,9 @@ func latencyPanel(title string, series []adminapi.BenchmarkPoint) report.Panel {
 	}}
 }
 
-// decade writes a power of ten of seconds with its unit: 10 µs, 100 µs, 1 ms.
+// decade formats a power of ten of seconds with its unit: 10 µs, 100 µs, 1 ms.
 func decade(seconds float64) string {
-	// Each unit is 1000 times the one before; 10^-9 s is the first.
+	// Each unit is 1000 times the previous one; 10^-9 s is the first.
 	units := []string{"ns", "µs", "ms", "s"}
 	e := int(math.Round(math.Log10(seconds)))
 	n := max(0, min(len(units)-1, (e+9)/3))

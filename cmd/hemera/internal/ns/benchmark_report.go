@@ -17,31 +17,31 @@ import (
 	"hemera/words/errs"
 )
 
-// benchmarkTeller shows a run: a progress line during it, tables or records at the end.
-// Only the terminal is shared between goroutines: the other fields belong to the one that runs the benchmark.
+// benchmarkTeller shows a run: a progress line during it, tables or records at the end. Goroutines share only the
+// terminal: the other fields belong to the one that runs the benchmark.
 type benchmarkTeller struct {
 	e       *cli.Env
 	request adminapi.BenchmarkRequest // the shape
-	wire    wireOptions               // how the run goes through the door
+	wire    wireOptions               // the flags of a run through the door
 	plot    *os.File                  // nil: none wanted
-	setup   adminapi.BenchmarkSetup   // what the manager runs on; zero if it is unknown
-	relaxed bool                      // the run under way
+	setup   adminapi.BenchmarkSetup   // the machine of the manager; zero if unknown
+	relaxed bool                      // the current run is relaxed
 	rows    []benchmarkRow            // results so far
 
-	mu     sync.Mutex // guards what is on the terminal
+	mu     sync.Mutex // guards the terminal
 	moving bool       // a progress line is on the terminal
 	ending bool       // no progress line is drawn any more
 }
 
-// benchmarkRow is the result of one phase. relaxed: its answers did not wait for the disk.
-// Rows are in the order of the phases, durable ones first.
+// benchmarkRow is the result of one phase. relaxed: its answers did not wait for the disk. Rows are in the order of the
+// phases, durable ones first.
 type benchmarkRow struct {
 	adminapi.BenchmarkResult
 	relaxed bool
 }
 
-// cpuPerOp is the processor time of one operation of any kind; 0 if it is unknown.
-// It is the time of the whole process, divided: other work of the manager counts too.
+// cpuPerOp returns the processor time of one operation of any kind; 0 if unknown. It is the time of the whole process,
+// divided, so other work of the manager is included.
 func (r benchmarkRow) cpuPerOp() time.Duration {
 	ops := r.Main.Ops
 	if r.Dirs != nil {
@@ -50,8 +50,8 @@ func (r benchmarkRow) cpuPerOp() time.Duration {
 	return r.CPU / time.Duration(max(ops, 1))
 }
 
-// update takes one message of a run: the setup, a result or progress.
-// It is called by the one goroutine that receives the run's messages. An error ends the run.
+// update handles one message of a run: the setup, a result or progress. The goroutine that receives the run's messages
+// calls it. An error ends the run.
 func (t *benchmarkTeller) update(u adminapi.BenchmarkUpdate) error {
 	switch {
 	case u.Setup != nil:
@@ -71,8 +71,7 @@ func (t *benchmarkTeller) update(u adminapi.BenchmarkUpdate) error {
 	return nil
 }
 
-// say prints a line, after which no progress line is drawn.
-// It is called when the command is interrupted.
+// say prints a line, after which no progress line is drawn. It is called when the command is interrupted.
 func (t *benchmarkTeller) say(text string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -89,8 +88,7 @@ func (t *benchmarkTeller) clear() {
 	}
 }
 
-// benchmarkLine is the progress line, with a bar of width characters.
-// Its length varies with width, so that it fits any terminal.
+// benchmarkLine returns the progress line, with a bar of width characters, so that it fits any terminal.
 func benchmarkLine(p adminapi.BenchmarkProgress, width int) string {
 	line := fmt.Sprintf("%-8s  %s  %d of %d  %s/s", p.Phase, cli.Bar(cli.Percent(p.Done, p.Total), width), p.Done, p.Total, significant(p.Rate))
 	if p.Rate > 0 && p.Done < p.Total {
@@ -99,13 +97,13 @@ func benchmarkLine(p adminapi.BenchmarkProgress, width int) string {
 	return line
 }
 
-// end prints what was measured, also of a run that failed, and returns the error of the command.
-// An interrupted run keeps the rows of the phases that ended.
+// end prints the results, also of a failed run, and returns the error of the command. An interrupted run keeps the rows
+// of the phases that ended.
 func (t *benchmarkTeller) end(err error) error {
 	t.mu.Lock()
 	t.clear()
 	t.mu.Unlock()
-	if plotErr := t.draw(); err == nil { // the run's own error goes first
+	if plotErr := t.draw(); err == nil { // the run's own error precedes it
 		err = plotErr
 	}
 	if len(t.rows) == 0 {
@@ -129,8 +127,8 @@ func (t *benchmarkTeller) end(err error) error {
 	return s.Close()
 }
 
-// failed prints how operations failed, and returns an error if any did.
-// Texts come from servers. Each kind of failure is printed once for a phase.
+// failed prints the failures of operations, and returns an error if there are any. Texts come from servers. Each kind of
+// failure is printed once for a phase.
 func (t *benchmarkTeller) failed(err error) error {
 	if err != nil {
 		return err
@@ -154,8 +152,8 @@ func (t *benchmarkTeller) failed(err error) error {
 	return errs.New(errs.Internal, "hemera.Benchmark", "", output.Count(count, "operation")+" failed; rates count those that succeeded")
 }
 
-// draw writes the plot, or removes the file if there is nothing to draw.
-// The heading has the shape and the setup, because a picture is often seen alone.
+// draw writes the plot, or removes the file if there is nothing to draw. The heading has the shape and the setup, because
+// a picture is often seen alone.
 func (t *benchmarkTeller) draw() error {
 	if t.plot == nil {
 		return nil
@@ -175,8 +173,8 @@ func (t *benchmarkTeller) draw() error {
 	return errs.Wrap(err, "hemera.Plot", t.plot.Name())
 }
 
-// published are the rates of CERN's talk of 2024, by shape (threads, subdirectories, files) and phase, in operations per
-// second. The first shape ran in a virtual machine, the others on hardware.
+// published returns the rates of CERN's talk of 2024, by shape (threads, subdirectories, files) and phase, in operations
+// per second. The first shape ran in a virtual machine, the others on hardware.
 func published() map[[3]int][]float64 {
 	return map[[3]int][]float64{
 		{100, 10, 10}:  {4000, 1600, 1600, 16000, 15000, 34000}, // mkdir, create, exists, read, write, deletion
@@ -185,11 +183,10 @@ func published() map[[3]int][]float64 {
 	}
 }
 
-// eosRate is the published rate of a phase in this run's shape, or 0.
-// Other shapes have no published figures.
+// eosRate returns the published rate of a phase in this run's shape, or 0 for other shapes.
 func (t *benchmarkTeller) eosRate(phase string) float64 {
 	if t.wire.on {
-		return 0 // CERN's are taken inside the manager
+		return 0 // CERN's are measured inside the manager
 	}
 	rates := published()[[3]int{t.request.Threads, t.request.Subdirs, t.request.Files}]
 	for i, name := range nsbench.Phases() {
@@ -200,7 +197,7 @@ func (t *benchmarkTeller) eosRate(phase string) float64 {
 	return 0
 }
 
-// perSecond is a rate, and 0 for no time.
+// perSecond returns a rate, and 0 for no time.
 func perSecond(n int64, d time.Duration) float64 {
 	if d <= 0 {
 		return 0
@@ -208,8 +205,7 @@ func perSecond(n int64, d time.Duration) float64 {
 	return float64(n) / d.Seconds()
 }
 
-// record is a phase for programs. Latencies are in microseconds.
-// durable is false for a relaxed run.
+// record returns a phase for programs. Latencies are in microseconds. durable is false for a relaxed run.
 func (t *benchmarkTeller) record(r benchmarkRow) output.Record {
 	rec := output.Record{
 		{Key: "phase", Value: r.Phase}, {Key: "unit", Value: cli.OnOff(r.Phase == "mkdir", "dirs", "files")},
@@ -232,7 +228,7 @@ func (t *benchmarkTeller) record(r benchmarkRow) output.Record {
 		output.Field{Key: "nodes", Value: t.setup.Nodes}, output.Field{Key: "layout", Value: t.setup.Layout.String()})
 }
 
-// opsFields are the counts, rate and latencies of one kind of operation.
+// opsFields returns the counts, rate and latencies of one kind of operation.
 func opsFields(prefix string, o adminapi.BenchmarkOps, took time.Duration) output.Record {
 	micros := func(d time.Duration) float64 { return float64(d) / float64(time.Microsecond) }
 	return output.Record{
@@ -242,7 +238,7 @@ func opsFields(prefix string, o adminapi.BenchmarkOps, took time.Duration) outpu
 	}
 }
 
-// shapeLine says what was done, and through what.
+// shapeLine returns a line about the shape and the way of the run.
 func (t *benchmarkTeller) shapeLine() string {
 	r := t.request
 	base, _ := nsbench.BaseOf(r.Prefix)
@@ -253,8 +249,8 @@ func (t *benchmarkTeller) shapeLine() string {
 	return fmt.Sprintf("%s, through %s, one session a thread, depth %d", line, t.e.ClusterURL(), t.wire.depth)
 }
 
-// setupLine says what else the figures depend on: cores, disks, nodes and layout.
-// With --wire and without an admin's rights the setup is unknown.
+// setupLine returns a line about the setup on which the results depend: cores, disks, nodes and layout. With --wire and
+// without an admin's rights the setup is unknown.
 func (t *benchmarkTeller) setupLine() string {
 	s := t.setup
 	if s.Cores == 0 {
@@ -264,7 +260,7 @@ func (t *benchmarkTeller) setupLine() string {
 		output.Count(int64(s.Nodes), "node"), s.Layout)
 }
 
-// tables prints the lines about the run, a table for each kind of run, and what the columns mean.
+// tables prints the lines about the run, a table for each kind of run, and an explanation of the columns.
 func (t *benchmarkTeller) tables() error {
 	w := t.e.Out
 	fmt.Fprintf(w, "%s\n%s\n", t.shapeLine(), t.setupLine())
@@ -296,7 +292,7 @@ func (t *benchmarkTeller) tables() error {
 }
 
 // table prints the rows of one kind of run. The columns for CPU and EOS are there only if their values are known.
-// Directories that a phase makes or removes beside its files have a row of their own.
+// Directories that a phase makes or removes beside its files have a separate row.
 func (t *benchmarkTeller) table(rows []benchmarkRow) error {
 	columns := benchmarkColumns()
 	if !t.wire.on {
@@ -322,8 +318,7 @@ func (t *benchmarkTeller) table(rows []benchmarkRow) error {
 	return t.e.Printer().List(columns, records)
 }
 
-// benchmarkColumns are those of every run.
-// A function, because columns are appended to it.
+// benchmarkColumns returns the columns of every run. It is a function because columns are appended to the result.
 func benchmarkColumns() []output.Column {
 	return []output.Column{
 		{Title: "phase", Key: "phase"}, {Title: "ops", Key: "ops"}, {Title: "errors", Key: "errors"},
@@ -343,8 +338,7 @@ func benchmarkLineOf(name string, o adminapi.BenchmarkOps, took time.Duration) o
 	}
 }
 
-// threeDigits rounds a number to three significant digits: a benchmark is not more precise.
-// 0 stays 0.
+// threeDigits rounds a number to three significant digits, the precision of a benchmark. 0 stays 0.
 func threeDigits(f float64) float64 {
 	if f == 0 {
 		return 0
@@ -353,8 +347,7 @@ func threeDigits(f float64) float64 {
 	return math.Round(f/step) * step
 }
 
-// span shows seconds in the unit that fits: s, ms or µs.
-// 0 is shown as nothing: it means that nothing was measured.
+// span shows seconds in a suitable unit: s, ms or µs. 0 is shown as nothing, because it means that nothing was measured.
 func span(v any) string {
 	s, _ := v.(float64)
 	if s = threeDigits(s); s == 0 {
@@ -372,8 +365,7 @@ func span(v any) string {
 	return ""
 }
 
-// significant shows a rate with three significant digits.
-// Rates above 1000 have no fraction.
+// significant shows a rate with three significant digits. Rates above 1000 have no fraction.
 func significant(v any) string {
 	f, _ := v.(float64)
 	if f = threeDigits(f); f == 0 {
@@ -382,8 +374,7 @@ func significant(v any) string {
 	return strconv.FormatFloat(f, 'f', max(0, 2-int(math.Floor(math.Log10(f)))), 64)
 }
 
-// times shows a ratio: x1.5.
-// nil, for no published rate, is shown as nothing.
+// times shows a ratio: x1.5. nil, for no published rate, is shown as nothing.
 func times(v any) string {
 	if v == nil {
 		return ""

@@ -11,23 +11,22 @@ import (
 )
 
 // nodeSessionsMax bounds the sessions with each storage node, which all threads share. With the manager each thread has
-// one.
-// A session for each thread at each node would measure the nodes' memory.
+// one. A session for each thread at each node would measure the nodes' memory.
 const nodeSessionsMax = 64
 
-// wireOptions are the flags of a run through the door.
+// wireOptions has the flags of a run through the door.
 type wireOptions struct {
 	on, full bool // --wire, --full
 	depth    int  // requests in flight in a session
-	locks    bool // writing ends at the manager and leaves a lock, which is given back later
+	locks    bool // writing ends at the manager and leaves a lock, which is freed later
 }
 
-// locksMax is the largest number of files for which writing may end at the manager, which keeps a lock for each.
-// Above it every write goes on to the node, whose close frees the lock.
+// locksMax bounds the files for which writing may end at the manager, which keeps a lock for each. Beyond it every write
+// continues at the node, whose close frees the lock.
 const locksMax = 500_000
 
-// throughDoor runs the phases with clients of this process, one session for each thread.
-// It needs the rights of a user who may write below the prefix, not those of an admin.
+// throughDoor runs the phases with clients of this process, one session for each thread. It needs the rights of a user
+// who may write below the prefix, not those of an admin.
 func throughDoor(ctx context.Context, e *cli.Env, m *admin.Client, t *benchmarkTeller) error {
 	shape, err := nsbench.ShapeOf(t.request)
 	if err != nil {
@@ -40,7 +39,7 @@ func throughDoor(ctx context.Context, e *cli.Env, m *admin.Client, t *benchmarkT
 	shape.Depth = t.wire.depth
 	t.wire.locks = !t.wire.full && shape.Threads*shape.Subdirs*shape.Files <= locksMax
 	defer whenInterrupted(ctx, e, t)()
-	if v, err := m.Cluster.View(ctx); err == nil { // without an admin's rights the figures stand alone
+	if v, err := m.Cluster.View(ctx); err == nil { // without an admin's rights the setup is left out
 		t.setup = *nsbench.Setup(v)
 	}
 	nodes := xrootd.New(xrootd.Options{App: "ns-benchmark", Sessions: min(shape.Threads, nodeSessionsMax), PoolMax: 1024 * nodeSessionsMax})
@@ -63,33 +62,32 @@ type wireTarget struct {
 	options        wireOptions // the same for all threads
 }
 
-// url is a path at the manager.
+// url returns the URL of a path at the manager.
 func (w *wireTarget) url(path string) xrootd.URL { return xrootd.URL{Endpoint: w.at, Path: path} }
 
-// Mkdir implements nsbench.Target.
-// Parents exist: the run makes them first.
+// Mkdir implements nsbench.Target. Parents exist: the run makes them first.
 func (w *wireTarget) Mkdir(ctx context.Context, path string) error {
 	return w.manager.Mkdir(ctx, w.url(path), 0o755, false)
 }
 
-// Create implements nsbench.Target: an open at the manager, one at the node it leads to, and a close
-// there, which commits.
+// Create implements nsbench.Target: an open at the manager, one at the node of the redirect, and a close there, which
+// commits.
 func (w *wireTarget) Create(ctx context.Context, path string) error {
 	return w.open(ctx, path, xrootd.OpenOptions{Write: true, Create: true, Exclusive: true, Mode: 0o644}, true)
 }
 
-// Read implements nsbench.Target: an open at the manager, which answers with the node to go to.
+// Read implements nsbench.Target: an open at the manager, which answers with the node.
 func (w *wireTarget) Read(ctx context.Context, path string) error {
 	return w.open(ctx, path, xrootd.OpenOptions{}, w.options.full)
 }
 
-// Write implements nsbench.Target: as Read, but that the manager also chooses disks and takes the lock.
+// Write implements nsbench.Target. It works like Read, but the manager also chooses disks and takes the lock.
 func (w *wireTarget) Write(ctx context.Context, path string) error {
 	return w.open(ctx, path, xrootd.OpenOptions{Write: true}, !w.options.locks)
 }
 
-// Release implements nsbench.Releaser. The same client gets through its own lock; the close at the node,
-// of an update that changed nothing, frees it.
+// Release implements nsbench.Releaser. The same client may open the file in spite of its own lock; the close at the node,
+// of an update without changes, frees it.
 func (w *wireTarget) Release(ctx context.Context, path string) error {
 	if !w.options.locks {
 		return nil
@@ -97,8 +95,8 @@ func (w *wireTarget) Release(ctx context.Context, path string) error {
 	return w.open(ctx, path, xrootd.OpenOptions{Write: true}, true)
 }
 
-// open asks the manager where to open a file and, if follow is set, opens and closes it at that node.
-// It counts as one operation, however many requests it takes.
+// open asks the manager where to open a file and, if follow is set, opens and closes it at that node. It counts as one
+// operation.
 func (w *wireTarget) open(ctx context.Context, path string, o xrootd.OpenOptions, follow bool) error {
 	to, err := w.manager.Where(ctx, w.url(path), o)
 	if err != nil || !follow {

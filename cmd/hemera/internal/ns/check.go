@@ -18,8 +18,7 @@ import (
 	"hemera/words/errs"
 )
 
-// nsCheckCommand makes `hemera ns check`.
-// It changes nothing, with a manager and without.
+// nsCheckCommand makes `hemera ns check`. It changes nothing, with a manager and without.
 func nsCheckCommand(e *cli.Env) *cobra.Command {
 	return &cobra.Command{
 		Use: "check [DIR]", Short: "Compare the namespace's records with each other", Args: cobra.MaximumNArgs(1),
@@ -48,9 +47,8 @@ The exit status is 0 when everything agrees and 1 when something does not or the
 	}
 }
 
-// checkState checks the store of a manager that does not run.
-// The store is locked while it is open; with a manager on it this fails. It returns the error of Close only if
-// nothing failed before.
+// checkState checks the store of a manager that does not run. It fails if a manager has the store open, because the store
+// is locked. It returns the error of Close only if nothing failed before.
 func checkState(ctx context.Context, e *cli.Env, dir string) (err error) {
 	store, err := statedir.Open(dir, false, slog.New(slog.DiscardHandler))
 	if err != nil {
@@ -65,16 +63,15 @@ func checkState(ctx context.Context, e *cli.Env, dir string) (err error) {
 	if err != nil {
 		return err
 	}
-	// An error of Close does not matter:
+	// The error of Close does not matter, because nothing was changed.
 	defer func() { _ = tree.Close() }() // nothing was changed
 	return checking(e, func(progress func(adminapi.NamespaceCheck)) (adminapi.NamespaceCheck, error) {
 		return tree.Inspection.CheckWith(ctx, namespace.CheckOptions{Workers: runtime.GOMAXPROCS(0), Progress: progress})
 	})
 }
 
-// checking runs a check with a progress line, and prints the report.
-// The check calls progress from its own goroutines; the line is drawn by another. An atomic pointer joins them
-// without a lock.
+// checking runs a check with a progress line, and prints the report. The check's goroutines set the progress; another
+// draws the line.
 func checking(e *cli.Env, check func(progress func(adminapi.NamespaceCheck)) (adminapi.NamespaceCheck, error)) error {
 	var last atomic.Pointer[adminapi.NamespaceCheck]
 	last.Store(&adminapi.NamespaceCheck{}) // the line may be drawn before the first report
@@ -87,8 +84,7 @@ func checking(e *cli.Env, check func(progress func(adminapi.NamespaceCheck)) (ad
 	return printCheck(e, report)
 }
 
-// checkLine is the progress line of a check.
-// RecordsTotal is an estimate.
+// checkLine returns the progress line of a check. RecordsTotal is an estimate.
 func checkLine(c adminapi.NamespaceCheck) string {
 	rate := float64(c.Records) / max(c.Took.Seconds(), 1e-3)
 	b := fmt.Sprintf("%s  %d of about %d records  %.0f/s", cli.Bar(cli.Percent(c.Records, c.RecordsTotal), 24), c.Records, c.RecordsTotal, rate)
@@ -101,8 +97,8 @@ func checkLine(c adminapi.NamespaceCheck) string {
 	return b
 }
 
-// printCheck prints a report, and fails with Corrupt if it has problems.
-// Programs get one record of counts, and then one for each problem that is named.
+// printCheck prints a report, and fails with Corrupt if it has problems. Programs get one record of counts, and then one
+// for each named problem.
 func printCheck(e *cli.Env, c adminapi.NamespaceCheck) error {
 	if e.ForPrograms() {
 		s := e.Stream(nil)
@@ -113,7 +109,7 @@ func printCheck(e *cli.Env, c adminapi.NamespaceCheck) error {
 			{Key: "leaving", Value: c.Leaving},
 		}
 		_ = s.Add(head)
-		// A bounded number of problems is named; the count has all.
+		// A bounded number of problems is named; the count includes all.
 		for _, p := range c.Problems {
 			_ = s.Add(output.Record{{Key: "problem", Value: p}})
 		}
@@ -146,7 +142,7 @@ func printCheck(e *cli.Env, c adminapi.NamespaceCheck) error {
 	return unhealthy(e, c)
 }
 
-// unhealthy is the error of a namespace with problems.
+// unhealthy returns the error of a namespace with problems.
 func unhealthy(e *cli.Env, c adminapi.NamespaceCheck) error {
 	return errs.New(errs.Corrupt, "hemera.CheckTheNamespace", "", output.Count(c.ProblemCount, "problem")+" found").
 		WithRemedy("keep a copy of the manager's store and its log, and restore the latest backup that checks clean")

@@ -19,14 +19,13 @@ import (
 	"hemera/words/hemera"
 )
 
-// countValue is a flag with a number such as 1500, 20k, 100M or 1G.
-// Powers of 1000. It is at most 2^40.
+// countValue is a flag with a number such as 1500, 20k, 100M or 1G, with powers of 1000. It is at most 2^40.
 type countValue int64
 
 // String implements pflag.Value.
 func (v *countValue) String() string { return strconv.FormatInt(int64(*v), 10) }
 
-// Type implements pflag.Value: the word for the value in --help.
+// Type implements pflag.Value. It returns the word for the value in --help.
 func (v *countValue) Type() string { return "count" }
 
 // Set implements pflag.Value.
@@ -39,8 +38,7 @@ func (v *countValue) Set(text string) error {
 	return nil
 }
 
-// loadFlags are the flags of ns load: the shape of the tree and its files.
-// nsload.Shape has the same in its own types.
+// loadFlags has the flags of ns load: the shape of the tree and its files. nsload.Shape has the same in other types.
 type loadFlags struct {
 	files, filesPerDir, dirsPerDir countValue // counts
 	path, size, space              string     // the top, the mean size, and the space in the records
@@ -49,8 +47,8 @@ type loadFlags struct {
 	uid, gid                       uint32     // owner of everything
 }
 
-// nsLoadCommand makes `hemera ns load`.
-// It works on a state directory: the tree is written past the commits of a manager, in the order of its keys.
+// nsLoadCommand makes `hemera ns load`. It works on a state directory: the tree is written without the commits of a
+// manager, in the order of its keys.
 func nsLoadCommand(e *cli.Env) *cobra.Command {
 	o := loadFlags{files: 1e6, filesPerDir: 1000, dirsPerDir: 1000}
 	c := &cobra.Command{
@@ -87,8 +85,8 @@ the next opening of the store removes. The store grows by about 40 bytes a file.
 	return c
 }
 
-// nsLoad opens the store, which no manager may have open, and loads a tree of the given shape.
-// It returns the error of Close if nothing failed before: a store that does not close may have lost what was written.
+// nsLoad opens the store, which no manager may have open, and loads a tree of the given shape. It returns the error of
+// Close if nothing failed before, because then records may be lost.
 func nsLoad(ctx context.Context, e *cli.Env, dir string, o loadFlags) (err error) {
 	size, err := config.ParseBytes(o.size)
 	if err != nil {
@@ -110,7 +108,7 @@ func nsLoad(ctx context.Context, e *cli.Env, dir string, o loadFlags) (err error
 	if shape.Disks, err = statedir.Disks(ctx, store); err != nil { // of every space
 		return err
 	}
-	// Pieces need disks to be on.
+	// Pieces need disks.
 	if len(shape.Disks) == 0 && shape.Size > 0 {
 		fmt.Fprintln(e.Err, "hemera: the cluster knows no disks: files are empty and have no pieces")
 		shape.Size = 0
@@ -118,8 +116,8 @@ func nsLoad(ctx context.Context, e *cli.Env, dir string, o loadFlags) (err error
 	return loadTree(ctx, e, store, nsload.Options{Path: o.path, Shape: shape})
 }
 
-// loadTree loads with a progress line and prints what was made.
-// Progress comes from the loader's goroutines, so the count is atomic.
+// loadTree loads with a progress line and prints the result. The loader's goroutines report progress, so the count is
+// atomic.
 func loadTree(ctx context.Context, e *cli.Env, store kv.Store, o nsload.Options) error {
 	started := e.Now()
 	var done atomic.Int64
@@ -133,13 +131,13 @@ func loadTree(ctx context.Context, e *cli.Env, store kv.Store, o nsload.Options)
 	return printLoaded(e, o.Path, tree, loadTook{e.Now().Sub(started), store.Stats().Bytes})
 }
 
-// loadTook is the time of a load and the size of the store after it, in bytes.
+// loadTook has the duration of a load and the size of the store after it, in bytes.
 type loadTook struct {
 	time  time.Duration
 	bytes int64
 }
 
-// printLoaded prints the result of a load. The top directory counts, too.
+// printLoaded prints the result of a load, including the top directory.
 func printLoaded(e *cli.Env, path string, tree hemera.TreeTotals, took loadTook) error {
 	seconds := max(took.time.Seconds(), 1e-3)
 	r := output.Record{
@@ -151,8 +149,8 @@ func printLoaded(e *cli.Env, path string, tree hemera.TreeTotals, took loadTook)
 	return e.Printer().One(cli.ColumnsOf(r), r)
 }
 
-// countLine is a progress line about files: a bar, the number, the rate and the time left.
-// total is what was asked for.
+// countLine returns a progress line about files: a bar, the number, the rate and the time left. total is the requested
+// number.
 func countLine(done, total int64, took time.Duration) string {
 	rate := float64(done) / max(took.Seconds(), 1e-3)
 	b := fmt.Sprintf("%s  %d of %d files  %.0f/s", cli.Bar(cli.Percent(done, total), 24), done, total, rate)

@@ -21,16 +21,16 @@ import (
 	"hemera/words/errs"
 )
 
-// rebuildOptions are the flags of ns rebuild.
-// Dry-run is a flag of its own and not a Consent: a rebuild destroys nothing, so nobody is asked.
+// rebuildOptions has the flags of ns rebuild. Dry-run is a separate flag and not a Consent: a rebuild destroys nothing,
+// so there is no question.
 type rebuildOptions struct {
-	adminapi.RebuildOptions        // as the manager takes them; Mode is set from mode
+	adminapi.RebuildOptions        // for the manager; Mode is set from mode
 	mode, umask             string // octal
-	list                    bool   // each finding on a line
+	list                    bool   // print each finding on a line
 }
 
-// nsRebuildCommand makes `hemera ns rebuild`, with its verbs prepare and finish.
-// The command without a verb does the work, since it is what an admin repeats.
+// nsRebuildCommand makes `hemera ns rebuild`, with its verbs prepare and finish. Without a verb it does the work, because
+// an admin repeats that.
 func nsRebuildCommand(e *cli.Env) *cobra.Command {
 	var o rebuildOptions
 	c := &cobra.Command{
@@ -88,8 +88,8 @@ The exit code is 1 when a disk could not be read, or a file could not be made.`,
 	return c
 }
 
-// rebuild asks the manager, and follows it.
-// The manager does the work. Ctrl-C ends it there, too, and what was made stays.
+// rebuild requests a rebuild of the manager, and shows its progress. Ctrl-C also ends it there, and its results so far
+// stay.
 func rebuild(c *cobra.Command, e *cli.Env, o rebuildOptions) error {
 	mode, err := strconv.ParseUint(o.mode, 8, 32)
 	if err != nil || mode == 0 || mode > 0o777 {
@@ -101,7 +101,7 @@ func rebuild(c *cobra.Command, e *cli.Env, o rebuildOptions) error {
 	}
 	o.Mode, o.Umask = uint32(mode), uint32(umask)
 	return e.Ask(c, func(ctx context.Context, m *admin.Client) error {
-		// The line is drawn by another goroutine than the one that receives reports.
+		// Another goroutine draws the line than the one that receives reports.
 		var last atomic.Pointer[adminapi.RebuildReport]
 		last.Store(&adminapi.RebuildReport{}) // the line may be drawn before the first report
 		stop := e.Follow(func() string { return rebuildLine(*last.Load()) })
@@ -121,16 +121,16 @@ func rebuild(c *cobra.Command, e *cli.Env, o rebuildOptions) error {
 	})
 }
 
-// addFindings prints findings: for programs always, for people if they want to see each.
+// addFindings prints findings: for programs always, for people if they want each.
 func addFindings(e *cli.Env, s *output.Stream, list []adminapi.RebuildFinding, wanted bool) error {
 	if !e.ForPrograms() && !wanted {
 		return nil
 	}
-	// The progress line must not stand before a finding.
+	// The progress line must be erased before a finding.
 	if e.Live && len(list) > 0 {
 		fmt.Fprint(e.Err, cli.ClearLine)
 	}
-	// A stream and not a list: there may be millions, and they come while the work goes on.
+	// A stream and not a list, because there may be millions, and they come during the work.
 	for _, f := range list {
 		if err := s.Add(output.Record{
 			{Key: "tag", Value: f.Tag}, {Key: "fxid", Value: f.File.Hex()}, {Key: "generation", Value: uint64(f.Gen)}, {Key: "pieces", Value: f.Pieces},
@@ -142,8 +142,8 @@ func addFindings(e *cli.Env, s *output.Stream, list []adminapi.RebuildFinding, w
 	return nil
 }
 
-// findingLine is a finding for a person.
-// The tag comes first, so that a list can be sorted and searched by it.
+// findingLine returns the line of a finding for a person. The tag comes first, so that a list can be sorted and searched
+// by it.
 func findingLine(r output.Record) string {
 	line := fmt.Sprintf("%-10s fxid:%s  %s", r.Get("tag"), r.Get("fxid"), r.Get("path"))
 	// The path on the disks and that in the namespace differ for most findings.
@@ -156,7 +156,8 @@ func findingLine(r output.Record) string {
 	return line
 }
 
-// rebuildLine is the progress line. PiecesTotal is what nodes counted, which is too low for a while after their start.
+// rebuildLine returns the progress line. PiecesTotal is the count of the nodes, which is too low for a while after their
+// start.
 func rebuildLine(r adminapi.RebuildReport) string {
 	rate := float64(r.Pieces) / max(r.Took.Seconds(), 1e-3)
 	b := fmt.Sprintf("%s  %d of about %d pieces  %.0f/s  %d of %d disks read", cli.Bar(min(100, cli.Percent(r.Pieces, max(r.PiecesTotal, 1))), 24),
@@ -167,8 +168,8 @@ func rebuildLine(r adminapi.RebuildReport) string {
 	return b
 }
 
-// printRebuild prints what was done, and returns the verdict.
-// For programs the report is the last record, after all findings: it is the only one without a tag.
+// printRebuild prints the result, and returns the verdict. For programs the report is the last record, after all
+// findings: it is the only one without a tag.
 func printRebuild(e *cli.Env, findings *output.Stream, r adminapi.RebuildReport, o rebuildOptions) error {
 	if e.ForPrograms() {
 		if err := findings.Add(rebuildRecord(r)); err != nil {
@@ -205,7 +206,7 @@ func printRebuild(e *cli.Env, findings *output.Stream, r adminapi.RebuildReport,
 	return rebuildVerdict(r)
 }
 
-// closing says how private files are kept private; "" if that was done.
+// closing returns a text about how to keep private files private; "" if that was done.
 func closing(o rebuildOptions) string {
 	switch {
 	case o.Umask != 0:
@@ -218,8 +219,7 @@ func closing(o rebuildOptions) string {
 	return "\n  so a file that was made private may be open: look before ns rebuild finish"
 }
 
-// rebuildRecord is the report for programs.
-// Sizes are bytes, counts are of files unless their key says otherwise.
+// rebuildRecord returns the report for programs. Sizes are bytes, counts are of files unless their key says otherwise.
 func rebuildRecord(r adminapi.RebuildReport) output.Record {
 	out := output.Record{
 		{Key: "disks", Value: r.DisksRead}, {Key: "unread", Value: disksOf(r)}, {Key: "pieces", Value: r.Pieces}, {Key: "files.bytes", Value: r.Bytes},
@@ -227,7 +227,7 @@ func rebuildRecord(r adminapi.RebuildReport) output.Record {
 		{Key: "files.moved", Value: r.Moved}, {Key: "files.before", Value: r.Before}, {Key: "files.ownerless", Value: r.Ownerless},
 		{Key: "seconds", Value: r.Took.Seconds()},
 	}
-	// Every tag has a key, so that a program need not know which there can be.
+	// Every tag has a key, so that a program need not know the tags.
 	for _, tag := range []string{adminapi.RebuildConflict, adminapi.RebuildNameless, adminapi.RebuildPart, adminapi.RebuildUnreadable, adminapi.RebuildOlder,
 		adminapi.RebuildDiffers, adminapi.RebuildUnknown, adminapi.RebuildBeyond, adminapi.RebuildKept, adminapi.RebuildFailed} {
 		out = append(out, output.Field{Key: "found." + tag, Value: r.Problems[tag]})
@@ -235,8 +235,7 @@ func rebuildRecord(r adminapi.RebuildReport) output.Record {
 	return out
 }
 
-// disksOf lists the disks that were not read, by id.
-// Programs get the same text: records have no lists.
+// disksOf returns the disks that were not read, by id. Programs get the same text, because records have no lists.
 func disksOf(r adminapi.RebuildReport) string {
 	ids := make([]string, len(r.Unread))
 	for i, id := range r.Unread {
@@ -245,7 +244,7 @@ func disksOf(r adminapi.RebuildReport) string {
 	return strings.Join(ids, ",")
 }
 
-// rebuildVerdict is 1 if the rebuild has to be repeated, or has left something out.
+// rebuildVerdict returns verdict 1 if the rebuild must be repeated, or has left something out.
 func rebuildVerdict(r adminapi.RebuildReport) error {
 	if len(r.Unread) > 0 || r.Problems[adminapi.RebuildFailed]+r.Problems[adminapi.RebuildBeyond] > 0 {
 		return cli.NewVerdict(cli.ExitWarning)
@@ -253,8 +252,8 @@ func rebuildVerdict(r adminapi.RebuildReport) error {
 	return nil
 }
 
-// rebuildPrepareCommand makes `hemera ns rebuild prepare`.
-// The consent is about the lost manager, as for a restore: the directory must be empty.
+// rebuildPrepareCommand makes `hemera ns rebuild prepare`. The consent is about the lost manager, as for a restore: the
+// directory must be empty.
 func rebuildPrepareCommand(e *cli.Env) *cobra.Command {
 	var k cli.Consent
 	var o backup.PrepareOptions
@@ -279,7 +278,7 @@ The lost manager must not run any more. A script gives its consent with --yes.`,
 	return c
 }
 
-// prepare makes the directory and says what comes next.
+// prepare makes the directory and prints the next step.
 func prepare(ctx context.Context, e *cli.Env, k cli.Consent, dir string, o backup.PrepareOptions) error {
 	ok, err := e.Agree(ctx, k, "hemera.PrepareARebuild", []string{
 		"the manager will have an empty namespace, and the lost one must not run any more",
@@ -288,7 +287,7 @@ func prepare(ctx context.Context, e *cli.Env, k cli.Consent, dir string, o backu
 	if !ok {
 		return err
 	}
-	// Nothing was touched before the consent, not even the directory.
+	// Nothing is changed before the consent, not even the directory.
 	b, err := backup.Prepare(ctx, dir, o)
 	if err != nil {
 		return err
@@ -299,7 +298,7 @@ func prepare(ctx context.Context, e *cli.Env, k cli.Consent, dir string, o backu
 	// The next step depends on whether nodes know the authority.
 	next := "let every node join again: without its node.pem, with --join and a new token"
 	if o.Authority != "" {
-		// Their certificates are good as they are.
+		// Their certificates are valid.
 		next = "let the nodes come back"
 	}
 	s := e.Stream(func(output.Record) string {
@@ -311,8 +310,8 @@ func prepare(ctx context.Context, e *cli.Env, k cli.Consent, dir string, o backu
 	return s.Close()
 }
 
-// rebuildFinishCommand makes `hemera ns rebuild finish`.
-// It asks, as its siblings do: from then on clients change what was found, and what comes later is refused.
+// rebuildFinishCommand makes `hemera ns rebuild finish`. It asks, because from then on clients change the files found,
+// and later findings are refused.
 func rebuildFinishCommand(e *cli.Env) *cobra.Command {
 	var k cli.Consent
 	c := &cobra.Command{
@@ -344,8 +343,8 @@ A script gives its consent with --yes.`,
 	return c
 }
 
-// rebuildForgetCommand makes `hemera ns rebuild forget`.
-// It is the only verb of a rebuild that can cost data, so it asks.
+// rebuildForgetCommand makes `hemera ns rebuild forget`. It asks, because it is the only verb of a rebuild that can lose
+// data.
 func rebuildForgetCommand(e *cli.Env) *cobra.Command {
 	var k cli.Consent
 	var o adminapi.ForgetOptions

@@ -12,8 +12,7 @@ import (
 	"hemera/process/backup"
 )
 
-// nsRekeyCommand makes `hemera ns rekey`.
-// It needs no consent: it never replaces an authority that exists.
+// nsRekeyCommand makes `hemera ns rekey`. It needs no consent, because it never replaces an existing authority.
 func nsRekeyCommand(e *cli.Env) *cobra.Command {
 	return &cobra.Command{
 		Use: "rekey <dir>", Short: "Begin a new certificate authority for a manager that lost its own", Args: cobra.ExactArgs(1),

@@ -17,8 +17,7 @@ import (
 	"hemera/process/backup"
 )
 
-// nsRestoreCommand makes `hemera ns restore`.
-// The consent is about the cluster, not the directory: that must be empty.
+// nsRestoreCommand makes `hemera ns restore`. The consent is about the cluster, not the directory, which must be empty.
 func nsRestoreCommand(e *cli.Env) *cobra.Command {
 	var k cli.Consent
 	c := &cobra.Command{
@@ -43,13 +42,11 @@ machine must be right.`,
 	return c
 }
 
-// errSeen ends the reading of an archive after its header.
-// The visitor returns it; it never leaves this file.
+// errSeen ends the reading of an archive after its header. Only the visitor and its caller use it.
 var errSeen = errors.New("the head was read")
 
-// agreeRestore prints the moment of a backup and asks for consent. Standard input can be read only once, so nobody has
-// seen that archive, and only --yes will do.
-// It reads the header only. restore opens the file again.
+// agreeRestore prints the time of a backup and asks for consent. Standard input can be read only once, so its time cannot
+// be shown, and it needs --yes. It reads only the header; restore opens the file again.
 func agreeRestore(ctx context.Context, e *cli.Env, k cli.Consent, file string) (bool, error) {
 	stake := []string{"the manager will have nothing of what was done after the backup, and the manager that it was taken from must not run any more"}
 	if file != "-" || k.Dry {
@@ -68,7 +65,7 @@ func agreeRestore(ctx context.Context, e *cli.Env, k cli.Consent, file string) (
 	return e.Agree(ctx, k, "hemera.NsRestore", stake)
 }
 
-// tapesLine names the tapes that wait for a scan, and the command.
+// tapesLine returns a line with the tapes that wait for a scan, and the command.
 func tapesLine(vids []string) string {
 	const listed = 10
 	names := strings.Join(vids[:min(len(vids), listed)], ", ")
@@ -78,8 +75,8 @@ func tapesLine(vids []string) string {
 	return "tapes " + names + " may have files that the backup does not know, and are not written until they were scanned: run hemera tape scan --needed"
 }
 
-// restore restores an archive and prints what to do next.
-// A restore that fails removes what it made. One that was killed leaves a directory that no manager starts from.
+// restore restores an archive and prints the next steps. A failed restore removes its files. If it is killed, the
+// directory that remains cannot start a manager.
 func restore(ctx context.Context, e *cli.Env, file, dir string, k cli.Consent) error {
 	if ok, err := agreeRestore(ctx, e, k, file); !ok {
 		return err

@@ -12,8 +12,7 @@ import (
 	"hemera/words/adminapi"
 )
 
-// nsStatCommand makes `hemera ns stat`.
-// It makes two requests, which are moments apart.
+// nsStatCommand makes `hemera ns stat`. It makes two requests, one shortly after the other.
 func nsStatCommand(e *cli.Env) *cobra.Command {
 	c := &cobra.Command{
 		Use: "stat", Short: "Counts, rates and latencies of the manager", Args: cobra.NoArgs,
@@ -42,8 +41,8 @@ the 99th and 99.9th percentile and the maximum, in milliseconds, without the net
 	return c
 }
 
-// printNamespace prints the counts and then a table of operations. -m prints one key on each line, as EOS does.
-// The form of -m is EOS's, which differs from that of other commands: its parsers read one key from each line.
+// printNamespace prints the counts and then a table of operations. -m prints one key on each line, as EOS does and its
+// parsers expect, unlike other commands.
 func printNamespace(e *cli.Env, n adminapi.NamespaceStats, ops []adminapi.OpStat) error {
 	head := namespaceRecord(n, cli.Since(e.Now(), n.Booted))
 	var records []output.Record
@@ -52,7 +51,7 @@ func printNamespace(e *cli.Env, n adminapi.NamespaceStats, ops []adminapi.OpStat
 	}
 	p := e.Printer()
 	if p.Format == output.Monitor {
-		var lines []output.Record // as EOS has it: one key a line
+		var lines []output.Record // as in EOS: one key on each line
 		for _, f := range append(head, absentInHemera()...) {
 			lines = append(lines, append(everybody(), f))
 		}
@@ -68,14 +67,13 @@ func printNamespace(e *cli.Env, n adminapi.NamespaceStats, ops []adminapi.OpStat
 	return p.List(opColumns, records)
 }
 
-// everybody starts a line about all users: Hemera does not count by user.
-// A new record at each call, because callers append to it.
+// everybody begins a line about all users, because Hemera does not count by user. It returns a new record at each call,
+// because callers append to it.
 func everybody() output.Record {
 	return output.Record{{Key: "uid", Value: "all"}, {Key: "gid", Value: "all"}}
 }
 
-// namespaceRecord makes the record of the counts, with EOS's keys where it has them. uptime is in seconds.
-// Bytes are bytes, and times are in seconds.
+// namespaceRecord makes the record of the counts, with EOS's keys where it has them. Times are in seconds.
 func namespaceRecord(n adminapi.NamespaceStats, uptime float64) output.Record {
 	return output.Record{
 		{Key: "ns.total.files", Value: n.Totals.Files}, {Key: "ns.total.directories", Value: n.Totals.Dirs},
@@ -95,8 +93,8 @@ func namespaceRecord(n adminapi.NamespaceStats, uptime float64) output.Record {
 	}
 }
 
-// absentInHemera are keys of EOS for things that Hemera does not have. Their value is 0.
-// They keep the set of keys as tools of EOS know it.
+// absentInHemera returns keys of EOS for things that Hemera does not have, with the value 0, for tools of EOS that expect
+// them.
 func absentInHemera() (r output.Record) {
 	for _, key := range []string{
 		"ns.boot.file.time", "ns.cache.containers.occupancy", "ns.cache.containers.maxsize", "ns.cache.containers.requests", "ns.cache.containers.hits",
@@ -113,8 +111,7 @@ func absentInHemera() (r output.Record) {
 	return r
 }
 
-// opRecord makes the record of an operation. Latencies are in milliseconds.
-// Rates are operations a second.
+// opRecord makes the record of an operation. Latencies are in milliseconds, rates are operations a second.
 func opRecord(op adminapi.OpStat) output.Record {
 	return append(everybody(), output.Record{
 		{Key: "cmd", Value: op.Name}, {Key: "total", Value: op.Count}, {Key: "errors", Value: op.Errors}, // total and errors since the manager started
@@ -124,7 +121,7 @@ func opRecord(op adminapi.OpStat) output.Record {
 	}...)
 }
 
-// opColumns are the table of operations. Columns named by a time are rates over that time.
+// opColumns has the columns of operations. Columns with a time as title are rates over that time.
 var opColumns = []output.Column{
 	{Title: "who", Key: "uid"},       // always all
 	{Title: "command", Key: "cmd"},   // the operation

@@ -7,26 +7,26 @@ import (
 	"unicode/utf8"
 )
 
-// Choice is the columns that a user asked for, in that order, by title or key; without names, all.
-// It is the flag --columns, shared by all printers of one command line.
+// Choice has the columns that the user chose, in that order, by title or key; without names, all. It is the flag
+// --columns, shared by all printers of one command line.
 type Choice struct {
 	Names []string
-	// Used says that a table was shown: for everything else a choice means nothing.
+	// Used states that a table was shown: otherwise a choice has no effect.
 	Used bool
 }
 
-// ColumnError is a choice of a column that a table does not have.
+// ColumnError is the error about a column that a table does not have.
 type ColumnError struct {
 	Name   string
-	Titles []string // those it has; keys of the records may be chosen too
+	Titles []string // those that it has; keys of the records may be chosen too
 }
 
 // Error implements error.
 func (e *ColumnError) Error() string { return fmt.Sprintf("there is no column %q", e.Name) }
 
-// choose is the columns to show. A name may also be a key of the records that has no column by itself.
-// It fails with a ColumnError for a name that is neither a title, nor a key of a column, nor a key of any record.
-// Titles go before keys. Without records nothing can be checked, so every name passes.
+// choose returns the columns to show. A name may also be a key of the records that has no column by itself. It fails with
+// a ColumnError for a name that is neither a title, nor a key of a column, nor a key of any record. Titles precede keys.
+// Without records it accepts every name.
 func (p Printer) choose(columns []Column, records []Record) ([]Column, error) {
 	if p.Choice == nil || len(p.Choice.Names) == 0 {
 		return columns, nil
@@ -35,7 +35,7 @@ func (p Printer) choose(columns []Column, records []Record) ([]Column, error) {
 	if len(records) == 0 {
 		return columns, nil
 	}
-	// A column that is named twice is shown twice, as the user asked.
+	// A column that is named twice is shown twice.
 	var chosen []Column
 	for _, name := range p.Choice.Names {
 		i := slices.IndexFunc(columns, func(c Column) bool { return c.Title == name })
@@ -58,12 +58,12 @@ func (p Printer) choose(columns []Column, records []Record) ([]Column, error) {
 	return chosen, nil
 }
 
-// has is true if the record has the key, also with an empty value.
+// has reports whether the record has the key, also with an empty value.
 func (r Record) has(key string) bool {
 	return slices.ContainsFunc(r, func(f Field) bool { return f.Key == key })
 }
 
-// titles lists the columns that a table has by itself.
+// titles returns the titles of the columns that a table has by itself.
 func titles(columns []Column) []string {
 	names := make([]string, len(columns))
 	for i, c := range columns {
@@ -74,13 +74,13 @@ func titles(columns []Column) []string {
 
 // grid is a table's cells, with its heading as the first row.
 type grid struct {
-	columns []Column   // those that are shown
-	right   []bool     // by column: numbers, which stand at the right
+	columns []Column   // the shown columns
+	right   []bool     // by column: numbers, which are right-aligned
 	widths  []int      // by column, in characters
 	rows    [][]string // the titles, then a row for each record
 }
 
-// grid lays out the cells of all records before the first is printed, because the widest cell of a column decides its
+// grid formats the cells of all records before the first is printed, because the widest cell of a column decides its
 // width.
 func (p Printer) grid(columns []Column, records []Record) *grid {
 	g := &grid{columns: columns, rows: make([][]string, len(records)+1), widths: make([]int, len(columns)), right: make([]bool, len(columns))}
@@ -97,7 +97,7 @@ func (p Printer) grid(columns []Column, records []Record) *grid {
 	return g
 }
 
-// total is the width of the longest line.
+// total returns the width of the longest line.
 func (g *grid) total() int {
 	// Two blanks between columns.
 	sum := 2 * (len(g.widths) - 1)
@@ -107,11 +107,10 @@ func (g *grid) total() int {
 	return sum
 }
 
-// fit leaves out wide columns, the widest first and then from the right, until lines are not longer than
-// width, and returns their titles.
-// Columns with Wide 0 are never left out, so the lines may still be too long; fold may then help.
+// fit leaves out wide columns, the widest first and then from the right, until lines are not longer than width, and
+// returns their titles. Columns with Wide 0 are never left out, so the lines may still be too long; fold may then help.
 func (g *grid) fit(width int) (out []string) {
-	// One column goes at a time: often one is enough.
+	// One column at a time, because often one is enough.
 	for g.total() > width {
 		i := 0
 		// >= finds the last of the widest, which is the one furthest right.
@@ -125,7 +124,7 @@ func (g *grid) fit(width int) (out []string) {
 			return out
 		}
 		out = append(out, g.columns[i].Title)
-		// A clone: the columns are a table that all calls share.
+		// A clone, because all calls share the columns of a table.
 		g.columns = slices.Delete(slices.Clone(g.columns), i, i+1)
 		g.right = slices.Delete(g.right, i, i+1)
 		g.widths = slices.Delete(g.widths, i, i+1)
@@ -136,13 +135,12 @@ func (g *grid) fit(width int) (out []string) {
 	return out
 }
 
-// foldMin is the narrowest column that text is folded in.
-// Narrower text breaks within most words and is harder to read than a long line that the terminal wraps.
+// foldMin is the narrowest column in which text is folded. Narrower text would break most words and be harder to read
+// than a long line that the terminal wraps.
 const foldMin = 16
 
-// fold breaks the text of the last column into lines that end at width. The lines after the first
-// stand in rows of their own.
-// It does nothing if the last column has numbers, fits anyway, or has less room than foldMin.
+// fold breaks the text of the last column into lines that end at width. The further lines are rows of their own. It does
+// nothing if the last column has numbers, fits anyway, or has less room than foldMin.
 func (g *grid) fold(width int) {
 	last := len(g.widths) - 1
 	room := width - (g.total() - g.widths[last])
@@ -164,8 +162,8 @@ func (g *grid) fold(width int) {
 	g.rows, g.widths[last] = rows, room
 }
 
-// foldText breaks a text at blanks into lines of at most width runes; a longer word is broken.
-// An empty text is one empty line, so that its row stays.
+// foldText breaks a text at blanks into lines of at most width runes; a longer word is broken. An empty text gives one
+// empty line, so that its row stays.
 func foldText(text string, width int) (lines []string) {
 	line := ""
 	for _, word := range strings.Split(text, " ") {

@@ -12,9 +12,9 @@ type object struct {
 	values map[string]any // string, bool, number, *object or []Record
 }
 
-// nest turns the dots of a record's keys into objects. Of a key that is also the beginning
-// of a later one, the later one keeps its dot: "a" and "a.b" stand beside each other, as in EOS.
-// Keys come from this program, never from users, so the depth is small.
+// nest converts the dots of a record's keys to objects. If a key is also the beginning of a later one, the later one
+// keeps its dot: "a" and "a.b" are beside each other, as in EOS. Keys come from this program, never from users, so the
+// depth is small.
 func nest(r Record) *object {
 	top := &object{values: map[string]any{}}
 	for _, f := range r {
@@ -40,8 +40,7 @@ func nest(r Record) *object {
 
 // put sets a key of an object, in the order of the calls. A record has each key once.
 func (o *object) put(key string, value any) {
-	// A mistake of the programmer: two equal keys make JSON that readers
-	// understand differently.
+	// A mistake of the programmer: readers interpret two equal keys in JSON differently.
 	if _, twice := o.values[key]; twice {
 		panic(fmt.Sprintf("output: key %q is there twice, or after one that it begins", key))
 	}
@@ -49,7 +48,7 @@ func (o *object) put(key string, value any) {
 	o.values[key] = value
 }
 
-// text is the object as JSON on one line.
+// text returns the object as JSON on one line.
 func (o *object) text() string {
 	parts := make([]string, len(o.keys))
 	for i, k := range o.keys {
@@ -69,8 +68,8 @@ func (o *object) text() string {
 	return "{" + strings.Join(parts, ",") + "}"
 }
 
-// scalar is a value in JSON. Types of our own, such as a checksum kind, show as their text.
-// NaN and infinities have no form in JSON; they become strings.
+// scalar returns a value in JSON. Types of our own, such as a checksum kind, become their text. NaN and infinities have
+// no form in JSON and become strings.
 func scalar(v any) string {
 	switch v.(type) {
 	case nil, bool, int, int32, int64, uint8, uint32, uint64, float64:

@@ -20,7 +20,7 @@ type Format int
 const (
 	// The zero value is the table, for people.
 	Table Format = iota
-	// -m, as EOS has it: for grep, awk and the tools of EOS.
+	// -m, as in EOS: for grep, awk and the tools of EOS.
 	Monitor
 	// -j: for jq and programs.
 	JSON
@@ -33,11 +33,10 @@ type Field struct {
 	Value any
 }
 
-// Record is one item, with its fields in the order in which they are shown.
+// Record is one item, with its fields in the order of the display.
 type Record []Field
 
-// Get returns the value of a key, or nil.
-// A linear search: records have tens of keys, and order matters more than speed.
+// Get returns the value of a key, or nil, with a linear search: records have tens of keys.
 func (r Record) Get(key string) any {
 	for _, f := range r {
 		if f.Key == key {
@@ -47,33 +46,32 @@ func (r Record) Get(key string) any {
 	return nil
 }
 
-// Column is one column of a table.
-// Most tables are package variables: nobody changes them after the start.
+// Column is one column of a table. Most tables are package variables, which do not change.
 type Column struct {
 	Title string
 	Key   string
-	// Show formats the value; nil prints it as -m does.
+	// Show formats the value; nil formats it as -m does.
 	Show func(any) string
-	// Wide says that the column may be left out where a terminal has no room for all; larger ones go first.
+	// Wide states that the column may be left out where a terminal has no room for all; larger values are left out first.
 	Wide int
 }
 
-// Printer writes items in the form the user asked for.
+// Printer writes items in the form that the user chose.
 type Printer struct {
 	W      io.Writer
 	Format Format
 	Colour bool
-	// Terminal says that W is one: tables and lines are made [Visible]. A pipe gets names as they are.
+	// Terminal states that W is a terminal: tables and lines are made [Visible]. A pipe gets names unchanged.
 	Terminal bool
-	// Width is the terminal's; 0 for what has no end.
+	// Width is the terminal's width; 0 for no limit.
 	Width int
-	// Choice is the columns that were asked for; nil for all.
+	// Choice has the chosen columns; nil for all.
 	Choice *Choice
-	// Show finds how a key without a column is shown; nil, and a nil result, print it as -m does.
+	// Show returns the format of a key without a column; nil, and a nil result, format it as -m does.
 	Show func(key string) func(any) string
 }
 
-// visible is a text for eyes.
+// visible returns a text for people.
 func (p Printer) visible(s string) string {
 	if p.Terminal {
 		return Visible(s)
@@ -81,8 +79,8 @@ func (p Printer) visible(s string) string {
 	return s
 }
 
-// List writes all records: as one table, as lines, or as one JSON object.
-// The forms for programs ignore columns: they show every key of a record.
+// List writes all records: as one table, as lines, or as one JSON object. The forms for programs ignore columns: they
+// have every key of a record.
 func (p Printer) List(columns []Column, records []Record) error {
 	if p.Format == Table {
 		return p.table(columns, records)
@@ -96,8 +94,8 @@ func (p Printer) List(columns []Column, records []Record) error {
 	return s.Close()
 }
 
-// One writes a single record; for eyes, one field a line.
-// Columns without a value show a dash, so that two outputs can be compared line by line.
+// One writes a single record; for people, one field on each line. Columns without a value show a dash, so that two
+// results can be compared line by line.
 func (p Printer) One(columns []Column, r Record) error {
 	if p.Format != Table {
 		return p.List(nil, []Record{r})
@@ -118,26 +116,25 @@ func (p Printer) One(columns []Column, r Record) error {
 	return err
 }
 
-// Head writes a single record, one field a line, above a table: columns are chosen of the table.
+// Head writes a single record, one field on each line, above a table, whose columns can be chosen.
 func (p Printer) Head(columns []Column, r Record) error {
-	// The user chose columns of the table below.
+	// The user's choice is about the table below.
 	p.Choice = nil
 	return p.One(columns, r)
 }
 
-// Stream writes records as they come, without waiting for the last.
-// It keeps no records, so a listing of millions of entries needs no memory. It is used by one goroutine at a time.
+// Stream writes records as they come. It keeps no records, so a listing of millions of entries needs no memory. It is not
+// safe for concurrent use.
 type Stream struct {
 	p     Printer
-	line  func(Record) string // a record as a person reads it; nil if persons get nothing
+	line  func(Record) string // the line of a record for people; nil for none
 	count int                 // records so far
 }
 
-// Stream begins a stream; line is a record's line for eyes.
+// Stream begins a stream; line returns a record's line for people.
 func (p Printer) Stream(line func(Record) string) *Stream { return &Stream{p: p, line: line} }
 
-// Add writes one record.
-// An error is that of the writer, such as a closed pipe; the caller stops then.
+// Add writes one record. An error is that of the writer, such as a closed pipe; then the caller stops.
 func (s *Stream) Add(r Record) error {
 	var text string
 	switch s.p.Format {
@@ -146,8 +143,7 @@ func (s *Stream) Add(r Record) error {
 	case Monitor:
 		text = MonitorLine(r) + "\n"
 	case JSON:
-		// The object is open between two calls: Close or Fail ends it.
-		// Each record is on a line of its own, so that line-based tools can read JSON too.
+		// Each record is on a separate line, so that line-based tools can read JSON too.
 		lead := ",\n"
 		if s.count == 0 {
 			lead = `{"result":[` + "\n"
@@ -159,17 +155,17 @@ func (s *Stream) Add(r Record) error {
 	return err
 }
 
-// Close ends the stream of a command that did what it was asked.
+// Close ends the stream of a command that succeeded.
 func (s *Stream) Close() error { return s.end("", 0, "", "") }
 
-// Fail ends the stream of a command that failed. code is the exit code. For eyes it
-// writes nothing: the error goes elsewhere.
+// Fail ends the stream of a command that failed. code is the exit code. For people it writes nothing: the error is
+// printed elsewhere.
 func (s *Stream) Fail(code int, message, remedy, trace string) error {
 	return s.end(message, code, remedy, trace)
 }
 
-// end closes the JSON object with the outcome. In the other two forms a stream has no end mark.
-// It is called once, by Close or by Fail.
+// end closes the JSON object with the result. In the other two forms a stream has no end mark. Close or Fail calls it
+// once.
 func (s *Stream) end(message string, code int, remedy, trace string) error {
 	if s.p.Format != JSON {
 		return nil
@@ -190,9 +186,9 @@ func (s *Stream) end(message string, code int, remedy, trace string) error {
 	return err
 }
 
-// MonitorLine is a record as key=value pairs. Values with blanks, quotes or anything else that is not
-// printable are quoted as in Go.
-// Keys have no blanks. A reader cuts at blanks, then at the first =, and unquotes values that begin with a quote.
+// MonitorLine returns a record as key=value pairs. Values with blanks, quotes or characters that are not printable are
+// quoted as in Go. Keys have no blanks. A reader splits at blanks, then at the first =, and unquotes values that begin
+// with a quote.
 func MonitorLine(r Record) string {
 	pairs := make([]string, len(r))
 	for i, f := range r {
@@ -206,8 +202,8 @@ func MonitorLine(r Record) string {
 	return strings.Join(pairs, " ")
 }
 
-// plain is a value without decoration.
-// Floats get two digits after the point; other types print as fmt does, with their String method.
+// plain returns a value without decoration. Floats get two digits after the point; other types are formatted by fmt, with
+// their String method.
 func plain(v any) string {
 	switch v := v.(type) {
 	case nil:

@@ -7,7 +7,7 @@ import (
 	"unicode/utf8"
 )
 
-// show is the text of a record's cell in this column.
+// show returns the text of a record's cell in this column.
 func (c Column) show(r Record) string {
 	v := r.Get(c.Key)
 	if c.Show != nil {
@@ -16,12 +16,12 @@ func (c Column) show(r Record) string {
 	return plain(v)
 }
 
-// right is true if the column's values are numbers, which stand at the right. The first known value decides.
-// It is decided by the type of a value, not by its text: an id such as 0042 is a string and stands at the left.
+// right reports whether the column's values are numbers, which are right-aligned. The type of the first known value
+// decides, not its text: an id such as 0042 is a string and left-aligned.
 func (c Column) right(records []Record) bool {
 	for _, r := range records {
 		switch r.Get(c.Key).(type) {
-		// An unknown value says nothing about its column.
+		// An unknown value does not decide.
 		case nil:
 		case string, bool:
 			return false
@@ -32,9 +32,9 @@ func (c Column) right(records []Record) bool {
 	return false
 }
 
-// table writes a heading and one line a record. Columns are two blanks apart and no line ends in
-// blanks, so that a table can be pasted into a message and cut with awk. A terminal that is too narrow
-// gets the most important columns, and longer texts at the end of lines folded; a pipe gets all.
+// table writes a heading and one line for each record. Columns are two blanks apart and no line ends in blanks, so that a
+// table can be pasted into a message and cut with awk. On a terminal that is too narrow the least important columns are
+// left out, and longer texts at the end of lines are folded; a pipe gets all.
 func (p Printer) table(columns []Column, records []Record) error {
 	columns, err := p.choose(columns, records)
 	if err != nil {
@@ -60,11 +60,11 @@ func (p Printer) table(columns []Column, records []Record) error {
 	return err
 }
 
-// line is a row of a table as it is printed.
+// line returns a row of a table as it is printed.
 func (p Printer) line(g *grid, row []string, heading bool) string {
 	var b strings.Builder
 	for i, cell := range row {
-		// Widths are counted in runes before colours are added: escape sequences have no width.
+		// Widths are counted in runes before colours are added, because escape sequences have no width.
 		blanks := strings.Repeat(" ", g.widths[i]-utf8.RuneCountInString(cell))
 		if heading {
 			cell = p.wrap("1", cell)
@@ -86,7 +86,7 @@ func (p Printer) line(g *grid, row []string, heading bool) string {
 	return b.String()
 }
 
-// cell is a record's text in a column, on one line.
+// cell returns a record's text in a column, on one line.
 func (p Printer) cell(c Column, r Record) string {
 	text := dash(c.show(r))
 	if strings.ContainsAny(text, "\n\t\r") {
@@ -95,8 +95,7 @@ func (p Printer) cell(c Column, r Record) string {
 	return p.visible(text)
 }
 
-// dash stands where there is no value, so that every line has all columns.
-// awk counts columns by blanks, and an empty cell would shift those after it.
+// dash replaces an empty text, so that every line has all columns: awk counts columns by blanks.
 func dash(s string) string {
 	if s == "" {
 		return "-"
@@ -104,16 +103,15 @@ func dash(s string) string {
 	return s
 }
 
-// colours are for words that say how something is: 32 well, 33 on its way or reduced, 31 broken.
-// Words that are not listed get no colour. The numbers are the ANSI codes of the colours; 1 is bold, for headings. It
-// is only read.
+// colours has the colours of words for states: 32 well, 33 in progress or reduced, 31 broken. Other words get no colour.
+// The numbers are the ANSI codes of the colours; 1 is bold, for headings. It is only read.
 var colours = map[string]string{
 	"ok": "32", "online": "32", "rw": "32", "booted": "32", "on": "32", "healthy": "32", "done": "32", "drained": "32",
 	"drain": "33", "draining": "33", "ro": "33", "full": "33", "readonly": "33", "empty": "33", "wait": "33", "waiting": "33", "running": "33", "warning": "33", "counting": "33",
 	"off": "31", "offline": "31", "failing": "31", "gone": "31", "down": "31", "opserror": "31", "bootfailure": "31", "stalled": "31", "stalling": "31", "bad": "31", "exceeded": "31",
 }
 
-// paint colours a cell whose text says how something is, such as "online" or "failing".
+// paint colours a cell with a word for a state, such as "online" or "failing".
 func (p Printer) paint(text string) string {
 	if code, ok := colours[text]; ok {
 		return p.wrap(code, text)
@@ -121,7 +119,7 @@ func (p Printer) paint(text string) string {
 	return text
 }
 
-// wrap puts a text between an ANSI colour and its end.
+// wrap encloses a text in an ANSI colour and its end.
 func (p Printer) wrap(code, text string) string {
 	if !p.Colour {
 		return text

@@ -8,8 +8,8 @@ import (
 	"hemera/words/hemera"
 )
 
-// Bytes shows a number of bytes in decimal units, as disks are sold: "4.00 TB".
-// nil is unknown and shows as nothing. Two digits after the point, from kB on.
+// Bytes shows a number of bytes in decimal units, as with disks: "4.00 TB". nil is unknown and shown as nothing. From kB
+// on it has two digits after the point.
 func Bytes(v any) string {
 	if v == nil {
 		return ""
@@ -26,8 +26,7 @@ func Percent(v any) string {
 	return fmt.Sprintf("%.2f%%", number(v))
 }
 
-// Seconds shows a number of seconds as a duration: "1h2m3s".
-// Fractions are shown below a minute, to a tenth; longer durations to the second. nil is unknown.
+// Seconds shows a number of seconds as a duration: "1h2m3s". Below a minute it shows tenths of seconds. nil is unknown.
 func Seconds(v any) string {
 	if v == nil {
 		return ""
@@ -40,7 +39,7 @@ func Seconds(v any) string {
 	return d.Round(time.Second).String()
 }
 
-// Estimate shows a number of seconds that is estimated, as Seconds does. 0 is unknown, and shows as "-".
+// Estimate shows an estimated number of seconds like Seconds. 0 is unknown, and shown as "-".
 func Estimate(v any) string {
 	if number(v) == 0 {
 		return "-"
@@ -56,13 +55,12 @@ func Time(v any) string {
 	return time.Unix(int64(number(v)), 0).Format("2006-01-02 15:04:05")
 }
 
-// Digits makes a Show that prints n digits after the point.
-// An unknown value is 0.
+// Digits returns a Show that prints n digits after the point. An unknown value counts as 0.
 func Digits(n int) func(any) string {
 	return func(v any) string { return fmt.Sprintf("%.*f", n, number(v)) }
 }
 
-// Auto makes a Show that prints a zero, which leaves the choice to the system, as "auto".
+// Auto returns a Show that prints zero, which leaves the choice to the system, as "auto".
 func Auto(show func(any) string) func(any) string {
 	return func(v any) string {
 		if number(v) == 0 {
@@ -72,8 +70,8 @@ func Auto(show func(any) string) func(any) string {
 	}
 }
 
-// number reads any of the numeric types that records have. Other values are 0.
-// float64 holds integers exactly up to 2^53, which is 9 PB: enough for text with three digits.
+// number converts any of the numeric types of records. Other values are 0. float64 has integers exactly up to 2^53, which
+// is 9 PB: enough for text with three digits.
 func number(v any) float64 {
 	switch v := v.(type) {
 	case int:
@@ -90,8 +88,8 @@ func number(v any) float64 {
 	return 0
 }
 
-// Count writes a number with the singular or plural of what is counted: "1 file", "2 files".
-// It knows the plurals that this program needs: -s, and -ies for -y.
+// Count returns a number with the singular or plural of a noun: "1 file", "2 files". It makes the plurals -s, and -ies
+// for -y.
 func Count(n int64, what string) string {
 	if n == 1 {
 		return "1 " + what

@@ -7,9 +7,8 @@ import (
 	"unicode/utf8"
 )
 
-// Visible is a text that a terminal shows and does not obey: what is not printable becomes an escape as
-// in Go, \x1b or \u202e. Names come from other users, and errors from other servers. Ends of lines and
-// tabs stay.
+// Visible returns a text that cannot control a terminal: characters that are not printable become an escape as in Go,
+// \x1b or \u202e. Names come from other users, and errors from other servers. Ends of lines and tabs stay.
 func Visible(s string) string {
 	if !strings.ContainsFunc(s, hidden) && utf8.ValidString(s) {
 		return s
@@ -29,5 +28,5 @@ func Visible(s string) string {
 	return b.String()
 }
 
-// hidden is true for a rune that a terminal would obey rather than show.
+// hidden reports whether a terminal would interpret the rune.
 func hidden(r rune) bool { return !unicode.IsPrint(r) && r != '\n' && r != '\t' }

@@ -24,8 +24,8 @@ type joinOptions struct {
 	force bool   // an existing file may be replaced
 }
 
-// joinCommand makes `hemera piece join`.
-// The output is a flag and not the last argument: a shell's pattern of pieces must never become the output by mistake.
+// joinCommand makes `hemera piece join`. The destination is a flag and not the last argument, because a shell's pattern
+// of pieces must never become the destination by mistake.
 func joinCommand(e *cli.Env) *cobra.Command {
 	var o joinOptions
 	c := &cobra.Command{
@@ -42,23 +42,23 @@ does not depend on the size of the file. Pieces are never changed.`,
   hemera piece join -o - node?/0000002a.1.* | sha256sum`,
 		RunE: func(c *cobra.Command, args []string) error { return join(c.Context(), e, o, args) },
 	}
-	// No default: a file must not appear where nobody expects it.
+	// No default, so that no file appears at an unexpected place.
 	c.Flags().StringVarP(&o.out, "output", "o", "", "file to write, - for standard output")
 	c.Flags().BoolVar(&o.force, "force", false, "replace the output file if there is one")
 	_ = c.MarkFlagRequired("output")
 	return c
 }
 
-// join opens the pieces before the output is touched: what cannot be joined leaves nothing behind.
+// join opens the pieces before it makes the destination, so that nothing remains if they cannot be joined.
 func join(ctx context.Context, e *cli.Env, o joinOptions, paths []string) error {
 	const op = "hemera.JoinPieces"
-	// It names what is missing, so nothing else has to be said about a join that cannot be.
+	// Its error names the missing pieces.
 	f, err := pieces.Open(vfs.OS{}, paths)
 	if err != nil {
 		return err
 	}
 	defer f.Close()
-	// Standard output cannot be taken back: the exit code alone says that it was whole.
+	// Bytes on standard output cannot be taken back: only the exit code says that they are complete.
 	if o.out == "-" {
 		out := bufio.NewWriterSize(e.Out, 1<<20)
 		err := write(ctx, e, f, out)
@@ -67,7 +67,7 @@ func join(ctx context.Context, e *cli.Env, o joinOptions, paths []string) error 
 	if _, err := os.Lstat(o.out); err == nil && !o.force {
 		return errs.New(errs.Exists, op, o.out, "there is such a file").WithRemedy("name another, or add --force to replace it")
 	}
-	// Beside the output, as a rename does not cross filesystems.
+	// Beside the destination, because a rename does not cross filesystems.
 	partial, err := os.CreateTemp(filepath.Dir(o.out), "."+filepath.Base(o.out)+".*.partial")
 	if err != nil {
 		return errs.Wrap(err, op, o.out)
@@ -76,14 +76,14 @@ func join(ctx context.Context, e *cli.Env, o joinOptions, paths []string) error 
 	if err := write(ctx, e, f, partial); err != nil {
 		return err
 	}
-	// CreateTemp makes files for their owner alone; whose the file was nobody here knows.
+	// CreateTemp makes files for their owner alone; the original owner is unknown here.
 	if err := errors.Join(partial.Chmod(0o644), partial.Sync(), partial.Close(), os.Rename(partial.Name(), o.out)); err != nil {
 		return errs.Wrap(err, op, o.out)
 	}
 	s := e.Stream(func(output.Record) string {
 		return fmt.Sprintf("%s: %s of %s, fxid:%s", o.out, output.Count(f.Stat().FileSize, "byte"), f.Stat().Path, f.Stat().ID.File.Hex())
 	})
-	// The record is of the file, so what is of one piece is left out.
+	// The record is about the file, so fields of one piece are left out.
 	r := record(o.out, f.Stat())
 	kept := r[:0]
 	for _, field := range r {
@@ -97,8 +97,8 @@ func join(ctx context.Context, e *cli.Env, o joinOptions, paths []string) error 
 	return s.Close()
 }
 
-// write writes the content, and says on standard error which pieces are bad.
-// A bad piece is no failure while others are enough, but the user should know of it before the others go too.
+// write writes the content, and names bad pieces on standard error. A bad piece is no failure while others are enough,
+// but the user should know of it.
 func write(ctx context.Context, e *cli.Env, f *pieces.File, out io.Writer) error {
 	w := watchBytes(e, f.Stat().FileSize)
 	err := f.WriteTo(ctx, out, w.add)
@@ -109,7 +109,7 @@ func write(ctx context.Context, e *cli.Env, f *pieces.File, out io.Writer) error
 	for _, p := range f.Problems() {
 		fmt.Fprintf(e.Err, "hemera: %s is not good, and others were used: %s\n", e.Visible(p.Path), errs.Reason(p.Err, p.Path))
 	}
-	// A directory may ask for no checksum; then a piece of a wrong content would not show.
+	// A directory may require no checksum; then a piece of a wrong content would not be detected.
 	if err == nil && len(f.Stat().Checksums) == 0 {
 		fmt.Fprintln(e.Err, "hemera: the file has no checksum of its whole content; every page was compared with its own")
 	}

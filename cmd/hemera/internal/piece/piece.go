@@ -11,8 +11,8 @@ import (
 	"hemera/words/hemera"
 )
 
-// Command makes `hemera piece`.
-// It stands among the commands of the cluster, since the pieces are a cluster's; it asks none.
+// Command makes `hemera piece`. It is among the commands of the cluster, because pieces belong to a cluster; it contacts
+// none.
 func Command(e *cli.Env) *cobra.Command {
 	c := cli.Noun("piece", "Piece files of disks, without a cluster: what they are, whether they are good, files made of them",
 		showCommand(e), verifyCommand(e), joinCommand(e))
@@ -26,15 +26,15 @@ copies are as good.`
 	return c
 }
 
-// record has what the footer of a piece says. Sizes are bytes, and times seconds since 1970, as in all records.
-// The keys are those of hemera file info where it has the same.
+// record makes the record of a piece's footer. Sizes are bytes, and times seconds since 1970, as in all records. The keys
+// are those of hemera file info where it has the same.
 func record(path string, s hemera.PieceStat) output.Record {
 	// One field for all checksums, as in hemera file check: most files have one.
 	sums := make([]string, len(s.Checksums))
 	for i, c := range s.Checksums {
 		sums[i] = c.String()
 	}
-	// Pieces of earlier versions do not know the owner.
+	// Pieces of earlier versions do not have the owner.
 	owner := ""
 	if s.Owner != nil {
 		owner = fmt.Sprintf("%d:%d %04o", s.Owner.UID, s.Owner.GID, s.Owner.Mode)

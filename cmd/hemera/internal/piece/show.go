@@ -9,8 +9,7 @@ import (
 	"hemera/platform/vfs"
 )
 
-// showCommand makes `hemera piece show`.
-// It reads the last 5 KB of each file at most, so a whole disk can be listed.
+// showCommand makes `hemera piece show`. It reads at most the last 5 KB of each file, so a whole disk can be listed.
 func showCommand(e *cli.Env) *cobra.Command {
 	return &cobra.Command{
 		Use: "show <piece>...", Short: "Print what piece files say of themselves", Args: cobra.MinimumNArgs(1),
@@ -25,23 +24,22 @@ A file that is no piece, or was cut, is named on standard error; the exit code i
 	}
 }
 
-// showColumns are the table of several pieces. The last columns are the first to go on a narrow terminal.
+// showColumns has the columns of several pieces. The last columns are left out first on a narrow terminal.
 var showColumns = []output.Column{
 	{Title: "fxid", Key: "fxid"}, {Title: "generation", Key: "generation"}, {Title: "no", Key: "no"}, {Title: "layout", Key: "layout"},
 	{Title: "size", Key: "size"}, {Title: "filesize", Key: "filesize"}, {Title: "sealed", Key: "sealed", Show: output.Time, Wide: 1}, {Title: "path", Key: "path"},
 	{Title: "file", Key: "file", Wide: 2},
 }
 
-// show prints the footers of all pieces.
-// Every path gets its line or its error: a pattern of the shell may match files that are no pieces.
+// show prints the footers of all pieces. Every path gets a line or an error: a pattern of the shell may match files that
+// are no pieces.
 func show(e *cli.Env, paths []string) error {
-	var failed error // the last one; those before it are told at once
+	var failed error // the last one; those before it are printed at once
 	var records []output.Record
 	for _, path := range paths {
 		p, err := disk.OpenPieceFile(vfs.OS{}, path)
 		if err != nil {
-			// Each is named; the last one is also the result.
-			// The exit code is that of the last, too.
+			// Each is printed; the last one is also the result, with its exit code.
 			if failed != nil {
 				e.Complain(failed)
 			}
@@ -51,19 +49,19 @@ func show(e *cli.Env, paths []string) error {
 		records = append(records, record(path, p.Stat()))
 		_ = p.Close() // it was only read
 	}
-	// What could be read is printed in any case; the error comes behind it.
+	// The footers that could be read are printed in any case, before the error.
 	if err := printFooters(e, records, len(paths) == 1, failed != nil); err != nil {
 		return err
 	}
 	return failed
 }
 
-// printFooters prints one piece with all its fields, several as a table. The form does not depend on what is broken: one
-// of several that could be read is still a row.
+// printFooters prints one piece with all its fields, several as a table. The form does not depend on failures: if only
+// one of several could be read, it is still a row.
 func printFooters(e *cli.Env, records []output.Record, one, failed bool) error {
 	switch p := e.Printer(); {
 	case e.ForPrograms():
-		// A stream, because only an error that comes within one is part of its JSON object.
+		// A stream, because only an error within one is part of its JSON object.
 		s := e.Stream(nil)
 		for _, r := range records {
 			if err := s.Add(r); err != nil {

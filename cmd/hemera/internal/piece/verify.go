@@ -17,8 +17,7 @@ import (
 	"hemera/words/errs"
 )
 
-// verifyCommand makes `hemera piece verify`.
-// It is the check of hemera file check, for pieces that no node serves.
+// verifyCommand makes `hemera piece verify`: the check of hemera file check, for pieces without a node.
 func verifyCommand(e *cli.Env) *cobra.Command {
 	return &cobra.Command{
 		Use: "verify <piece>...", Short: "Read piece files and check every page", Args: cobra.MinimumNArgs(1),
@@ -32,7 +31,7 @@ A line for each piece says ok or bad, and what is bad. The exit code is 1 when o
 	}
 }
 
-// verify checks the pieces one after the other: they are mostly on one disk.
+// verify checks the pieces one after the other, because they are mostly on one disk.
 func verify(ctx context.Context, e *cli.Env, paths []string) error {
 	w := watchBytes(e, total(paths))
 	defer w.end()
@@ -40,15 +39,15 @@ func verify(ctx context.Context, e *cli.Env, paths []string) error {
 	bad := int64(0)
 	for _, path := range paths {
 		c, err := pieces.Check(ctx, vfs.OS{}, path, w.add)
-		// After Ctrl-C nothing is known about the piece.
+		// After Ctrl-C the state of the piece is unknown.
 		if ctx.Err() != nil {
 			return err
 		}
-		// A piece that does not open has no footer: its record has the path alone, and zeros.
+		// A piece that cannot be opened has no footer: its record has only the path, and zeros.
 		r := record(path, c.Stat)
 		var why string
 		switch {
-		// A device that fails is as bad as a page that does not match: the piece cannot be used here.
+		// A failing device is as bad as a wrong page: the piece cannot be used here.
 		case err != nil:
 			why = errs.Reason(err, path)
 			if errors.Is(err, errs.NotFound) {
@@ -64,14 +63,14 @@ func verify(ctx context.Context, e *cli.Env, paths []string) error {
 		}
 		r = append(r, output.Field{Key: "result", Value: cli.OnOff(why == "", "ok", "bad")}, output.Field{Key: "badpages", Value: len(c.BadPages)},
 			output.Field{Key: "error", Value: why})
-		// The progress line must not stand behind the result.
+		// The progress line must be erased before the result.
 		w.clear()
 		if err := s.Add(r); err != nil {
 			return err
 		}
 	}
 	w.end()
-	// The stream is ended by the error, so that JSON stays whole.
+	// The error ends the stream, so that the JSON is complete.
 	if bad > 0 {
 		return errs.New(errs.Corrupt, "hemera.VerifyPieces", "", fmt.Sprintf("%d of %s bad", bad, output.Count(int64(len(paths)), "piece"))).
 			WithRemedy("other pieces of the same file may have what is bad here: hemera piece join takes each page from one that is good")
@@ -79,8 +78,8 @@ func verify(ctx context.Context, e *cli.Env, paths []string) error {
 	return s.Close()
 }
 
-// verifyLine is the line of a piece for a person.
-// The verdict comes first, so that bad ones are seen in a long list.
+// verifyLine returns the line of a piece for a person. The verdict comes first, so that bad ones are visible in a long
+// list.
 func verifyLine(r output.Record) string {
 	line := fmt.Sprintf("%-4s %s", r.Get("result"), r.Get("file"))
 	if why := r.Get("error"); why != "" {
@@ -89,8 +88,8 @@ func verifyLine(r output.Record) string {
 	return line
 }
 
-// total is how many bytes the files have, for progress.
-// Checksums and footers count too, as the sizes of the data are not known before the files are open: below 1 ‰.
+// total returns the number of bytes of the files, for progress. It includes checksums and footers (below 1 ‰), because
+// the sizes of the data are not known before the files are open.
 func total(paths []string) (n int64) {
 	for _, path := range paths {
 		if info, err := os.Stat(path); err == nil {
@@ -100,13 +99,13 @@ func total(paths []string) (n int64) {
 	return n
 }
 
-// byteWatch shows how far the reading or writing of a known number of bytes is.
+// byteWatch shows the progress of reading or writing a known number of bytes.
 type byteWatch struct {
 	e       *cli.Env
-	done    atomic.Int64 // bytes; the line is drawn by another goroutine
+	done    atomic.Int64 // bytes; another goroutine draws the line
 	total   int64        // bytes
 	started time.Time    // for the rate
-	stop    func()       // nil when the line is gone
+	stop    func()       // nil when the line is erased
 }
 
 // watchBytes begins to show a progress line on a terminal.
@@ -119,19 +118,19 @@ func watchBytes(e *cli.Env, total int64) *byteWatch {
 // add counts bytes. It does not block.
 func (w *byteWatch) add(n int) { w.done.Add(int64(n)) }
 
-// line is the progress line. It is called from another goroutine.
+// line returns the progress line. It is called in another goroutine.
 func (w *byteWatch) line() string {
 	done, seconds := w.done.Load(), max(time.Since(w.started).Seconds(), 1e-3)
 	rate := float64(done) / seconds // the average: the tool reads from begin to end
 	line := fmt.Sprintf("%s  %s of %s  %s/s", cli.Bar(cli.Percent(done, max(w.total, 1)), 24), output.Bytes(done), output.Bytes(w.total), output.Bytes(rate))
-	// Files that do not open were counted, and are never read: the estimate is an upper bound.
+	// Files that cannot be opened were counted, and are never read: the estimate is an upper bound.
 	if left := w.total - done; left > 0 && rate > 0 {
 		line += "  " + output.Seconds(float64(left)/rate) + " to go"
 	}
 	return line
 }
 
-// clear erases the line, so that another can be printed; it comes back with the next tick.
+// clear erases the line, so that another can be printed; the next tick draws it again.
 func (w *byteWatch) clear() {
 	if w.e.Live && w.stop != nil {
 		fmt.Fprint(w.e.Err, cli.ClearLine)

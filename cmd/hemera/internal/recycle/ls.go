@@ -14,8 +14,8 @@ import (
 	"hemera/words/hemera"
 )
 
-// lsCommand makes `hemera recycle ls`. Entries are printed as they come, so that a bin of any size can be listed.
-// The order is the manager's: by bin, by owner, and by time.
+// lsCommand makes `hemera recycle ls`. Entries are printed as they come, so that a bin of any size can be listed. The
+// order is the manager's: by bin, by owner, and by time.
 func lsCommand(e *cli.Env) *cobra.Command {
 	var user string
 	var numeric bool
@@ -28,17 +28,17 @@ each time that it was removed. Users see what they own; admins see everything, w
   hemera recycle ls /exp/run1 -j
   hemera recycle ls -u alice`,
 		RunE: func(c *cobra.Command, args []string) error {
-			// The manager gives a user no more than what the user owns, whatever is asked.
+			// The manager gives users only their own entries, whatever the request says.
 			q := adminapi.RecycleQuery{All: user == ""}
 			if user != "" {
-				// Names are those of this machine; the manager knows numbers only.
+				// Names are those of this machine; the manager knows only numbers.
 				id, err := cli.ParseID(user, cli.LookupUser)
 				if err != nil {
 					return err
 				}
 				q.User = uint32(id) // ParseID has checked the range
 			}
-			// The path need not exist any more, so nobody looks it up.
+			// The path need not exist any more, so it is not looked up.
 			if len(args) > 0 {
 				var err error
 				if q.Below, err = e.OnManager(args[0]); err != nil {
@@ -54,15 +54,14 @@ each time that it was removed. Users see what they own; admins see everything, w
 	return c
 }
 
-// ls prints the entries that match.
-// For people a line has the end that they recognise: a directory has a slash, as in hemera ls -l.
+// ls prints the entries that match. For people a directory ends in a slash, as in hemera ls -l.
 func ls(ctx context.Context, e *cli.Env, m *admin.Client, q adminapi.RecycleQuery, numeric bool) error {
 	s := e.Stream(func(r output.Record) string {
 		return fmt.Sprintf("%s  %-8v  %11s  fxid:%s  %v%s", output.Time(r.Get("dtime")), r.Get("uid"), output.Bytes(r.Get("size")), r.Get("fxid"),
 			r.Get("path"), cli.OnOff(r.Get("type") == "directory", "/", ""))
 	})
 	none := true // so far
-	// The server finds out who asks; the identity is not sent.
+	// The server identifies the caller; the identity is not sent.
 	err := m.Recycle.ListRecycled(ctx, hemera.Identity{}, q, func(r adminapi.Recycled) error {
 		if none && !e.ForPrograms() { // with the first entry: an empty list has no header
 			fmt.Fprintf(e.Out, "%-19s  %-8s  %11s  %-13s  %s\n", "removed", "owner", "size", "id", "path")
@@ -73,14 +72,14 @@ func ls(ctx context.Context, e *cli.Env, m *admin.Client, q adminapi.RecycleQuer
 	if err != nil {
 		return err
 	}
-	// On the stream of errors, so that a pipe gets entries alone.
+	// To standard error, so that a pipe gets only entries.
 	if none && !e.ForPrograms() {
 		fmt.Fprintln(e.Err, "nothing is in a recycle bin")
 	}
 	return s.Close()
 }
 
-// record is an entry for programs. Times are seconds since 1970; expires is 0 if age does not matter.
+// record makes the record of an entry for programs. Times are seconds since 1970; expires is 0 if age does not matter.
 func record(r adminapi.Recycled, numeric bool) output.Record {
 	var expires int64 // seconds since 1970
 	if !r.Expires.IsZero() {
@@ -91,7 +90,7 @@ func record(r adminapi.Recycled, numeric bool) output.Record {
 		size = r.Entry.Tree.Bytes // only directories of versions have anything in them
 	}
 	return output.Record{
-		// The owner is who may restore it; who is the user that removed it.
+		// The owner may restore it; who is the user that removed it.
 		{Key: "dtime", Value: r.Removed.Unix()}, {Key: "uid", Value: cli.NameOf(r.Entry.UID, numeric, cli.UserName)}, {Key: "gid", Value: cli.NameOf(r.Entry.GID, numeric, cli.GroupName)},
 		{Key: "size", Value: size}, {Key: "fxid", Value: r.Entry.ID.Hex()}, {Key: "type", Value: cli.OnOff(r.Entry.IsDir(), "directory", "file")},
 		{Key: "path", Value: r.Path}, {Key: "who", Value: r.Who}, {Key: "expires", Value: expires}, {Key: "bin", Value: r.Bin},

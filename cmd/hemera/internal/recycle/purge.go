@@ -24,8 +24,8 @@ type purgeOptions struct {
 	recursive, all bool
 }
 
-// purgeCommand makes `hemera recycle purge`.
-// Unlike restore, a path means all that was removed there, not only the last: a user who purges wants it gone.
+// purgeCommand makes `hemera recycle purge`. Unlike restore, a path means all that was removed there, and not only the
+// last.
 func purgeCommand(e *cli.Env) *cobra.Command {
 	var o purgeOptions
 	c := &cobra.Command{
@@ -40,7 +40,7 @@ The command says what will go, and asks. A script gives its consent with --yes.`
   hemera recycle purge -r /exp/scratch --older 7d
   hemera recycle purge --all -u alice --dry-run`,
 		RunE: func(c *cobra.Command, args []string) error {
-			// Nothing named is not everything: an empty variable in a script must not purge a bin.
+			// Nothing named does not mean everything: an empty variable in a script must not purge a bin.
 			if o.all == (len(args) > 0) {
 				return cli.Usage(errs.New(errs.Invalid, "hemera.Purge", "", "name entries, or --all, but not both"))
 			}
@@ -55,11 +55,11 @@ The command says what will go, and asks. A script gives its consent with --yes.`
 	return c
 }
 
-// purge finds what the arguments name, asks for consent, and purges it.
-// An argument that names nothing fails the command before anything is purged.
+// purge finds the entries of the arguments, asks for consent, and purges them. An argument without entries fails the
+// command before anything is purged.
 func purge(ctx context.Context, e *cli.Env, m *admin.Client, args []string, o *purgeOptions) error {
 	q := adminapi.RecycleQuery{All: o.user == ""}
-	// A user who is not an admin purges what is their own, whatever -u says.
+	// A user who is not an admin purges own entries only, whatever -u says.
 	if !q.All {
 		id, err := cli.ParseID(o.user, cli.LookupUser)
 		if err != nil {
@@ -67,8 +67,8 @@ func purge(ctx context.Context, e *cli.Env, m *admin.Client, args []string, o *p
 		}
 		q.User = uint32(id) // ParseID has checked the range
 	}
-	// By this machine's clock: a difference of minutes does not matter for times that are given in days.
-	var before time.Time // zero: whatever its age
+	// By this machine's clock: a difference of minutes does not matter for times in days.
+	var before time.Time // zero: of any age
 	if o.older != "" {
 		// The same units as in the attribute.
 		rule, err := recycle.Parse(o.older)
@@ -77,7 +77,7 @@ func purge(ctx context.Context, e *cli.Env, m *admin.Client, args []string, o *p
 		}
 		before = time.Now().Add(-rule.Keep)
 	}
-	// An entry counts once, whatever number of arguments names it.
+	// An entry counts once, also if several arguments name it.
 	d := &doomed{ids: map[hemera.FileID]bool{}, before: before, recursive: o.recursive}
 	for _, arg := range args {
 		if err := d.add(ctx, e, m, arg, q); err != nil {
@@ -89,11 +89,11 @@ func purge(ctx context.Context, e *cli.Env, m *admin.Client, args []string, o *p
 			return err
 		}
 	}
-	// Only --all comes here with nothing; arguments have failed before.
+	// Only --all can be empty here; arguments have failed before.
 	if len(d.ids) == 0 {
 		return errs.New(errs.NotFound, "hemera.Purge", "", "nothing of this is in a recycle bin").WithRemedy("hemera recycle ls lists what there is")
 	}
-	// What comes into the bin while the user thinks is not purged.
+	// Entries that come into the bin during the question are not purged.
 	stake := fmt.Sprintf("%s, %s will go for good", output.Count(int64(len(d.ids)), "entry"), output.Bytes(d.bytes))
 	if ok, err := e.Agree(ctx, o.consent, "hemera.Purge", []string{stake}); !ok {
 		return err
@@ -101,15 +101,15 @@ func purge(ctx context.Context, e *cli.Env, m *admin.Client, args []string, o *p
 	return d.purge(ctx, e, m)
 }
 
-// doomed is what will be purged.
+// doomed has the entries to purge.
 type doomed struct {
 	ids       map[hemera.FileID]bool // the entries
 	bytes     int64                  // of content
-	before    time.Time              // only what was removed earlier; zero for all
-	recursive bool                   // also what was below a path
+	before    time.Time              // only entries removed earlier; zero for all
+	recursive bool                   // also entries below a path
 }
 
-// add finds what one argument names. NotFound if that is nothing.
+// add adds the entries of one argument. It fails with NotFound if there are none.
 func (d *doomed) add(ctx context.Context, e *cli.Env, m *admin.Client, arg string, q adminapi.RecycleQuery) error {
 	w, err := parse(e, arg)
 	if err != nil {
@@ -139,12 +139,12 @@ func (d *doomed) list(ctx context.Context, m *admin.Client, q adminapi.RecycleQu
 	})
 }
 
-// purge purges the entries. One that is gone meanwhile is no failure: its time was over, or it was restored.
-// Each is a request of its own. An interrupted command leaves the rest.
+// purge purges the entries. A missing entry is no failure: its time was over, or it was restored. Each is a separate
+// request. An interrupted command leaves the rest.
 func (d *doomed) purge(ctx context.Context, e *cli.Env, m *admin.Client) error {
 	done := int64(0)
 	for id := range d.ids {
-		// In no order: the map has none, and a purge needs none.
+		// In no particular order.
 		err := m.Recycle.Purge(ctx, hemera.Identity{}, id)
 		if errors.Is(err, errs.NotFound) {
 			continue

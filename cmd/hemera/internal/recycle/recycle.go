@@ -20,8 +20,8 @@ import (
 	"hemera/words/hemera"
 )
 
-// Command makes `hemera recycle`. The verbs are EOS's.
-// The long text is where users learn how bins are switched on: there is no command for that but attr set.
+// Command makes `hemera recycle`. The verbs are EOS's. The long text explains how bins are switched on, because that is
+// done with attr set.
 func Command(e *cli.Env) *cobra.Command {
 	c := cli.Noun("recycle", "What was removed or replaced, and is kept: list, restore, purge",
 		lsCommand(e), restoreCommand(e), purgeCommand(e), statusCommand(e))
@@ -41,14 +41,14 @@ Users see, restore and purge what they own, admins everything.`
 	return c
 }
 
-// wanted is one argument of restore and purge: an entry by its id, or by where it was.
+// wanted is one argument of restore and purge: an entry by its id, or by its former path.
 type wanted struct {
 	id   hemera.FileID // 0: by path
 	path string        // "" if it is named by id
 }
 
-// parse reads fxid:<hexadecimal>, fid:<decimal> or a path.
-// The prefixes are those of file info; those with p are EOS's for directories. It fails with Invalid, and asks no server.
+// parse parses fxid:<hexadecimal>, fid:<decimal> or a path. The prefixes are those of file info; those with p are EOS's
+// for directories. It fails with Invalid, and asks no server.
 func parse(e *cli.Env, arg string) (w wanted, err error) {
 	for prefix, base := range map[string]int{"fxid:": 16, "fid:": 10, "pxid:": 16, "pid:": 10} {
 		text, ok := strings.CutPrefix(arg, prefix)
@@ -66,18 +66,18 @@ func parse(e *cli.Env, arg string) (w wanted, err error) {
 	return w, err
 }
 
-// newest lists what was at the path, and with below also what was below it: of each path what was removed last.
-// It fails with NotFound if that is nothing. The manager sends everything below the path in any case: without an index by
-// path it reads the bins, and sending is the smaller part.
+// newest returns the entry that was removed last at the path, and with below also at each path below it. It fails with
+// NotFound if there are none. The manager sends everything below the path in any case: without an index by path it reads
+// the bins, and sending costs less than that.
 func newest(ctx context.Context, m *admin.Client, path string, below bool) (map[string]adminapi.Recycled, error) {
 	found := map[string]adminapi.Recycled{}
 	at := hemera.PlainPath(path)
 	err := m.Recycle.ListRecycled(ctx, hemera.Identity{}, adminapi.RecycleQuery{All: true, Below: at}, func(r adminapi.Recycled) error {
-		// A path that ends in a slash is of a directory.
+		// A path that ends in a slash is that of a directory.
 		if r.Path == at && hemera.OfDirectory(path) && !r.Entry.IsDir() {
 			return nil
 		}
-		// Of two removals within a millisecond the later one of the list wins.
+		// Of two removals within a millisecond the later one of the list counts.
 		if was, ok := found[r.Path]; (below || r.Path == at) && (!ok || !r.Removed.Before(was.Removed)) {
 			found[r.Path] = r
 		}

@@ -18,8 +18,8 @@ import (
 	"hemera/words/hemera"
 )
 
-// restoreCommand makes `hemera recycle restore`.
-// It needs no consent: it replaces nothing, and what it did can be undone by a removal.
+// restoreCommand makes `hemera recycle restore`. It needs no consent, because it replaces nothing, and a removal can undo
+// it.
 func restoreCommand(e *cli.Env) *cobra.Command {
 	var o restoreOptions
 	c := &cobra.Command{
@@ -40,7 +40,7 @@ names that are taken are left as they are, and the command goes on.`,
 				if len(args) > 1 {
 					return cli.Usage(errs.New(errs.Invalid, "hemera.Restore", o.to, "--to is for one argument"))
 				}
-				// Bins are of one manager, so nothing is restored to another.
+				// Bins belong to one manager, so nothing is restored to another.
 				to, err := e.OnManager(o.to)
 				if err != nil {
 					return err
@@ -62,12 +62,12 @@ names that are taken are left as they are, and the command goes on.`,
 
 // restoreOptions are the flags of restore.
 type restoreOptions struct {
-	to                 string // "" for where it was
+	to                 string // "" for the former path
 	recursive, parents bool
 }
 
-// restore restores what one argument names.
-// By path it takes two steps. If somebody else restores the entry in between, the second fails with NotFound.
+// restore restores the entry of one argument. By path it takes two steps. If the entry is restored by another user in
+// between, the second fails with NotFound.
 func restore(ctx context.Context, e *cli.Env, m *admin.Client, arg string, o restoreOptions) error {
 	w, err := parse(e, arg)
 	if err != nil {
@@ -78,13 +78,13 @@ func restore(ctx context.Context, e *cli.Env, m *admin.Client, arg string, o res
 		if err != nil {
 			return err
 		}
-		// Also a single file: -r of what was no directory restores just that.
+		// Also a single file: -r of a file restores just that.
 		if o.recursive {
 			return restoreTree(ctx, e, m, w.path, found, o.to)
 		}
 		w.id = found[w.path].Entry.ID
 	}
-	// The manager knows where it was, and answers where it is now.
+	// The manager knows the former path, and returns the new one.
 	path, err := m.Recycle.Restore(ctx, hemera.Identity{}, adminapi.RestoreRequest{ID: w.id, To: o.to, Parents: o.parents})
 	if err != nil {
 		return err
@@ -93,14 +93,14 @@ func restore(ctx context.Context, e *cli.Env, m *admin.Client, arg string, o res
 	return nil
 }
 
-// restoreTree restores entries in the order of their paths, so that directories come before what is in them.
-// Directories that were not removed, or whose entry was purged, are made on the way. A file that cannot be restored does
-// not keep the others; the last error is that of the command.
+// restoreTree restores entries in the order of their paths, so that directories precede their entries. Missing
+// directories that were not removed, or were purged, are made. After a file that cannot be restored it continues; the
+// command fails with the last error.
 func restoreTree(ctx context.Context, e *cli.Env, m *admin.Client, top string, found map[string]adminapi.Recycled, to string) error {
 	var failed error // the last
 	done := int64(0) // entries
 	err := e.Each(ctx, slices.Sorted(maps.Keys(found)), func(path string) error {
-		// Parents are made with the usual mode, not with the one that they had: nothing is known of them.
+		// Parents get the usual mode, because the former one is unknown.
 		r := adminapi.RestoreRequest{ID: found[path].Entry.ID, Parents: true}
 		// The tree keeps its shape under its new name.
 		if to != "" {
@@ -123,7 +123,7 @@ func restoreTree(ctx context.Context, e *cli.Env, m *admin.Client, top string, f
 	return err
 }
 
-// firstSet is a unless it is empty; then it is b.
+// firstSet returns a unless it is empty; then it returns b.
 func firstSet(a, b string) string {
 	if a != "" {
 		return a

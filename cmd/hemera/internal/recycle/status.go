@@ -11,8 +11,8 @@ import (
 	"hemera/words/hemera"
 )
 
-// statusCommand makes `hemera recycle status`, for admins.
-// Sums come from the totals of directories, so it takes no longer for a large bin; owners are counted one by one.
+// statusCommand makes `hemera recycle status`, for admins. Sums come from the totals of directories, so a large bin takes
+// no longer; owners are counted one by one.
 func statusCommand(e *cli.Env) *cobra.Command {
 	return &cobra.Command{
 		Use: "status", Short: "Show every recycle bin, and what is in it", Args: cobra.NoArgs,
@@ -31,7 +31,7 @@ For admins: works on the manager's machine, as root or as the user the manager r
   hemera recycle status -j`,
 		RunE: func(c *cobra.Command, _ []string) error {
 			return e.Ask(c, func(ctx context.Context, m *admin.Client) error {
-				// Users are refused by the manager: sums would show what others remove.
+				// The manager refuses users, because sums would show the removals of others.
 				bins, err := m.Recycle.ListBins(ctx, hemera.Identity{})
 				if err != nil {
 					return err
@@ -53,7 +53,7 @@ For admins: works on the manager's machine, as root or as the user the manager r
 	}
 }
 
-// columns are the table of recycle status.
+// columns has the columns of recycle status.
 var columns = []output.Column{
 	{Title: "bin", Key: "bin"},     // the directory or the space that it is for
 	{Title: "keeps", Key: "keeps"}, // the rule

@@ -15,30 +15,30 @@ import (
 	"hemera/words/errs"
 )
 
-// live is the settings of a server that runs, and what puts new ones into force. All but running and level is set before the
-// server serves.
+// live has the settings of a running server, and applies new ones. All but running and level is set before the server
+// serves.
 type live struct {
 	running *config.Running
 	level   slog.LevelVar // of log
 	log     *slog.Logger
-	// hup is false for a server at a terminal: its SIGHUP is the end of the terminal, and ends the server.
+	// hup is false for a server at a terminal, whose SIGHUP means the end of the terminal and ends the server.
 	hup bool
-	// apply puts settings into force in all parts of the server. It does not fail.
+	// apply applies settings in all parts of the server. It does not fail.
 	apply func(now config.Config, changes []config.Changed)
 }
 
-// managerLive is what a manager takes of settings while it runs.
+// managerLive returns the settings that a manager can change while it runs.
 func managerLive(c config.Config) daemon.Live {
 	return daemon.Live{Trusted: c.Auth.TrustedNetworks, Sources: c.TPC.Allow, Metrics: c.HTTP.MetricsNetworks, Hosts: c.HTTP.Hosts,
 		RepairGrace: c.Repair.Grace, RemovalHold: c.Removal.Hold}
 }
 
-// nodeLive is what a node takes of settings while it runs.
+// nodeLive returns the settings that a node can change while it runs.
 func nodeLive(c config.Config) daemon.NodeLive {
 	return daemon.NodeLive{Metrics: c.HTTP.MetricsNetworks, Hosts: c.HTTP.Hosts, ScrubRate: int64(c.Scrub.Rate)}
 }
 
-// settings lists the settings in force. Secrets are masked.
+// settings returns the current settings, without secrets.
 func (v *live) settings() (out []adminapi.Setting) {
 	for _, s := range v.running.Values() {
 		out = append(out, adminapi.Setting{Key: s.Key, Value: s.Value, Source: s.Source})
@@ -66,7 +66,7 @@ func (v *live) configure(ctx context.Context, r adminapi.ConfigChange) (out admi
 	return out, oneOf(err)
 }
 
-// oneOf makes one error of all that is wrong with settings, each with its key and its remedy, in one line.
+// oneOf joins all errors about settings, each with its key and its remedy, in one line.
 func oneOf(err error) error {
 	var texts, remedies []string
 	var add func(error)
@@ -86,7 +86,8 @@ func oneOf(err error) error {
 	return errs.New(errs.KindOf(err), "hemera.Configure", "", strings.Join(texts, "; ")).WithRemedy(strings.Join(remedies, "; "))
 }
 
-// followHangups reads the settings again at each SIGHUP, until the caller ends it. Errors are logged, each with its place.
+// followHangups reads the settings again at each SIGHUP, until the caller ends it. Errors are logged, each with its
+// place.
 func (v *live) followHangups(ctx context.Context) (end func()) {
 	if !v.hup || signal.Ignored(syscall.SIGHUP) { // nohup(1)
 		return func() {}

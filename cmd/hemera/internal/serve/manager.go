@@ -9,8 +9,8 @@ import (
 	"hemera/process/daemon"
 )
 
-// ManagerCommand makes `hemera manager`, which runs a manager.
-// The command returns when its context ends. Errors of the start are errors of the command.
+// ManagerCommand makes `hemera manager`, which runs a manager. The command returns when its context ends, or with an
+// error of the start.
 func ManagerCommand(e *cli.Env) *cobra.Command {
 	c := &cobra.Command{
 		Use: "manager", Short: "Run a manager: the namespace, placement and administration", GroupID: "serve",
@@ -23,11 +23,11 @@ func ManagerCommand(e *cli.Env) *cobra.Command {
   hemera manager --data /srv/hemera --port 1095        for tests, on this machine only`,
 		Args: cobra.NoArgs,
 	}
-	// The groups of settings that a manager has; each setting is a flag, a variable and a key of the file.
+	// The groups of settings of a manager; each setting is a flag, a variable and a key of the file.
 	config.Register(c.Flags(), "data", "listen", "port", "advertise", "connections", "http", "auth", "tpc", "space", "repair", "removal", "writes", "cache", "log")
 	_ = c.RegisterFlagCompletionFunc("layout", complete.Layouts)
 	c.RunE = func(c *cobra.Command, _ []string) error {
-		// Before anything opens files.
+		// Before any file is opened.
 		keepPrivate()
 		l, v, err := settings(e, c, true)
 		if err != nil {
@@ -38,7 +38,7 @@ func ManagerCommand(e *cli.Env) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		// It returns when the namespace is open and the port is bound; requests are served from Run on.
+		// It returns when the namespace is open and the port is bound; Run serves requests.
 		m, err := daemon.OpenManager(c.Context(), options)
 		if err != nil {
 			return err
