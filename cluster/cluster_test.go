@@ -119,7 +119,7 @@ func TestLease(t *testing.T) {
 		go func() { _ = c.Run(ctx) }()
 		h := hello(1, 1)
 		w := register(t, c, h)
-		beat := func(epoch uint64) error {
+		beat := func(epoch hemera.Epoch) error {
 			_, err := c.Leases.Heartbeat(w.ID, epoch, hemera.NodeReport{Disks: h.Disks})
 			return err
 		}

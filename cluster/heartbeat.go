@@ -11,7 +11,7 @@ import (
 
 // Heartbeat renews the lease and takes the report. The report of a node that has ended ends its lease. Fenced when the lease is over, or when the node
 // has a new disk or one that was another's: registering again gives all of them.
-func (c *Leases) Heartbeat(id hemera.NodeID, epoch uint64, report hemera.NodeReport) (hemera.HeartbeatReply, error) {
+func (c *Leases) Heartbeat(id hemera.NodeID, epoch hemera.Epoch, report hemera.NodeReport) (hemera.HeartbeatReply, error) {
 	// Before the lock: what counts is when the node spoke, not when it was heard.
 	reply, err := c.renew(id, epoch, report, c.journal.now())
 	if err == nil {
@@ -21,7 +21,7 @@ func (c *Leases) Heartbeat(id hemera.NodeID, epoch uint64, report hemera.NodeRep
 }
 
 // renew makes the reply of Heartbeat, without a mark, and changes memory alone.
-func (c *Leases) renew(id hemera.NodeID, epoch uint64, report hemera.NodeReport, came time.Time) (hemera.HeartbeatReply, error) {
+func (c *Leases) renew(id hemera.NodeID, epoch hemera.Epoch, report hemera.NodeReport, came time.Time) (hemera.HeartbeatReply, error) {
 	c.journal.mu.Lock()
 	defer c.journal.mu.Unlock()
 	n, err := c.lease(id, epoch, came)

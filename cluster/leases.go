@@ -53,7 +53,7 @@ func (c *Leases) Leased(id hemera.NodeID) error {
 }
 
 // Check fails with Fenced unless the node's lease with the epoch is in force.
-func (c *Leases) Check(id hemera.NodeID, epoch uint64) error {
+func (c *Leases) Check(id hemera.NodeID, epoch hemera.Epoch) error {
 	came := c.journal.now()
 	c.journal.mu.Lock()
 	defer c.journal.mu.Unlock()
@@ -63,7 +63,7 @@ func (c *Leases) Check(id hemera.NodeID, epoch uint64) error {
 
 // lease returns the node, if it holds the lease. What counts is when its call came: one that had to wait
 // here, for a slow store, is not the node's silence.
-func (c *Leases) lease(id hemera.NodeID, epoch uint64, came time.Time) (*node, error) {
+func (c *Leases) lease(id hemera.NodeID, epoch hemera.Epoch, came time.Time) (*node, error) {
 	n := c.roster.nodes.all[id]
 	if n == nil {
 		return nil, errs.New(errs.Fenced, "cluster.CheckLease", "node "+id.String(), "the node is not known: register")

@@ -13,13 +13,13 @@ import (
 // nodeRecord is the durable part of a node. Its reports are not durable: see node.
 type nodeRecord struct {
 	ID       hemera.NodeID
-	Addr     string // host:port of its xrd door, as it registered last; "" before
-	Zone     string // as the node says
-	ZoneSet  string // as an admin says; wins
-	Disabled bool   // an admin switched it off
-	Waiting  bool   // for an admin to admit it
-	Epoch    uint64 // of its newest lease; it only grows
-	Version  string // of its program, as it says
+	Addr     string       // host:port of its xrd door, as it registered last; "" before
+	Zone     string       // as the node says
+	ZoneSet  string       // as an admin says; wins
+	Disabled bool         // an admin switched it off
+	Waiting  bool         // for an admin to admit it
+	Epoch    hemera.Epoch // of its newest lease; it only grows
+	Version  string       // of its program, as it says
 }
 
 func (n nodeRecord) key() string { return fmt.Sprintf("node/%08x", uint32(n.ID)) }

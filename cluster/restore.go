@@ -7,6 +7,7 @@ import (
 
 	"hemera/platform/kv"
 	"hemera/words/errs"
+	"hemera/words/hemera"
 )
 
 // idsLeftOut is the number of ids of nodes, and of disks, that a restore leaves out: more than a cluster gives out
@@ -31,7 +32,7 @@ func Restored(ctx context.Context, store kv.Reader, w kv.Writer, now time.Time) 
 		for _, n := range j.tables.nodes.all {
 			rec := n.nodeRecord
 			// Epochs count registrations, one at a time, so the seconds since 1970 are beyond all that were given out.
-			rec.Epoch = max(rec.Epoch, uint64(now.Unix()))
+			rec.Epoch = max(rec.Epoch, hemera.Epoch(now.Unix()))
 			ch.put(rec)
 		}
 		return nil

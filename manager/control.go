@@ -54,7 +54,7 @@ func (ctl *control) Register(ctx context.Context, hello hemera.NodeHello) (w hem
 }
 
 // Heartbeat implements hemera.Control.
-func (ctl *control) Heartbeat(_ context.Context, node hemera.NodeID, epoch uint64, report hemera.NodeReport) (reply hemera.HeartbeatReply, err error) {
+func (ctl *control) Heartbeat(_ context.Context, node hemera.NodeID, epoch hemera.Epoch, report hemera.NodeReport) (reply hemera.HeartbeatReply, err error) {
 	defer ctl.ops.begin("Heartbeat").end(&err)
 	if reply, err = ctl.cluster.Leases.Heartbeat(node, epoch, report); err != nil {
 		return reply, err
@@ -70,7 +70,7 @@ func (ctl *control) Heartbeat(_ context.Context, node hemera.NodeID, epoch uint6
 }
 
 // Exchange implements hemera.Control.
-func (ctl *control) Exchange(ctx context.Context, node hemera.NodeID, epoch uint64, results []hemera.OrderResult) (reply hemera.ExchangeReply, err error) {
+func (ctl *control) Exchange(ctx context.Context, node hemera.NodeID, epoch hemera.Epoch, results []hemera.OrderResult) (reply hemera.ExchangeReply, err error) {
 	// Not timed as an operation: an Exchange waits most of its time for work, on purpose.
 	if err := ctl.cluster.Leases.Check(node, epoch); err != nil {
 		return reply, err

@@ -180,7 +180,7 @@ type fakeNode struct {
 	stop context.CancelFunc
 
 	id     hemera.NodeID
-	epoch  uint64
+	epoch  hemera.Epoch
 	mu     sync.Mutex
 	disks  []hemera.NodeDisk
 	pieces map[hemera.DiskID]map[hemera.PieceID]hemera.PieceStat
@@ -213,7 +213,7 @@ func (n *fakeNode) register() {
 }
 
 // lease returns the node's lease now: it may register while it runs.
-func (n *fakeNode) lease() (hemera.NodeID, uint64) {
+func (n *fakeNode) lease() (hemera.NodeID, hemera.Epoch) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	return n.id, n.epoch

@@ -157,7 +157,7 @@ func New(o Options) (*Node, error) {
 	}
 	n.host = &transfer.Host{
 		Node:   piece.Node{Self: n.ID, Disk: n.disks.find, Peers: o.Peers, HeadProof: o.HeadProof, Log: o.Log, Bad: n.bad.add, Panics: n.panics},
-		Born:   n.born.Load,
+		Born:   func() hemera.Epoch { return hemera.Epoch(n.born.Load()) },
 		Writes: transfer.Writes{Control: committer{o.Control, seen}, Kept: keptFiles{filepath.Join(o.StateDir, "kept")}, SmallBytes: o.SmallBytes},
 	}
 	n.host.Reads.Ahead.Max = aheadBytes
@@ -177,7 +177,7 @@ func (n *Node) ID() hemera.NodeID { return hemera.NodeID(n.id.Load()) }
 func (n *Node) Panics() *contain.Panics { return n.panics }
 
 // Lease returns the node's id and the epoch of its lease; zero before the first one.
-func (n *Node) Lease() (hemera.NodeID, uint64) { return n.ID(), n.epoch.Load() }
+func (n *Node) Lease() (hemera.NodeID, hemera.Epoch) { return n.ID(), hemera.Epoch(n.epoch.Load()) }
 
 // address returns the node's address for clients and peers.
 func (n *Node) address() string { return *n.addr.Load() }
@@ -317,7 +317,7 @@ func (n *Node) awaitJoin(ctx context.Context) error {
 // Status is the state of a node, for display on its machine.
 type Status struct {
 	ID      hemera.NodeID
-	Epoch   uint64 // of the lease; zero before the first
+	Epoch   hemera.Epoch // of the lease; zero before the first
 	Addr    string
 	Manager string // its address; "" before the first lease
 	Disks   []hemera.NodeDisk
@@ -331,7 +331,7 @@ func (n *Node) Status() Status {
 	stats := n.meter.last(n.started)
 	stats.Unusable = n.disks.unusable()
 	return Status{
-		ID: n.ID(), Epoch: n.epoch.Load(), Addr: n.address(), Manager: n.ManagerAddr(),
+		ID: n.ID(), Epoch: hemera.Epoch(n.epoch.Load()), Addr: n.address(), Manager: n.ManagerAddr(),
 		Disks: n.disks.report(), Stats: stats, Pending: n.pending.Len(), Orders: n.orders.done.Load(),
 	}
 }

@@ -27,7 +27,7 @@ type control struct {
 
 	mu         sync.Mutex
 	away       bool
-	epoch      uint64
+	epoch      hemera.Epoch
 	hellos     []hemera.NodeHello
 	reports    []hemera.NodeReport
 	next       hemera.HeartbeatReply
@@ -62,7 +62,7 @@ func (c *control) Register(_ context.Context, h hemera.NodeHello) (hemera.NodeWe
 	return hemera.NodeWelcome{ID: 5, Epoch: c.epoch, DiskIDs: ids, Keys: []hemera.Key{{ID: 1}}, ManagerAddr: "m:1094"}, nil
 }
 
-func (c *control) check(epoch uint64) error {
+func (c *control) check(epoch hemera.Epoch) error {
 	if c.away {
 		return errAway
 	}
@@ -72,7 +72,7 @@ func (c *control) check(epoch uint64) error {
 	return nil
 }
 
-func (c *control) Heartbeat(_ context.Context, node hemera.NodeID, epoch uint64, r hemera.NodeReport) (hemera.HeartbeatReply, error) {
+func (c *control) Heartbeat(_ context.Context, node hemera.NodeID, epoch hemera.Epoch, r hemera.NodeReport) (hemera.HeartbeatReply, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if err := c.check(epoch); err != nil {
@@ -84,7 +84,7 @@ func (c *control) Heartbeat(_ context.Context, node hemera.NodeID, epoch uint64,
 	return reply, nil
 }
 
-func (c *control) Exchange(ctx context.Context, _ hemera.NodeID, epoch uint64, results []hemera.OrderResult) (none hemera.ExchangeReply, _ error) {
+func (c *control) Exchange(ctx context.Context, _ hemera.NodeID, epoch hemera.Epoch, results []hemera.OrderResult) (none hemera.ExchangeReply, _ error) {
 	c.mu.Lock()
 	err := c.check(epoch)
 	c.mu.Unlock()

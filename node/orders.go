@@ -151,7 +151,7 @@ type openOrder struct{ cancel func() }
 
 // work exchanges results for orders until the lease is lost. A call that waits for orders does not delay results: they
 // are sent with a second call, which ends the first at the manager.
-func (n *Node) work(ctx context.Context, epoch uint64) error {
+func (n *Node) work(ctx context.Context, epoch hemera.Epoch) error {
 	group, ctx := errgroup.WithContext(ctx)
 	l := &lease{orders: n.orders, group: group, open: map[uint64]*openOrder{}, results: make(chan hemera.OrderResult, resultsMax)}
 	replies := make(chan []hemera.Order, exchangesMax)

@@ -80,7 +80,7 @@ func (n *Node) farewell(ctx context.Context) {
 	if n.ID() == 0 || n.born.Load() == 0 {
 		return
 	}
-	_, err := n.o.Control.Heartbeat(ctx, n.ID(), n.epoch.Load(), hemera.NodeReport{Clock: time.Now(), Stats: n.meter.read(n.started), Disks: n.disks.report(), Stopping: true, Ended: true})
+	_, err := n.o.Control.Heartbeat(ctx, n.ID(), hemera.Epoch(n.epoch.Load()), hemera.NodeReport{Clock: time.Now(), Stats: n.meter.read(n.started), Disks: n.disks.report(), Stopping: true, Ended: true})
 	if err != nil {
 		n.o.Log.Info("the manager does not know yet that the node has stopped", "error", err)
 	}
@@ -189,8 +189,8 @@ func (n *Node) welcomed(w hemera.NodeWelcome) error {
 	n.disks.headroom(w.Headroom)
 	n.id.Store(uint32(w.ID))
 	n.manager.Store(&w.ManagerAddr)
-	n.born.CompareAndSwap(0, w.Epoch)
-	n.epoch.Store(w.Epoch)
+	n.born.CompareAndSwap(0, uint64(w.Epoch))
+	n.epoch.Store(uint64(w.Epoch))
 	n.refusal.Store(nil)
 	n.joinedOnce.Do(func() { close(n.joined) })
 	n.o.Log.Info("joined", "node", w.ID, "epoch", w.Epoch, "manager", w.ManagerAddr)
@@ -212,7 +212,7 @@ func (n *Node) trust(keys []hemera.Key, barred []hemera.NodeID) {
 func (n *Node) Saw(mark []byte) { n.seen.saw(mark) }
 
 // heartbeats sends a report every interval, applies the answers, and tries missing disks again.
-func (n *Node) heartbeats(ctx context.Context, epoch uint64) error {
+func (n *Node) heartbeats(ctx context.Context, epoch hemera.Epoch) error {
 	tick := time.NewTicker(hemera.HeartbeatInterval)
 	defer tick.Stop()
 	lastRetry := time.Now()

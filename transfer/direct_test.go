@@ -36,7 +36,7 @@ func (b *bench) direct(token string) *directClient {
 			Disk:  func(hemera.DiskID) (disk.Store, bool) { return nil, false },
 			Peers: b.peers, Log: slog.New(slog.DiscardHandler),
 		},
-		Born: func() uint64 { return 0 },
+		Born: func() hemera.Epoch { return 0 },
 		// One attempt: there is nothing lost between this head and its client.
 		Writes: transfer.Writes{Control: d, Patience: 1},
 	}

@@ -46,7 +46,7 @@ func Example() {
 			Disk: func(id hemera.DiskID) (disk.Store, bool) { d, there := disks[id]; return d, there },
 			Log:  slog.New(slog.DiscardHandler),
 		},
-		Born:   func() uint64 { return 1 },
+		Born:   func() hemera.Epoch { return 1 },
 		Writes: transfer.Writes{Control: printing{}},
 	}
 	pending := transfer.NewPending(host)

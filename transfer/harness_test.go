@@ -77,7 +77,7 @@ func makeBench(t testing.TB, hosts int, place func() (vfs.FS, string)) *bench {
 				},
 				Peers: b.peers, Log: slog.New(slog.DiscardHandler), HeadProof: headProof,
 			},
-			Born:   func() uint64 { return 7 },
+			Born:   func() hemera.Epoch { return 7 },
 			Writes: transfer.Writes{Control: b.manager, Patience: 2 * time.Second},
 		}
 		h.host.Reads.Ahead.Max = 1 << 20

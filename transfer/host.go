@@ -13,7 +13,7 @@ type Host struct {
 	piece.Node // its disks and peers
 	// Born is the first lease of this process: writes granted under an older one may have content that is lost. Zero
 	// before the first lease. It answers from memory.
-	Born   func() uint64
+	Born   func() hemera.Epoch
 	Reads  read.Shared
 	Writes Writes
 }

@@ -25,7 +25,7 @@ type Pending struct {
 	node   *piece.Node
 	reads  *read.Shared
 	writes *Writes
-	born   func() uint64 // see [Host]
+	born   func() hemera.Epoch // see [Host]
 
 	mu      sync.Mutex // guards all below and the marked fields of entries
 	entries map[pendingKey]*entry

@@ -67,7 +67,7 @@ func (c *Client) newHost(control transfer.Committer) *transfer.Host {
 			Peers: c.reach,
 			Log:   c.xrd.Options().Log,
 		},
-		Born:   func() uint64 { return 0 },
+		Born:   func() hemera.Epoch { return 0 },
 		Writes: transfer.Writes{Control: control},
 	}
 }

@@ -19,13 +19,13 @@ func (c *Client) Register(ctx context.Context, hello hemera.NodeHello) (hemera.N
 }
 
 // Heartbeat implements hemera.Control.
-func (c *Client) Heartbeat(ctx context.Context, node hemera.NodeID, epoch uint64, report hemera.NodeReport) (hemera.HeartbeatReply, error) {
+func (c *Client) Heartbeat(ctx context.Context, node hemera.NodeID, epoch hemera.Epoch, report hemera.NodeReport) (hemera.HeartbeatReply, error) {
 	r, err := call(ctx, c, c.current.Load().heartbeat, callTimeout, &heartbeatRequest{node, epoch, report})
 	return *r, err
 }
 
 // Exchange implements hemera.Control.
-func (c *Client) Exchange(ctx context.Context, node hemera.NodeID, epoch uint64, results []hemera.OrderResult) (hemera.ExchangeReply, error) {
+func (c *Client) Exchange(ctx context.Context, node hemera.NodeID, epoch hemera.Epoch, results []hemera.OrderResult) (hemera.ExchangeReply, error) {
 	r, err := call(ctx, c, c.current.Load().exchange, exchangeTimeout, &exchangeRequest{node, epoch, results})
 	return *r, err
 }

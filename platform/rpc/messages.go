@@ -24,14 +24,14 @@ type empty struct{}
 // heartbeatRequest renews a node's lease.
 type heartbeatRequest struct {
 	Node   hemera.NodeID
-	Epoch  uint64
+	Epoch  hemera.Epoch
 	Report hemera.NodeReport
 }
 
 // exchangeRequest returns results of orders and waits for new ones.
 type exchangeRequest struct {
 	Node    hemera.NodeID
-	Epoch   uint64
+	Epoch   hemera.Epoch
 	Results []hemera.OrderResult
 }
 

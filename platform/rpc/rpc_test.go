@@ -48,11 +48,11 @@ func (r *recorder) Register(ctx context.Context, h hemera.NodeHello) (hemera.Nod
 	return record[hemera.NodeWelcome](ctx, r, "Register", h)
 }
 
-func (r *recorder) Heartbeat(ctx context.Context, n hemera.NodeID, e uint64, report hemera.NodeReport) (hemera.HeartbeatReply, error) {
+func (r *recorder) Heartbeat(ctx context.Context, n hemera.NodeID, e hemera.Epoch, report hemera.NodeReport) (hemera.HeartbeatReply, error) {
 	return record[hemera.HeartbeatReply](ctx, r, "Heartbeat", n, e, report)
 }
 
-func (r *recorder) Exchange(ctx context.Context, n hemera.NodeID, e uint64, results []hemera.OrderResult) (hemera.ExchangeReply, error) {
+func (r *recorder) Exchange(ctx context.Context, n hemera.NodeID, e hemera.Epoch, results []hemera.OrderResult) (hemera.ExchangeReply, error) {
 	if r.waiting != nil {
 		r.waiting <- struct{}{}
 	}
@@ -271,8 +271,8 @@ func conformance(t *testing.T, manager *recorder, node hemera.NodeID, control he
 		want  []any
 	}{
 		{welcome, func() (any, error) { return control.Register(ctx, hello) }, []any{"Register", hello}},
-		{beat, func() (any, error) { return control.Heartbeat(ctx, node, 6, report) }, []any{"Heartbeat", node, uint64(6), report}},
-		{orders, func() (any, error) { return control.Exchange(ctx, node, 6, results) }, []any{"Exchange", node, uint64(6), results}},
+		{beat, func() (any, error) { return control.Heartbeat(ctx, node, 6, report) }, []any{"Heartbeat", node, hemera.Epoch(6), report}},
+		{orders, func() (any, error) { return control.Exchange(ctx, node, 6, results) }, []any{"Exchange", node, hemera.Epoch(6), results}},
 		{mark, func() (any, error) { return control.Commit(ctx, commit) }, []any{"Commit", commit}},
 		{nil, func() (any, error) { return nil, control.Abort(ctx, token) }, []any{"Abort", token}},
 		{nil, func() (any, error) { return nil, control.Keep(ctx, token, 77) }, []any{"Keep", token, int64(77)}},

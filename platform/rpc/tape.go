@@ -22,28 +22,28 @@ type tapeMethods struct {
 // reportLibraryRequest reports the state of a library.
 type reportLibraryRequest struct {
 	Node    hemera.NodeID
-	Epoch   uint64
+	Epoch   hemera.Epoch
 	Library tapeapi.Library
 }
 
 // nextMountRequest asks for the next mount of a drive.
 type nextMountRequest struct {
 	Node  hemera.NodeID
-	Epoch uint64
+	Epoch hemera.Epoch
 	Drive string
 }
 
 // tapeJobsRequest asks for jobs of a mount.
 type tapeJobsRequest struct {
 	Node  hemera.NodeID
-	Epoch uint64
+	Epoch hemera.Epoch
 	Want  tapeapi.JobsRequest
 }
 
 // tapeGrantRequest asks for the permission for a job.
 type tapeGrantRequest struct {
 	Node  hemera.NodeID
-	Epoch uint64
+	Epoch hemera.Epoch
 	Mount uint64
 	Job   tapeapi.JobKey
 }
@@ -51,36 +51,36 @@ type tapeGrantRequest struct {
 // tapeDoneRequest reports the results of a mount.
 type tapeDoneRequest struct {
 	Node    hemera.NodeID
-	Epoch   uint64
+	Epoch   hemera.Epoch
 	Results tapeapi.Results
 }
 
 // ReportLibrary implements tapeapi.Control.
-func (c *Client) ReportLibrary(ctx context.Context, node hemera.NodeID, epoch uint64, l tapeapi.Library) error {
+func (c *Client) ReportLibrary(ctx context.Context, node hemera.NodeID, epoch hemera.Epoch, l tapeapi.Library) error {
 	_, err := call(ctx, c, c.current.Load().tape.report, callTimeout, &reportLibraryRequest{node, epoch, l})
 	return err
 }
 
 // NextMount implements tapeapi.Control.
-func (c *Client) NextMount(ctx context.Context, node hemera.NodeID, epoch uint64, drive string) (tapeapi.Mount, error) {
+func (c *Client) NextMount(ctx context.Context, node hemera.NodeID, epoch hemera.Epoch, drive string) (tapeapi.Mount, error) {
 	r, err := call(ctx, c, c.current.Load().tape.next, exchangeTimeout, &nextMountRequest{node, epoch, drive})
 	return *r, err
 }
 
 // TapeJobs implements tapeapi.Control.
-func (c *Client) TapeJobs(ctx context.Context, node hemera.NodeID, epoch uint64, want tapeapi.JobsRequest) (tapeapi.JobsReply, error) {
+func (c *Client) TapeJobs(ctx context.Context, node hemera.NodeID, epoch hemera.Epoch, want tapeapi.JobsRequest) (tapeapi.JobsReply, error) {
 	r, err := call(ctx, c, c.current.Load().tape.jobs, callTimeout, &tapeJobsRequest{node, epoch, want})
 	return *r, err
 }
 
 // TapeGrant implements tapeapi.Control.
-func (c *Client) TapeGrant(ctx context.Context, node hemera.NodeID, epoch uint64, mount uint64, job tapeapi.JobKey) (tapeapi.Grant, error) {
+func (c *Client) TapeGrant(ctx context.Context, node hemera.NodeID, epoch hemera.Epoch, mount uint64, job tapeapi.JobKey) (tapeapi.Grant, error) {
 	r, err := call(ctx, c, c.current.Load().tape.grant, callTimeout, &tapeGrantRequest{node, epoch, mount, job})
 	return *r, err
 }
 
 // TapeDone implements tapeapi.Control.
-func (c *Client) TapeDone(ctx context.Context, node hemera.NodeID, epoch uint64, r tapeapi.Results) ([]byte, error) {
+func (c *Client) TapeDone(ctx context.Context, node hemera.NodeID, epoch hemera.Epoch, r tapeapi.Results) ([]byte, error) {
 	reply, err := call(ctx, c, c.current.Load().tape.done, callTimeout, &tapeDoneRequest{node, epoch, r})
 	return reply.Seen, err
 }

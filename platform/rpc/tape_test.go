@@ -17,24 +17,24 @@ import (
 // tapeRecorder is a manager that gives prepared answers to tape servers, and remembers the calls.
 type tapeRecorder struct{ recorder }
 
-func (r *tapeRecorder) ReportLibrary(ctx context.Context, n hemera.NodeID, e uint64, l tapeapi.Library) error {
+func (r *tapeRecorder) ReportLibrary(ctx context.Context, n hemera.NodeID, e hemera.Epoch, l tapeapi.Library) error {
 	_, err := record[any](ctx, &r.recorder, "ReportLibrary", n, e, l)
 	return err
 }
 
-func (r *tapeRecorder) NextMount(ctx context.Context, n hemera.NodeID, e uint64, drive string) (tapeapi.Mount, error) {
+func (r *tapeRecorder) NextMount(ctx context.Context, n hemera.NodeID, e hemera.Epoch, drive string) (tapeapi.Mount, error) {
 	return record[tapeapi.Mount](ctx, &r.recorder, "NextMount", n, e, drive)
 }
 
-func (r *tapeRecorder) TapeJobs(ctx context.Context, n hemera.NodeID, e uint64, want tapeapi.JobsRequest) (tapeapi.JobsReply, error) {
+func (r *tapeRecorder) TapeJobs(ctx context.Context, n hemera.NodeID, e hemera.Epoch, want tapeapi.JobsRequest) (tapeapi.JobsReply, error) {
 	return record[tapeapi.JobsReply](ctx, &r.recorder, "TapeJobs", n, e, want)
 }
 
-func (r *tapeRecorder) TapeGrant(ctx context.Context, n hemera.NodeID, e uint64, mount uint64, job tapeapi.JobKey) (tapeapi.Grant, error) {
+func (r *tapeRecorder) TapeGrant(ctx context.Context, n hemera.NodeID, e hemera.Epoch, mount uint64, job tapeapi.JobKey) (tapeapi.Grant, error) {
 	return record[tapeapi.Grant](ctx, &r.recorder, "TapeGrant", n, e, mount, job)
 }
 
-func (r *tapeRecorder) TapeDone(ctx context.Context, n hemera.NodeID, e uint64, results tapeapi.Results) ([]byte, error) {
+func (r *tapeRecorder) TapeDone(ctx context.Context, n hemera.NodeID, e hemera.Epoch, results tapeapi.Results) ([]byte, error) {
 	return record[[]byte](ctx, &r.recorder, "TapeDone", n, e, results)
 }
 
@@ -68,11 +68,11 @@ func tapeSteps(ctx context.Context, node hemera.NodeID, control tapeapi.Control)
 			End: tapeapi.End{FSeq: 3, ArchiveID: 4, Bytes: 5}, Complete: true}}
 	grant := tapeapi.Grant{Addr: "n:1", Token: "t", Path: somePath, Size: 6}
 	return []tapeStep{
-		{nil, func() (any, error) { return nil, control.ReportLibrary(ctx, node, 6, library) }, []any{"ReportLibrary", node, uint64(6), library}},
-		{mount, func() (any, error) { return control.NextMount(ctx, node, 6, "d1") }, []any{"NextMount", node, uint64(6), "d1"}},
-		{jobs, func() (any, error) { return control.TapeJobs(ctx, node, 6, want) }, []any{"TapeJobs", node, uint64(6), want}},
-		{grant, func() (any, error) { return control.TapeGrant(ctx, node, 6, 9, key) }, []any{"TapeGrant", node, uint64(6), uint64(9), key}},
-		{[]byte{1, 2}, func() (any, error) { return control.TapeDone(ctx, node, 6, results) }, []any{"TapeDone", node, uint64(6), results}},
+		{nil, func() (any, error) { return nil, control.ReportLibrary(ctx, node, 6, library) }, []any{"ReportLibrary", node, hemera.Epoch(6), library}},
+		{mount, func() (any, error) { return control.NextMount(ctx, node, 6, "d1") }, []any{"NextMount", node, hemera.Epoch(6), "d1"}},
+		{jobs, func() (any, error) { return control.TapeJobs(ctx, node, 6, want) }, []any{"TapeJobs", node, hemera.Epoch(6), want}},
+		{grant, func() (any, error) { return control.TapeGrant(ctx, node, 6, 9, key) }, []any{"TapeGrant", node, hemera.Epoch(6), uint64(9), key}},
+		{[]byte{1, 2}, func() (any, error) { return control.TapeDone(ctx, node, 6, results) }, []any{"TapeDone", node, hemera.Epoch(6), results}},
 	}
 }
 

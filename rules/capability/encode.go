@@ -63,7 +63,7 @@ func (e *encoder) capability(c *hemera.Capability) {
 	e.int(c.Expires.Unix()) // in seconds, rounded down
 	e.string(c.Trace)
 	e.uint(c.Nonce) // so that two opens of one file have different tokens
-	e.uint(c.Epoch)
+	e.uint(uint64(c.Epoch))
 	e.int(c.SizeMax)
 	e.uint(uint64(c.Head))
 	if c.Replaces != 0 { // the flags say whether it is present, so that most tokens stay short
@@ -242,7 +242,7 @@ func (d *decoder) capability() hemera.Capability {
 	c.Expires = time.Unix(d.int(), 0).UTC()
 	c.Trace = d.string()
 	c.Nonce = d.uint()
-	c.Epoch = d.uint()
+	c.Epoch = hemera.Epoch(d.uint())
 	c.SizeMax = d.int()
 	c.Head = hemera.NodeID(d.uint32())
 	if f&flagReplaces != 0 {

@@ -25,12 +25,12 @@ type control struct {
 	mu      sync.Mutex
 	r       *rand.Rand
 	calls   int
-	dead    bool    // nothing answers any more
-	flaky   float64 // share of calls that fail, before or after they took effect
-	cutAt   int     // the number of the call at which dying is called; 0: never
-	dying   func()  // called without the lock
-	epoch   uint64  // of the lease now
-	mounts  uint64  // ids
+	dead    bool         // nothing answers any more
+	flaky   float64      // share of calls that fail, before or after they took effect
+	cutAt   int          // the number of the call at which dying is called; 0: never
+	dying   func()       // called without the lock
+	epoch   hemera.Epoch // of the lease now
+	mounts  uint64       // ids
 	open    map[uint64]*openMount
 	tapes   map[string]*tapeapi.Tape
 	files   map[hemera.FileID]*content
@@ -78,14 +78,14 @@ func newControl(t testing.TB, seed uint64, files int) *control {
 }
 
 // node implements Options.Node.
-func (c *control) node() (hemera.NodeID, uint64) {
+func (c *control) node() (hemera.NodeID, hemera.Epoch) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return 7, c.epoch
 }
 
 // call begins each call: it may fail, and the returned function may lose the answer. The lock is held afterwards if err is nil.
-func (c *control) call(node hemera.NodeID, epoch uint64) (end func() error, err error) {
+func (c *control) call(node hemera.NodeID, epoch hemera.Epoch) (end func() error, err error) {
 	c.mu.Lock()
 	c.calls++
 	dying := c.dying
@@ -116,7 +116,7 @@ func (c *control) call(node hemera.NodeID, epoch uint64) (end func() error, err 
 	}, nil
 }
 
-func (c *control) ReportLibrary(_ context.Context, node hemera.NodeID, epoch uint64, l tapeapi.Library) error {
+func (c *control) ReportLibrary(_ context.Context, node hemera.NodeID, epoch hemera.Epoch, l tapeapi.Library) error {
 	end, err := c.call(node, epoch)
 	if err != nil {
 		return err
@@ -137,7 +137,7 @@ func (c *control) changed() {
 	c.wake = make(chan struct{})
 }
 
-func (c *control) NextMount(ctx context.Context, node hemera.NodeID, epoch uint64, drive string) (m tapeapi.Mount, err error) {
+func (c *control) NextMount(ctx context.Context, node hemera.NodeID, epoch hemera.Epoch, drive string) (m tapeapi.Mount, err error) {
 	for range 20 {
 		end, err := c.call(node, epoch)
 		if err != nil {
@@ -255,7 +255,7 @@ func (c *control) waiting() (n int) {
 	return n
 }
 
-func (c *control) TapeJobs(_ context.Context, node hemera.NodeID, epoch uint64, want tapeapi.JobsRequest) (reply tapeapi.JobsReply, err error) {
+func (c *control) TapeJobs(_ context.Context, node hemera.NodeID, epoch hemera.Epoch, want tapeapi.JobsRequest) (reply tapeapi.JobsReply, err error) {
 	end, err := c.call(node, epoch)
 	if err != nil {
 		return reply, err
@@ -291,7 +291,7 @@ func adler(b []byte) hemera.Checksum {
 	return h.Sum()
 }
 
-func (c *control) TapeGrant(_ context.Context, node hemera.NodeID, epoch uint64, mount uint64, job tapeapi.JobKey) (g tapeapi.Grant, err error) {
+func (c *control) TapeGrant(_ context.Context, node hemera.NodeID, epoch hemera.Epoch, mount uint64, job tapeapi.JobKey) (g tapeapi.Grant, err error) {
 	end, err := c.call(node, epoch)
 	if err != nil {
 		return g, err
@@ -303,7 +303,7 @@ func (c *control) TapeGrant(_ context.Context, node hemera.NodeID, epoch uint64,
 	return g, end()
 }
 
-func (c *control) TapeDone(_ context.Context, node hemera.NodeID, epoch uint64, r tapeapi.Results) ([]byte, error) {
+func (c *control) TapeDone(_ context.Context, node hemera.NodeID, epoch hemera.Epoch, r tapeapi.Results) ([]byte, error) {
 	end, err := c.call(node, epoch)
 	if err != nil {
 		return nil, err

@@ -15,7 +15,7 @@ import (
 type still struct{ *control }
 
 // NextMount implements tapeapi.Control.
-func (still) NextMount(ctx context.Context, _ hemera.NodeID, _ uint64, drive string) (tapeapi.Mount, error) {
+func (still) NextMount(ctx context.Context, _ hemera.NodeID, _ hemera.Epoch, drive string) (tapeapi.Mount, error) {
 	<-ctx.Done()
 	return tapeapi.Mount{}, errs.Wrap(ctx.Err(), "still.NextMount", drive)
 }

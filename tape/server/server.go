@@ -18,7 +18,7 @@ import (
 // Options say what a tape server is made of.
 type Options struct {
 	// Node says who this node is, and the epoch of its lease; epoch 0: it has none now.
-	Node    func() (id hemera.NodeID, epoch uint64)
+	Node    func() (id hemera.NodeID, epoch hemera.Epoch)
 	Control tapeapi.Control
 	// Saw keeps the mark of an answer of Control; see hemera.HeartbeatReply.Seen. It does not block; nil keeps none.
 	Saw     func(mark []byte)
@@ -167,7 +167,7 @@ func (s *Server) report(ctx context.Context) {
 
 // rest waits until something is to be reported: a change, another lease than that of the epoch, or the end of the pause. Changes that come while
 // a report is on its way are in the next one.
-func (s *Server) rest(ctx context.Context, pause time.Duration, epoch uint64) {
+func (s *Server) rest(ctx context.Context, pause time.Duration, epoch hemera.Epoch) {
 	ctx, cancel := context.WithTimeout(ctx, pause)
 	defer cancel()
 	// A lease has no event: it is looked at.
@@ -189,7 +189,7 @@ func (s *Server) rest(ctx context.Context, pause time.Duration, epoch uint64) {
 
 // lease returns who this node is and its lease. If it has none it waits for one, for as long as the first pause of a drive: after a start of
 // this server or of the manager there is one in a moment. Epoch 0: there is none.
-func (s *Server) lease(ctx context.Context) (node hemera.NodeID, epoch uint64) {
+func (s *Server) lease(ctx context.Context) (node hemera.NodeID, epoch hemera.Epoch) {
 	for waited := time.Duration(0); ; waited += leaseLook {
 		node, epoch = s.o.Node()
 		if epoch != 0 || waited >= pauseMin || s.o.Sleep(ctx, leaseLook) != nil {

@@ -14,10 +14,10 @@ import (
 // leases are those of a cluster in which each node has one.
 type leases struct{}
 
-func (leases) Check(hemera.NodeID, uint64) error  { return nil }
-func (leases) AwaitCurrent(context.Context) error { return nil }
-func (leases) AwaitNewest(context.Context) error  { return nil }
-func (leases) Mark() []byte                       { return nil }
+func (leases) Check(hemera.NodeID, hemera.Epoch) error { return nil }
+func (leases) AwaitCurrent(context.Context) error      { return nil }
+func (leases) AwaitNewest(context.Context) error       { return nil }
+func (leases) Mark() []byte                            { return nil }
 
 // calls returns all calls of a tape server, as a node makes them.
 func calls(s *site, node hemera.NodeID, state tapeapi.Library) map[string]error {

@@ -10,7 +10,7 @@ import (
 // Leases says which nodes are trusted now; the cluster does.
 type Leases interface {
 	// Check is nil when the node has the lease of the epoch. Fenced.
-	Check(node hemera.NodeID, epoch uint64) error
+	Check(node hemera.NodeID, epoch hemera.Epoch) error
 	// AwaitCurrent waits until the store is known to be the newest there is.
 	// A manager over an older copy would have tapes written over.
 	AwaitCurrent(ctx context.Context) error
@@ -32,7 +32,7 @@ type Control struct {
 var _ tapeapi.Control = Control{}
 
 // ReportLibrary implements tapeapi.Control.
-func (c Control) ReportLibrary(ctx context.Context, node hemera.NodeID, epoch uint64, l tapeapi.Library) error {
+func (c Control) ReportLibrary(ctx context.Context, node hemera.NodeID, epoch hemera.Epoch, l tapeapi.Library) error {
 	if err := c.Leases.Check(node, epoch); err != nil {
 		return err
 	}
@@ -45,7 +45,7 @@ func (c Control) ReportLibrary(ctx context.Context, node hemera.NodeID, epoch ui
 }
 
 // NextMount implements tapeapi.Control.
-func (c Control) NextMount(ctx context.Context, node hemera.NodeID, epoch uint64, drive string) (m tapeapi.Mount, err error) {
+func (c Control) NextMount(ctx context.Context, node hemera.NodeID, epoch hemera.Epoch, drive string) (m tapeapi.Mount, err error) {
 	if err := c.newest(ctx, node, epoch); err != nil {
 		return m, err
 	}
@@ -53,7 +53,7 @@ func (c Control) NextMount(ctx context.Context, node hemera.NodeID, epoch uint64
 }
 
 // TapeJobs implements tapeapi.Control.
-func (c Control) TapeJobs(ctx context.Context, node hemera.NodeID, epoch uint64, want tapeapi.JobsRequest) (r tapeapi.JobsReply, err error) {
+func (c Control) TapeJobs(ctx context.Context, node hemera.NodeID, epoch hemera.Epoch, want tapeapi.JobsRequest) (r tapeapi.JobsReply, err error) {
 	if err := c.leased(node, epoch); err != nil {
 		return r, err
 	}
@@ -61,7 +61,7 @@ func (c Control) TapeJobs(ctx context.Context, node hemera.NodeID, epoch uint64,
 }
 
 // TapeGrant implements tapeapi.Control.
-func (c Control) TapeGrant(ctx context.Context, node hemera.NodeID, epoch uint64, mount uint64, job tapeapi.JobKey) (g tapeapi.Grant, err error) {
+func (c Control) TapeGrant(ctx context.Context, node hemera.NodeID, epoch hemera.Epoch, mount uint64, job tapeapi.JobKey) (g tapeapi.Grant, err error) {
 	if err := c.current(ctx, node, epoch); err != nil {
 		return g, err
 	}
@@ -69,7 +69,7 @@ func (c Control) TapeGrant(ctx context.Context, node hemera.NodeID, epoch uint64
 }
 
 // TapeDone implements tapeapi.Control.
-func (c Control) TapeDone(ctx context.Context, node hemera.NodeID, epoch uint64, r tapeapi.Results) ([]byte, error) {
+func (c Control) TapeDone(ctx context.Context, node hemera.NodeID, epoch hemera.Epoch, r tapeapi.Results) ([]byte, error) {
 	if err := c.newest(ctx, node, epoch); err != nil {
 		return nil, err
 	}
@@ -80,7 +80,7 @@ func (c Control) TapeDone(ctx context.Context, node hemera.NodeID, epoch uint64,
 }
 
 // leased checks the lease, and that the node is admitted as a tape server.
-func (c Control) leased(node hemera.NodeID, epoch uint64) error {
+func (c Control) leased(node hemera.NodeID, epoch hemera.Epoch) error {
 	if err := c.Leases.Check(node, epoch); err != nil {
 		return err
 	}
@@ -88,7 +88,7 @@ func (c Control) leased(node hemera.NodeID, epoch uint64) error {
 }
 
 // current does what leased does, and waits until changes are allowed.
-func (c Control) current(ctx context.Context, node hemera.NodeID, epoch uint64) error {
+func (c Control) current(ctx context.Context, node hemera.NodeID, epoch hemera.Epoch) error {
 	if err := c.leased(node, epoch); err != nil {
 		return err
 	}
@@ -97,7 +97,7 @@ func (c Control) current(ctx context.Context, node hemera.NodeID, epoch uint64) 
 
 // newest does what leased does, and waits until the store is known to be the newest. During a rebuild it returns nil:
 // only scans are given then.
-func (c Control) newest(ctx context.Context, node hemera.NodeID, epoch uint64) error {
+func (c Control) newest(ctx context.Context, node hemera.NodeID, epoch hemera.Epoch) error {
 	if err := c.leased(node, epoch); err != nil {
 		return err
 	}

@@ -24,7 +24,7 @@ func (h *handle) direct(ctx context.Context, p []byte) error {
 			Disk:  func(hemera.DiskID) (disk.Store, bool) { return nil, false },
 			Peers: nodes, Log: slog.New(slog.DiscardHandler),
 		},
-		Born:   func() uint64 { return 0 },
+		Born:   func() hemera.Epoch { return 0 },
 		Writes: transfer.Writes{Control: adopting{h}, Patience: 1},
 	}
 	// The client's connections end with its work, whatever it left open.

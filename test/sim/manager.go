@@ -164,14 +164,14 @@ func (c *control) Register(ctx context.Context, hello hemera.NodeHello) (hemera.
 }
 
 // Heartbeat implements hemera.Control.
-func (c *control) Heartbeat(ctx context.Context, node hemera.NodeID, epoch uint64, r hemera.NodeReport) (hemera.HeartbeatReply, error) {
+func (c *control) Heartbeat(ctx context.Context, node hemera.NodeID, epoch hemera.Epoch, r hemera.NodeReport) (hemera.HeartbeatReply, error) {
 	return askAs(ctx, c, true, func(ctx context.Context, m *manager.Manager) (hemera.HeartbeatReply, error) {
 		return m.Control.Heartbeat(ctx, node, epoch, r)
 	})
 }
 
 // Exchange delivers results, under strain a while after the work was done: a move is recorded late then.
-func (c *control) Exchange(ctx context.Context, node hemera.NodeID, epoch uint64, results []hemera.OrderResult) (hemera.ExchangeReply, error) {
+func (c *control) Exchange(ctx context.Context, node hemera.NodeID, epoch hemera.Epoch, results []hemera.OrderResult) (hemera.ExchangeReply, error) {
 	if len(results) > 0 {
 		c.w.drag(ctx)
 	}

@@ -26,7 +26,7 @@ type rogue struct {
 	id   hemera.NodeID // that its certificate names
 	keys []hemera.Key  // as the manager gave them to it
 
-	epoch uint64 // of its lease; renewed when a newer manager fences it
+	epoch hemera.Epoch // of its lease; renewed when a newer manager fences it
 }
 
 // rogueHost is the name of the node in bad hands.

@@ -268,7 +268,7 @@ type NodeInfo struct {
 	Zone      string
 	Status    NodeStatus
 	Enabled   bool // the admin's wish (EOS: activated on/off)
-	Epoch     uint64
+	Epoch     Epoch
 	Version   string
 	Heartbeat time.Time // the manager's clock, when the last one came
 	// ClockSkew is how far the node's clock is ahead of the manager's, as of the last heartbeat and with

@@ -61,7 +61,7 @@ type Capability struct {
 	// Epoch is the head's lease when this was signed. A head that was started since cannot have the
 	// write's earlier content: it refuses to go on with it, so that it does not commit a file with holes. Zero
 	// is not checked.
-	Epoch uint64
+	Epoch Epoch
 	// SizeMax is what the write may make the file's size at most; zero: no bound but [FileSizeMax].
 	SizeMax int64
 	// Head is the node that gathers the write and alone may commit it, whatever targets it is given later. See [Capability.HeadNode].

@@ -35,6 +35,9 @@ type NodeID uint32
 // String is the decimal form.
 func (id NodeID) String() string { return strconv.FormatUint(uint64(id), 10) }
 
+// Epoch numbers the leases of a node: it only grows. Zero is before the first.
+type Epoch uint64
+
 // PieceID names what one disk holds of one generation of one file. Index is the piece's number
 // within the layout, from 0: a replica's number, or a stripe's.
 type PieceID struct {

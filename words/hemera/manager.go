@@ -115,9 +115,9 @@ type Control interface {
 	// is the node's lease: calls with an older one fail with Fenced, and the node registers again.
 	Register(ctx context.Context, hello NodeHello) (NodeWelcome, error)
 	// Heartbeat renews the lease and reports.
-	Heartbeat(ctx context.Context, node NodeID, epoch uint64, report NodeReport) (HeartbeatReply, error)
+	Heartbeat(ctx context.Context, node NodeID, epoch Epoch, report NodeReport) (HeartbeatReply, error)
 	// Exchange delivers results of orders and waits, up to some seconds, for new ones.
-	Exchange(ctx context.Context, node NodeID, epoch uint64, results []OrderResult) (ExchangeReply, error)
+	Exchange(ctx context.Context, node NodeID, epoch Epoch, results []OrderResult) (ExchangeReply, error)
 	// Commit makes the content visible and durable; idempotent for one capability. It returns the mark of the store with the
 	// content: see HeartbeatReply.Seen. Conflict: the file was rewritten or removed meanwhile; the caller removes its pieces.
 	// After Timeout or Unavailable the caller does not know, and asks again with the same request.
@@ -170,7 +170,7 @@ type NodeHello struct {
 // NodeWelcome is the manager's answer: who the node is and what it needs to serve.
 type NodeWelcome struct {
 	ID          NodeID
-	Epoch       uint64
+	Epoch       Epoch
 	DiskIDs     map[string]DiskID // by UUID
 	Keys        []Key             // the node's own
 	Barred      []NodeID          // removed a short time ago: what is for them too is not opened

@@ -12,17 +12,17 @@ import (
 // round trip, and for the manager's store where something changes.
 type Control interface {
 	// ReportLibrary says what the library and its drives are now. It is called when that changes, and every 10 s.
-	ReportLibrary(ctx context.Context, node hemera.NodeID, epoch uint64, l Library) error
+	ReportLibrary(ctx context.Context, node hemera.NodeID, epoch hemera.Epoch, l Library) error
 	// NextMount asks what a drive that has nothing to do is to do, and waits up to some seconds for an answer other than "nothing".
-	NextMount(ctx context.Context, node hemera.NodeID, epoch uint64, drive string) (Mount, error)
+	NextMount(ctx context.Context, node hemera.NodeID, epoch hemera.Epoch, drive string) (Mount, error)
 	// TapeJobs gives a mount its next jobs, in order; none when nothing is left for it. Jobs that a mount was given are given to no other one
 	// until it ends, or its server does.
-	TapeJobs(ctx context.Context, node hemera.NodeID, epoch uint64, want JobsRequest) (JobsReply, error)
+	TapeJobs(ctx context.Context, node hemera.NodeID, epoch hemera.Epoch, want JobsRequest) (JobsReply, error)
 	// Grant permits to read the content of a job that archives, or to write that of one that recalls. NotFound, Conflict: the job is void.
-	TapeGrant(ctx context.Context, node hemera.NodeID, epoch uint64, mount uint64, job JobKey) (Grant, error)
+	TapeGrant(ctx context.Context, node hemera.NodeID, epoch hemera.Epoch, mount uint64, job JobKey) (Grant, error)
 	// TapeDone reports what a mount did. When err is nil everything in it is durable, and seen is the mark of the store with it: see
 	// HeartbeatReply.Seen. It may be sent again after Timeout and Unavailable.
-	TapeDone(ctx context.Context, node hemera.NodeID, epoch uint64, r Results) (seen []byte, err error)
+	TapeDone(ctx context.Context, node hemera.NodeID, epoch hemera.Epoch, r Results) (seen []byte, err error)
 }
 
 // Library is a library and its drives, as their server sees them.

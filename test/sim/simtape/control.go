@@ -40,33 +40,33 @@ func ask[T any](ctx context.Context, c *Control, call func(context.Context, tape
 
 // ReportLibrary implements tapeapi.Control; so do the methods below. It does not count for the fuse: reports come all the time, and
 // tell of nothing that is durable.
-func (c *Control) ReportLibrary(ctx context.Context, node hemera.NodeID, epoch uint64, l tapeapi.Library) error {
+func (c *Control) ReportLibrary(ctx context.Context, node hemera.NodeID, epoch hemera.Epoch, l tapeapi.Library) error {
 	return c.Ask(ctx, false, func(ctx context.Context, m tapeapi.Control) error { return m.ReportLibrary(ctx, node, epoch, l) })
 }
 
 // NextMount implements tapeapi.Control.
-func (c *Control) NextMount(ctx context.Context, node hemera.NodeID, epoch uint64, drive string) (tapeapi.Mount, error) {
+func (c *Control) NextMount(ctx context.Context, node hemera.NodeID, epoch hemera.Epoch, drive string) (tapeapi.Mount, error) {
 	return ask(ctx, c, func(ctx context.Context, m tapeapi.Control) (tapeapi.Mount, error) {
 		return m.NextMount(ctx, node, epoch, drive)
 	})
 }
 
 // TapeJobs implements tapeapi.Control.
-func (c *Control) TapeJobs(ctx context.Context, node hemera.NodeID, epoch uint64, want tapeapi.JobsRequest) (tapeapi.JobsReply, error) {
+func (c *Control) TapeJobs(ctx context.Context, node hemera.NodeID, epoch hemera.Epoch, want tapeapi.JobsRequest) (tapeapi.JobsReply, error) {
 	return ask(ctx, c, func(ctx context.Context, m tapeapi.Control) (tapeapi.JobsReply, error) {
 		return m.TapeJobs(ctx, node, epoch, want)
 	})
 }
 
 // TapeGrant implements tapeapi.Control.
-func (c *Control) TapeGrant(ctx context.Context, node hemera.NodeID, epoch uint64, mount uint64, job tapeapi.JobKey) (tapeapi.Grant, error) {
+func (c *Control) TapeGrant(ctx context.Context, node hemera.NodeID, epoch hemera.Epoch, mount uint64, job tapeapi.JobKey) (tapeapi.Grant, error) {
 	return ask(ctx, c, func(ctx context.Context, m tapeapi.Control) (tapeapi.Grant, error) {
 		return m.TapeGrant(ctx, node, epoch, mount, job)
 	})
 }
 
 // TapeDone implements tapeapi.Control.
-func (c *Control) TapeDone(ctx context.Context, node hemera.NodeID, epoch uint64, r tapeapi.Results) ([]byte, error) {
+func (c *Control) TapeDone(ctx context.Context, node hemera.NodeID, epoch hemera.Epoch, r tapeapi.Results) ([]byte, error) {
 	// A failure that counts as void takes its job along: nobody tries again.
 	if c.Void {
 		failed := make([]tapeapi.Failure, len(r.Failed))

@@ -31,7 +31,7 @@ func VID(i int) string { return fmt.Sprintf("V%05d", i+1) }
 type Options struct {
 	Dir     string // of the library, which is made if there is none
 	Drives  int
-	Node    func() (hemera.NodeID, uint64)
+	Node    func() (hemera.NodeID, hemera.Epoch)
 	Control tapeapi.Control   // fails when the process is dead
 	Marks   func(mark []byte) // keeps what answers say of the store
 	Files   server.Files      // the same

@@ -76,7 +76,7 @@ func nodeRecord(e *cli.Env, v *hemera.View, n hemera.NodeInfo, jobs []adminapi.J
 		{Key: "type", Value: "nodesview"}, {Key: "id", Value: uint32(n.ID)}, {Key: "hostport", Value: n.Addr},
 		{Key: "status", Value: nodeStatus(n)}, {Key: "cfg.status", Value: cli.OnOff(n.Enabled, "on", "off")},
 		// nil before the first heartbeat.
-		{Key: "heartbeatdelta", Value: cli.Ago(e.Now(), n.Heartbeat)}, {Key: "nofs", Value: len(disks)}, {Key: "epoch", Value: n.Epoch},
+		{Key: "heartbeatdelta", Value: cli.Ago(e.Now(), n.Heartbeat)}, {Key: "nofs", Value: len(disks)}, {Key: "epoch", Value: uint64(n.Epoch)},
 		{Key: "cfg.stat.geotag", Value: n.Zone},
 		// Bytes; EOS's keys, although the values are reports and no settings.
 		{Key: "cfg.stat.sys.rss", Value: n.Stats.RSS}, {Key: "cfg.stat.sys.vsize", Value: n.Stats.VSize}, {Key: "cfg.stat.sys.threads", Value: n.Stats.Threads},
