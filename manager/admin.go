@@ -97,9 +97,9 @@ func (a *clusterAdmin) RemoveNode(ctx context.Context, id hemera.NodeID) error {
 	}
 	// Callers that wait for the node hear of it now, rather than when the context of each ends.
 	a.orders.Fail(id)
-	a.tier.EndLost() // its tape library goes from the lists
+	a.tier.Sweeper.EndLost() // its tape library goes from the lists
 	// The node is removed: what fails here is done again within seconds.
-	if err := a.tier.LeaveMounts(ctx); err != nil {
+	if err := a.tier.Sweeper.LeaveMounts(ctx); err != nil {
 		a.log.Warn("tapes that were in the drives of a node that was removed are not known as unsure yet", "node", id, "error", err)
 	}
 	return nil

@@ -101,7 +101,7 @@ func (b *builder) background(ctx context.Context) (err error) {
 // services makes the services that doors, nodes and admins call.
 func (b *builder) services() *Manager {
 	names := &names{
-		tree: b.Tree, ops: b.ops, await: b.cluster.Marks.AwaitCurrent, turns: b.turns, tell: b.tier.Tell, wake: b.engine.Wake,
+		tree: b.Tree, ops: b.ops, await: b.cluster.Marks.AwaitCurrent, turns: b.turns, tell: b.tier.Copies.Tell, wake: b.engine.Wake,
 		absent: func(who hemera.Identity, err error) error { return unknownYet(b.cluster, who, err) },
 	}
 	b.Tree.FollowSpaces(b.cluster.Views())
@@ -109,7 +109,7 @@ func (b *builder) services() *Manager {
 	m := &Manager{
 		Names:       names,
 		Directories: names,
-		Attributes:  &attributes{b.Tree, b.ops, b.cluster.Marks.AwaitCurrent, b.cluster.View, b.rules, b.tier.CheckClass},
+		Attributes:  &attributes{b.Tree, b.ops, b.cluster.Marks.AwaitCurrent, b.cluster.View, b.rules, b.tier.Config.CheckClass},
 		Files:       b.files(names, &writes.asks),
 		Control:     b.control(writes),
 		Observer: &observer{
@@ -124,10 +124,10 @@ func (b *builder) services() *Manager {
 		Conversions:  &conversions{tree: b.Tree, cluster: b.cluster, engine: b.engine, requests: b.requests, now: b.Now},
 		Recycle:      &recycler{tree: b.Tree, cluster: b.cluster, engine: b.engine, turns: b.turns, ops: b.ops, log: b.Log},
 		TapeControl:  tier.Control{Tier: b.tier, Leases: tapeLeases{b.cluster.Leases, b.cluster.Marks}},
-		Tape:         b.tier,
-		TapeSessions: b.tier,
-		TapeKeys:     b.tier,
-		Staging:      b.tier,
+		Tape:         b.tier.Admin,
+		TapeSessions: b.tier.Reports,
+		TapeKeys:     b.tier.Config,
+		Staging:      b.tier.Stager,
 		Cluster:      b.cluster,
 		Panics:       b.panics,
 		Turns:        b.turns,
@@ -150,7 +150,7 @@ func (b *builder) admins(m *Manager) {
 	m.Status = &reporter{
 		tree: b.Tree, cluster: b.cluster, engine: b.engine, tier: b.tier, pending: b.pending, network: b.network, exposed: b.exposed, judge: judge,
 		observer: m.Observer, ops: b.ops, now: b.Now, version: b.Version, limits: b.Limits, quotas: aged[[]hemera.QuotaRow]{now: b.Now},
-		census: &census{files: b.Tree, tapes: b.tier.TapeFiles, now: b.Now, broken: b.engine.Broken},
+		census: &census{files: b.Tree, tapes: b.tier.Queue.TapeFiles, now: b.Now, broken: b.engine.Broken},
 	}
 	m.Admin = &clusterAdmin{
 		clusterSettings: settings{b.cluster.Admin, b.cluster.Keys}, tree: b.Tree, cluster: b.cluster, engine: b.engine, tier: b.tier, orders: b.orders, pieces: b.pieces, judge: judge,

@@ -52,7 +52,7 @@ func (r *rescuer) Step(ctx context.Context) (time.Duration, error) {
 		if s, _ := stand(view, e, broken); s != lostFile || len(e.Tape) == 0 {
 			return nil
 		}
-		_, err := r.tier.Instead(ctx, hemera.SystemIdentity(), e)
+		_, err := r.tier.Stager.Instead(ctx, hemera.SystemIdentity(), e)
 		return err
 	})
 	return max(rescueRest, rescueShare*r.now().Sub(began)), err
@@ -113,7 +113,7 @@ func (r *rescuer) onOpen(ctx context.Context, who hemera.Identity, e hemera.Entr
 			return err
 		}
 	}
-	if begun, failed := r.tier.Instead(ctx, who, e); failed != nil || !begun {
+	if begun, failed := r.tier.Stager.Instead(ctx, who, e); failed != nil || !begun {
 		return err
 	}
 	return errOutdated
@@ -129,7 +129,7 @@ func (r *rescuer) onNoPiece(ctx context.Context, who hemera.Identity, e *hemera.
 		return nil
 	}
 	if s, _ := stand(r.view(), *e, r.broken.set()); s == lostFile {
-		if begun, err := r.tier.Instead(ctx, who, *e); err != nil || !begun {
+		if begun, err := r.tier.Stager.Instead(ctx, who, *e); err != nil || !begun {
 			return err
 		}
 		return errOutdated

@@ -119,7 +119,7 @@ func (ma *maintAdmin) CheckFile(ctx context.Context, ref string, repair bool) (c
 	}
 	// Nothing of it is on disks that could be checked, and a tape is not read for it: what is known of its tapes is the answer.
 	if e.Evicted() {
-		return nil, ma.tier.CanRecall(ctx, &e)
+		return nil, ma.tier.Reports.CanRecall(ctx, &e)
 	}
 	if checks, err = ma.engine.Check(ctx, e, repair); err != nil || len(checks) == 0 {
 		return checks, err
@@ -145,7 +145,7 @@ func (ma *maintAdmin) FileInfo(ctx context.Context, who hemera.Identity, ref str
 	if err != nil {
 		return r, err
 	}
-	ma.tier.Tell(ctx, &e)
+	ma.tier.Copies.Tell(ctx, &e)
 	view := ma.cluster.View()
 	// No such entry, but disks have pieces of that id: the first stray, of the newest generation, describes the file.
 	if e.ID == 0 {

@@ -37,7 +37,7 @@ func (rep *reporter) Impact(ctx context.Context, disks []hemera.DiskID) (sum adm
 		}
 		sum.Pieces, sum.Bytes = sum.Pieces+pieces, sum.Bytes+bytes
 	}
-	shelf, err := rep.tier.Shelf(ctx)
+	shelf, err := rep.tier.Copies.Shelf(ctx)
 	if err != nil {
 		return sum, errs.Wrap(err, "manager.Impact", "")
 	}

@@ -31,7 +31,7 @@ func (j *judge) status(ctx context.Context, v *hemera.View, e hemera.Entry) stri
 		return "healthy"
 	}
 	if e.Evicted() {
-		return j.tier.Standing(ctx, &e)
+		return j.tier.Reports.Standing(ctx, &e)
 	}
 	broken := brokenList(j.engine.Broken).set()
 	bad, found := 0, 0
@@ -80,13 +80,13 @@ func (j *judge) status(ctx context.Context, v *hemera.View, e hemera.Entry) stri
 
 // silentOnTape visits the files that are on tapes alone if none of these tapes can be read, each at the first of its tapes.
 func (j *judge) silentOnTape(ctx context.Context, visit func(at adminapi.TapeLoss, e hemera.Entry) error) error {
-	shelf, err := j.tier.Shelf(ctx)
+	shelf, err := j.tier.Copies.Shelf(ctx)
 	if err != nil {
 		return err
 	}
 	for _, tape := range shelf.Troubled() {
 		for after := uint64(0); ; {
-			page, err := j.tier.TapeFiles(ctx, tape.VID, after, false)
+			page, err := j.tier.Queue.TapeFiles(ctx, tape.VID, after, false)
 			if err != nil {
 				return err
 			}

@@ -148,7 +148,7 @@ func (m *Manager) Run(ctx context.Context) error {
 	g.Go(loop(ctx, m.Panics, "quotas", m.tree.RunQuotas))
 	g.Go(loop(ctx, m.Panics, "reads", m.notes.run))
 	g.Go(loop(ctx, m.Panics, "recycle bins", m.Recycle.expire))
-	g.Go(loop(ctx, m.Panics, "tape", m.tier.Run))
+	g.Go(loop(ctx, m.Panics, "tape", m.tier.Sweeper.Run))
 	err := g.Wait()
 	// A manager that fails says nothing: its next start then audits the disks.
 	if err == nil {
@@ -185,5 +185,5 @@ func (m *Manager) Change(l Live) {
 
 // LimitUsages returns the bounds of writes under way and of requests to stage, and what is used of them.
 func (m *Manager) LimitUsages() []limits.Usage {
-	return append(m.Writes.limitUsages(), m.tier.LimitUsages()...)
+	return append(m.Writes.limitUsages(), m.tier.Stager.LimitUsages()...)
 }

@@ -107,7 +107,7 @@ func (o *opener) tryOpen(ctx context.Context, now time.Time, who hemera.Identity
 	if r.Access == hemera.AccessRead || r.Access == hemera.AccessUpdate && prep.Existing {
 		if prep.Entry.Evicted() {
 			// Without an error it came to disk since it was looked up.
-			return hemera.Grant{}, cmp.Or[error](o.tier.OnOpen(ctx, who, prep.Entry, r.Path), errOutdated)
+			return hemera.Grant{}, cmp.Or[error](o.tier.Stager.OnOpen(ctx, who, prep.Entry, r.Path), errOutdated)
 		}
 	}
 	if r.Access == hemera.AccessRead {

@@ -105,7 +105,7 @@ func (b *rebuilder) ForgetLost(ctx context.Context, o adminapi.ForgetOptions) er
 			WithRemedy("run `hemera ns rebuild --merge` with all disks there; to lose what only pieces know, repeat with --unmerged")
 	}
 	// A scan after it cannot tell what was lost from what was removed: it makes no file of what it finds, and copies of files that are there count for nothing.
-	vids, command, err := b.tier.Unscanned(ctx)
+	vids, command, err := b.tier.Reports.Unscanned(ctx)
 	if err != nil {
 		return err
 	}

@@ -67,14 +67,14 @@ func (rep *reporter) snapshot(ctx context.Context) (s condition.Snapshot, err er
 	}); err != nil {
 		return s, err
 	}
-	shelf, err := rep.tier.Shelf(ctx)
+	shelf, err := rep.tier.Copies.Shelf(ctx)
 	if err != nil {
 		return s, err
 	}
 	if s.Files, err = rep.census.look(ctx, s.View, shelf, s.Namespace.Sequence); err != nil {
 		return s, err
 	}
-	picture, err := rep.tier.TapePicture(ctx)
+	picture, err := rep.tier.Reports.TapePicture(ctx)
 	if err != nil {
 		return s, err
 	}

@@ -38,7 +38,7 @@ func TestADiskStaysUntilItsPiecesAreKnown(t *testing.T) {
 			t.Errorf("%+v, %v", sum, err)
 		}
 		wentBack := func() []tapeapi.Attention {
-			p, err := r.m.tier.TapePicture(t.Context())
+			p, err := r.m.tier.Reports.TapePicture(t.Context())
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -127,7 +127,7 @@ func (rep *reporter) addTape(ctx context.Context, out *adminapi.Explanation, e h
 	if e.ArchiveID() == 0 && len(e.Tape) == 0 {
 		return nil
 	}
-	lines, err := rep.tier.ExplainTape(ctx, path)
+	lines, err := rep.tier.Reports.ExplainTape(ctx, path)
 	for _, line := range lines {
 		out.Reasons = append(out.Reasons, adminapi.Reason{About: "tape", Text: line})
 	}

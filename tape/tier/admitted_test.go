@@ -83,7 +83,7 @@ func TestATapeIsInTheLibraryOfTheCatalogue(t *testing.T) {
 		if m := s.other(bad, "b1"); m.Kind != tapeapi.MountNothing {
 			t.Errorf("it gets %+v", m)
 		}
-		s.wantKind("its results", s.tier.TapeDone(s.Context(), bad, tapeapi.Results{VID: "AAA001", Full: true}), errs.Denied)
+		s.wantKind("its results", s.tier.Results.TapeDone(s.Context(), bad, tapeapi.Results{VID: "AAA001", Full: true}), errs.Denied)
 		if a := strings.Join(s.attention(), "; "); !strings.Contains(a, "cartridge AAA001 is in library bad, and the catalogue has it in lib") {
 			t.Error(a)
 		}

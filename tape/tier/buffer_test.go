@@ -25,9 +25,9 @@ func (s *site) buffered(free int64) {
 // why returns the reason for which the recall of a file waits, as its users see it.
 func (s *site) why(file string) string {
 	s.Helper()
-	l, err := s.tier.Localities(s.Context(), admin(), "", []string{file})
+	l, err := s.tier.Stager.Localities(s.Context(), admin(), "", []string{file})
 	s.good(err)
-	lines, err := s.tier.ExplainTape(s.Context(), file)
+	lines, err := s.tier.Reports.ExplainTape(s.Context(), file)
 	s.good(err)
 	if all := strings.Join(lines, "; "); !strings.Contains(all, l[0].Why) {
 		s.Errorf("users see %q, admins %q", l[0].Why, all)
@@ -53,7 +53,7 @@ func TestAFullBufferDelaysRecalls(t *testing.T) {
 		}
 		s.put(alice(), "/single/g", 1000)
 		m := s.mount("d1", tapeapi.Archive)
-		s.good(s.tier.TapeDone(s.Context(), server, s.written(m, s.jobs(m))))
+		s.good(s.tier.Results.TapeDone(s.Context(), server, s.written(m, s.jobs(m))))
 		s.loaded("d1", "")
 		s.view.Disks[0].Free = 3000
 		if jobs := s.jobs(s.mount("d1", tapeapi.Recall)); len(jobs) != 1 || jobs[0].Attempts != 0 {
@@ -74,7 +74,7 @@ func TestTheRoomIsThatOfTheSpace(t *testing.T) {
 		if jobs := s.jobs(m); len(jobs) != 0 {
 			t.Fatalf("%+v", jobs)
 		}
-		s.good(s.tier.TapeDone(s.Context(), server, tapeapi.Results{Mount: m.ID, VID: m.VID, Ended: true}))
+		s.good(s.tier.Results.TapeDone(s.Context(), server, tapeapi.Results{Mount: m.ID, VID: m.VID, Ended: true}))
 		s.loaded("d1", "")
 		if m := s.ask("d2"); m.Kind != tapeapi.MountNothing {
 			t.Errorf("mounted again for a space without room: %+v", m)
@@ -109,7 +109,7 @@ func TestReservations(t *testing.T) {
 		if more := s.jobs(m); len(more) != 0 {
 			t.Errorf("%+v while the room is reserved", more)
 		}
-		s.good(s.tier.TapeDone(s.Context(), server, tapeapi.Results{Mount: m.ID, VID: m.VID, Done: []tapeapi.JobKey{jobs[0].JobKey}}))
+		s.good(s.tier.Results.TapeDone(s.Context(), server, tapeapi.Results{Mount: m.ID, VID: m.VID, Done: []tapeapi.JobKey{jobs[0].JobKey}}))
 		more := s.jobs(m)
 		if len(more) != 1 || more[0].Path == jobs[1].Path {
 			t.Errorf("%+v after one is done", more)
@@ -141,7 +141,7 @@ func TestNoRoomIsNoFailure(t *testing.T) {
 			if len(jobs) != 1 || jobs[0].Attempts != 0 {
 				t.Fatalf("try %d: %+v", try, jobs)
 			}
-			s.good(s.tier.TapeDone(s.Context(), server, tapeapi.Results{Mount: m.ID, VID: m.VID, Ended: true,
+			s.good(s.tier.Results.TapeDone(s.Context(), server, tapeapi.Results{Mount: m.ID, VID: m.VID, Ended: true,
 				Failed: []tapeapi.Failure{{Job: jobs[0].JobKey, Error: "no disk of space default has room", PutOff: true}}}))
 			if why := s.why("/single/f"); why != "is tried again in 1m0s: no disk of space default has room" {
 				t.Fatalf("why: %s", why)
@@ -164,9 +164,9 @@ func TestWhyTellsTheError(t *testing.T) {
 			for m.Kind != tapeapi.MountWork {
 				m = s.ask("d1")
 			}
-			s.good(s.tier.TapeDone(s.Context(), server, tapeapi.Results{Mount: m.ID, VID: m.VID, Ended: true,
+			s.good(s.tier.Results.TapeDone(s.Context(), server, tapeapi.Results{Mount: m.ID, VID: m.VID, Ended: true,
 				Failed: []tapeapi.Failure{{Job: s.jobs(m)[0].JobKey, Error: "bad block 7"}}}))
-			lines, err := s.tier.ExplainTape(s.Context(), "/single/f")
+			lines, err := s.tier.Reports.ExplainTape(s.Context(), "/single/f")
 			s.good(err)
 			want := fmt.Sprintf("recall of copy 1: failed %d times, and is tried again in", try+1)
 			if try == 5 {
@@ -190,7 +190,7 @@ func TestTheCapacityOfACartridge(t *testing.T) {
 		if a, b := s.tape("AAA001").Capacity, s.tape("BBB001").Capacity; a != 4e9 || b != 18e12 {
 			t.Errorf("%d and %d", a, b)
 		}
-		p, err := s.tier.TapePicture(s.Context())
+		p, err := s.tier.Reports.TapePicture(s.Context())
 		if err != nil || p.Pools[0].Name != "default" || p.Pools[0].Capacity != 4e9 {
 			t.Errorf("%+v, %v", p.Pools, err)
 		}

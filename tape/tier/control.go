@@ -41,7 +41,7 @@ func (c Control) ReportLibrary(ctx context.Context, node hemera.NodeID, epoch he
 		return err
 	}
 	_, remote := hemera.Caller(ctx)
-	return c.Tier.Report(ctx, node, !remote, l)
+	return c.Tier.Servers.Report(ctx, node, !remote, l)
 }
 
 // NextMount implements tapeapi.Control.
@@ -49,7 +49,7 @@ func (c Control) NextMount(ctx context.Context, node hemera.NodeID, epoch hemera
 	if err := c.newest(ctx, node, epoch); err != nil {
 		return m, err
 	}
-	return c.Tier.NextMount(ctx, node, drive)
+	return c.Tier.Drives.NextMount(ctx, node, drive)
 }
 
 // TapeJobs implements tapeapi.Control.
@@ -57,7 +57,7 @@ func (c Control) TapeJobs(ctx context.Context, node hemera.NodeID, epoch hemera.
 	if err := c.leased(node, epoch); err != nil {
 		return r, err
 	}
-	return c.Tier.TapeJobs(ctx, node, want)
+	return c.Tier.Jobs.TapeJobs(ctx, node, want)
 }
 
 // TapeGrant implements tapeapi.Control.
@@ -65,7 +65,7 @@ func (c Control) TapeGrant(ctx context.Context, node hemera.NodeID, epoch hemera
 	if err := c.current(ctx, node, epoch); err != nil {
 		return g, err
 	}
-	return c.Tier.TapeGrant(ctx, node, mount, job)
+	return c.Tier.Jobs.TapeGrant(ctx, node, mount, job)
 }
 
 // TapeDone implements tapeapi.Control.
@@ -73,7 +73,7 @@ func (c Control) TapeDone(ctx context.Context, node hemera.NodeID, epoch hemera.
 	if err := c.newest(ctx, node, epoch); err != nil {
 		return nil, err
 	}
-	if err := c.Tier.TapeDone(ctx, node, r); err != nil {
+	if err := c.Tier.Results.TapeDone(ctx, node, r); err != nil {
 		return nil, err
 	}
 	return c.Leases.Mark(), nil
@@ -84,7 +84,7 @@ func (c Control) leased(node hemera.NodeID, epoch hemera.Epoch) error {
 	if err := c.Leases.Check(node, epoch); err != nil {
 		return err
 	}
-	return c.Tier.servers.admitted(node)
+	return c.Tier.Servers.admitted(node)
 }
 
 // current does what leased does, and waits until changes are allowed.

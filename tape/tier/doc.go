@@ -90,8 +90,8 @@
 // # Parts
 //
 // Parts do one kind of work each, with the state that they name: configurer, servers, dispatcher, giver, recorder,
-// scanner, stager, reporter, orderer and sweeper. They do the I/O around the steps. [Tier] has them, and its methods
-// (api.go) are what the manager and its doors call. [Control] is what tape servers call, behind their leases.
+// scanner, stager, reporter, orderer and sweeper. They do the I/O around the steps. [Tier] is a struct of them, whose fields the
+// manager and its doors call. [Control] is what tape servers call, behind their leases.
 //
 // One decision goes this way: the inventory reads the facts from the store, mounts decide and note what comes of it,
 // and the dispatcher stores the mount before its drive hears of it. If that fails, it ends the mount.

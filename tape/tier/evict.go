@@ -29,8 +29,8 @@ type diskCopies struct {
 	returned returned   // tapes whose files may lose their disk copies now
 }
 
-// shelf returns the shelf as of now. It reads the record of each tape, and the keys.
-func (t *diskCopies) shelf(ctx context.Context) (*Shelf, error) {
+// Shelf returns the shelf as of now. It reads the record of each tape, and the keys.
+func (t *diskCopies) Shelf(ctx context.Context) (*Shelf, error) {
 	known, err := t.env.knownTapes(ctx)
 	if err != nil {
 		return nil, err
@@ -57,7 +57,7 @@ func (t *diskCopies) evict(ctx context.Context, shelf *Shelf, id hemera.FileID, 
 
 // evictNow does what evict does, for one file, by the shelf as of now.
 func (t *diskCopies) evictNow(ctx context.Context, id hemera.FileID, force bool) (int64, error) {
-	shelf, err := t.shelf(ctx)
+	shelf, err := t.Shelf(ctx)
 	if err != nil {
 		return 0, err
 	}
@@ -78,7 +78,7 @@ func (t *diskCopies) evictIf(ctx context.Context, id hemera.FileID, may func(*he
 // stay until room is needed, or somebody evicts them.
 func (t *diskCopies) dropDisks(ctx context.Context, files []hemera.FileID) {
 	// One for all: there may be many tapes, and files come by the thousand.
-	shelf, err := t.shelf(ctx)
+	shelf, err := t.Shelf(ctx)
 	if err != nil {
 		t.env.Log.Warn("disk copies of archived files stay for now", "files", len(files), "error", err)
 		return
@@ -206,8 +206,8 @@ func (t *diskCopies) countAsRead(ctx context.Context, vid string, next uint64) e
 	return t.noteReturned(ctx)
 }
 
-// tell says in an entry that leaves the manager whether its copies on tape were not read back yet, and are to be. What is not known is not on tape.
-func (t *diskCopies) tell(ctx context.Context, e *hemera.Entry) {
+// Tell says in an entry that leaves the manager whether its copies on tape were not read back yet, and are to be. What is not known is not on tape.
+func (t *diskCopies) Tell(ctx context.Context, e *hemera.Entry) {
 	if len(e.Tape) == 0 || len(e.Pieces) == 0 || t.settings.now().Config.MountCriteria().ReadsBack() == 0 {
 		return
 	}

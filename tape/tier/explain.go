@@ -43,7 +43,7 @@ func (t *reporter) explainPath(ctx context.Context, f facts, path string) (out [
 	}
 	out = append(out, fmt.Sprintf("%s has %s and %s; its storage class is %q", path, count(int64(len(e.Pieces)), "piece on disk", "pieces on disk"),
 		count(int64(len(e.Tape)), "tape copy", "tape copies"), e.StorageClass()))
-	shelf, err := t.disks.shelf(ctx)
+	shelf, err := t.disks.Shelf(ctx)
 	if err != nil {
 		return nil, err
 	}

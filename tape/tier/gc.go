@@ -131,7 +131,7 @@ func (c *collector) makeRoom(ctx context.Context, turn *spaceTurn, disks []hemer
 		}
 	}
 	slices.SortFunc(leave, func(x, y gc.File) int { return x.Used.Compare(y.Used) })
-	shelf, err := c.disks.shelf(ctx)
+	shelf, err := c.disks.Shelf(ctx)
 	if err != nil {
 		return 0, 0, err
 	}

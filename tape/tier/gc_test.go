@@ -75,7 +75,7 @@ func newWorld(t *testing.T) *world {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w.tier.ReportLibrary(1, tapeapi.Library{Name: "lib", VIDs: map[string]string{"A": "LTO-9", "B": "LTO-9", "C": "LTO-9"}})
+	w.tier.Servers.ReportLibrary(1, tapeapi.Library{Name: "lib", VIDs: map[string]string{"A": "LTO-9", "B": "LTO-9", "C": "LTO-9"}})
 	return w
 }
 
@@ -95,7 +95,7 @@ func (w *world) add(unused time.Duration, change ...func(*hemera.Entry)) {
 func (w *world) turn(t *testing.T, free int64) []hemera.FileID {
 	w.view.Disks[0].Free, w.evicted = free, nil
 	w.now = w.now.Add(collectEvery)
-	w.tier.sweeper.gc.collect(t.Context())
+	w.tier.Sweeper.gc.collect(t.Context())
 	return w.evicted
 }
 
@@ -131,7 +131,7 @@ func TestBoundsOfASpace(t *testing.T) {
 	w.add(90 * time.Minute)
 	w.add(3 * time.Hour)
 	change := func(verb, name string, values map[string]string) error {
-		return w.tier.ChangeTape(t.Context(), "ada", adminapi.TapeChange{Object: "buffer", Verb: verb, Name: name, Values: values})
+		return w.tier.Config.ChangeTape(t.Context(), "ada", adminapi.TapeChange{Object: "buffer", Verb: verb, Name: name, Values: values})
 	}
 	for _, wrong := range []map[string]string{
 		{"evictBelowPercentFree": "20"}, {"evictUntilPercentFree": "101"}, {"recallKeepPercentFree": "16"}, {"evictMinAge": "-1"}, {"evictMinAge": "soon"}, {"size": "1"},

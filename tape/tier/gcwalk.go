@@ -60,7 +60,7 @@ func (c *collector) walk(ctx context.Context, turn *spaceTurn, disks []hemera.Di
 // candidates returns a function that says of a file what the rule asks.
 // It knows tapes and storage classes as of now.
 func (c *collector) candidates(ctx context.Context) (func(*hemera.Entry) gc.File, error) {
-	shelf, err := c.disks.shelf(ctx)
+	shelf, err := c.disks.Shelf(ctx)
 	if err != nil {
 		return nil, err
 	}

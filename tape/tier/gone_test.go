@@ -14,7 +14,7 @@ import (
 // rows returns the drives as lists have them, and the conditions of the libraries that need a person.
 func (s *site) rows() (drives []string, attention string) {
 	s.Helper()
-	p, err := s.tier.TapePicture(s.Context())
+	p, err := s.tier.Reports.TapePicture(s.Context())
 	s.good(err)
 	for _, d := range p.Drives {
 		drives = append(drives, d.Name+" "+string(d.Status)+" "+d.Problem)
@@ -37,7 +37,7 @@ func TestDrivesOfAServerThatIsGone(t *testing.T) {
 				t.Errorf("%s: %s", why, attention)
 			}
 			for _, name := range []string{"d1", "lib"} {
-				lines, err := s.tier.ExplainTape(s.Context(), name)
+				lines, err := s.tier.Reports.ExplainTape(s.Context(), name)
 				if text := strings.Join(lines, "; "); err != nil || !strings.Contains(text, why) || !strings.Contains(text, "hemera node rm 7") || strings.Contains(text, "drive up") {
 					t.Errorf("why %s: %q, %v", name, text, err)
 				}
@@ -53,7 +53,7 @@ func TestDrivesOfAServerThatIsGone(t *testing.T) {
 		gone("has ended")
 		// Its names are free at once, for a server that takes the library over.
 		s.state.Ended = false
-		s.tier.ReportLibrary(bad, s.state)
+		s.tier.Servers.ReportLibrary(bad, s.state)
 		if drives, attention := s.rows(); len(drives) != 2 || attention != "" {
 			t.Errorf("%q, %s", drives, attention)
 		}
@@ -69,21 +69,21 @@ func TestALibraryGoesWithItsNode(t *testing.T) {
 		s.view = &hemera.View{Nodes: []hemera.NodeInfo{{ID: server}}}
 		s.start()
 		s.report()
-		err := s.tier.ChangeTape(s.Context(), "ada", adminapi.TapeChange{Object: "library", Verb: "remove", Name: "lib"})
+		err := s.tier.Config.ChangeTape(s.Context(), "ada", adminapi.TapeChange{Object: "library", Verb: "remove", Name: "lib"})
 		if s.wantKind("a library that is reported", err, errs.NotEmpty); !strings.Contains(errs.RemedyOf(err), "hemera node rm") {
 			t.Error(errs.RemedyOf(err))
 		}
-		s.tier.EndLost()
+		s.tier.Sweeper.EndLost()
 		if drives, _ := s.rows(); len(drives) != 2 {
 			t.Errorf("its node is there: %q", drives)
 		}
 		s.view.Nodes = nil
-		s.tier.EndLost()
+		s.tier.Sweeper.EndLost()
 		// Nor are its cartridges there to rely on.
 		if drives, attention := s.rows(); len(drives) != 0 || !strings.HasPrefix(attention, "tape AAA001 has files and is in no library") {
 			t.Errorf("%q, %s", drives, attention)
 		}
-		s.wantKind("its tapes", second(s.tier.Evict(s.Context(), admin(), "/single/f")), errs.Conflict)
+		s.wantKind("its tapes", second(s.tier.Stager.Evict(s.Context(), admin(), "/single/f")), errs.Conflict)
 	})
 }
 
@@ -94,7 +94,7 @@ func TestWhyOfAFileThatWasJustStaged(t *testing.T) {
 		s.evicted("/single/f")
 		time.Sleep(1300 * time.Millisecond)
 		stageOf(s, alice(), "/single/f")
-		lines, err := s.tier.ExplainTape(s.Context(), "/single/f")
+		lines, err := s.tier.Reports.ExplainTape(s.Context(), "/single/f")
 		if text := strings.Join(lines, "; "); err != nil || strings.Contains(text, "no job waits") || !strings.Contains(text, "can begin") {
 			t.Errorf("%q, %v", text, err)
 		}
@@ -107,7 +107,7 @@ func TestForgetADrive(t *testing.T) {
 	at(t, func(s *site) {
 		s.change("drive", "set", "d1", "desired", "down", "reason", "broken")
 		remove := func(name string) error {
-			return s.tier.ChangeTape(s.Context(), "ada", adminapi.TapeChange{Object: "drive", Verb: "remove", Name: name})
+			return s.tier.Config.ChangeTape(s.Context(), "ada", adminapi.TapeChange{Object: "drive", Verb: "remove", Name: name})
 		}
 		err := remove("d1")
 		if s.wantKind("a drive that is reported", err, errs.NotEmpty); !strings.Contains(err.Error(), "node 7 reports") || errs.RemedyOf(err) == "" {
@@ -137,7 +137,7 @@ func TestWhyOfAClass(t *testing.T) {
 			"double": {"class double has 2 copies on tape", "copy 1 goes to pool default", "archive of 1 file waits for pool default", "copy 2 goes to pool second", "can begin"},
 			"lost":   {"class lost has 1 copy on tape", "has no archive route (hemera tape route add lost/1 tapepool=POOL)"},
 		} {
-			lines, err := s.tier.ExplainTape(s.Context(), name)
+			lines, err := s.tier.Reports.ExplainTape(s.Context(), name)
 			for _, part := range want {
 				if text := strings.Join(lines, "; "); err != nil || !strings.Contains(text, part) {
 					t.Errorf("%s lacks %q: %q, %v", name, part, text, err)
@@ -151,24 +151,24 @@ func TestWhyOfAClass(t *testing.T) {
 func TestTheCommentOfADrive(t *testing.T) {
 	at(t, func(s *site) {
 		comment := func() string {
-			p, err := s.tier.TapePicture(s.Context())
+			p, err := s.tier.Reports.TapePicture(s.Context())
 			s.good(err)
 			return p.Drives[0].Comment
 		}
 		set := func(values map[string]string) error {
-			return s.tier.ChangeTape(s.Context(), "ada", adminapi.TapeChange{Object: "drive", Verb: "set", Name: "d1", Values: values})
+			return s.tier.Config.ChangeTape(s.Context(), "ada", adminapi.TapeChange{Object: "drive", Verb: "set", Name: "d1", Values: values})
 		}
 		s.good(set(map[string]string{"comment": "new head in May"}))
 		s.change("drive", "set", "d1", "desired", "down", "reason", "dust")
 		s.start()
 		s.report()
-		p, err := s.tier.TapePicture(s.Context())
+		p, err := s.tier.Reports.TapePicture(s.Context())
 		if s.good(err); comment() != "new head in May" || p.Drives[0].Up || p.Drives[1].Comment != "" {
 			t.Errorf("%+v", p.Drives)
 		}
 		// A comment says nothing of whether the drive shall work, and the other way round.
 		s.good(set(map[string]string{"comment": ""}))
-		if p, err = s.tier.TapePicture(s.Context()); err != nil || comment() != "" || p.Drives[0].Up {
+		if p, err = s.tier.Reports.TapePicture(s.Context()); err != nil || comment() != "" || p.Drives[0].Up {
 			t.Errorf("%+v, %v", p.Drives, err)
 		}
 		for _, values := range []map[string]string{{}, {"vendor": "x"}, {"comment": "x", "desired": "sideways"}} {
@@ -181,7 +181,7 @@ func TestTheCommentOfADrive(t *testing.T) {
 		state := s.state.Drives
 		s.state.Drives = state[1:]
 		s.report()
-		s.good(s.tier.ChangeTape(s.Context(), "ada", adminapi.TapeChange{Object: "drive", Verb: "remove", Name: "d1"}))
+		s.good(s.tier.Config.ChangeTape(s.Context(), "ada", adminapi.TapeChange{Object: "drive", Verb: "remove", Name: "d1"}))
 		s.state.Drives = state
 		s.report()
 		if comment() != "" {

@@ -17,14 +17,14 @@ func (s *site) sweep(d time.Duration) {
 	s.Helper()
 	ctx, stop := context.WithTimeout(s.Context(), d)
 	defer stop()
-	s.good(s.tier.Run(ctx))
+	s.good(s.tier.Sweeper.Run(ctx))
 	s.report() // its server was silent meanwhile
 }
 
 // explained returns the explanation of a name or a path for an admin.
 func (s *site) explained(name string) string {
 	s.Helper()
-	lines, err := s.tier.ExplainTape(s.Context(), name)
+	lines, err := s.tier.Reports.ExplainTape(s.Context(), name)
 	s.good(err)
 	return strings.Join(lines, "; ")
 }
@@ -49,20 +49,20 @@ func TestAClassThatComesLater(t *testing.T) {
 		if why := s.explained("/single/f"); !strings.Contains(why, "no pool takes it: there is no such storage class (hemera tape class add raw nbCopies=1") {
 			t.Error(why)
 		}
-		jobs, err := s.tier.TapeJobList(s.Context(), adminapi.TapeJobQuery{Failed: true})
+		jobs, err := s.tier.Queue.TapeJobList(s.Context(), adminapi.TapeJobQuery{Failed: true})
 		if err != nil || len(jobs) != 2 || jobs[0].Queue != "class=raw" || !strings.Contains(jobs[0].Error, "no such storage class") {
 			t.Errorf("%+v, %v", jobs, err)
 		}
-		p, err := s.tier.TapePicture(s.Context())
+		p, err := s.tier.Reports.TapePicture(s.Context())
 		if s.good(err); len(p.Held) != 1 || p.Held[0].Files != 2 || p.Held[0].Command != "hemera tape class add raw nbCopies=1" || len(p.Failed) != 0 || len(p.Queues) != 0 {
 			t.Errorf("%+v", p)
 		}
 		// A retry of what has failed is not for them.
-		said, err := s.tier.OrderTape(s.Context(), "ada", adminapi.TapeOrder{Kind: adminapi.OrderRetry})
+		said, err := s.tier.Orders.OrderTape(s.Context(), "ada", adminapi.TapeOrder{Kind: adminapi.OrderRetry})
 		if s.good(err); said != "0 jobs" {
 			t.Error(said)
 		}
-		_, err = s.tier.OrderTape(s.Context(), "ada", adminapi.TapeOrder{Kind: adminapi.OrderRetry, Subject: "class=raw"})
+		_, err = s.tier.Orders.OrderTape(s.Context(), "ada", adminapi.TapeOrder{Kind: adminapi.OrderRetry, Subject: "class=raw"})
 		s.wantKind("a retry of a class", err, errs.Invalid)
 		s.change("class", "add", "raw", "nbCopies", "2", "vo", "default")
 		s.sweep(time.Minute)
@@ -119,9 +119,9 @@ func TestTheLargestFile(t *testing.T) {
 func TestCheckClass(t *testing.T) {
 	at(t, func(s *site) {
 		for _, class := range []string{"", "none", "default", "double"} {
-			s.good(s.tier.CheckClass(class))
+			s.good(s.tier.Config.CheckClass(class))
 		}
-		err := s.tier.CheckClass("raw")
+		err := s.tier.Config.CheckClass("raw")
 		if s.wantKind("raw", err, errs.NotFound); !strings.HasPrefix(errs.RemedyOf(err), "take one of default, double, or add it") {
 			t.Error(errs.RemedyOf(err))
 		}

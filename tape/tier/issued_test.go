@@ -22,7 +22,7 @@ func TestResultsAreOfAMountThatWasGiven(t *testing.T) {
 			for what, id := range map[string]uint64{"no mount": 0, "one that nobody gave": m.ID + 1, "one that was replaced": old.ID} {
 				made := r
 				made.Mount = id
-				s.wantKind(life+", "+what, s.tier.TapeDone(s.Context(), server, made), errs.Conflict)
+				s.wantKind(life+", "+what, s.tier.Results.TapeDone(s.Context(), server, made), errs.Conflict)
 			}
 			if e := s.stat("/single/f"); len(e.Tape) != 0 || s.tape("AAA001").LastFSeq != 0 {
 				t.Fatalf("%s: a file has a copy that no mount has made: %+v", life, e)
@@ -32,17 +32,17 @@ func TestResultsAreOfAMountThatWasGiven(t *testing.T) {
 		}
 		other := r
 		other.VID = "BBB001"
-		s.wantKind("another tape of the library", s.tier.TapeDone(s.Context(), server, other), errs.Denied)
+		s.wantKind("another tape of the library", s.tier.Results.TapeDone(s.Context(), server, other), errs.Denied)
 		other = tapeapi.Results{Mount: m.ID, VID: "BBB001", Problem: "burnt"}
-		s.wantKind("a problem of another tape", s.tier.TapeDone(s.Context(), server, other), errs.Denied)
-		s.good(s.tier.TapeDone(s.Context(), server, r))
-		s.good(s.tier.TapeDone(s.Context(), server, r)) // an answer that was lost
+		s.wantKind("a problem of another tape", s.tier.Results.TapeDone(s.Context(), server, other), errs.Denied)
+		s.good(s.tier.Results.TapeDone(s.Context(), server, r))
+		s.good(s.tier.Results.TapeDone(s.Context(), server, r)) // an answer that was lost
 		if e := s.stat("/single/f"); len(e.Tape) != 1 || s.waiting(tapeapi.Archive) != 0 {
 			t.Errorf("%+v", e)
 		}
 		// What such a mount read cannot have written.
 		read := s.givenBefore(tapeapi.Recall, "AAA001")
-		s.wantKind("a recall that writes", s.tier.TapeDone(s.Context(), server, tapeapi.Results{Mount: read, VID: "AAA001", Written: r.Written}), errs.Denied)
+		s.wantKind("a recall that writes", s.tier.Results.TapeDone(s.Context(), server, tapeapi.Results{Mount: read, VID: "AAA001", Written: r.Written}), errs.Denied)
 	})
 }
 
@@ -58,17 +58,17 @@ func TestATapeOfARemovedNodeIsUnsure(t *testing.T) {
 		}
 		ended := s.written(mounts[1], s.jobs(mounts[1]))
 		ended.Session.Drive = "d2"
-		s.good(s.tier.TapeDone(s.Context(), server, ended))
+		s.good(s.tier.Results.TapeDone(s.Context(), server, ended))
 		s.view = &hemera.View{Nodes: []hemera.NodeInfo{{ID: server}}}
 		s.start()
-		s.good(s.tier.LeaveMounts(s.Context()))
+		s.good(s.tier.Sweeper.LeaveMounts(s.Context()))
 		if doubt := s.tape(mounts[0].VID).Doubt; doubt != "" {
 			t.Errorf("its node is there: %s", doubt)
 		}
 		s.view.Nodes = nil
 		for range 2 {
-			s.tier.EndLost()
-			s.good(s.tier.LeaveMounts(s.Context()))
+			s.tier.Sweeper.EndLost()
+			s.good(s.tier.Sweeper.LeaveMounts(s.Context()))
 			s.start() // it is durable, and done once
 		}
 		if doubt := s.tape(mounts[0].VID).Doubt; !strings.Contains(doubt, "was removed while the tape was written in its drive d1") {
@@ -80,11 +80,11 @@ func TestATapeOfARemovedNodeIsUnsure(t *testing.T) {
 		// Another server gets the library, and what it may do first is to scan.
 		s.view.Nodes = []hemera.NodeInfo{{ID: bad}}
 		s.state.Drives[0].VID, s.state.Drives[1].VID = "", ""
-		s.tier.ReportLibrary(bad, s.state)
+		s.tier.Servers.ReportLibrary(bad, s.state)
 		if m := s.other(bad, "d1"); m.Kind == tapeapi.MountWork && m.VID == mounts[0].VID {
 			t.Errorf("%+v", m)
 		}
-		s.good(second(s.tier.OrderTape(s.Context(), "ada", adminapi.TapeOrder{Kind: adminapi.OrderScan, Subject: mounts[0].VID})))
+		s.good(second(s.tier.Orders.OrderTape(s.Context(), "ada", adminapi.TapeOrder{Kind: adminapi.OrderScan, Subject: mounts[0].VID})))
 		if m := s.other(bad, "d1"); m.Kind != tapeapi.MountScan || m.VID != mounts[0].VID {
 			t.Errorf("%+v", m)
 		}

@@ -76,7 +76,7 @@ func (o *outlook) of(key mounting.Key) saying {
 // silent says why no tape gives a file now, "" if one does.
 func (o *outlook) silent(ctx context.Context, e *hemera.Entry) string {
 	if o.shelf == nil {
-		shelf, err := o.reporter.disks.shelf(ctx)
+		shelf, err := o.reporter.disks.Shelf(ctx)
 		if err != nil {
 			return ""
 		}
@@ -87,7 +87,7 @@ func (o *outlook) silent(ctx context.Context, e *hemera.Entry) string {
 
 // Standing says in words what a read does of a file that is on tape only.
 func (t *reporter) Standing(ctx context.Context, e *hemera.Entry) string {
-	shelf, err := t.disks.shelf(ctx)
+	shelf, err := t.disks.Shelf(ctx)
 	if err != nil {
 		return "on tape only; its tapes cannot be looked up: " + err.Error()
 	}
@@ -99,7 +99,7 @@ func (t *reporter) Standing(ctx context.Context, e *hemera.Entry) string {
 
 // CanRecall fails with IO if no tape of a file that is on tape only can be read now, as far as is known without a look at the tape.
 func (t *reporter) CanRecall(ctx context.Context, e *hemera.Entry) error {
-	shelf, err := t.disks.shelf(ctx)
+	shelf, err := t.disks.Shelf(ctx)
 	if err != nil {
 		return err
 	}

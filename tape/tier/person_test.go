@@ -21,7 +21,7 @@ func TestSupplyPools(t *testing.T) {
 		if m := s.ask("d1"); m.Kind != tapeapi.MountNothing {
 			t.Errorf("%+v", m)
 		}
-		p, err := s.tier.TapePicture(s.Context())
+		p, err := s.tier.Reports.TapePicture(s.Context())
 		if err != nil || len(p.Attention) != 1 || p.Attention[0].Subject != "archive to pool default" || p.Attention[0].Command != "hemera tape tape add VID tapepool=default" {
 			t.Errorf("%+v, %v", p.Attention, err)
 		}
@@ -45,7 +45,7 @@ func TestAPoolWhoseTapesWaitForAScan(t *testing.T) {
 			return &now, nil
 		}))
 		s.put(alice(), "/single/f", 1000)
-		p, err := s.tier.TapePicture(s.Context())
+		p, err := s.tier.Reports.TapePicture(s.Context())
 		s.good(err)
 		if a := p.Attention[0]; a.Command != "hemera tape scan --needed" || !strings.Contains(a.What, "1 tape of pool default may be written after a scan") {
 			t.Errorf("%+v", p.Attention)
@@ -61,7 +61,7 @@ func TestAnExportedTape(t *testing.T) {
 		s.evicted("/double/g")
 		stageOf(s, alice(), "/single/f")
 		stageOf(s, alice(), "/double/g")
-		s.wantKind("without a reason", s.tier.ChangeTape(s.Context(), "ada", adminapi.TapeChange{Object: "tape", Verb: "set", Name: "AAA001",
+		s.wantKind("without a reason", s.tier.Config.ChangeTape(s.Context(), "ada", adminapi.TapeChange{Object: "tape", Verb: "set", Name: "AAA001",
 			Values: map[string]string{"state": "EXPORTED"}}), errs.Invalid)
 		s.change("tape", "set", "AAA001", "state", "EXPORTED", "stateReason", "in the vault")
 		if m := s.mount("d1", tapeapi.Recall); m.VID != "BBB001" || len(s.jobs(m)) != 1 {
@@ -79,7 +79,7 @@ func TestAnExportedTape(t *testing.T) {
 		}
 		// It comes back.
 		s.change("tape", "set", "AAA001", "state", "ACTIVE")
-		if said, err := s.tier.OrderTape(s.Context(), "ada", adminapi.TapeOrder{Kind: adminapi.OrderRetry}); err != nil || said != "1 jobs" {
+		if said, err := s.tier.Orders.OrderTape(s.Context(), "ada", adminapi.TapeOrder{Kind: adminapi.OrderRetry}); err != nil || said != "1 jobs" {
 			t.Errorf("%q, %v", said, err)
 		}
 		s.mount("d2", tapeapi.Archive)
@@ -90,19 +90,19 @@ func TestAnExportedTape(t *testing.T) {
 func TestWhyOfANameThatNothingHas(t *testing.T) {
 	at(t, func(s *site) {
 		for name, want := range map[string]string{"d1": "nothing waits", "AAA001": "in pool default", "default": "nothing waits for it", "lib": "library lib of node 7 has 2 drives and 2 cartridges, and works"} {
-			lines, err := s.tier.ExplainTape(s.Context(), name)
+			lines, err := s.tier.Reports.ExplainTape(s.Context(), name)
 			if text := strings.Join(lines, "; "); err != nil || !strings.Contains(text, want) {
 				t.Errorf("%s: %q, %v", name, text, err)
 			}
 		}
-		s.wantKind("no name", second(s.tier.ExplainTape(s.Context(), "d9")), errs.NotFound)
+		s.wantKind("no name", second(s.tier.Reports.ExplainTape(s.Context(), "d9")), errs.NotFound)
 		// A library that was found can be set, without an object of it.
 		s.change("library", "set", "lib", "isDisabled", "true", "disabledReason", "moved")
-		lines, err := s.tier.ExplainTape(s.Context(), "lib")
+		lines, err := s.tier.Reports.ExplainTape(s.Context(), "lib")
 		if text := strings.Join(lines, "; "); err != nil || !strings.Contains(text, "it is disabled: moved (hemera tape library up lib)") {
 			t.Errorf("%q, %v", text, err)
 		}
-		s.wantKind("another library", s.tier.ChangeTape(s.Context(), "ada", adminapi.TapeChange{Object: "library", Verb: "set", Name: "lib9"}), errs.NotFound)
+		s.wantKind("another library", s.tier.Config.ChangeTape(s.Context(), "ada", adminapi.TapeChange{Object: "library", Verb: "set", Name: "lib9"}), errs.NotFound)
 	})
 }
 
@@ -118,7 +118,7 @@ func TestQueuesThatWaitForAPerson(t *testing.T) {
 		}
 		command := func(text, want string) {
 			s.needs(text)
-			p, err := s.tier.TapePicture(s.Context())
+			p, err := s.tier.Reports.TapePicture(s.Context())
 			s.good(err)
 			if len(p.Attention) != 1 || p.Attention[0].Command != want || len(p.Queues) != 1 || !p.Queues[0].Estimate.IsZero() {
 				s.Errorf("%s: %+v, %+v", text, p.Attention, p.Queues)
@@ -157,7 +157,7 @@ func TestWhyOfATapeWithOrders(t *testing.T) {
 	at(t, func(s *site) {
 		s.change("drive", "set", "all", "desired", "down", "reason", "dust")
 		for _, o := range []adminapi.TapeOrder{{Kind: adminapi.OrderLabel, Subject: "AAA001"}, {Kind: adminapi.OrderScan, Subject: "AAA001"}} {
-			_, err := s.tier.OrderTape(s.Context(), "ada", o)
+			_, err := s.tier.Orders.OrderTape(s.Context(), "ada", o)
 			s.good(err)
 		}
 		why := s.explained("AAA001")
@@ -166,7 +166,7 @@ func TestWhyOfATapeWithOrders(t *testing.T) {
 				t.Errorf("%q is not in %q", want, why)
 			}
 		}
-		_, err := s.tier.OrderTape(s.Context(), "ada", adminapi.TapeOrder{Kind: adminapi.OrderStopTape, Subject: "AAA001"})
+		_, err := s.tier.Orders.OrderTape(s.Context(), "ada", adminapi.TapeOrder{Kind: adminapi.OrderStopTape, Subject: "AAA001"})
 		s.good(err)
 		if why = s.explained("AAA001"); strings.Contains(why, "ordered") {
 			t.Error(why)
@@ -197,7 +197,7 @@ func TestARecallThatFailsAgainIsToldOf(t *testing.T) {
 		stageOf(s, alice(), "/single/f")
 		for attempt, want := range []string{"", "tape AAA001 1 recall waits for its next attempt, the first one has failed 2 times: tape AAA001 could not be read in drive d1: bad block"} {
 			m := s.mount("d1", tapeapi.Recall)
-			s.good(s.tier.TapeDone(s.Context(), server, tapeapi.Results{Mount: m.ID, VID: m.VID, Ended: true,
+			s.good(s.tier.Results.TapeDone(s.Context(), server, tapeapi.Results{Mount: m.ID, VID: m.VID, Ended: true,
 				Failed: []tapeapi.Failure{{Job: s.jobs(m)[0].JobKey, Error: "bad block", Copy: true}}}))
 			s.loaded("d1", "")
 			if a := strings.Join(s.attention(), "\n"); a != want {

@@ -22,7 +22,7 @@ func shared(s *site) string {
 // released has somebody release a file, as far as that is theirs, and returns what was said.
 func released(s *site, who hemera.Identity, id, file string) error {
 	s.Helper()
-	failed, err := s.tier.Release(s.Context(), who, id, []string{file})
+	failed, err := s.tier.Stager.Release(s.Context(), who, id, []string{file})
 	s.good(err)
 	return failed[0]
 }
@@ -43,7 +43,7 @@ func TestNobodyReleasesWhatOthersStaged(t *testing.T) {
 		if s.counter(file) != 2 || s.onTapeOnly(file) {
 			t.Fatalf("%d requests of bob are left", s.counter(file))
 		}
-		_, err := s.tier.Release(s.Context(), carol, one, []string{file})
+		_, err := s.tier.Stager.Release(s.Context(), carol, one, []string{file})
 		s.wantKind("a request of somebody else", err, errs.Denied)
 		// By its id a request releases once, however often that is said; the manager is started again in between.
 		s.good(released(s, bob(), two, file))
@@ -112,11 +112,11 @@ func TestARequestCountsOnce(t *testing.T) {
 			for _, f := range files {
 				r.Files = append(r.Files, tapeapi.StageFile{Path: f})
 			}
-			_, err := s.tier.Stage(s.Context(), who, r)
+			_, err := s.tier.Stager.Stage(s.Context(), who, r)
 			return err
 		}
 		s.good(ask(alice(), file, file))
-		st, err := s.tier.StageStatus(s.Context(), alice(), "bulk-7")
+		st, err := s.tier.Stager.StageStatus(s.Context(), alice(), "bulk-7")
 		s.good(err)
 		s.good(ask(alice(), file, file))
 		s.arrives(file)
@@ -125,15 +125,15 @@ func TestARequestCountsOnce(t *testing.T) {
 		if s.counter(file) != 1 {
 			t.Errorf("counted %d times", s.counter(file))
 		}
-		again, err := s.tier.StageStatus(s.Context(), alice(), "bulk-7")
+		again, err := s.tier.Stager.StageStatus(s.Context(), alice(), "bulk-7")
 		if err != nil || !again.Made.Equal(st.Made) {
 			t.Errorf("made %v, was %v, %v", again.Made, st.Made, err)
 		}
 		s.wantKind("by somebody else", ask(bob(), file, file), errs.Denied)
 		s.wantKind("for other files", ask(alice(), file, "/single/none"), errs.Exists)
-		s.wantKind("a name that cannot be stored", second(s.tier.Stage(s.Context(), alice(), tapeapi.StageRequest{Name: "a,b", Files: []tapeapi.StageFile{{Path: file}}})), errs.Invalid)
+		s.wantKind("a name that cannot be stored", second(s.tier.Stager.Stage(s.Context(), alice(), tapeapi.StageRequest{Name: "a,b", Files: []tapeapi.StageFile{{Path: file}}})), errs.Invalid)
 		// Withdrawn while it is on disk: it keeps nothing there any more, and eviction is a matter of room.
-		s.good(s.tier.CancelStage(s.Context(), alice(), "bulk-7", nil, false))
+		s.good(s.tier.Stager.CancelStage(s.Context(), alice(), "bulk-7", nil, false))
 		if s.counter(file) != 0 || s.onTapeOnly(file) {
 			t.Errorf("counter %d after it was withdrawn", s.counter(file))
 		}
@@ -166,7 +166,7 @@ func TestOldRequestsKeepNothingOnDisk(t *testing.T) {
 		s.arrives(file)
 		ctx, stop := context.WithCancel(s.Context())
 		ended := make(chan error)
-		go func() { ended <- s.tier.Run(ctx) }()
+		go func() { ended <- s.tier.Sweeper.Run(ctx) }()
 		time.Sleep(13 * 24 * time.Hour)
 		young := stageOf(s, bob(), file)
 		if s.counter(file) != 2 {
@@ -178,7 +178,7 @@ func TestOldRequestsKeepNothingOnDisk(t *testing.T) {
 		if s.counter(file) != 1 {
 			t.Errorf("%d requests after 15 days", s.counter(file))
 		}
-		if _, err := s.tier.StageStatus(s.Context(), bob(), young); err != nil {
+		if _, err := s.tier.Stager.StageStatus(s.Context(), bob(), young); err != nil {
 			t.Error(err)
 		}
 	})

@@ -11,7 +11,7 @@ import (
 // prio returns the priority that the queue of a kind shows, and the policy that gives it.
 func (s *site) prio(kind tapeapi.JobKind) (int64, string) {
 	s.Helper()
-	p, err := s.tier.TapePicture(s.Context())
+	p, err := s.tier.Reports.TapePicture(s.Context())
 	s.good(err)
 	for _, q := range p.Queues {
 		if q.Kind == kind {
@@ -33,7 +33,7 @@ func (s *site) wantPrio(what string, kind tapeapi.JobKind, priority int64, polic
 // stage asks for a file, with an activity.
 func (s *site) stage(who hemera.Identity, file, activity string) {
 	s.Helper()
-	_, err := s.tier.Stage(s.Context(), who, tapeapi.StageRequest{Files: []tapeapi.StageFile{{Path: file, Activity: activity}}})
+	_, err := s.tier.Stager.Stage(s.Context(), who, tapeapi.StageRequest{Files: []tapeapi.StageFile{{Path: file, Activity: activity}}})
 	s.good(err)
 }
 
@@ -101,7 +101,7 @@ func TestRulesDecideWithinAQueue(t *testing.T) {
 		time.Sleep(time.Second)
 		s.stage(carol(), files[2], "reco")
 		m := s.mount("d1", tapeapi.Recall)
-		r, err := s.tier.TapeJobs(s.Context(), server, tapeapi.JobsRequest{Mount: m.ID, Files: 2})
+		r, err := s.tier.Jobs.TapeJobs(s.Context(), server, tapeapi.JobsRequest{Mount: m.ID, Files: 2})
 		s.good(err)
 		// Two, in the order of the tape. Carol has had one, so dave's goes before her other one.
 		if len(r.Jobs) != 2 || r.Jobs[0].Path != files[0] || r.Jobs[1].Path != files[2] {
@@ -131,8 +131,8 @@ func TestRulesDecideAboutArchivesAndOpens(t *testing.T) {
 		s.put(carol(), "/single/c", 1000)
 		s.wantPrio("of carol", tapeapi.Archive, 10, "high")
 		s.archive()
-		s.good(second(s.tier.Evict(s.Context(), admin(), "/single/a")))
-		if err := s.tier.OnOpen(s.Context(), carol(), s.stat("/single/a"), "/single/a"); err == nil {
+		s.good(second(s.tier.Stager.Evict(s.Context(), admin(), "/single/a")))
+		if err := s.tier.Stager.OnOpen(s.Context(), carol(), s.stat("/single/a"), "/single/a"); err == nil {
 			t.Error("no recall")
 		}
 		s.wantPrio("opened", tapeapi.Recall, 20, "high")
@@ -233,7 +233,7 @@ func TestAMoreUrgentRequest(t *testing.T) {
 		s.change("rule", "set", "r", "mountPolicy", "higher")
 		s.stage(carol(), "/single/f", "reco")
 		s.arrives("/single/f")
-		s.good(s.tier.TapeDone(s.Context(), server, tapeapi.Results{Mount: m.ID, VID: m.VID, Ended: true, Done: []tapeapi.JobKey{jobs[0].JobKey}}))
+		s.good(s.tier.Results.TapeDone(s.Context(), server, tapeapi.Results{Mount: m.ID, VID: m.VID, Ended: true, Done: []tapeapi.JobKey{jobs[0].JobKey}}))
 		if left, err := s.tree.Parts().Tapes.Queues(s.Context()); err != nil || len(left) != 0 {
 			t.Errorf("%+v %v", left, err)
 		}

@@ -29,14 +29,14 @@ func (s *site) done(m tapeapi.Mount, ended bool, jobs []tapeapi.Work, failed ...
 	for _, j := range jobs {
 		r.Done = append(r.Done, j.JobKey)
 	}
-	s.good(s.tier.TapeDone(s.Context(), server, r))
+	s.good(s.tier.Results.TapeDone(s.Context(), server, r))
 }
 
 // session writes what waits for the pool of AAA001, and leaves the tape in d1.
 func (s *site) session() {
 	s.Helper()
 	m := s.mount("d1", tapeapi.Archive)
-	s.good(s.tier.TapeDone(s.Context(), server, s.written(m, s.jobs(m))))
+	s.good(s.tier.Results.TapeDone(s.Context(), server, s.written(m, s.jobs(m))))
 }
 
 // Disk copies go when the files of a session were read back: all, or the first ones. What changed meanwhile is passed over.
@@ -59,12 +59,12 @@ func TestFilesAreReadBackBeforeDiskCopiesGo(t *testing.T) {
 				}
 				return
 			}
-			_, err := s.tier.Evict(s.Context(), admin(), "/single/4")
+			_, err := s.tier.Stager.Evict(s.Context(), admin(), "/single/4")
 			if s.wantKind("evict before", err, errs.Conflict); !strings.Contains(err.Error(), "was not read back yet") {
 				t.Error(err)
 			}
 			for _, subject := range []string{"AAA001", "/single/4"} {
-				lines, err := s.tier.ExplainTape(s.Context(), subject)
+				lines, err := s.tier.Reports.ExplainTape(s.Context(), subject)
 				if text := strings.Join(lines, "; "); err != nil || !strings.Contains(text, "read back") {
 					t.Errorf("%s: %s, %v", subject, text, err)
 				}
@@ -105,7 +105,7 @@ func TestEachSessionIsReadBack(t *testing.T) {
 			s.jobs(m) // none are left
 			s.done(m, false, jobs)
 			s.done(m, true, nil)
-			s.good(second(s.tier.Evict(s.Context(), admin(), file)))
+			s.good(second(s.tier.Stager.Evict(s.Context(), admin(), file)))
 		}
 	})
 }
@@ -126,8 +126,8 @@ func TestReadingBackGoesOn(t *testing.T) {
 		if first := s.tape("AAA001").UnreadFSeq; first != 2 {
 			t.Errorf("file %d is the first that was not read back", first)
 		}
-		s.good(second(s.tier.Evict(s.Context(), admin(), "/single/0")))
-		s.wantKind("behind a gap", second(s.tier.Evict(s.Context(), admin(), "/single/2")), errs.Conflict)
+		s.good(second(s.tier.Stager.Evict(s.Context(), admin(), "/single/0")))
+		s.wantKind("behind a gap", second(s.tier.Stager.Evict(s.Context(), admin(), "/single/2")), errs.Conflict)
 		if m := s.ask("d1"); m.Job == tapeapi.Verify {
 			t.Errorf("at once: %+v", m)
 		}
@@ -139,7 +139,7 @@ func TestReadingBackGoesOn(t *testing.T) {
 		}
 		s.done(m, false, jobs)
 		s.done(m, true, jobs)
-		s.good(second(s.tier.Evict(s.Context(), admin(), "/single/2")))
+		s.good(second(s.tier.Stager.Evict(s.Context(), admin(), "/single/2")))
 		if first := s.tape("AAA001").UnreadFSeq; first != 0 {
 			t.Errorf("file %d waits", first)
 		}
@@ -165,7 +165,7 @@ func TestACopyThatCannotBeReadBack(t *testing.T) {
 		if tape := s.tape("AAA001"); tape.State != tapeapi.Disabled || !strings.Contains(tape.Reason, "could not be read back in drive d1") || tape.Files != 1 {
 			t.Errorf("%+v", tape)
 		}
-		s.wantKind("evict", second(s.tier.Evict(s.Context(), admin(), "/single/f")), errs.Conflict)
+		s.wantKind("evict", second(s.tier.Stager.Evict(s.Context(), admin(), "/single/f")), errs.Conflict)
 	})
 }
 
@@ -176,13 +176,13 @@ func TestDisksAreNotGivenUpForAnUnreadCopy(t *testing.T) {
 		s.change("mounting", "set", "default", "readBack", "always")
 		e := s.put(alice(), "/single/f", 1000)
 		s.session()
-		begun, err := s.tier.Instead(s.Context(), alice(), s.stat("/single/f"))
+		begun, err := s.tier.Stager.Instead(s.Context(), alice(), s.stat("/single/f"))
 		if err != nil || begun || len(e.Pieces) == 0 {
 			t.Errorf("%t, %v", begun, err)
 		}
 		m := s.readsBack("d1", "AAA001")
 		s.done(m, true, s.jobs(m))
-		if begun, err = s.tier.Instead(s.Context(), alice(), s.stat("/single/f")); err != nil || !begun {
+		if begun, err = s.tier.Stager.Instead(s.Context(), alice(), s.stat("/single/f")); err != nil || !begun {
 			t.Errorf("%t, %v", begun, err)
 		}
 	})
@@ -198,7 +198,7 @@ func TestAReleaseIsNotForgotten(t *testing.T) {
 		}
 		good := func(who hemera.Identity, file string) {
 			t.Helper()
-			failed, err := s.tier.Release(s.Context(), who, "", []string{file})
+			failed, err := s.tier.Stager.Release(s.Context(), who, "", []string{file})
 			s.good(err)
 			s.good(failed[0])
 		}

@@ -22,11 +22,13 @@ func TestRefusalsOfUsersHaveARemedy(t *testing.T) {
 			for _, f := range files {
 				r.Files = append(r.Files, tapeapi.StageFile{Path: f})
 			}
-			return second(s.tier.Stage(s.Context(), who, r))
+			return second(s.tier.Stager.Stage(s.Context(), who, r))
 		}
-		evict := func(who hemera.Identity, path string) error { return second(s.tier.Evict(s.Context(), who, path)) }
+		evict := func(who hemera.Identity, path string) error {
+			return second(s.tier.Stager.Evict(s.Context(), who, path))
+		}
 		archive := func(who hemera.Identity, path string) error {
-			return second(s.tier.ArchiveNow(s.Context(), who, path, "default"))
+			return second(s.tier.Stager.ArchiveNow(s.Context(), who, path, "default"))
 		}
 		s.good(stage(alice(), "mine", "/f"))
 		for what, c := range map[string]struct {
@@ -44,9 +46,9 @@ func TestRefusalsOfUsersHaveARemedy(t *testing.T) {
 			"stage under another user's name":     {stage(bob(), "mine", "/f"), "another name"},
 			"stage of other files under a name":   {stage(alice(), "mine", "/single/waits"), "hemera tape stage drop mine"},
 			"stage under a long name":             {stage(alice(), strings.Repeat("x", 300), "/f"), "shorter"},
-			"status of another user's request":    {second(s.tier.StageStatus(s.Context(), bob(), id)), "hemera tape stage ls"},
-			"status of none":                      {second(s.tier.StageStatus(s.Context(), bob(), "none")), "hemera tape stage ls"},
-			"cancel of another path":              {s.tier.CancelStage(s.Context(), alice(), id, []string{"/other"}, false), "paths"},
+			"status of another user's request":    {second(s.tier.Stager.StageStatus(s.Context(), bob(), id)), "hemera tape stage ls"},
+			"status of none":                      {second(s.tier.Stager.StageStatus(s.Context(), bob(), "none")), "hemera tape stage ls"},
+			"cancel of another path":              {s.tier.Stager.CancelStage(s.Context(), alice(), id, []string{"/other"}, false), "paths"},
 		} {
 			if errs.KindOf(c.err) == errs.Internal || !strings.Contains(errs.RemedyOf(c.err), c.want) {
 				t.Errorf("%s: %v: %q", what, c.err, errs.RemedyOf(c.err))

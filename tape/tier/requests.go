@@ -69,8 +69,8 @@ func (t *jobList) jobsOfFile(ctx context.Context, path string) ([]tapeapi.Work, 
 	return t.described(ctx, jobs), err
 }
 
-// files lists a page of the files of a tape.
-func (t *jobList) files(ctx context.Context, vid string, after uint64, dead bool) ([]tapeapi.File, error) {
+// TapeFiles lists a page of the files of a tape.
+func (t *jobList) TapeFiles(ctx context.Context, vid string, after uint64, dead bool) ([]tapeapi.File, error) {
 	const page = 1000
 	return t.env.catalogue.Files(ctx, vid, after, page, dead)
 }

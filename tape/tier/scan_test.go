@@ -20,7 +20,7 @@ func found(number uint64, path string, fseq uint64) tapeapi.Scanned {
 // orders gives an order of an admin.
 func (s *site) orders(o adminapi.TapeOrder) string {
 	s.Helper()
-	text, err := s.tier.OrderTape(s.Context(), "ada", o)
+	text, err := s.tier.Orders.OrderTape(s.Context(), "ada", o)
 	s.good(err)
 	return text
 }
@@ -44,21 +44,21 @@ func (s *site) tells(m tapeapi.Mount, complete bool, files ...tapeapi.Scanned) {
 	if complete {
 		r.Scan.End.Bytes = 5000
 	}
-	s.good(s.tier.TapeDone(s.Context(), server, r))
-	s.good(s.tier.TapeDone(s.Context(), server, r))
+	s.good(s.tier.Results.TapeDone(s.Context(), server, r))
+	s.good(s.tier.Results.TapeDone(s.Context(), server, r))
 }
 
 // ends ends a mount.
 func (s *site) ends(m tapeapi.Mount, problem string) {
 	s.Helper()
-	s.good(s.tier.TapeDone(s.Context(), server, tapeapi.Results{Mount: m.ID, VID: m.VID, Ended: true, Problem: problem, Session: tapeapi.Session{Drive: "d1", Error: problem}}))
+	s.good(s.tier.Results.TapeDone(s.Context(), server, tapeapi.Results{Mount: m.ID, VID: m.VID, Ended: true, Problem: problem, Session: tapeapi.Session{Drive: "d1", Error: problem}}))
 	s.loaded("d1", "")
 }
 
 // scan returns the state of a scan.
 func (s *site) scan(vid string) adminapi.TapeScan {
 	s.Helper()
-	p, err := s.tier.TapePicture(s.Context())
+	p, err := s.tier.Reports.TapePicture(s.Context())
 	s.good(err)
 	for _, one := range p.Scans {
 		if one.VID == vid {
@@ -84,7 +84,7 @@ func TestAScanFillsTheCatalogue(t *testing.T) {
 		s.state.VIDs["FAR001"] = "LTO-9"
 		s.report()
 		s.orders(adminapi.TapeOrder{Kind: adminapi.OrderScan, Subject: "FAR001"})
-		s.wantKind("the same scan twice", second(s.tier.OrderTape(s.Context(), "ada", adminapi.TapeOrder{Kind: adminapi.OrderScan, Subject: "FAR001"})), errs.Exists)
+		s.wantKind("the same scan twice", second(s.tier.Orders.OrderTape(s.Context(), "ada", adminapi.TapeOrder{Kind: adminapi.OrderScan, Subject: "FAR001"})), errs.Exists)
 		m := s.scanMount("d1", "FAR001")
 		if other := s.ask("d2"); other.Kind != tapeapi.MountNothing {
 			t.Errorf("two drives for one scan: %+v", other)
@@ -118,7 +118,7 @@ func TestAScanFillsTheCatalogue(t *testing.T) {
 		if w.VID != "FAR001" || w.Labels.LastFSeq != 4 || w.Labels.LastID != 1<<63|4 {
 			t.Errorf("%+v", w)
 		}
-		s.good(s.tier.TapeDone(s.Context(), server, s.written(w, s.jobs(w))))
+		s.good(s.tier.Results.TapeDone(s.Context(), server, s.written(w, s.jobs(w))))
 		if e := s.stat("/single/new"); len(e.Tape) != 1 || e.Tape[0].FSeq != 5 {
 			t.Errorf("%+v", e.Tape)
 		}
@@ -162,16 +162,16 @@ func TestScansThatTakeNothing(t *testing.T) {
 			t.Errorf("%+v", now)
 		}
 		m = s.scanMount("d1", "BBB001")
-		s.good(s.tier.TapeDone(s.Context(), server, tapeapi.Results{Mount: m.ID, VID: m.VID, Scan: &tapeapi.ScanResults{Complete: true, Blank: true}}))
+		s.good(s.tier.Results.TapeDone(s.Context(), server, tapeapi.Results{Mount: m.ID, VID: m.VID, Scan: &tapeapi.ScanResults{Complete: true, Blank: true}}))
 		s.ends(m, "")
 		if now := s.scan("BBB001"); now.Problem != "" || !strings.Contains(now.Why, "new") {
 			t.Errorf("%+v", now)
 		}
-		s.wantKind("no such cartridge", second(s.tier.OrderTape(s.Context(), "ada", adminapi.TapeOrder{Kind: adminapi.OrderScan, Subject: "NOWHER"})), errs.NotFound)
+		s.wantKind("no such cartridge", second(s.tier.Orders.OrderTape(s.Context(), "ada", adminapi.TapeOrder{Kind: adminapi.OrderScan, Subject: "NOWHER"})), errs.NotFound)
 		// A report of a scan that a manager before this one ordered.
 		s.start()
 		s.report()
-		s.wantKind("after a restart", s.tier.TapeDone(s.Context(), server, tapeapi.Results{Mount: m.ID, VID: m.VID, Scan: &tapeapi.ScanResults{}}), errs.NotFound)
+		s.wantKind("after a restart", s.tier.Results.TapeDone(s.Context(), server, tapeapi.Results{Mount: m.ID, VID: m.VID, Scan: &tapeapi.ScanResults{}}), errs.NotFound)
 	})
 }
 
@@ -181,9 +181,9 @@ func TestAnOrderBringsAFileBack(t *testing.T) {
 		s.label()
 		was := s.evicted("/single/f")
 		undelete := adminapi.TapeOrder{Kind: adminapi.OrderUndelete, Subject: "/single/f"}
-		s.wantKind("a file that is there", second(s.tier.OrderTape(s.Context(), "ada", undelete)), errs.NotFound)
+		s.wantKind("a file that is there", second(s.tier.Orders.OrderTape(s.Context(), "ada", undelete)), errs.NotFound)
 		s.good(s.tree.Tree.Remove(s.Context(), alice(), "/single/f", 0))
-		s.wantKind("neither id nor path", second(s.tier.OrderTape(s.Context(), "ada", adminapi.TapeOrder{Kind: adminapi.OrderUndelete, Subject: "f"})), errs.Invalid)
+		s.wantKind("neither id nor path", second(s.tier.Orders.OrderTape(s.Context(), "ada", adminapi.TapeOrder{Kind: adminapi.OrderUndelete, Subject: "f"})), errs.Invalid)
 		dry := undelete
 		dry.DryRun = true
 		if text := s.orders(dry); !strings.Contains(text, "/single/f") || s.tape("AAA001").Files != 0 {
@@ -191,7 +191,7 @@ func TestAnOrderBringsAFileBack(t *testing.T) {
 		}
 		s.put(alice(), "/single/f", 10)
 		s.archive()
-		_, err := s.tier.OrderTape(s.Context(), "ada", undelete)
+		_, err := s.tier.Orders.OrderTape(s.Context(), "ada", undelete)
 		s.wantKind("a path that is taken", err, errs.Exists)
 		if !strings.Contains(errs.RemedyOf(err), "--to") {
 			t.Errorf("%v: %s", err, errs.RemedyOf(err))
@@ -223,7 +223,7 @@ func TestAScanNeedsTheKeyOfItsTape(t *testing.T) {
 		right := s.keys["k1"]
 		delete(s.keys, "k1")
 		one := adminapi.TapeOrder{Kind: adminapi.OrderScan, Subject: "AAA001"}
-		_, err := s.tier.OrderTape(s.Context(), "ada", one)
+		_, err := s.tier.Orders.OrderTape(s.Context(), "ada", one)
 		s.wantKind("without its key", err, errs.Unavailable)
 		if !strings.Contains(errs.RemedyOf(err), "hemera tape key add k1 --from FILE") {
 			t.Errorf("%v: %s", err, errs.RemedyOf(err))
@@ -260,7 +260,7 @@ func TestAScanIsCancelled(t *testing.T) {
 		s.state.VIDs["FAR001"] = "LTO-9"
 		s.report()
 		one, stop := adminapi.TapeOrder{Kind: adminapi.OrderScan, Subject: "FAR001"}, adminapi.TapeOrder{Kind: adminapi.OrderStopTape, Subject: "FAR001"}
-		s.wantKind("nothing to cancel", second(s.tier.OrderTape(s.Context(), "ada", stop)), errs.NotFound)
+		s.wantKind("nothing to cancel", second(s.tier.Orders.OrderTape(s.Context(), "ada", stop)), errs.NotFound)
 		s.orders(one)
 		s.orders(stop)
 		if m := s.ask("d1"); m.Kind != tapeapi.MountNothing {
@@ -271,7 +271,7 @@ func TestAScanIsCancelled(t *testing.T) {
 		s.tells(m, false, found(9, "/single/c", 3))
 		s.orders(stop)
 		report := tapeapi.Results{Mount: m.ID, VID: m.VID, Scan: &tapeapi.ScanResults{Files: []tapeapi.Scanned{found(8, "/single/b", 2)}, End: tapeapi.End{FSeq: 4}}}
-		s.wantKind("a report after that", s.tier.TapeDone(s.Context(), server, report), errs.NotFound)
+		s.wantKind("a report after that", s.tier.Results.TapeDone(s.Context(), server, report), errs.NotFound)
 		if now := s.scan("FAR001"); now.Files != 1 || now.Problem != "cancelled by ada" || s.tape("FAR001").Files != 1 || len(s.attention()) > 0 {
 			t.Errorf("%+v, %v", now, s.attention())
 		}

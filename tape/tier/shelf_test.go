@@ -21,15 +21,15 @@ func TestDiskCopiesStayWhileTheTapeCannotBeRead(t *testing.T) {
 		s.archive()
 		for _, state := range unread {
 			s.change("tape", "set", "AAA001", "state", state, "stateReason", "torn")
-			err := second(s.tier.Evict(s.Context(), admin(), "/single/f"))
+			err := second(s.tier.Stager.Evict(s.Context(), admin(), "/single/f"))
 			s.wantKind(state, err, errs.Conflict)
 			if err == nil || !strings.Contains(err.Error(), "tape AAA001 is "+state+" (torn)") || !strings.Contains(errs.RemedyOf(err), "hemera tape tape set AAA001 state=ACTIVE") {
 				t.Errorf("%s: %v; %s", state, err, errs.RemedyOf(err))
 			}
-			failed, err := s.tier.Release(s.Context(), alice(), "", []string{"/single/f"})
+			failed, err := s.tier.Stager.Release(s.Context(), alice(), "", []string{"/single/f"})
 			s.good(err)
 			s.good(failed[0])
-			if begun, err := s.tier.Instead(s.Context(), alice(), s.stat("/single/f")); begun || err != nil {
+			if begun, err := s.tier.Stager.Instead(s.Context(), alice(), s.stat("/single/f")); begun || err != nil {
 				t.Errorf("%s: recalled %v, %v", state, begun, err)
 			}
 			if s.onTapeOnly("/single/f") {
@@ -37,7 +37,7 @@ func TestDiskCopiesStayWhileTheTapeCannotBeRead(t *testing.T) {
 			}
 			s.change("tape", "set", "AAA001", "state", "ACTIVE")
 		}
-		s.good(second(s.tier.Evict(s.Context(), admin(), "/single/f")))
+		s.good(second(s.tier.Stager.Evict(s.Context(), admin(), "/single/f")))
 	})
 }
 
@@ -48,12 +48,12 @@ func TestDiskCopiesStayUntilALibraryIsHeardOf(t *testing.T) {
 		s.put(alice(), "/single/f", 1000)
 		s.archive()
 		s.start()
-		err := second(s.tier.Evict(s.Context(), admin(), "/single/f"))
+		err := second(s.tier.Stager.Evict(s.Context(), admin(), "/single/f"))
 		if s.wantKind("after a start", err, errs.Conflict); !strings.Contains(err.Error(), "no library has said which cartridges it has") || errs.RemedyOf(err) == "" {
 			t.Error(err, errs.RemedyOf(err))
 		}
 		s.report()
-		s.good(second(s.tier.Evict(s.Context(), admin(), "/single/f")))
+		s.good(second(s.tier.Stager.Evict(s.Context(), admin(), "/single/f")))
 	})
 }
 
@@ -66,7 +66,7 @@ func TestDropDiskCopiesWaitsForAReadableTape(t *testing.T) {
 		m := s.mount("d1", tapeapi.Archive)
 		report := s.written(m, s.jobs(m))
 		s.change("tape", "set", "AAA001", "state", "BROKEN", "stateReason", "torn")
-		s.good(s.tier.TapeDone(s.Context(), server, report))
+		s.good(s.tier.Results.TapeDone(s.Context(), server, report))
 		if e := s.stat("/single/f"); e.Evicted() || len(e.Tape) != 1 {
 			t.Errorf("%+v", e)
 		}
@@ -80,8 +80,8 @@ func TestADamagedFileComesFromItsOtherTape(t *testing.T) {
 		s.put(alice(), "/double/f", 1000)
 		s.archive()
 		s.change("tape", "set", "AAA001", "state", "BROKEN", "stateReason", "torn")
-		s.wantKind("one of two copies", second(s.tier.Evict(s.Context(), admin(), "/double/f")), errs.Conflict)
-		if begun, err := s.tier.Instead(s.Context(), alice(), s.stat("/double/f")); !begun || err != nil || !s.onTapeOnly("/double/f") {
+		s.wantKind("one of two copies", second(s.tier.Stager.Evict(s.Context(), admin(), "/double/f")), errs.Conflict)
+		if begun, err := s.tier.Stager.Instead(s.Context(), alice(), s.stat("/double/f")); !begun || err != nil || !s.onTapeOnly("/double/f") {
 			t.Errorf("recalled %v, %v", begun, err)
 		}
 	})
@@ -93,7 +93,7 @@ func TestAnOpenOfWhatNoTapeGives(t *testing.T) {
 		s.label()
 		s.evicted("/single/f")
 		s.change("tape", "set", "AAA001", "state", "BROKEN", "stateReason", "torn")
-		err := s.tier.OnOpen(s.Context(), alice(), s.stat("/single/f"), "/single/f")
+		err := s.tier.Stager.OnOpen(s.Context(), alice(), s.stat("/single/f"), "/single/f")
 		s.wantKind("broken", err, errs.IO)
 		if err == nil || !strings.Contains(err.Error(), "/single/f") || !strings.Contains(err.Error(), "tape AAA001 is BROKEN (torn)") {
 			t.Error(err)
@@ -110,7 +110,7 @@ func TestWhereAFileIsThatNoTapeGives(t *testing.T) {
 		s.label()
 		s.evicted("/single/f")
 		where := func() tapeapi.Locality {
-			at, err := s.tier.Localities(s.Context(), alice(), "", []string{"/single/f"})
+			at, err := s.tier.Stager.Localities(s.Context(), alice(), "", []string{"/single/f"})
 			s.good(err)
 			return at[0]
 		}
@@ -130,11 +130,11 @@ func TestWhereAFileIsThatNoTapeGives(t *testing.T) {
 			t.Errorf("%+v", l)
 		}
 		// A client that opens it waits, and is told for what: nothing brings the file to disk.
-		err := s.tier.OnOpen(s.Context(), alice(), s.stat("/single/f"), "/single/f")
+		err := s.tier.Stager.OnOpen(s.Context(), alice(), s.stat("/single/f"), "/single/f")
 		if s.wantKind("an open", err, errs.Unavailable); !strings.Contains(err.Error(), "waits: tape AAA001 is DISABLED (torn)") || !strings.Contains(errs.RemedyOf(err), "AAA001") {
 			t.Errorf("%v; %s", err, errs.RemedyOf(err))
 		}
-		if st, err := s.tier.StageStatus(s.Context(), alice(), id); err != nil || !st.Ended.IsZero() {
+		if st, err := s.tier.Stager.StageStatus(s.Context(), alice(), id); err != nil || !st.Ended.IsZero() {
 			t.Errorf("%+v, %v", st, err)
 		}
 	})
@@ -143,7 +143,7 @@ func TestWhereAFileIsThatNoTapeGives(t *testing.T) {
 // TestADirectoryIsNotArchived: the kind says what it is, so that a command can say what to type.
 func TestADirectoryIsNotArchived(t *testing.T) {
 	at(t, func(s *site) {
-		s.wantKind("a directory", second(s.tier.ArchiveNow(s.Context(), admin(), "/single", "default")), errs.IsDirectory)
+		s.wantKind("a directory", second(s.tier.Stager.ArchiveNow(s.Context(), admin(), "/single", "default")), errs.IsDirectory)
 	})
 }
 
@@ -162,7 +162,7 @@ func TestDropDiskCopiesWhenTheTapeIsBack(t *testing.T) {
 		m := s.mount("d1", tapeapi.Archive)
 		report := s.written(m, s.jobs(m))
 		s.change("tape", "set", "AAA001", "state", "DISABLED", "stateReason", "odd")
-		s.good(s.tier.TapeDone(s.Context(), server, report))
+		s.good(s.tier.Results.TapeDone(s.Context(), server, report))
 		stageOf(s, alice(), "/single/drop/staged")
 		s.later(time.Minute)
 		if s.onTapeOnly("/single/drop/f") {
@@ -187,18 +187,18 @@ func TestDiskCopiesStayWhileTheCartridgeIsAway(t *testing.T) {
 		s.state.VIDs = map[string]string{"AAA002": media}
 		s.loaded("d1", "")
 		s.report()
-		err := second(s.tier.Evict(s.Context(), admin(), "/single/f"))
+		err := second(s.tier.Stager.Evict(s.Context(), admin(), "/single/f"))
 		s.wantKind("away", err, errs.Conflict)
 		if err == nil || !strings.Contains(err.Error(), "tape AAA001 is in no library") {
 			t.Error(err)
 		}
-		if begun, err := s.tier.Instead(s.Context(), alice(), s.stat("/single/f")); begun || err != nil || s.onTapeOnly("/single/f") {
+		if begun, err := s.tier.Stager.Instead(s.Context(), alice(), s.stat("/single/f")); begun || err != nil || s.onTapeOnly("/single/f") {
 			t.Errorf("recalled %v, %v", begun, err)
 		}
 		s.needs("has files and is in no library")
 		s.state.VIDs["AAA001"] = media
 		s.report()
 		time.Sleep(10 * time.Minute) // the server is silent
-		s.good(second(s.tier.Evict(s.Context(), admin(), "/single/f")))
+		s.good(second(s.tier.Stager.Evict(s.Context(), admin(), "/single/f")))
 	})
 }

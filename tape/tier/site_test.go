@@ -152,17 +152,17 @@ func (s *site) change(object, verb, name string, values ...string) {
 	for pair := range slices.Chunk(values, 2) {
 		c.Values[pair[0]] = pair[1]
 	}
-	s.good(s.tier.ChangeTape(s.Context(), "ada", c))
+	s.good(s.tier.Config.ChangeTape(s.Context(), "ada", c))
 }
 
 // report makes the report that the server sends of its library every few seconds.
-func (s *site) report() { s.tier.ReportLibrary(server, s.state) }
+func (s *site) report() { s.tier.Servers.ReportLibrary(server, s.state) }
 
 // ask asks for work as an idle drive does.
 func (s *site) ask(drive string) tapeapi.Mount {
 	s.Helper()
 	s.report()
-	m, err := s.tier.NextMount(s.Context(), server, drive)
+	m, err := s.tier.Drives.NextMount(s.Context(), server, drive)
 	s.good(err)
 	return m
 }
@@ -213,7 +213,7 @@ func (s *site) mount(drive string, kind tapeapi.JobKind) tapeapi.Mount {
 // jobs returns the next jobs of a mount.
 func (s *site) jobs(m tapeapi.Mount) []tapeapi.Work {
 	s.Helper()
-	r, err := s.tier.TapeJobs(s.Context(), server, tapeapi.JobsRequest{Mount: m.ID})
+	r, err := s.tier.Jobs.TapeJobs(s.Context(), server, tapeapi.JobsRequest{Mount: m.ID})
 	s.good(err)
 	if r.Last != (len(r.Jobs) == 0) {
 		s.Errorf("%d jobs, and last is %v", len(r.Jobs), r.Last)
@@ -237,7 +237,7 @@ func (s *site) archive() {
 	s.Helper()
 	for s.waiting(tapeapi.Archive) > 0 {
 		m := s.mount("d1", tapeapi.Archive)
-		s.good(s.tier.TapeDone(s.Context(), server, s.written(m, s.jobs(m))))
+		s.good(s.tier.Results.TapeDone(s.Context(), server, s.written(m, s.jobs(m))))
 		s.loaded("d1", "")
 	}
 }
@@ -247,14 +247,14 @@ func (s *site) evicted(file string) hemera.Entry {
 	s.Helper()
 	s.put(alice(), file, 1000)
 	s.archive()
-	s.good(second(s.tier.Evict(s.Context(), admin(), file)))
+	s.good(second(s.tier.Stager.Evict(s.Context(), admin(), file)))
 	return s.stat(file)
 }
 
 // waiting counts the jobs of a kind, failed ones apart.
 func (s *site) waiting(kind tapeapi.JobKind) int {
 	s.Helper()
-	jobs, err := s.tier.TapeJobList(s.Context(), adminapi.TapeJobQuery{Kind: kind})
+	jobs, err := s.tier.Queue.TapeJobList(s.Context(), adminapi.TapeJobQuery{Kind: kind})
 	s.good(err)
 	return len(jobs)
 }
@@ -262,7 +262,7 @@ func (s *site) waiting(kind tapeapi.JobKind) int {
 // tape returns a tape of the catalogue.
 func (s *site) tape(vid string) tapeapi.Tape {
 	s.Helper()
-	all, err := s.tier.Tapes(s.Context())
+	all, err := s.tier.Admin.Tapes(s.Context())
 	s.good(err)
 	at := slices.IndexFunc(all, func(tape tapeapi.Tape) bool { return tape.VID == vid })
 	if at < 0 {
@@ -321,7 +321,7 @@ func (s *site) arrives(file string) {
 // attention returns the conditions that need a person: subjects and texts.
 func (s *site) attention() (out []string) {
 	s.Helper()
-	p, err := s.tier.TapePicture(s.Context())
+	p, err := s.tier.Reports.TapePicture(s.Context())
 	s.good(err)
 	for _, a := range p.Attention {
 		out = append(out, a.Subject+" "+a.What)
@@ -339,7 +339,7 @@ func (s *site) counter(file string) int {
 // stageOf asks for one file.
 func stageOf(s *site, who hemera.Identity, file string) string {
 	s.Helper()
-	id, err := s.tier.Stage(s.Context(), who, tapeapi.StageRequest{Files: []tapeapi.StageFile{{Path: file}}})
+	id, err := s.tier.Stager.Stage(s.Context(), who, tapeapi.StageRequest{Files: []tapeapi.StageFile{{Path: file}}})
 	s.good(err)
 	return id
 }
@@ -354,19 +354,19 @@ func TestWhatSurvivesARestart(t *testing.T) {
 		s.put(alice(), "/double/f", 1000)
 		m := s.mount("d1", tapeapi.Archive)
 		given := s.jobs(m)
-		config, err := s.tier.TapeConfig(s.Context())
+		config, err := s.tier.Config.TapeConfig(s.Context())
 		s.good(err)
 		s.start()
-		again, err := s.tier.TapeConfig(s.Context())
+		again, err := s.tier.Config.TapeConfig(s.Context())
 		if err != nil || string(again) != string(config) || !strings.Contains(string(again), `"double/2"`) {
 			t.Errorf("%s, was %s, %v", again, config, err)
 		}
-		_, err = s.tier.TapeJobs(s.Context(), server, tapeapi.JobsRequest{Mount: m.ID})
+		_, err = s.tier.Jobs.TapeJobs(s.Context(), server, tapeapi.JobsRequest{Mount: m.ID})
 		s.wantKind("a mount of before", err, errs.NotFound)
 		// What it wrote is on tape all the same, once the server has said that the tape is in its library.
-		s.wantKind("before its library is known", s.tier.TapeDone(s.Context(), server, s.written(m, given)), errs.Unavailable)
+		s.wantKind("before its library is known", s.tier.Results.TapeDone(s.Context(), server, s.written(m, given)), errs.Unavailable)
 		s.report()
-		s.good(s.tier.TapeDone(s.Context(), server, s.written(m, given)))
+		s.good(s.tier.Results.TapeDone(s.Context(), server, s.written(m, given)))
 		if e := s.stat("/double/f"); len(e.Tape) != 1 || s.waiting(tapeapi.Archive) != 1 {
 			t.Errorf("%+v", e)
 		}

@@ -49,14 +49,14 @@ func TestARecallEndsItsGrant(t *testing.T) {
 		}
 		for _, j := range jobs {
 			for range 2 {
-				_, err := s.tier.TapeGrant(s.Context(), server, m.ID, j.JobKey)
+				_, err := s.tier.Jobs.TapeGrant(s.Context(), server, m.ID, j.JobKey)
 				s.good(err)
 			}
 		}
 		if s.recalls != 2 {
 			t.Errorf("%d grants of two files", s.recalls)
 		}
-		s.good(s.tier.TapeDone(s.Context(), server, tapeapi.Results{Mount: m.ID, VID: m.VID, Done: []tapeapi.JobKey{jobs[0].JobKey}}))
+		s.good(s.tier.Results.TapeDone(s.Context(), server, tapeapi.Results{Mount: m.ID, VID: m.VID, Done: []tapeapi.JobKey{jobs[0].JobKey}}))
 		if s.recalls != 1 {
 			t.Errorf("%d grants of one file", s.recalls)
 		}

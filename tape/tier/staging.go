@@ -411,7 +411,7 @@ func (t *stager) refusals(ctx context.Context, who hemera.Identity, id string, o
 // an answer.
 func (t *stager) locality(ctx context.Context, e *hemera.Entry, id, path string, look *outlook) tapeapi.Locality {
 	ids := catalogue.RequestsOf(e)
-	t.disks.tell(ctx, e)
+	t.disks.Tell(ctx, e)
 	l := tapeapi.Locality{Path: path, Exists: true, OnDisk: !e.Evicted(), OnTape: e.OnTape(), Requested: len(ids) > 0 || e.Xattrs[hemera.AttrRecallTime] != nil,
 		Error: string(e.Xattrs[hemera.AttrRecallError]), Size: e.Size}
 	for _, have := range ids {
@@ -489,7 +489,7 @@ func (t *stager) OnOpen(ctx context.Context, who hemera.Identity, e hemera.Entry
 	if why, remedy := t.blocked(ctx, &e, path); why != "" {
 		return errs.New(errs.IO, "manager.Open", path, "the file is on tape, and is not brought to disk for now: "+why).WithRemedy(remedy)
 	}
-	if shelf, err := t.disks.shelf(ctx); err == nil {
+	if shelf, err := t.disks.Shelf(ctx); err == nil {
 		if why := shelf.Silent(&e); why != "" {
 			_, remedy := shelf.Trouble(&e)
 			return errs.New(errs.Unavailable, "manager.Open", path, "the file is on tape, and waits: "+why).WithRemedy(remedy)
@@ -514,7 +514,7 @@ func (t *stager) blocked(ctx context.Context, e *hemera.Entry, path string) (why
 			return fmt.Sprintf("%s failed, the last one: %s", count(int64(j.Attempts), "attempt", "attempts"), j.Error), "ask again later; `hemera tape why " + path + "` says when it is tried again"
 		}
 	}
-	shelf, err := t.disks.shelf(ctx)
+	shelf, err := t.disks.Shelf(ctx)
 	if err != nil || !shelf.Faulty(e) {
 		return "", ""
 	}
@@ -526,7 +526,7 @@ func (t *stager) blocked(ctx context.Context, e *hemera.Entry, path string) (why
 // does not give this content back now: nothing changed, as what is left on
 // disks may be all there is.
 func (t *stager) Instead(ctx context.Context, who hemera.Identity, e hemera.Entry) (begun bool, err error) {
-	shelf, err := t.disks.shelf(ctx)
+	shelf, err := t.disks.Shelf(ctx)
 	if err != nil || !shelf.Gives(&e) {
 		return false, err
 	}

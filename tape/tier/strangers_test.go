@@ -44,7 +44,7 @@ func wentBack(t *testing.T, taken time.Time, test func(s *site)) {
 // unscanned returns the tapes that a namespace that went back is not to forget.
 func (s *site) unscanned() string {
 	s.Helper()
-	vids, command, err := s.tier.Unscanned(s.Context())
+	vids, command, err := s.tier.Reports.Unscanned(s.Context())
 	s.good(err)
 	return strings.Join(vids, " ") + ": " + command
 }
@@ -56,7 +56,7 @@ func TestTapesOfALibraryAreScannedAfterARebuild(t *testing.T) {
 		if got := s.unscanned(); got != "AAA001 BBB001 CCC001: hemera tape scan --all" {
 			t.Fatal(got)
 		}
-		p, err := s.tier.TapePicture(s.Context())
+		p, err := s.tier.Reports.TapePicture(s.Context())
 		s.good(err)
 		if !slices.ContainsFunc(p.Attention, func(a tapeapi.Attention) bool {
 			return a.Subject == "cartridges CCC001" && a.Command == "hemera tape scan --all" && strings.Contains(a.What, "files that only they have are not in the tree")

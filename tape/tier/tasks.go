@@ -159,8 +159,8 @@ func (t *tasker) queueFiles(ctx context.Context, kind adminapi.TapeOrderKind, ta
 	return len(jobs), err
 }
 
-// tapes lists the tapes, with what their tasks wait for.
-func (t *tasker) tapes(ctx context.Context) ([]tapeapi.Tape, error) {
+// Tapes lists the tapes, with what their tasks wait for.
+func (t *tasker) Tapes(ctx context.Context) ([]tapeapi.Tape, error) {
 	all, err := t.inventory.tapes(ctx)
 	for i := range all {
 		for _, kind := range []adminapi.TapeOrderKind{adminapi.OrderRepack, adminapi.OrderCheck} {

@@ -17,14 +17,14 @@ func (s *site) runs() (end func()) {
 	ctx, cancel := context.WithCancel(s.Context())
 	done := make(chan struct{})
 	tier := s.tier
-	go func() { defer close(done); s.good(tier.Run(ctx)) }()
+	go func() { defer close(done); s.good(tier.Sweeper.Run(ctx)) }()
 	return func() { cancel(); <-done }
 }
 
 // order makes an order and carries it out.
 func (s *site) order(kind adminapi.TapeOrderKind, vid string) string {
 	s.Helper()
-	said, err := s.tier.OrderTape(s.Context(), "ada", adminapi.TapeOrder{Kind: kind, Subject: vid})
+	said, err := s.tier.Orders.OrderTape(s.Context(), "ada", adminapi.TapeOrder{Kind: kind, Subject: vid})
 	s.good(err)
 	return said
 }
@@ -82,7 +82,7 @@ func TestACancelledRepack(t *testing.T) {
 		s.archive()
 		s.change("tape", "set", "AAA001", "full", "true")
 		s.put(alice(), "/single/new", 1000)
-		s.wantKind("nothing to cancel", second(s.tier.OrderTape(s.Context(), "ada", adminapi.TapeOrder{Kind: adminapi.OrderStopTape, Subject: "AAA001"})), errs.NotFound)
+		s.wantKind("nothing to cancel", second(s.tier.Orders.OrderTape(s.Context(), "ada", adminapi.TapeOrder{Kind: adminapi.OrderStopTape, Subject: "AAA001"})), errs.NotFound)
 		s.order(adminapi.OrderRepack, "AAA001")
 		if s.waiting(tapeapi.Archive) != 2 {
 			t.Fatalf("%d jobs wait", s.waiting(tapeapi.Archive))
@@ -130,7 +130,7 @@ func TestABrokenTapeIsRepacked(t *testing.T) {
 		s.put(alice(), "/single/f", 1000)
 		s.archive()
 		s.change("tape", "set", "AAA001", "state", "BROKEN", "stateReason", "torn")
-		s.wantKind("verify", second(s.tier.OrderTape(s.Context(), "ada", adminapi.TapeOrder{Kind: adminapi.OrderCheck, Subject: "AAA001"})), errs.Conflict)
+		s.wantKind("verify", second(s.tier.Orders.OrderTape(s.Context(), "ada", adminapi.TapeOrder{Kind: adminapi.OrderCheck, Subject: "AAA001"})), errs.Conflict)
 		s.order(adminapi.OrderRepack, "AAA001")
 		s.change("tape", "set", "BBB001", "tapepool", "default")
 		s.archive()
@@ -153,7 +153,7 @@ func (s *site) verified(bad bool) {
 		}
 		r.Done = append(r.Done, j.JobKey)
 	}
-	s.good(s.tier.TapeDone(s.Context(), server, r))
+	s.good(s.tier.Results.TapeDone(s.Context(), server, r))
 	s.loaded("d2", "")
 }
 
@@ -273,7 +273,7 @@ func TestALabelOrderIsDurable(t *testing.T) {
 			t.Fatalf("%+v", m)
 		}
 		s.loaded("d1", "AAA001")
-		s.good(s.tier.TapeDone(s.Context(), server, tapeapi.Results{Mount: m.ID, VID: m.VID, Labelled: true, Ended: true, Session: tapeapi.Session{Drive: "d1"}}))
+		s.good(s.tier.Results.TapeDone(s.Context(), server, tapeapi.Results{Mount: m.ID, VID: m.VID, Labelled: true, Ended: true, Session: tapeapi.Session{Drive: "d1"}}))
 		s.start()
 		s.report()
 		if m := s.ask("d1"); m.Kind == tapeapi.MountLabel || s.tape("AAA001").Relabel != nil {
@@ -286,7 +286,7 @@ func TestALabelOrderIsDurable(t *testing.T) {
 		}
 		s.orders(label)
 		m = s.ask("d1")
-		s.good(s.tier.TapeDone(s.Context(), server, tapeapi.Results{Mount: m.ID, VID: m.VID, Problem: "it does not hold", Ended: true, Session: tapeapi.Session{Drive: "d1"}}))
+		s.good(s.tier.Results.TapeDone(s.Context(), server, tapeapi.Results{Mount: m.ID, VID: m.VID, Problem: "it does not hold", Ended: true, Session: tapeapi.Session{Drive: "d1"}}))
 		if now := s.tape("AAA001"); now.Relabel != nil || now.State != tapeapi.Disabled {
 			t.Errorf("%+v", now)
 		}
@@ -294,7 +294,7 @@ func TestALabelOrderIsDurable(t *testing.T) {
 	at(t, func(s *site) {
 		s.label()
 		s.archived("/single/f")
-		s.wantKind("a tape with files", second(s.tier.OrderTape(s.Context(), "ada", adminapi.TapeOrder{Kind: adminapi.OrderLabel, Subject: "AAA001", Force: true})), errs.NotEmpty)
+		s.wantKind("a tape with files", second(s.tier.Orders.OrderTape(s.Context(), "ada", adminapi.TapeOrder{Kind: adminapi.OrderLabel, Subject: "AAA001", Force: true})), errs.NotEmpty)
 	})
 }
 
@@ -308,8 +308,8 @@ func TestARepackGoesOnWhenItsFileArrives(t *testing.T) {
 		s.order(adminapi.OrderRepack, "AAA001")
 		m := s.mount("d1", tapeapi.Archive)
 		s.jobs(m)
-		s.good(s.tier.TapeDone(s.Context(), server, tapeapi.Results{Mount: m.ID, VID: m.VID, Ended: true}))
-		p, err := s.tier.TapePicture(s.Context())
+		s.good(s.tier.Results.TapeDone(s.Context(), server, tapeapi.Results{Mount: m.ID, VID: m.VID, Ended: true}))
+		p, err := s.tier.Reports.TapePicture(s.Context())
 		if s.good(err); len(p.Queues) != 2 || p.Queues[1].Kind != tapeapi.Archive || p.Queues[1].Files != 1 || !strings.Contains(p.Queues[1].Why, "comes to disk first") {
 			t.Errorf("%+v", p.Queues)
 		}
@@ -323,7 +323,7 @@ func TestARepackGoesOnWhenItsFileArrives(t *testing.T) {
 		jobs := s.jobs(m)
 		s.arrives("/single/f")
 		began := time.Now()
-		s.good(s.tier.TapeDone(s.Context(), server, tapeapi.Results{Mount: m.ID, VID: m.VID, Ended: true, Done: []tapeapi.JobKey{jobs[0].JobKey}}))
+		s.good(s.tier.Results.TapeDone(s.Context(), server, tapeapi.Results{Mount: m.ID, VID: m.VID, Ended: true, Done: []tapeapi.JobKey{jobs[0].JobKey}}))
 		if m = s.mount("d1", tapeapi.Archive); len(s.jobs(m)) != 1 || time.Since(began) > 0 {
 			t.Errorf("it has waited for %s", time.Since(began))
 		}
@@ -390,7 +390,7 @@ func TestARepackEndsWithItsRecall(t *testing.T) {
 		look := func() {
 			m := s.mount("d1", tapeapi.Archive)
 			s.jobs(m)
-			s.good(s.tier.TapeDone(s.Context(), server, tapeapi.Results{Mount: m.ID, VID: m.VID, Ended: true}))
+			s.good(s.tier.Results.TapeDone(s.Context(), server, tapeapi.Results{Mount: m.ID, VID: m.VID, Ended: true}))
 		}
 		look()
 		key := tapeapi.JobKey{File: s.stat("/single/f").ID, Kind: tapeapi.Recall, Copy: 1}
@@ -403,7 +403,7 @@ func TestARepackEndsWithItsRecall(t *testing.T) {
 		if why := s.explained("/single/f"); s.waiting(tapeapi.Recall) != 0 || !strings.Contains(why, "it does not come to disk: a torn block") {
 			t.Error(why)
 		}
-		if said, err := s.tier.OrderTape(s.Context(), "ada", adminapi.TapeOrder{Kind: adminapi.OrderRetry}); err != nil || said != "2 jobs" {
+		if said, err := s.tier.Orders.OrderTape(s.Context(), "ada", adminapi.TapeOrder{Kind: adminapi.OrderRetry}); err != nil || said != "2 jobs" {
 			t.Errorf("%q, %v", said, err)
 		}
 	})

@@ -4,23 +4,63 @@ import (
 	"context"
 
 	"hemera/platform/fairshare"
+	"hemera/words/adminapi"
 	"hemera/words/errs"
+	"hemera/words/tapeapi"
 )
 
-// Tier is the tape tier as the manager has it. Its methods may be called from
-// any goroutine; each is done by the part that it names.
+// Tier is the tape tier, as named services over shared state. Their methods may be called from any goroutine.
 type Tier struct {
-	configurer *configurer // configuration, tapes, keys
-	servers    *servers    // who may report, and what is reported
-	dispatcher *dispatcher // what drives do next
-	giver      *giver      // jobs for mounts
-	recorder   *recorder   // what mounts did
-	stager     *stager     // files to disk and away, for users
-	reporter   *reporter   // what people see
-	jobs       *jobList
-	orderer    *orderer // what admins order once
-	sweeper    *sweeper // what time does
+	Admin   Admin       // what an admin's tape commands need
+	Config  *configurer // configuration, tapes, keys
+	Servers *servers    // who may report, and what is reported
+	Drives  *dispatcher // what drives do next
+	Jobs    *giver      // jobs for mounts
+	Results *recorder   // what mounts did
+	Stager  *stager     // files to disk and away, for users
+	Reports *reporter   // what people see
+	Queue   *jobList    // files and jobs of tapes
+	Orders  *orderer    // what admins order once
+	Copies  *diskCopies // copies on disk of what is on tape, and copies that were not read back yet
+	Sweeper *sweeper    // what time does
 }
+
+// Admin is the services that the admin API has as one; it implements adminapi.TapeAdmin. Each interface names what it takes of one service.
+type Admin struct {
+	changer
+	fileLister
+	shower
+	taker
+	tapeLister
+}
+
+type (
+	changer interface {
+		TapeConfig(ctx context.Context) ([]byte, error)
+		ChangeTape(ctx context.Context, who string, c adminapi.TapeChange) error
+	}
+	fileLister interface {
+		TapeFiles(ctx context.Context, vid string, after uint64, dead bool) ([]tapeapi.File, error)
+		TapeJobList(ctx context.Context, q adminapi.TapeJobQuery) ([]tapeapi.Work, error)
+	}
+	shower interface {
+		TapePicture(ctx context.Context) (adminapi.TapePicture, error)
+		ExplainTape(ctx context.Context, subject string) ([]string, error)
+	}
+	taker interface {
+		OrderTape(ctx context.Context, who string, o adminapi.TapeOrder) (string, error)
+	}
+	tapeLister interface {
+		Tapes(ctx context.Context) ([]tapeapi.Tape, error)
+	}
+)
+
+var (
+	_ adminapi.TapeAdmin    = Admin{}
+	_ adminapi.TapeKeys     = (*configurer)(nil)
+	_ adminapi.TapeSessions = (*reporter)(nil)
+	_ tapeapi.Staging       = (*stager)(nil)
+)
 
 // Open reads the configuration; a system that has none gets one that
 // archives without any set-up.
@@ -61,16 +101,19 @@ func Open(ctx context.Context, o Options) (*Tier, error) {
 	reporter := &reporter{e, ms, ss, inv, disks}
 	tasks := &tasker{e, set, ls, inv, scanner, recalls, reporter}
 	configurer := &configurer{e, set, ls, disks, recalls, jobs}
+	orderer := &orderer{e, scanner, tasks, jobs}
 	return &Tier{
-		configurer: configurer,
-		servers:    &servers{e, set, ls, ms, configurer},
-		dispatcher: &dispatcher{e, inv, ls, ms, ss, given},
-		giver:      &giver{e, inv, ms, recalls},
-		recorder:   &recorder{e, set, ls, ms, given, scanner, disks, recalls},
-		stager:     &stager{e, set, stages, recalls, disks, reporter},
-		reporter:   reporter,
-		jobs:       jobs,
-		orderer:    &orderer{e, scanner, tasks, jobs},
-		sweeper:    &sweeper{e, set, ls, ms, given, stages, scanner, disks, tasks, &releasing{env: e}, newCollector(e, set, disks)},
+		Admin:   Admin{configurer, jobs, reporter, orderer, tasks},
+		Config:  configurer,
+		Servers: &servers{e, set, ls, ms, configurer},
+		Drives:  &dispatcher{e, inv, ls, ms, ss, given},
+		Jobs:    &giver{e, inv, ms, recalls},
+		Results: &recorder{e, set, ls, ms, given, scanner, disks, recalls},
+		Stager:  &stager{e, set, stages, recalls, disks, reporter},
+		Reports: reporter,
+		Queue:   jobs,
+		Orders:  orderer,
+		Copies:  disks,
+		Sweeper: &sweeper{e, set, ls, ms, given, stages, scanner, disks, tasks, &releasing{env: e}, newCollector(e, set, disks)},
 	}, nil
 }

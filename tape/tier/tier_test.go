@@ -25,7 +25,7 @@ func TestAnIdleDriveGetsTheTapeOfAQueue(t *testing.T) {
 		if m.Kind != tapeapi.MountLabel || m.VID != "AAA001" || m.Labels.Force {
 			t.Fatalf("a new tape: %+v", m)
 		}
-		s.good(s.tier.TapeDone(s.Context(), server, tapeapi.Results{Mount: m.ID, VID: m.VID, Labelled: true, Ended: true}))
+		s.good(s.tier.Results.TapeDone(s.Context(), server, tapeapi.Results{Mount: m.ID, VID: m.VID, Labelled: true, Ended: true}))
 		s.loaded("d1", "AAA001")
 		again := s.mount("d1", tapeapi.Archive)
 		if again.VID != "AAA001" || again.Pool != "default" || again.ID == m.ID || s.tape("AAA001").Labelled.IsZero() {
@@ -47,15 +47,15 @@ func TestJobsAreGivenToOneMount(t *testing.T) {
 		if len(jobs) != 1 || jobs[0].File != e.ID || jobs[0].Path != "/single/f" {
 			t.Fatalf("%+v", jobs)
 		}
-		if g, err := s.tier.TapeGrant(s.Context(), server, m.ID, jobs[0].JobKey); err != nil || g.Token != "read" {
+		if g, err := s.tier.Jobs.TapeGrant(s.Context(), server, m.ID, jobs[0].JobKey); err != nil || g.Token != "read" {
 			t.Errorf("%+v, %v", g, err)
 		}
 		if again := s.jobs(m); len(again) != 0 {
 			t.Errorf("given twice: %+v", again)
 		}
-		_, err := s.tier.TapeJobs(s.Context(), server+1, tapeapi.JobsRequest{Mount: m.ID})
+		_, err := s.tier.Jobs.TapeJobs(s.Context(), server+1, tapeapi.JobsRequest{Mount: m.ID})
 		s.wantKind("the mount of another node", err, errs.NotFound)
-		s.good(s.tier.TapeDone(s.Context(), server, tapeapi.Results{Mount: m.ID, VID: m.VID, Ended: true}))
+		s.good(s.tier.Results.TapeDone(s.Context(), server, tapeapi.Results{Mount: m.ID, VID: m.VID, Ended: true}))
 		m = s.mount("d1", tapeapi.Archive)
 		if len(s.jobs(m)) != 1 {
 			t.Error("the job of a mount that ended is not given again")
@@ -63,8 +63,8 @@ func TestJobsAreGivenToOneMount(t *testing.T) {
 		// Silent for a minute: the sweep ends its mounts.
 		ctx, stop := context.WithTimeout(s.Context(), time.Minute)
 		defer stop()
-		s.good(s.tier.Run(ctx))
-		_, err = s.tier.TapeJobs(s.Context(), server, tapeapi.JobsRequest{Mount: m.ID})
+		s.good(s.tier.Sweeper.Run(ctx))
+		_, err = s.tier.Jobs.TapeJobs(s.Context(), server, tapeapi.JobsRequest{Mount: m.ID})
 		s.wantKind("the mount of a server that was silent", err, errs.NotFound)
 		if m = s.mount("d1", tapeapi.Archive); len(s.jobs(m)) != 1 {
 			t.Error("the job of a server that was silent is not given again")
@@ -82,7 +82,7 @@ func TestUsersShareAMount(t *testing.T) {
 		s.put(bob(), "/single/b1", 1000)
 		s.put(bob(), "/single/b2", 1000)
 		m := s.mount("d1", tapeapi.Archive)
-		r, err := s.tier.TapeJobs(s.Context(), server, tapeapi.JobsRequest{Mount: m.ID, Files: 4})
+		r, err := s.tier.Jobs.TapeJobs(s.Context(), server, tapeapi.JobsRequest{Mount: m.ID, Files: 4})
 		s.good(err)
 		of := map[uint32]int{}
 		for _, j := range r.Jobs {
@@ -109,7 +109,7 @@ func TestARecallTakesWhatIsOnTheWay(t *testing.T) {
 		m := s.mount("d1", tapeapi.Recall)
 		var got []string
 		for {
-			r, err := s.tier.TapeJobs(s.Context(), server, tapeapi.JobsRequest{Mount: m.ID, Files: 5})
+			r, err := s.tier.Jobs.TapeJobs(s.Context(), server, tapeapi.JobsRequest{Mount: m.ID, Files: 5})
 			s.good(err)
 			if r.Last {
 				break
@@ -123,9 +123,9 @@ func TestARecallTakesWhatIsOnTheWay(t *testing.T) {
 			t.Errorf("%q", got)
 		}
 		// Of four, three come in the order of asking.
-		s.good(s.tier.TapeDone(s.Context(), server, tapeapi.Results{Mount: m.ID, VID: m.VID, Ended: true}))
+		s.good(s.tier.Results.TapeDone(s.Context(), server, tapeapi.Results{Mount: m.ID, VID: m.VID, Ended: true}))
 		m = s.mount("d1", tapeapi.Recall)
-		r, err := s.tier.TapeJobs(s.Context(), server, tapeapi.JobsRequest{Mount: m.ID, Files: 4})
+		r, err := s.tier.Jobs.TapeJobs(s.Context(), server, tapeapi.JobsRequest{Mount: m.ID, Files: 4})
 		s.good(err)
 		got = nil
 		for _, j := range r.Jobs {
@@ -135,9 +135,9 @@ func TestARecallTakesWhatIsOnTheWay(t *testing.T) {
 			t.Errorf("of four: %q", got)
 		}
 		// Files have 1000 bytes: four of them are all that fits.
-		s.good(s.tier.TapeDone(s.Context(), server, tapeapi.Results{Mount: m.ID, VID: m.VID, Ended: true}))
+		s.good(s.tier.Results.TapeDone(s.Context(), server, tapeapi.Results{Mount: m.ID, VID: m.VID, Ended: true}))
 		m = s.mount("d1", tapeapi.Recall)
-		if r, err = s.tier.TapeJobs(s.Context(), server, tapeapi.JobsRequest{Mount: m.ID, Files: 5, Bytes: 4500}); err != nil || len(r.Jobs) != 4 {
+		if r, err = s.tier.Jobs.TapeJobs(s.Context(), server, tapeapi.JobsRequest{Mount: m.ID, Files: 5, Bytes: 4500}); err != nil || len(r.Jobs) != 4 {
 			t.Errorf("of 4500 bytes: %d files, %v", len(r.Jobs), err)
 		}
 	})
@@ -160,15 +160,15 @@ func TestARecallTakesMembersInTheirOrder(t *testing.T) {
 			r.Written[i].FSeq, r.Written[i].Block, r.Written[i].Member = 1, 0, uint32(i+1)
 		}
 		r.Written = slices.Insert(r.Written, 0, tapeapi.Written{ArchiveID: 1<<62 | 1, FSeq: 1, Size: 1 << 20, Bytes: 1 << 20})
-		s.good(s.tier.TapeDone(s.Context(), server, r))
+		s.good(s.tier.Results.TapeDone(s.Context(), server, r))
 		for _, i := range []int{0, 1, 2, 3, 7, 4, 5, 6} {
-			s.good(second(s.tier.Evict(s.Context(), admin(), names[i])))
+			s.good(second(s.tier.Stager.Evict(s.Context(), admin(), names[i])))
 			stageOf(s, alice(), names[i])
 			time.Sleep(time.Second)
 		}
 		m = s.mount("d1", tapeapi.Recall)
 		for len(got) < len(names) {
-			r, err := s.tier.TapeJobs(s.Context(), server, tapeapi.JobsRequest{Mount: m.ID, Files: 5})
+			r, err := s.tier.Jobs.TapeJobs(s.Context(), server, tapeapi.JobsRequest{Mount: m.ID, Files: 5})
 			s.good(err)
 			for _, j := range r.Jobs {
 				got = append(got, j.Path)
@@ -193,21 +193,21 @@ func TestAReportMayComeTwice(t *testing.T) {
 		}
 		r := s.written(m, jobs[:1])
 		r.Failed = []tapeapi.Failure{{Job: jobs[1].JobKey, Error: "the disk is slow"}}
-		s.good(s.tier.TapeDone(s.Context(), server, r))
+		s.good(s.tier.Results.TapeDone(s.Context(), server, r))
 		tape := s.tape("AAA001")
 		if tape.Files != 1 || tape.LastFSeq != 1 || tape.Writes != 1 {
 			t.Errorf("%+v", tape)
 		}
-		s.good(s.tier.TapeDone(s.Context(), server, r))
+		s.good(s.tier.Results.TapeDone(s.Context(), server, r))
 		if again := s.tape("AAA001"); again != tape {
 			t.Errorf("%+v, was %+v", again, tape)
 		}
-		left, err := s.tier.TapeJobList(s.Context(), adminapi.TapeJobQuery{})
+		left, err := s.tier.Queue.TapeJobList(s.Context(), adminapi.TapeJobQuery{})
 		s.good(err)
 		if len(left) != 1 || left[0].Attempts != 1 || left[0].Error != "the disk is slow" {
 			t.Errorf("the failed job: %+v", left)
 		}
-		p, err := s.tier.TapePicture(s.Context())
+		p, err := s.tier.Reports.TapePicture(s.Context())
 		s.good(err)
 		if len(p.Sessions) != 1 {
 			t.Errorf("sessions: %+v", p.Sessions)
@@ -223,7 +223,7 @@ func TestATapeThatDisagreesIsDisabled(t *testing.T) {
 		m := s.mount("d1", tapeapi.Archive)
 		r := s.written(m, s.jobs(m))
 		r.Written[0].FSeq++
-		s.wantKind("a gap", s.tier.TapeDone(s.Context(), server, r), errs.Conflict)
+		s.wantKind("a gap", s.tier.Results.TapeDone(s.Context(), server, r), errs.Conflict)
 		if tape := s.tape("AAA001"); tape.State != tapeapi.Disabled || tape.LastFSeq != 0 {
 			t.Errorf("%+v", tape)
 		}
@@ -235,7 +235,7 @@ func TestATapeThatDisagreesIsDisabled(t *testing.T) {
 		}
 		s.change("tape", "set", "BBB001", "full", "true")
 		s.change("tape", "set", "BBB001", "state", "REPACKING", "stateReason", "old")
-		s.good(s.tier.TapeDone(s.Context(), server, tapeapi.Results{Mount: s.givenBefore(tapeapi.Recall, "BBB001"), VID: "BBB001", Problem: "cannot be read"}))
+		s.good(s.tier.Results.TapeDone(s.Context(), server, tapeapi.Results{Mount: s.givenBefore(tapeapi.Recall, "BBB001"), VID: "BBB001", Problem: "cannot be read"}))
 		if tape := s.tape("BBB001"); tape.State != tapeapi.RepackingDisabled || tape.Reason != "cannot be read" {
 			t.Errorf("%+v", tape)
 		}
@@ -256,17 +256,17 @@ func TestAFailedRecallGoesToTheOtherCopy(t *testing.T) {
 				t.Fatalf("attempt %d: %+v", attempt, jobs)
 			}
 			read = append(read, m.VID)
-			s.good(s.tier.TapeDone(s.Context(), server, tapeapi.Results{Mount: m.ID, VID: m.VID, Ended: true,
+			s.good(s.tier.Results.TapeDone(s.Context(), server, tapeapi.Results{Mount: m.ID, VID: m.VID, Ended: true,
 				Failed: []tapeapi.Failure{{Job: jobs[0].JobKey, Error: "bad block", Copy: true}}}))
 			s.loaded("d1", "")
 			// Clients take an error for the end, so there is none as long as the recall is tried again.
-			st, err := s.tier.StageStatus(s.Context(), alice(), id)
+			st, err := s.tier.Stager.StageStatus(s.Context(), alice(), id)
 			if over := attempt == 5; err != nil || st.Ended.IsZero() == over || (st.Files[0].Error == "tape "+m.VID+" could not be read in drive d1: bad block") != over {
 				t.Errorf("attempt %d: %+v, %v", attempt, st, err)
 			}
 			// A client that opens the file hears of it after the second failure.
 			if want := []errs.Kind{errs.Unavailable, errs.IO, errs.IO, errs.IO, errs.IO}; attempt < 5 {
-				err := s.tier.OnOpen(s.Context(), alice(), s.stat("/double/f"), "/double/f")
+				err := s.tier.Stager.OnOpen(s.Context(), alice(), s.stat("/double/f"), "/double/f")
 				s.wantKind("an open while it fails", err, want[attempt])
 			}
 		}
@@ -282,7 +282,7 @@ func TestAFailedRecallGoesToTheOtherCopy(t *testing.T) {
 		if m := s.ask("d1"); m.Kind != tapeapi.MountNothing {
 			t.Errorf("a failed job is tried by itself: %+v", m)
 		}
-		if said, err := s.tier.OrderTape(s.Context(), "ada", adminapi.TapeOrder{Kind: adminapi.OrderRetry}); err != nil || said != "1 jobs" {
+		if said, err := s.tier.Orders.OrderTape(s.Context(), "ada", adminapi.TapeOrder{Kind: adminapi.OrderRetry}); err != nil || said != "1 jobs" {
 			t.Errorf("%q, %v", said, err)
 		}
 		m := s.mount("d1", tapeapi.Recall)
@@ -305,7 +305,7 @@ func TestNoRequestWaitsForEver(t *testing.T) {
 			if len(jobs) != 1 {
 				t.Fatalf("%+v", jobs)
 			}
-			s.good(s.tier.TapeDone(s.Context(), server, tapeapi.Results{Mount: m.ID, VID: m.VID, Ended: true,
+			s.good(s.tier.Results.TapeDone(s.Context(), server, tapeapi.Results{Mount: m.ID, VID: m.VID, Ended: true,
 				Failed: []tapeapi.Failure{{Job: jobs[0].JobKey, Error: "another content", Void: true}}}))
 			s.loaded("d1", "")
 		}
@@ -316,7 +316,7 @@ func TestNoRequestWaitsForEver(t *testing.T) {
 		time.Sleep(2 * time.Minute)
 		s.good(s.tree.Tree.Remove(s.Context(), alice(), "/single/f", hemera.KindFile))
 		report()
-		st, err := s.tier.StageStatus(s.Context(), alice(), id)
+		st, err := s.tier.Stager.StageStatus(s.Context(), alice(), id)
 		if err != nil || len(st.Files) != 1 || st.Files[0].Requested || st.Files[0].Error == "" || st.Ended.IsZero() || s.waiting(tapeapi.Recall) != 0 {
 			t.Errorf("%+v, %v", st, err)
 		}
@@ -331,7 +331,7 @@ func TestDisksAreDroppedWhenAReportComesAgain(t *testing.T) {
 		s.put(alice(), "/double/g", 1000)
 		m := s.mount("d1", tapeapi.Archive)
 		r := s.written(m, s.jobs(m))
-		s.good(s.tier.TapeDone(s.Context(), server, r))
+		s.good(s.tier.Results.TapeDone(s.Context(), server, r))
 		// The report is recorded, and the disk copies are there.
 		s.start()
 		s.report()
@@ -341,7 +341,7 @@ func TestDisksAreDroppedWhenAReportComesAgain(t *testing.T) {
 		if e := s.stat("/single/f"); e.Evicted() {
 			t.Fatal("dropped too early for this test")
 		}
-		s.good(s.tier.TapeDone(s.Context(), server, r))
+		s.good(s.tier.Results.TapeDone(s.Context(), server, r))
 		if e := s.stat("/single/f"); !e.Evicted() || len(e.Tape) != 1 {
 			t.Errorf("all its copies are on tape: %+v", e)
 		}
@@ -375,53 +375,53 @@ func TestStageAndRelease(t *testing.T) {
 		ctx := s.Context()
 		s.label()
 		s.evicted("/single/f")
-		s.wantKind("no files", second(s.tier.Stage(ctx, alice(), tapeapi.StageRequest{})), errs.Invalid)
+		s.wantKind("no files", second(s.tier.Stager.Stage(ctx, alice(), tapeapi.StageRequest{})), errs.Invalid)
 		request := func() string { return stageOf(s, alice(), "/single/f") }
 		// Withdrawn by all: nothing is recalled.
 		one, two := request(), request()
 		if s.waiting(tapeapi.Recall) != 1 {
 			t.Error("a file is recalled once, however many ask")
 		}
-		s.wantKind("status for others", second(s.tier.StageStatus(ctx, bob(), one)), errs.Denied)
-		s.wantKind("cancelled by others", s.tier.CancelStage(ctx, bob(), one, nil, false), errs.Denied)
-		s.wantKind("a path of no request", s.tier.CancelStage(ctx, alice(), one, []string{"/single/g"}, false), errs.Invalid)
-		s.good(s.tier.CancelStage(ctx, alice(), one, nil, false))
+		s.wantKind("status for others", second(s.tier.Stager.StageStatus(ctx, bob(), one)), errs.Denied)
+		s.wantKind("cancelled by others", s.tier.Stager.CancelStage(ctx, bob(), one, nil, false), errs.Denied)
+		s.wantKind("a path of no request", s.tier.Stager.CancelStage(ctx, alice(), one, []string{"/single/g"}, false), errs.Invalid)
+		s.good(s.tier.Stager.CancelStage(ctx, alice(), one, nil, false))
 		if s.waiting(tapeapi.Recall) != 1 {
 			t.Error("cancelled for the request that is left")
 		}
-		s.good(s.tier.CancelStage(ctx, alice(), two, nil, true))
+		s.good(s.tier.Stager.CancelStage(ctx, alice(), two, nil, true))
 		if s.waiting(tapeapi.Recall) != 0 {
 			t.Error("recalled for nobody")
 		}
-		s.wantKind("a forgotten request", second(s.tier.StageStatus(ctx, alice(), two)), errs.NotFound)
+		s.wantKind("a forgotten request", second(s.tier.Stager.StageStatus(ctx, alice(), two)), errs.NotFound)
 		// Two that wait, and one that finds the file on disk.
 		three := request()
 		request()
-		st, err := s.tier.StageStatus(ctx, alice(), three)
+		st, err := s.tier.Stager.StageStatus(ctx, alice(), three)
 		if err != nil || len(st.Files) != 1 || st.Files[0].OnDisk || !st.Files[0].HasID || !st.Ended.IsZero() {
 			t.Errorf("%+v, %v", st, err)
 		}
 		s.arrives("/single/f")
 		request()
-		if st, err = s.tier.StageStatus(ctx, alice(), three); err != nil || !st.Files[0].OnDisk || st.Ended.IsZero() || s.counter("/single/f") != 3 {
+		if st, err = s.tier.Stager.StageStatus(ctx, alice(), three); err != nil || !st.Files[0].OnDisk || st.Ended.IsZero() || s.counter("/single/f") != 3 {
 			t.Errorf("%+v, %v; counter %d", st, err, s.counter("/single/f"))
 		}
 		// A user that may not read the file may not release it.
-		failed, err := s.tier.Release(ctx, bob(), "", []string{"/single/f"})
+		failed, err := s.tier.Stager.Release(ctx, bob(), "", []string{"/single/f"})
 		s.good(err)
 		s.wantKind("released by another", failed[0], errs.Denied)
 		for left := 2; left >= 0; left-- {
 			if e := s.stat("/single/f"); e.Evicted() {
 				t.Fatalf("evicted with %d users", left+1)
 			}
-			failed, err := s.tier.Release(ctx, alice(), "", []string{"/single/f"})
+			failed, err := s.tier.Stager.Release(ctx, alice(), "", []string{"/single/f"})
 			s.good(err)
 			s.good(failed[0])
 		}
 		if e := s.stat("/single/f"); !e.Evicted() || s.waiting(tapeapi.Recall) != 0 {
 			t.Errorf("released by all: %+v", e)
 		}
-		st, err = s.tier.StageStatus(ctx, bob(), stageOf(s, bob(), "/single/f"))
+		st, err = s.tier.Stager.StageStatus(ctx, bob(), stageOf(s, bob(), "/single/f"))
 		if err != nil || st.Files[0].Error == "" || s.waiting(tapeapi.Recall) != 0 {
 			t.Errorf("staged by one who may not read: %+v, %v", st, err)
 		}
@@ -434,21 +434,21 @@ func TestNothingIsEvictedBeforeItsCopies(t *testing.T) {
 		s.label()
 		s.put(alice(), "/double/f", 1000)
 		m := s.mount("d1", tapeapi.Archive)
-		s.good(s.tier.TapeDone(s.Context(), server, s.written(m, s.jobs(m))))
+		s.good(s.tier.Results.TapeDone(s.Context(), server, s.written(m, s.jobs(m))))
 		s.loaded("d1", "")
 		if e := s.stat("/double/f"); len(e.Tape) != 1 {
 			t.Fatalf("%+v", e)
 		}
-		s.wantKind("one copy of two", second(s.tier.Evict(s.Context(), admin(), "/double/f")), errs.Conflict)
-		failed, err := s.tier.Release(s.Context(), alice(), "", []string{"/double/f"})
+		s.wantKind("one copy of two", second(s.tier.Stager.Evict(s.Context(), admin(), "/double/f")), errs.Conflict)
+		failed, err := s.tier.Stager.Release(s.Context(), alice(), "", []string{"/double/f"})
 		s.good(err)
 		s.good(failed[0])
 		if e := s.stat("/double/f"); e.Evicted() {
 			t.Fatal("released, and evicted with one copy of two")
 		}
 		s.archive()
-		s.wantKind("by a user", second(s.tier.Evict(s.Context(), alice(), "/double/f")), errs.Denied)
-		s.good(second(s.tier.Evict(s.Context(), admin(), "/double/f")))
+		s.wantKind("by a user", second(s.tier.Stager.Evict(s.Context(), alice(), "/double/f")), errs.Denied)
+		s.good(second(s.tier.Stager.Evict(s.Context(), admin(), "/double/f")))
 		if e := s.stat("/double/f"); !e.Evicted() || len(e.Tape) != 2 {
 			t.Errorf("%+v", e)
 		}
@@ -460,11 +460,11 @@ func TestARepackRecallsFirst(t *testing.T) {
 	at(t, func(s *site) {
 		s.label()
 		s.evicted("/single/f")
-		s.wantKind("a tape that is not full", second(s.tier.OrderTape(s.Context(), "ada", adminapi.TapeOrder{Kind: adminapi.OrderRepack, Subject: "AAA001"})), errs.Conflict)
+		s.wantKind("a tape that is not full", second(s.tier.Orders.OrderTape(s.Context(), "ada", adminapi.TapeOrder{Kind: adminapi.OrderRepack, Subject: "AAA001"})), errs.Conflict)
 		s.change("tape", "set", "AAA001", "full", "true")
 		s.change("tape", "set", "AAA001", "state", "REPACKING", "stateReason", "old")
 		s.change("tape", "set", "BBB001", "tapepool", "default")
-		said, err := s.tier.OrderTape(s.Context(), "ada", adminapi.TapeOrder{Kind: adminapi.OrderRepack, Subject: "AAA001"})
+		said, err := s.tier.Orders.OrderTape(s.Context(), "ada", adminapi.TapeOrder{Kind: adminapi.OrderRepack, Subject: "AAA001"})
 		if err != nil || said != "1 files are queued" {
 			t.Fatalf("%q, %v", said, err)
 		}
@@ -472,14 +472,14 @@ func TestARepackRecallsFirst(t *testing.T) {
 		if jobs := s.jobs(m); m.VID != "BBB001" || len(jobs) != 0 || s.waiting(tapeapi.Recall) != 1 {
 			t.Fatalf("%+v has %+v", m, jobs)
 		}
-		s.good(s.tier.TapeDone(s.Context(), server, tapeapi.Results{Mount: m.ID, VID: m.VID, Ended: true}))
+		s.good(s.tier.Results.TapeDone(s.Context(), server, tapeapi.Results{Mount: m.ID, VID: m.VID, Ended: true}))
 		m = s.mount("d2", tapeapi.Recall)
 		jobs := s.jobs(m)
 		if m.VID != "AAA001" || len(jobs) != 1 {
 			t.Fatalf("%+v has %+v", m, jobs)
 		}
 		s.arrives("/single/f")
-		s.good(s.tier.TapeDone(s.Context(), server, tapeapi.Results{Mount: m.ID, VID: m.VID, Ended: true, Done: []tapeapi.JobKey{jobs[0].JobKey}}))
+		s.good(s.tier.Results.TapeDone(s.Context(), server, tapeapi.Results{Mount: m.ID, VID: m.VID, Ended: true, Done: []tapeapi.JobKey{jobs[0].JobKey}}))
 		// The job was put off: the drive asks until its time has come.
 		for m = s.ask("d1"); m.Kind != tapeapi.MountWork; m = s.ask("d1") {
 			if s.waiting(tapeapi.Archive) != 1 {
@@ -489,7 +489,7 @@ func TestARepackRecallsFirst(t *testing.T) {
 				s.loaded("d1", "")
 			}
 		}
-		s.good(s.tier.TapeDone(s.Context(), server, s.written(m, s.jobs(m))))
+		s.good(s.tier.Results.TapeDone(s.Context(), server, s.written(m, s.jobs(m))))
 		if e := s.stat("/single/f"); len(e.Tape) != 1 || e.Tape[0].VID != "BBB001" || s.tape("AAA001").Files != 0 {
 			t.Errorf("%+v", e.Tape)
 		}
@@ -509,9 +509,9 @@ func TestTheJobOfARemovedFileIsVoid(t *testing.T) {
 			t.Fatalf("%+v", jobs)
 		}
 		s.good(s.tree.Tree.Remove(s.Context(), alice(), "/single/g", 0))
-		s.wantKind("a grant", second(s.tier.TapeGrant(s.Context(), server, m.ID, jobs[0].JobKey)), errs.Conflict)
+		s.wantKind("a grant", second(s.tier.Jobs.TapeGrant(s.Context(), server, m.ID, jobs[0].JobKey)), errs.Conflict)
 		// It was being written already: the tape has it, and the tree does not.
-		s.good(s.tier.TapeDone(s.Context(), server, s.written(m, jobs)))
+		s.good(s.tier.Results.TapeDone(s.Context(), server, s.written(m, jobs)))
 		if tape := s.tape("AAA001"); tape.LastFSeq != 1 || tape.Files != 0 || s.waiting(tapeapi.Archive) != 0 {
 			t.Errorf("%+v", tape)
 		}
@@ -526,7 +526,7 @@ func TestTheJobOfANewContentStays(t *testing.T) {
 		m := s.mount("d1", tapeapi.Archive)
 		old := s.jobs(m)
 		e := s.put(alice(), "/single/f", 2000)
-		s.good(s.tier.TapeDone(s.Context(), server, tapeapi.Results{Mount: m.ID, VID: m.VID, Ended: true,
+		s.good(s.tier.Results.TapeDone(s.Context(), server, tapeapi.Results{Mount: m.ID, VID: m.VID, Ended: true,
 			Failed: []tapeapi.Failure{{Job: old[0].JobKey, Error: "another content", Void: true}}}))
 		m = s.mount("d1", tapeapi.Archive)
 		if jobs := s.jobs(m); len(jobs) != 1 || jobs[0].ArchiveID != e.ArchiveID() || jobs[0].Attempts != 0 {
@@ -540,9 +540,9 @@ func TestADriveThatIsDown(t *testing.T) {
 	at(t, func(s *site) {
 		s.label()
 		down := adminapi.TapeChange{Object: "drive", Verb: "set", Name: "d1", Values: map[string]string{"desired": "down"}}
-		s.wantKind("without a reason", s.tier.ChangeTape(s.Context(), "ada", down), errs.Invalid)
+		s.wantKind("without a reason", s.tier.Config.ChangeTape(s.Context(), "ada", down), errs.Invalid)
 		down.Name = "d9"
-		s.wantKind("an unknown drive", s.tier.ChangeTape(s.Context(), "ada", down), errs.NotFound)
+		s.wantKind("an unknown drive", s.tier.Config.ChangeTape(s.Context(), "ada", down), errs.NotFound)
 		s.change("drive", "set", "d1", "desired", "down", "reason", "to be cleaned")
 		s.put(alice(), "/single/f", 1000)
 		s.start()
@@ -584,11 +584,11 @@ func TestALongNameIsNoTape(t *testing.T) {
 		s.label()
 		for _, c := range []adminapi.TapeChange{{Verb: "set", Values: map[string]string{"comment": "x"}}, {Verb: "remove"}, {Verb: "add"}} {
 			c.Object, c.Name = "tape", "AAA0011"
-			if err := s.tier.ChangeTape(s.Context(), "ada", c); err == nil {
+			if err := s.tier.Config.ChangeTape(s.Context(), "ada", c); err == nil {
 				t.Errorf("%s: no error", c.Verb)
 			}
 		}
-		s.wantKind("a reclaim", second(s.tier.OrderTape(s.Context(), "ada", adminapi.TapeOrder{Kind: adminapi.OrderReclaim, Subject: "AAA0011"})), errs.NotFound)
+		s.wantKind("a reclaim", second(s.tier.Orders.OrderTape(s.Context(), "ada", adminapi.TapeOrder{Kind: adminapi.OrderReclaim, Subject: "AAA0011"})), errs.NotFound)
 		if now := s.tape("AAA001"); now.VID != "AAA001" || now.Comment != "" {
 			t.Errorf("%+v", now)
 		}
@@ -601,7 +601,7 @@ func TestSumsOfADriveNeverFall(t *testing.T) {
 	at(t, func(s *site) {
 		s.label()
 		total := func() (sum adminapi.TapeTotals) {
-			p, err := s.tier.TapePicture(s.Context())
+			p, err := s.tier.Reports.TapePicture(s.Context())
 			s.good(err)
 			for _, d := range p.Drives {
 				for _, of := range d.Totals {
@@ -627,7 +627,7 @@ func TestSumsOfADriveNeverFall(t *testing.T) {
 			r.Session.Bytes, r.Session.Files, r.Session.BackHitches, r.Session.Network = 1000, 1, 2, time.Minute
 			r.Session.Course = []tapeapi.Sample{{Bytes: 1000}}
 			r.Ended = true
-			s.good(s.tier.TapeDone(s.Context(), server, r))
+			s.good(s.tier.Results.TapeDone(s.Context(), server, r))
 			// The drive has not reported since.
 			now := total()
 			if now.Sessions != n+1 || now.Bytes != (n+1)*1000 || now.BackHitches != 2*(n+1) || now.Network < before.Network || now.Disk < before.Disk {
@@ -639,15 +639,15 @@ func TestSumsOfADriveNeverFall(t *testing.T) {
 			if total() != before {
 				t.Errorf("the drive is idle: %+v, was %+v", total(), before)
 			}
-			one, err := s.tier.TapeSession(s.Context(), m.ID)
+			one, err := s.tier.Reports.TapeSession(s.Context(), m.ID)
 			s.good(err)
 			if len(one.Course) != 1 || one.Network != time.Minute {
 				t.Errorf("%+v", one)
 			}
 		}
-		_, err := s.tier.TapeSession(s.Context(), 1<<40)
+		_, err := s.tier.Reports.TapeSession(s.Context(), 1<<40)
 		s.wantKind("no such session", err, errs.NotFound)
-		p, err := s.tier.TapePicture(s.Context())
+		p, err := s.tier.Reports.TapePicture(s.Context())
 		s.good(err)
 		if len(p.Sessions) != 3 || p.Sessions[0].Course != nil {
 			t.Errorf("the list: %+v", p.Sessions)
@@ -673,17 +673,17 @@ func TestOldRequestsAreForgotten(t *testing.T) {
 		s.evicted("/double/f")
 		old := stageOf(s, alice(), "/double/f")
 		time.Sleep(kept - time.Hour)
-		s.good(s.tier.ForgetStages(s.Context()))
+		s.good(s.tier.Sweeper.ForgetStages(s.Context()))
 		young := stageOf(s, alice(), "/double/f")
-		s.good(second(s.tier.StageStatus(s.Context(), alice(), old)))
+		s.good(second(s.tier.Stager.StageStatus(s.Context(), alice(), old)))
 		time.Sleep(time.Hour + 2*time.Second)
-		s.good(s.tier.ForgetStages(s.Context()))
-		s.wantKind("an old request", second(s.tier.StageStatus(s.Context(), alice(), old)), errs.NotFound)
-		s.good(second(s.tier.StageStatus(s.Context(), alice(), young)))
-		s.good(s.tier.ForgetStages(s.Context()))
+		s.good(s.tier.Sweeper.ForgetStages(s.Context()))
+		s.wantKind("an old request", second(s.tier.Stager.StageStatus(s.Context(), alice(), old)), errs.NotFound)
+		s.good(second(s.tier.Stager.StageStatus(s.Context(), alice(), young)))
+		s.good(s.tier.Sweeper.ForgetStages(s.Context()))
 		time.Sleep(kept)
-		s.good(s.tier.ForgetStages(s.Context()))
-		s.wantKind("the other one", second(s.tier.StageStatus(s.Context(), alice(), young)), errs.NotFound)
+		s.good(s.tier.Sweeper.ForgetStages(s.Context()))
+		s.wantKind("the other one", second(s.tier.Stager.StageStatus(s.Context(), alice(), young)), errs.NotFound)
 	})
 }
 
@@ -692,12 +692,12 @@ func TestRequestsOfAFile(t *testing.T) {
 	at(t, func(s *site) {
 		s.put(alice(), "/double/f", 1000)
 		s.put(alice(), "/double/g", 1000)
-		jobs, err := s.tier.TapeJobList(s.Context(), adminapi.TapeJobQuery{Path: "/double/f"})
+		jobs, err := s.tier.Queue.TapeJobList(s.Context(), adminapi.TapeJobQuery{Path: "/double/f"})
 		s.good(err)
 		if len(jobs) != 2 || jobs[0].Path != "/double/f" || jobs[1].Path != "/double/f" || jobs[0].Queue != "default" || jobs[1].Queue != "second" {
 			t.Errorf("%+v", jobs)
 		}
-		_, err = s.tier.TapeJobList(s.Context(), adminapi.TapeJobQuery{Path: "/double/none"})
+		_, err = s.tier.Queue.TapeJobList(s.Context(), adminapi.TapeJobQuery{Path: "/double/none"})
 		s.wantKind("a file that is not there", err, errs.NotFound)
 	})
 }

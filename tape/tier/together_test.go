@@ -39,7 +39,7 @@ func TestAllPartsAtOnce(t *testing.T) {
 		for _, drive := range []string{"d1", "d2"} {
 			all.Go(func() {
 				for range rounds {
-					m, err := s.tier.NextMount(ctx, server, drive)
+					m, err := s.tier.Drives.NextMount(ctx, server, drive)
 					if err != nil {
 						t.Error(err)
 					}
@@ -49,10 +49,10 @@ func TestAllPartsAtOnce(t *testing.T) {
 					take(m.VID, drive)
 					if m.Kind == tapeapi.MountWork {
 						// One whose server was counted as lost meanwhile has no jobs.
-						_, _ = s.tier.TapeJobs(ctx, server, tapeapi.JobsRequest{Mount: m.ID, Files: 1})
+						_, _ = s.tier.Jobs.TapeJobs(ctx, server, tapeapi.JobsRequest{Mount: m.ID, Files: 1})
 					}
 					leave(m.VID)
-					_ = s.tier.TapeDone(ctx, server, tapeapi.Results{Mount: m.ID, VID: m.VID, Labelled: m.Kind == tapeapi.MountLabel, Ended: true})
+					_ = s.tier.Results.TapeDone(ctx, server, tapeapi.Results{Mount: m.ID, VID: m.VID, Labelled: m.Kind == tapeapi.MountLabel, Ended: true})
 				}
 			})
 		}
@@ -64,25 +64,25 @@ func TestAllPartsAtOnce(t *testing.T) {
 				}
 			})
 		}
-		each(func(int) { s.tier.ReportLibrary(server, s.state); s.tier.EndLost() })
+		each(func(int) { s.tier.Servers.ReportLibrary(server, s.state); s.tier.Sweeper.EndLost() })
 		each(func(i int) {
-			_, _ = s.tier.OrderTape(ctx, "ada", adminapi.TapeOrder{Kind: adminapi.OrderScan, Subject: "AAA001", DryRun: i%2 == 0})
-			_, _ = s.tier.OrderTape(ctx, "ada", adminapi.TapeOrder{Kind: adminapi.OrderStopTape, Subject: "AAA001"})
+			_, _ = s.tier.Orders.OrderTape(ctx, "ada", adminapi.TapeOrder{Kind: adminapi.OrderScan, Subject: "AAA001", DryRun: i%2 == 0})
+			_, _ = s.tier.Orders.OrderTape(ctx, "ada", adminapi.TapeOrder{Kind: adminapi.OrderStopTape, Subject: "AAA001"})
 		})
 		each(func(i int) { s.put(alice(), fmt.Sprintf("/double/f%d", i), 1000) })
 		each(func(i int) {
 			s.change("organisation", "set", "default", "readMaxDrives", fmt.Sprint(1+i%2))
 		})
 		each(func(int) {
-			if _, err := s.tier.TapePicture(ctx); err != nil {
+			if _, err := s.tier.Reports.TapePicture(ctx); err != nil {
 				t.Error(err)
 			}
-			_, _ = s.tier.ExplainTape(ctx, "AAA001")
+			_, _ = s.tier.Reports.ExplainTape(ctx, "AAA001")
 		})
 		all.Wait()
 		s.report()
-		_, _ = s.tier.OrderTape(ctx, "ada", adminapi.TapeOrder{Kind: adminapi.OrderStopTape, Subject: "AAA001"})
-		_, err := s.tier.OrderTape(ctx, "ada", adminapi.TapeOrder{Kind: adminapi.OrderScan, Subject: "AAA001", DryRun: true})
+		_, _ = s.tier.Orders.OrderTape(ctx, "ada", adminapi.TapeOrder{Kind: adminapi.OrderStopTape, Subject: "AAA001"})
+		_, err := s.tier.Orders.OrderTape(ctx, "ada", adminapi.TapeOrder{Kind: adminapi.OrderScan, Subject: "AAA001", DryRun: true})
 		s.good(err)
 		if m := s.ask("d1"); m.Kind != tapeapi.MountScan {
 			t.Errorf("a scan that was ordered last: %+v", m)

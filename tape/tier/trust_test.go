@@ -19,13 +19,13 @@ func TestAServerSpeaksForItsLibraryOnly(t *testing.T) {
 		s.label()
 		s.put(alice(), "/single/f", 1000)
 		s.put(alice(), "/double/g", 1000)
-		s.tier.ReportLibrary(bad, tapeapi.Library{Name: "bad", VIDs: map[string]string{"AAA001": "LTO-9", "CCC001": "LTO-9"},
+		s.tier.Servers.ReportLibrary(bad, tapeapi.Library{Name: "bad", VIDs: map[string]string{"AAA001": "LTO-9", "CCC001": "LTO-9"},
 			Drives: []tapeapi.DriveState{{Name: "b1", Media: []string{"LTO-9"}}}})
-		done := func(r tapeapi.Results) error { return s.tier.TapeDone(s.Context(), bad, r) }
+		done := func(r tapeapi.Results) error { return s.tier.Results.TapeDone(s.Context(), bad, r) }
 		s.wantKind("a problem of another's tape", done(tapeapi.Results{VID: "AAA001", Problem: "burnt"}), errs.Denied)
 		s.wantKind("another's tape is full", done(tapeapi.Results{VID: "BBB001", Full: true}), errs.Denied)
 		s.wantKind("a drive of another", done(tapeapi.Results{VID: "CCC001", Session: tapeapi.Session{Drive: "d1"}}), errs.Denied)
-		s.wantKind("a node without a library", s.tier.TapeDone(s.Context(), 10, tapeapi.Results{VID: "AAA001", Full: true}), errs.Unavailable)
+		s.wantKind("a node without a library", s.tier.Results.TapeDone(s.Context(), 10, tapeapi.Results{VID: "AAA001", Full: true}), errs.Unavailable)
 		// Jobs and mounts of another.
 		m := s.mount("d1", tapeapi.Archive)
 		jobs := s.jobs(m)
@@ -34,8 +34,8 @@ func TestAServerSpeaksForItsLibraryOnly(t *testing.T) {
 		}
 		r := s.written(m, jobs)
 		s.wantKind("what another's mount wrote", done(r), errs.Denied)
-		s.wantKind("jobs of another's mount", second(s.tier.TapeJobs(s.Context(), bad, tapeapi.JobsRequest{Mount: m.ID})), errs.NotFound)
-		s.wantKind("a grant of another's mount", second(s.tier.TapeGrant(s.Context(), bad, m.ID, jobs[0].JobKey)), errs.NotFound)
+		s.wantKind("jobs of another's mount", second(s.tier.Jobs.TapeJobs(s.Context(), bad, tapeapi.JobsRequest{Mount: m.ID})), errs.NotFound)
+		s.wantKind("a grant of another's mount", second(s.tier.Jobs.TapeGrant(s.Context(), bad, m.ID, jobs[0].JobKey)), errs.NotFound)
 		if m := s.other(bad, "b1"); m.Kind != tapeapi.MountNothing {
 			t.Errorf("the other library mounts %+v", m)
 		}
@@ -57,17 +57,17 @@ func TestAMountReportsWhatItWasGiven(t *testing.T) {
 		jobs := s.jobs(m)
 		later := s.put(alice(), "/single/later", 1000)
 		key := tapeapi.JobKey{File: later.ID, Kind: tapeapi.Archive, Copy: 1}
-		s.wantKind("a grant for what it was not given", second(s.tier.TapeGrant(s.Context(), server, m.ID, key)), errs.Denied)
-		s.good(second(s.tier.TapeGrant(s.Context(), server, m.ID, jobs[0].JobKey)))
+		s.wantKind("a grant for what it was not given", second(s.tier.Jobs.TapeGrant(s.Context(), server, m.ID, key)), errs.Denied)
+		s.good(second(s.tier.Jobs.TapeGrant(s.Context(), server, m.ID, jobs[0].JobKey)))
 		r := s.written(m, jobs)
 		other := r
 		other.VID = "BBB001"
-		s.wantKind("another tape", s.tier.TapeDone(s.Context(), server, other), errs.Denied)
+		s.wantKind("another tape", s.tier.Results.TapeDone(s.Context(), server, other), errs.Denied)
 		other = r
 		other.Session.Drive = "d2"
-		s.wantKind("another drive", s.tier.TapeDone(s.Context(), server, other), errs.Denied)
+		s.wantKind("another drive", s.tier.Results.TapeDone(s.Context(), server, other), errs.Denied)
 		r.Written = append(r.Written, tapeapi.Written{Job: key, ArchiveID: later.ArchiveID(), FSeq: 2, Size: 1000})
-		s.good(s.tier.TapeDone(s.Context(), server, r))
+		s.good(s.tier.Results.TapeDone(s.Context(), server, r))
 		if e := s.stat("/single/f"); len(e.Tape) != 1 {
 			t.Errorf("%+v", e)
 		}
@@ -93,7 +93,7 @@ func TestAWrongContentIsNoCopy(t *testing.T) {
 			s.loaded("d1", m.VID)
 			r := s.written(m, s.jobs(m))
 			r.Written[0].Size = 999
-			s.good(s.tier.TapeDone(s.Context(), server, r))
+			s.good(s.tier.Results.TapeDone(s.Context(), server, r))
 			if e := s.stat("/single/f"); len(e.Tape) != 0 || !strings.Contains(string(e.Xattrs[hemera.AttrArchiveError]), "another size") {
 				t.Fatalf("%+v", e)
 			}
@@ -113,7 +113,7 @@ func TestNamesOfLibrariesAreUnique(t *testing.T) {
 			twin := s.state
 			twin.Name = name
 			s.report()
-			s.tier.ReportLibrary(bad, twin)
+			s.tier.Servers.ReportLibrary(bad, twin)
 			if m := s.other(bad, "d1"); m.Kind != tapeapi.MountNothing {
 				t.Errorf("%s: %+v", name, m)
 			}
@@ -126,7 +126,7 @@ func TestNamesOfLibrariesAreUnique(t *testing.T) {
 		time.Sleep(time.Minute)
 		twin := s.state
 		twin.Drives[0].VID = ""
-		s.tier.ReportLibrary(bad, twin)
+		s.tier.Servers.ReportLibrary(bad, twin)
 		if m := s.other(bad, "d1"); m.Kind != tapeapi.MountWork {
 			t.Errorf("after the first is gone: %+v", m)
 		}
@@ -136,7 +136,7 @@ func TestNamesOfLibrariesAreUnique(t *testing.T) {
 // other returns the work that an idle drive of another node gets.
 func (s *site) other(node hemera.NodeID, drive string) tapeapi.Mount {
 	s.Helper()
-	m, err := s.tier.NextMount(s.Context(), node, drive)
+	m, err := s.tier.Drives.NextMount(s.Context(), node, drive)
 	s.good(err)
 	return m
 }

@@ -14,7 +14,7 @@ func TestATapeThatWaitsForAScanGivesNothing(t *testing.T) {
 		s.label()
 		s.put(alice(), "/single/f", 1000)
 		s.archive()
-		shelf, err := s.tier.Shelf(s.Context())
+		shelf, err := s.tier.Copies.Shelf(s.Context())
 		s.good(err)
 		e := s.stat("/single/f")
 		if !shelf.Gives(&e) {
@@ -24,13 +24,13 @@ func TestATapeThatWaitsForAScanGivesNothing(t *testing.T) {
 		if s.tape("AAA001").Unscanned == "" {
 			t.Fatal("the tape waits for no scan")
 		}
-		if _, err := s.tier.Evict(s.Context(), admin(), "/single/f"); err == nil {
+		if _, err := s.tier.Stager.Evict(s.Context(), admin(), "/single/f"); err == nil {
 			t.Error("evict dropped the disk copies")
 		}
-		if begun, err := s.tier.Instead(s.Context(), alice(), s.stat("/single/f")); begun || s.onTapeOnly("/single/f") {
+		if begun, err := s.tier.Stager.Instead(s.Context(), alice(), s.stat("/single/f")); begun || s.onTapeOnly("/single/f") {
 			t.Errorf("the disk copies went for a recall: %v, %v", begun, err)
 		}
-		shelf, err = s.tier.Shelf(s.Context())
+		shelf, err = s.tier.Copies.Shelf(s.Context())
 		s.good(err)
 		if shelf.Gives(&e) {
 			t.Error("files count as safe on it")

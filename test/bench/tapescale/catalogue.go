@@ -93,7 +93,7 @@ func (c *catalogue) start(ctx context.Context) (err error) {
 	}
 	c.state.Drives[0].Media = []string{"LTO-9"} // the first one writes, the others can read only
 	// Every tape of the catalogue is in the library.
-	tapes, err := c.tier.Tapes(ctx)
+	tapes, err := c.tier.Admin.Tapes(ctx)
 	if err != nil {
 		return err
 	}
@@ -104,15 +104,15 @@ func (c *catalogue) start(ctx context.Context) (err error) {
 	for i := range emptyTapes {
 		vid := fmt.Sprintf("E%05d", i)
 		c.state.VIDs[vid] = "LTO-9"
-		c.tier.ReportLibrary(server, c.state)
+		c.tier.Servers.ReportLibrary(server, c.state)
 		change := adminapi.TapeChange{Object: "tape", Verb: "add", Name: vid, Values: map[string]string{"tapepool": pool}}
-		if err := c.tier.ChangeTape(ctx, "root", change); err != nil {
+		if err := c.tier.Config.ChangeTape(ctx, "root", change); err != nil {
 			return err
 		}
 	}
 	// Decisions are to find work at once, whatever its age, and nothing else: no tape is behind what is written.
 	soon := adminapi.TapeChange{Object: "mounting", Verb: "set", Name: "default", Values: map[string]string{"minFilesToWarrantAMount": "1", "lingerSeconds": "0", "readBack": "never"}}
-	return c.tier.ChangeTape(ctx, "root", soon)
+	return c.tier.Config.ChangeTape(ctx, "root", soon)
 }
 
 // driveName returns the name of a drive.

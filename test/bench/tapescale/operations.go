@@ -30,18 +30,21 @@ func operations() []operation {
 	return []operation{
 		{"mount decision", 0, 300, func(ctx context.Context, c *catalogue, _ *rand.Rand) error { _, err := c.mount(ctx, 3); return err }},
 		{"queue, drive and pool listing", 0, 300, func(ctx context.Context, c *catalogue, _ *rand.Rand) error {
-			_, err := c.tier.TapePicture(ctx)
+			_, err := c.tier.Reports.TapePicture(ctx)
 			return err
 		}},
-		{"tape ls", 0, 300, func(ctx context.Context, c *catalogue, _ *rand.Rand) error { _, err := c.tier.Tapes(ctx); return err }},
+		{"tape ls", 0, 300, func(ctx context.Context, c *catalogue, _ *rand.Rand) error {
+			_, err := c.tier.Admin.Tapes(ctx)
+			return err
+		}},
 		{"tape files, a page of 1000", 0, 300, listTape},
 		{"request ls, a page of 1000", 0, 100, func(ctx context.Context, c *catalogue, _ *rand.Rand) error {
-			_, err := c.tier.TapeJobList(ctx, adminapi.TapeJobQuery{})
+			_, err := c.tier.Queue.TapeJobList(ctx, adminapi.TapeJobQuery{})
 			return err
 		}},
 		{"ls -y of a directory of 1000", 0, 300, listDirectory},
 		{"why of a file that waits", 0, 300, func(ctx context.Context, c *catalogue, r *rand.Rand) error {
-			_, err := c.tier.ExplainTape(ctx, c.path(r.Int64N(c.shape.Tape.Archive+c.shape.Tape.Recall)))
+			_, err := c.tier.Reports.ExplainTape(ctx, c.path(r.Int64N(c.shape.Tape.Archive+c.shape.Tape.Recall)))
 			return err
 		}},
 		{"open of a file on tape", 0, 300, openOnTape},
@@ -63,13 +66,13 @@ func boss() hemera.Identity { return hemera.Identity{Name: "root", Admin: true} 
 // mount has a drive ask for work; it gives back what it had.
 func (c *catalogue) mount(ctx context.Context, drive int) (tapeapi.Mount, error) {
 	// A server that does not report is gone after half a minute.
-	c.tier.ReportLibrary(server, c.state)
+	c.tier.Servers.ReportLibrary(server, c.state)
 	// A drive that asks has nothing any more: the mount that it had ends.
-	m, err := c.tier.NextMount(ctx, server, driveName(drive))
+	m, err := c.tier.Drives.NextMount(ctx, server, driveName(drive))
 	// A new tape gets its label first.
 	if err == nil && m.Kind == tapeapi.MountLabel {
-		if err = c.tier.TapeDone(ctx, server, tapeapi.Results{Mount: m.ID, VID: m.VID, Labelled: true, Ended: true}); err == nil {
-			m, err = c.tier.NextMount(ctx, server, driveName(drive))
+		if err = c.tier.Results.TapeDone(ctx, server, tapeapi.Results{Mount: m.ID, VID: m.VID, Labelled: true, Ended: true}); err == nil {
+			m, err = c.tier.Drives.NextMount(ctx, server, driveName(drive))
 		}
 	}
 	if err == nil && m.Kind != tapeapi.MountWork {
@@ -90,7 +93,7 @@ func (c *catalogue) claimed(ctx context.Context, drive int, kind tapeapi.JobKind
 		return m, nil, err
 	}
 	// One batch, as a session asks for it; the next one is another call.
-	r, err := c.tier.TapeJobs(ctx, server, tapeapi.JobsRequest{Mount: m.ID, Files: batch})
+	r, err := c.tier.Jobs.TapeJobs(ctx, server, tapeapi.JobsRequest{Mount: m.ID, Files: batch})
 	if err == nil && (m.Job != kind || len(r.Jobs) == 0) {
 		err = errs.New(errs.Internal, "tapescale.Claim", driveName(drive), fmt.Sprintf("%d jobs to %s", len(r.Jobs), m.Job))
 	}
@@ -111,12 +114,12 @@ func archive(ctx context.Context, c *catalogue, _ *rand.Rand) error {
 		sum, _ := hemera.FindChecksum(j.Checksum, hemera.Adler32)
 		r.Written = append(r.Written, tapeapi.Written{Job: j.JobKey, ArchiveID: j.ArchiveID, FSeq: at + 1, Block: 10 * at, Size: j.Size, Sum: sum, Bytes: j.Size})
 	}
-	return c.tier.TapeDone(ctx, server, r)
+	return c.tier.Results.TapeDone(ctx, server, r)
 }
 
 // listTape lists a page of a tape from anywhere.
 func listTape(ctx context.Context, c *catalogue, r *rand.Rand) error {
-	_, err := c.tier.TapeFiles(ctx, fmt.Sprintf("N%05d", r.IntN(tapesOfAll-1)), uint64(r.Int64N(c.shape.Tape.FilesPerTape)), false)
+	_, err := c.tier.Queue.TapeFiles(ctx, fmt.Sprintf("N%05d", r.IntN(tapesOfAll-1)), uint64(r.Int64N(c.shape.Tape.FilesPerTape)), false)
 	return err
 }
 
@@ -146,7 +149,7 @@ func openOnTape(ctx context.Context, c *catalogue, r *rand.Rand) error {
 	}
 	// One of the users that wait already.
 	who := hemera.Identity{Name: "user", UID: 1000 + uint32(r.IntN(usersOfAll))}
-	if err := c.tier.OnOpen(ctx, who, e, path); errs.KindOf(err) != errs.Unavailable {
+	if err := c.tier.Stager.OnOpen(ctx, who, e, path); errs.KindOf(err) != errs.Unavailable {
 		return err
 	}
 	return nil
@@ -159,7 +162,7 @@ func localities(ctx context.Context, c *catalogue, r *rand.Rand) error {
 	for i := range paths {
 		paths[i] = c.path(c.shape.Tape.Archive + r.Int64N(c.shape.Tape.Recall))
 	}
-	_, err := c.tier.Localities(ctx, boss(), "", paths)
+	_, err := c.tier.Stager.Localities(ctx, boss(), "", paths)
 	return err
 }
 
@@ -170,6 +173,6 @@ func stage(ctx context.Context, c *catalogue, r *rand.Rand) error {
 	for range batch {
 		request.Files = append(request.Files, tapeapi.StageFile{Path: c.path(c.shape.Tape.Archive + r.Int64N(c.files-c.shape.Tape.Archive))})
 	}
-	_, err := c.tier.Stage(ctx, boss(), request)
+	_, err := c.tier.Stager.Stage(ctx, boss(), request)
 	return err
 }
