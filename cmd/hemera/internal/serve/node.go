@@ -16,9 +16,9 @@ import (
 	"hemera/words/hemera"
 )
 
-// RunsNode lets the command `hemera node`, without a sub-command, run a storage node.
-// The command is made by package storage, where it is the noun of admins' commands. The flags registered here are the
-// settings of a node; sub-commands do not inherit them.
+// RunsNode makes the command `hemera node` run a storage node if it has no sub-command. Package storage makes the
+// command, as the noun of the admins' commands; RunsNode registers the settings of a node on it. Sub-commands do not
+// inherit these flags.
 func RunsNode(e *cli.Env, c *cobra.Command) {
 	config.Register(c.Flags(), "data", "listen", "port", "advertise", "connections", "http.metrics_networks", "http.hosts", "node", "scrub", "log")
 	c.Example = `  hemera node --join-file token --listen 10.1.0.2 --disk /disk1 --disk /disk2
@@ -36,19 +36,18 @@ func RunsNode(e *cli.Env, c *cobra.Command) {
 		var disks []hemera.AttachDisk
 		for _, d := range l.Node.Disks {
 			path, space := d, ""
-			// --disk PATH=SPACE
-			// An empty space means: the one the disk had, or the default one if it is new.
+			// Without =SPACE, a disk keeps its space; a new disk gets the default one.
 			if i := lastEqual(d); i > 0 {
 				path, space = d[:i], d[i+1:]
 			}
 			disks = append(disks, hemera.AttachDisk{Path: path, Space: space})
 		}
-		// Read before anything is opened: standard input may be a pipe that ends.
+		// The token is read before anything is opened: standard input may be a pipe that ends.
 		token, err := joinToken(e, l.Node)
 		if err != nil {
 			return err
 		}
-		// It returns when the node listens. Joining goes on in the background and is repeated until it succeeds.
+		// OpenNode returns when the node listens. The node joins in the background and retries until it succeeds.
 		n, err := daemon.OpenNode(c.Context(), daemon.NodeOptions{
 			Dir: l.Data, Listen: net.JoinHostPort(l.Listen, strconv.Itoa(l.Port)), Advertise: l.Advertise, Zone: l.Node.Zone, WithoutLoop: !l.Connections.EventLoop,
 			Disks: disks, Join: token, Metrics: l.HTTP.MetricsNetworks, Hosts: l.HTTP.Hosts, StopPatience: stopPatience, ScrubRate: int64(l.Scrub.Rate),
@@ -57,13 +56,13 @@ func RunsNode(e *cli.Env, c *cobra.Command) {
 		if err != nil {
 			return err
 		}
-		// The node serves before it has joined: its manager may be away.
-		// The goroutine ends when the node has joined, or with the command.
+		// The node serves before it has joined, because its manager may be unreachable. The goroutine ends when the node
+		// has joined, or with the command.
 		go func() {
 			select {
 			case <-n.Joined():
 				v.log.Info("node is serving", "addr", n.Addr, "node", n.ID())
-			// Interrupted before it joined: the goroutine ends with the command.
+			// The command was interrupted before the node had joined.
 			case <-c.Context().Done():
 			}
 		}()
@@ -72,7 +71,8 @@ func RunsNode(e *cli.Env, c *cobra.Command) {
 	}
 }
 
-// executable is this program, for measurements that the manager asks for; "" if the system does not say.
+// executable returns the path of this program, which the node starts for measurements that the manager asks for. It
+// returns "" if the system does not know the path.
 func executable() string {
 	path, err := os.Executable()
 	if err != nil {
@@ -81,9 +81,8 @@ func executable() string {
 	return path
 }
 
-// joinToken returns the token from the setting or environment, the file, or standard input ("-"). "" means none: a node
-// that has joined needs none.
-// The token is a secret. It is in no log and in no error.
+// joinToken returns the token from the setting or environment, from the file, or from standard input ("-"). It returns ""
+// if there is none; a node that has joined needs none. The token is a secret and must not appear in a log or an error.
 func joinToken(e *cli.Env, n config.Node) (string, error) {
 	if n.Join != "" || n.JoinFile == "" {
 		return n.Join, nil
@@ -102,12 +101,12 @@ func joinToken(e *cli.Env, n config.Node) (string, error) {
 	return strings.TrimSpace(string(text)), errs.Wrap(err, "hemera.ReadTheJoinToken", n.JoinFile)
 }
 
-// joinMax bounds what is read of a token file, in bytes; tokens are shorter.
-// It protects against a path such as /dev/zero.
+// joinMax bounds the bytes that are read of a token file. Tokens are shorter. The bound protects against a path such as
+// /dev/zero.
 const joinMax = 16 << 10
 
-// lastEqual is the position of the last = in s, or -1: paths may contain one, spaces' names cannot.
-// A path without = has none, so it is all path.
+// lastEqual returns the position of the last "=" in s, or -1 if there is none. A path may contain "=", the name of a
+// space may not.
 func lastEqual(s string) int {
 	for i := len(s) - 1; i >= 0; i-- {
 		if s[i] == '=' {

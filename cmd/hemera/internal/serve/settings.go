@@ -20,8 +20,8 @@ import (
 )
 
 // settings loads the configuration of a server command (flags over environment over file over defaults) and makes its
-// logger. It warns of variables of the environment that look like settings but are none.
-// An invalid setting is an error of the command line (ExitUsage). kept adds what `hemera config set` set.
+// logger. It warns of environment variables that look like settings but are unknown. An invalid setting is an error of
+// the command line (ExitUsage). With kept, the values that `hemera config set` saved are read too.
 func settings(e *cli.Env, c *cobra.Command, kept bool) (*config.Loaded, *live, error) {
 	from := config.FromProcess(c.Flags())
 	from.Kept = kept
@@ -33,19 +33,18 @@ func settings(e *cli.Env, c *cobra.Command, kept bool) (*config.Loaded, *live, e
 	v.level.Set(loaded.Log.Level)
 	v.log = logger(e, loaded.Log, &v.level)
 	log := v.log
-	// A server with a misspelt setting would run with a default in silence.
+	// Without the warning, a server would use the default of a misspelt setting silently.
 	for _, stranger := range e.Misspelt() {
 		log.Warn("the environment has a variable that looks like a setting", "error", stranger, "remedy", stranger.Remedy)
 	}
 	return loaded, v, nil
 }
 
-// logger writes to standard error: coloured text for a person at a terminal, JSON lines otherwise. thinlog bounds the
-// lines that strangers can cause.
-// The level may change while the logger is in use.
+// logger returns a logger to standard error: coloured text on a terminal, JSON lines otherwise. Package thinlog bounds
+// the number of lines that clients can cause. The level may change while the logger is in use.
 func logger(e *cli.Env, o config.Log, level slog.Leveler) *slog.Logger {
 	format := o.Format
-	// A terminal has a reader; anything else is probably a log collector.
+	// A person reads a terminal; a program probably reads anything else.
 	if format == "auto" {
 		format = "json"
 		if e.Live {
@@ -58,8 +57,8 @@ func logger(e *cli.Env, o config.Log, level slog.Leveler) *slog.Logger {
 	return slog.New(thinlog.New(slog.NewJSONHandler(e.Err, &slog.HandlerOptions{Level: level, ReplaceAttr: spellDuration})))
 }
 
-// spellDuration writes durations in logs as 1.5s. As a number, a duration would leave its unit open.
-// Its signature is that of slog.HandlerOptions.ReplaceAttr.
+// spellDuration writes durations in logs as 1.5s, because a number would not show its unit. Its signature is that of
+// slog.HandlerOptions.ReplaceAttr.
 func spellDuration(_ []string, a slog.Attr) slog.Attr {
 	if a.Value.Kind() == slog.KindDuration {
 		a.Value = slog.StringValue(a.Value.Duration().String())
@@ -67,8 +66,8 @@ func spellDuration(_ []string, a slog.Attr) slog.Attr {
 	return a
 }
 
-// unsaid is true if a setting has its default because nothing gives another value: no flag, no variable, no file.
-// It is false for an unknown key.
+// unsaid reports whether a setting has its default because no flag, variable or file gives another value. It is false for
+// an unknown key.
 func unsaid(l *config.Loaded, key string) bool {
 	return slices.ContainsFunc(l.Values(), func(v config.Value) bool { return v.Key == key && v.Source == "default" })
 }
@@ -86,9 +85,9 @@ func managerOptions(e *cli.Env, l *config.Loaded, role string, v *live) (daemon.
 	}, err
 }
 
-// adminSocket returns the path of the admin API's unix socket, "" for none, and whether the user chose it. A relative
-// path is below the data directory. Without a choice, a manager that cannot have the socket starts without it.
-// wished is true also if the user chose the default path.
+// adminSocket returns the path of the admin API's unix socket, or "" for none, and whether the user chose it (also true
+// for a chosen path that equals the default). A relative path is below the data directory. Without a choice, a manager
+// that cannot make the socket starts without it.
 func adminSocket(l *config.Loaded) (path string, wished bool) {
 	for _, v := range l.Values() {
 		wished = wished || v.Key == "http.socket" && v.Source != "default"
@@ -96,7 +95,7 @@ func adminSocket(l *config.Loaded) (path string, wished bool) {
 	if l.HTTP.Socket == "" || filepath.IsAbs(l.HTTP.Socket) {
 		return l.HTTP.Socket, wished
 	}
-	// A unix socket's path has about 100 characters at most; clients need the absolute one.
+	// The path of a unix socket has about 100 characters at most; clients need the absolute one.
 	path = filepath.Join(l.Data, l.HTTP.Socket)
 	if whole, err := filepath.Abs(path); err == nil {
 		path = whole
@@ -104,20 +103,18 @@ func adminSocket(l *config.Loaded) (path string, wished bool) {
 	return path, wished
 }
 
-// noteSocket makes `hemera config show` print the absolute path of the socket that the manager serves.
-// It is "" if the manager runs without a socket.
+// noteSocket makes `hemera config show` print the absolute path of the manager's socket, or "" if there is none.
 func noteSocket(l *config.Loaded, m *daemon.Manager) {
 	for _, v := range l.Values() {
 		if v.Key == "http.socket" {
-			// The source stays: only the value becomes absolute.
+			// The source stays; only the value becomes absolute.
 			l.Note(v.Key, m.Socket, v.Source)
 		}
 	}
 }
 
-// warnOfSpace warns if the configured default space differs from the cluster's: the settings space.* are for new
-// clusters only.
-// It only warns. The policy in the cluster's records is in force; admins change it with space set.
+// warnOfSpace logs a warning if the configured default space differs from that of the cluster. The settings space.* are
+// for new clusters only; later the policy in the cluster's records counts, which admins change with space set.
 func warnOfSpace(ctx context.Context, l *config.Loaded, m *daemon.Manager, log *slog.Logger) {
 	wish, err := l.Space.Define(hemera.DefaultSpace)
 	view, viewErr := m.Admin.View(ctx)

@@ -28,24 +28,25 @@ import (
 // tapeFolder is the folder of an emulated library in the directory of its process.
 const tapeFolder = "tape"
 
-// upTape is the library of `hemera up`: with --tape, or in a directory that has one. Its cartridges are small, so that a laptop's disk has room for
-// them, and one can see a tape become full.
+// upTape returns the options of the library of `hemera up`, or nil without one. There is one with --tape, or in a
+// directory that has one already. Its cartridges are small: a laptop's disk has room for them, and users can see a tape
+// become full.
 func upTape(l *config.Loaded) *daemon.TapeOptions {
 	dir := filepath.Join(l.Data, tapeFolder)
 	// A start without the flag must not leave files on tape out of reach.
 	if _, err := os.Stat(dir); !l.Up.Tape && err != nil {
 		return nil
 	}
-	// More slots than cartridges: one that is put back needs a place, whatever was moved meanwhile.
+	// There are more slots than cartridges, so that a cartridge always finds a free slot.
 	return &daemon.TapeOptions{Name: "tape", Dir: dir, Speed: l.Tape.Speed, WithoutContainers: !l.Tape.Containers,
 		Spec: emulated.Spec{Drives: 2, Slots: 20, Cartridges: 16, Media: "LTO-9", Capacity: 4e9}}
 }
 
-// emulatedData is the directory of an emulated library's server if nothing names another. It is in the working directory,
-// as that of `hemera up` is: /var/lib/hemera is a manager's, and a user that tries tape cannot write there.
+// emulatedData is the default directory of the server of an emulated library. It is in the working directory, as that of
+// `hemera up` is: /var/lib/hemera belongs to a manager, and a user who tries tape cannot write there.
 const emulatedData = "./hemera-emulated"
 
-// tokenLifetime is that of a token that a tape server asks for. It is used at once.
+// tokenLifetime is the lifetime of the token that a tape server asks for. The token is used at once.
 const tokenLifetime = 10 * time.Minute
 
 // TapeServeCommand makes `hemera tape serve`, which runs a tape server.
@@ -73,11 +74,11 @@ manager's admin. On another machine it needs --join-file, as a real library does
 	return c
 }
 
-// RunsTape lets the command `hemera tape` run a tape server if it has flags of one, and no sub-command.
-// Package tape makes the command, and what it does without such flags stays. Sub-commands do not inherit the flags.
+// RunsTape makes the command `hemera tape` run a tape server if it has flags of one and no sub-command. Package tape
+// makes the command; without such flags it works as before. Sub-commands do not inherit the flags.
 func RunsTape(e *cli.Env, c *cobra.Command) {
 	own := tapeFlags(c)
-	// Most readers of this help want a sub-command, and those who do not try tape without hardware.
+	// Most readers of this help want a sub-command; the others try tape without hardware.
 	shown := []string{"data", "emulate", "port", "tape-speed"}
 	own.VisitAll(func(f *pflag.Flag) { f.Hidden = !slices.Contains(shown, f.Name) })
 	c.Long += `
@@ -100,10 +101,10 @@ has all flags.`
 	}
 }
 
-// tapeFlags gives a command the flags of a tape server, and returns them.
+// tapeFlags adds the flags of a tape server to a command and returns them.
 func tapeFlags(c *cobra.Command) *pflag.FlagSet {
 	own := pflag.NewFlagSet(c.Name(), pflag.ContinueOnError)
-	// Not the settings of disks and scrubs: a tape server has none.
+	// Settings of disks and scrubs are left out: a tape server has no disks.
 	config.Register(own, "data", "listen", "port", "advertise", "connections", "http.metrics_networks", "http.hosts", "node.zone", "node.join", "node.join_file", "tape", "log")
 	own.Lookup("data").Usage += "; with --emulate " + emulatedData + " is the default"
 	own.Lookup("port").Usage += ", which is the default of an emulated library"
@@ -113,7 +114,7 @@ func tapeFlags(c *cobra.Command) *pflag.FlagSet {
 
 // serveTape runs the tape server that the flags of a command describe, until the command's context ends.
 func serveTape(e *cli.Env, c *cobra.Command) error {
-	keepPrivate() // cartridges have everybody's files
+	keepPrivate() // cartridges hold the files of all users
 	l, v, err := settings(e, c, false)
 	if err != nil {
 		return err
@@ -138,48 +139,49 @@ func serveTape(e *cli.Env, c *cobra.Command) error {
 			log.Warn("the tape server is not admitted yet", "error", err, "remedy", "an admin admits it: hemera tape server add "+n.ID().String())
 		}
 	}
-	// Its lease comes in the background, and it goes on trying: the manager may be away.
+	// The node gets its lease in the background and retries, because the manager may be unreachable.
 	log.Info("tape server is running", "addr", n.Addr, "directory", o.Dir)
 	v.apply = func(now config.Config, _ []config.Changed) { n.Change(nodeLive(now)) }
 	return v.serve(c.Context(), func() error { return n.Run(c.Context()) })
 }
 
-// admit has the manager at --url admit a node as a tape server, as `hemera tape server add` does.
+// admit asks the manager at --url to admit a node as a tape server, as `hemera tape server add` does.
 func admit(e *cli.Env, c *cobra.Command, node hemera.NodeID) error {
 	return e.Ask(c, func(ctx context.Context, m *admin.Client) error {
 		return m.Tape.ChangeTape(ctx, "", adminapi.TapeChange{Object: string(tapeconfig.KindServer), Verb: "add", Name: node.String()})
 	})
 }
 
-// tapeOptions turns settings into the options of a tape server, without its log. ask gets a token for an emulated library
-// whose admin brings none. It reads the token of the admin, and opens nothing else.
+// tapeOptions turns settings into the options of a tape server, without its log. If an emulated library has no join
+// token, ask gets one. tapeOptions reads the token and opens nothing else.
 func tapeOptions(e *cli.Env, l *config.Loaded, ask func(context.Context) (string, error)) (o daemon.NodeOptions, err error) {
 	if l.Tape.Emulate != "" && unsaid(l, "data") {
-		// As for --data of `hemera up`: the working directory says nothing to readers of errors.
+		// The path becomes absolute, because errors that name it do not show the working directory.
 		if l.Data, err = filepath.Abs(emulatedData); err != nil {
 			return o, err
 		}
 	}
-	// Before the join: a mistake in these flags must not cost a token.
+	// The library comes before the join, so that a mistake in these flags does not use up a token.
 	library, err := tapeLibrary(l)
 	if err != nil {
 		return o, err
 	}
-	// Needed at the first start only, as for any node.
+	// The token is needed at the first start only, as for any node.
 	token, err := joinToken(e, l.Node)
 	if err != nil {
 		return o, err
 	}
 	emulated := library.Dir != ""
-	// The manager has the default port, and clients get the port of a tape server from the manager.
+	// The manager has the default port. Clients learn the port of a tape server from the manager.
 	if emulated && unsaid(l, "port") {
 		l.Port = 0
 	}
-	// A file or a pipe without a token is a mistake of the admin, who has to know.
+	// A given file or pipe without a token is a mistake that the admin must see.
 	if !emulated || l.Node.Join != "" || l.Node.JoinFile != "" {
 		ask = nil
 	}
-	// A node in every other way: it has a lease, a certificate and a port, so that admins find and measure it as the others.
+	// In all else a tape server is a node: it has a lease, a certificate and a port, so admins find and measure it like
+	// the others.
 	return daemon.NodeOptions{
 		Dir: l.Data, Listen: net.JoinHostPort(l.Listen, strconv.Itoa(l.Port)), Advertise: l.Advertise, Zone: l.Node.Zone, WithoutLoop: !l.Connections.EventLoop,
 		Tape: library, Join: token, AskToken: ask, Metrics: l.HTTP.MetricsNetworks, Hosts: l.HTTP.Hosts, StopPatience: stopPatience,
@@ -187,8 +189,9 @@ func tapeOptions(e *cli.Env, l *config.Loaded, ask func(context.Context) (string
 	}, nil
 }
 
-// askToken has the manager at --url make a join token for one node, as `hemera token create` does. It blocks until the
-// manager answers. Denied if the caller is not the manager's admin; the remedy tells how a token comes from elsewhere.
+// askToken asks the manager at --url for a join token for one node, as `hemera token create` does. It blocks until the
+// manager answers. It fails with Denied if the caller is not an admin of the manager; the remedy says how to get a token
+// in another way.
 func askToken(e *cli.Env, c *cobra.Command) (string, error) {
 	var token string
 	err := e.Ask(c, func(ctx context.Context, m *admin.Client) error {
@@ -200,30 +203,30 @@ func askToken(e *cli.Env, c *cobra.Command) (string, error) {
 		return token, nil
 	}
 	remedy := "run `hemera token create` on the manager's machine, and give the token to this command with --join-file"
-	// The manager's own first: most often the manager is not there, or the user is not its admin.
+	// The remedy of the manager's error comes first: most often the manager does not run, or the user is not its admin.
 	if own := errs.RemedyOf(err); own != "" {
 		remedy = own + "; or " + remedy
 	}
 	return "", &errs.Error{Kind: errs.KindOf(err), Op: "hemera.AskForAJoinTokenAt", Subject: e.ClusterURL(), Cause: err, Remedy: remedy}
 }
 
-// tapeLibrary is the library that settings describe: an emulated one, or devices, which are looked for where none are named.
-// It opens no drive. Dir of the result is "" for devices.
+// tapeLibrary returns the library that the settings describe: an emulated one, or devices, which it looks for if none are
+// named. It opens no drive. Dir of the result is "" for devices.
 func tapeLibrary(l *config.Loaded) (*daemon.TapeOptions, error) {
 	o := &daemon.TapeOptions{Name: l.Tape.Library, Dir: filepath.Join(l.Data, tapeFolder), Speed: l.Tape.Speed, WithoutContainers: !l.Tape.Containers}
 	if l.Tape.Emulate != "" {
-		// Of a library that is there only the syntax is checked.
+		// If the library exists, only the syntax of the flag is checked.
 		var err error
 		if o.Spec, err = daemon.ParseEmulation(l.Tape.Emulate); err != nil {
 			return nil, cli.Usage(err)
 		}
 		return o, nil
 	}
-	// A second start needs no description: the library is there.
+	// A second start needs no description: the library exists.
 	if _, err := os.Stat(o.Dir); err == nil {
 		return o, nil
 	}
-	// What is named is not doubted: the open says what is wrong with it.
+	// Named devices are not checked here: opening them reports errors.
 	o.Dir, o.Changer, o.Drives = "", l.Tape.Changer, l.Tape.Drives
 	if o.Changer == "" || len(o.Drives) == 0 {
 		if err := discover(o); err != nil {
@@ -233,15 +236,16 @@ func tapeLibrary(l *config.Loaded) (*daemon.TapeOptions, error) {
 	return o, nil
 }
 
-// discover completes the devices with those of this machine: its only library, and the drives in it. NotFound, with what to name.
+// discover completes the devices with those of this machine: its only library, and the drives in it. It fails with
+// NotFound if it finds none or several; the remedy says what to name.
 func discover(o *daemon.TapeOptions) error {
-	// It reads inventories, and moves nothing.
+	// Discover reads inventories and moves nothing.
 	found, err := linux.Discover("/sys")
 	if err != nil {
 		return err
 	}
 	if o.Changer == "" {
-		// With two, a guess would move the cartridges of somebody else.
+		// With two libraries, a guess could move the cartridges of another system.
 		if len(found.Changers) != 1 {
 			return cli.Usage(errs.New(errs.NotFound, "hemera.TapeServe", "", fmt.Sprintf("this machine has %d tape libraries", len(found.Changers))).
 				WithRemedy("name one with --changer /dev/sgN and --drive /dev/nstN, or try an emulated one: --emulate drives=2,slots=40"))
@@ -252,7 +256,7 @@ func discover(o *daemon.TapeOptions) error {
 		return nil
 	}
 	for _, d := range found.Drives {
-		// Paired by serial number: a drive that stands beside the library is none of its own.
+		// Drives are paired with a library by serial number: a drive beside the library is not part of it.
 		if d.Changer == o.Changer {
 			o.Drives = append(o.Drives, d.Device)
 		}

@@ -21,9 +21,8 @@ import (
 	"hemera/words/errs"
 )
 
-// UpCommand makes `hemera up`, which runs a whole cluster in one process.
-// The cluster is real: the same manager and nodes as in separate processes, with the same state on disk. Only the
-// process is shared.
+// UpCommand makes `hemera up`, which runs a whole cluster in one process. Manager and nodes are the same as in separate
+// processes, with the same state on disk.
 func UpCommand(e *cli.Env) *cobra.Command {
 	c := &cobra.Command{
 		Use: "up [DIR]", Short: "Run a whole cluster on this machine: a manager and nodes in one process", GroupID: "serve",
@@ -40,7 +39,7 @@ The cluster listens on this machine only, unless --listen says otherwise.`,
 	config.Register(c.Flags(), "data", "listen", "port", "advertise", "connections", "http", "auth", "tpc", "space", "up", "tape.speed", "tape.containers", "repair", "removal", "writes", "scrub", "cache", "log")
 	_ = c.RegisterFlagCompletionFunc("layout", complete.Layouts)
 	data := c.Flags().Lookup("data")
-	// Only the text in --help; chooseData applies it.
+	// This changes the text of --help only; chooseData applies the default.
 	data.DefValue = upData
 	data.Usage += "; the same as DIR"
 	c.RunE = func(c *cobra.Command, args []string) error {
@@ -48,7 +47,7 @@ The cluster listens on this machine only, unless --listen says otherwise.`,
 			return err
 		}
 		keepPrivate()
-		// It reads --data, so it comes after chooseData.
+		// settings reads --data, so it comes after chooseData.
 		l, v, err := settings(e, c, true)
 		if err != nil {
 			return err
@@ -58,7 +57,7 @@ The cluster listens on this machine only, unless --listen says otherwise.`,
 		if e.Live && l.Log.Level == slog.LevelInfo {
 			v.level.Set(slog.LevelWarn) // until the welcome
 		}
-		// The welcome and errors name it; the working directory says nothing to their readers.
+		// The welcome and errors name the directory, and their readers may not know the working directory.
 		if l.Data, err = filepath.Abs(l.Data); err != nil {
 			return err
 		}
@@ -75,7 +74,7 @@ The cluster listens on this machine only, unless --listen says otherwise.`,
 		if err != nil {
 			return err
 		}
-		// Saved only now: a start that failed must not decide the next one.
+		// The shape is saved only now, so that a start that failed does not decide the next one.
 		if err := statedir.SaveUpShape(l.Data, shape); err != nil {
 			return err
 		}
@@ -84,7 +83,7 @@ The cluster listens on this machine only, unless --listen says otherwise.`,
 		limitMemory(l)
 		v.apply = func(now config.Config, changes []config.Changed) {
 			up.Change(managerLive(now), int64(now.Scrub.Rate))
-			// The next start takes the grace of this one, unless it is given another.
+			// The next start uses the grace of this one, unless it is given another.
 			if slices.ContainsFunc(changes, func(c config.Changed) bool { return c.Key == "repair.grace" }) {
 				shape.Grace = now.Repair.Grace
 				if err := statedir.SaveUpShape(l.Data, shape); err != nil {
@@ -99,9 +98,9 @@ The cluster listens on this machine only, unless --listen says otherwise.`,
 	return c
 }
 
-// upShape decides the number of nodes and disks, and the repair grace: what this command line or its settings say, else
-// what the last start used, else the defaults. It fails if disks of the directory would be left out.
-// It writes no file; the caller saves the result once the cluster has started.
+// upShape decides the number of nodes and disks, and the repair grace: the values of this command line or its settings,
+// else those of the last start, else the defaults. It fails if disks of the directory would be left out. It writes no
+// file; the caller saves the result once the cluster has started.
 func upShape(l *config.Loaded, log *slog.Logger) (statedir.UpShape, error) {
 	said := map[string]bool{}
 	for _, v := range l.Values() {
@@ -113,7 +112,7 @@ func upShape(l *config.Loaded, log *slog.Logger) (statedir.UpShape, error) {
 		return last, err
 	}
 	if ok {
-		// What this start does not say is taken from the last one.
+		// A value that this start does not give is taken from the last one.
 		if !said["up.nodes"] {
 			l.Up.Nodes = last.Nodes
 		}
@@ -137,7 +136,7 @@ func upShape(l *config.Loaded, log *slog.Logger) (statedir.UpShape, error) {
 		"up.nodes": strconv.Itoa(l.Up.Nodes), "up.disks": strconv.Itoa(l.Up.Disks), "repair.grace": l.Repair.Grace.String(),
 	} {
 		if ok && !said[key] {
-			// hemera config show prints where the value came from.
+			// hemera config show prints the source of the value.
 			l.Note(key, value, "as before")
 		}
 	}
@@ -153,15 +152,14 @@ func upShape(l *config.Loaded, log *slog.Logger) (statedir.UpShape, error) {
 	return now, statedir.CheckUpDisks(l.Data, now.Disks)
 }
 
-// upData is the directory of `hemera up` if nothing names another.
+// upData is the default directory of `hemera up`.
 const upData = "./hemera-data"
 
-// chooseData decides the directory of `hemera up`: DIR or --data, else the environment or the file, else ./hemera-data
-// rather than the default of a manager.
-// It sets the flag, as if the user had given it, so that settings finds it there.
+// chooseData decides the directory of `hemera up`: DIR or --data, else the environment or the file, else ./hemera-data,
+// not the default of a manager. It sets the flag as if the user had given it, so that settings finds the directory there.
 func chooseData(c *cobra.Command, args []string) error {
 	switch {
-	// One of them would be ignored in silence.
+	// With both, one would be ignored silently.
 	case len(args) == 1 && c.Flags().Changed("data"):
 		return cli.Usage(errs.New(errs.Invalid, "hemera.Up", args[0], "--data names a directory too").WithRemedy("name one of them"))
 	// The path becomes absolute now: the process may change its directory later.
@@ -189,12 +187,12 @@ func chooseData(c *cobra.Command, args []string) error {
 	return nil
 }
 
-// welcome prints where the cluster answers and what to try first.
-// It goes to standard output; the log goes to standard error.
+// welcome prints the addresses of the cluster and commands to try first. It goes to standard output; the log goes to
+// standard error.
 func welcome(e *cli.Env, up *daemon.Up, tape bool) {
 	// The lines below are meant to be copied into a terminal.
 	url := "root://" + friendly(up.Manager.Addr)
-	// Address and purpose, in the order in which new users need them.
+	// Each line has an address and its purpose, in the order in which new users need them.
 	doors := [][2]string{{url, "files, for any XRootD client"}, {"http://" + friendly(up.Manager.Addr) + "/metrics", "measurements, for Prometheus"}}
 	if up.Manager.Socket != "" {
 		doors = append(doors, [2]string{admin.SocketURL(up.Manager.Socket), "administration, for users of this machine"})
@@ -204,7 +202,7 @@ func welcome(e *cli.Env, up *daemon.Up, tape bool) {
 		width = max(width, len(d[0]))
 	}
 	fmt.Fprintf(e.Out, "Hemera %s is up: %s, data in %s\n\n", e.Build.Version, output.Count(int64(len(up.Nodes)), "node"), filepath.Dir(up.Manager.Dir()))
-	// On a terminal the log of the start has scrolled away, or was never printed.
+	// On a terminal the log of the start has scrolled away, or was not printed.
 	_, refused := up.Disks()
 	for _, r := range refused {
 		fmt.Fprintf(e.Out, "  not used as a disk: %s: %s\n    what to do: %s\n", r.Path, r.Why, cmp.Or(r.Remedy, "see hemera status"))
@@ -221,15 +219,14 @@ func welcome(e *cli.Env, up *daemon.Up, tape bool) {
 		fmt.Fprintf(e.Out, "  export HEMERA_URL=%s\n", url)
 	}
 	fmt.Fprintf(e.Out, "  xrdcp /etc/hostname %s//hello\n  hemera file info /hello\n  hemera fs ls\n", url)
-	// The attribute is what makes the difference, and nobody guesses it.
+	// Only the attribute puts files on tape, and users cannot guess it.
 	if tape {
 		fmt.Fprintf(e.Out, "\n  hemera mkdir /tape\n  hemera attr set sys.archive.storage_class=default /tape\n  xrdcp /etc/hostname %s//tape/hello\n  hemera tape top\n", url)
 	}
 	fmt.Fprint(e.Out, "\nCtrl-C stops it.\n")
 }
 
-// friendly writes a loopback address as localhost.
-// Other addresses stay as they are.
+// friendly writes a loopback address as localhost and returns other addresses unchanged.
 func friendly(addr string) string {
 	host, port, err := net.SplitHostPort(addr)
 	if ip := net.ParseIP(host); err == nil && ip != nil && ip.IsLoopback() {
