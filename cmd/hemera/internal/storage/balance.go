@@ -6,7 +6,7 @@ import (
 	"hemera/words/adminapi"
 )
 
-// balanceOf is the job that balances a space, or its last one; nil if there is none.
+// balanceOf returns the job that balances a space, also if it has ended; nil if there is none.
 func balanceOf(jobs []adminapi.JobStatus, space string) *adminapi.JobStatus {
 	for i := range jobs {
 		if jobs[i].Kind == adminapi.JobBalance && jobs[i].Space == space {
@@ -16,7 +16,7 @@ func balanceOf(jobs []adminapi.JobStatus, space string) *adminapi.JobStatus {
 	return nil
 }
 
-// balancers is the number of jobs that move pieces of the space: EOS's key for it.
+// balancers returns the number of running jobs that balance the space. EOS has this key.
 func balancers(jobs []adminapi.JobStatus, space string) int {
 	if j := balanceOf(jobs, space); j != nil && j.State == adminapi.JobRunning {
 		return 1
@@ -24,7 +24,8 @@ func balancers(jobs []adminapi.JobStatus, space string) int {
 	return 0
 }
 
-// balanceFields are the keys of the job that balances a space. They are always there, so that a table has its columns.
+// balanceFields returns the fields of the job that balances a space. Without a job they are there too, so that a table
+// has its columns.
 func balanceFields(jobs []adminapi.JobStatus, space string) output.Record {
 	j := adminapi.JobStatus{State: "idle"}
 	if last := balanceOf(jobs, space); last != nil {

@@ -13,14 +13,14 @@ import (
 	"hemera/words/hemera"
 )
 
-// diskSource is the part of the admin API that records of disks are made from.
-// The methods are those of *admin.Client; tests have clusters of their own.
+// diskSource is the part of the admin API that records of disks are made from. *admin.Client has these methods; tests
+// implement their own.
 type diskSource interface {
 	View(context.Context) (*hemera.View, error)
 	Jobs(context.Context) ([]adminapi.JobStatus, error)
 }
 
-// disksOf are those of a manager.
+// disksOf returns the diskSource of a manager.
 func disksOf(m *admin.Client) diskSource {
 	return struct {
 		admin.Cluster
@@ -28,7 +28,7 @@ func disksOf(m *admin.Client) diskSource {
 	}{m.Cluster, m.Maint}
 }
 
-// viewAndJobs asks for the cluster and for what works on its disks, one after the other, so a job may be newer than the view.
+// viewAndJobs asks for the cluster and then for its jobs, so a job may be newer than the view.
 func viewAndJobs(ctx context.Context, m diskSource) (*hemera.View, []adminapi.JobStatus, error) {
 	v, err := m.View(ctx)
 	if err != nil {
@@ -38,7 +38,7 @@ func viewAndJobs(ctx context.Context, m diskSource) (*hemera.View, []adminapi.Jo
 	return v, jobs, err
 }
 
-// loadDisks makes the record of each disk. It makes two requests, whatever the number of disks.
+// loadDisks makes a record for each disk, in two requests.
 func loadDisks(ctx context.Context, m diskSource) ([]output.Record, error) {
 	v, jobs, err := viewAndJobs(ctx, m)
 	if err != nil {
@@ -51,8 +51,8 @@ func loadDisks(ctx context.Context, m diskSource) ([]output.Record, error) {
 	return records, nil
 }
 
-// jobOf returns the job of a disk to show: one that is not done, else the newest. nil if there is none.
-// jobs are in no order. The result points into jobs.
+// jobOf returns the job of a disk to show: one that is not done, else the newest; nil if there is none. jobs may be in
+// any order. The result points into jobs.
 func jobOf(jobs []adminapi.JobStatus, id hemera.DiskID) (best *adminapi.JobStatus) {
 	for i := range jobs {
 		j := &jobs[i]
@@ -67,14 +67,13 @@ func jobOf(jobs []adminapi.JobStatus, id hemera.DiskID) (best *adminapi.JobStatu
 	return best
 }
 
-// diskRecord makes the record of a disk. The keys are EOS's where EOS has the key.
-// job may be nil: then the record has the keys of EOS's drain with 0, and none of Hemera's own. A node or space that
-// is unknown leaves its values empty.
+// diskRecord makes the record of a disk. The keys are EOS's where EOS has the key. If job is nil, the keys of EOS's drain
+// are 0, and Hemera's own keys of a job are left out. An unknown node or space leaves its values empty.
 func diskRecord(v *hemera.View, d hemera.Disk, job *adminapi.JobStatus) output.Record {
 	n, _ := v.Node(d.Node)
 	s, _ := v.Space(d.Space)
 	host, port := cli.HostPort(n.Addr)
-	// The network belongs to the node: all its disks show the same figures.
+	// The network belongs to the node: all its disks show the same rates.
 	in, out, speed := network(n.Stats.Net)
 	code, message := trouble(n, d)
 	r := output.Record{
@@ -83,7 +82,8 @@ func diskRecord(v *hemera.View, d hemera.Disk, job *adminapi.JobStatus) output.R
 		{Key: "configstatus", Value: string(d.Config)}, {Key: "headroom", Value: cluster.Headroom(s.Headroom, d.Capacity)}, // what an admin wants
 		{Key: "stat.geotag", Value: d.Zone}, {Key: "stat.boot", Value: boot(n, d)}, {Key: "stat.active", Value: cli.OnOff(d.Active, "online", "offline")}, // whether it works
 		{Key: "stat.health", Value: healthWord(n, d)}, {Key: "stat.errc", Value: code}, {Key: "stat.errmsg", Value: message}, // errc is an errno
-		// In percent of used and free bytes: other data on the file system counts too, what is kept free does not.
+		// Usage is the percentage of used bytes in used and free ones: data of others on the file system counts, room
+		// that is kept free does not.
 		{Key: "stat.usage", Value: 100 * d.Filling()},
 		{Key: "stat.statfs.usedbytes", Value: d.Used}, {Key: "stat.statfs.freebytes", Value: d.Free}, {Key: "stat.statfs.capacity", Value: d.Capacity}, // bytes of the file system
 		{Key: "stat.lastaudit", Value: cli.Unix(d.LastAudit)}, {Key: "stat.lastscrub", Value: cli.Unix(d.LastScrub)}, // seconds since 1970
@@ -97,7 +97,7 @@ func diskRecord(v *hemera.View, d hemera.Disk, job *adminapi.JobStatus) output.R
 		{Key: "stat.disk.checksumerrors", Value: d.Load.ChecksumErrors}, {Key: "stat.disk.ioerrors", Value: d.Load.IOErrors},
 		{Key: "stat.net.ethratemib", Value: speed}, {Key: "stat.net.inratemib", Value: in}, {Key: "stat.net.outratemib", Value: out}, // of the node
 		{Key: "stat.ropen", Value: d.Load.ReadOpens}, {Key: "stat.wopen", Value: d.Load.WriteOpens}, // open pieces
-		// The word that the table shows; drainstatus has the same for EOS's tools.
+		// The table shows this word; drainstatus has the same for EOS's tools.
 		{Key: "local.drain", Value: drainState(d, job)},
 	}
 	r = append(r, drainKeys(v, d, job)...)
@@ -107,9 +107,8 @@ func diskRecord(v *hemera.View, d hemera.Disk, job *adminapi.JobStatus) output.R
 	return append(r, jobFields(*job)...)
 }
 
-// jobFields are the keys of a drain or repair that Hemera adds to EOS's.
-// Drains, repairs and heals share the keys; stat.drain.kind tells them apart. They follow those of EOS, so that a
-// parser of EOS's records still finds its keys.
+// jobFields returns the fields of a job that Hemera adds to EOS's. Drains, repairs and heals share the keys;
+// stat.drain.kind tells them apart. They come after those of EOS.
 func jobFields(job adminapi.JobStatus) output.Record {
 	return output.Record{
 		{Key: "stat.drain.kind", Value: string(job.Kind)}, {Key: "stat.drain.state", Value: string(job.State)}, {Key: "stat.drain.why", Value: job.Why}, // drain, repair or heal
@@ -120,21 +119,20 @@ func jobFields(job adminapi.JobStatus) output.Record {
 	}
 }
 
-// drainKeys are the keys of a drain that EOS's tools read. Keys of things that only EOS has, such as its balancer, are
-// always 0.
-// A repair is not a drain for EOS: its progress is in jobFields only.
+// drainKeys returns the fields of a drain that EOS's tools read. Keys for parts that only EOS has, such as its balancer,
+// are always 0. EOS does not count a repair as a drain, so its progress is in jobFields only.
 func drainKeys(v *hemera.View, d hemera.Disk, job *adminapi.JobStatus) output.Record {
 	var j adminapi.JobStatus
 	progressNow := 0.0
 	if job != nil && job.Kind == adminapi.JobDrain {
 		j, progressNow = *job, job.Progress()
 	}
-	// EOS has a number here; Hemera knows only well or not.
+	// EOS has a number here; Hemera only knows good and bad.
 	ill := cli.OnOff(d.Health == hemera.HealthFailing || d.Health == hemera.HealthGone, "1", "0")
 	return output.Record{
 		{Key: "drainstatus", Value: drainState(d, job)}, {Key: "stat.drainprogress", Value: progressNow}, {Key: "stat.drainfiles", Value: j.FilesLeft}, // EOS's words
 		{Key: "stat.drainbytesleft", Value: j.BytesLeft}, {Key: "stat.drainretry", Value: 0}, {Key: "stat.drain.failed", Value: j.Failed},
-		// The same for all disks: the repair grace of the cluster.
+		// All disks have the same value: the repair grace of the cluster.
 		{Key: "graceperiod", Value: int64(v.Grace.Seconds())}, {Key: "stat.timeleft", Value: cli.TimeLeft(j.Remaining)}, // seconds
 		{Key: "stat.balancer.running", Value: 0}, {Key: "stat.drainer.running", Value: drainers(job)},
 		{Key: "stat.disk.iops", Value: 0}, {Key: "stat.disk.bw", Value: 0}, // not measured
@@ -143,8 +141,8 @@ func drainKeys(v *hemera.View, d hemera.Disk, job *adminapi.JobStatus) output.Re
 	}
 }
 
-// drainers is 1 while a drain moves files away from its disk, else 0: EOS counts processes here.
-// A drain that waits or is stalled moves nothing, so it does not count.
+// drainers returns 1 while a drain moves files off its disk, else 0, because EOS counts processes here. A drain that
+// waits or is stalled does not count.
 func drainers(job *adminapi.JobStatus) int {
 	if job != nil && job.Kind == adminapi.JobDrain && job.State == adminapi.JobRunning {
 		return 1
@@ -152,8 +150,8 @@ func drainers(job *adminapi.JobStatus) int {
 	return 0
 }
 
-// healthWord is a disk's health. A good one is spelt OK, as EOS's tools expect.
-// Other words, such as failing, are Hemera's: EOS has none for them. Of a disk whose node is offline nothing is known: stat.errmsg says since when.
+// healthWord returns the word for a disk's health. Good health is spelt OK, as EOS's tools expect; other words, such as
+// failing, are Hemera's. The health is unknown while the node is offline: stat.errmsg says since when.
 func healthWord(n hemera.NodeInfo, d hemera.Disk) string {
 	switch {
 	case n.Status == hemera.NodeOffline:
@@ -167,9 +165,8 @@ func healthWord(n hemera.NodeInfo, d hemera.Disk) string {
 // milliseconds converts a latency for a table.
 func milliseconds(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
 
-// boot is EOS's word for whether a node has the disk in use.
-// An offline node goes first: it cannot say how its disks are. A disk that is full or read-only is booted, because
-// reads work.
+// boot returns EOS's word that says whether a node uses the disk. The state of an offline node comes first, because such
+// a node does not report its disks. A full or read-only disk is booted, because it can be read.
 func boot(n hemera.NodeInfo, d hemera.Disk) string {
 	switch {
 	case n.Status == hemera.NodeOffline:
@@ -182,9 +179,8 @@ func boot(n hemera.NodeInfo, d hemera.Disk) string {
 	return "booted"
 }
 
-// trouble returns what is wrong with a disk, as an errno and in words. 0 and "" mean nothing. A node that is offline
-// hides what it last said of its disks.
-// Programs read the errno, people the words.
+// trouble returns the errno and the text of the problem of a disk: the errno for programs, the text for people. It
+// returns 0 and "" if there is none. For a node that is offline, the last reports of its disks do not count.
 func trouble(n hemera.NodeInfo, d hemera.Disk) (int, string) {
 	why := d.Why
 	if cannot := d.Unreadable(n); cannot != "" {
@@ -201,14 +197,14 @@ func trouble(n hemera.NodeInfo, d hemera.Disk) (int, string) {
 	return int(code), why
 }
 
-// drainState is EOS's word for the state of a drain.
-// The wish (configstatus) and the job may disagree for a moment: the manager makes the job after the wish.
+// drainState returns EOS's word for the state of a drain. configstatus and the job may disagree for a moment, because the
+// manager makes the job after the change of configstatus.
 func drainState(d hemera.Disk, job *adminapi.JobStatus) string {
 	switch {
 	// The manager sets empty when the drain is done and nothing is left.
 	case d.Config == hemera.ConfigEmpty:
 		return "drained"
-	// wait: the wish is there, and its job is not yet.
+	// wait means that a drain is configured, and its job does not exist yet.
 	case job == nil || job.Kind != adminapi.JobDrain || d.Config != hemera.ConfigDrain:
 		return cli.OnOff(d.Config == hemera.ConfigDrain, "wait", "nodrain")
 	case job.State == adminapi.JobDone:
@@ -221,8 +217,8 @@ func drainState(d hemera.Disk, job *adminapi.JobStatus) string {
 	return "draining"
 }
 
-// network adds up a node's interfaces: rates and nominal speed, in MiB/s.
-// The loopback interface counts only on a machine without others. Speed is 0 for an interface that does not report one.
+// network adds up a node's interfaces: rates and nominal speed, in MiB/s. The loopback interface counts only on a machine
+// without others. The speed of an interface that does not report one counts as 0.
 func network(interfaces []hemera.NetStats) (in, out, speed float64) {
 	for _, i := range interfaces {
 		in += i.InRate / (1 << 20)

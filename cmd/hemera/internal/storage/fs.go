@@ -10,8 +10,7 @@ import (
 	"hemera/words/hemera"
 )
 
-// FsCommand makes `hemera fs`: disks.
-// The name and most verbs are EOS's.
+// FsCommand makes `hemera fs`, the commands for disks. The name and most verbs are EOS's.
 func FsCommand(e *cli.Env) *cobra.Command {
 	c := cli.Noun("fs", "Disks: list, add, change, empty, remove",
 		fsLsCommand(e), fsAddCommand(e), fsSetCommand(e), fsRmCommand(e), fsStatusCommand(e), fsFilesCommand(e))
@@ -25,8 +24,8 @@ that no other disk ever gets. You set its configstatus; the node reports its hea
 	return c
 }
 
-// ParseDisk reads a disk's id from the command line. Ids begin at 1.
-// It fails with Invalid, as an error of the command line. It does not ask whether the disk exists.
+// ParseDisk reads a disk's id, from 1, from the command line. Its error is Invalid and one of the command line. ParseDisk
+// does not ask whether the disk exists.
 func ParseDisk(s string) (hemera.DiskID, error) {
 	id, err := strconv.ParseUint(s, 10, 32)
 	if err != nil || id == 0 {

@@ -13,8 +13,8 @@ import (
 	"hemera/words/hemera"
 )
 
-// fsAddCommand makes `hemera fs add`: the manager tells the node, and the command waits for what the node reports.
-// The manager remembers the wish, so the command may end before the disk is there.
+// fsAddCommand makes `hemera fs add`: the manager tells the node, and the command waits for the node's report. The
+// manager records the order, so the command may end before the node uses the disk.
 func fsAddCommand(e *cli.Env) *cobra.Command {
 	var space string
 	var folder bool
@@ -47,17 +47,16 @@ folders as they are). A node that is offline takes the disk when it is back.`,
 	return c
 }
 
-// attachTime is how long fs add waits for the node, and attachPoll how often it looks.
+// attachTime is the longest wait of fs add for the node, and attachPoll the time between two requests.
 const (
-	// A node that stops is seen as offline well before the end of this time.
+	// A stopped node is seen as offline well before this time has passed.
 	attachTime = 3 * hemera.HeartbeatTimeout
-	// A view is answered from memory, so this costs the manager little.
+	// The manager answers a view from memory, so this costs it little.
 	attachPoll = 100 * time.Millisecond
 )
 
-// awaitDisk waits until the node uses the path as a disk, or reports why it cannot. A node that is offline, or slow, is
-// no error: it takes the disk later.
-// An interruption ends the wait only: the wish stays.
+// awaitDisk waits until the node uses the path as a disk, or reports why it cannot. An offline or slow node is not an
+// error: it takes the disk later. An interruption ends only the wait.
 func awaitDisk(ctx context.Context, e *cli.Env, m *admin.Client, n hemera.NodeInfo, path string) error {
 	tick := time.NewTicker(attachPoll)
 	defer tick.Stop()
@@ -66,21 +65,21 @@ func awaitDisk(ctx context.Context, e *cli.Env, m *admin.Client, n hemera.NodeIn
 		if err != nil {
 			return err
 		}
-		// A disk is there once the manager has its report, whatever its health.
+		// The node uses the disk once the manager has its report, whatever the health.
 		for _, d := range v.Disks {
 			if d.Node == n.ID && d.Path == path {
 				e.Say("disk %d of space %s: %s on node %s", d.ID, d.Space, path, n.Addr)
 				return nil
 			}
 		}
-		// The node's own report says why it cannot use a path.
+		// The node reports why it cannot use a path.
 		n, _ := v.Node(n.ID)
 		for _, u := range n.Stats.Unusable {
 			if u.Path == path {
 				return errs.New(errs.Invalid, "hemera.FsAdd", path, u.Why).WithRemedy("put that right on the node, then add it again; --folder takes a directory where nothing is mounted")
 			}
 		}
-		// The time limit is no error either: the wish stays with the manager.
+		// The time limit is not an error either: the manager keeps the order.
 		if n.Status != hemera.NodeOnline || !time.Now().Before(end) {
 			e.Say("node %s will use %s when it can; see hemera fs ls", n.Addr, path)
 			return nil

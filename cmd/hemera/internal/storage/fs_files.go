@@ -15,8 +15,8 @@ import (
 	"hemera/words/hemera"
 )
 
-// fsFilesCommand makes `hemera fs files`. dumpmd is EOS's name for it.
-// The manager reads its index by disk, so the cost is by files listed and not by files of the cluster.
+// fsFilesCommand makes `hemera fs files`; EOS calls it dumpmd. The manager reads its index by disk, so the cost grows
+// with the listed files, not with all files of the cluster.
 func fsFilesCommand(e *cli.Env) *cobra.Command {
 	var after uint64
 	var o diskFilesOptions
@@ -46,25 +46,24 @@ while the cluster works: a file that is written or moved meanwhile may be in it 
 	return c
 }
 
-// filesPage is the number of files in one answer of the manager.
-// It bounds the memory of an answer and of this process.
+// filesPage is the number of files in one answer of the manager. It bounds the memory of an answer and of this process.
 const filesPage = 1000
 
-// diskFilesOptions choose from the files of a disk.
+// diskFilesOptions select files of a disk.
 type diskFilesOptions struct {
 	disk  hemera.DiskID
-	after hemera.FileID // the files after this one
-	limit uint64        // 0: all
+	after hemera.FileID // lists the files after this one
+	limit uint64        // 0 for all
 	last  bool          // only files whose last readable piece is on the disk
 }
 
-// listDiskFiles prints the files with a piece on a disk, page by page.
-// Memory is that of one page. Each page is as of its own moment, so the list is not one picture.
+// listDiskFiles prints the files with a piece on a disk. It holds one page in memory. Each page is read at its own time,
+// so the list is not a consistent picture.
 func listDiskFiles(ctx context.Context, e *cli.Env, m *admin.Client, o diskFilesOptions) error {
 	s := e.Stream(func(r output.Record) string {
 		return fmt.Sprintf("%s  %11s  %2d  %-4s  %s", r.Get("fxid"), output.Bytes(r.Get("size")), r.Get("nrep"), cli.OnOff(r.Get("last") == true, "last", "-"), r.Get("path"))
 	})
-	// shown counts what was printed: with --last a page may print nothing.
+	// shown counts printed files: with --last a page may print none.
 	shown, after := uint64(0), o.after
 	for {
 		page, err := m.Maint.DiskFiles(ctx, o.disk, after, filesPage)
@@ -87,23 +86,23 @@ func listDiskFiles(ctx context.Context, e *cli.Env, m *admin.Client, o diskFiles
 				return err
 			}
 		}
-		// A page may have no file that is shown and still not be the last.
+		// A page without printed files need not be the last.
 		if after = page.Next; after == 0 {
 			break
 		}
 	}
-	// On the stream of errors, so that a pipe gets files alone.
+	// This goes to standard error, so that a pipe gets files alone.
 	if shown == 0 && !e.ForPrograms() {
 		fmt.Fprintf(e.Err, "no %sfile has a piece on disk %s\n", cli.OnOff(o.last || o.after > 0, "such ", ""), o.disk)
 	}
 	return s.Close()
 }
 
-// fxid is a flag that takes a file's id in hexadecimal, as the tables show it.
-// 0 is no id: ids begin at 1.
+// fxid is a flag for the id of a file in hexadecimal, as the tables show it. 0 means that it was not given; ids begin at
+// 1.
 type fxid uint64
 
-// String implements pflag.Value. No id shows as nothing.
+// String implements pflag.Value. It returns "" for 0.
 func (f *fxid) String() string {
 	if *f == 0 {
 		return ""
@@ -121,5 +120,5 @@ func (f *fxid) Set(s string) error {
 	return nil
 }
 
-// Type implements pflag.Value: the word for the value in --help.
+// Type implements pflag.Value: it returns the word for the value in --help.
 func (f *fxid) Type() string { return "fxid" }

@@ -18,8 +18,8 @@ import (
 	"hemera/words/hemera"
 )
 
-// fsLsCommand makes `hemera fs ls`. Each flag is another table over the same records.
-// Without disks, or if a flag leaves none, a sentence says so.
+// fsLsCommand makes `hemera fs ls`. Each flag selects another table of the same records. If the table is empty, a
+// sentence says why.
 func fsLsCommand(e *cli.Env) *cobra.Command {
 	var long, drain, failed, io, latency bool
 	c := &cobra.Command{
@@ -37,10 +37,10 @@ node's host or host:port, or a space.`,
 			return e.Ask(c, func(ctx context.Context, m *admin.Client) error {
 				disks, err := loadDisks(ctx, disksOf(m))
 				if err == nil {
-					// Before the flags: a word that names no disk is an error, whatever the flag.
+					// Words are checked before the flags: a word that names no disk is an error, whatever the flag.
 					disks, err = matching(disks, args)
 				}
-				// Words select disks, and these rows are not of disks.
+				// Words select disks, and these rows are not disks.
 				if err == nil && drain && len(args) == 0 {
 					disks, err = withJobs(ctx, disksOf(m), disks)
 				}
@@ -51,11 +51,11 @@ node's host or host:port, or a space.`,
 				if err != nil {
 					return err
 				}
-				// One sentence for each reason why a table may be empty.
+				// Each reason for an empty table has its own sentence.
 				columns, none := fsColumns, "there are no disks yet: hemera fs add"
 				switch {
 				case drain:
-					// A disk is listed if a drain is wanted of it, or if it has a job of any kind that is not done.
+					// A disk is listed if it is to be drained, or if it has a job of any kind that is not done.
 					none = "no disk is being emptied or repaired"
 					columns, disks = fsDrainColumns, keep(disks, func(r output.Record) bool {
 						state := r.Get("stat.drain.state")
@@ -73,7 +73,7 @@ node's host or host:port, or a space.`,
 				case latency:
 					columns = fsLatencyColumns
 				case long:
-					// A full slice expression: append must not write into fsColumns.
+					// The full slice expression keeps append from writing into fsColumns.
 					columns = append(columns[:len(columns):len(columns)], fsLongColumns...)
 				}
 				refused := refusedPaths(v)
@@ -83,7 +83,7 @@ node's host or host:port, or a space.`,
 				if err := e.List(columns, disks, none); err != nil || e.ForPrograms() || drain || len(args) > 0 {
 					return err
 				}
-				// They have no row, as they have no id: who misses a disk looks here first.
+				// These paths have no id and no row. A user who misses a disk looks here first.
 				for _, line := range refused {
 					fmt.Fprintln(e.Err, "hemera: warning: "+e.Visible(line))
 				}
@@ -100,8 +100,8 @@ node's host or host:port, or a space.`,
 	return c
 }
 
-// unwell keeps the disks that the status warns of, or whose nodes it says are away, and adds its words and remedies: so both commands say the
-// same of a disk.
+// unwell keeps the disks of which the cluster's status warns, or whose nodes are offline or disabled by it, and adds the
+// status's texts and remedies. Thus fs ls and status say the same of a disk.
 func unwell(v *hemera.View, s adminapi.ClusterStatus, disks []output.Record) (out []output.Record) {
 	for _, r := range disks {
 		id, _ := r.Get("id").(uint32)
@@ -121,7 +121,7 @@ func unwell(v *hemera.View, s adminapi.ClusterStatus, disks []output.Record) (ou
 	return out
 }
 
-// refusedPaths says of each path that a node cannot use as a disk why, and what to do.
+// refusedPaths returns a line for each path that a node cannot use as a disk: why, and what to do.
 func refusedPaths(v *hemera.View) (lines []string) {
 	for _, n := range v.Nodes {
 		for _, u := range n.Stats.Unusable {
@@ -135,10 +135,9 @@ func refusedPaths(v *hemera.View) (lines []string) {
 	return lines
 }
 
-// withJobs adds a row for each job without a disk of the cluster: the repair of files that lack pieces, and of disks
-// that were removed.
-// The rows have the keys of the table and of the job only. Disks that were removed are remembered with the address and path
-// that they had.
+// withJobs adds a row for each job without a disk of the cluster: the repair of files that lack pieces, and of removed
+// disks. These rows have only the keys of the table and of the job. A removed disk is shown with its last address and
+// path.
 func withJobs(ctx context.Context, m diskSource, disks []output.Record) ([]output.Record, error) {
 	v, jobs, err := viewAndJobs(ctx, m)
 	if err != nil {
@@ -163,10 +162,8 @@ func withJobs(ctx context.Context, m diskSource, disks []output.Record) ([]outpu
 // matchKeys are the keys of a disk's record that a word of fs ls may equal.
 var matchKeys = []string{"id", "path", "host", "hostport", "space"}
 
-// matching selects the disks that any of the words names; without words, all. A word that names no disk is probably
-// misspelt, so it is an error.
-// A word may name several disks, and several words the same disk: it is listed once. Words are compared as texts, so
-// "04" is no id.
+// matching selects the disks that at least one word names, each once; without words, all. A word that names no disk is an
+// error, because it is probably misspelt. Words are compared as text, so "04" is not an id.
 func matching(disks []output.Record, words []string) ([]output.Record, error) {
 	if len(words) == 0 {
 		return disks, nil
@@ -189,11 +186,10 @@ func matching(disks []output.Record, words []string) ([]output.Record, error) {
 	return found, nil
 }
 
-// lower shows a word of EOS's in lower case, as the rest of a table is.
+// lower shows one of EOS's words in lower case, like the rest of a table.
 func lower(v any) string { return strings.ToLower(fmt.Sprint(v)) }
 
-// keep selects records.
-// The order stays.
+// keep returns the selected records in their order.
 func keep(records []output.Record, want func(output.Record) bool) (out []output.Record) {
 	for _, r := range records {
 		if want(r) {
@@ -203,7 +199,7 @@ func keep(records []output.Record, want func(output.Record) bool) (out []output.
 	return out
 }
 
-// fsColumns are the table of fs ls. The titles are EOS's, except that local.drain is just drain.
+// fsColumns are the table of fs ls. The titles are EOS's, except that local.drain is titled drain.
 var fsColumns = []output.Column{
 	{Title: "host", Key: "host"},          // of the node
 	{Title: "port", Key: "port", Wide: 1}, // of the node

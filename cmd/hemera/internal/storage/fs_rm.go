@@ -15,8 +15,7 @@ import (
 	"hemera/words/hemera"
 )
 
-// fsRmCommand makes `hemera fs rm`.
-// Without --force it is harmless: the manager refuses a disk that holds pieces.
+// fsRmCommand makes `hemera fs rm`. Without --force nothing is lost: the manager refuses a disk that holds pieces.
 func fsRmCommand(e *cli.Env) *cobra.Command {
 	var force bool
 	var k cli.Consent
@@ -44,10 +43,9 @@ started with --disk for the path adds it again: remove that option too.`,
 	return c
 }
 
-// removeDisk removes a disk. With --force or --dry-run the manager first counts what the disk holds, and the user agrees
-// to what will be lost. The removal carries that consent (Lose), so that the manager refuses if more is at stake than
-// was shown.
-// Between the count and the removal the cluster goes on; Lose makes the manager judge by its own, newer count.
+// removeDisk removes a disk. With --force or --dry-run the manager first counts the pieces and files of the disk, and the
+// user agrees to the loss. The request carries that consent (Lose): if files change between the count and the removal,
+// the manager counts again and refuses if more would be lost than was shown.
 func removeDisk(ctx context.Context, e *cli.Env, m *admin.Client, id hemera.DiskID, force bool, k cli.Consent) error {
 	// The zero value removes a disk only if nothing is on it.
 	r := adminapi.Removal{Force: force}
@@ -72,26 +70,26 @@ func removeDisk(ctx context.Context, e *cli.Env, m *admin.Client, id hemera.Disk
 	return nil
 }
 
-// holds says how much is on a disk.
+// holds returns a text with the number and size of the pieces on a disk.
 func holds(sum adminapi.Impact) string {
 	return fmt.Sprintf("holds %s, %s", output.Count(sum.Pieces, "piece"), output.Bytes(sum.Bytes))
 }
 
-// NamesShown is how many files a command names before it destroys them.
-// The names help to recognize the data; a long list would push the sums off the screen.
+// NamesShown is the number of file names that a command shows before it destroys the files. The names help to recognize
+// the data; a long list would push the sums off the screen.
 const NamesShown = 5
 
-// stakes lists what files would lose: the whole content, access for now, or redundancy. A partial count says "at least".
-// Nothing at stake is no line. The worst comes first.
+// stakes returns a line for each kind of loss: files that are lost, out of reach, or with fewer copies, the worst first.
+// It returns none if nothing is lost. A partial count says "at least".
 func stakes(sum adminapi.Impact) (lines []string) {
-	// The manager counts a bounded number of pieces; above it the count is partial.
+	// The manager counts a bounded number of pieces; with more, the count is partial.
 	atLeast := ""
 	if sum.Partial {
 		atLeast = "at least "
 	}
 	if sum.Lost > 0 {
 		names := strings.Join(sum.Names[:min(NamesShown, len(sum.Names))], ", ")
-		// The sum has a bounded number of names too.
+		// Names holds a bounded number of names, too.
 		if sum.Lost > NamesShown {
 			names += ", …"
 		}

@@ -13,9 +13,8 @@ import (
 	"hemera/words/hemera"
 )
 
-// fsSetCommand makes `hemera fs set`, which changes what an admin wants of a disk. What the disk can do is reported by
-// its node.
-// It returns when the manager has recorded the wish; the drain itself goes on at the manager for as long as it takes.
+// fsSetCommand makes `hemera fs set`, which changes the configuration of a disk. It returns when the manager has recorded
+// the change; a drain then runs in the background at the manager.
 func fsSetCommand(e *cli.Env) *cobra.Command {
 	c := &cobra.Command{
 		Use: "set <id> <key>=<value>", Short: "Change what is wanted of a disk", Args: cobra.ExactArgs(2),
@@ -58,7 +57,7 @@ A configstatus may be given without its key.`,
 		case 0:
 			return complete.Disks(e)(c, args, word)
 		case 1:
-			// empty is missing here: it cannot be set.
+			// empty is left out, because users cannot set it.
 			return []cobra.Completion{"rw", "ro", "drain", "off", "configstatus=", "space=", "zone=", "errors=0"}, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
 		}
 		return nil, cobra.ShellCompDirectiveNoFileComp
@@ -66,9 +65,8 @@ A configstatus may be given without its key.`,
 	return c
 }
 
-// parseDiskProperty reads key=value, or a configstatus alone. "empty" cannot be set: it is how the system marks a
-// drained disk.
-// It checks configstatus only. The manager checks other keys and values, so that a new key needs no new client.
+// parseDiskProperty reads key=value, or a configstatus alone. It refuses "empty", which only the manager sets, on a
+// drained disk. The manager checks all other keys and values, so that a new key needs no new client.
 func parseDiskProperty(s string) (key, value string, err error) {
 	key, value, ok := strings.Cut(s, "=")
 	if !ok {

@@ -16,8 +16,7 @@ import (
 	"hemera/words/hemera"
 )
 
-// fsStatusCommand makes `hemera fs status`.
-// A person also gets the job as a line with a bar.
+// fsStatusCommand makes `hemera fs status`. People also get the job as a line with a bar.
 func fsStatusCommand(e *cli.Env) *cobra.Command {
 	var watch bool
 	c := &cobra.Command{
@@ -51,8 +50,8 @@ func fsStatusCommand(e *cli.Env) *cobra.Command {
 	return c
 }
 
-// loadDisk asks for one disk: its record, and its job if it has one.
-// It fails with NotFound if there is no such disk. job is nil if the disk has none.
+// loadDisk returns the record of one disk, and its job, which is nil if there is none. It fails with NotFound if the disk
+// does not exist.
 func loadDisk(ctx context.Context, m diskSource, id hemera.DiskID) (output.Record, *adminapi.JobStatus, error) {
 	v, err := m.View(ctx)
 	if err != nil {
@@ -71,12 +70,12 @@ func loadDisk(ctx context.Context, m diskSource, id hemera.DiskID) (output.Recor
 	return diskRecord(v, d, job), job, nil
 }
 
-// watchInterval is how often --watch asks. A job's rate is an average over a few seconds anyway.
+// watchInterval is the time between two requests of --watch. The rate of a job is an average over a few seconds anyway.
 const watchInterval = time.Second
 
 // watchDisk follows the job of a disk: on a terminal in one line that changes, else with a line for each change. It
-// returns when the job is done, or when nothing is to be done.
-// An error of a request ends it. Ctrl-C ends it with Cancelled.
+// returns when the job is done, or when there is nothing to do. It returns the error of a request, and Cancelled after
+// Ctrl-C.
 func watchDisk(ctx context.Context, e *cli.Env, m diskSource, id hemera.DiskID) error {
 	tick := time.NewTicker(watchInterval)
 	defer tick.Stop()
@@ -86,7 +85,7 @@ func watchDisk(ctx context.Context, e *cli.Env, m diskSource, id hemera.DiskID) 
 		if err != nil {
 			return err
 		}
-		// Without a job the line says what is wanted of the disk, or what is wrong with it.
+		// Without a job, the line shows the configuration of the disk, or its problem.
 		line := fmt.Sprintf("disk %d: %v, nothing to do", id, r.Get("configstatus"))
 		if why := r.Get("stat.errmsg"); why != "" {
 			line = fmt.Sprintf("disk %d: %v", id, why)
@@ -95,7 +94,7 @@ func watchDisk(ctx context.Context, e *cli.Env, m diskSource, id hemera.DiskID) 
 			line = JobLine(*job, 24)
 		}
 		switch {
-		// Forms from the longest bar to the shortest: the window may be narrow.
+		// The forms go from the longest bar to the shortest, because the window may be narrow.
 		case e.Terminal > 0:
 			fmt.Fprintf(e.Out, "\r\x1b[K%s", cli.Fitted(e.OutWidth(), cli.BarForms(func(bar int) string {
 				if job != nil {
@@ -107,10 +106,10 @@ func watchDisk(ctx context.Context, e *cli.Env, m diskSource, id hemera.DiskID) 
 			fmt.Fprintln(e.Out, line)
 		}
 		last = line
-		// A drain, or the repair of a disk that is out of reach, may not have begun yet. Nothing is done about
-		// one that is off.
+		// A drain, or the repair of a disk that is out of reach, may not have begun yet. For a disk that is off, nothing
+		// is done.
 		config := r.Get("configstatus")
-		// asked: something is still to be done about the disk, though no job may be there yet.
+		// asked means that work on the disk is still to come, even if it has no job yet.
 		asked := config == string(hemera.ConfigDrain) || job == nil && r.Get("stat.errc") != 0 && config != string(hemera.ConfigOff)
 		if !asked && (job == nil || job.Over()) {
 			if e.Terminal > 0 {

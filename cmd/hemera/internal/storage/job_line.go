@@ -8,9 +8,9 @@ import (
 	"hemera/words/adminapi"
 )
 
-// JobLine is a drain, repair or conversion in one line: a bar, how much, how fast, how long still, and why not.
-// It is used by fs status and by status. width is that of the bar, in characters. The text is for people; programs
-// read the keys of jobFields.
+// JobLine returns a drain, repair or conversion as one line for people: its state, a bar of width characters, the data
+// moved and left, the rate, the remaining time, and the reason if it does not proceed. fs status and status print it.
+// Programs read the keys of jobFields.
 func JobLine(j adminapi.JobStatus, width int) string {
 	// A heal repairs pieces of many disks, so it has no disk, and counts pieces only.
 	if j.Kind == adminapi.JobHeal {

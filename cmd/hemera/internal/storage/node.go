@@ -17,8 +17,8 @@ import (
 	"hemera/words/hemera"
 )
 
-// NodeCommand makes `hemera node`: storage nodes.
-// Package serve adds the part that runs a node: this package does not import the server.
+// NodeCommand makes `hemera node`, the commands for storage nodes. Package serve adds the part that runs a node, because
+// this package does not import the server.
 func NodeCommand(e *cli.Env) *cobra.Command {
 	c := cli.Noun("node", "Storage nodes: run one; list, look at, change", nodeLsCommand(e), nodeStatusCommand(e), nodeSetCommand(e), nodeDrainCommand(e), nodeUndrainCommand(e), nodeAdmitCommand(e), nodeWaitCommand(e), nodeRmCommand(e))
 	c.Long = `A node is the process that serves the disks of one machine (EOS: FST). Without a command
@@ -26,9 +26,8 @@ after it, this runs one until Ctrl-C; the first start needs a join token.`
 	return c
 }
 
-// FindNode finds a node by id, host:port or host. A host with several nodes needs the port. It fails with NotFound or
-// Invalid.
-// An id goes before an address. It makes one request.
+// FindNode finds a node by id, host:port or host, in this order, with one request. It fails with NotFound, or with
+// Invalid for a host with several nodes.
 func FindNode(ctx context.Context, m *admin.Client, name string) (hemera.NodeInfo, error) {
 	v, err := m.Cluster.View(ctx)
 	if err != nil {
@@ -39,7 +38,7 @@ func FindNode(ctx context.Context, m *admin.Client, name string) (hemera.NodeInf
 			return n, nil
 		}
 	}
-	// By host alone; two nodes of one machine share it.
+	// Two nodes of one machine share its host name.
 	var found []hemera.NodeInfo
 	for _, n := range v.Nodes {
 		if n.Addr == name {
@@ -60,7 +59,7 @@ func FindNode(ctx context.Context, m *admin.Client, name string) (hemera.NodeInf
 		WithRemedy("name it by host:port or by its id")
 }
 
-// nodeRecord makes the record of a node: the sums of its disks, and what the node measures of its process and machine.
+// nodeRecord makes the record of a node: the sums of its disks, and the node's measurements of its process and machine.
 // jobs are those of the whole cluster.
 func nodeRecord(e *cli.Env, v *hemera.View, n hemera.NodeInfo, jobs []adminapi.JobStatus) output.Record {
 	var disks []hemera.Disk
@@ -72,18 +71,18 @@ func nodeRecord(e *cli.Env, v *hemera.View, n hemera.NodeInfo, jobs []adminapi.J
 	// Folders of one file system share its room.
 	all := v.Room(disks)
 	r := output.Record{
-		// EOS's word for the kind of record; its tools test it.
+		// EOS's tools test this word for the kind of record.
 		{Key: "type", Value: "nodesview"}, {Key: "id", Value: uint32(n.ID)}, {Key: "hostport", Value: n.Addr},
 		{Key: "status", Value: nodeStatus(n)}, {Key: "cfg.status", Value: cli.OnOff(n.Enabled, "on", "off")},
 		// nil before the first heartbeat.
 		{Key: "heartbeatdelta", Value: cli.Ago(e.Now(), n.Heartbeat)}, {Key: "nofs", Value: len(disks)}, {Key: "epoch", Value: uint64(n.Epoch)},
 		{Key: "cfg.stat.geotag", Value: n.Zone},
-		// Bytes; EOS's keys, although the values are reports and no settings.
+		// Memory is in bytes. The keys are EOS's, although the values are reports and not configuration.
 		{Key: "cfg.stat.sys.rss", Value: n.Stats.RSS}, {Key: "cfg.stat.sys.vsize", Value: n.Stats.VSize}, {Key: "cfg.stat.sys.threads", Value: n.Stats.Threads},
 		{Key: "cfg.stat.sys.goroutines", Value: n.Stats.Goroutines}, {Key: "cfg.stat.sys.sockets", Value: n.Stats.Sockets},
 		{Key: "cfg.stat.sys.eos.version", Value: n.Version}, {Key: "cfg.stat.sys.xrootd.version", Value: protocolVersion()},
 		{Key: "instance", Value: instance(n)},
-		// When the process started, in seconds since 1970.
+		// The start of the process, in seconds since 1970.
 		{Key: "cfg.stat.sys.eos.start", Value: cli.Unix(n.Stats.Started)},
 		{Key: "cfg.stat.sys.kernel", Value: n.Stats.Kernel}, {Key: "cfg.stat.sys.arch", Value: n.Stats.Arch},
 		{Key: "cfg.stat.sys.uptime", Value: cli.Since(e.Now(), n.Stats.Started)}, {Key: "cfg.stat.sys.load1", Value: n.Stats.Load1},
@@ -95,7 +94,7 @@ func nodeRecord(e *cli.Env, v *hemera.View, n hemera.NodeInfo, jobs []adminapi.J
 	if len(n.Stats.Unusable) > 0 {
 		r = append(r, output.Field{Key: "stat.errmsg", Value: unusable(n)})
 	}
-	// One group of keys for each interface; rates are as the node measured them.
+	// Each interface has one group of keys. The node measures the rates.
 	for _, i := range n.Stats.Net {
 		// A dot in an interface's name (eth0.100) would open another level of JSON.
 		at := "stat.net.if." + strings.ReplaceAll(i.Name, ".", "_") + "."
@@ -107,7 +106,7 @@ func nodeRecord(e *cli.Env, v *hemera.View, n hemera.NodeInfo, jobs []adminapi.J
 	return r
 }
 
-// nodeStatus is whether the node serves, in one word.
+// nodeStatus returns the status of a node in one word.
 func nodeStatus(n hemera.NodeInfo) string {
 	if n.Stopping {
 		return "stopping"
@@ -115,7 +114,8 @@ func nodeStatus(n hemera.NodeInfo) string {
 	return string(n.Status)
 }
 
-// instance tells one process of a node from the next: when it started, in microseconds since 1970. It is 0 before the first report.
+// instance returns a number that tells one process of a node from the next: its start in microseconds since 1970, or 0
+// before the first report.
 func instance(n hemera.NodeInfo) int64 {
 	if n.Stats.Started.IsZero() {
 		return 0
@@ -123,7 +123,7 @@ func instance(n hemera.NodeInfo) int64 {
 	return n.Stats.Started.UnixMicro()
 }
 
-// unusable lists the paths that the node could not use as disks, and why.
+// unusable returns the paths that the node cannot use as disks, with the reasons.
 func unusable(n hemera.NodeInfo) string {
 	var parts []string
 	for _, u := range n.Stats.Unusable {
@@ -132,8 +132,8 @@ func unusable(n hemera.NodeInfo) string {
 	return strings.Join(parts, "; ")
 }
 
-// protocolVersion is the version of the XRootD protocol that nodes announce, as major.minor.patch.
-// The constant has one byte for the major version and a nibble for each of the other two.
+// protocolVersion returns the version of the XRootD protocol that nodes announce, as major.minor.patch. The constant has
+// one byte for the major version and four bits for each of the others.
 func protocolVersion() string {
 	const v = wire.ProtocolVersion
 	return fmt.Sprintf("%d.%d.%d", v>>8, v>>4&15, v&15)

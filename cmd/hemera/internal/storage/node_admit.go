@@ -10,8 +10,8 @@ import (
 	"hemera/cmd/hemera/internal/complete"
 )
 
-// nodeAdmitCommand makes `hemera node admit`, for clusters with auth.admission=admin.
-// It fails with Invalid for a node that does not wait. An admitted node registers by itself within seconds.
+// nodeAdmitCommand makes `hemera node admit`, for clusters with auth.admission=admin. It fails with Invalid for a node
+// that is not waiting for admission. An admitted node registers by itself within seconds.
 func nodeAdmitCommand(e *cli.Env) *cobra.Command {
 	return &cobra.Command{
 		Use: "admit <node>", Short: "Let in a node that waits for admission", Args: cobra.ExactArgs(1),

@@ -15,8 +15,8 @@ import (
 	"hemera/words/hemera"
 )
 
-// nodeDrainCommand makes `hemera node drain`: a drain of each disk of a node that is in use.
-// Disks that are off stay off. It returns when the wishes are recorded; the drains go on at the manager.
+// nodeDrainCommand makes `hemera node drain`, which starts a drain of each disk of a node that is in use. Disks that are
+// off stay off. The command returns when the manager has recorded the changes; the drains run in the background.
 func nodeDrainCommand(e *cli.Env) *cobra.Command {
 	return &cobra.Command{
 		Use: "drain <node>", Short: "Empty all disks of a node onto the others", Args: cobra.ExactArgs(1),
@@ -35,8 +35,8 @@ says drained, its disks can be removed (hemera fs rm), and then the node (hemera
 	}
 }
 
-// nodeUndrainCommand makes `hemera node undrain`, which undoes a drain of a node.
-// Pieces that were moved stay where they are.
+// nodeUndrainCommand makes `hemera node undrain`, which cancels a drain of a node. Pieces that were moved stay where they
+// are.
 func nodeUndrainCommand(e *cli.Env) *cobra.Command {
 	return &cobra.Command{
 		Use: "undrain <node>", Short: "Stop the drain of a node, and use its disks again", Args: cobra.ExactArgs(1),
@@ -51,17 +51,17 @@ func nodeUndrainCommand(e *cli.Env) *cobra.Command {
 	}
 }
 
-// disksChange is a new configstatus for the disks of a node that have one of some others now.
-// Disks with another configstatus than those of from keep it: an admin chose it.
+// disksChange sets the configstatus of the disks of a node that now have one of those in from. Other disks keep theirs,
+// because an admin chose it.
 type disksChange struct {
 	op   string // the command, for errors
 	to   hemera.DiskConfig
 	from []hemera.DiskConfig
 }
 
-// setDisksOf changes the configstatus of the disks of a node and prints how many it changed.
-// It makes a request for each disk and stops at the first error; repeating the command does the rest. It fails with
-// NotFound if no disk is concerned, because the user expected some.
+// setDisksOf changes the configstatus of the disks of a node and prints the number of changed ones. It makes one request
+// for each disk and stops at the first error; repeating the command does the rest. It fails with NotFound if the change
+// applies to no disk of the node.
 func setDisksOf(ctx context.Context, e *cli.Env, m *admin.Client, node string, change disksChange) error {
 	n, err := FindNode(ctx, m, node)
 	if err != nil {
@@ -71,7 +71,7 @@ func setDisksOf(ctx context.Context, e *cli.Env, m *admin.Client, node string, c
 	if err != nil {
 		return err
 	}
-	// disks are changed, already are as wished.
+	// already counts the disks that have the new configstatus.
 	var disks, already int
 	for _, d := range v.Disks {
 		switch {
@@ -93,9 +93,8 @@ func setDisksOf(ctx context.Context, e *cli.Env, m *admin.Client, node string, c
 	return nil
 }
 
-// nodeDrain sums up the drains of a node's disks. A node is "drained" if all its disks are empty, "partly" if some are
-// and the others are in use.
-// disks are those of one node. A node without disks says nodrain.
+// nodeDrain sums up the drains of a node's disks. A node is "drained" if all its disks are empty, and "partly" drained if
+// some are and the others are in use. disks are those of one node. A node without disks is nodrain.
 func nodeDrain(disks []hemera.Disk, jobs []adminapi.JobStatus) output.Record {
 	var files, bytes, done int64
 	wanted, empty, stalling := 0, 0, false
@@ -110,7 +109,7 @@ func nodeDrain(disks []hemera.Disk, jobs []adminapi.JobStatus) output.Record {
 		}
 		stalling = stalling || state == "stalling"
 		if j := jobOf(jobs, d.ID); j != nil && j.Kind == adminapi.JobDrain {
-			// Repairs are not counted: they empty nothing.
+			// Repairs do not count: they do not empty a disk.
 			files, bytes, done = files+j.FilesLeft, bytes+j.BytesLeft, done+j.BytesDone
 		}
 	}
@@ -123,11 +122,11 @@ func nodeDrain(disks []hemera.Disk, jobs []adminapi.JobStatus) output.Record {
 		status = "drained"
 	case wanted == empty:
 		status = "partly" // its other disks are in use
-	// One stalled disk is enough: an admin should look.
+	// One stalled disk is enough, because an admin should look at it.
 	case stalling:
 		status = "stalling"
 	}
-	// In percent, like stat.drainprogress of a disk; 100 if all that is wanted is done.
+	// The percentage is 100 if everything was moved, like stat.drainprogress of a disk.
 	left := 0.0
 	if wanted > 0 {
 		left = 100

@@ -10,8 +10,7 @@ import (
 	"hemera/cmd/hemera/internal/output"
 )
 
-// nodeLsCommand makes `hemera node ls`.
-// Each flag is another table over the same records, as for fs ls.
+// nodeLsCommand makes `hemera node ls`. Each flag selects another table of the same records, as for fs ls.
 func nodeLsCommand(e *cli.Env) *cobra.Command {
 	var sys, io bool
 	c := &cobra.Command{

@@ -13,8 +13,7 @@ import (
 	"hemera/words/hemera"
 )
 
-// nodeRmCommand makes `hemera node rm`.
-// Without --now it is harmless: the manager refuses a node with disks.
+// nodeRmCommand makes `hemera node rm`. Without --now nothing is lost: the manager refuses a node with disks.
 func nodeRmCommand(e *cli.Env) *cobra.Command {
 	var k cli.Consent
 	var now bool
@@ -39,7 +38,7 @@ are lost. The command first prints what will be lost, and asks. A script gives i
 				if ok, err := agreeNode(ctx, e, m, k, n, now); !ok {
 					return err
 				}
-				// The two requests differ in what happens to the node's disks.
+				// The two requests differ in the fate of the node's disks.
 				end := m.Cluster.RemoveNode
 				if now {
 					end = m.Trust.ExpelNode
@@ -57,9 +56,9 @@ are lost. The command first prints what will be lost, and asks. A script gives i
 	return c
 }
 
-// agreeNode prints what the end of a node's membership means and asks for consent. If the node still has disks and --now
-// is not given, it asks nothing: the manager refuses.
-// With --dry-run it also prints what a removal would mean, and returns false.
+// agreeNode prints the consequences of the end of a node's membership and asks for consent. If the node still has disks
+// and --now is not given, it asks nothing, because the manager will refuse. With --dry-run it prints the consequences of
+// a removal and returns false.
 func agreeNode(ctx context.Context, e *cli.Env, m *admin.Client, k cli.Consent, n hemera.NodeInfo, now bool) (bool, error) {
 	v, err := m.Cluster.View(ctx)
 	if err != nil {

@@ -13,8 +13,7 @@ import (
 	"hemera/words/hemera"
 )
 
-// nodeSetCommand makes `hemera node set`.
-// The manager checks keys and values; only the short forms are decided here.
+// nodeSetCommand makes `hemera node set`. The manager checks keys and values; this command only expands the short forms.
 func nodeSetCommand(e *cli.Env) *cobra.Command {
 	return &cobra.Command{
 		Use: "set <node> <key>=<value>", Short: "Change what is wanted of a node", Args: cobra.ExactArgs(2),

@@ -15,17 +15,17 @@ import (
 	"hemera/words/hemera"
 )
 
-// waitInterval is how often `hemera node wait` looks. A node that starts is online within a second.
+// waitInterval is the time between two requests of `hemera node wait`. A starting node is online within a second.
 const waitInterval = 200 * time.Millisecond
 
-// awaited is what `hemera node wait` waits for. The zero value is: online.
+// awaited is the state that `hemera node wait` waits for. The zero value stands for online.
 type awaited struct {
 	offline bool
 	version string // that it runs; "" for any
 	after   int64  // the instance that it must not be; 0 for any
 }
 
-// missing says what is not yet so, "" if all is.
+// missing returns why the node is not in this state yet, or "" if it is.
 func (w awaited) missing(n hemera.NodeInfo) string {
 	switch status := nodeStatus(n); {
 	case w.offline && n.Status == hemera.NodeOffline:
@@ -41,8 +41,8 @@ func (w awaited) missing(n hemera.NodeInfo) string {
 	return ""
 }
 
-// nodeWaitCommand makes `hemera node wait`, for scripts. It fails with Timeout, and says what was not so. A manager that does not answer is waited
-// for as well: it may be the one that is upgraded.
+// nodeWaitCommand makes `hemera node wait`, for scripts. It fails with Timeout, and the error says which condition did
+// not hold. The command also waits for a manager that does not answer, which may be one that is being upgraded.
 func nodeWaitCommand(e *cli.Env) *cobra.Command {
 	var want awaited
 	var timeout time.Duration

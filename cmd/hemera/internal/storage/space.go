@@ -12,8 +12,8 @@ import (
 	"hemera/words/hemera"
 )
 
-// SpaceCommand makes `hemera space`: spaces and their policies.
-// There is no command that makes a space: define of space set does, as in EOS.
+// SpaceCommand makes `hemera space`, the commands for spaces and their policies. As in EOS, space set NAME define makes a
+// space.
 func SpaceCommand(e *cli.Env) *cobra.Command {
 	c := cli.Noun("space", "Spaces: list, look at, change", spaceLsCommand(e), spaceStatusCommand(e), spaceSetCommand(e), spaceRmCommand(e))
 	c.Long = `A space is a set of disks with one policy: the layout and checksum of new files, and the room

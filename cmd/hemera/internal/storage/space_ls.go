@@ -10,8 +10,7 @@ import (
 	"hemera/cmd/hemera/internal/output"
 )
 
-// spaceLsCommand makes `hemera space ls`.
-// The space "default" always exists, so the list is never empty.
+// spaceLsCommand makes `hemera space ls`. The space "default" always exists, so the list is never empty.
 func spaceLsCommand(e *cli.Env) *cobra.Command {
 	return &cobra.Command{
 		Use: "ls", Short: "List spaces", Args: cobra.NoArgs, Aliases: []string{"list"},

@@ -13,8 +13,7 @@ import (
 	"hemera/words/hemera"
 )
 
-// spaceRmCommand makes `hemera space rm`.
-// No file is lost: the manager refuses while anything refers to the space.
+// spaceRmCommand makes `hemera space rm`. No file is lost: the manager refuses while anything refers to the space.
 func spaceRmCommand(e *cli.Env) *cobra.Command {
 	var k cli.Consent
 	c := &cobra.Command{
@@ -30,7 +29,7 @@ second for a million files. The space "default" always stays.`,
 				if err != nil {
 					return err
 				}
-				// Before the question: nobody agrees to something that cannot be.
+				// The space is checked before the question: consent to an impossible removal is useless.
 				if !slices.ContainsFunc(spaces, func(s hemera.Space) bool { return s.Name == args[0] }) {
 					return errs.New(errs.NotFound, "hemera.SpaceRm", args[0], "there is no such space").WithRemedy("hemera space ls shows the spaces there are")
 				}

@@ -15,8 +15,8 @@ import (
 	"hemera/words/errs"
 )
 
-// spaceSetCommand makes `hemera space set`. The manager checks the value; define makes the space.
-// Files that exist keep their layout, so a change is never expensive.
+// spaceSetCommand makes `hemera space set`. The manager checks the value; define makes the space. Files that exist keep
+// their layout, so a change moves no data.
 func spaceSetCommand(e *cli.Env) *cobra.Command {
 	return &cobra.Command{
 		Use: "set <space> <key>=<value>", Short: "Change a space's policy", Args: cobra.ExactArgs(2),
@@ -73,8 +73,9 @@ that exist already stay as they are.`,
 	}
 }
 
-// warnOfSpace prints a warning if a space asks for more pieces than it has disks: new files then have fewer. Else it says
-// whether the loss of a node or zone would lose files. It is only a warning: disks may be added after the policy.
+// warnOfSpace warns if a space asks for more pieces than it has disks, because new files then have fewer pieces.
+// Otherwise it says whether the loss of a node or zone would lose files. Disks may be added after the policy, so this is
+// not an error.
 func warnOfSpace(ctx context.Context, e *cli.Env, m *admin.Client, name string) error {
 	v, err := m.Cluster.View(ctx)
 	if err != nil {
@@ -83,7 +84,7 @@ func warnOfSpace(ctx context.Context, e *cli.Env, m *admin.Client, name string) 
 	s, ok := v.Space(name)
 	disks := 0
 	for _, d := range v.Disks {
-		// All disks count, also those that are off: the warning is about the space as it is meant to be.
+		// Disks that are off count too: the warning is about the space as the admin planned it.
 		if d.Space == name {
 			disks++
 		}

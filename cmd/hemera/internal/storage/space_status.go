@@ -11,8 +11,7 @@ import (
 	"hemera/words/errs"
 )
 
-// spaceStatusCommand makes `hemera space status`.
-// It fails with NotFound if there is no such space.
+// spaceStatusCommand makes `hemera space status`. It fails with NotFound if the space does not exist.
 func spaceStatusCommand(e *cli.Env) *cobra.Command {
 	return &cobra.Command{
 		Use: "status <space>", Short: "Everything about one space", Args: cobra.ExactArgs(1), ValidArgsFunction: complete.Spaces(e),

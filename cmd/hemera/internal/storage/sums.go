@@ -9,8 +9,7 @@ import (
 )
 
 // sumsOf adds up disks, under the keys that EOS has for nodes, spaces and groups. Disks that share a file system count
-// its room once, and a node counts its network once.
-// It prints 0, not nothing, for no disks: EOS's tools expect the keys.
+// its room once, and a node counts its network once. Without disks all values are 0, because EOS's tools expect the keys.
 func sumsOf(v *hemera.View, disks []hemera.Disk) output.Record {
 	var load spread
 	var read, written, ropen, wopen, pieces int64
@@ -21,7 +20,7 @@ func sumsOf(v *hemera.View, disks []hemera.Disk) output.Record {
 		read, written, pieces = read+d.Load.ReadBytes, written+d.Load.WriteBytes, pieces+d.Pieces
 		// Pieces that are open now, counted by their nodes.
 		ropen, wopen = ropen+d.Load.ReadOpens, wopen+d.Load.WriteOpens
-		// The network belongs to the node: once, however many of its disks are here.
+		// The network belongs to the node: it counts once, however many of the node's disks are here.
 		if !seen[d.Node] {
 			seen[d.Node] = true
 			n, _ := v.Node(d.Node)
@@ -29,7 +28,7 @@ func sumsOf(v *hemera.View, disks []hemera.Disk) output.Record {
 			in, out, speed = in+i, out+o, speed+s
 		}
 	}
-	// By file system: two folders on one must not count its room twice.
+	// Room goes by file system: two folders on one must not count it twice.
 	all := v.Room(disks)
 	return output.Record{
 		{Key: "avg.stat.disk.load", Value: load.mean()}, {Key: "sig.stat.disk.load", Value: load.sigma()}, // share of time with I/O
@@ -42,7 +41,7 @@ func sumsOf(v *hemera.View, disks []hemera.Disk) output.Record {
 	}
 }
 
-// drainersOf is the number of disks that a drain moves files away from now.
+// drainersOf returns the number of disks off which a drain moves files now.
 func drainersOf(disks []hemera.Disk, jobs []adminapi.JobStatus) (n int) {
 	for _, d := range disks {
 		n += drainers(jobOf(jobs, d.ID))
@@ -50,23 +49,23 @@ func drainersOf(disks []hemera.Disk, jobs []adminapi.JobStatus) (n int) {
 	return n
 }
 
-// spread collects values for their mean and deviations.
-// It keeps the values because the deviation needs the mean first. There are as many values as disks.
+// spread collects values for their mean and deviation. It keeps the values because the deviation needs the mean first.
+// There are as many values as disks.
 type spread struct {
 	n, sum float64
 	values []float64
 }
 
-// add takes one more value.
+// add adds one value.
 func (s *spread) add(x float64) {
 	s.n, s.sum = s.n+1, s.sum+x
 	s.values = append(s.values, x)
 }
 
-// mean is the arithmetic mean, and 0 without values.
+// mean returns the arithmetic mean, and 0 without values.
 func (s *spread) mean() float64 { return s.sum / max(s.n, 1) }
 
-// sigma is the standard deviation of the values themselves, not of a sample.
+// sigma returns the standard deviation of the whole population, not that of a sample.
 func (s *spread) sigma() float64 {
 	var squares float64
 	for _, x := range s.values {

@@ -18,8 +18,8 @@ import (
 	"hemera/words/errs"
 )
 
-// TokenCommand makes `hemera token`: join tokens.
-// Tokens are the only way in for a node; its certificate takes over from then on.
+// TokenCommand makes `hemera token`, the commands for join tokens. A node joins with a token; after that its certificate
+// identifies it.
 func TokenCommand(e *cli.Env) *cobra.Command {
 	c := cli.Noun("token", "Join tokens for new nodes", tokenCreateCommand(e), tokenLsCommand(e), tokenRmCommand(e))
 	c.Long = `A new storage node joins the cluster with a token. A token admits one node, works for a day, and can be
@@ -31,8 +31,7 @@ revoked. The node needs it at its first start only.`
 }
 
 // tokenCreateCommand makes `hemera token create`. The token alone goes to standard output, so that it can be piped to a
-// node.
-// Each call makes a new token.
+// node. Each call makes a new token.
 func tokenCreateCommand(e *cli.Env) *cobra.Command {
 	// Zero values leave the choice to the manager.
 	var r adminapi.TokenRequest
@@ -58,9 +57,9 @@ standard input, a file or its environment: everybody on a machine can read the a
 				if err != nil {
 					return err
 				}
-				// On standard error, so that the pipe still gets the token alone.
+				// The warning goes to standard error, so that the pipe gets the token alone.
 				warnOfToken(e, t)
-				// A token is a secret: printed once, to this user, and not in a table.
+				// A token is a secret: it is printed once, to this user, and not in a table.
 				p := e.Printer()
 				if p.Format == output.Table {
 					_, err = fmt.Fprintln(e.Out, t)
@@ -78,8 +77,8 @@ standard input, a file or its environment: everybody on a machine can read the a
 	return c
 }
 
-// warnOfToken prints a warning if the token leads to a loopback address: only nodes of the manager's machine can use it.
-// A token that does not parse gives no warning: it may be of a newer form.
+// warnOfToken warns if the token leads to a loopback address, which only nodes of the manager's machine can use. A token
+// that does not parse gives no warning, because it may be of a newer form.
 func warnOfToken(e *cli.Env, text string) {
 	t, err := pki.ParseToken(text)
 	if err != nil || len(t.Addrs) == 0 {
@@ -91,10 +90,9 @@ func warnOfToken(e *cli.Env, text string) {
 	}
 }
 
-// addressesOf returns a node's address or network as it is, and looks up the addresses of a name. The manager compares
-// the address that a node comes from with these.
-// The name is looked up here, once: a later change of the name does not change the token. It fails with NotFound if
-// the name is unknown.
+// addressesOf returns an address or network as it is, and looks up the addresses of a host name. The manager compares the
+// address of a joining node with these. A later change of the name does not change the token. addressesOf fails with
+// NotFound if the name is unknown.
 func addressesOf(ctx context.Context, node string) ([]string, error) {
 	if _, err := netip.ParsePrefix(node); err == nil {
 		return []string{node}, nil
@@ -108,14 +106,13 @@ func addressesOf(ctx context.Context, node string) ([]string, error) {
 	}
 	var list []string
 	for _, a := range found {
-		// An IPv4 address in IPv6 form would not equal what the manager sees.
+		// An IPv4 address in IPv6 form would not equal the address that the manager sees.
 		list = append(list, a.Unmap().String())
 	}
 	return list, nil
 }
 
-// tokenLsCommand makes `hemera token ls`. It shows ids, never secrets.
-// A token cannot be shown again: the manager keeps a hash of it only.
+// tokenLsCommand makes `hemera token ls`. It shows ids, never secrets: the manager keeps only a hash of a token.
 func tokenLsCommand(e *cli.Env) *cobra.Command {
 	return &cobra.Command{
 		Use: "ls", Short: "List the tokens that have not expired", Args: cobra.NoArgs, Aliases: []string{"list"},
@@ -132,7 +129,7 @@ where, and which nodes it has admitted.`,
 				for _, t := range list {
 					var used []string
 					for _, u := range t.Used {
-						// Where each node came from when it joined, as the manager saw it.
+						// The address is that from which the manager saw the node join.
 						used = append(used, fmt.Sprintf("node %d at %s", u.Node, u.From))
 					}
 					rows = append(rows, output.Record{
@@ -156,8 +153,7 @@ var tokenColumns = []output.Column{
 	{Title: "used by", Key: "used"},                       // the nodes that it admitted
 }
 
-// tokenRmCommand makes `hemera token rm`.
-// It needs no consent: a new token is made in a second.
+// tokenRmCommand makes `hemera token rm`. It needs no consent, because a new token is easy to make.
 func tokenRmCommand(e *cli.Env) *cobra.Command {
 	return &cobra.Command{
 		Use: "rm <id>", Short: "Revoke a token", Args: cobra.ExactArgs(1),
