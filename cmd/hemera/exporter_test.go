@@ -10,7 +10,7 @@ import (
 	"hemera/test/fixture"
 )
 
-// exporterKeys are the keys that cern-eos/eos_exporter reads (eosclient/eos.go), by command.
+// exporterKeys returns the keys that cern-eos/eos_exporter reads (eosclient/eos.go), by command.
 func exporterKeys() map[string]string {
 	return map[string]string{
 		"node": `hostport status cfg.status nofs heartbeatdelta sum.stat.statfs.freebytes sum.stat.statfs.usedbytes sum.stat.statfs.capacity sum.stat.statfs.ffree
@@ -89,7 +89,7 @@ func TestValuesUnderTheKeysOfEOS(t *testing.T) {
 	}
 }
 
-// monitorLines is what the commands print with -m.
+// monitorLines returns the lines that the commands print with -m.
 func monitorLines(t *testing.T) map[string][]string {
 	t.Helper()
 	server := serveFixture()
@@ -131,7 +131,7 @@ func parsePairs(line string) map[string]string {
 	return pairs
 }
 
-// TestFlagsBeforeTheCommand are what scripts for EOS write there.
+// Scripts for EOS write flags before the command.
 func TestFlagsBeforeTheCommand(t *testing.T) {
 	server := serveFixture()
 	t.Cleanup(server.Close)

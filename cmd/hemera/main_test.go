@@ -47,7 +47,7 @@ func keepUmask(t *testing.T) {
 	t.Cleanup(func() { syscall.Umask(umask) })
 }
 
-// serveFixture is a door over a new fixture; the user "nobody" shows what it is not to be an admin.
+// serveFixture serves the admin API over a new fixture. Every request is that of an admin.
 func serveFixture() *httptest.Server {
 	c := fixture.NewCluster()
 	return httptest.NewServer(admin.NewHandler(admin.Services{
@@ -59,7 +59,7 @@ func serveFixture() *httptest.Server {
 	}, func(*http.Request) (hemera.Identity, error) { return hemera.Identity{Name: "root", Admin: true}, nil }))
 }
 
-// runHemera is the command `hemera` of a script: [!] hemera [-exit code] args…
+// runHemera runs the command `hemera` of a script: [!] hemera [-exit code] args…
 func runHemera(ts *testscript.TestScript, neg bool, args []string) {
 	want := 0
 	if neg {

@@ -63,7 +63,7 @@ func newBenchmarked(t *testing.T) *benchmarked {
 	return b
 }
 
-// tree is everything in the namespace but the times of "/", which a benchmark below it changes.
+// tree returns all entries of the namespace, without the times of "/", which a benchmark below it changes.
 func (b *benchmarked) tree() (all []adminapi.Found) {
 	b.t.Helper()
 	m, err := admin.Dial(b.url)
@@ -94,7 +94,7 @@ func (b *benchmarked) unchanged() {
 	}
 }
 
-// run is one command line; what it writes to stderr also goes to live, if that is not nil.
+// run runs one command line. Its stderr also goes to live, if that is not nil.
 func (b *benchmarked) run(ctx context.Context, live io.Writer, args ...string) (code int, out, complaints string) {
 	b.t.Helper()
 	var stdout, stderr bytes.Buffer

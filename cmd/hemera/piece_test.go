@@ -18,8 +18,8 @@ import (
 	"hemera/words/hemera"
 )
 
-// makePieces is the command `pieces <dir> <layout> <size>` of a script: a content of random bytes, and the files of its
-// pieces, named by their numbers.
+// makePieces runs the command `pieces <dir> <layout> <size>` of a script: it writes a content of random bytes, and the
+// files of its pieces, named by their numbers.
 func makePieces(ts *testscript.TestScript, _ bool, args []string) {
 	dir := ts.MkAbs(args[0])
 	l, err := hemera.ParseLayout(args[1], 0)
@@ -50,7 +50,7 @@ func makePieces(ts *testscript.TestScript, _ bool, args []string) {
 	}
 }
 
-// cutContent are the pieces of a content.
+// cutContent returns the pieces of a content.
 func cutContent(ts *testscript.TestScript, l hemera.Layout, content []byte) [][]byte {
 	if !l.Coded() {
 		return [][]byte{content, bytes.Clone(content)}[:l.Pieces]
@@ -72,7 +72,7 @@ func cutContent(ts *testscript.TestScript, l hemera.Layout, content []byte) [][]
 	return blocks
 }
 
-// flipBit is the command `flip <file> <offset>` of a script.
+// flipBit runs the command `flip <file> <offset>` of a script: it changes one bit of a file.
 func flipBit(ts *testscript.TestScript, _ bool, args []string) {
 	at, err := strconv.Atoi(args[1])
 	ts.Check(err)

@@ -19,8 +19,8 @@ import (
 	"hemera/cmd/hemera/internal/tape"
 )
 
-// newRootCommand makes the tree of commands over an environment. It is made again for every command line, so that no
-// flag keeps a value. Groups decide where a command stands in hemera --help.
+// newRootCommand makes the tree of commands for an environment. It is called for every command line, so that no flag
+// keeps a value. Groups decide where a command stands in hemera --help.
 func newRootCommand(e *cli.Env) *cobra.Command {
 	showVersion := false
 	root := &cobra.Command{
@@ -37,8 +37,8 @@ The cluster is found by --url, else by the environment variable HEMERA_URL, else
 key=value pairs for each item, -j one JSON object with a result list.`,
 		// cli.Run prints errors; a page of usage would hide them.
 		SilenceErrors: true, SilenceUsage: true,
-		// Any arguments: with NoArgs cobra would print its own error for an unknown command, without the commands
-		// that exist.
+		// Any arguments are allowed: with NoArgs, cobra would print its own error for an unknown command, without the
+		// list of commands.
 		Args: cobra.ArbitraryArgs, SuggestionsMinimumDistance: 1,
 		RunE: func(c *cobra.Command, args []string) error {
 			switch {
@@ -51,10 +51,10 @@ key=value pairs for each item, -j one JSON object with a result list.`,
 			return c.Help()
 		},
 	}
-	// hemera --version is for scripts; hemera version shows more. cobra's own flag would need a template for this line, and
-	// with text/template the linker keeps every exported method of the program.
+	// hemera --version is for scripts; hemera version shows more. cobra's own flag would need a template for this line,
+	// and with text/template the linker keeps every exported method of the program.
 	root.Flags().BoolVarP(&showVersion, "version", "v", false, "version for hemera")
-	// Flags and streams that every command has.
+	// Connect adds the flags and streams that every command has.
 	e.Connect(root)
 	root.AddGroup(
 		&cobra.Group{ID: "serve", Title: "Serve (hemera node, below, runs a storage node):"},
@@ -62,7 +62,7 @@ key=value pairs for each item, -j one JSON object with a result list.`,
 		&cobra.Group{ID: "cluster", Title: "Cluster, on the manager's machine (file info and quota ls from any):"},
 		&cobra.Group{ID: "other", Title: "Other:"},
 	)
-	// Their order here does not matter: cobra sorts commands within a group.
+	// The order here does not matter: cobra sorts commands within a group.
 	root.AddCommand(serve.UpCommand(e), serve.ManagerCommand(e))
 	for _, c := range fileCommands(e) {
 		c.GroupID = "files"
@@ -82,7 +82,7 @@ key=value pairs for each item, -j one JSON object with a result list.`,
 	return root
 }
 
-// fileCommands are the commands of users: they work from any machine, and most with any XRootD server.
+// fileCommands makes the commands of users, which work from any machine. Most work with any XRootD server.
 func fileCommands(e *cli.Env) []*cobra.Command {
 	return []*cobra.Command{
 		files.LsCommand(e), files.CpCommand(e), files.MkdirCommand(e), files.RmCommand(e), files.MvCommand(e), files.StatCommand(e), files.CatCommand(e),
@@ -90,13 +90,13 @@ func fileCommands(e *cli.Env) []*cobra.Command {
 	}
 }
 
-// clusterCommands are the commands about a cluster. Most are for admins; see markAdmins. hemera node and hemera tape
+// clusterCommands makes the commands about a cluster. Most are for admins; see markAdmins. hemera node and hemera tape
 // also run a server.
 func clusterCommands(e *cli.Env) []*cobra.Command {
-	// The nouns are for admins, the commands themselves run servers.
+	// The nouns are for admins; the commands themselves run servers.
 	node := storage.NodeCommand(e)
 	serve.RunsNode(e, node)
-	// Tape also has the server's full command below it, for those who run a real library.
+	// Tape also has the server's full command below it, for sites with a real library.
 	tapes := tape.Command(e, serve.TapeServeCommand(e))
 	serve.RunsTape(e, tapes)
 	return []*cobra.Command{

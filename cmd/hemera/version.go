@@ -13,7 +13,7 @@ import (
 	"hemera/words/adminapi"
 )
 
-// version and commit are set by the linker (-X main.version=…); a build by hand has neither.
+// The linker sets version and commit (-X main.version=…); a build without these flags has the values below.
 var (
 	// The release, such as 1.2.0.
 	version = "devel"
@@ -21,16 +21,15 @@ var (
 	commit = ""
 )
 
-// versionCommand makes `hemera version`.
-// Without --server it needs no cluster, so it works on any machine. With --server it fails as any command does if the
-// manager cannot be reached.
+// versionCommand makes `hemera version`. Without --server it needs no cluster. With --server it fails if the manager
+// cannot be reached.
 func versionCommand(e *cli.Env) *cobra.Command {
 	var server bool
 	c := &cobra.Command{
 		Use: "version", Short: "Version of this program, and with --server of the cluster", Args: cobra.NoArgs, GroupID: "other",
 		Example: `  hemera version --server`,
 		RunE: func(c *cobra.Command, _ []string) error {
-			// One row for each side, so that a difference is seen at once.
+			// Each side has one row, so that a difference is seen at once.
 			records := []output.Record{versionRecord("client", buildVersion())}
 			if !server {
 				return e.Printer().List(versionColumns, records)
@@ -48,14 +47,13 @@ func versionCommand(e *cli.Env) *cobra.Command {
 	return c
 }
 
-// buildVersion describes this program: by what the linker set, else by what the Go toolchain recorded of the working
-// tree.
-// It never fails: what is unknown stays empty.
+// buildVersion describes this program: the values of the linker, else those that the Go toolchain recorded of the working
+// tree. It never fails: an unknown value is empty.
 func buildVersion() adminapi.VersionInfo {
 	v := adminapi.VersionInfo{Version: version, Commit: commit, Go: runtime.Version(), Arch: runtime.GOOS + "/" + runtime.GOARCH}
 	if info, ok := debug.ReadBuildInfo(); ok {
 		for _, s := range info.Settings {
-			// Go records the commit of a build in a checkout; 12 characters name it well.
+			// Go records the commit of a build in a checkout; 12 characters identify it.
 			if s.Key == "vcs.revision" && commit == "" {
 				v.Commit = s.Value[:min(12, len(s.Value))]
 			}
@@ -64,7 +62,7 @@ func buildVersion() adminapi.VersionInfo {
 	return v
 }
 
-// versionRecord shows a version. part is "client" or "server".
+// versionRecord returns a version as a record. part is "client" or "server".
 func versionRecord(part string, v adminapi.VersionInfo) output.Record {
 	return output.Record{
 		{Key: "part", Value: part}, {Key: "version", Value: v.Version}, {Key: "commit", Value: v.Commit},

@@ -82,7 +82,7 @@ func (l *diskLevel) name() string { return "disk" }
 
 // flags implements level.
 func (l *diskLevel) flags(f *pflag.FlagSet) {
-	// What runs.
+	// The measurements.
 	f.StringSliceVar(&l.o.Loads, "loads", disk.Loads(), "the loads, of read, write, both, randread and randwrite")
 	f.IntSliceVar(&l.streams, "streams", []int{15}, "streams of each disk: 15 is 1, 2, 4, 8 and 15; 3,8 is 3 and 8; 8,8 is 8 alone")
 	f.IntVar(&l.o.Iterations, "iterations", 5, "how often everything is measured")

@@ -43,7 +43,7 @@ func metered(t *testing.T, s *session, inner ...level) *energyLevel {
 	return l
 }
 
-// works is a level that has two iterations.
+// works returns a level with two iterations.
 func works(word string, err error) level {
 	return part{word, func(_ context.Context, rec *result.Recorder) error {
 		now := time.Now()

@@ -76,7 +76,7 @@ func (l *ioLevel) name() string { return "io" }
 
 // flags implements level.
 func (l *ioLevel) flags(f *pflag.FlagSet) {
-	// What is measured, and by what.
+	// The loads, and the program that makes them.
 	f.StringSliceVar(&l.o.Loads, "load", load.Loads(), "the loads, of sequential, copies, random, vector, mixed, small and metadata")
 	f.StringSliceVar(&l.o.Layouts, "layout", nil, "layouts of new files, each measured alone (Hemera only)")
 	f.StringVar(&l.o.Driver, "driver", load.DriverOwn, "the `program` that makes the load: own, xrdcp (copies), ior (sequential) or mdtest (metadata)")
@@ -89,7 +89,7 @@ func (l *ioLevel) flags(f *pflag.FlagSet) {
 	f.StringVar(&l.o.ReadThrough, "read-through", "", "the same `directory` in another mount: files are read there, not from caches of the mount that wrote them")
 	l.size(f, "block", "4KiB", "of a random read, and of an element of a vector")
 	l.size(f, "small-size", "16KiB", "of each small file")
-	// What it is compared with.
+	// The comparison with the peak.
 	l.peak.flags(f)
 	l.given = f.Changed
 }

@@ -68,7 +68,7 @@ func (l *netLevel) name() string { return "net" }
 
 // flags implements level.
 func (l *netLevel) flags(f *pflag.FlagSet) {
-	// What runs.
+	// The measurements.
 	f.StringSliceVar(&l.o.Protocols, "protocols", net.Protocols(), "of tcp and udp")
 	f.StringSliceVar(&l.o.Directions, "directions", net.Directions(), "of send, receive and both, seen from here")
 	f.IntSliceVar(&l.o.Streams, "streams", []int{1, 8}, "streams at once, in each direction")

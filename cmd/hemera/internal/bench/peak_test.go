@@ -8,7 +8,7 @@ import (
 	"hemera/measure/result"
 )
 
-// measured is a run whose first levels are disk and net.
+// measured returns a run whose first levels are disk and net.
 func measured() *result.Run {
 	add := func(name string, labels result.Labels, value float64) result.Measure {
 		return result.Measure{Name: name, Labels: labels, Unit: "B/s", Samples: []float64{value}}

@@ -79,7 +79,7 @@ func networkRecord(e *cli.Env, n adminapi.NodeNetwork) output.Record {
 	return append(r, output.Record{{Key: "text", Value: n.Where}, {Key: "remedy", Value: n.Remedy}}...)
 }
 
-// peerName is the other end of a path, with an arrow for the way that loses.
+// peerName returns the other end of a path, with the direction that loses segments.
 func peerName(w *adminapi.NetworkWorst) string {
 	peer := w.Addr
 	if peer == "" {
@@ -91,7 +91,7 @@ func peerName(w *adminapi.NetworkWorst) string {
 	return "to " + peer
 }
 
-// lostPercent is the share of segments that were lost, in percent; nil without segments.
+// lostPercent returns the percentage of segments that were lost; nil without segments.
 func lostPercent(l adminapi.NetworkLoss) any {
 	if !(l.Segments >= 1) {
 		return nil

@@ -217,7 +217,7 @@ func writeRecords(e *cli.Env, writes []hemera.WriteInfo) (out []output.Record) {
 		}
 		out = append(out, output.Record{
 			{Key: "id", Value: w.ID}, {Key: "user", Value: w.Who.Name}, {Key: "uid", Value: w.Who.UID}, {Key: "host", Value: w.Who.Host}, // who opened the file, and from where
-			{Key: "app", Value: w.Who.App}, {Key: "auth", Value: w.Who.Protocol}, {Key: "state", Value: string(w.State)}, // app is what the client says of itself
+			{Key: "app", Value: w.Who.App}, {Key: "auth", Value: w.Who.Protocol}, {Key: "state", Value: string(w.State)}, // app is the name that the client gives itself
 			{Key: "age", Value: cli.Since(e.Now(), w.Since)}, {Key: "idle", Value: idle}, {Key: "announced", Value: w.Announced}, // since the open
 			{Key: "written", Value: written}, {Key: "node", Value: uint32(w.Head)}, {Key: "head", Value: w.HeadAddr}, // as the node reported last
 			{Key: "gone", Value: gone}, {Key: "then", Value: then}, {Key: "in", Value: in}, // only if the client is gone

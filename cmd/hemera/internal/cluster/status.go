@@ -136,7 +136,7 @@ func printStatus(e *cli.Env, s adminapi.ClusterStatus, all bool) error {
 	return err
 }
 
-// healthLine is the first line: the worst severity, and how many conditions there are of each.
+// healthLine returns the first line: the worst severity, and the number of conditions of each severity.
 func healthLine(e *cli.Env, s adminapi.ClusterStatus) string {
 	var errors, warnings int64 // numbers of conditions
 	for _, c := range s.Conditions {
@@ -204,7 +204,7 @@ func grouped(list []adminapi.Condition) (out []adminapi.Condition) {
 	return out
 }
 
-// summary is the cluster in a few lines: a title and a text for each.
+// summary returns a few lines about the cluster, each a title and a text.
 // Titles have at most eight characters. An empty title continues the lines above.
 func summary(e *cli.Env, s adminapi.ClusterStatus) [][2]string {
 	pieces := "all files have all their pieces"

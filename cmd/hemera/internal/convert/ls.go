@@ -71,8 +71,8 @@ var columns = []output.Column{
 	{Title: "why", Key: "why"},                                        // what is in the way, or failed last
 }
 
-// record is a request with the keys of -m and -j. Times are in seconds since 1970, 0 for none; timeleft is in seconds,
-// 0 while it is not known.
+// record returns a conversion as a record for -m and -j. Times are in seconds since 1970, 0 for none; timeleft is in
+// seconds, 0 while it is unknown.
 func record(s adminapi.ConversionStatus) output.Record {
 	return output.Record{
 		{Key: "id", Value: s.ID}, {Key: "path", Value: s.Path}, {Key: "recursive", Value: s.Recursive}, {Key: "form", Value: s.Form.String()},

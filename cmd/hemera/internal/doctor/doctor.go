@@ -72,7 +72,7 @@ file below the state directory, and --undo puts it back. A restart of the machin
   sudo hemera doctor --undo                     put them back`,
 		RunE: func(c *cobra.Command, args []string) error { return x.run(c, args) },
 	}
-	// What is measured, then the files of snapshots.
+	// The measurements, then the files of snapshots.
 	f := c.Flags()
 	f.StringArrayVar(&x.o.Dirs, "dir", nil, "measure the file system of this `directory`; may be repeated (default: all on local disks)")
 	f.StringVar(&x.size, "size", "256MiB", "`size` of the temporary file, at most 512MiB")

@@ -72,7 +72,7 @@ func printChecks(e *cli.Env, checks []adminapi.PieceCheck, repair bool) error {
 		records = append(records, output.Record{
 			{Key: "no", Value: int(c.Piece.Index)}, {Key: "fsid", Value: disk}, {Key: "host", Value: c.Host}, // fsid is the number of the disk
 			{Key: "result", Value: result}, {Key: "size", Value: c.Size}, {Key: "checksums", Value: strings.Join(sums, ",")}, // checksums are those of the bytes read now
-			{Key: "badpages", Value: c.BadPages}, {Key: "repaired", Value: cli.OnOff(c.Repaired, "yes", "no")}, {Key: "error", Value: c.Error}, // error is what the node says
+			{Key: "badpages", Value: c.BadPages}, {Key: "repaired", Value: cli.OnOff(c.Repaired, "yes", "no")}, {Key: "error", Value: c.Error}, // the node's error
 		})
 	}
 	// An empty file, or one that is on tape only, has nothing on disks.

@@ -43,7 +43,7 @@ func TestLayoutsThatAreSearched(t *testing.T) {
 	}
 }
 
-// What people see of a coded file: its whole layout, its block size, and what each piece is.
+// Records of a coded file show its whole layout, its block size, and the role of each piece.
 func TestRecordsOfCodedFiles(t *testing.T) {
 	l := hemera.Local(2, 2, 1)
 	r := fileRecord(adminapi.FileReport{Path: "/f", Entry: hemera.Entry{Kind: hemera.KindFile, Layout: l}})

@@ -14,8 +14,7 @@ import (
 	"hemera/words/tapeapi"
 )
 
-// Drives are not configured: tape servers report them. What an admin says
-// of a drive is whether it shall work, and a comment.
+// Drives are not configured: tape servers report them. An admin only sets whether a drive may work, and a comment.
 
 // driveCommand makes `hemera tape drive`.
 func driveCommand(e *cli.Env) *cobra.Command {
@@ -25,12 +24,11 @@ func driveCommand(e *cli.Env) *cobra.Command {
 			return driveRecords(p, time.Now()), err
 		},
 		also: func(name string, s tapeapi.Session) bool { return s.Drive == name }}
-	// A manager that is started again forgets such drives by itself, but those
-	// that were put down.
+	// A restarted manager forgets such drives by itself, except those that were put down.
 	forget := changeCommand(e, "drive", "remove")
 	forget.Short, forget.ValidArgsFunction = "Forget a drive that no tape server reports", completeDrives(e)
 	forget.Long = "Takes a drive out of the lists, and out of those that were put down. A drive that a tape server reports stays; take it out of work with down."
-	// Not up and down: they ask for a reason.
+	// set does not put a drive up or down: those commands ask for a reason.
 	set := changeCommand(e, "drive", "set")
 	set.ValidArgsFunction = completeDrives(e)
 	set.Long = "Sets the comment of a drive, the one key that is set; an empty one removes it. It stays over restarts. up and down say whether the drive shall work."
@@ -65,9 +63,9 @@ func driveListCommand(e *cli.Env) *cobra.Command {
 	}
 }
 
-// driveRecords are drives for programs, with CTA's keys. Times are seconds.
+// driveRecords returns the drives as records with CTA's keys. Times are seconds.
 func driveRecords(p adminapi.TapePicture, now time.Time) (out []output.Record) {
-	// In the order of names, as the manager sends them.
+	// The order is that of names, as the manager sends them.
 	for _, d := range p.Drives {
 		desired, reason := "UP", d.Problem
 		if !d.Up {
@@ -76,31 +74,31 @@ func driveRecords(p adminapi.TapePicture, now time.Time) (out []output.Record) {
 				reason = "going down, after what it does now: " + reason
 			}
 		}
-		// Whole seconds: a session of less has no rate worth a number.
+		// Seconds are whole: the rate of a session of less than a second means nothing.
 		if d.Mount == 0 {
-			d.Session = tapeapi.Session{} // that of before is in session ls
+			d.Session = tapeapi.Session{} // session ls shows the session before
 		}
 		elapsed, rate := int64(d.Session.Elapsed.Seconds()), int64(0)
 		if elapsed > 0 {
 			rate = d.Session.Bytes / elapsed
 		}
 		out = append(out, output.Record{
-			// Which drive, and what is wanted of it.
+			// The drive, and its wanted state.
 			{Key: "logicalLibrary", Value: d.Library}, {Key: "driveName", Value: d.Name}, {Key: "host", Value: d.Node.String()},
 			{Key: "desiredDriveState", Value: desired}, {Key: "mountType", Value: mountType(d.Kind)}, {Key: "driveStatus", Value: string(d.Status)},
-			// What it does now.
+			// The work of the drive.
 			{Key: "driveStatusSince", Value: seconds(d.Since, now)}, {Key: "vid", Value: d.VID}, {Key: "tapepool", Value: d.Pool},
 			{Key: "filesTransferredInSession", Value: d.Session.Files}, {Key: "bytesTransferredInSession", Value: d.Session.Bytes},
 			// Its session; zeros without one.
 			{Key: "sessionId", Value: d.Mount}, {Key: "sessionElapsedTime", Value: elapsed}, {Key: "bytesPerSecond", Value: rate},
 			{Key: "timeSinceLastUpdate", Value: seconds(d.Seen, now)}, {Key: "devFileName", Value: d.Device}, {Key: "reason", Value: reason},
 			{Key: "comment", Value: d.Comment},
-			// What its work is charged to, and what its server says of it.
+			// The owner and priority of its work, and the reports of its server.
 			{Key: "vo", Value: d.Organisation}, {Key: "currentPriority", Value: d.Priority}, {Key: "currentActivity", Value: ""}, {Key: "reservedBytes", Value: d.Reserved},
 			{Key: "logicalLibraryDisabled", Value: d.LibraryDisabled}, {Key: "driveConfig", Value: []output.Record{
 				driveConfig("model", d.Model), driveConfig("serial", d.Serial), driveConfig("writes", strings.Join(d.Media, ",")), driveConfig("reads", strings.Join(d.Reads, ",")),
 			}},
-			// What CTA has and Hemera has no thing for.
+			// Keys of CTA without an equivalent in Hemera.
 			{Key: "ctaVersion", Value: ""}, {Key: "rawLibrarySlot", Value: ""}, {Key: "diskSystemName", Value: ""},
 			{Key: "schedulerBackendName", Value: ""}, {Key: "instanceName", Value: ""}, {Key: "physicalLibrary", Value: ""}, {Key: "physicalLibraryDisabled", Value: false},
 		})
@@ -108,12 +106,12 @@ func driveRecords(p adminapi.TapePicture, now time.Time) (out []output.Record) {
 	return out
 }
 
-// driveConfig is one thing that a tape server says of a drive.
+// driveConfig returns one property of a drive, as its tape server reports it.
 func driveConfig(key, value string) output.Record {
 	return output.Record{{Key: "category", Value: "drive"}, {Key: "key", Value: key}, {Key: "value", Value: value}, {Key: "source", Value: "tape server"}}
 }
 
-// mountType is CTA's word for what a drive works on.
+// mountType returns CTA's word for the work of a drive.
 func mountType(k tapeapi.JobKind) string {
 	switch k {
 	case tapeapi.Archive:
@@ -130,8 +128,7 @@ func mountType(k tapeapi.JobKind) string {
 	return "NO_MOUNT"
 }
 
-// seconds is the time since an instant; 0 for one that is unknown or, by
-// another clock, in the future.
+// seconds returns the seconds since an instant; 0 if the instant is unknown, or in the future by another clock.
 func seconds(at, now time.Time) int64 {
 	if at.IsZero() {
 		return 0
@@ -139,7 +136,7 @@ func seconds(at, now time.Time) int64 {
 	return max(0, int64(now.Sub(at).Seconds()))
 }
 
-// driveColumns are the table of drive ls.
+// driveColumns returns the table of drive ls.
 func driveColumns() []output.Column {
 	return []output.Column{
 		{Title: "library", Key: "logicalLibrary", Wide: 3},
@@ -188,8 +185,7 @@ when a probe succeeds; "up" does not force that.`,
 	return c
 }
 
-// completeDrives completes names of drives. "all" is not offered: it is typed by those
-// who mean it.
+// completeDrives completes names of drives. It does not offer "all", so that it is not chosen by accident.
 func completeDrives(e *cli.Env) cobra.CompletionFunc {
 	return completeFrom(e, func(p adminapi.TapePicture) (names []string) {
 		for _, d := range p.Drives {
@@ -199,12 +195,11 @@ func completeDrives(e *cli.Env) cobra.CompletionFunc {
 	})
 }
 
-// completeFrom completes what a picture of the tape tier has.
+// completeFrom completes names that it takes from a picture of the tape tier.
 func completeFrom(e *cli.Env, names func(adminapi.TapePicture) []string) cobra.CompletionFunc {
 	return func(c *cobra.Command, args []string, _ string) (found []string, d cobra.ShellCompDirective) {
 		if len(args) == 0 {
-			// A completion that cannot reach the manager offers nothing, and says
-			// nothing.
+			// If the manager cannot be reached, the completion offers nothing and prints no error.
 			_ = e.Ask(c, func(ctx context.Context, m *admin.Client) error {
 				p, err := m.Tape.TapePicture(ctx)
 				found = names(p)

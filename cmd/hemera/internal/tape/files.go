@@ -20,8 +20,8 @@ import (
 	"hemera/words/tapeapi"
 )
 
-// What users do with files that are on tape. The manager finds out who
-// asks, and what that user may: to read a file is enough to stage it.
+// These are the commands of users for files on tape. The manager checks the user and the rights: the right to read a file
+// includes that to stage it.
 
 // stageCommand makes `hemera tape stage`. It does not wait: a file may take an hour.
 func stageCommand(e *cli.Env) *cobra.Command {
@@ -55,7 +55,7 @@ They stay on disk until they are released. "xrdfs HOST prepare -s" is the same. 
 	return c
 }
 
-// stageBatch is how many files one request has at most: its answer has a line for each.
+// stageBatch is the largest number of files in one request, because its answer has a line for each.
 const stageBatch = 10_000
 
 // stages makes requests of many files.
@@ -63,11 +63,11 @@ type stages struct {
 	env      *cli.Env
 	client   *admin.Client
 	activity string
-	each     bool // tell of each file
+	each     bool // print a line for each file
 
-	next    tapeapi.StageRequest // that is being filled
+	next    tapeapi.StageRequest // the request that is being filled
 	sum     tally
-	online  int64 // on disk already
+	online  int64 // files that are on disk already
 	records []output.Record
 }
 
@@ -80,7 +80,7 @@ func (s *stages) add(ctx context.Context, path string) error {
 	return s.send(ctx)
 }
 
-// send makes a request of the files so far, so that one id stands for them.
+// send makes a request of the files so far, which get one id.
 func (s *stages) send(ctx context.Context) error {
 	if len(s.next.Files) == 0 {
 		return nil
@@ -99,7 +99,7 @@ func (s *stages) send(ctx context.Context) error {
 			return err
 		}
 	}
-	// On the stream of errors, so that a pipe gets the list alone.
+	// This goes to standard error, so that a pipe gets the list alone.
 	if !s.env.ForPrograms() {
 		fmt.Fprintln(s.env.Err, "request", id)
 	}
@@ -119,7 +119,8 @@ func (s *stages) send(ctx context.Context) error {
 	return nil
 }
 
-// end prints what was asked for, of many files the sum. Its error has those that cannot be brought to disk.
+// end prints the requested files, or only their numbers if there are many. Its error names the files that cannot be
+// brought to disk.
 func (s *stages) end() error {
 	if s.each || s.env.ForPrograms() {
 		columns := localityColumns()
@@ -132,14 +133,14 @@ func (s *stages) end() error {
 	return s.sum.errors.together("stage")
 }
 
-// noneStaged is the errors of all files of a request; nil if one file can be brought to disk.
+// noneStaged returns the errors of all files of a request, or nil if at least one file can be brought to disk.
 func noneStaged(files []tapeapi.Locality) error {
 	var failed failures
 	for _, l := range files {
 		if l.Error == "" {
 			return nil
 		}
-		// The request has texts alone; these commands show what is behind them.
+		// The request has texts alone; these commands show the reasons.
 		remedy := "see what is there: hemera ls -l " + path.Dir(l.Path)
 		if l.OnTape {
 			remedy = "hemera tape why " + l.Path + " says what helps"
@@ -149,14 +150,14 @@ func noneStaged(files []tapeapi.Locality) error {
 	return failed.together("stage")
 }
 
-// failures are the paths at which a command failed, in the order in which they were typed. A command goes on
-// behind one that failed: people name a hundred files at once, and type the few that failed again.
+// failures are the paths at which a command failed, in the order in which they were typed. A command continues after a
+// failure: users name a hundred files at once, and repeat the command for the few that failed.
 type failures []struct {
-	path string // as the manager knows it, or as it was typed if it is none
+	path string // the path that the manager uses, or else the typed one
 	err  error  // with its remedy
 }
 
-// add notes a path; nothing for nil.
+// add adds a path and its error. It does nothing if err is nil.
 func (f *failures) add(path string, err error) {
 	if err != nil {
 		*f = append(*f, struct {
@@ -166,12 +167,13 @@ func (f *failures) add(path string, err error) {
 	}
 }
 
-// together is one error for all: a line with the reason for each path, and each remedy once. The kind is that of the first.
+// together joins the errors into one: a line with the reason for each path, and each remedy once. The kind is that of the
+// first. It returns nil if there are none.
 func (f failures) together(verb string) error {
 	switch len(f) {
 	case 0:
 		return nil
-	// With the trace of its request.
+	// A single error keeps the trace of its request.
 	case 1:
 		return f[0].err
 	}
@@ -182,12 +184,13 @@ func (f failures) together(verb string) error {
 			remedies = append(remedies, remedy)
 		}
 	}
-	// The error begins with the first path by itself. Remedies are below each other, behind "what to do: ".
+	// The text of an error begins with its path, so the first line leaves it out. Remedies are below each other, after
+	// "what to do: ".
 	text := strings.TrimPrefix(strings.Join(lines, "\n"), verb+" "+f[0].path+": ")
 	return errs.New(errs.KindOf(f[0].err), verb, f[0].path, text).WithRemedy(strings.Join(remedies, "\n              "))
 }
 
-// plainly is the error of a file without what the manager calls its operations, beside the path.
+// plainly returns the error of a file without the manager's names of operations and without the path.
 func plainly(l tapeapi.Locality) string {
 	if l.Error == "" {
 		return ""
@@ -195,7 +198,7 @@ func plainly(l tapeapi.Locality) string {
 	return errs.Reason(errors.New(l.Error), l.Path)
 }
 
-// localityRecord is where a file is, for programs.
+// localityRecord returns the state of a file, on disk or tape, as a record.
 func localityRecord(l tapeapi.Locality, id string) output.Record {
 	return output.Record{
 		{Key: "path", Value: l.Path}, {Key: "online", Value: l.OnDisk}, {Key: "on_tape", Value: l.OnTape}, {Key: "requested", Value: l.Requested},
@@ -203,13 +206,13 @@ func localityRecord(l tapeapi.Locality, id string) output.Record {
 	}
 }
 
-// localityColumns are the table of stage.
+// localityColumns returns the table of stage.
 func localityColumns() []output.Column {
 	return []output.Column{{Title: "path", Key: "path"}, {Title: "on disk", Key: "online"}, {Title: "on tape", Key: "on_tape"},
 		{Title: "requested", Key: "requested"}, {Title: "why", Key: "why"}, {Title: "error", Key: "error_text"}}
 }
 
-// releaseCommand makes `hemera tape release`. A file whose disk copies stay was released all the same.
+// releaseCommand makes `hemera tape release`. A file is released even if its copies on disk stay.
 func releaseCommand(e *cli.Env) *cobra.Command {
 	var request string
 	c := onEach(e, &cobra.Command{
@@ -233,8 +236,8 @@ takes those, too). With the last one the disk copies go, once all tape copies ar
 	return c
 }
 
-// evictCommand makes `hemera tape evict`, for admins. Users release what they staged,
-// which evicts the file when nobody else uses it.
+// evictCommand makes `hemera tape evict`, for admins. Users release the files that they staged; a file is evicted when
+// all its users have released it.
 func evictCommand(e *cli.Env) *cobra.Command {
 	return onEach(e, &cobra.Command{
 		Use: "evict [path…]", Short: "Remove the disk copies of files that are on tape", ValidArgsFunction: complete.Paths(e),
@@ -252,8 +255,7 @@ file that lacks a copy its class asks for. An empty file has no disk copies, and
 	})
 }
 
-// archiveCommand makes `hemera tape archive`. The default class is the one that a
-// fresh system has.
+// archiveCommand makes `hemera tape archive`. The default class exists in a new system.
 func archiveCommand(e *cli.Env) *cobra.Command {
 	class := tapeconfig.DefaultName
 	c := onEach(e, &cobra.Command{
@@ -277,13 +279,12 @@ An empty file is archived at once, and nothing of it is written to tape.`,
 	return c
 }
 
-// helped is an error about a path with what to type, if it has no remedy of its own.
+// helped adds a remedy to an error about a path, if it has none.
 func helped(err error, at string) error {
 	if err == nil || errs.RemedyOf(err) != "" {
 		return err
 	}
-	// By the kind: what the text says is for people. Others, such as Denied, are
-	// not helped by a command.
+	// The kind decides, because the text is for people. For other kinds, such as Denied, no command helps.
 	kind := errs.KindOf(err)
 	remedy := map[errs.Kind]string{
 		errs.NotFound:    "see what is there: hemera ls -l " + path.Dir(at),

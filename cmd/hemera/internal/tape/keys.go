@@ -18,8 +18,8 @@ import (
 	"hemera/words/tapeapi"
 )
 
-// A key has a name, which is seen everywhere, and a secret, which no command
-// shows: who needs it copies the file from the manager's directory.
+// A key has a name, which all commands show, and a secret, which none shows: to get the secret, copy the file from the
+// manager's directory.
 
 // keyCommand makes `hemera tape key`.
 func keyCommand(e *cli.Env) *cobra.Command {
@@ -31,8 +31,8 @@ directory, tape-keys/NAME.key, and are in its backups. Without the secret nothin
 	return c
 }
 
-// keyListCommand makes `hemera tape key ls`. A key with a problem is also in
-// `hemera tape status`, with the command that brings it back.
+// keyListCommand makes `hemera tape key ls`. A key with a problem is also in `hemera tape status`, with the command that
+// restores it.
 func keyListCommand(e *cli.Env) *cobra.Command {
 	return &cobra.Command{
 		Use: "ls", Aliases: []string{"list"}, Short: "List encryption keys and what uses them", Args: cobra.NoArgs,
@@ -60,8 +60,7 @@ func loadKeys(ctx context.Context, m *admin.Client) (records []output.Record, er
 	return records, err
 }
 
-// keyRecord is a key for programs, without its secret: the manager does not
-// send it.
+// keyRecord returns a key as a record, without its secret, which the manager does not send.
 func keyRecord(r adminapi.TapeKeyRow) output.Record {
 	made := int64(0)
 	if !r.Made.IsZero() {
@@ -75,9 +74,9 @@ func keyRecord(r adminapi.TapeKeyRow) output.Record {
 	}
 }
 
-// keyColumns are the table of key ls.
+// keyColumns returns the table of key ls.
 func keyColumns() []output.Column {
-	// What uses a key comes before who made it: it is why people look.
+	// The users of a key come before its maker, because most readers look for them.
 	return []output.Column{
 		{Title: "name", Key: "name"}, // as pools and tapes say it
 		{Title: "fingerprint", Key: "fingerprint", Wide: 1},
@@ -89,8 +88,8 @@ func keyColumns() []output.Column {
 	}
 }
 
-// keyAddCommand makes `hemera tape key add`. It is also how a key comes back
-// that the manager has lost: the fingerprint tells if it is the same one.
+// keyAddCommand makes `hemera tape key add`. It also restores a key that the manager has lost: the fingerprint shows
+// whether it is the same key.
 func keyAddCommand(e *cli.Env) *cobra.Command {
 	var from, comment string
 	c := &cobra.Command{
@@ -103,7 +102,7 @@ which other users of the machine could see, and in no log.`,
 		RunE: func(c *cobra.Command, args []string) error {
 			k := tapeapi.Key{Name: args[0]}
 			if from != "" {
-				// Read here: the file may be one that the server's user cannot read.
+				// The command reads the file, because the user of the server may not be able to.
 				var err error
 				if k.Secret, err = readSecret(e, from); err != nil {
 					return err
@@ -111,7 +110,7 @@ which other users of the machine could see, and in no log.`,
 			}
 			return e.Ask(c, func(ctx context.Context, m *admin.Client) error {
 				row, err := m.Tape.AddTapeKey(ctx, "", k, comment)
-				// Said each time: a key that is lost loses all files on its tapes.
+				// The warning is printed each time: a lost key loses all files on its tapes.
 				if err == nil {
 					e.Say("key %s: fingerprint %s; back up the manager now (hemera ns backup), the only copy of the secret is on its disk", row.Name, row.Fingerprint)
 				}
@@ -124,11 +123,10 @@ which other users of the machine could see, and in no log.`,
 	return c
 }
 
-// readSecret reads the digits of a key. Its errors name the file, and have
-// none of what is in it.
+// readSecret reads the digits of a key. Its errors name the file, and contain nothing of it.
 func readSecret(e *cli.Env, from string) (tapeapi.Secret, error) {
 	const most = 4096 // bytes; a key has 64 digits
-	// A file that is much too long is a wrong one, and is not read to its end.
+	// A file that is much too long cannot be a key, and is not read to its end.
 	in := e.In
 	if from != "-" {
 		f, err := os.Open(from)
@@ -146,8 +144,8 @@ func readSecret(e *cli.Env, from string) (tapeapi.Secret, error) {
 	return s, errs.Wrap(err, "hemera.TapeKey", from)
 }
 
-// keyRemoveCommand makes `hemera tape key rm`: the one command of tapes that
-// destroys data, so it asks.
+// keyRemoveCommand makes `hemera tape key rm`. It asks for consent, because data that was written with the key
+// cannot be read afterwards.
 func keyRemoveCommand(e *cli.Env) *cobra.Command {
 	var consent cli.Consent
 	c := &cobra.Command{
@@ -157,7 +155,7 @@ Cartridges that are not in the catalogue any more, and were written with it, can
 		Example: "  hemera tape key rm raw-2020 --dry-run",
 		RunE: func(c *cobra.Command, args []string) error {
 			return e.Ask(c, func(ctx context.Context, m *admin.Client) error {
-				// The manager refuses it while something uses the key; consent is for what it cannot know of.
+				// The manager refuses while something uses the key; the consent is for uses that it cannot know.
 				stake := fmt.Sprintf("the secret of key %s goes for ever: what was written with it cannot be read any more", args[0])
 				agreed, err := e.Agree(ctx, consent, "hemera.TapeKey", []string{stake})
 				if err != nil || !agreed {

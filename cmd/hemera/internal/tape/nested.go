@@ -8,15 +8,14 @@ import (
 	"hemera/cmd/hemera/internal/output"
 )
 
-// cta-admin prints protobuf messages as JSON, so that some of its values are
-// objects in objects: who made a tape is creationLog.username. Records are
-// flat, for tables and for -m, and JSON has CTA's objects besides.
+// cta-admin prints protobuf messages as JSON, in which some values are nested: the maker of a tape is
+// creationLog.username. Records are flat, for tables and -m; JSON also gets CTA's objects.
 
-// nested is a value of CTA's JSON, and the flat field that it is.
+// nested pairs a key of CTA's nested JSON with the key of the flat field that has its value.
 type nested struct{ key, flat string }
 
-// nestedOf are CTA's objects of a noun, in the order of its messages. A flat
-// field that is "" is one that nobody keeps: the host that an admin was at.
+// nestedOf returns CTA's objects of a noun, in the order of its messages. A flat key of "" stands for a value that Hemera
+// does not record, such as the host of an admin.
 func nestedOf(noun string) []nested {
 	// Nouns whose messages are flat in CTA too, such as drives, have none.
 	switch noun {
@@ -27,8 +26,7 @@ func nestedOf(noun string) []nested {
 	case "pool": // which CTA names otherwise than for tapes
 		return logs("created", "modified")
 	case "request":
-		// af is the archive file, df the disk file that it was, tf the copy that
-		// is read. The last is in lower case in CTA.
+		// af is the archive file, df the disk file, tf the copy that is read. tf is lower case in CTA.
 		return []nested{{"requester.username", "requester"}, {"requester.groupname", "group"},
 			{"af.archiveId", "archiveId"}, {"af.size", "size"}, {"af.storageClass", "storageClass"}, {"af.creationTime", "asked"}, {"af.df.path", "path"},
 			{"tf.vid", "vid"}, {"tf.fSeq", "fSeq"}, {"tf.blockId", "blockId"}, {"totalretries", "attempts"}}
@@ -36,14 +34,13 @@ func nestedOf(noun string) []nested {
 	return nil
 }
 
-// logs are the messages that say who made an object, and who changed it last.
+// logs returns the messages for the maker of an object and for its last change.
 func logs(made, changed string) []nested {
 	return []nested{{made + ".username", "createdBy"}, {made + ".host", ""}, {made + ".time", "creationTime"},
 		{changed + ".username", "modifiedBy"}, {changed + ".host", ""}, {changed + ".time", "modificationTime"}}
 }
 
-// inForm returns the records of a noun with CTA's objects, if they go out as
-// JSON. A flat field of an object's name makes room for it.
+// inForm returns the records of a noun, for JSON with CTA's objects. An object replaces a flat field of the same name.
 func inForm(e *cli.Env, noun string, records []output.Record) []output.Record {
 	if e.Printer().Format != output.JSON {
 		return records
@@ -51,10 +48,10 @@ func inForm(e *cli.Env, noun string, records []output.Record) []output.Record {
 	return withNested(noun, records)
 }
 
-// withNested is inForm for JSON.
+// withNested adds CTA's objects to the records of a noun.
 func withNested(noun string, records []output.Record) (out []output.Record) {
 	more := nestedOf(noun)
-	// Two values of one name are no JSON; scripts for CTA expect the object.
+	// JSON must not have two values of one name; scripts for CTA expect the object.
 	objects := map[string]bool{}
 	for _, n := range more {
 		if name, _, is := strings.Cut(n.key, "."); is {
@@ -68,7 +65,7 @@ func withNested(noun string, records []output.Record) (out []output.Record) {
 				r = append(r, f)
 			}
 		}
-		// Behind the flat fields, whose order people know.
+		// The objects come after the flat fields, whose order users know.
 		for _, n := range more {
 			r = append(r, output.Field{Key: n.key, Value: valueOf(flat, n)})
 		}
@@ -77,11 +74,10 @@ func withNested(noun string, records []output.Record) (out []output.Record) {
 	return out
 }
 
-// valueOf is the value of an object's field. Times are seconds everywhere in
-// CTA, also those that the configuration has as text; 0 is never.
+// valueOf returns the value of an object's field. All times are seconds, as in CTA, also those that are text in the
+// configuration; 0 means never.
 func valueOf(flat output.Record, n nested) any {
-	// All keys are always there, so that a script needs no case for a tape
-	// that was never written.
+	// All keys are always present, so that a script needs no special case for a tape that was never written.
 	value := flat.Get(n.flat)
 	if !strings.HasSuffix(n.key, ".time") {
 		if value == nil {

@@ -16,21 +16,19 @@ import (
 	"hemera/words/errs"
 )
 
-// The configuration is one JSON document, by kind and name. Its fields are
-// shown in the order and with the names that the manager gives them, so
-// that a field of a later version shows without a change here. That is also
-// what add and set take.
+// The configuration is one JSON document, by kind and name. Its fields are shown with the manager's names and in its
+// order, so that a field of a later version shows without a change here. add and set take the same names.
 
 // kind is one kind of object of the configuration.
 type kind struct {
-	object string // its word in commands, and in the protocol
-	key    string // of its objects in the configuration
+	object string // its word in commands and in the protocol
+	key    string // the key of its objects in the configuration
 	short  string // for the list of commands
 	long   string // for its own help
 }
 
-// kinds are all of them, in the order in which objects refer to each other: a class
-// needs routes, a route a pool, a pool an organisation.
+// kinds returns all kinds, in the order in which objects refer to each other: a class needs routes, a route a pool, a
+// pool an organisation.
 func kinds() []kind {
 	return []kind{
 		{"pool", "tapePools", "Tape pools: sets of tapes that are written one after the other", `A pool belongs to a virtual organisation, whose drives it uses. Empty tapes come from its supply pools.
@@ -85,7 +83,7 @@ func objectCommand(e *cli.Env, k kind) *cobra.Command {
 	c := noun(k.object, k.short, ls, showCommand(e, l), changeCommand(e, k.object, "add"))
 	c.Long = k.short + ".\n" + k.long
 	known := []*cobra.Command{changeCommand(e, k.object, "set"), changeCommand(e, k.object, "remove")}
-	// What waits, and for what, is told of these.
+	// These objects have a why command, which explains the waiting work.
 	if k.object == "library" || k.object == "pool" || k.object == "class" {
 		c.AddCommand(whyOf(e, k.object))
 	}
@@ -99,7 +97,7 @@ func objectCommand(e *cli.Env, k kind) *cobra.Command {
 	return c
 }
 
-// loadObjects reads the objects of a kind with what the tape tier knows of them besides.
+// loadObjects reads the objects of a kind. Pools get the sums of their tapes, and libraries the reports of their servers.
 func loadObjects(ctx context.Context, m *admin.Client, k kind) ([]output.Record, error) {
 	records, err := objects(ctx, m, k)
 	switch {
@@ -112,7 +110,7 @@ func loadObjects(ctx context.Context, m *admin.Client, k kind) ([]output.Record,
 	return records, err
 }
 
-// libraryStateCommand makes `hemera tape library up` or `down`: short for two keys of set.
+// libraryStateCommand makes `hemera tape library up` or `down`, short forms of set with two keys.
 func libraryStateCommand(e *cli.Env, state string) *cobra.Command {
 	var reason string
 	c := &cobra.Command{
@@ -143,14 +141,13 @@ func libraryStateCommand(e *cli.Env, state string) *cobra.Command {
 	return c
 }
 
-// objects reads the objects of a kind, by name. The whole configuration is one answer:
-// it is small.
+// objects reads the objects of a kind, sorted by name. The whole configuration is one small answer.
 func objects(ctx context.Context, m *admin.Client, k kind) (out []output.Record, err error) {
 	raw, err := m.Tape.TapeConfig(ctx)
 	if err != nil {
 		return nil, err
 	}
-	// Kinds of a later version are in it too, and are not asked for.
+	// The answer also has kinds of later versions, which are ignored.
 	var config map[string]map[string]json.RawMessage
 	if err := json.Unmarshal(raw, &config); err != nil {
 		return nil, errs.As(err, errs.Corrupt, "hemera.Tape", "the configuration")
@@ -170,15 +167,14 @@ func objects(ctx context.Context, m *admin.Client, k kind) (out []output.Record,
 	return out, nil
 }
 
-// fields reads a flat JSON object, in the order of its fields. A Go map would lose the
-// order, and with it what belongs together.
+// fields reads a flat JSON object and keeps the order of its fields, which a Go map would lose.
 func fields(raw []byte) (out output.Record, err error) {
 	d := json.NewDecoder(bytes.NewReader(raw))
 	d.UseNumber() // capacities do not fit into a float
 	if _, err := d.Token(); err != nil {
 		return nil, err
 	}
-	// Flat: no object of the configuration has another in it.
+	// No object of the configuration contains another.
 	for d.More() {
 		key, err := d.Token()
 		if err != nil {
@@ -201,14 +197,14 @@ func fields(raw []byte) (out output.Record, err error) {
 	return out, nil
 }
 
-// addSums adds to pools what their tapes have.
+// addSums adds the sums of their tapes to the records of pools.
 func addSums(ctx context.Context, m *admin.Client, records []output.Record) error {
 	p, err := m.Tape.TapePicture(ctx)
 	if err != nil {
 		return err
 	}
 	for i, r := range records {
-		// A pool that was made a moment ago may be in one answer only.
+		// A pool that was made a moment ago may be in only one of the answers.
 		at := slices.IndexFunc(p.Pools, func(s adminapi.TapePool) bool { return s.Name == r.Get("name") })
 		if at < 0 {
 			continue
@@ -218,24 +214,23 @@ func addSums(ctx context.Context, m *admin.Client, records []output.Record) erro
 	return nil
 }
 
-// withSums is a pool with what its tapes have.
+// withSums returns the record of a pool with the sums of its tapes.
 func withSums(r output.Record, s *adminapi.TapePool) output.Record {
-	// Behind the name, in front of who made it: what people look for first.
+	// The sums come after the name and before the maker, because most readers look for them first.
 	sums := output.Record{{Key: "numTapes", Value: s.Tapes}, {Key: "numFullTapes", Value: s.FullTapes}, {Key: "numEmptyTapes", Value: s.Free},
 		{Key: "capacityBytes", Value: s.Capacity}, {Key: "dataBytes", Value: s.Used}, {Key: "numPhysicalFiles", Value: s.Files}}
-	// Of a pool without tapes nothing is used.
+	// The use of a pool without tapes is 0.
 	use := int64(0)
 	if s.Capacity > 0 {
 		use = 100 * s.Used / s.Capacity
 	}
-	// CTA's other words for them.
+	// More of CTA's keys.
 	sums = append(sums, output.Field{Key: "availableBytes", Value: max(0, s.Capacity-s.Used)}, output.Field{Key: "usePercent", Value: use},
 		output.Field{Key: "encrypt", Value: r.Get("encryptionKeyName") != ""}, output.Field{Key: "instanceName", Value: ""})
 	return slices.Concat(r[:1], sums, r[1:])
 }
 
-// addReported adds what tape servers report of libraries, also of those that
-// nobody has said anything about.
+// addReported adds the reports of tape servers about libraries, also about libraries that are not configured.
 func addReported(ctx context.Context, m *admin.Client, said []output.Record) (out []output.Record, err error) {
 	p, err := m.Tape.TapePicture(ctx)
 	if err != nil {
@@ -254,7 +249,7 @@ func addReported(ctx context.Context, m *admin.Client, said []output.Record) (ou
 		}
 		out = append(out, append(r, more...))
 	}
-	// Libraries that are not there now.
+	// Libraries that are configured but not reported now.
 	for _, s := range said {
 		out = append(out, slices.Concat(s[:1], output.Record{{Key: "host", Value: ""}, {Key: "drives", Value: int64(0)},
 			{Key: "cartridges", Value: int64(0)}, {Key: "problem", Value: "no tape server reports it"}}, s[1:]))
@@ -262,14 +257,13 @@ func addReported(ctx context.Context, m *admin.Client, said []output.Record) (ou
 	return out, nil
 }
 
-// columnsOf is a table with all fields of the records; who made and changed
-// an object is left out first.
+// columnsOf returns a table with all fields of the records. In a narrow window, the maker and last change of an object
+// are left out first.
 func columnsOf(records []output.Record) (out []output.Column) {
 	if len(records) == 0 {
 		return []output.Column{{Title: "name", Key: "name"}}
 	}
-	// All records of a kind have the same fields; the last are left out first
-	// where there is no room.
+	// All records of a kind have the same fields; a narrow window leaves out the last ones first.
 	for i, f := range records[0] {
 		c := output.Column{Title: f.Key, Key: f.Key, Wide: i}
 		switch f.Key {

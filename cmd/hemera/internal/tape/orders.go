@@ -10,10 +10,10 @@ import (
 	"hemera/words/adminapi"
 )
 
-// Orders are done once. Repacks and verifications go on until all files of
-// a tape are done, and have commands of their own in tasks.go.
+// An order is done once. Repacks and verifications continue until all files of a tape are done, and have their own
+// commands in tasks.go.
 
-// orderCommands are what is done once with a tape.
+// orderCommands makes the commands that order single actions on a tape.
 func orderCommands(e *cli.Env) []*cobra.Command {
 	one := cobra.ExactArgs(1)
 	label := orderCommand(e, adminapi.OrderLabel, "label <vid>", "Write the label of a tape", one)
@@ -27,20 +27,20 @@ knows: "hemera tape undelete --tape VID" brings them back, --lose N gives N of t
 	return []*cobra.Command{label, repackCommand(e), reclaim, verifyCommand(e), cancelCommand(e), scanCommand(e), undeleteCommand(e)}
 }
 
-// orderCommand makes the command for one order. Orders are answered when they are
-// begun; what they leave to do is in queues.
+// orderCommand makes the command for one order. The manager answers when the action has begun; the rest of the work is in
+// queues.
 func orderCommand(e *cli.Env, kind adminapi.TapeOrderKind, use, short string, args cobra.PositionalArgs) *cobra.Command {
 	o := adminapi.TapeOrder{Kind: kind}
 	c := &cobra.Command{
 		Use: use, Short: short, Args: args, Example: "  hemera tape " + string(kind) + " V00001 --dry-run",
 		RunE: func(c *cobra.Command, args []string) error {
-			// Without a subject it is about all of them.
+			// Without a subject the order is for all of them.
 			if len(args) > 0 {
 				o.Subject = args[0]
 			}
 			return e.Ask(c, func(ctx context.Context, m *admin.Client) error {
 				text, err := m.Tape.OrderTape(ctx, "", o)
-				// The manager says in words what it did, or would do.
+				// The manager returns a text about the work that it did, or would do.
 				if err == nil {
 					e.Say("%s", text)
 				}
@@ -48,7 +48,7 @@ func orderCommand(e *cli.Env, kind adminapi.TapeOrderKind, use, short string, ar
 			})
 		},
 	}
-	// Failed requests have another path of words.
+	// The commands for failed requests are below hemera tape request.
 	if kind == adminapi.OrderRetry || kind == adminapi.OrderForget {
 		c.Example = "  hemera tape request " + c.Name()
 	}

@@ -19,13 +19,13 @@ import (
 	"hemera/words/hemera"
 )
 
-// many is how a command names many files: by the arguments, by whole directories, and by a list.
+// many selects many files: by the arguments, by whole directories, and by a list.
 type many struct {
 	recursive bool
-	from      string // a file with a path on each line, "-" for the standard input
+	from      string // a file with a path on each line, "-" for standard input
 }
 
-// register adds the flags, and lets the arguments be left out where there is a list.
+// register adds the flags, and allows a command line without arguments if there is a list.
 func (f *many) register(c *cobra.Command) {
 	c.Flags().BoolVarP(&f.recursive, "recursive", "r", false, "all files below the directories that are named")
 	c.Flags().StringVar(&f.from, "from", "", "paths, one a line, from `FILE`; - is the standard input")
@@ -37,10 +37,10 @@ func (f *many) register(c *cobra.Command) {
 	}
 }
 
-// bulk reports whether there may be any number of files: what is done is counted then, and not told of each.
+// bulk reports whether the number of files is unbounded. The command then prints sums and no line for each file.
 func (f *many) bulk() bool { return f.recursive || f.from != "" }
 
-// each visits all files that are named, in their order. It ends with the first error of visit, or of the list.
+// each visits all named files in their order. It stops at the first error of visit, or of the list.
 func (f *many) each(ctx context.Context, e *cli.Env, m *admin.Client, args []string, visit func(path string) error) error {
 	for _, arg := range args {
 		if err := f.one(ctx, e, m, arg, visit); err != nil {
@@ -56,7 +56,7 @@ func (f *many) each(ctx context.Context, e *cli.Env, m *admin.Client, args []str
 		if err != nil {
 			return errs.As(err, errs.Invalid, "hemera.List", f.from)
 		}
-		defer func() { _ = file.Close() }() // it was read only
+		defer func() { _ = file.Close() }() // it was only read
 		in = file
 	}
 	lines := bufio.NewScanner(in)
@@ -70,7 +70,7 @@ func (f *many) each(ctx context.Context, e *cli.Env, m *admin.Client, args []str
 	return errs.As(lines.Err(), errs.Invalid, "hemera.List", f.from)
 }
 
-// one visits what a path names: the file, or with -r the files below it.
+// one visits the file of a path, or with -r the files below it.
 func (f *many) one(ctx context.Context, e *cli.Env, m *admin.Client, arg string, visit func(path string) error) error {
 	path, err := e.OnManager(arg)
 	if err != nil {
@@ -94,18 +94,18 @@ func (f *many) one(ctx context.Context, e *cli.Env, m *admin.Client, arg string,
 
 // Bounds of a command on many files.
 const (
-	workers      = 8   // that ask the manager at a time
-	failuresKept = 100 // that are told with their reasons
+	workers      = 8   // goroutines that ask the manager
+	failuresKept = 100 // failures that are printed with their reasons
 )
 
-// tally counts what a command did with many files. Its methods may be called from any goroutine.
+// tally counts the results of a command with many files. Its methods may be called from any goroutine.
 type tally struct {
 	mu     sync.Mutex
-	files  int64 // that were done
+	files  int64 // files that are done
 	bytes  int64
 	copies int64
 	failed int64
-	errors failures // of the first ones
+	errors failures // the first errors
 	drawn  time.Time
 }
 
@@ -122,7 +122,7 @@ func (t *tally) add(path string, d did, err error) {
 	}
 }
 
-// draw shows how far it is, on a terminal, a few times a second.
+// draw shows the progress on a terminal, a few times a second.
 func (t *tally) draw(e *cli.Env) {
 	if !e.Live || e.ForPrograms() {
 		return
@@ -139,7 +139,8 @@ func (t *tally) draw(e *cli.Env) {
 	}
 }
 
-// end clears the line of progress, tells the sum, and returns the errors: ended is that of the list of files, nil if it was read to its end.
+// end clears the line of progress, prints the sum, and returns the errors. ended is the error of the list of files, or
+// nil if it was read to its end.
 func (t *tally) end(e *cli.Env, verb string, ended error) error {
 	if ended == nil {
 		ended = t.errors.together(verb)
@@ -165,14 +166,14 @@ func (t *tally) end(e *cli.Env, verb string, ended error) error {
 	return ended
 }
 
-// did is what a command did with one file.
+// did is the result of a command for one file.
 type did struct {
 	freed  int64  // bytes on disks
-	copies int    // that were queued
-	said   string // for people
+	copies int    // copies that were queued
+	said   string // text for people
 }
 
-// onEach makes a command that does something with each file. A failure of one does not keep it from the others.
+// onEach makes a command that calls do for each file. It continues after a failure.
 func onEach(e *cli.Env, c *cobra.Command, do func(ctx context.Context, m *admin.Client, path string) (did, error)) *cobra.Command {
 	var f many
 	f.register(c)
@@ -209,7 +210,7 @@ func onEach(e *cli.Env, c *cobra.Command, do func(ctx context.Context, m *admin.
 	return c
 }
 
-// inTurn does it with few files, and tells of each.
+// inTurn calls do for few files, one after the other, and prints a line for each.
 func inTurn(ctx context.Context, e *cli.Env, m *admin.Client, verb string, args []string, do func(context.Context, *admin.Client, string) (did, error)) error {
 	var failed failures
 	var records []output.Record

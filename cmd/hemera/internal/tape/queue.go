@@ -16,12 +16,10 @@ import (
 	"hemera/words/tapeapi"
 )
 
-// A queue is a pool that files are to be written to, or a tape that files
-// are to be read from. Queues are made by files that wait, and go with the
-// last one.
+// A queue belongs to a pool that files are to be written to, or to a tape that files are to be read from. The first
+// waiting file makes a queue, and the last one removes it.
 
-// queueCommand makes `hemera tape queue`. Queues are not made or removed by hand: a
-// queue is what waits.
+// queueCommand makes `hemera tape queue`. There are no commands to make or remove a queue.
 func queueCommand(e *cli.Env) *cobra.Command {
 	ls := &cobra.Command{
 		Use: "ls", Aliases: []string{"list"}, Short: "List what waits for a drive", Args: cobra.NoArgs,
@@ -47,7 +45,7 @@ keeps a queue from a drive. The keys of -j are those of "cta-admin sq".`,
 	return noun("queue", "Queues: what waits for a drive, and why", ls, showCommand(e, queues), whyOf(e, "queue"))
 }
 
-// queueRecords are queues for programs, with CTA's keys. Ages are seconds.
+// queueRecords returns the queues as records with CTA's keys. Ages are seconds.
 func queueRecords(p adminapi.TapePicture, now time.Time) (out []output.Record) {
 	for _, q := range p.Queues {
 		vid := "" // any of the pool
@@ -55,10 +53,10 @@ func queueRecords(p adminapi.TapePicture, now time.Time) (out []output.Record) {
 			vid = q.Name
 		}
 		out = append(out, output.Record{
-			// Which queue.
+			// The queue.
 			{Key: "mountType", Value: mountType(q.Kind)}, {Key: "tapepool", Value: q.Pool}, {Key: "vo", Value: q.Organisation},
 			{Key: "logicalLibrary", Value: q.Library}, {Key: "vid", Value: vid}, {Key: "queuedFiles", Value: q.Files}, {Key: "queuedBytes", Value: q.Bytes},
-			// What decides when it gets a drive, and what it has.
+			// The values that decide when it gets a drive, and its work.
 			{Key: "oldestAge", Value: seconds(q.Oldest, now)}, {Key: "priority", Value: q.Priority}, {Key: "minAge", Value: int64(q.MinAge.Seconds())},
 			{Key: "curMounts", Value: q.Mounts}, {Key: "curFiles", Value: q.MountFiles}, {Key: "curBytes", Value: q.MountBytes}, {Key: "why", Value: q.Why},
 			// Limits, and the tapes that it is written to or read from.
@@ -66,15 +64,14 @@ func queueRecords(p adminapi.TapePicture, now time.Time) (out []output.Record) {
 			{Key: "tapesFiles", Value: q.Tapes.Files}, {Key: "tapesBytes", Value: q.Tapes.Bytes}, {Key: "fullTapes", Value: q.Tapes.FullTapes},
 			{Key: "writableTapes", Value: q.Writable}, {Key: "sleepingForSpace", Value: q.NoRoom},
 			{Key: "highestPriorityMountPolicy", Value: q.PriorityPolicy}, {Key: "lowestRequestAgeMountPolicy", Value: q.AgePolicy},
-			// What nobody keeps: 0 and empty.
+			// Keys of CTA that Hemera does not record: 0 and empty.
 			{Key: "youngestAge", Value: int64(0)}, {Key: "sleepStartTime", Value: int64(0)}, {Key: "diskSystemSleptFor", Value: ""},
 		})
 	}
 	return out
 }
 
-// queueColumns are the table of queue ls. Files and data are what waits, without what
-// drives have taken.
+// queueColumns returns the table of queue ls. Files and data are those that wait, without those that drives have taken.
 func queueColumns() []output.Column {
 	return []output.Column{
 		{Title: "type", Key: "mountType"},    // ARCHIVE_FOR_USER, RETRIEVE …
@@ -92,8 +89,8 @@ func queueColumns() []output.Column {
 	}
 }
 
-// requestCommand makes `hemera tape request`: single files that wait. Jobs that failed
-// are tried again by themselves some times; --failed are those that are not any more.
+// requestCommand makes `hemera tape request`, the commands for single waiting files. The manager retries a failed job a
+// few times; --failed selects those that it retries no more.
 func requestCommand(e *cli.Env) *cobra.Command {
 	var q adminapi.TapeJobQuery
 	ls := &cobra.Command{
@@ -125,8 +122,8 @@ themselves, with the columns of "cta-admin fr ls".`,
 		orderCommand(e, adminapi.OrderForget, "rm [pool|vid]", "Forget failed requests", cobra.MaximumNArgs(1)))
 }
 
-// requestShowCommand makes `hemera tape request show`: what waits for one file. The list
-// of all ends before it finds one of a million.
+// requestShowCommand makes `hemera tape request show` for the jobs of one file. The list of all jobs is bounded, and may
+// end before it reaches the file.
 func requestShowCommand(e *cli.Env) *cobra.Command {
 	return &cobra.Command{
 		Use: "show <path>", Short: "Show the requests of one file, and what they wait for", Args: cobra.ExactArgs(1), ValidArgsFunction: complete.Paths(e),
@@ -162,20 +159,20 @@ func requestShowCommand(e *cli.Env) *cobra.Command {
 	}
 }
 
-// jobRecord is a job for programs.
+// jobRecord returns a job as a record.
 func jobRecord(j tapeapi.Work) output.Record {
-	// As in CTA: archives wait for a pool, all others for a tape.
+	// As in CTA, archives wait for a pool, all others for a tape.
 	pool, vid := "", j.Queue
 	if j.Kind == tapeapi.Archive {
 		pool, vid = j.Queue, ""
 	}
-	// Of archives there is none yet, and all of it is 0.
-	var from hemera.TapeCopy // what is read
+	// An archive has no copy yet: all fields are 0.
+	var from hemera.TapeCopy // the copy to read
 	if j.From != nil {
 		from = *j.From
 	}
 	return output.Record{
-		// The file by its id: its path may change.
+		// The file has its id, because its path may change.
 		{Key: "objectId", Value: j.File.Hex()}, {Key: "requestType", Value: j.Kind.String()}, {Key: "copyNb", Value: j.Copy}, {Key: "queue", Value: j.Queue},
 		{Key: "tapepool", Value: pool}, {Key: "vid", Value: vid}, {Key: "group", Value: cli.NameOf(j.Owner.GID, false, cli.GroupName)},
 		{Key: "schedulerBackendName", Value: ""}, {Key: "instanceName", Value: ""},
@@ -186,8 +183,7 @@ func jobRecord(j tapeapi.Work) output.Record {
 	}
 }
 
-// jobColumns are the table of request ls. asked is when it was queued first, whatever
-// number of attempts there was since.
+// jobColumns returns the table of request ls. asked is the time of the first queueing, also after further attempts.
 func jobColumns() []output.Column {
 	return []output.Column{
 		{Title: "type", Key: "requestType"}, {Title: "copy", Key: "copyNb"}, {Title: "tapepool/vid", Key: "queue"}, {Title: "requester", Key: "requester", Wide: 2},

@@ -18,8 +18,7 @@ import (
 	"hemera/words/tapeapi"
 )
 
-// A scan goes on in the manager and the tape server, whether anybody looks
-// or not. The command orders it, and shows how far it is.
+// A scan runs in the manager and the tape server. The command orders it and shows its progress.
 
 // scanFlags are the flags of tape scan.
 type scanFlags struct {
@@ -27,11 +26,11 @@ type scanFlags struct {
 	all    bool
 	needed bool
 	noWait bool
-	list   bool // what became no file, a line each
+	list   bool // print a line for each item that became no file
 }
 
-// scanCommand makes `hemera tape scan`. A tape is named as an argument and all of
-// them by a flag, so that nobody mounts a whole library by leaving a word out.
+// scanCommand makes `hemera tape scan`. One tape is an argument and all tapes are a flag, so that a forgotten word does
+// not mount a whole library.
 func scanCommand(e *cli.Env) *cobra.Command {
 	f := scanFlags{order: adminapi.TapeOrder{Kind: adminapi.OrderScan}}
 	c := &cobra.Command{
@@ -80,7 +79,7 @@ catalogue does not know which key it is.`,
 			return e.Ask(c, func(ctx context.Context, m *admin.Client) error { return runScan(ctx, e, m, scanFlags{}) })
 		},
 	})
-	// The manager decides by the order; the last two are of this command alone.
+	// The manager checks the flags of the order; the last two belong to this command alone.
 	c.Flags().BoolVar(&f.all, "all", false, "all tapes that the libraries have")
 	c.Flags().BoolVar(&f.needed, "needed", false, "those tapes of the libraries that are not written until they were scanned")
 	c.Flags().BoolVar(&f.order.DryRun, "dry-run", false, "read the tape, change nothing, and say what would be done")
@@ -91,7 +90,7 @@ catalogue does not know which key it is.`,
 	return c
 }
 
-// scanPoll is how often the command asks how far the scans are.
+// scanPoll is the time between two requests for the progress of the scans.
 const scanPoll = time.Second
 
 // runScan orders scans, unless it only shows them, and follows them to their end.
@@ -99,7 +98,7 @@ func runScan(ctx context.Context, e *cli.Env, m *admin.Client, f scanFlags) erro
 	// Without a tape nothing is ordered.
 	shows := f.order.Subject == "" && !f.all
 	if !shows {
-		// The manager finds out who asks, and refuses what it cannot do before anything moves.
+		// The manager checks the rights, and refuses an impossible order before anything moves.
 		text, err := m.Tape.OrderTape(ctx, "", f.order)
 		if err != nil {
 			return err
@@ -109,7 +108,7 @@ func runScan(ctx context.Context, e *cli.Env, m *admin.Client, f scanFlags) erro
 			return nil
 		}
 	}
-	// The line is drawn by another goroutine than the one that asks.
+	// Another goroutine than the one that asks draws the line.
 	var last atomic.Pointer[[]adminapi.TapeScan]
 	last.Store(&[]adminapi.TapeScan{})
 	stop := e.Follow(func() string { return scanLine(*last.Load()) })
@@ -124,16 +123,16 @@ func runScan(ctx context.Context, e *cli.Env, m *admin.Client, f scanFlags) erro
 	return printScans(e, scans, f)
 }
 
-// awaitScans returns the scans of a tape, or of all, when they have ended, or when enough says so.
-// Ctrl-C ends the waiting, not the scans.
+// awaitScans returns the scans of a tape, or of all, when they have ended or enough returns true. Ctrl-C ends the wait,
+// not the scans.
 func awaitScans(ctx context.Context, m *admin.Client, vid string, enough func([]adminapi.TapeScan) bool) ([]adminapi.TapeScan, error) {
 	for {
-		// A manager that restarts has forgotten its scans, and is asked again by the person.
+		// A restarted manager has forgotten its scans; the user has to order them again.
 		p, err := m.Tape.TapePicture(ctx)
 		if err != nil {
 			return nil, err
 		}
-		// Others may have ordered scans of other tapes.
+		// Other users may have ordered scans of other tapes.
 		scans := slices.DeleteFunc(p.Scans, func(s adminapi.TapeScan) bool { return vid != "" && s.VID != vid })
 		going := slices.ContainsFunc(scans, func(s adminapi.TapeScan) bool { return s.Ended.IsZero() })
 		if enough(scans) || !going {
@@ -147,13 +146,13 @@ func awaitScans(ctx context.Context, m *admin.Client, vid string, enough func([]
 	}
 }
 
-// scanLine is the progress line of all scans.
+// scanLine returns the progress line of all scans.
 func scanLine(scans []adminapi.TapeScan) string {
-	// Added up: with --all there are more tapes than lines on a screen.
+	// The line has sums, because with --all there may be more tapes than lines on a screen.
 	ended, files, bytes, at := 0, int64(0), int64(0), ""
 	for _, s := range scans {
 		files, bytes = files+s.Files, bytes+s.Bytes
-		// Where each drive is: fSeq counts down to 1.
+		// The position of each drive is an fSeq, which counts down to 1.
 		switch {
 		case !s.Ended.IsZero():
 			ended++
@@ -164,8 +163,8 @@ func scanLine(scans []adminapi.TapeScan) string {
 	return fmt.Sprintf("%d of %d tapes scanned  %d files (%s)%s", ended, len(scans), files, output.Bytes(bytes), at)
 }
 
-// printScans prints what scans found: a table for people, and for programs a record
-// each with the files that became none. It says by the exit code whether all reached their end.
+// printScans prints the results of scans: a table for people, and for programs a record each, with the data that became
+// no file. The exit code says whether all scans reached their end.
 func printScans(e *cli.Env, scans []adminapi.TapeScan, f scanFlags) error {
 	// One row a tape, whatever was found on it.
 	var records []output.Record
@@ -175,9 +174,9 @@ func printScans(e *cli.Env, scans []adminapi.TapeScan, f scanFlags) error {
 	if err := e.List(scanColumns(), records, "no tape was scanned"); err != nil {
 		return err
 	}
-	// The exit code is for scripts that go on with the files.
+	// The exit code is for scripts that use the files.
 	failed := 0
-	// What became no file is told by name, for as many as the manager keeps: there may be millions.
+	// Data that became no file is listed by name, as far as the manager keeps the names: there may be millions.
 	for _, s := range scans {
 		if s.Problem != "" {
 			failed++
@@ -188,7 +187,7 @@ func printScans(e *cli.Env, scans []adminapi.TapeScan, f scanFlags) error {
 			}
 		}
 	}
-	// To look at scans that failed is no failure.
+	// To show scans that failed is not a failure.
 	if failed > 0 && (f.all || f.order.Subject != "") {
 		return errs.New(errs.IO, "adminapi.TapeScan", f.order.Subject, fmt.Sprintf("%d scans did not reach the beginning of their tape", failed)).
 			WithRemedy("see what is in the way, and repeat the command: what was found is there")
@@ -196,22 +195,22 @@ func printScans(e *cli.Env, scans []adminapi.TapeScan, f scanFlags) error {
 	return nil
 }
 
-// scanRecord is a scan for programs: sizes are bytes, and the counts of files have the
-// names of the outcomes. why is empty for a scan that took what it found.
+// scanRecord returns a scan as a record: sizes are bytes, and the counts of files have the names of the outcomes. why is
+// empty for a scan that added its files to the catalogue.
 func scanRecord(s adminapi.TapeScan) output.Record {
-	// The reason is that of the state: why it waits, why it failed, or why nothing was taken.
+	// The reason depends on the state: why the scan waits, why it failed, or why it added nothing.
 	state, why := "done", s.Why
 	switch {
 	case s.Problem != "":
 		state, why = "failed", s.Problem
 	case !s.Ended.IsZero():
 	case s.Begun.IsZero():
-		// The manager says it where something else keeps it.
+		// The manager gives a reason if the scan waits for anything but a drive.
 		state, why = "waits", cmp.Or(s.Why, "for a drive of its library that has nothing to do")
 	default:
 		state = "reads"
 	}
-	// Counts of a dry run look like those of a scan, so it says which it is.
+	// Counts of a dry run look like those of a scan, so the record says which it is.
 	if s.DryRun && why == "" {
 		why = "a dry run: nothing was changed"
 	}
@@ -219,7 +218,7 @@ func scanRecord(s adminapi.TapeScan) output.Record {
 	for _, o := range scanOutcomes() {
 		r = append(r, output.Field{Key: string(o), Value: s.Counts[o]})
 	}
-	// For programs all that the manager keeps; people ask for it with --list.
+	// Programs get all that the manager keeps; people ask for it with --list.
 	var found []output.Record
 	for _, one := range s.Found {
 		found = append(found, output.Record{{Key: "outcome", Value: string(one.Outcome)}, {Key: "fSeq", Value: one.FSeq}, {Key: "member", Value: one.Member},
@@ -228,12 +227,12 @@ func scanRecord(s adminapi.TapeScan) output.Record {
 	return append(r, output.Field{Key: "dryRun", Value: s.DryRun}, output.Field{Key: "why", Value: why}, output.Field{Key: "found", Value: found})
 }
 
-// scanOutcomes are the outcomes in the order of the table.
+// scanOutcomes returns the outcomes in the order of the table.
 func scanOutcomes() []tapeapi.Outcome {
 	return []tapeapi.Outcome{tapeapi.TookKnown, tapeapi.TookCopy, tapeapi.TookMade, tapeapi.TookLost, tapeapi.TookDead, tapeapi.TookDiffers, tapeapi.TookNot}
 }
 
-// scanColumns are the table of scans.
+// scanColumns returns the table of scans.
 func scanColumns() []output.Column {
 	columns := []output.Column{{Title: "vid", Key: "vid"}, {Title: "state", Key: "state"}, {Title: "files", Key: "files"}}
 	// The titles are those that the help explains.
@@ -243,8 +242,8 @@ func scanColumns() []output.Column {
 	return append(columns, output.Column{Title: "why", Key: "why"})
 }
 
-// undeleteCommand makes `hemera tape undelete`. It is an order that is done when it is
-// answered: nothing has to be mounted for it.
+// undeleteCommand makes `hemera tape undelete`. The order is complete when the manager answers, because no tape has to be
+// mounted.
 func undeleteCommand(e *cli.Env) *cobra.Command {
 	c := orderCommand(e, adminapi.OrderUndelete, "undelete <archive id|path|vid>", "Bring a removed or replaced file back that is still on tape", cobra.ExactArgs(1))
 	c.Long = `Makes a file of a removed content again, at the path that it had: on tape only, with its owner, mode, time,

@@ -13,8 +13,7 @@ import (
 	"hemera/words/tapeapi"
 )
 
-// sessionCommand makes `hemera tape session`. The manager remembers the last two
-// hundred of its own life.
+// sessionCommand makes `hemera tape session`. The manager remembers the last two hundred sessions since its own start.
 func sessionCommand(e *cli.Env) *cobra.Command {
 	ls := &cobra.Command{
 		Use: "ls", Aliases: []string{"list"}, Short: "List sessions that ended lately", Args: cobra.NoArgs,
@@ -44,7 +43,7 @@ back-hitches are stops in the middle of a stream: each wears the tape and costs 
 given, what waited in memory, and what the session had waited for until then.`,
 		Example: "  hemera tape session show 12",
 		RunE: func(c *cobra.Command, args []string) error {
-			// As session ls prints it.
+			// The number is that which session ls prints.
 			mount, err := strconv.ParseUint(args[0], 10, 64)
 			if err != nil {
 				return cli.Usage(errs.New(errs.Invalid, "hemera.TapeSession", args[0], "is no number of a session").WithRemedy("see hemera tape session ls"))
@@ -66,9 +65,9 @@ given, what waited in memory, and what the session had waited for until then.`,
 	return noun("session", "Sessions of drives: how they went", ls, show)
 }
 
-// sampleRecord is a sample of a session for programs. Times are seconds.
+// sampleRecord returns a sample of a session as a record. Times are seconds.
 func sampleRecord(s tapeapi.Sample) output.Record {
-	// Waits are sums since the begin: the difference of two samples is what was waited between them.
+	// Waits are sums since the start: the difference of two samples is the wait between them.
 	return output.Record{
 		{Key: "at", Value: s.At.Seconds()}, {Key: "bytes", Value: s.Bytes}, {Key: "buffered", Value: s.Buffered},
 		{Key: "disk", Value: s.Disk.Seconds()}, {Key: "network", Value: s.Network.Seconds()}, {Key: "tape", Value: s.Tape.Seconds()},
@@ -76,8 +75,7 @@ func sampleRecord(s tapeapi.Sample) output.Record {
 	}
 }
 
-// sampleColumns are the table of session show. Columns do not hide: the table
-// is for those who look closely.
+// sampleColumns returns the table of session show. No column is left out in a narrow window.
 func sampleColumns() []output.Column {
 	return []output.Column{
 		{Title: "at", Key: "at", Show: output.Seconds}, {Title: "data", Key: "bytes", Show: output.Bytes}, {Title: "buffered", Key: "buffered", Show: output.Bytes},
@@ -86,24 +84,24 @@ func sampleColumns() []output.Column {
 	}
 }
 
-// sessionRecord is a session for programs. Times are seconds.
+// sessionRecord returns a session as a record. Times are seconds.
 func sessionRecord(s tapeapi.Session) output.Record {
 	rate := float64(0) // bytes a second
 	if s.Elapsed > 0 {
 		rate = float64(s.Bytes) / s.Elapsed.Seconds()
 	}
 	return output.Record{
-		// What it was.
+		// The session.
 		{Key: "sessionId", Value: s.Mount}, {Key: "begun", Value: s.Begun.Unix()}, {Key: "drive", Value: s.Drive}, {Key: "type", Value: s.Kind.String()}, {Key: "vid", Value: s.VID},
 		{Key: "files", Value: s.Files}, {Key: "bytes", Value: s.Bytes}, {Key: "failed", Value: s.Failed}, {Key: "elapsed", Value: s.Elapsed.Seconds()},
-		// How well the drive was used, and what it waited for.
+		// The use of the drive, and its waits.
 		{Key: "bytesPerSecond", Value: int64(rate)}, {Key: "streaming", Value: 100 * s.Streaming}, {Key: "backHitches", Value: s.BackHitches},
 		{Key: "disk", Value: s.Disk.Seconds()}, {Key: "network", Value: s.Network.Seconds()}, {Key: "robot", Value: s.Robot.Seconds()}, {Key: "tape", Value: s.Tape.Seconds()},
 		{Key: "flushes", Value: s.Flushes}, {Key: "error", Value: s.Error},
 	}
 }
 
-// sessionColumns are the table of session ls.
+// sessionColumns returns the table of session ls.
 func sessionColumns() []output.Column {
 	return []output.Column{
 		{Title: "id", Key: "sessionId"}, {Title: "begun", Key: "begun", Show: output.Time}, {Title: "drive", Key: "drive"}, {Title: "type", Key: "type"}, {Title: "vid", Key: "vid"},

@@ -15,21 +15,20 @@ import (
 	"hemera/words/tapeapi"
 )
 
-// One command shows one object of any noun: the record that ls has in -j, with all of
-// its fields. Drives, tapes and queues add what an admin asks next: why it waits, how
-// its last sessions went, and the command to type.
+// One command shows one object of any noun: all fields of the record that ls has in -j. For drives, tapes and queues it
+// also answers the next questions of an admin: why it waits, how its last sessions went, and which command helps.
 
-// listing is what ls and show of a noun share.
+// listing is the common part of ls and show of a noun.
 type listing struct {
-	noun    string                                                        // as people type it
-	keys    []string                                                      // that name an object in its record; the first that is not empty counts
-	columns func([]output.Record) []output.Column                         // of the table of ls
-	load    func(context.Context, *admin.Client) ([]output.Record, error) // all objects
+	noun    string                                                        // as users type it
+	keys    []string                                                      // keys that name an object in its record; the first that is not empty counts
+	columns func([]output.Record) []output.Column                         // columns of the table of ls
+	load    func(context.Context, *admin.Client) ([]output.Record, error) // reads all objects
 	page    bool                                                          // people get reasons and sessions too
-	also    func(name string, session tapeapi.Session) (isOfIt bool)      // sessions of the object; nil for none
+	also    func(name string, session tapeapi.Session) (isOfIt bool)      // whether a session is one of the object; nil if the noun has no sessions
 }
 
-// is reports whether a record is of the object that people call name.
+// is reports whether a record is of the object that users call name.
 func (l listing) is(r output.Record, name string) bool {
 	for _, key := range l.keys {
 		// A queue to write to has no VID, and is known by its pool.
@@ -57,9 +56,9 @@ func showCommand(e *cli.Env, l listing) *cobra.Command {
 	return c
 }
 
-// show prints the objects of a name: of queues there may be several, one for each kind of work.
+// show prints the objects of a name: a name may have several queues, one for each kind of work.
 func show(ctx context.Context, e *cli.Env, m *admin.Client, l listing, name string) error {
-	// The list as ls has it: what show says and what ls says is never two things.
+	// show reads the list of ls, so that the two cannot differ.
 	all, err := l.load(ctx, m)
 	if err != nil {
 		return err
@@ -87,11 +86,11 @@ func show(ctx context.Context, e *cli.Env, m *admin.Client, l listing, name stri
 	return showMore(ctx, e, m, l, name)
 }
 
-// fieldsOf is a column for each field of a record, with the units of the table.
+// fieldsOf returns a column for each field of a record, with the units of the table.
 func fieldsOf(table []output.Column, r output.Record) (out []output.Column) {
 	for _, f := range r {
 		c := output.Column{Title: f.Key, Key: f.Key, Show: unitOf(f)}
-		// The table knows best: ages and times look alike.
+		// The units of the table come first, because ages and times look alike.
 		if i := slices.IndexFunc(table, func(t output.Column) bool { return t.Key == f.Key }); i >= 0 && table[i].Show != nil {
 			c.Show = table[i].Show
 		}
@@ -100,7 +99,8 @@ func fieldsOf(table []output.Column, r output.Record) (out []output.Column) {
 	return out
 }
 
-// unitOf is how people read a field that the table has not, by its name; nil as it is.
+// unitOf chooses by its name the form in which people read a field that is not in the table; nil if its value needs no
+// conversion.
 func unitOf(f output.Field) func(any) string {
 	_, nested := f.Value.([]output.Record)
 	_, number := f.Value.(int64)
@@ -124,12 +124,12 @@ func unitOf(f output.Field) func(any) string {
 	return nil
 }
 
-// sessionsShown is how many sessions a page has: those of a day's work of a drive.
+// sessionsShown is the number of sessions on a page, about those of a drive's day.
 const sessionsShown = 5
 
-// showMore prints what keeps an object waiting, its last sessions, and what needs a person.
+// showMore prints the reasons why an object waits, its last sessions, and problems that need a person.
 func showMore(ctx context.Context, e *cli.Env, m *admin.Client, l listing, name string) error {
-	// The manager explains by the rules that decide; nothing is worked out here.
+	// The manager explains by the rules that decide; nothing is computed here.
 	why, err := m.Tape.ExplainTape(ctx, name)
 	if err != nil {
 		return err
@@ -159,7 +159,7 @@ func showMore(ctx context.Context, e *cli.Env, m *admin.Client, l listing, name 
 	}
 	fmt.Fprintln(e.Out)
 	sessions := e.Printer()
-	sessions.Choice = nil // it is of the fields above
+	sessions.Choice = nil // it selects fields of the record above
 	return sessions.List(sessionColumns(), records)
 }
 
@@ -169,7 +169,7 @@ func completeNames(e *cli.Env, l listing) cobra.CompletionFunc {
 		if len(args) > 0 {
 			return nil, cobra.ShellCompDirectiveNoFileComp
 		}
-		// As for drives: a manager that does not answer offers nothing.
+		// If the manager does not answer, the completion offers nothing.
 		_ = e.Ask(c, func(ctx context.Context, m *admin.Client) error {
 			records, err := l.load(ctx, m)
 			for _, r := range records {
@@ -191,7 +191,7 @@ func fixed(columns []output.Column) func([]output.Record) []output.Column {
 	return func([]output.Record) []output.Column { return columns }
 }
 
-// firstOf is the words for one object of a noun. Some nouns are short for what people say.
+// firstOf returns the words for one object of a noun. Some nouns are short forms.
 func firstOf(noun string) string {
 	switch noun {
 	case "class":
@@ -214,7 +214,7 @@ func firstOf(noun string) string {
 	return noun
 }
 
-// allOf is the words for all objects of a noun.
+// allOf returns the words for all objects of a noun.
 func allOf(noun string) string {
 	switch noun {
 	case "mounting", "buffer":
@@ -229,7 +229,7 @@ func allOf(noun string) string {
 	return firstOf(noun) + "s"
 }
 
-// article is the words for one object of a noun, whichever it is.
+// article returns the words for one object of a noun with the indefinite article.
 func article(noun string) string {
 	words := firstOf(noun)
 	if settings, is := strings.CutPrefix(words, "set of "); is {

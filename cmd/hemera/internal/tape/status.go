@@ -14,12 +14,11 @@ import (
 	"hemera/words/adminapi"
 )
 
-// status, why and top show what the manager knows at one moment. Reasons
-// are those of its decisions: nothing is worked out here.
+// status, why and top show the manager's knowledge at one moment. The manager gives the reasons of its decisions; nothing
+// is computed here.
 
-// statusCommand makes `hemera tape status`: what needs a person, and
-// nothing else. A site looks at it once a day. What mends itself is not
-// in it, and nothing in it is a good day.
+// statusCommand makes `hemera tape status`, which lists only problems that need a person. A site looks at it once a day.
+// Problems that end by themselves are left out, and on a good day the list is empty.
 func statusCommand(e *cli.Env) *cobra.Command {
 	return &cobra.Command{
 		Use: "status", Short: "Show what needs a person, with the command to type", Args: cobra.NoArgs, Annotations: cli.GivesVerdict(),
@@ -32,11 +31,11 @@ down by themselves, servers that do not report, a namespace that went back. Noth
 				if err != nil {
 					return err
 				}
-				// Until all disks were searched it is in the list.
+				// The problem is in the list until all disks were searched.
 				if back := p.WentBack; !back.Merged.IsZero() && !e.ForPrograms() {
 					fmt.Fprintf(e.Err, "hemera: %s\n  %s\n", back.Text(), back.Remedy())
 				}
-				// The order is by subject, so that the same trouble stays in its place.
+				// The order is by subject, so that a problem stays in its place.
 				var records []output.Record
 				for _, a := range p.Attention {
 					records = append(records, output.Record{{Key: "subject", Value: a.Subject}, {Key: "what", Value: a.What}, {Key: "command", Value: a.Command}})
@@ -51,8 +50,8 @@ down by themselves, servers that do not report, a namespace that went back. Noth
 	}
 }
 
-// whyCommand makes `hemera tape why`. A text that begins with a slash is a path; all
-// else is looked for among drives, pools and tapes.
+// whyCommand makes `hemera tape why`. A text that begins with a slash is a path; other texts are names of drives, pools
+// or tapes.
 func whyCommand(e *cli.Env) *cobra.Command {
 	return &cobra.Command{
 		Use: "why <path|vid|drive|pool>", Short: "Explain what something waits for", Args: cobra.ExactArgs(1),
@@ -76,7 +75,7 @@ manager decides by it.`,
 	}
 }
 
-// whyOf is why below a noun, where people look for it.
+// whyOf makes the command why below a noun, where users look for it.
 func whyOf(e *cli.Env, noun string) *cobra.Command {
 	c := whyCommand(e)
 	name := map[string]string{"request": "path", "repack": "vid", "tape": "vid"}[noun]
@@ -87,9 +86,8 @@ func whyOf(e *cli.Env, noun string) *cobra.Command {
 	return c
 }
 
-// topCommand makes `hemera tape top`: a picture that is drawn again and
-// again.
-// Without a terminal one picture is enough: a script that wants more calls it again.
+// topCommand makes `hemera tape top`, which draws a picture again and again. Without a terminal it prints one picture: a
+// script that wants more calls it again.
 func topCommand(e *cli.Env) *cobra.Command {
 	every := 2 * time.Second
 	c := &cobra.Command{
@@ -108,7 +106,7 @@ the output is no terminal it is printed once.`,
 // top draws until the context ends.
 func top(ctx context.Context, e *cli.Env, m *admin.Client, every time.Duration) error {
 	for {
-		// A manager that restarts ends the command: it is typed again, or run by watch.
+		// A restart of the manager ends the command.
 		p, err := m.Tape.TapePicture(ctx)
 		if err != nil {
 			return err
@@ -121,14 +119,13 @@ func top(ctx context.Context, e *cli.Env, m *admin.Client, every time.Duration) 
 		}
 		select {
 		case <-ctx.Done():
-			return nil // Ctrl-C is how it ends
+			return nil // Ctrl-C is the usual end
 		case <-time.After(every):
 		}
 	}
 }
 
-// draw prints one picture. It is made of the tables of drive ls and queue ls, so that
-// people read one form only.
+// draw prints one picture. It uses the tables of drive ls and queue ls, so that users learn one form only.
 func draw(e *cli.Env, p adminapi.TapePicture) error {
 	now := time.Now()
 	busy := 0 // drives with a mount
@@ -145,7 +142,7 @@ func draw(e *cli.Env, p adminapi.TapePicture) error {
 	if err := e.List(queueColumns(), queueRecords(p, now), "nothing waits"); err != nil {
 		return err
 	}
-	// Below the tables, where the eye ends.
+	// These lines are below the tables, where the reader ends.
 	var lines []string
 	for _, a := range p.Attention {
 		lines = append(lines, a.Subject+" "+a.What+": "+a.Command)

@@ -6,9 +6,8 @@ import (
 	"hemera/cmd/hemera/internal/cli"
 )
 
-// Command makes `hemera tape`, with more commands of others below it: those that run
-// servers are made elsewhere. The long text is where users learn how files come to
-// tape: there is no command for that but attr set.
+// Command makes `hemera tape` with its sub-commands and with those of more, the commands that run servers. The long text
+// explains how files come to tape, because the only command for that is attr set.
 func Command(e *cli.Env, more ...*cobra.Command) *cobra.Command {
 	sub := []*cobra.Command{
 		statusCommand(e), topCommand(e), whyCommand(e),
@@ -38,8 +37,7 @@ What is on tape only is brought back when somebody opens it, or ahead of time by
 	return c
 }
 
-// noun is cli.Noun with the examples of its first command: what people type
-// first.
+// noun returns cli.Noun with the examples of its first command, which users type first.
 func noun(name, short string, sub ...*cobra.Command) *cobra.Command {
 	c := cli.Noun(name, short, sub...)
 	c.Example = sub[0].Example

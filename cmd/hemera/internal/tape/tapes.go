@@ -14,12 +14,11 @@ import (
 	"hemera/words/tapeapi"
 )
 
-// The catalogue has a record for each tape. Tapes are named by their VID,
-// which is the first six characters of the barcode. Cartridges that a
-// library reports and the catalogue does not know are left alone.
+// The catalogue has a record for each tape. Tapes are named by their VID, which is the first six characters of the
+// barcode. Cartridges that a library reports and the catalogue does not know are left alone.
 
-// tapeCommand makes `hemera tape tape`: single tapes. The noun twice is
-// CTA's "cta-admin tape".
+// tapeCommand makes `hemera tape tape`, the commands for single tapes. The noun is there twice as in CTA's "cta-admin
+// tape".
 func tapeCommand(e *cli.Env) *cobra.Command {
 	ls := &cobra.Command{
 		Use: "ls", Aliases: []string{"list"}, Short: "List tapes", Args: cobra.NoArgs,
@@ -53,7 +52,7 @@ func loadTapes(ctx context.Context, m *admin.Client) (records []output.Record, e
 	if err != nil {
 		return nil, err
 	}
-	organisations := map[string]string{} // of pools
+	organisations := map[string]string{} // by pool
 	for _, pool := range p.Pools {
 		organisations[pool.Name] = pool.Organisation
 	}
@@ -63,10 +62,9 @@ func loadTapes(ctx context.Context, m *admin.Client) (records []output.Record, e
 	return records, nil
 }
 
-// tapeRecord is a tape for programs: the keys are those of the record,
-// which are CTA's.
+// tapeRecord returns a tape as a record with CTA's keys.
 func tapeRecord(t *tapeapi.Tape, organisation string) output.Record {
-	// Times that are not known are 0, as in CTA.
+	// Unknown times are 0, as in CTA.
 	unix := func(at interface{ Unix() int64 }, zero bool) int64 {
 		if zero {
 			return 0
@@ -74,14 +72,14 @@ func tapeRecord(t *tapeapi.Tape, organisation string) output.Record {
 		return at.Unix()
 	}
 	return output.Record{
-		// What it is, and where.
+		// The tape, and its place.
 		{Key: "vid", Value: t.VID}, {Key: "mediaType", Value: t.MediaType}, {Key: "vendor", Value: t.Vendor}, {Key: "logicalLibrary", Value: t.Library},
-		// What it is for, and what is on it.
+		// Its purpose, and its content.
 		{Key: "tapepool", Value: t.Pool}, {Key: "encryptionKeyName", Value: t.Key}, {Key: "capacity", Value: t.Capacity}, {Key: "occupancy", Value: t.Occupancy},
 		{Key: "lastFseq", Value: t.LastFSeq}, {Key: "nbMasterFiles", Value: t.Files}, {Key: "masterDataInBytes", Value: t.Bytes}, {Key: "full", Value: t.Full},
-		// What may be done with it.
+		// Its state.
 		{Key: "state", Value: string(t.State)}, {Key: "stateReason", Value: t.Reason},
-		// What was done with it, and when.
+		// Its history, with times.
 		{Key: "labelDrive", Value: t.LabelBy}, {Key: "labelTime", Value: unix(t.Labelled, t.Labelled.IsZero())},
 		{Key: "lastWrittenDrive", Value: t.WrittenBy}, {Key: "lastWrittenTime", Value: unix(t.Written, t.Written.IsZero())}, {Key: "writeMountCount", Value: t.Writes},
 		{Key: "lastReadDrive", Value: t.ReadBy}, {Key: "lastReadTime", Value: unix(t.Read, t.Read.IsZero())}, {Key: "readMountCount", Value: t.Reads},
@@ -92,7 +90,7 @@ func tapeRecord(t *tapeapi.Tape, organisation string) output.Record {
 	}
 }
 
-// tapeColumns are the table of tape ls.
+// tapeColumns returns the table of tape ls.
 func tapeColumns() []output.Column {
 	return []output.Column{
 		{Title: "vid", Key: "vid"}, // volume id
@@ -128,7 +126,7 @@ also what was removed from the tree: it can be undeleted until the tape is recla
 					return strings.Join([]string{text(r, "archiveId"), "copy " + text(r, "copyNb"), "fseq " + text(r, "fSeq"), "block " + text(r, "blockId"),
 						output.Bytes(r.Get("size")), "fxid:" + text(r, "fxid"), text(r, "removed")}, "  ")
 				})
-				// Page by page: a tape has millions of files.
+				// The list goes page by page: a tape has millions of files.
 				for after := uint64(0); ; {
 					files, err := m.Tape.TapeFiles(ctx, args[0], after, dead)
 					if err != nil {
@@ -151,13 +149,13 @@ also what was removed from the tree: it can be undeleted until the tape is recla
 	return c
 }
 
-// text is a value of a record as words.
+// text returns a value of a record as text.
 func text(r output.Record, key string) string {
 	return strings.TrimPrefix(output.MonitorLine(output.Record{{Key: "x", Value: r.Get(key)}}), "x=")
 }
 
-// tapeFileRecord is a file on tape for programs. Its path is not known to the tape: the
-// file may have moved a hundred times since; `hemera file info fxid:…` has it.
+// tapeFileRecord returns a file on tape as a record. The path is not in it, because it may have changed since; `hemera
+// file info fxid:…` shows the path.
 func tapeFileRecord(f tapeapi.File) output.Record {
 	removed := "" // it is in the tree
 	if f.Dead != nil {
@@ -169,8 +167,7 @@ func tapeFileRecord(f tapeapi.File) output.Record {
 	}
 }
 
-// changeCommand makes add, set or remove of one kind of object. Values that have spaces
-// are quoted for the shell, as everywhere.
+// changeCommand makes add, set or remove of one kind of object. Values with spaces are quoted for the shell.
 func changeCommand(e *cli.Env, object, verb string) *cobra.Command {
 	use := map[string]string{"add": "add <name> [key=value]…", "set": "set <name> key=value…", "remove": "rm <name>"}[verb]
 	return &cobra.Command{
@@ -181,7 +178,7 @@ func changeCommand(e *cli.Env, object, verb string) *cobra.Command {
 		}[verb],
 		RunE: func(c *cobra.Command, args []string) error {
 			values := map[string]string{}
-			// What a key means, and whether it is one, the manager knows.
+			// The manager checks the keys.
 			for _, arg := range args[1:] {
 				key, value, ok := strings.Cut(arg, "=")
 				if !ok {
@@ -200,7 +197,7 @@ func changeCommand(e *cli.Env, object, verb string) *cobra.Command {
 	}
 }
 
-// examples are what a new object needs, and its name.
+// examples returns a name and the needed values of a new object, for the help.
 func examples(object string) string {
 	if keys := map[string]string{
 		"class": "raw nbCopies=2 vo=default", "route": "raw/2 storageClass=raw copyNumber=2 tapepool=second", "rule": "reco requester=alice activityRegex=reco.* mountPolicy=urgent",

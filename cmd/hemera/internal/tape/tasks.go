@@ -14,9 +14,8 @@ import (
 	"hemera/words/tapeapi"
 )
 
-// A repack or a verification is a request for each file of a tape, which is
-// seen and retried like any other. The tape's record says that it is under
-// way, so it goes on after a restart.
+// A repack or a verification makes a request for each file of a tape; these requests are shown and retried like any
+// other. The tape's record says that the task is running, so a restarted manager continues it.
 
 // repackCommand makes `hemera tape repack`, with the words of "cta-admin repack".
 func repackCommand(e *cli.Env) *cobra.Command {
@@ -30,7 +29,7 @@ from disk, or from another copy.`
   hemera tape repack ls
   hemera tape repack V00001 --justaddcopies      the class has more copies than it had
   hemera tape cancel V00001`
-	// As in CTA, where neither of them means both.
+	// In CTA, too, neither flag means both.
 	c.MarkFlagsMutuallyExclusive("justmove", "justaddcopies")
 	c.AddCommand(whyOf(e, "repack"))
 	c.AddCommand(showTaskCommand(e, "repack", func(t *tapeapi.Tape) *tapeapi.Task { return t.Repack }))
@@ -55,7 +54,7 @@ verifySeconds=0" ends that.`
 // cancelCommand makes `hemera tape cancel`.
 func cancelCommand(e *cli.Env) *cobra.Command {
 	c := orderCommand(e, adminapi.OrderStopTape, "cancel <vid>", "End what was ordered for a tape: repack, verification, scan or label", cobra.ExactArgs(1))
-	// One command for all, as a tape has one of them at a time as a rule.
+	// One command is enough for both, because a tape usually has one task at a time.
 	c.Long = `Takes back what a repack or a verification has queued and not done. Files that were moved stay where
 they are now. A scan ends at the next report of its drive, and what it found stays; one that failed is
 taken out of the lists.`
@@ -64,7 +63,7 @@ taken out of the lists.`
 
 // tasksCommand makes the ls of repacks or of verifications.
 func tasksCommand(e *cli.Env, order, short, none string, of func(t *tapeapi.Tape) *tapeapi.Task) *cobra.Command {
-	// The tape's own counts say how far a repack is.
+	// The tape's own counts show the progress of a repack.
 	return &cobra.Command{
 		Use: "ls", Aliases: []string{"list"}, Short: short, Args: cobra.NoArgs, Example: "  hemera tape " + order + " ls",
 		RunE: func(c *cobra.Command, _ []string) error {
@@ -79,7 +78,7 @@ func tasksCommand(e *cli.Env, order, short, none string, of func(t *tapeapi.Tape
 	}
 }
 
-// loadTasks reads the tasks of all tapes. Few tapes have one at a time, so the manager has no list of them.
+// loadTasks reads the tasks of all tapes. Few tapes have a task at one time, so the manager has no separate list of them.
 func loadTasks(ctx context.Context, m *admin.Client, of func(t *tapeapi.Tape) *tapeapi.Task) (records []output.Record, err error) {
 	all, err := m.Tape.Tapes(ctx)
 	for i := range all {
@@ -96,9 +95,9 @@ func showTaskCommand(e *cli.Env, order string, of func(t *tapeapi.Tape) *tapeapi
 		load: func(ctx context.Context, m *admin.Client) ([]output.Record, error) { return loadTasks(ctx, m, of) }})
 }
 
-// taskRecord is a task for programs, with the keys of "cta-admin --json re ls" as far as they are the same.
+// taskRecord returns a task as a record, with the keys of "cta-admin --json re ls" where they are the same.
 func taskRecord(t *tapeapi.Tape, task *tapeapi.Task) output.Record {
-	// How many are queued is not counted: the fSeq says how far that is.
+	// The queued files are not counted: the fSeq shows the position.
 	status := "queueing"
 	if task.Filled {
 		status = "running"
@@ -109,13 +108,13 @@ func taskRecord(t *tapeapi.Tape, task *tapeapi.Task) output.Record {
 		left += l.Files
 		why = append(why, fmt.Sprintf("%s of class %s stay, as %s: %s (%s)", output.Count(l.Files, "file"), l.Class, l.Path, l.Why, l.Remedy))
 	}
-	// Behind what a person has to do: this ends by itself.
+	// A wait comes last, because it ends by itself.
 	if task.Waits != "" {
 		why = append(why, task.Waits)
 	}
 	return output.Record{
 		{Key: "vid", Value: t.VID}, {Key: "tapepool", Value: t.Pool}, {Key: "status", Value: status},
-		// CTA counts what it retrieved and what it archived; here a file has moved, or it has not.
+		// CTA counts retrieved and archived files; here a file has moved, or it has not.
 		{Key: "repackTime", Value: task.Begun.Unix()}, {Key: "createdBy", Value: task.By},
 		{Key: "totalFiles", Value: task.Files}, {Key: "totalBytes", Value: task.Bytes},
 		{Key: "filesLeft", Value: t.Files}, {Key: "bytesLeft", Value: t.Bytes},
@@ -124,7 +123,7 @@ func taskRecord(t *tapeapi.Tape, task *tapeapi.Task) output.Record {
 	}
 }
 
-// taskColumns are the table of repack ls and verify ls.
+// taskColumns returns the table of repack ls and verify ls.
 func taskColumns() []output.Column {
 	return []output.Column{
 		{Title: "vid", Key: "vid"},
