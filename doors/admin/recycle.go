@@ -7,7 +7,7 @@ import (
 	"hemera/words/hemera"
 )
 
-// serveRecycle serves recycle bins. Users may call all but Erase: the service shows and restores their own entries only.
+// serveRecycle serves recycle bins. Erase and Bins are for admins. For other users the service shows and restores only their own entries.
 func serveRecycle(d *door) {
 	unary(d, "Erase", true, func(ctx context.Context, who hemera.Identity, r *adminapi.RemoveRequest) (adminapi.None, error) {
 		b, err := part(d.Recycle, "recycle bins")

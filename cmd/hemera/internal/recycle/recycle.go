@@ -1,9 +1,9 @@
-// Package recycle has the commands for recycle bins: what was removed or replaced, and is kept for a while. All ask the
-// admin API, from any machine. The manager shows users what they own, and admins everything; see adminapi.RecycleBin.
+// Package recycle has the commands for recycle bins, which keep removed and replaced entries for a while. All ask the admin
+// API, from any machine. The manager shows users their own entries, and admins all; see adminapi.RecycleBin.
 //
-// The API knows entries by their ids. Paths and trees are worked out here: a path means what was removed there last, and a
-// tree is restored entry by entry, in the order of paths. So an interrupted command leaves whole entries, and can be
-// repeated. Memory grows with the entries that an argument names; ls needs none.
+// The API knows entries by their ids. This package resolves paths and trees: a path stands for the entry that was removed
+// there last, and a tree is restored entry by entry, in the order of paths. So an interrupted command leaves whole entries,
+// and can be repeated. Memory grows with the entries that an argument names; ls needs none.
 package recycle
 
 import (
