@@ -9,7 +9,7 @@ import (
 	"hemera/cmd/hemera/internal/cli"
 )
 
-// TestHelpSaysWhereCommandsWork: what users of other machines may not do is marked, and nothing else is.
+// TestHelpSaysWhereCommandsWork: the help marks exactly the commands that users of other machines may not run.
 func TestHelpSaysWhereCommandsWork(t *testing.T) {
 	root := newRootCommand(&cli.Env{Console: cli.Console{Getenv: func(string) string { return "" }}})
 	marked := func(path ...string) bool {

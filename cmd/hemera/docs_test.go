@@ -17,10 +17,10 @@ import (
 
 var update = flag.Bool("update", false, "write docs/cli.md again, from the help of all commands")
 
-// commandsPage is made of what the program says of itself.
+// commandsPage is the page of all commands, generated from their help.
 const commandsPage = "../../docs/cli.md"
 
-// pageHead stands before the commands. All else of the page is text of --help.
+// pageHead is the text before the commands. The rest of the page comes from --help.
 const pageHead = `# Commands
 
 <!-- Made from the program's help by: go test ./cmd/hemera -run CommandsPage -update -->
@@ -72,7 +72,7 @@ func commandsMarkdown(root *cobra.Command) string {
 	return p.String()
 }
 
-// page is a document that says nothing twice.
+// page is a document in which no text appears twice.
 type page struct {
 	strings.Builder
 	said  map[string]bool // paragraphs and examples that stand on the page
@@ -84,8 +84,8 @@ func (p *page) section(heading, text string) {
 	fmt.Fprintf(p, "\n%s\n\n```text\n%s\n```\n", heading, strings.Trim(text, "\n"))
 }
 
-// command adds the section of a command, with the verbs below it, and then those of the nouns below it.
-// cobra's own commands have no section.
+// command adds the section of a command, with the verbs below it, and then the sections of the nouns below it. cobra's
+// own commands have no section.
 func (p *page) command(c *cobra.Command) {
 	if !c.IsAvailableCommand() || c.Name() == "help" || c.Name() == "completion" {
 		return
@@ -97,7 +97,7 @@ func (p *page) command(c *cobra.Command) {
 	for i, verb := range c.Commands() {
 		if verb.IsAvailableCommand() && !verb.HasSubCommands() {
 			entry := p.entry(verb)
-			// Verbs of which all is said stand without a gap.
+			// Verbs without further text follow each other without an empty line.
 			if i == 0 || strings.Count(entry, "\n") > 2 {
 				text += "\n"
 			}
@@ -112,7 +112,7 @@ func (p *page) command(c *cobra.Command) {
 	}
 }
 
-// entry returns how a command is used, and below that its text, its examples and its flags.
+// entry returns the usage of a command, and below it its text, its examples and its flags.
 func (p *page) entry(c *cobra.Command) string {
 	usage := strings.TrimSuffix(c.UseLine(), " [flags]")
 	if !c.Runnable() || c.HasSubCommands() && !strings.ContainsAny(usage, "<[") {
@@ -130,7 +130,7 @@ func (p *page) entry(c *cobra.Command) string {
 	}
 	body := strings.Join(paragraphs, "\n")
 	example := strings.TrimRight(c.Example, "\n")
-	// A line such as "hemera tape pool rm NAME" says no more than the usage.
+	// An example such as "hemera tape pool rm NAME" only repeats the usage.
 	placeholder := body == "" && strings.Contains(example, " NAME")
 	if example != "" && !placeholder && p.isNew(example) {
 		for line := range strings.Lines(example) {
@@ -146,7 +146,7 @@ func (p *page) entry(c *cobra.Command) string {
 	return out
 }
 
-// isNew reports whether a text does not stand on the page yet, however its lines are broken.
+// isNew reports whether a text is not on the page yet. Line breaks do not matter.
 func (p *page) isNew(text string) bool {
 	words := strings.Join(strings.Fields(text), " ")
 	if p.said[words] {
@@ -156,8 +156,8 @@ func (p *page) isNew(text string) bool {
 	return true
 }
 
-// flagsOf lists the flags that a command has of its own. Flags of settings stand in the table of settings, and those
-// that another command of the section has in the same words are only named.
+// flagsOf lists the flags of a command. Flags of settings are left out, because they are in the table of settings. Flags
+// that another command of the section describes in the same words appear by name only.
 func (p *page) flagsOf(c *cobra.Command) string {
 	settings, own := pflag.NewFlagSet("", pflag.ContinueOnError), pflag.NewFlagSet("", pflag.ContinueOnError)
 	config.Register(settings)

@@ -39,7 +39,7 @@ func exporterKeys() map[string]string {
 	}
 }
 
-// TestEveryKeyOfTheExporterIsThere compares what -m prints with what a tool of EOS's reads.
+// TestEveryKeyOfTheExporterIsThere compares the keys that -m prints with those that eos_exporter reads.
 func TestEveryKeyOfTheExporterIsThere(t *testing.T) {
 	lines := monitorLines(t)
 	for what, text := range exporterKeys() {
@@ -57,7 +57,7 @@ func TestEveryKeyOfTheExporterIsThere(t *testing.T) {
 	}
 }
 
-// TestValuesUnderTheKeysOfEOS looks at values that could be mistaken for others.
+// TestValuesUnderTheKeysOfEOS checks values that could be confused with each other.
 func TestValuesUnderTheKeysOfEOS(t *testing.T) {
 	lines := monitorLines(t)
 	for _, c := range []struct{ what, begins, key, want string }{

@@ -15,7 +15,7 @@ import (
 	"hemera/cmd/hemera/internal/cli"
 )
 
-// An interrupted command that waits for the manager does not say that the manager cannot be reached.
+// If a command is interrupted while it waits for the manager, its error must not say that the manager cannot be reached.
 func TestAnInterruptedCommandSaysSo(t *testing.T) {
 	asked := make(chan struct{}, 1)
 	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {

@@ -23,8 +23,8 @@ import (
 
 var rewrite = flag.Bool("rewrite", false, "write what commands print into the scripts")
 
-// TestScripts runs testdata/*.txt: command lines with the output they must have, over a small
-// cluster in memory that is asked through the real door. Each script has a cluster of its own.
+// TestScripts runs testdata/*.txt: command lines with the expected text, over a small cluster in memory behind the real
+// admin server. Each script has a cluster of its own.
 func TestScripts(t *testing.T) {
 	time.Local = time.UTC
 	keepUmask(t)
@@ -40,7 +40,7 @@ func TestScripts(t *testing.T) {
 	})
 }
 
-// keepUmask undoes what servers in scripts do to the whole process: their files are private.
+// keepUmask restores the umask of the process, which servers in scripts change.
 func keepUmask(t *testing.T) {
 	umask := syscall.Umask(0)
 	syscall.Umask(umask)

@@ -83,7 +83,7 @@ func (b *benchmarked) tree() (all []adminapi.Found) {
 	return all
 }
 
-// unchanged fails unless the tree is as it was before, and nothing is locked.
+// unchanged fails the test unless the tree is as before and no write is pending.
 func (b *benchmarked) unchanged() {
 	b.t.Helper()
 	if diff := cmp.Diff(b.before, b.tree()); diff != "" {
@@ -181,7 +181,7 @@ func TestBenchmarkDrawsWhatItMeasured(t *testing.T) {
 	}
 }
 
-// interrupter cancels at the first sign of life.
+// interrupter is a writer that cancels a context at the first write.
 type interrupter struct {
 	once   sync.Once
 	cancel func()
@@ -240,7 +240,7 @@ func TestBenchmarkCleansWhatWasKept(t *testing.T) {
 	}
 }
 
-// until waits for something that becomes true by itself.
+// until polls a condition until it is true, and fails the test after a time.
 func until(t *testing.T, ok func() bool) {
 	t.Helper()
 	tick := time.NewTicker(20 * time.Millisecond)

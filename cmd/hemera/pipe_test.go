@@ -14,7 +14,7 @@ import (
 	"hemera/test/conform"
 )
 
-// ending gives some bytes and then calls a function and ends with an error.
+// ending is a reader that returns some bytes, then calls a function and returns an error.
 type ending struct {
 	data io.Reader
 	end  func() error
@@ -28,7 +28,7 @@ func (e *ending) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// Nothing of a pipe that broke is visible under the final name, and what was there stays.
+// If the source of a pipe fails, the destination keeps its old content, and nothing new appears under its name.
 func TestABrokenPipeLeavesNothing(t *testing.T) {
 	url, tree := conform.StockServer(t)
 	run := func(ctx context.Context, in io.Reader, args ...string) (int, string) {

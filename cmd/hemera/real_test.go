@@ -23,7 +23,7 @@ import (
 	"hemera/words/errs"
 )
 
-// realPatience bounds what a script waits for.
+// realPatience bounds each wait of a script.
 const realPatience = 30 * time.Second
 
 // realCluster is a manager with nodes and disks for one script.
@@ -36,7 +36,7 @@ type realCluster struct {
 
 type realKey struct{}
 
-// start begins a life and returns its address.
+// start starts the cluster and returns its address.
 func (c *realCluster) start() error {
 	up, err := daemon.OpenUp(context.Background(), daemon.UpOptions{Nodes: 2, Disks: 2, Manager: daemon.ManagerOptions{
 		Dir: c.dir, Listen: "127.0.0.1:0", CacheBytes: 8 << 20, RepairGrace: time.Minute, TokenLifetime: time.Hour, Log: slog.New(slog.DiscardHandler), WithoutLoop: c.withoutLoop,
@@ -57,16 +57,8 @@ func (c *realCluster) start() error {
 	}
 }
 
-// TestReal runs testdata/real/*.txt: commands over a cluster of its own, with real disks. It runs them twice, the second
-// time without an event loop.
-//
-//	corrupt TEXT     changes the first byte of the sealed pieces that begin with it
-//	await ARGS       runs hemera until it prints something
-//	restart          ends the cluster and starts it again
-//	lose             ends the cluster and removes its manager's state, whose place is $STATE
-//	start            starts it again
-//	metrics PATTERN  what the metrics must say
-//	tapeserver ARGS  runs hemera tape ARGS until stoptape, with its log in $WORK/tapeserver.log
+// TestReal runs testdata/real/*.txt twice, each script over a cluster of its own with real disks. The second run has no
+// event loop.
 func TestReal(t *testing.T) {
 	for _, withoutLoop := range []bool{false, true} {
 		t.Run(fmt.Sprintf("withoutLoop=%v", withoutLoop), func(t *testing.T) { runReal(t, withoutLoop) })
@@ -143,7 +135,7 @@ func (c *realCluster) corrupt(ts *testscript.TestScript, text string) {
 	}
 }
 
-// realPiece is the name of a piece's file.
+// realPiece matches the name of a piece's file.
 var realPiece = regexp.MustCompile(`^[0-9a-f]+\.[0-9]+\.[0-9]+$`)
 
 // awaitOutput runs hemera until it prints something.
@@ -161,7 +153,7 @@ func awaitOutput(ts *testscript.TestScript, args []string) {
 	}
 }
 
-// startTape runs `hemera tape` beside the cluster, and returns when the server runs.
+// startTape runs `hemera tape` beside the cluster. It returns when the tape server runs.
 func (c *realCluster) startTape(ts *testscript.TestScript, args []string) {
 	path, url := ts.MkAbs("tapeserver.log"), ts.Getenv("HEMERA_URL")
 	log, err := os.Create(path)
@@ -191,7 +183,7 @@ func (c *realCluster) startTape(ts *testscript.TestScript, args []string) {
 	}
 }
 
-// endTape stops the tape server as Ctrl-C does.
+// endTape ends the tape server as Ctrl-C does.
 func (c *realCluster) endTape() error {
 	if code := c.stopTape(); code != 0 {
 		return fmt.Errorf("the tape server ended with %d", code)

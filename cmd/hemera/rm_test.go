@@ -13,7 +13,7 @@ import (
 	"hemera/test/conform"
 )
 
-// A tree goes as a whole, or what stays is named; without consent nothing goes.
+// rm -r removes a whole tree, or names the entries that stay; without consent it removes nothing.
 func TestATreeIsRemovedWithConsent(t *testing.T) {
 	url, tree := conform.StockServer(t)
 	var said bytes.Buffer

@@ -13,7 +13,7 @@ import (
 	"hemera/process/config"
 )
 
-// TestEverySettingHasItsFlag: as the list of settings in docs/operations.md says.
+// TestEverySettingHasItsFlag: each setting has a flag of the name that docs/operations.md lists.
 func TestEverySettingHasItsFlag(t *testing.T) {
 	root := newRootCommand(&cli.Env{Console: cli.Console{Err: io.Discard}})
 	var commands []*cobra.Command

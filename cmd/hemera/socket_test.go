@@ -15,7 +15,8 @@ import (
 	"hemera/process/config"
 )
 
-// TestCommandsOverTheUnixSocket: those that ask the manager work, those that carry files say what to name instead.
+// TestCommandsOverTheUnixSocket: commands that ask the manager work; commands that carry files fail, and their error says
+// which address to use.
 func TestCommandsOverTheUnixSocket(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a dmin%.sock") // characters that a URL writes in another way
 	l, err := link.ListenUnix(path)

@@ -9,8 +9,8 @@ import (
 	"hemera/test/conform"
 )
 
-// TestStock runs testdata/stock/*.txt: the commands for files against the stock XRootD server, which
-// has no admin door. HEMERA_URL is its root and TREE the directory it serves.
+// TestStock runs testdata/stock/*.txt: the commands for files against the stock XRootD server, which has no admin API.
+// HEMERA_URL is its root and TREE the directory that it serves.
 func TestStock(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir: "testdata/stock", UpdateScripts: *rewrite, RequireUniqueNames: true,

@@ -18,8 +18,8 @@ import (
 	"hemera/words/errs"
 )
 
-// metered returns the level that measures the energy of others, with a recording of 50 W from one hour before now to one
-// hour after: no machine of a test has a meter.
+// metered returns the level that measures energy during other levels. It has a recording of 50 W from one hour before now
+// to one hour after, because test machines have no meter.
 func metered(t *testing.T, s *session, inner ...level) *energyLevel {
 	t.Helper()
 	var text strings.Builder
@@ -71,7 +71,7 @@ func TestALevelGetsItsEnergy(t *testing.T) {
 			t.Errorf("no %q in\n%s", want, out)
 		}
 	}
-	// The same figures from the logs, and other ones with another weight.
+	// The logs give the same figures, and other ones with another weight.
 	for flags, same := range map[string]bool{"": true, "--delay-weight=2": false} {
 		again, _ := testSession(t)
 		r := &replayLevel{energyFlags: &energyFlags{}, s: again, from: s.out}
@@ -147,7 +147,7 @@ func TestMistakesInEnergyFlags(t *testing.T) {
 	}
 }
 
-// TestEnergyOfADiskAsksAsWell: a device is overwritten after consent only, with a meter as without.
+// TestEnergyOfADiskAsksAsWell: a device is overwritten only after consent, with a meter too.
 func TestEnergyOfADiskAsksAsWell(t *testing.T) {
 	s, _ := testSession(t)
 	c := Command(s.e)
@@ -159,7 +159,7 @@ func TestEnergyOfADiskAsksAsWell(t *testing.T) {
 	}
 }
 
-// TestAMeterThatIsNotThereLeavesNothing: the next try may have the same --out.
+// TestAMeterThatIsNotThereLeavesNothing: if the meter is missing, no files stay, so the next run may use the same --out.
 func TestAMeterThatIsNotThereLeavesNothing(t *testing.T) {
 	for _, args := range [][]string{
 		{"--meter", "ipmi:127.0.0.1", "--", "true"},

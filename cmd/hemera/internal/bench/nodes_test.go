@@ -38,7 +38,7 @@ func (m machines) Measure(_ context.Context, node hemera.NodeID, command []strin
 	return json.Marshal(result.Run{Schema: result.Schema, Machines: []result.Machine{{Name: "fst" + node.String()}}, Levels: []result.Level{level}})
 }
 
-// nodesOf runs the level disk on nodes, and returns the machines that took part, what was asked, and the level.
+// nodesOf runs the level disk on nodes. It returns the machines that took part, the requests to them, and the level.
 func nodesOf(t *testing.T, named ...string) ([]result.Machine, []string, result.Level, error) {
 	t.Helper()
 	var met []result.Machine
@@ -94,7 +94,7 @@ func TestNodesAreFound(t *testing.T) {
 	}
 }
 
-// TestWordsForNodes: what belongs to the run, or to all commands, stays here.
+// TestWordsForNodes: flags that belong to the whole run, or to all commands, are not sent to nodes.
 func TestWordsForNodes(t *testing.T) {
 	flags, inherited := pflag.NewFlagSet("", pflag.ContinueOnError), pflag.NewFlagSet("", pflag.ContinueOnError)
 	inherited.String("url", "", "")

@@ -48,7 +48,7 @@ func TestIOIsComparedWithEarlierLevels(t *testing.T) {
 	}
 }
 
-// watcher is a level that another one is compared with.
+// watcher is a level that is compared with another level.
 type watcher struct {
 	part
 	saw *int

@@ -27,7 +27,7 @@ func TestARunEndsWithItsReport(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// The site has no level energy, and the figures of Odroid's are left out.
+	// The run has no level energy, so the page leaves out Odroid's figures of energy.
 	if text := string(page); !strings.Contains(text, "Odroid OrangeFS") || !strings.Contains(text, "110 ± 10.0 MB/s") || strings.Contains(text, "capacity_per_watt") {
 		t.Errorf("the page:\n%s", text)
 	}

@@ -18,7 +18,7 @@ import (
 	"hemera/words/errs"
 )
 
-// part is a level that a test makes.
+// part is a level of a test.
 type part struct {
 	word string
 	do   func(context.Context, *result.Recorder) error
@@ -32,7 +32,7 @@ func adds(rec *result.Recorder, value float64) {
 	rec.Add(result.Measure{Name: "throughput", Unit: "B/s", Samples: []float64{value}, Peak: 10e9})
 }
 
-// testSession returns a session in a directory of its own, and what it prints.
+// testSession returns a session in a temporary directory, and the buffer of its text.
 func testSession(t *testing.T) (*session, *bytes.Buffer) {
 	t.Helper()
 	var out bytes.Buffer
@@ -67,7 +67,7 @@ func TestALevelThatFailsKeepsTheOthers(t *testing.T) {
 	}
 }
 
-// TestAQuickRunEndsWithItsSummary: with the words that its figures are rough, in the terminal and at the top of the page.
+// TestAQuickRunEndsWithItsSummary: the terminal and the top of the page say that the figures of a quick run are rough.
 func TestAQuickRunEndsWithItsSummary(t *testing.T) {
 	s, out := testSession(t)
 	s.quick = true
@@ -117,7 +117,7 @@ func TestARunNeverReplacesAnother(t *testing.T) {
 	}
 }
 
-// A run whose output goes to a file says which level it is at, as no progress is drawn there.
+// If the terminal is replaced by a file, the run prints the name of each level there, because no progress is drawn.
 func TestARunIntoAFileSaysWhereItIs(t *testing.T) {
 	s, out := testSession(t)
 	now := time.Unix(0, 0)

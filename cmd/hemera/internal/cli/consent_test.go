@@ -8,7 +8,8 @@ import (
 	"hemera/words/errs"
 )
 
-// Without a terminal or an answer yes nothing is destroyed; what would be is printed in every case.
+// Without consent nothing is destroyed: there must be a terminal, and the answer yes. The consequences are printed in
+// every case.
 func TestConsent(t *testing.T) {
 	for name, c := range map[string]struct {
 		k        Consent
@@ -39,7 +40,7 @@ func TestConsent(t *testing.T) {
 	}
 }
 
-// With -j a trial prints one JSON object, however many lines tell what would go.
+// With -j a dry run prints one JSON object, however many lines it describes.
 func TestConsentDryRunJSON(t *testing.T) {
 	var out bytes.Buffer
 	e := &Env{Console: Console{Out: &out, Err: &out, json: true, Getenv: func(string) string { return "" }}}

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// A misspelt variable must not send a command to another cluster than was meant in silence.
+// A misspelt variable must not send a command to another cluster silently.
 func TestMisspeltURLIsNamed(t *testing.T) {
 	var out bytes.Buffer
 	set := ""

@@ -8,7 +8,8 @@ import (
 	"hemera/words/errs"
 )
 
-// TestRemediesOfWhatIsNotThere: a path of the cluster that is not there has one, whichever verb says so, and a path of this machine does not.
+// TestRemediesOfWhatIsNotThere: the error about a missing path of the cluster has a remedy, whichever verb reports it;
+// that of a path of this machine has none.
 func TestRemediesOfWhatIsNotThere(t *testing.T) {
 	gone := func(op, subject string) error { return errs.New(errs.NotFound, op, subject, "") }
 	const advice = "hemera ls /d shows what is there; if it was removed, hemera recycle ls /d/none may have it"

@@ -10,7 +10,8 @@ import (
 	"hemera/words/hemera"
 )
 
-// TestFsckSaysWhyPiecesAreNewer: after a restore a report says that the namespace went back, what goes on, and that such pieces are no trouble.
+// TestFsckSaysWhyPiecesAreNewer: after a restore, a report says that the namespace went back, which work is running, and
+// that such pieces are not an error.
 func TestFsckSaysWhyPiecesAreNewer(t *testing.T) {
 	taken := time.Date(2026, time.March, 14, 15, 9, 26, 0, time.UTC)
 	back := hemera.WentBack{Taken: taken, Restored: taken.Add(time.Hour)}

@@ -7,7 +7,7 @@ import (
 	"hemera/words/hemera"
 )
 
-// TestWhoamiSaysWhy: each kind of caller learns who it is, and a caller without a name why.
+// TestWhoamiSaysWhy: whoami tells each kind of caller its identity, and a caller without a name the reason.
 func TestWhoamiSaysWhy(t *testing.T) {
 	nobody := hemera.Identity{Name: "nobody", UID: hemera.NobodyID, GID: hemera.NobodyID, Host: "10.99.0.6"}
 	as := func(protocol, name string) hemera.Identity {

@@ -83,7 +83,8 @@ func TestHolders(t *testing.T) {
 	}
 }
 
-// TestMachinesExamineThemselves: each host once; one that cannot is the error, and the others are shown.
+// TestMachinesExamineThemselves: each host is examined once. The error names a host that cannot be examined, and the
+// others are shown.
 func TestMachinesExamineThemselves(t *testing.T) {
 	var out bytes.Buffer
 	x := &examination{e: &cli.Env{Console: cli.Console{Out: &out, Err: &out, Getenv: func(string) string { return "" }}, Now: time.Now}, size: "64MiB"}

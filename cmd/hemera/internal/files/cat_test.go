@@ -14,7 +14,7 @@ import (
 	"hemera/words/errs"
 )
 
-// changingOut is standard output at whose first byte the file that is read is changed.
+// changingOut is a standard output that changes the file being read when the first byte arrives.
 type changingOut struct {
 	once   sync.Once
 	change func()
@@ -25,7 +25,8 @@ func (o *changingOut) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// TestCatOfAFileThatChanges: what came out is a mixture, at the same size too, so the command fails. Access times change by reading.
+// TestCatOfAFileThatChanges: if a file changes during cat, even without a new size, the output is a mixture, so the
+// command fails. A changed access time does not count.
 func TestCatOfAFileThatChanges(t *testing.T) {
 	for name, change := range map[string]func(*wire.StatInfo){
 		"not": func(i *wire.StatInfo) { i.Atime++ }, "written": func(i *wire.StatInfo) { i.Mtime++ }, "replaced": func(i *wire.StatInfo) { i.ID++ },

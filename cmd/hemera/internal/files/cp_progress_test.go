@@ -19,7 +19,7 @@ func TestProgressOfACopy(t *testing.T) {
 	}
 }
 
-// Whatever the width, a line ends with what matters and not in the middle of it.
+// At any width, the line ends after a complete item, and the most important items stay.
 func TestANarrowTerminalHasAShortLine(t *testing.T) {
 	p := copy.Progress{Files: 1, FilesTotal: 4, Bytes: 25e6, BytesTotal: 1e8, Rate: 1e6, Listed: true}
 	for width, want := range map[int]string{

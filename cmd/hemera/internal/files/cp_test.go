@@ -15,7 +15,7 @@ import (
 	"hemera/words/errs"
 )
 
-// However many files were under way, Ctrl-C of a copy prints one line and what to do.
+// After Ctrl-C, a copy of any number of files prints one line and the remedy.
 func TestAnInterruptedCopyPrintsOneLine(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	var said bytes.Buffer
@@ -38,7 +38,7 @@ func TestAnInterruptedCopyPrintsOneLine(t *testing.T) {
 	}
 }
 
-// A file that failed because the user pressed Ctrl-C is no failure of its own.
+// A file that failed because of Ctrl-C is not counted as failed.
 func TestAnInterruptionIsToldOnce(t *testing.T) {
 	var out strings.Builder
 	ctx, cancel := context.WithCancel(t.Context())
@@ -52,7 +52,7 @@ func TestAnInterruptionIsToldOnce(t *testing.T) {
 	}
 }
 
-// With --verbose a copy says which way a file goes, in both cases; without it, nothing.
+// With --verbose a copy says which of the two ways each file takes; without it, nothing.
 func TestAVerboseCopySaysTheWay(t *testing.T) {
 	for _, verbose := range []bool{true, false} {
 		var said bytes.Buffer
@@ -76,7 +76,8 @@ func TestAVerboseCopySaysTheWay(t *testing.T) {
 	}
 }
 
-// TestTheRemedyOfACopyThatFailed: to repeat it helps what may go on. Where each failure says what to do, that comes first.
+// TestTheRemedyOfACopyThatFailed: the remedy is to repeat the copy where that continues it. If each failure has its own
+// remedy, that one comes first.
 func TestTheRemedyOfACopyThatFailed(t *testing.T) {
 	failure := errs.New(errs.Unsupported, "copy", "/l", "a link").WithRemedy("add -L")
 	for name, c := range map[string]struct {

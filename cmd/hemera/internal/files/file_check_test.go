@@ -11,7 +11,7 @@ import (
 	"hemera/words/errs"
 )
 
-// A piece on a disk that is away is not a bad one.
+// A piece on an unreachable disk is not reported as bad.
 func TestAPieceOutOfReachIsNotBad(t *testing.T) {
 	good := adminapi.PieceCheck{OK: true}
 	away := adminapi.PieceCheck{Offline: true, Error: "disk 6 is on an offline node"}

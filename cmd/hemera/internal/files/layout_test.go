@@ -61,7 +61,7 @@ func TestRecordsOfCodedFiles(t *testing.T) {
 	}
 }
 
-// A number of pieces that nobody has set yet is told as an assumption, with the command that sets it.
+// If the number of pieces is not configured, the text calls it an assumption and names the command that sets it.
 func TestAnAssumedNumberOfPiecesIsTold(t *testing.T) {
 	set := policy.Attributes{Sys: map[string][]byte{policy.AttrStripes: []byte("6")}}
 	for _, c := range []struct {

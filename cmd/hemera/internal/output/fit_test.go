@@ -17,7 +17,8 @@ func diskRecords() []Record {
 	}
 }
 
-// A narrow terminal loses wide columns, and gets the text at the end of lines folded: no line is longer.
+// In a narrow terminal, wide columns are left out and the text of the last column is folded: no line is longer than the
+// terminal.
 func TestTablesFitTheTerminal(t *testing.T) {
 	const folded = "id  path     why\n" +
 		" 1  /data01  -\n" +

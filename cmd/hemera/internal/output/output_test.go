@@ -41,7 +41,7 @@ func TestMonitorQuotesWhatIsNotPrintable(t *testing.T) {
 	}
 }
 
-// A terminal is not told what to do by names; a pipe gets them as they are.
+// Names must not send control sequences to a terminal; a pipe gets them unchanged.
 func TestTerminalsAreNotCommanded(t *testing.T) {
 	columns, r := []Column{{Title: "name", Key: "name"}, {Title: "n", Key: "n"}}, Record{{"name", "\x1b[2J\nx"}, {"n", 1}}
 	for _, terminal := range []bool{false, true} {

@@ -17,7 +17,7 @@ import (
 	"hemera/process/config"
 )
 
-// lines sends each write, which is one line of a log.
+// lines is a writer that sends each write, which is one line of a log, to a channel.
 type lines chan string
 
 func (l lines) Write(p []byte) (int, error) {
@@ -25,7 +25,7 @@ func (l lines) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// TestHangupReadsSettingsAgain: good ones are in force, wrong ones are logged with their line and change nothing.
+// TestHangupReadsSettingsAgain: valid settings take effect; invalid ones are logged with their line and change nothing.
 func TestHangupReadsSettingsAgain(t *testing.T) {
 	if signal.Ignored(syscall.SIGHUP) {
 		t.Skip("this process was started by nohup")

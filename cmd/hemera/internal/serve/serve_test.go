@@ -34,7 +34,7 @@ func TestLogsSpellDurations(t *testing.T) {
 	}
 }
 
-// TestUpStartsAsItWasStarted: what is not said is as it was, and what is said is remembered.
+// TestUpStartsAsItWasStarted: up saves the given values, and the next start uses them unless others are given.
 func TestUpStartsAsItWasStarted(t *testing.T) {
 	dir := t.TempDir()
 	start := func(args ...string) statedir.UpShape {
@@ -76,7 +76,7 @@ func TestUpStartsAsItWasStarted(t *testing.T) {
 	}
 }
 
-// TestEventLoop: on unless a flag or a variable switches it off.
+// TestEventLoop: the event loop is on unless a flag or a variable switches it off.
 func TestEventLoop(t *testing.T) {
 	for _, command := range []func(*cli.Env) *cobra.Command{ManagerCommand, UpCommand} {
 		for _, c := range []struct {
@@ -106,7 +106,7 @@ func TestEventLoop(t *testing.T) {
 	}
 }
 
-// TestAdminSocketPath: below the data directory unless it says otherwise.
+// TestAdminSocketPath: the path is below the data directory unless it is absolute.
 func TestAdminSocketPath(t *testing.T) {
 	for _, c := range []struct {
 		args   []string
@@ -130,8 +130,8 @@ func TestAdminSocketPath(t *testing.T) {
 	}
 }
 
-// TestTapeServerBesideAManager: an emulated library takes another directory and port than a manager, and asks for its
-// token, unless its admin says otherwise. A real one does none of this.
+// TestTapeServerBesideAManager: an emulated library uses another directory and port than a manager, and gets a token
+// itself, unless its admin says otherwise. A real library does none of this.
 func TestTapeServerBesideAManager(t *testing.T) {
 	work := t.TempDir()
 	t.Chdir(work)
@@ -183,7 +183,7 @@ func TestTapeServerBesideAManager(t *testing.T) {
 	}
 }
 
-// TestATokenIsForAdmins: others read where it comes from, and that it can come by a file.
+// TestATokenIsForAdmins: for other users, the error says where to get a token and that a file can hold it.
 func TestATokenIsForAdmins(t *testing.T) {
 	ask := func(who hemera.Identity) (string, error) {
 		server := httptest.NewServer(admin.NewHandler(admin.Services{Tokens: fixture.NewCluster()}, func(*http.Request) (hemera.Identity, error) { return who, nil }))

@@ -8,7 +8,8 @@ import (
 	"hemera/words/hemera"
 )
 
-// TestOneScale: what is kept free is no room, and each table says the same of a disk and of what has this disk alone.
+// TestOneScale: room that is kept free does not count as room, and all tables show the same usage for a disk and for a
+// node or space with this disk alone.
 func TestOneScale(t *testing.T) {
 	d := hemera.Disk{ID: 1, Node: 1, Space: "default", Active: true, DiskStats: hemera.DiskStats{Used: 96, Free: 4, Capacity: 110}}
 	v := &hemera.View{Nodes: []hemera.NodeInfo{{ID: 1, Addr: "n1:1"}}, Disks: []hemera.Disk{d}, Spaces: []hemera.Space{{Name: "default"}}}

@@ -19,8 +19,8 @@ func (jobsOf) View(context.Context) (*hemera.View, error) {
 
 func (j jobsOf) Jobs(context.Context) ([]adminapi.JobStatus, error) { return j, nil }
 
-// The repair of incomplete files, which is of no disk, and that of removed disks are shown among
-// the jobs; what is done, or is of a disk that is listed anyhow, is not added.
+// The list of jobs also has the repair of incomplete files, which belongs to no disk, and those of removed disks. Jobs
+// that are done, or belong to a listed disk, are not added.
 func TestJobsOfNoDiskAreShown(t *testing.T) {
 	got, err := withJobs(t.Context(), jobsOf{
 		{Kind: "repair", State: adminapi.JobStalled, Why: "no room", FilesLeft: 3}, {Kind: "repair", Disk: 9, State: adminapi.JobStalled},
@@ -37,7 +37,7 @@ func TestJobsOfNoDiskAreShown(t *testing.T) {
 	}
 }
 
-// A path that no node can use has no row, so the reason is told beside the table.
+// A path that a node cannot use has no row, so the reason is printed beside the table.
 func TestRefusedPathsAreTold(t *testing.T) {
 	n := hemera.NodeInfo{Addr: "n1:1095"}
 	n.Stats.Unusable = []hemera.UnusableDisk{{Path: "/a", Why: "everybody may write there", Remedy: "chmod o-w /a"}, {Path: "/b", Why: "no such directory"}}
@@ -48,7 +48,8 @@ func TestRefusedPathsAreTold(t *testing.T) {
 	}
 }
 
-// The list of ill disks is that of the status: also a disk that works and has had errors, and one of a node that is away, with what to do.
+// The list of disks with errors agrees with the status: it also has a working disk that has had errors, and a disk of an
+// offline node, each with a remedy.
 func TestIllDisksAreThoseOfTheStatus(t *testing.T) {
 	v := &hemera.View{Nodes: []hemera.NodeInfo{{ID: 1, Status: hemera.NodeOnline, Enabled: true}, {ID: 2, Status: hemera.NodeOffline, Enabled: true}}}
 	var records []output.Record

@@ -15,7 +15,7 @@ import (
 	"hemera/words/hemera"
 )
 
-// draining is a cluster whose drain of disk 4 makes progress with each question.
+// draining is a cluster whose drain of disk 4 advances with each request.
 type draining struct {
 	*fixture.Cluster
 	asked int

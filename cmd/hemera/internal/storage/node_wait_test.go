@@ -7,7 +7,8 @@ import (
 	"hemera/words/hemera"
 )
 
-// TestWhatIsAwaitedOfANode: a script that restarts nodes goes on when the new process serves, and neither with the old one nor with one that stops.
+// TestWhatIsAwaitedOfANode: a script that restarts nodes continues when the new process serves, not while the old one
+// does or while the node stops.
 func TestWhatIsAwaitedOfANode(t *testing.T) {
 	began := time.Unix(1_700_000_000, 5_000)
 	node := func(status hemera.NodeStatus, stopping bool, started time.Time) hemera.NodeInfo {

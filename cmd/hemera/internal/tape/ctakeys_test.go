@@ -13,8 +13,8 @@ import (
 	"hemera/words/tapeapi"
 )
 
-// The keys of the lists in JSON are those of cta-admin --json, as far as they are known: of drives and queues its own, of tapes, pools and failed
-// requests those of the columns of its tables; its objects are below. There may be more.
+// The lists in JSON have at least the known keys of cta-admin --json: for drives and queues its JSON keys, for tapes,
+// pools and failed requests the columns of its tables. Its nested objects are tested below.
 func TestKeysOfCTA(t *testing.T) {
 	p := adminapi.TapePicture{Drives: []adminapi.TapeDrive{{}}, Queues: []adminapi.TapeQueue{{Kind: tapeapi.Recall}}}
 	for _, list := range []struct {
@@ -48,7 +48,8 @@ func TestKeysOfCTA(t *testing.T) {
 	}
 }
 
-// Messages in messages are objects in JSON, with CTA's names. Times are seconds, whatever the flat field is; what an object's name hides is in it.
+// Nested messages are objects in JSON, with CTA's names. Times in them are seconds, whatever the flat field is. A flat
+// field that an object of the same name replaces is a field of the object.
 func TestObjectsOfCTA(t *testing.T) {
 	made := time.Unix(1700000000, 0).UTC()
 	tape := tapeRecord(&tapeapi.Tape{LabelBy: "d1", Labelled: made, WrittenBy: "d2", MadeBy: "ada", Made: made}, "")
@@ -78,7 +79,7 @@ func TestObjectsOfCTA(t *testing.T) {
 	}
 }
 
-// Pools have the keys of tp ls: what admins said of them, and the sums of their tapes.
+// Pools have the keys of tp ls: their configuration, and the sums of their tapes.
 func TestKeysOfPools(t *testing.T) {
 	raw, err := json.Marshal(tapeconfig.Pool{})
 	if err != nil {

@@ -8,7 +8,8 @@ import (
 	"hemera/words/tapeapi"
 )
 
-// TestADriveThatGoesDown: one that was put down and still works says so, as its status is another one for a while.
+// TestADriveThatGoesDown: a drive that was put down but still works shows that it is going down, because its status stays
+// for a while.
 func TestADriveThatGoesDown(t *testing.T) {
 	for _, c := range []struct {
 		drive           adminapi.TapeDrive

@@ -7,7 +7,7 @@ import (
 	"hemera/words/tapeapi"
 )
 
-// A command that could stage nothing has failed, and says why as users know things.
+// A command that could stage no file fails, and gives the reason in words that users know.
 func TestNoneStaged(t *testing.T) {
 	missing := tapeapi.Locality{Path: "/nope", Error: "namespace.Stat /nope: no such file or directory"}
 	other := tapeapi.Locality{Path: "/d", Error: "manager.Stage /d: it is a directory"}
@@ -25,7 +25,7 @@ func TestNoneStaged(t *testing.T) {
 	}
 }
 
-// An error about a path says what to type; one that says so already keeps it.
+// An error about a path gets a remedy; one that has a remedy keeps it.
 func TestRemediesOfPaths(t *testing.T) {
 	for _, c := range []struct {
 		err  error
@@ -44,7 +44,7 @@ func TestRemediesOfPaths(t *testing.T) {
 	}
 }
 
-// A command for several paths names each that failed, with its reason, and says once what to do.
+// The error of a command for several paths names each failed path with its reason, and each remedy once.
 func TestFailuresOfSeveralPaths(t *testing.T) {
 	var failed failures
 	if failed.add("/ok", nil); failed.together("evict") != nil {

@@ -6,7 +6,7 @@ import (
 	"hemera/cmd/hemera/internal/output"
 )
 
-// A queue to read from is known by its tape, one to write to by its pool.
+// A queue to read is named by its tape, a queue to write by its pool.
 func TestNamesOfQueues(t *testing.T) {
 	l := listing{keys: []string{"vid", "tapepool"}}
 	read := output.Record{{Key: "tapepool", Value: "raw"}, {Key: "vid", Value: "V00001"}}
@@ -16,7 +16,7 @@ func TestNamesOfQueues(t *testing.T) {
 	}
 }
 
-// A page has every field of a record, not only the columns of the table, and lists in one line.
+// The page of an object has every field of a record, not only the columns of the table, and shows a list in one line.
 func TestFieldsOfShow(t *testing.T) {
 	r := output.Record{{Key: "name", Value: "x"}, {Key: "size", Value: int64(2000)}, {Key: "creationTime", Value: int64(0)},
 		{Key: "driveConfig", Value: []output.Record{driveConfig("model", "EMU")}}}
