@@ -108,7 +108,7 @@ func readAheadOf(dir string) (bytes int64, ok bool) {
 	return bytes, host.SetReadAhead("/", name, bytes) == nil
 }
 
-// A loop device is a disk whose file nobody else uses.
+// A loop device is a disk whose file has no other user.
 func TestADeviceIsWrittenOnlyIfNamed(t *testing.T) {
 	tools.Need(t, "fio", "losetup")
 	device := loopDevice(t, 16<<20)

@@ -63,7 +63,7 @@ func TestFiguresOfAnEarlierReportGo(t *testing.T) {
 	}
 }
 
-// A list that somebody has written removes nothing outside, and nothing that is no figure.
+// A list that was changed by hand removes only figures, and only inside the directory.
 func TestAHostileListRemovesNothing(t *testing.T) {
 	dir := t.TempDir()
 	plots := filepath.Join(dir, "plots")

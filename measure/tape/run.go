@@ -253,7 +253,7 @@ func (c *cluster) positioned(ctx context.Context) error {
 func (c *cluster) mounted(ctx context.Context) error {
 	return c.warm(ctx, func() (bool, error) {
 		p, err := c.admin.Tape.TapePicture(ctx)
-		// Few files may be on tape before anybody has looked.
+		// Few files may be on tape before the first look.
 		return len(p.Queues) == 0 || slices.ContainsFunc(p.Drives, func(d adminapi.TapeDrive) bool { return d.Status == tapeapi.DriveTransferring }), err
 	})
 }

@@ -55,7 +55,7 @@ func (t Shared) Wait() { _ = t.places.Acquire(context.Background(), sharedMax) }
 // Release ends what Wait began.
 func (t Shared) Release() { t.places.Release(sharedMax) }
 
-// WaitShare blocks until nobody has the turn alone or waits to have it so, and acquires it for the caller and others. The caller calls
+// WaitShare acquires the turn shared with others. It blocks while a caller has the turn alone or waits to have it alone. The caller calls
 // ReleaseShare later.
 func (t Shared) WaitShare() { _ = t.places.Acquire(context.Background(), 1) } // fails only when the context ends
 

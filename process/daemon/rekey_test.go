@@ -29,7 +29,7 @@ type site struct {
 	node string       // address of the node
 }
 
-// newSite has nothing that runs. What listens at its addresses can be closed and opened again.
+// newSite returns a site in which nothing runs yet. Its listeners can be closed and opened again.
 func newSite(t *testing.T) *site {
 	return &site{t: t, dir: t.TempDir(), addr: heldAddr(t), node: heldAddr(t)}
 }

@@ -15,8 +15,7 @@ import (
 	"hemera/words/hemera"
 )
 
-// The bounds of what a process tells about its limits: [hemera.LimitUse] is of those that refused somebody within
-// limitRecent, at most limitsMax of them.
+// A process reports [hemera.LimitUse] of the limits that refused a request within limitRecent, at most limitsMax of them.
 const (
 	limitRecent = 10 * time.Minute
 	limitsMax   = 16

@@ -50,8 +50,8 @@ type nodeState struct {
 	accused  time.Time // when a step last found a cause
 	bad      int       // steps in a row that found a cause
 	good     int       // steps since one did, of a suspected node
-	// What a suspected node sent and received in those steps. It does not fade: a node with little traffic takes longer to be
-	// cleared, and is.
+	// The packets that a suspected node sent and received in those steps. They do not fade, so a node with little traffic
+	// takes longer to be cleared, but is cleared in the end.
 	clearOut, clearIn Loss
 }
 

@@ -121,7 +121,7 @@ func TestADirectoryThatIsNotThere(t *testing.T) {
 	}
 }
 
-// TestWithoutProc: what nobody can see is said to be unknown, and no fault.
+// TestWithoutProc: a value that cannot be read is reported as unknown, not as a fault.
 func TestWithoutProc(t *testing.T) {
 	s, err := observe.Take(t.Context(), observe.Options{Root: t.TempDir() + "/"})
 	if err != nil || s.Unseen[0].What != "file systems" || s.Unseen[1].What != "processor, memory, limits and interfaces" || s.Unseen[1].Remedy == "" {

@@ -147,7 +147,7 @@ where, and which nodes it has admitted.`,
 var tokenColumns = []output.Column{
 	{Title: "id", Key: "id"},                              // begins the token; says nothing of its secret
 	{Title: "made", Key: "made", Show: output.Time},       // when it was created
-	{Title: "expires", Key: "expires", Show: output.Time}, // nobody can join with it afterwards
+	{Title: "expires", Key: "expires", Show: output.Time}, // no node can join with it afterwards
 	{Title: "nodes left", Key: "left"},                    // how many it still admits
 	{Title: "only from", Key: "from"},                     // addresses and networks; none: from anywhere
 	{Title: "used by", Key: "used"},                       // the nodes that it admitted
