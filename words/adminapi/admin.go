@@ -8,9 +8,9 @@ import (
 	"hemera/words/hemera"
 )
 
-// ClusterAdmin is what an admin asks of the cluster's shape. Callers have checked that who is one. At the manager
-// View answers from memory. A change blocks until it is durable, and fails with NotFound for a disk, node or space
-// that does not exist, and with Invalid for a key or a value that cannot be.
+// ClusterAdmin reads and changes the cluster's shape for admins. Callers have checked that the user is one. At the
+// manager View answers from memory. A change blocks until it is durable, and fails with NotFound for a disk, node or
+// space that does not exist, and with Invalid for a key or a value that cannot be.
 type ClusterAdmin interface {
 	// View is the cluster now.
 	View(ctx context.Context) (*hemera.View, error)
@@ -68,10 +68,10 @@ type TrustAdmin interface {
 	RotateKeys(ctx context.Context, end bool) error
 }
 
-// MaintAdmin is what an admin asks about the files' health. At the manager Jobs answers from memory, or blocks for
-// the store for a moment. The others block for the store, and those that read pieces for nodes and disks, for as long
-// as that takes or until ctx ends. NotFound for a file or a disk that does not exist; what cannot be read is in the
-// report, and is not an error.
+// MaintAdmin answers and orders for admins what concerns the files' health. At the manager Jobs answers from memory, or
+// blocks for the store for a moment. The others block for the store, and those that read pieces for nodes and disks, for
+// as long as that takes or until ctx ends. NotFound for a file or a disk that does not exist; what cannot be read is in
+// the report, and is not an error.
 type MaintAdmin interface {
 	// Jobs lists running and recent drains and repairs.
 	Jobs(ctx context.Context) ([]JobStatus, error)
@@ -113,14 +113,14 @@ type DiskFiles struct {
 // Backups makes copies of what a manager remembers, while it works. It blocks until out has taken all, and fails if
 // out does, or if the store cannot be read.
 type Backups interface {
-	// Backup writes an archive of everything the manager has to remember, secrets included, as of one
-	// moment after the call. It holds up nobody and goes as fast as out takes it. An archive whose
-	// writing failed is refused by every reader.
+	// Backup writes an archive of everything the manager has to remember, secrets included, as of one moment after the
+	// call. It delays no other call and goes as fast as out takes it. An archive whose writing failed is refused by every
+	// reader.
 	Backup(ctx context.Context, out io.Writer) error
 }
 
-// Observer is what the manager measured of itself. Calls but OpenFiles and Measure answer from memory, or block for
-// the store for a moment. They fail only if the store does, but for what a method says.
+// Observer has the manager's measurements of itself. Calls but OpenFiles and Measure answer from memory, or block for the
+// store for a moment. They fail only if the store does, but for what a method says.
 type Observer interface {
 	Operations(ctx context.Context) ([]OpStat, error)
 	Sessions(ctx context.Context) ([]SessionInfo, error)
@@ -136,8 +136,8 @@ type Observer interface {
 	Events(ctx context.Context, after uint64, limit int) ([]hemera.Event, error)
 }
 
-// WriteAdmin is what an admin sees of writes under way, and may do about them. Locks are in memory; a commit by
-// EndWrite is durable at return.
+// WriteAdmin shows writes under way to admins, and ends them. Locks are in memory; a commit by EndWrite is durable at
+// return.
 type WriteAdmin interface {
 	// Writes lists the writes that hold the lock of a name, and those that nodes keep for clients that are gone, oldest first, at
 	// most 100,000. An admin sees all, a user its own. It asks nodes, for some seconds at most. Nodes that do not answer
@@ -180,12 +180,12 @@ type PieceReport struct {
 	Host  string
 }
 
-// PieceCheck is what verifying one piece found.
+// PieceCheck is the result of verifying one piece.
 type PieceCheck struct {
 	Piece     hemera.Piece
 	Host      string
 	OK        bool
-	Offline   bool // nobody could be asked: nothing is known to be wrong with it
+	Offline   bool // no node could be asked: nothing is known to be wrong with it
 	Empty     bool `json:",omitempty"` // OK, and on no disk: the file is too small to have bytes for it
 	Size      int64
 	Checksums []hemera.Checksum
@@ -238,7 +238,7 @@ type OpenFiles struct {
 	Silent []hemera.NodeID
 }
 
-// NamespaceCheck is how far a check of the namespace's records is, and in the end what it found.
+// NamespaceCheck is the progress of a check of the namespace's records, and in the end its result.
 type NamespaceCheck struct {
 	Files, Dirs, Pieces int64 // seen so far
 	Leaving             int64 // pieces of replaced and removed content, held for readers or on their way out; not among Pieces

@@ -41,7 +41,7 @@ type BenchmarkUpdate struct {
 	Result   *BenchmarkResult   `json:",omitempty"`
 }
 
-// BenchmarkSetup is what the figures depend on besides the shape.
+// BenchmarkSetup has the conditions of the figures besides the shape.
 type BenchmarkSetup struct {
 	Cores  int // that the manager may use
 	Disks  int // that take new files
@@ -49,21 +49,21 @@ type BenchmarkSetup struct {
 	Layout hemera.Layout // of new files in the default space
 }
 
-// BenchmarkProgress is how a phase goes.
+// BenchmarkProgress is the progress of a phase.
 type BenchmarkProgress struct {
 	Phase       string
 	Done, Total int64
 	Rate        float64 // operations per second, lately
 }
 
-// BenchmarkResult is what came of a phase: mkdir, create, exists, read, write, deletion. Main is about
-// files (mkdir: directories); phases that do both have Dirs too, over the same time.
+// BenchmarkResult is the result of a phase: mkdir, create, exists, read, write, deletion. Main is about files (mkdir:
+// directories); phases that do both have Dirs too, over the same time.
 type BenchmarkResult struct {
 	Phase   string
 	Started time.Duration // since the run began
 	Time    time.Duration // from the start of all workers to the end of the last
-	// CPU is what the manager's process spent meanwhile, on all its threads, whatever else it did
-	// included; zero when it was measured from outside.
+	// CPU is the time that the manager's process spent meanwhile, on all its threads, for all its work; zero when it was
+	// measured from outside.
 	CPU      time.Duration `json:",omitempty"`
 	Main     BenchmarkOps
 	Dirs     *BenchmarkOps      `json:",omitempty"`

@@ -31,7 +31,7 @@ func spell(s string) string {
 	return b.String()
 }
 
-// unspell is the way back. A mark that no digits follow stays.
+// unspell reverses spell. A mark that no digits follow stays.
 // Only a program other than ours can send such a mark.
 func unspell(s string) string {
 	parts := strings.Split(s, byteMark)
@@ -50,7 +50,7 @@ func unspell(s string) string {
 	return b.String()
 }
 
-// mapped is a copy of a message in which each text went through f. It does not change what the two share.
+// mapped returns a copy of a message in which each text went through f. It does not change what the two share.
 // It walks exported fields only, because encoding/json sends no others. Byte slices are data, not texts: JSON has
 // them as base64. Arrays, numbers and times (a struct without exported fields) are copied as they are.
 func mapped(v reflect.Value, f func(string) string) reflect.Value {

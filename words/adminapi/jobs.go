@@ -59,7 +59,7 @@ func (j JobStatus) Over() bool {
 	return true
 }
 
-// Progress is the share of the job that is done, in percent: of bytes, or of files where these have no bytes. A job with nothing to do is complete.
+// Progress returns the share of the job that is done, in percent: of bytes, or of files where these have no bytes. A job with nothing to do is complete.
 func (j JobStatus) Progress() float64 {
 	done, left := j.BytesDone, j.BytesLeft
 	if done+left <= 0 {
@@ -71,7 +71,7 @@ func (j JobStatus) Progress() float64 {
 	return 100 * float64(done) / float64(done+left)
 }
 
-// Subject is what the job is about, as all outputs name it: "disk 3", "space ssd", "/exp to layout=rs:4+2".
+// Subject returns the name of the job's subject, as all outputs have it: "disk 3", "space ssd", "/exp to layout=rs:4+2".
 func (j JobStatus) Subject() string {
 	switch {
 	case j.Kind == JobHeal:
@@ -88,7 +88,7 @@ func (j JobStatus) Subject() string {
 	return "disk " + j.Disk.String()
 }
 
-// Title is the job in the words of all outputs: "repair of disk 3".
+// Title returns the job in the words of all outputs: "repair of disk 3".
 func (j JobStatus) Title() string {
 	kind := j.Kind
 	if kind == JobHeal { // the metrics' name for the repair of single pieces

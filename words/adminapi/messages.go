@@ -237,8 +237,8 @@ type PathsRequest struct {
 // ArchiveRequest asks for a file's copies on tape.
 type ArchiveRequest struct{ Path, Class string }
 
-// Archived is how many copies Archive queued.
+// Archived is the number of copies that Archive queued.
 type Archived struct{ Copies int }
 
-// Evicted is how many bytes of disks Evict frees.
+// Evicted is the number of bytes on disks that Evict frees.
 type Evicted struct{ Freed int64 }

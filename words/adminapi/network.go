@@ -6,7 +6,7 @@ import (
 	"hemera/words/hemera"
 )
 
-// NetworkStanding is what the manager knows of a node's network.
+// NetworkStanding is the manager's judgement on a node's network.
 type NetworkStanding string
 
 // The standings.
@@ -16,13 +16,13 @@ const (
 	NetworkSuspected NetworkStanding = "suspected" // see Cause
 )
 
-// NodeNetwork is what is known of one node's network. Nodes of one host have one network, and the same figures.
+// NodeNetwork has the figures of one node's network. Nodes of one host have one network, and the same figures.
 type NodeNetwork struct {
 	Node     hemera.NodeID
 	Addr     string
 	Standing NetworkStanding
-	// Cause is why it is suspected: port, as most of its paths lose; else "". Direction is which way packets are lost, as the
-	// node sees it: out, in, both; "" if it is not suspected.
+	// Cause is the reason for the suspicion: port, as most of its paths lose; else "". Direction is the way of the lost
+	// packets, as the node sees it: out, in, both; "" if it is not suspected.
 	Cause     string
 	Direction string
 	Since     time.Time // when it became suspected
@@ -46,7 +46,7 @@ type NodeNetwork struct {
 // NetworkLoss is a number of segments and how many of them were lost.
 type NetworkLoss struct{ Segments, Lost float64 }
 
-// Share is the share that was lost, 0 to 1.
+// Share returns the share that was lost, 0 to 1.
 func (l NetworkLoss) Share() float64 {
 	if !(l.Segments > 0) {
 		return 0
@@ -62,7 +62,7 @@ type NetworkWorst struct {
 	Loss      NetworkLoss
 }
 
-// NetworkReport is what the manager knows of all nodes' networks.
+// NetworkReport is the manager's judgement on all nodes' networks.
 type NetworkReport struct {
 	Judged time.Time // by the manager's clock; zero: not yet
 	Nodes  []NodeNetwork

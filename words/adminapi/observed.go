@@ -45,7 +45,7 @@ type NamespaceStats struct {
 	VSize, Shared, Growth int64
 	Threads               int
 	Descriptors           int // open now
-	// LastBackup is when the last backup was taken that the manager sent as a whole; zero: none.
-	// BackupsSince is since when it remembers that.
+	// LastBackup is the time of the last backup that the manager sent as a whole; zero: none. BackupsSince is the time
+	// since which it remembers that.
 	LastBackup, BackupsSince time.Time
 }

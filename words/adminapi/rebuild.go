@@ -38,13 +38,13 @@ type RebuildOptions struct {
 	Merge  bool // add to a namespace that has files
 	// Parts gives files with the names of unfinished copies ([WholeName]) the names that the copies were for.
 	Parts bool
-	// Mode is what files get whose pieces do not know theirs; they belong to root.
+	// Mode is the mode of files whose pieces do not know theirs; they belong to root.
 	Mode uint32
 	// Umask is taken from the modes that pieces know: they are of the time of the write, and a later chmod may have closed the file.
 	Umask uint32
 }
 
-// RebuildReport is how far a rebuild is, and what it did.
+// RebuildReport is the progress of a rebuild, and its result so far.
 type RebuildReport struct {
 	Disks       int             // that are read
 	DisksRead   int             // of them, those that have been read to their end

@@ -8,9 +8,9 @@ import (
 	"hemera/words/hemera"
 )
 
-// RecycleBin is what was removed or replaced and is kept: in bins for a while, and as versions beside their file.
-// Users see, restore and purge what they own, admins everything. Calls block for the namespace's store. A change is
-// durable at return; disks remove pieces later.
+// RecycleBin has the entries that were removed or replaced and are kept: in bins for a while, and as versions beside
+// their file. Users see, restore and purge what they own, admins everything. Calls block for the namespace's store. A
+// change is durable at return; disks remove pieces later.
 type RecycleBin interface {
 	// Erase is Names.Remove for good, past the bin. Denied unless who is an admin.
 	Erase(ctx context.Context, who hemera.Identity, path string, kind hemera.EntryKind) error

@@ -27,7 +27,7 @@ type SettingChange struct {
 	Restart bool `json:",omitempty"`
 }
 
-// ConfigResult is what a change of settings did.
+// ConfigResult is the result of a change of settings.
 type ConfigResult struct{ Changes []SettingChange }
 
 // VersionInfo describes a running program.

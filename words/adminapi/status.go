@@ -22,7 +22,7 @@ type StatusAdmin interface {
 	// Impaired calls visit for every file of the standing, in no order of names. It reads what the namespace lists for the disks and tapes that
 	// cannot be read, and ends with visit's error, if any.
 	Impaired(ctx context.Context, standing FileStanding, visit func(path string, e hemera.Entry) error) error
-	// Network is what the nodes count of each other, and what follows for each of them.
+	// Network has the counts of the nodes about each other, and the judgement on each of them.
 	Network(ctx context.Context) (NetworkReport, error)
 }
 
@@ -67,8 +67,8 @@ type Explanation struct {
 	Reasons []Reason
 }
 
-// AboutNewFiles is what the reason is about that says what new files of a directory get. It has a remedy
-// when they cannot have it.
+// AboutNewFiles is the subject of the reason that says how new files of a directory are stored. It has a remedy when they
+// cannot be.
 const AboutNewFiles = "new files"
 
 // Reason is one fact that explains a state. Remedy is empty where nothing needs to be done.
@@ -79,12 +79,12 @@ type Condition struct {
 	// Code names the kind of condition. Codes are stable: docs/operations.md lists them.
 	Code     string
 	Severity Severity
-	// Subject is what the condition is about, such as "disk 4" or "space default"; empty: the cluster.
-	// It never names a file, so the number of subjects is bounded by the size of the cluster.
+	// Subject is the subject of the condition, such as "disk 4" or "space default"; empty: the cluster. It never names a
+	// file, so the number of subjects is bounded by the size of the cluster.
 	Subject string
 	Text    string
 	Remedy  string
-	// Count is how many things are meant, such as files; at least 1.
+	// Count is the number of things that are meant, such as files; at least 1.
 	Count int64
 }
 
@@ -119,11 +119,11 @@ type FileHealth struct {
 	// Lost files have too few pieces on disks of the cluster to be read ever again, unless a disk that
 	// was removed is added again.
 	Lost, LostBytes int64
-	// Ruined is how many of the lost files have pieces on disks that can be read, all of them bad.
+	// Ruined is the number of lost files that have pieces on disks that can be read, all of them bad.
 	Ruined int64
 	// Unreadable files have enough pieces, but too few of them on disks that can be read now; or they are on tape only.
 	Unreadable, UnreadableBytes int64
-	// UnreadableOnTape is how many of the unreadable files are on tapes alone while none of these tapes can be read.
+	// UnreadableOnTape is the number of unreadable files that are on tapes alone while none of these tapes can be read.
 	UnreadableOnTape int64
 	// Degraded files can be read, and have pieces on disks that cannot. Of them and of the incomplete ones, Frail files cannot be read any more once
 	// one more piece is gone.
@@ -147,20 +147,21 @@ type UnmetLayout struct {
 	Path   string // one of the files
 }
 
-// DiskLoss is what of a disk cannot be read anywhere, in files. A file with pieces on several such disks counts at each.
+// DiskLoss counts the files with pieces on a disk that cannot be read anywhere. A file with pieces on several such disks
+// counts at each.
 type DiskLoss struct {
 	Disk             hemera.DiskID
 	Lost, Unreadable int64
 }
 
-// TapeLoss is what of a tape cannot be read anywhere, in files that are on tape only. A file on several such tapes counts at the first.
+// TapeLoss counts the files of a tape that are on tape only and cannot be read anywhere. A file on several such tapes counts at the first.
 type TapeLoss struct {
 	VID         string
 	Unreadable  int64
 	Why, Remedy string
 }
 
-// Impact is what the removal of disks costs.
+// Impact is the loss that the removal of disks brings.
 type Impact struct {
 	// Partial: there is more than could be counted; the numbers are how many were found.
 	Partial       bool

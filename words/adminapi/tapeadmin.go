@@ -8,9 +8,9 @@ import (
 	"hemera/words/tapeapi"
 )
 
-// TapeAdmin is what admins see and change of tapes. Callers have checked that who is one. Calls block for the
-// manager's store, but wait for no drive. A change of the configuration is durable at return. They fail with NotFound
-// for what does not exist, and with Invalid for what makes no sense.
+// TapeAdmin shows tapes to admins and changes them. Callers have checked that the user is one. Calls block for the
+// manager's store, but wait for no drive. A change of the configuration is durable at return. They fail with NotFound for
+// what does not exist, and with Invalid for what makes no sense.
 type TapeAdmin interface {
 	// TapeConfig is the configuration as JSON: storage classes, pools, routes, organisations, mount policies and rules, media types, libraries.
 	TapeConfig(ctx context.Context) ([]byte, error)
@@ -30,7 +30,7 @@ type TapeAdmin interface {
 	OrderTape(ctx context.Context, who string, o TapeOrder) (string, error)
 }
 
-// TapeSessions is how single sessions of drives went. It answers from memory.
+// TapeSessions returns the course of single sessions of drives. It answers from memory.
 type TapeSessions interface {
 	// TapeSession is a session that ended lately, with its course. NotFound for others.
 	TapeSession(ctx context.Context, mount uint64) (tapeapi.Session, error)
@@ -76,7 +76,7 @@ type TapeOrder struct {
 	Tape  bool   `json:",omitempty"` // of an undeletion: the subject is a tape, and all its files come back that only scans call removed
 }
 
-// TapePicture is what the tape tier does now.
+// TapePicture is the work of the tape tier now.
 type TapePicture struct {
 	Libraries []tapeapi.Library
 	Drives    []TapeDrive
@@ -86,7 +86,7 @@ type TapePicture struct {
 	Held      []TapeHeld        // files that no pool takes, by class
 	Sessions  []tapeapi.Session // that ended lately, newest first
 	Scans     []TapeScan        // the last of each tape, by VID: those that wait, go on, or have ended
-	// Attention is what needs a person, with the command to type.
+	// Attention has the conditions that need a person, with the command to type.
 	Attention []tapeapi.Attention
 	WentBack  hemera.WentBack `json:",omitzero"` // tapes and disks may have files that the namespace does not know
 }
@@ -99,7 +99,7 @@ type TapeHeld struct {
 	Why, Command string // what keeps them, and what an admin types
 }
 
-// TapeScan is how far a scan of a tape is, and what became of what it found.
+// TapeScan is the progress of a scan of a tape, and the result for the files that it found.
 type TapeScan struct {
 	VID     string
 	DryRun  bool

@@ -6,7 +6,7 @@ import (
 	"hemera/words/hemera"
 )
 
-// TokenInfo is what is known of a join token.
+// TokenInfo describes a join token.
 type TokenInfo struct {
 	ID            string
 	Made, Expires time.Time

@@ -46,8 +46,7 @@ type Found struct {
 	Err   string       `json:",omitempty"`
 }
 
-// Sum is how much a walk found.
-// Bytes is the logical size of files, Physical what all their pieces take on disks.
+// Sum has the totals of a walk. Bytes is the logical size of files, Physical the room of all their pieces on disks.
 type Sum struct{ Files, Dirs, Bytes, Physical int64 }
 
 // FoundEntries is one message of a walk: entries, paths alone, or in the end the sum.

@@ -65,7 +65,7 @@ var names = [kinds]string{
 	"cancelled", "timed out", "bad handle", "no replica left", "no such attribute", "fenced", "overloaded",
 }
 
-// String is the kind in words.
+// String returns the kind in words.
 func (k Kind) String() string {
 	if k >= kinds {
 		return names[Internal]
@@ -105,7 +105,7 @@ func As(err error, kind Kind, op, subject string) error {
 	return &Error{Kind: kind, Op: op, Subject: subject, Cause: err}
 }
 
-// Unsaid is a cause that programs find in the chain and people do not read: the text of the error around it says what it means for
+// Unsaid returns a cause that programs find in the chain and people do not read: the text of the error around it says what it means for
 // them, and the log has it. Unsaid(nil) is nil.
 func Unsaid(cause error) error {
 	if cause == nil {

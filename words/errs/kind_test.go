@@ -52,7 +52,7 @@ func TestOneKind(t *testing.T) {
 	}
 }
 
-// TestUnsaidCauses are in the chain, and in no text.
+// TestUnsaidCauses: such causes are in the chain, and in no text.
 func TestUnsaidCauses(t *testing.T) {
 	err := &errs.Error{Kind: errs.Corrupt, Op: "transfer.Read", Subject: "/f", Text: "it is damaged", Cause: errs.Unsaid(io.ErrUnexpectedEOF)}
 	if err.Error() != "transfer.Read /f: it is damaged" || !errors.Is(err, io.ErrUnexpectedEOF) || errs.KindOf(err) != errs.Corrupt {

@@ -53,5 +53,5 @@ func WithPosix(text string, words []string) string {
 	return text + "; " + words[0]
 }
 
-// Text is the error's text with the words of its kind.
+// Text returns the error's text with the words of its kind.
 func Text(err error) string { return WithPosix(err.Error(), Posix(KindOf(err))) }

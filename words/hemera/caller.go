@@ -9,7 +9,7 @@ func WithCaller(ctx context.Context, node NodeID) context.Context {
 	return context.WithValue(ctx, callerKey{}, node)
 }
 
-// Caller is the node that made the call; false for calls of the manager's own process.
+// Caller returns the node that made the call; false for calls of the manager's own process.
 func Caller(ctx context.Context) (NodeID, bool) {
 	node, ok := ctx.Value(callerKey{}).(NodeID)
 	return node, ok

@@ -35,10 +35,10 @@ func ChecksumKinds() []ChecksumKind {
 // Valid reports whether k is one of the constants.
 func (k ChecksumKind) Valid() bool { return k < checksumKinds }
 
-// Size is the checksum's length in bytes.
+// Size returns the checksum's length in bytes.
 func (k ChecksumKind) Size() int { return checksumSizes[k] }
 
-// String is the lower-case name.
+// String returns the lower-case name.
 func (k ChecksumKind) String() string {
 	if !k.Valid() {
 		return fmt.Sprintf("checksum(%d)", uint8(k))
@@ -77,10 +77,10 @@ func MakeChecksum(k ChecksumKind, digest []byte) (Checksum, error) {
 	return c, nil
 }
 
-// Hex is the value in lower-case hexadecimal, leading zeros kept.
+// Hex returns the value in lower-case hexadecimal, leading zeros kept.
 func (c Checksum) Hex() string { return hex.EncodeToString(c.Value[:c.Kind.Size()]) }
 
-// String is "kind:hex".
+// String returns "kind:hex".
 func (c Checksum) String() string { return c.Kind.String() + ":" + c.Hex() }
 
 // FindChecksum returns the checksum of the kind, and whether it is there.

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// DiskConfig is what the admin wants of a disk (EOS: configstatus).
+// DiskConfig is the admin's setting of a disk (EOS: configstatus).
 type DiskConfig string
 
 // The wishes an admin can have, from full use to none.
@@ -22,7 +22,7 @@ const (
 	ConfigOff   DiskConfig = "off"   // not used at all
 )
 
-// DiskHealth is what the node found out about a disk.
+// DiskHealth is the node's finding about a disk.
 type DiskHealth string
 
 // The states a node reports.
@@ -34,7 +34,7 @@ const (
 	HealthGone     DiskHealth = "gone"     // not mounted, or another disk is there
 )
 
-// HealthOlder is what the manager says of a disk that came back as an older copy of itself: it is read, after others, takes no new pieces, and
+// HealthOlder is the manager's finding about a disk that came back as an older copy of itself: it is read, after others, takes no new pieces, and
 // what the namespace has on it is not counted on until an audit found all of it there.
 const HealthOlder DiskHealth = "older"
 
@@ -52,8 +52,8 @@ type Disk struct {
 	Why    string // in words, when Health is not ok
 	Active bool   // its node is alive and Health allows reading
 	DiskStats
-	// LastAudit is when the disk was last compared with the namespace, LastScrub when all of its data had
-	// been read and verified; zero: never.
+	// LastAudit is the time at which the disk was last compared with the namespace, LastScrub that at which all of its
+	// data had been read and verified; zero: never.
 	LastAudit, LastScrub time.Time
 	// Held are pieces of replaced and removed content that stay for readers under way, and HeldBytes
 	// their size; only where an admin asks for the view.
@@ -63,9 +63,9 @@ type Disk struct {
 	Stopping bool
 }
 
-// DiskStats is what a node measures of a disk. It is embedded where a disk is described, from the disk to the view, so that a
-// figure is added here alone. JSON and CBOR have its fields
-// in the place of the embedded struct, in this order.
+// DiskStats has the measurements of a node on a disk. It is embedded where a disk is described, from the disk to the
+// view, so that a figure is added here alone. JSON and CBOR have its fields in the place of the embedded struct, in this
+// order.
 type DiskStats struct {
 	// Filesystem is equal for disks that are folders of one filesystem of their host; zero: not known.
 	Filesystem uint64
@@ -81,7 +81,7 @@ type DiskStats struct {
 	Load               DiskLoad
 }
 
-// DiskSurvey is when a disk was last looked at as a whole, and when it is to be, by the manager's clock.
+// DiskSurvey has the times at which a disk was last looked at as a whole, and is to be, by the manager's clock.
 type DiskSurvey struct {
 	LastAudit time.Time // compared with the namespace; zero: never
 	AuditDue  time.Time // the next time; zero: not decided yet
@@ -114,7 +114,7 @@ func (d Disk) Unreadable(n NodeInfo) string {
 	return "is " + string(d.Health) + d.because()
 }
 
-// because is the node's explanation of the disk's health, as the end of a sentence.
+// because returns the node's explanation of the disk's health, as the end of a sentence.
 func (d Disk) because() string {
 	if d.Why == "" {
 		return ""
@@ -125,7 +125,7 @@ func (d Disk) because() string {
 // Readable reports whether reads may be sent to the disk now.
 func (d Disk) Readable() bool { return d.Active && d.Config != ConfigOff }
 
-// Reliable reports whether the pieces that the namespace has on the disk can be read now, as far as anybody knows. An older copy may lack them.
+// Reliable reports whether the pieces that the namespace has on the disk can be read now, as far as it is known. An older copy may lack them.
 func (d Disk) Reliable() bool { return d.Readable() && d.Health != HealthOlder }
 
 // Doubtful reports whether other disks are read first, and whose pieces do not count in how many a file can still lose.
@@ -139,11 +139,11 @@ func (d Disk) Writable() bool {
 // Room is the bytes of several disks together, and how many files their filesystems have room for.
 type Room struct{ Capacity, Used, Free, Inodes, InodesFree int64 }
 
-// Filling is the used share, 0 to 1, of what disks hold at most: used and free bytes, without what is kept free. At 1 they
+// Filling returns the used share, 0 to 1, of what disks hold at most: used and free bytes, without what is kept free. At 1 they
 // take no more. It is the one scale in which Hemera says how full something is, that of df(1). 0 if nothing is known.
 func (r Room) Filling() float64 { return filling(r.Used, r.Free) }
 
-// Filling is that of the disk; see [Room.Filling].
+// Filling returns the filling of the disk; see [Room.Filling].
 func (d DiskStats) Filling() float64 { return filling(d.Used, d.Free) }
 
 func filling(used, free int64) float64 {
@@ -168,7 +168,8 @@ func FormatSize(n float64) string {
 	return fmt.Sprintf("%.2f %s", n, units[i])
 }
 
-// Largest is how large a piece can be that each of n disks takes, from the free bytes of all. 0 if there are fewer.
+// Largest returns the largest size of a piece that each of n disks takes, from the free bytes of all. It returns 0 if
+// there are fewer disks.
 func Largest(free []int64, n int) int64 {
 	if n < 1 || n > len(free) {
 		return 0
@@ -271,8 +272,8 @@ type NodeInfo struct {
 	Epoch     Epoch
 	Version   string
 	Heartbeat time.Time // the manager's clock, when the last one came
-	// ClockSkew is how far the node's clock is ahead of the manager's, as of the last heartbeat and with
-	// the time that it took; zero when the node does not tell.
+	// ClockSkew is the time by which the node's clock is ahead of the manager's, as of the last heartbeat and with the
+	// time that it took; zero when the node does not tell.
 	ClockSkew time.Duration
 	Stats     NodeStats
 	// Stopping: it is about to stop, and lets the writes end that it has. It is given no new pieces, and read where no other node has the file.
@@ -282,13 +283,13 @@ type NodeInfo struct {
 	NetworkWeight float64
 }
 
-// Host is the host in the node's address, a name or an IP address without brackets. It is "" without an address.
+// Host returns the host in the node's address, a name or an IP address without brackets. It is "" without an address.
 func (n NodeInfo) Host() string {
 	host, _, _ := net.SplitHostPort(n.Addr)
 	return host
 }
 
-// NodeStats is what a node measures of itself.
+// NodeStats has the measurements of a node on itself.
 type NodeStats struct {
 	Net        []NetStats
 	RSS        int64 // bytes
@@ -303,7 +304,7 @@ type NodeStats struct {
 	Load1      float64
 	// Unusable are paths that the node has as disks and could never use.
 	Unusable []UnusableDisk
-	// Limits are the bounds that refused somebody a short time ago.
+	// Limits are the bounds that refused a client a short time ago.
 	Limits []LimitUse
 	// Kept counts the writes whose client is gone that wait here for a person.
 	Kept int
@@ -317,8 +318,8 @@ func (u UnusableDisk) Text(addr string) string {
 	return u.Path + " on " + addr + " cannot be used as a disk: " + u.Why
 }
 
-// LimitUse is a bound of a process that refused somebody a short time ago. Refused counts since the process
-// started, RefusedAgo is how long ago the last time was.
+// LimitUse is a bound of a process that refused a client a short time ago. Refused counts since the process started,
+// RefusedAgo is how long ago the last time was.
 type LimitUse struct {
 	Name               string
 	Used, Max, Refused int64
@@ -348,7 +349,7 @@ type Space struct {
 	Balancer Balancer
 }
 
-// Balancer is how the disks of a space are kept equally full. The zero value is the default.
+// Balancer has the settings by which the disks of a space are kept equally full. The zero value is the default.
 type Balancer struct {
 	Off bool `json:",omitempty"`
 	// Threshold is the percent by which a disk's filling may differ from the space's mean; 0: [BalancerThreshold].
@@ -364,7 +365,7 @@ const (
 	BalancerRate         = 50e6
 )
 
-// Limits are the threshold in percent and the rate in bytes per second that hold.
+// Limits returns the threshold in percent and the rate in bytes per second that hold.
 func (b Balancer) Limits() (threshold int, rate int64) {
 	return cmp.Or(b.Threshold, BalancerThreshold), cmp.Or(b.Rate, BalancerRate)
 }
@@ -378,7 +379,7 @@ type View struct {
 	Spaces  []Space
 	// Removed are disks that were taken out while files had pieces on them.
 	Removed []RemovedDisk
-	// Grace is how long a disk may be out of reach before its files are repaired elsewhere.
+	// Grace is the time for which a disk is out of reach before its files are repaired elsewhere.
 	Grace time.Duration
 }
 

@@ -20,12 +20,12 @@ type DirectFile interface {
 	Replacement(ctx context.Context, failed []DiskID) (token string, err error)
 }
 
-// SketchKey is what the sketches of one proof are made with: random, and known to nodes only.
+// SketchKey is the key of the sketches of one proof: random, and known to nodes only.
 type SketchKey [16]byte
 
 // ProofRequest asks for the sums of a part of a piece that its client offers.
 type ProofRequest struct {
-	// Seal is what the piece was offered with, and its footer will say.
+	// Seal has the fields with which the piece was offered, and which its footer will have.
 	Seal SealInfo
 	Key  SketchKey
 	// Off and Length are the part, in bytes of the piece: a multiple of the unit of proofs each, but for the end of the file.

@@ -21,8 +21,8 @@ type Entry struct {
 	Mode   uint32 // permission bits, 0..07777
 	UID    uint32
 	GID    uint32
-	// Mtime is when content (of a directory: its list of names) last changed; Ctime when anything
-	// of the entry last changed; Birth when it was made.
+	// Mtime is the time at which the content (of a directory: its list of names) last changed; Ctime that at which
+	// anything of the entry last changed; Birth that at which it was made.
 	Mtime, Ctime, Birth time.Time
 	Xattrs              map[string][]byte
 	// Setters says of a directory who set the attributes that steer what is below it; see package policy. Nil for none.
@@ -50,13 +50,13 @@ type Entry struct {
 // IsDir reports whether the entry is a directory.
 func (e Entry) IsDir() bool { return e.Kind == KindDirectory }
 
-// Setter is who set an attribute: an admin, or the user with the uid.
+// Setter is the user that set an attribute: an admin, or the user with the uid.
 type Setter struct {
 	Admin bool
 	UID   uint32
 }
 
-// SetterOf is who sets an attribute as the identity.
+// SetterOf returns the setter of an attribute that the identity sets.
 func SetterOf(who Identity) Setter {
 	if who.Admin {
 		return Setter{Admin: true} // admins are one: who of them is in the event log

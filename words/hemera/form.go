@@ -16,7 +16,7 @@ type Form struct {
 // Zero reports whether the form asks for nothing.
 func (f Form) Zero() bool { return f == Form{} }
 
-// String is the form in the words of `hemera convert`: "layout=rs:4+2 space=archive".
+// String returns the form in the words of `hemera convert`: "layout=rs:4+2 space=archive".
 func (f Form) String() string {
 	var words []string
 	if f.Layout.Kind != 0 {

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Access is what a capability permits.
+// Access is the access that a capability permits.
 type Access uint8
 
 // The kinds of access.
@@ -62,11 +62,11 @@ type Capability struct {
 	// write's earlier content: it refuses to go on with it, so that it does not commit a file with holes. Zero
 	// is not checked.
 	Epoch Epoch
-	// SizeMax is what the write may make the file's size at most; zero: no bound but [FileSizeMax].
+	// SizeMax bounds the size that the write may give the file; zero: no bound but [FileSizeMax].
 	SizeMax int64
 	// Head is the node that gathers the write and alone may commit it, whatever targets it is given later. See [Capability.HeadNode].
 	Head NodeID
-	// Owner is what the footers of pieces will say of the file's owner; nil says nothing.
+	// Owner is the file's owner for the footers of pieces; nil says nothing.
 	Owner *FileOwner
 	// Replaces is the file whose place the new one takes with the commit, where replaced content is kept; else zero, and
 	// File keeps its id.
@@ -80,7 +80,7 @@ func (c *Capability) ClientWrites() bool {
 	return c.Access == AccessCreate && c.Layout.Coded() && c.Base == nil && !c.Convert
 }
 
-// HeadNode is the node that gathers the write: Head, or the first target's where none is named. Zero for one
+// HeadNode returns the node that gathers the write: Head, or the first target's where none is named. Zero for one
 // without targets.
 func (c *Capability) HeadNode() NodeID {
 	if c.Head != 0 || len(c.Targets) == 0 {
@@ -137,8 +137,8 @@ type OpenRequest struct {
 	// Unchanged, if set, refuses with Conflict to read a file that has changed since, or whose name or
 	// directories have.
 	Unchanged time.Time
-	// NoPiece is when a node found no good piece of the file, as a reader says that was sent back by it; zero: none did. A file
-	// that is on tape is recalled for it, once other nodes' reports say the same.
+	// NoPiece is the time at which a node found no good piece of the file, as a reader says that was sent back by it;
+	// zero: no node did. A file that is on tape is recalled for it, once other nodes' reports say the same.
 	NoPiece time.Time
 }
 
@@ -157,7 +157,7 @@ type Content struct {
 	Pieces []Piece
 }
 
-// Content is what a capability to read is for.
+// Content returns the content that a capability to read is for.
 func (c *Capability) Content() *Content {
 	out := &Content{File: c.File, Gen: c.Gen, Parent: c.Parent, Name: c.Name, Layout: c.Layout, Space: c.Space,
 		Size: c.Size, Mode: c.Mode, Sums: c.Sums, Pieces: make([]Piece, 0, len(c.Targets))}
@@ -169,8 +169,8 @@ func (c *Capability) Content() *Content {
 	return out
 }
 
-// Wish is what a client may ask of the policy; zero values ask for nothing. Pieces below zero stand
-// for an asked number that is none, and are refused like any other that is out of range.
+// Wish has the requests of a client to the policy; zero values ask for nothing. Pieces below zero stand for an asked
+// number that is none, and are refused like any other that is out of range.
 type Wish struct {
 	Space     string
 	Layout    string // a name as [ParseLayout] reads it, with its numbers or without

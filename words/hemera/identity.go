@@ -1,7 +1,7 @@
 package hemera
 
-// Identity is who asks, as a door established it. It is plain data: an Identity says nothing
-// about how sure the door is; doors make one only after authentication succeeded.
+// Identity is the user that asks, as a door established it. It is plain data: an Identity says nothing about how sure the
+// door is; doors make one only after authentication succeeded.
 type Identity struct {
 	Name     string // login name, "nobody" if unknown
 	UID, GID uint32
@@ -31,7 +31,7 @@ func (who Identity) Mapped() string {
 // NobodyID is the uid and gid of clients without a name.
 const NobodyID = 65534
 
-// SystemIdentity is Hemera acting for itself: repair, drain, commits.
+// SystemIdentity returns the identity of Hemera acting for itself: repair, drain, commits.
 func SystemIdentity() Identity { return Identity{Name: "hemera", Protocol: "internal", Admin: true} }
 
 // Account is by whom bounds count: users without a name are told apart by their hosts. It is comparable.

@@ -13,10 +13,10 @@ type FileID uint64
 // RootID is the directory "/".
 const RootID FileID = 1
 
-// String is the decimal form that `fid:` arguments take.
+// String returns the decimal form that `fid:` arguments take.
 func (id FileID) String() string { return strconv.FormatUint(uint64(id), 10) }
 
-// Hex is the 8-digit (or longer) hexadecimal form used in piece names and as `fxid:`.
+// Hex returns the 8-digit (or longer) hexadecimal form used in piece names and as `fxid:`.
 func (id FileID) Hex() string { return fmt.Sprintf("%08x", uint64(id)) }
 
 // Generation counts the contents a file has had: each rewrite or update that commits is a new one.
@@ -26,13 +26,13 @@ type Generation uint64
 // DiskID names one disk (EOS: fsid) for ever. Zero is no disk.
 type DiskID uint32
 
-// String is the decimal form that `fs` commands take.
+// String returns the decimal form that `fs` commands take.
 func (id DiskID) String() string { return strconv.FormatUint(uint64(id), 10) }
 
 // NodeID names one storage node for ever. Zero is no node.
 type NodeID uint32
 
-// String is the decimal form.
+// String returns the decimal form.
 func (id NodeID) String() string { return strconv.FormatUint(uint64(id), 10) }
 
 // Epoch numbers the leases of a node: it only grows. Zero is before the first.
@@ -46,7 +46,7 @@ type PieceID struct {
 	Index uint8
 }
 
-// String is the piece's file name on a disk: <FileID>.<Generation>.<piece>, hexadecimal.
+// String returns the piece's file name on a disk: <FileID>.<Generation>.<piece>, hexadecimal.
 func (p PieceID) String() string {
 	var b [8 + 16 + 1 + 16 + 1 + 2]byte
 	file := strconv.AppendUint(b[8:8], uint64(p.File), 16)

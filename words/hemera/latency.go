@@ -14,13 +14,13 @@ var latencyBounds = [...]time.Duration{
 	time.Second, 2500 * time.Millisecond, 5 * time.Second, 10 * time.Second, 30 * time.Second,
 }
 
-// LatencyClasses is how many classes a [Latency] has: one for each bound, and one above the last.
+// LatencyClasses is the number of classes of a [Latency]: one for each bound, and one above the last.
 const LatencyClasses = len(latencyBounds) + 1
 
-// LatencyBound is the upper end of a class below the last one.
+// LatencyBound returns the upper end of a class below the last one.
 func LatencyBound(class int) time.Duration { return latencyBounds[class] }
 
-// LatencyClass is the class a latency belongs to: the first whose bound it does not exceed.
+// LatencyClass returns the class a latency belongs to: the first whose bound it does not exceed.
 func LatencyClass(d time.Duration) int {
 	return sort.Search(len(latencyBounds), func(i int) bool { return d <= latencyBounds[i] })
 }
@@ -32,7 +32,7 @@ type Latency struct {
 	Sum    time.Duration
 }
 
-// Count is how many latencies were counted.
+// Count returns the number of latencies that were counted.
 func (l Latency) Count() (n int64) {
 	for _, c := range l.Counts {
 		n += c

@@ -19,7 +19,7 @@ const (
 	LayoutLocal   LayoutKind = 5 // a locally repairable code: Data data pieces, Local parities of groups, the others parity of all
 )
 
-// String is the name `sys.forced.layout` takes.
+// String returns the name `sys.forced.layout` takes.
 func (k LayoutKind) String() string {
 	switch k {
 	case LayoutPlain:
@@ -59,13 +59,13 @@ type Layout struct {
 	BlockSize uint32
 }
 
-// Plain is the layout of one piece.
+// Plain returns the layout of one piece.
 func Plain() Layout { return Layout{Kind: LayoutPlain, Data: 1, Pieces: 1} }
 
-// Replica is the layout of n full copies, 1 to [ReplicasMax].
+// Replica returns the layout of n full copies, 1 to [ReplicasMax].
 func Replica(n int) Layout { return Layout{Kind: LayoutReplica, Data: 1, Pieces: uint8(n)} }
 
-// ReedSolomon is the layout of data pieces and parity pieces, which survives the loss of as many as there are parities.
+// ReedSolomon returns the layout of data pieces and parity pieces, which survives the loss of as many as there are parities.
 // With one data piece that is the layout of copies. It has blocks of [BlockSizeDefault]. Validate says whether it can be.
 func ReedSolomon(data, parity int) Layout {
 	if data == 1 {
@@ -74,16 +74,16 @@ func ReedSolomon(data, parity int) Layout {
 	return coded(LayoutRS, data, data+parity, 0)
 }
 
-// Stripe is the layout of n data pieces without parity: the loss of one piece loses the file.
+// Stripe returns the layout of n data pieces without parity: the loss of one piece loses the file.
 func Stripe(n int) Layout { return coded(LayoutStripe, n, n, 0) }
 
-// Local is the layout of a locally repairable code: local groups of the data pieces have a parity each, and the file has
+// Local returns the layout of a locally repairable code: local groups of the data pieces have a parity each, and the file has
 // global parities. It survives each loss of global+1 pieces, and a lost data piece is rebuilt from its group alone.
 func Local(data, local, global int) Layout {
 	return coded(LayoutLocal, data, data+local+global, local)
 }
 
-// coded is a layout with several data pieces. Numbers that do not fit make one that is not valid.
+// coded returns a layout with several data pieces. Numbers that do not fit make one that is not valid.
 func coded(kind LayoutKind, data, pieces, local int) Layout {
 	if data < 0 || pieces < data || local < 0 {
 		return Layout{Kind: kind}
@@ -93,7 +93,7 @@ func coded(kind LayoutKind, data, pieces, local int) Layout {
 	return Layout{Kind: kind, Data: fit(data), Pieces: fit(pieces), Local: fit(local), BlockSize: BlockSizeDefault}
 }
 
-// KindByte is the kind and the number of local parities in one byte, as records and footers store them: the kind in the
+// KindByte returns the kind and the number of local parities in one byte, as records and footers store them: the kind in the
 // low four bits.
 func (l Layout) KindByte() byte { return byte(l.Kind)&0xf | l.Local<<4 }
 
@@ -103,11 +103,11 @@ func (l *Layout) SetKindByte(b byte) { l.Kind, l.Local = LayoutKind(b&0xf), b>>4
 // Coded reports whether the layout has several data pieces.
 func (l Layout) Coded() bool { return l.Data > 1 }
 
-// Parity is the number of pieces that are not needed while no other is lost: copies beside the first, or parities.
+// Parity returns the number of pieces that are not needed while no other is lost: copies beside the first, or parities.
 func (l Layout) Parity() int { return int(l.Pieces) - int(l.Data) }
 
-// Losses is how many pieces a file that has all can lose, whichever they are, and still be read. Of a locally repairable
-// code it is one more than its global parities, and some losses of more pieces are survived, too.
+// Losses returns the number of pieces that a file with all pieces can lose, whichever they are, and still be read. Of a
+// locally repairable code it is one more than its global parities, and some losses of more pieces are survived, too.
 func (l Layout) Losses() int {
 	if l.Kind == LayoutLocal {
 		return l.Parity() - int(l.Local) + 1
@@ -115,7 +115,7 @@ func (l Layout) Losses() int {
 	return l.Parity()
 }
 
-// Enough is how many pieces a file of any size can be read from, whichever they are.
+// Enough returns the number of pieces from which a file of any size can be read, whichever they are.
 func (l Layout) Enough() int { return int(l.Pieces) - l.Losses() }
 
 // Role says what the piece with the index is, in a word: "copy", "data" or "parity"; "local" followed by the number of its
@@ -154,7 +154,7 @@ func (l Layout) Validate() error {
 	return nil
 }
 
-// validateCoded is Validate for layouts with several data pieces.
+// validateCoded does what Validate does, for layouts with several data pieces.
 func (l Layout) validateCoded() error {
 	parity := l.Parity()
 	switch {
@@ -176,8 +176,8 @@ func (l Layout) validateCoded() error {
 	return nil
 }
 
-// String is for people, and [ParseLayout] reads it: "plain", "replica:2", "rs:4+2", "stripe:4", "lrc:12+2+2". The block
-// size is not part of it.
+// String returns the layout for people, and [ParseLayout] reads it: "plain", "replica:2", "rs:4+2", "stripe:4",
+// "lrc:12+2+2". The block size is not part of it.
 func (l Layout) String() string {
 	switch l.Kind {
 	case LayoutPlain:
@@ -245,7 +245,7 @@ func ParseBlockSize(text string) (uint32, error) {
 	return uint32(size), nil
 }
 
-// FormatBlockSize is the shortest text that [ParseBlockSize] reads as the size: 64k, 1M, or bytes. It is empty for 0.
+// FormatBlockSize returns the shortest text that [ParseBlockSize] reads as the size: 64k, 1M, or bytes. It is empty for 0.
 func FormatBlockSize(size uint32) string {
 	switch {
 	case size == 0:
@@ -258,7 +258,7 @@ func FormatBlockSize(size uint32) string {
 	return strconv.Itoa(int(size))
 }
 
-// WithBlockSize is the layout with blocks of this size, in bytes; 0 stands for the size it has. Layouts of one data piece
+// WithBlockSize returns the layout with blocks of this size, in bytes; 0 stands for the size it has. Layouts of one data piece
 // have no blocks and stay as they are.
 func (l Layout) WithBlockSize(size uint32) Layout {
 	if l.Coded() && size != 0 {
@@ -285,8 +285,8 @@ func layoutNumbers(text string, given bool) (n []int, err error) {
 	return n, nil
 }
 
-// Policy is how new files are stored: decided from the directory's attributes, then the space, then
-// what the client may ask for.
+// Policy decides how new files are stored: decided from the directory's attributes, then the space, then what the client
+// may ask for.
 type Policy struct {
 	Space  string
 	Layout Layout
@@ -294,7 +294,7 @@ type Policy struct {
 	// [BlockSizeDefault].
 	BlockSize uint32
 	Checksum  ChecksumKind
-	// PiecesMin is how many sealed pieces an acknowledged close needs; the rest is left to repair.
+	// PiecesMin is the number of sealed pieces that an acknowledged close needs; the rest is left to repair.
 	PiecesMin uint8
 	// Sync makes a node fdatasync a piece before it calls it sealed.
 	Sync bool

@@ -26,18 +26,18 @@ const (
 	XattrsMax     = 256
 	// XattrsBytesMax bounds names and values of one entry together: they are part of its record.
 	XattrsBytesMax = 128 << 10
-	// CapabilityLifetime is how long after it was signed a capability opens a file.
+	// CapabilityLifetime is the time after its signature in which a capability opens a file.
 	CapabilityLifetime = time.Hour
-	// CommitLifetime is how long after that a write may still be committed: as long as keys are kept.
+	// CommitLifetime is the time after that in which a write may still be committed: as long as keys are kept.
 	CommitLifetime = 72 * time.Hour
-	// HeartbeatInterval is how often a node reports; HeartbeatTimeout is the silence after which its
-	// disks leave placement and its lease is over.
+	// HeartbeatInterval is the interval of a node's reports; HeartbeatTimeout is the silence after which its disks leave
+	// placement and its lease is over.
 	HeartbeatInterval = time.Second
 	HeartbeatTimeout  = 5 * time.Second
-	// PendingHold is how long a node keeps an unfinished write whose client went away.
+	// PendingHold is the time for which a node keeps an unfinished write whose client went away.
 	PendingHold = 2 * time.Minute
-	// KeptLifetime is how long after that it keeps for a person what is not closed by itself.
+	// KeptLifetime is the time after that for which it keeps, for a person, a write that is not closed by itself.
 	KeptLifetime = time.Hour
-	// UnsealedLifetime is how long after its last write an unsealed piece is kept on a disk.
+	// UnsealedLifetime is the time after its last write for which an unsealed piece is kept on a disk.
 	UnsealedLifetime = CapabilityLifetime + PendingHold
 )

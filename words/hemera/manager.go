@@ -106,10 +106,10 @@ type Files interface {
 	Checksum(ctx context.Context, who Identity, path string, kind ChecksumKind) (Checksum, error)
 }
 
-// Control is what nodes ask of the manager. The node's identity comes from the transport. Calls block for a round
-// trip, and for the manager's store where something changes. They fail with Timeout or Unavailable if the manager
-// does not answer, with Fenced if the lease is over, and with Denied for a permit that is not good. Register and
-// Commit are durable at return. Leases, locks and what writes claim of quotas are in memory of the manager.
+// Control has the calls of nodes to the manager. The node's identity comes from the transport. Calls block for a round
+// trip, and for the manager's store where something changes. They fail with Timeout or Unavailable if the manager does
+// not answer, with Fenced if the lease is over, and with Denied for a permit that is not good. Register and Commit are
+// durable at return. Leases, locks and what writes claim of quotas are in memory of the manager.
 type Control interface {
 	// Register introduces a node and its disks after each start of either side. The reply's epoch
 	// is the node's lease: calls with an older one fail with Fenced, and the node registers again.
@@ -146,7 +146,7 @@ type NodeDisk struct {
 	Health DiskHealth
 	Why    string
 	DiskStats
-	// LastScrub is when the node had read and verified all data of the disk; zero: never.
+	// LastScrub is the time at which the node had read and verified all data of the disk; zero: never.
 	LastScrub time.Time
 	// Changes is the number in the disk's label, which only grows: a disk with a lower one than it had is an older copy. Nothing if the
 	// disk is gone.
@@ -202,13 +202,13 @@ type NodeReport struct {
 	Bad []BadPiece
 	// Writes answer those of the last reply.
 	Writes []WriteState
-	// Copies are how far the copies under way are, at most [CopiesMax].
+	// Copies are the progress of the copies under way, at most [CopiesMax].
 	Copies []CopyState
-	// Network is what the node counted of its network; nil in most reports, as it samples every [NetworkInterval].
+	// Network has the node's counts of its network; nil in most reports, as it samples every [NetworkInterval].
 	Network *NetworkSample `cbor:",omitempty"`
 }
 
-// CopyState is how many bytes of its piece an order to copy has copied so far.
+// CopyState has the number of bytes of its piece that an order to copy has copied so far.
 type CopyState struct {
 	Order uint64
 	Bytes int64
@@ -235,7 +235,7 @@ type WriteRef struct {
 	Over bool `cbor:",omitempty"`
 }
 
-// WriteState is what the head of a write says of it.
+// WriteState is the report of a write's head on it.
 type WriteState struct {
 	Nonce    uint64
 	Pending  bool // it is under way here; otherwise nothing else is said
@@ -276,11 +276,11 @@ type ExchangeReply struct {
 type AttachDisk struct {
 	Path  string
 	Space string
-	// Folder accepts a directory that is not a filesystem of its own, as the mount point of a disk is that somebody forgot to mount.
+	// Folder accepts a directory that is not a filesystem of its own, as the mount point of a disk is that was not mounted.
 	Folder bool
 }
 
-// CommitRequest is what the head node knows when all pieces are sealed.
+// CommitRequest has the head node's knowledge when all pieces are sealed.
 type CommitRequest struct {
 	Permit    *Permit // of the write; to another process it travels as its token
 	Size      int64
@@ -362,11 +362,11 @@ type PieceStat struct {
 	Sealed    time.Time
 	// Owner is the file's owner and mode when the piece was made; nil for pieces of version 1, which do not know them.
 	Owner *FileOwner `cbor:",omitempty" json:",omitempty"`
-	// Kept: nobody closed the write that made the piece, and it was not committed. See [SealInfo].
+	// Kept: the write that made the piece was not closed by its client, and was not committed. See [SealInfo].
 	Kept bool `cbor:",omitempty" json:",omitempty"`
 }
 
-// FileOwner is whose a file is, and what others may do with it. Pieces know it for the day on which nobody else does.
+// FileOwner is the owner of a file, and the mode for others. Pieces have it for the day on which the namespace is lost.
 type FileOwner struct {
 	UID, GID uint32
 	Mode     uint32 // permission bits, 0 to 07777

@@ -11,7 +11,7 @@ const (
 	PartSuffix = ".hemera-part"
 )
 
-// WholeName is the name that a copy is for, by the name of its part. ok is false if the name is not that of a part, or if
+// WholeName returns the name that a copy is for, by the name of its part. ok is false if the name is not that of a part, or if
 // it may be a shortened one: then nobody knows the whole name.
 func WholeName(part string) (name string, ok bool) {
 	name, first := strings.CutPrefix(part, PartPrefix)

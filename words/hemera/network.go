@@ -8,7 +8,7 @@ import (
 // The bounds of what is known of the network. What is beyond them is not reported, but for the counts of paths: those of
 // the least busy ones are reported together.
 const (
-	// NetworkInterval is how often a node samples its network, and how often the manager judges what they counted.
+	// NetworkInterval is the interval at which a node samples its network, and at which the manager judges the counts.
 	NetworkInterval = 10 * time.Second
 	// NetworkPathsMax, NetworkInterfacesMax and NetworkAddressesMax bound one sample. A sample of as many paths takes 8 KB with IPv4
 	// addresses, and 11 KB with IPv6.
@@ -17,13 +17,13 @@ const (
 	NetworkAddressesMax  = 16
 )
 
-// NetworkSample is what a node counted of its network since the sample before: its interfaces, and the TCP connections of
+// NetworkSample has a node's counts of its network since the sample before: its interfaces, and the TCP connections of
 // its process, summed by the address of the other end. Keys on the wire are numbers, as samples are the largest part of
 // heartbeats. Numbers are only added.
 type NetworkSample struct {
 	// Taken is the node's clock. It tells samples apart, and is compared with nothing else.
 	Taken time.Time `cbor:"1,keyasint"`
-	// Interval is what the counts are of; 0 for a first sample, which has none.
+	// Interval is the time of the counts; 0 for a first sample, which has none.
 	Interval time.Duration `cbor:"2,keyasint,omitempty"`
 	// Addresses are the machine's own, by which the samples of other nodes name it. Without loopback.
 	Addresses  []netip.Addr       `cbor:"3,keyasint,omitempty"`
@@ -38,7 +38,7 @@ type NetworkLink struct {
 	Out   int64 // what was sent a second, of late
 }
 
-// Link is the fastest interface that is up and has a signal.
+// Link returns the fastest interface that is up and has a signal.
 func (s *NetworkSample) Link() (l NetworkLink) {
 	for _, i := range s.Interfaces {
 		if i.Member || !i.Up || !i.Carrier || i.Speed <= l.Speed {
@@ -52,7 +52,7 @@ func (s *NetworkSample) Link() (l NetworkLink) {
 	return l
 }
 
-// NetworkPath is what the connections to one address did. Segments are packets with data, as TCP counts them.
+// NetworkPath has the counts of the connections to one address. Segments are packets with data, as TCP counts them.
 type NetworkPath struct {
 	Peer       netip.Addr    `cbor:"1,keyasint"`           // the zero address: all that have no path of their own
 	Sent       int64         `cbor:"2,keyasint,omitempty"` // segments, also those sent again
@@ -77,7 +77,7 @@ type NetworkInterface struct {
 	CarrierChanges int64          `cbor:"10,keyasint,omitempty"`
 }
 
-// NetworkTraffic is what an interface counted in one direction. Errors are packets that arrived damaged or could not be
+// NetworkTraffic has the counts of an interface in one direction. Errors are packets that arrived damaged or could not be
 // sent, Missed found no room in the interface's own buffers, Dropped may also be packets that nobody wanted.
 type NetworkTraffic struct {
 	Bytes   int64 `cbor:"1,keyasint,omitempty"`

@@ -29,7 +29,7 @@ type Node interface {
 // NodeOpen says how to open a file.
 type NodeOpen struct {
 	Truncate bool // begin a new file, or start a pending write over
-	// Path is what the client asks for, which must be the capability's; "" where there is none to compare.
+	// Path is the path that the client asks for, which must be the capability's; "" where there is none to compare.
 	Path string
 }
 
@@ -38,18 +38,18 @@ type PieceOpen struct {
 	Index    uint8
 	Base     bool // the piece of the content that an update begins from, to read
 	Truncate bool // start a pending piece over
-	// Head is what the head of a write shows to prove that it is, "" for others: readers, and clients that send their pieces
-	// themselves. Adopt has the head take a piece that such a client offers, instead of making its own.
+	// Head is the proof that the caller is the head of a write, "" for others: readers, and clients that send their
+	// pieces themselves. Adopt has the head take a piece that such a client offers, instead of making its own.
 	Head  string
 	Adopt bool
 	// Path is the path of the file, which must be the capability's unless that has none.
 	Path string
 }
 
-// Handle is what an open file and an open piece have in common. Reads are verified: no byte that does not match its
-// page's checksum is ever returned. Pages are aligned to offsets in the content, so the first and the last fragment
-// of a range may be short. Methods may be called concurrently. Calls but Info block for disks and other nodes, for a
-// bounded time: a device that does not answer is left. They fail with IO, Corrupt or Unavailable when no piece is
+// Handle has the methods that an open file and an open piece have in common. Reads are verified: no byte that does not
+// match its page's checksum is ever returned. Pages are aligned to offsets in the content, so the first and the last
+// fragment of a range may be short. Methods may be called concurrently. Calls but Info block for disks and other nodes,
+// for a bounded time: a device that does not answer is left. They fail with IO, Corrupt or Unavailable when no piece is
 // left to use, and with BadHandle after the end.
 type Handle interface {
 	// ReadPages reads as io.ReaderAt does: fewer bytes than asked only at the end, with io.EOF. If sums is not
@@ -76,8 +76,8 @@ func KeepsBuffers(err error) bool {
 	return errors.As(err, &keeper) && keeper.KeepsBuffers()
 }
 
-// Ending is what becomes of a pending write or piece when a handle on it ends. Handles that only read end in
-// the same way whatever it is.
+// Ending is the fate of a pending write or piece when a handle on it ends. Handles that only read end in the same way
+// whatever it is.
 type Ending uint8
 
 // The endings.
@@ -136,19 +136,19 @@ type Cloner interface {
 // embed it and override what they can do.
 type Refusal struct{ Err error }
 
-// ReadPages is refused.
+// ReadPages fails.
 func (r Refusal) ReadPages([]byte, []uint32, int64) (int, error) { return 0, r.Err }
 
-// WritePages is refused.
+// WritePages fails.
 func (r Refusal) WritePages([]byte, []uint32, int64) error { return r.Err }
 
-// Truncate is refused.
+// Truncate fails.
 func (r Refusal) Truncate(int64) error { return r.Err }
 
-// Sync is refused.
+// Sync fails.
 func (r Refusal) Sync(context.Context) error { return r.Err }
 
-// FileInfo is what a handle knows.
+// FileInfo describes the file of a handle.
 type FileInfo struct {
 	ID       FileID
 	Gen      Generation
@@ -173,7 +173,7 @@ type Sparse interface {
 	Allocated() (int64, error)
 }
 
-// Lender is a [Handle] that may have read ahead of its caller, and lends what it has then, so that nobody copies it.
+// Lender is a [Handle] that may have read ahead of its caller, and lends what it has then, so that it is not copied.
 type Lender interface {
 	// Lend returns up to n bytes at off that were read ahead, or none: then ReadPages reads them. It waits for what is being
 	// read now. The caller calls Return of a loan with bytes once.
@@ -187,15 +187,15 @@ type Loan struct {
 	Return func()
 }
 
-// SealInfo is what the footer of a piece must say beyond what the piece knows.
+// SealInfo has the fields of a piece's footer that the piece does not know itself.
 type SealInfo struct {
 	FileSize  int64
 	Checksums []Checksum
 	Sync      bool
 	// Piece is the CRC32C of the piece's own bytes, as its writer sent them; of no kind if that is not known.
 	Piece Checksum
-	// Kept says in the footer that the write is not committed: nobody closed it, and a person decides. A rebuild of the namespace
-	// makes no file of such pieces. A second seal of the piece by its head changes that alone.
+	// Kept says in the footer that the write is not committed: its client did not close it, and a person decides. A
+	// rebuild of the namespace makes no file of such pieces. A second seal of the piece by its head changes that alone.
 	Kept bool
 }
 

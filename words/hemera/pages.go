@@ -11,7 +11,7 @@ func PageFragments(off, n int64) int {
 	return int((off+n-1)/PageSize-off/PageSize) + 1
 }
 
-// PageFragment is the length, in bytes, of the first page fragment of n bytes at a file offset.
+// PageFragment returns the length, in bytes, of the first page fragment of n bytes at a file offset.
 func PageFragment(off int64, n int) int {
 	return min(n, PageSize-int(off%PageSize))
 }

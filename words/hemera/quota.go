@@ -10,7 +10,7 @@ const (
 	QuotaProject QuotaKind = 3
 )
 
-// String is the kind in words.
+// String returns the kind in words.
 func (k QuotaKind) String() string {
 	switch k {
 	case QuotaUser:

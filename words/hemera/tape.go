@@ -48,13 +48,13 @@ func (e *Entry) OnTape() bool {
 	return e.Kind == KindFile && (len(e.Tape) > 0 && !e.TapeUnread || e.Size == 0 && e.ArchiveID() != 0)
 }
 
-// ArchiveID is the number that the content has on tape; zero for files that are not to be archived.
+// ArchiveID returns the number that the content has on tape; zero for files that are not to be archived.
 func (e *Entry) ArchiveID() uint64 {
 	id, _ := strconv.ParseUint(string(e.Xattrs[AttrArchiveID]), 10, 64)
 	return id
 }
 
-// StorageClass is the class that the content is archived by, "" for none.
+// StorageClass returns the class that the content is archived by, "" for none.
 func (e *Entry) StorageClass() string {
 	if e.IsDir() || e.ArchiveID() == 0 {
 		return ""

@@ -26,7 +26,7 @@ func (w WentBack) Text() string {
 	return "the namespace went back: " + from + "; all disks were searched by " + w.Merged.UTC().Format(time.RFC3339) + ", and what no file has, is in bins, or is due by lifecycle rules is kept"
 }
 
-// Remedy is the command that goes on.
+// Remedy returns the command that goes on.
 func (w WentBack) Remedy() string {
 	if w.Merged.IsZero() {
 		return "hemera ns rebuild --merge makes files of the pieces that are newer; hemera fsck report --error newer -l lists them"

@@ -24,7 +24,7 @@ type WriteInfo struct {
 	Gone time.Time
 	Then WriteFate
 	At   time.Time
-	// Refused is why its last commit was refused, with what can be done.
+	// Refused is the reason for which its last commit was refused, with the remedy.
 	Refused string `cbor:",omitempty" json:",omitempty"`
 	// Found says that its node was killed after a sync, and found it when it was started again: it has what was synced, but pages that
 	// its client wrote over after that are as they are. Differ is how many; known after its commit was asked for.
@@ -32,7 +32,7 @@ type WriteInfo struct {
 	Differ int64 `cbor:",omitempty" json:",omitempty"`
 }
 
-// WriteFate is what becomes of a write whose client is gone, if nobody decides.
+// WriteFate is the end of a write whose client is gone, if no person decides.
 type WriteFate string
 
 // The fates.

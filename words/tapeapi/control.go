@@ -7,9 +7,9 @@ import (
 	"hemera/words/hemera"
 )
 
-// Control is what a tape server asks of the manager. A tape server is a node with a tape library: node and epoch are those of its lease, as in
-// [hemera.Control], and calls with an older epoch fail with Fenced. The server owns its library alone: no other one mounts its tapes. Calls block for a
-// round trip, and for the manager's store where something changes.
+// Control has the calls of a tape server to the manager. A tape server is a node with a tape library: node and epoch are those of its lease, as in
+// [hemera.Control], and calls with an older epoch fail with Fenced. The server owns its library alone: no other one mounts its tapes. Calls block for
+// a round trip, and for the manager's store where something changes.
 type Control interface {
 	// ReportLibrary says what the library and its drives are now. It is called when that changes, and every 10 s.
 	ReportLibrary(ctx context.Context, node hemera.NodeID, epoch hemera.Epoch, l Library) error
@@ -34,7 +34,7 @@ type Library struct {
 	// Capacities are those of cartridges in bytes, as far as the library tells them.
 	Capacities map[string]int64
 	Problem    string // what keeps it from working, "" for nothing
-	// Speed is how many times faster than real ones an emulated library's devices are; 0: they are real.
+	// Speed is the factor by which an emulated library's devices are faster than real ones; 0: they are real.
 	Speed int `json:",omitempty"`
 	// Ended is of the last report of a server that ends in order: nothing of the library can be used until it reports again.
 	Ended bool `json:",omitempty"`
@@ -71,7 +71,7 @@ type DriveState struct {
 	Session Session
 }
 
-// MountKind is what a drive is to do.
+// MountKind is the kind of a drive's work.
 type MountKind uint8
 
 // The kinds of mounts.
@@ -83,7 +83,7 @@ const (
 	MountScan    MountKind = 4 // mount, and report which files are on the tape
 )
 
-// Mount is what a drive is to do.
+// Mount is the next work of a drive.
 type Mount struct {
 	ID     uint64
 	Kind   MountKind
@@ -93,12 +93,12 @@ type Mount struct {
 	Labels Labels
 	Data   bool   // of a scan: files that no index lists are read, for their checksums
 	After  uint64 `cbor:",omitempty"` // of a scan: the files up to this fSeq are known; 0: the whole tape
-	// ReadBack: the files are read as they were written lately, and nobody has asked for it.
+	// ReadBack: the files are read since they were written lately, and not for a user.
 	ReadBack bool   `cbor:",omitempty"`
 	Why      string // the rule that decided
 }
 
-// Labels is what a session must know of a tape before it writes or reads.
+// Labels has the facts of a tape that a session must know before it writes or reads.
 type Labels struct {
 	LastFSeq uint64
 	LastID   uint64 // archive id of the last tape file, which is compared before an append
@@ -133,7 +133,7 @@ type Grant struct {
 	Size  int64
 }
 
-// Results is what a mount did since its last report.
+// Results has the work of a mount since its last report.
 type Results struct {
 	Mount   uint64
 	VID     string
@@ -148,7 +148,7 @@ type Results struct {
 	Scan *ScanResults `cbor:",omitempty"`
 	// Unscanned says which files on the tape keep it from being written: the catalogue does not know them.
 	Unscanned string `cbor:",omitempty"`
-	// Problem is what is wrong with the tape or the drive; the manager decides what follows.
+	// Problem is the problem of the tape or the drive; the manager decides what follows.
 	Problem string
 	Cause   Cause `cbor:",omitempty"` // of the problem, "" for none that is known
 	Ended   bool  // the mount is over; the tape may still be in the drive

@@ -21,7 +21,7 @@ const (
 	ReadBack  JobKind = 7 // read what a session wrote, before disk copies go that count on it
 )
 
-// String is the name in tables.
+// String returns the name in tables.
 func (k JobKind) String() string {
 	switch k {
 	case Archive:
@@ -62,11 +62,11 @@ type Job struct {
 	From      *hemera.TapeCopy `json:",omitempty"` // what is read; nil of archives
 	Attempts  int              `json:",omitempty"`
 	Error     string           `json:",omitempty"` // of the last attempt
-	// Waits is why the job was put off without an attempt that failed.
+	// Waits is the reason for which the job was put off without an attempt that failed.
 	Waits string `json:",omitempty"`
-	// After is when the next attempt may begin; zero: now.
+	// After is the time from which the next attempt may begin; zero: now.
 	After time.Time `json:",omitzero"`
-	// Failed jobs are not tried again until somebody asks for it.
+	// Failed jobs are not tried again until an admin asks for it.
 	Failed bool   `json:",omitempty"`
 	Seq    uint64 // in the order of asking, within the queue
 }

@@ -6,7 +6,7 @@ import (
 	"hemera/words/hemera"
 )
 
-// ScanResults is what a scan found. Files come in the order from the end of the tape to its beginning.
+// ScanResults has the files that a scan found. Files come in the order from the end of the tape to its beginning.
 type ScanResults struct {
 	Files []Scanned
 	End   End

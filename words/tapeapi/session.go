@@ -22,11 +22,12 @@ type Session struct {
 	Tape        time.Duration // positioning, loading and flushing
 	Flushes     int64
 	Error       string `json:",omitempty"`
-	// Course is how the session went over time, when it has ended; at most 200 samples. Lists of sessions leave it out.
+	// Course is the course of the session over time, when it has ended; at most 200 samples. Lists of sessions leave it
+	// out.
 	Course []Sample `json:",omitempty"`
 }
 
-// Sample is what a session had done at a moment of it. All but Buffered only grow.
+// Sample has the counts of a session at a moment of it. All but Buffered only grow.
 type Sample struct {
 	At       time.Duration // since the transfer began
 	Bytes    int64         // that the drive took or gave

@@ -18,8 +18,8 @@ type Staging interface {
 	Stage(ctx context.Context, who hemera.Identity, r StageRequest) (id string, err error)
 	// StageStatus returns a request with the state of its files now. NotFound; Denied to others than who made it.
 	StageStatus(ctx context.Context, who hemera.Identity, id string) (StageStatus, error)
-	// CancelStage withdraws paths from a request, or all of it when there are none; what nobody else waits for is not recalled. With forget the
-	// request is removed. NotFound; Invalid when a path is not in the request.
+	// CancelStage removes paths from a request, or all of it when there are none; a file for which no other request waits is not recalled. With
+	// forget the request is removed. NotFound; Invalid when a path is not in the request.
 	CancelStage(ctx context.Context, who hemera.Identity, id string, paths []string, forget bool) error
 	// Release says that who needs the files on disk no more. It counts against a request that who made: that of the id, or with "" the oldest that
 	// has the file. Admins release those of others too. When no request uses a file any more, its disk copies go as soon as all tape copies are there;
@@ -77,7 +77,7 @@ type StageStatus struct {
 	Files   []Locality
 }
 
-// Locality is where a file is.
+// Locality is the place of a file: disk, tape or both.
 type Locality struct {
 	Path      string
 	Exists    bool
@@ -88,7 +88,8 @@ type Locality struct {
 	Asked     time.Time
 	Cancelled bool
 	Error     string
-	// Estimate is when a file that is being recalled may be on disk; zero: unknown. Why says what it waits for.
+	// Estimate is the time at which a file that is being recalled may be on disk; zero: unknown. Why says what it waits
+	// for.
 	Estimate time.Time
 	Why      string
 	Size     int64

@@ -19,7 +19,7 @@ const (
 	Exported          State = "EXPORTED"
 )
 
-// Tape is what the catalogue knows of one tape.
+// Tape is the catalogue's record of one tape.
 type Tape struct {
 	VID       string `json:"vid"`
 	MediaType string `json:"mediaType"`
@@ -35,7 +35,7 @@ type Tape struct {
 	Full      bool   `json:"full"`
 	State     State  `json:"state"`
 	Reason    string `json:"stateReason"`
-	// Cause is why the system put the tape aside; "" when a person did, or when it is not known.
+	// Cause is the reason for which the system put the tape aside; "" when a person did, or when it is not known.
 	Cause     Cause     `json:"stateCause,omitempty"`
 	Key       string    `json:"encryptionKeyName"`
 	Labelled  time.Time `json:"labelTime,omitzero"`
@@ -78,7 +78,7 @@ type Tape struct {
 	Relabel *Relabel `json:"relabel,omitempty"`
 }
 
-// Cause is what a drive found wrong with a tape. The words are stored.
+// Cause is the problem that a drive found with a tape. The words are stored.
 type Cause string
 
 // What is wrong with tapes.
@@ -96,7 +96,7 @@ type Relabel struct {
 	Force bool      `json:"force,omitempty"` // whatever is on the tape
 }
 
-// Task is what is being done with all files of a tape. It ends by itself, or with [OrderStopTape].
+// Task is work on all files of a tape. It ends by itself, or with [OrderStopTape].
 type Task struct {
 	By     string    `json:"by"`
 	Begun  time.Time `json:"begun"`
@@ -107,7 +107,7 @@ type Task struct {
 	Filled bool      `json:"allQueued"`
 	// Left are the files of a repack that cannot move, by storage class: the first 20 kinds.
 	Left []Left `json:"left,omitempty"`
-	// Waits is what its next file waits for, in lists of tapes. It is not stored.
+	// Waits is the reason for which its next file waits, in lists of tapes. It is not stored.
 	Waits string `json:"waits,omitempty"`
 }
 
@@ -132,7 +132,7 @@ type File struct {
 	Found     bool      `json:",omitempty"` // by a scan
 }
 
-// DeadFile is what was known of a file when its content was removed or replaced.
+// DeadFile is the record of a file when its content was removed or replaced.
 type DeadFile struct {
 	Path     string
 	Removed  time.Time
