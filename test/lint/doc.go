@@ -13,7 +13,7 @@
 //	Docs                doc comments of packages and exported names
 //	Comments            length of the doc comment of a large package
 //	Words, English      names that say nothing, init, paths of one machine; words that readers stop at
-//	Sentences           functions have a verb, names a noun (unedited.md: folders that are left out still)
+//	Sentences           functions have a verb, names a noun
 //	Contracts           shared interfaces say on what they fail, what blocks, what is durable
 //	Turns               no lock is made of a channel
 //	Errors              operations of errors, keys of log lines

@@ -3,7 +3,6 @@ package lint
 import (
 	"go/parser"
 	"go/token"
-	"os"
 	"path"
 	"slices"
 	"strings"
@@ -19,24 +18,9 @@ func TestTree(t *testing.T) {
 		t.Fatalf("only %d files were found", len(files))
 	}
 	for _, b := range slices.Concat(Imports(module, files), Sizes(files), Interfaces(files), Docs(files), Comments(files), Words(files), Errors(files),
-		English(files), Sentences(files, unedited(t)), Contracts(files), Turns(files), Goroutines(files), Contained(files), Addresses(files)) {
+		English(files), Sentences(files), Contracts(files), Turns(files), Goroutines(files), Contained(files), Addresses(files)) {
 		t.Error(b)
 	}
-}
-
-// unedited returns the folders that the rule of sentences leaves out: the items of the list in unedited.md.
-func unedited(t *testing.T) (folders []string) {
-	t.Helper()
-	text, err := os.ReadFile("unedited.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for line := range strings.Lines(string(text)) {
-		if folder, ok := strings.CutPrefix(strings.TrimSpace(line), "- "); ok {
-			folders = append(folders, folder)
-		}
-	}
-	return folders
 }
 
 // source makes a file of a text, as if it were in the tree.
@@ -90,12 +74,6 @@ func TestLayersAreHeld(t *testing.T) {
 
 func TestRulesCanFail(t *testing.T) {
 	long := strings.Repeat("\n", 100)
-	sentences := func(files []*File) []string {
-		if strings.HasPrefix(files[0].Path, "old/") {
-			return Sentences(files, []string{"old"})
-		}
-		return Sentences(files, nil)
-	}
 	for _, test := range []struct {
 		name, text string
 		rule       func([]*File) []string
@@ -115,11 +93,9 @@ func TestRulesCanFail(t *testing.T) {
 		{"a/a.go", "package a\nfunc f() { log.Warn(\"m\", \"error\", e); log.Warn(\"m\", \"err\", e) }\n", Errors, 1},
 		{"a/a.go", "package a\n// Whoever comes begins anew.\nvar s = \"of which we are told that\"\n", English, 3},
 		{"a/a.go", "package a\n// Who holds the lock? The caller that opened it.\nvar s = \"anew\"\n", English, 0},
-		{"a/a.go", "package a\n// F is the number.\nfunc F() {}\n// g is what\n// it holds.\ntype g int\n// M\n// are all.\nfunc (g) M() {}\n", sentences, 3},
-		{"a/a.go", "package a\nconst (\n// Grace is how long it waits.\nGrace = 1 // X is when it ends\n)\n", sentences, 2},
-		{"a/a.go", "package a\n// F reports what is.\nfunc F() {}\n// G is the number.\ntype G int\n// The rest is what it says.\n// It is fine.\nfunc (G) M() {}\n", sentences, 0},
-		{"old/a.go", "package a\n// F is the number.\nfunc F() {}\n", sentences, 0},
-		{"old/a.go", "package a\n// F returns the number.\nfunc F() {}\n", sentences, 1},
+		{"a/a.go", "package a\n// F is the number.\nfunc F() {}\n// g is what\n// it holds.\ntype g int\n// M\n// are all.\nfunc (g) M() {}\n", Sentences, 3},
+		{"a/a.go", "package a\nconst (\n// Grace is how long it waits.\nGrace = 1 // X is when it ends\n)\n", Sentences, 2},
+		{"a/a.go", "package a\n// F reports what is.\nfunc F() {}\n// G is the number.\ntype G int\n// The rest is what it says.\n// It is fine.\nfunc (G) M() {}\n", Sentences, 0},
 		{"a/a.go", "package a\nfunc F() {}\ntype T int\nconst C = 1\n", Docs, 4},
 		{"a/a.go", "// Package a.\npackage a\n// F.\nfunc F() {}\ntype t int\nfunc (t) M() {}\n// The.\nconst (\nC = 1\nD = 2\n)\n", Docs, 0},
 		{"rules/wire/a/a.go", "package a\nfunc f() { go f() }\n", Goroutines, 1},

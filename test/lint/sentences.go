@@ -16,21 +16,9 @@ var clauseComment = regexp.MustCompile(`^(\S+) (is|are) (what|who|how|when|where
 
 // Sentences returns the comments that hide their verb. A function does something: "Name returns ...", "Name reports whether ...", and not
 // "Name is ...". A constant, a field or a type is a noun: "grace is the time that ...", and not "grace is how long ...".
-// Of the top-level folders in unedited nothing is returned; one without such comments is a finding, so that the list becomes shorter.
-func Sentences(files []*File, unedited []string) (bad []string) {
-	left := map[string]bool{}
+func Sentences(files []*File) (bad []string) {
 	for _, f := range files {
-		folder, _, _ := strings.Cut(f.Path, "/")
-		for _, b := range f.sentences() {
-			if left[folder] = true; !slices.Contains(unedited, folder) {
-				bad = append(bad, b)
-			}
-		}
-	}
-	for _, folder := range unedited {
-		if !left[folder] {
-			bad = append(bad, fmt.Sprintf("%s is edited: take it out of test/lint/unedited.md", folder))
-		}
+		bad = append(bad, f.sentences()...)
 	}
 	slices.Sort(bad)
 	return bad
