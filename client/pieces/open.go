@@ -97,7 +97,7 @@ func (f *File) add(first string, p *disk.PieceFile) error {
 		return errs.New(errs.Conflict, "pieces.Open", p.Path(), fmt.Sprintf("it is of %s, and %s is of %s", what, first, difference(s, f.stat))).
 			WithRemedy("give the pieces of one content of one file; `hemera piece show` tells which they are")
 	}
-	// Footers have a CRC, so this is a defect of their writer; arithmetic must not rely on it all the same.
+	// Footers have a CRC, so this is a defect of their writer, but arithmetic must not rely on that.
 	if int(index) >= len(f.pieces) || index >= s.Layout.Pieces || layout.PieceSize(s.Layout, s.FileSize, index) != s.Size {
 		f.problems = append(f.problems, Problem{p.Path(), errs.New(errs.Corrupt, "pieces.Open", p.Path(),
 			fmt.Sprintf("piece %d with %d bytes does not fit layout %s of a file of %d bytes", index, s.Size, s.Layout, s.FileSize))})
@@ -129,7 +129,7 @@ func difference(a, b hemera.PieceStat) string {
 // of one piece.
 func (f *File) Stat() hemera.PieceStat { return f.stat }
 
-// Problems returns the problems found so far. The file may be complete all the same.
+// Problems returns the problems found so far. The file may still be complete.
 func (f *File) Problems() []Problem { return f.problems }
 
 // Close closes the pieces.

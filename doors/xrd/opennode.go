@@ -60,7 +60,7 @@ func (n *nodeOpens) openArranged(r *request, a *openArgs) error {
 // so.
 func (n *nodeOpens) openGranted(r *request, a *openArgs) error {
 	h, err := n.openFile(r, a)
-	restart := n.restarts.forOpen(r.session, a.opaque, a.options) // also if the open fails: it may be that of a lost write
+	restart := n.restarts.forOpen(r.session, a.opaque, a.options) // also if the open fails: the open may be that of a lost write
 	if restart != nil && translate.ReopensWrite(a.options) && translate.IsConflict(err) {
 		h, err = newLostHandle(a.path, errs.As(err, errs.Conflict, "xrd.Write", a.path)), nil
 	}

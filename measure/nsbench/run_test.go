@@ -106,7 +106,7 @@ func (t *tree) options(s Shape, results map[string]adminapi.BenchmarkResult) Opt
 	}
 }
 
-// empty fails unless nothing but the root is left.
+// empty fails the test unless only the root is left.
 func (t *tree) empty(test *testing.T) {
 	test.Helper()
 	if len(t.entries) != 1 {

@@ -30,7 +30,7 @@
 // feeds the drive: it keeps several requests in flight for a file, and reads the files behind it ahead.
 //
 // A pass is: disable, write, drop from the cache, enable, wait for the sessions, evict, stage, wait for the sessions,
-// remove. Sessions are told from earlier ones by the numbers of their mounts. A pass ends early if a session fails:
+// remove. The numbers of their mounts distinguish sessions from earlier ones. A pass ends early if a session fails:
 // figures of half a pass mean nothing.
 //
 // # Mounts

@@ -57,7 +57,7 @@ func TestOutputIsBounded(t *testing.T) {
 	}
 }
 
-// A program and its child wait for ever. Both hold a pipe, which is closed when neither is left.
+// A program and its child wait for ever. Both hold a pipe, which is closed when both have ended.
 func TestTheEndOfTheContextEndsTheWholeGroup(t *testing.T) {
 	for name, script := range map[string]string{
 		"obeys SIGTERM":             `sleep 1000 & echo ready >alive; wait`,

@@ -148,7 +148,7 @@ func (l *lossy) Join(ctx context.Context, secret string, request []byte) ([]byte
 	return answer, err
 }
 
-// A lost answer uses up a token for one node; the node is admitted all the same.
+// A lost answer uses up a token for one node; the node is still admitted.
 func TestALostAnswerCostsNoToken(t *testing.T) {
 	a := testAuthority(t, t.TempDir())
 	creds, err := Enrol(t.Context(), t.TempDir(), made(t, a, TokenOptions{}), &lossy{direct{a, "10.1.0.9"}, joinTries - 1})

@@ -175,7 +175,7 @@ func TestSocketReadsTheLastBytesAndTheEnd(t *testing.T) {
 	}
 }
 
-// A connection that waits for a signal holds each poller; others are served all the same, whether the waiting ones called
+// A connection that waits for a signal holds each poller; others are still served, whether the waiting ones called
 // ReleasePoller or not.
 func TestLoopServesOthersWhileSomeWait(t *testing.T) {
 	for name, lend := range map[string]bool{"who waits says so": true, "who waits says nothing": false} {

@@ -77,7 +77,7 @@ func (from Sources) load(kept *layer) (*Loaded, error) {
 	l := &Loaded{}
 	for _, s := range all {
 		texts, source := from.find(s, files)
-		// After an error the other settings are checked all the same.
+		// The other settings are checked also after an error.
 		if err := s.set(&l.Config, texts); err != nil {
 			if e, ok := file.entries[s.key]; !ok || len(e.texts) == 1 || s.list() { // otherwise readFile has reported it
 				wrong = append(wrong, problem(s, fmt.Sprintf("%q", strings.Join(texts, ",")), source, err))

@@ -74,7 +74,7 @@ func largest(free []int64, n int) string {
 	return fmt.Sprintf("; the largest piece that fits on %s has %s", count(int64(n), "of its disks", "of its disks"), hemera.FormatSize(float64(hemera.Largest(free, n))))
 }
 
-// tight says which size a piece can have if disks of a space lack nothing but room, as the end of a sentence.
+// tight says which size a piece can have if disks of a space lack only room, as the end of a sentence.
 func tight(all []hemera.Disk, free []int64) string {
 	full := func(d hemera.Disk) bool {
 		return d.Health == hemera.HealthFull && d.Config == hemera.ConfigRW || d.Writable() && d.Free <= 0

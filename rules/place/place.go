@@ -223,7 +223,7 @@ func noSpace(v *hemera.View, r Request, got int) error {
 	refused := map[string]int{}
 	total, smaller := 0, r
 	smaller.Size = 0
-	var room []int64 // of disks that lack nothing but room
+	var room []int64 // of disks that lack only room
 	eachDisk(v, r, 1, func(d *hemera.Disk, n *hemera.NodeInfo) {
 		total++
 		if why := refusal(d, n, r); why != "" {

@@ -11,7 +11,7 @@ import (
 	"hemera/words/hemera"
 )
 
-// A request needs a file, with tape and without; the error for a directory says so.
+// A request must name a file, with tape and without; the error for a directory says this.
 func TestDirectoriesAreNotStaged(t *testing.T) {
 	tree := fixture.NewTree()
 	who := hemera.Identity{Name: "alice", UID: 1001, GID: 100}

@@ -145,4 +145,4 @@ func aligned(n int) []byte {
 }
 
 // free releases memory of aligned.
-func free(b []byte) { _ = unix.Munmap(b) } // memory of make is not its, and it says so
+func free(b []byte) { _ = unix.Munmap(b) } // fails for memory of make

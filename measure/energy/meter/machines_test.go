@@ -113,7 +113,7 @@ func TestSensorsOfRealMachines(t *testing.T) {
 	if p, err := m.Read(t.Context()); !errors.Is(err, errs.Unavailable) || errs.RemedyOf(err) == "" {
 		t.Errorf("an unknown power: %g W, %v", p.Value, err)
 	}
-	// Three of the four are parts of the first, and nothing says so to a program.
+	// Three of the four are parts of the first, which a program cannot find out.
 	if _, err := Open("hwmon", Options{Root: corsair}); !errors.Is(err, errs.Invalid) || !strings.Contains(errs.RemedyOf(err), "hwmon:corsairpsu/power1") {
 		t.Errorf("a supply with four powers: %v", err)
 	}

@@ -13,7 +13,7 @@ import (
 
 const (
 	// zerosMax is the number of zeros that are written ahead of the log, in bytes: room for some hundred changes. Half of
-	// it may remain unused; the file is small all the same.
+	// it may remain unused; the file is small anyway.
 	zerosMax = 256 << 10
 	// zerosShare limits the zeros to a part of the memory table, which is about the size of one log.
 	zerosShare = 16

@@ -80,7 +80,7 @@ func warnOfPolicy(ctx context.Context, e *cli.Env, m *admin.Client, arg string, 
 	}
 	x, err := m.Status.Why(ctx, hemera.Identity{}, adminapi.WhyFile, path)
 	if err != nil {
-		return // the attribute is set all the same
+		return // the attribute is set in any case
 	}
 	for _, r := range x.Reasons {
 		if r.About == adminapi.AboutNewFiles && r.Remedy != "" { // other reasons are about files that exist

@@ -104,7 +104,7 @@ program before it failed: use "set -o pipefail", and remove the file then.`,
 	f.BoolVarP(&o.follow, "dereference", "L", false, "follow links to directories too")                              // as cp -L
 	f.BoolVar(&o.skipLinks, "skip-links", false, "pass over all symbolic links; with -L over those that lead nowhere")
 	f.IntVarP(&o.parallel, "parallel", "P", 4, "number of files copied in parallel")                                                         // each with its own requests in flight
-	f.BoolVarP(&o.quiet, "quiet", "q", false, "no progress bar")                                                                             // errors are printed all the same
+	f.BoolVarP(&o.quiet, "quiet", "q", false, "no progress bar")                                                                             // errors are still printed
 	f.StringVar(&o.checksum, "checksum", "possible", "verify: always, possible (where servers can), never")                                  // see copy.Verify
 	f.StringVar(&o.tpc, "tpc", "first", "directly between servers: first (else through here), only, off")                                    // third-party copy of the XRootD protocol
 	f.StringVar(&o.direct, "direct", "auto", "coded files straight from and to the nodes of their pieces: auto (large ones), always, never") // see direct.Mode

@@ -22,7 +22,7 @@ import (
 // benchmarkOptions has the arguments and flags of ns benchmark. parse sets the request from the arguments.
 type benchmarkOptions struct {
 	adminapi.BenchmarkRequest
-	wire  wireOptions // --wire and what goes with it
+	wire  wireOptions // --wire and its further flags
 	clean bool        // --clean: remove and do nothing else
 	plot  string      // --plot: the SVG file, or ""
 }

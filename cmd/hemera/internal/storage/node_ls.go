@@ -52,7 +52,7 @@ var nodeColumns = []output.Column{
 	{Title: "hostport", Key: "hostport"},
 	{Title: "zone", Key: "cfg.stat.geotag"},                                // default of its disks
 	{Title: "status", Key: "status"},                                       // online, stopping, offline or waiting for admission
-	{Title: "activated", Key: "cfg.status", Wide: 1},                       // on or off, as an admin wants it
+	{Title: "activated", Key: "cfg.status", Wide: 1},                       // on or off, set by an admin
 	{Title: "drain", Key: "drainstatus"},                                   // of all its disks together
 	{Title: "heartbeatdelta", Key: "heartbeatdelta", Show: output.Seconds}, // since the last heartbeat
 	{Title: "disks", Key: "nofs"},                                          // number of disks
