@@ -55,7 +55,7 @@ func serveTape(d *door) {
 		}
 		return t.TapePicture(ctx)
 	})
-	// A session that the picture lists, with its course.
+	// One session that the picture lists, with its samples.
 	unary(d, "TapeSession", true, func(ctx context.Context, _ hemera.Identity, r *adminapi.SessionRef) (tapeapi.Session, error) {
 		s, err := part(d.Sessions, "tapes")
 		if err != nil {

@@ -15,13 +15,13 @@
 //	large    large files go to one drive, to two, and back
 //	small    many files of each size go to one drive and back, with containers and without
 //
-// Each drive has a pool, a class and a directory of its own, so that the number of drives is that of the queues. What is
-// to be archived is written while the library is disabled, and leaves the page cache before it is enabled.
+// Each drive has a pool, a class and a directory of its own, so that there are as many queues as drives. The files to
+// archive are written while the library is disabled, and leaves the page cache before it is enabled.
 //
 // # What counts
 //
 // Figures are those that sessions report: the time from the positioning for the first file until the last flush, without
-// mounts. The course of a session is the samples that it took of itself.
+// mounts. The course of a session is the series of its samples.
 //
 // Files have pages of 4 KiB that repeat one byte, another one in each page. Emulated cartridges keep such pages as one
 // byte; disks, network and checksums do not. So cartridges take no room, and the disks need that of the files.

@@ -85,7 +85,7 @@ func (r *run) add(p pass, load string, sessions []tapeapi.Session) {
 	}
 }
 
-// course adds how a session went. Its times are since its begin, and not those of the run.
+// course adds the samples of a session as series. Their times count from the start of the session, not of the run.
 func (r *run) course(labels result.Labels, samples []tapeapi.Sample) {
 	add := func(name, unit string, series []result.Point) {
 		r.rec.Add(result.Measure{Name: name, Labels: labels, Unit: unit, Samples: []float64{}, Series: series})

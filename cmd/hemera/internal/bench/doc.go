@@ -41,11 +41,11 @@
 // # Files of a run
 //
 //	result.json    all samples and their conditions, whole or not at all; the only file that programs need
-//	report.html    what people look at, made from result.json alone, so `hemera bench report` can make it again
+//	report.html    the report, made from result.json alone, so `hemera bench report` can make it again
 //	plots/         the figures of the report, each as SVG, PNG, CSV and JSON
-//	raw/           what fio, iperf3 and others printed, for those who doubt a figure
+//	raw/           the texts that fio, iperf3 and others printed, to check a figure
 //
-// Units are those of result.json: bytes, seconds, B/s, and shares from 0 to 1. Tables for eyes scale them.
+// Units are those of result.json: bytes, seconds, B/s, and shares from 0 to 1. Tables for people scale them.
 //
 // # Errors
 //

@@ -1,6 +1,6 @@
-// Package output shows what a command found in three forms: a table for eyes, one line of key=value
+// Package output prints the results of a command in three forms: a table for people, one line of key=value
 // pairs for each item (-m), and one JSON object with a result list (-j). The keys of the last two are the
-// same; dots in a key nest objects in JSON, as EOS does it.
+// same; dots in a key nest objects in JSON, as in EOS.
 package output
 
 import (
