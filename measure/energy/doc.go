@@ -5,17 +5,17 @@
 //
 //	meter        reads devices (package meter)
 //	Sampler      reads all meters while a level works, and logs every reading
-//	Course       what one meter said over time; its energy between two times
-//	Plan         what was measured and under which assumptions: the input of all figures
-//	Plan.Record  the figures, from nothing but the plan and the iterations
-//	ReadPlan     the logs of a run, for --replay; WritePlan and WriteCourses leave them
+//	Course       the readings of one meter over time; its energy between two times
+//	Plan         the measurements and assumptions: the input of all figures
+//	Plan.Record  the figures, from the plan and the iterations only
+//	ReadPlan     reads the logs of a run, for --replay; WritePlan and WriteCourses write them
 //
 // # Method
 //
 //  1. The machine rests for the idle time. Its mean power is the baseline.
-//  2. The level works. It notes when each iteration began and ended, and how much it did (result.Iteration).
+//  2. The level works. It records the start, the end and the work of each iteration (result.Iteration).
 //  3. The energy of an iteration is the integral of the power from its begin to its end, summed over the meters.
-//  4. A constant share of others, such as a switch on the same meter, is subtracted.
+//  4. A constant power of other devices, such as a switch on the same meter, is subtracted.
 //
 // # Formulas
 //
@@ -28,15 +28,16 @@
 //
 // # Interpolation
 //
-// A power is a value at a time: between two readings it is a straight line, and the integral is the trapezoid. A counter
-// has the energy itself: between two readings it grows evenly. Both are interpolated at the ends of an iteration. Nothing
-// is extrapolated: an iteration outside of the readings has no energy.
+// A reading of power is a value at a time: between two readings the power follows a straight line, and its integral is a
+// trapezoid. A counter counts energy: between two readings it grows evenly. Both are interpolated at the ends of an
+// iteration. Nothing is extrapolated: an iteration outside of the readings has no energy.
 //
 // # Estimates
 //
-// If any of the meters estimates, everything that follows from it is an estimate, and result.Measure says so.
+// If any meter estimates, all results from it are estimates, and marked so in result.Measure.
 //
-// # Pure
+// # Pure functions
 //
-// All but Sampler and the logs is arithmetic on values, so that a replay of the logs gives the same figures.
+// Except for Sampler and the logs, the package only computes with values, so that a replay of the logs gives the same
+// figures.
 package energy

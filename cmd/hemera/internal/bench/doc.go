@@ -15,15 +15,15 @@
 //
 // # Interruptions
 //
-// Ctrl-C ends the context of the level that works. The level removes its files, and returns; the session keeps its
-// samples, sets Run.Stopped and begins no further level. A second Ctrl-C ends the process at once.
+// Ctrl-C ends the context of the running level. The level removes its files, and returns; the session keeps its samples,
+// sets Run.Stopped and begins no further level. A second Ctrl-C ends the process at once.
 //
 // # Machines of the cluster
 //
 // With --nodes a nodesLevel takes the place of the level. It asks the manager, which gives an order to each node; the
-// node's machine runs `hemera bench` with the same words, in a process of its own, and its result.json comes back.
+// node's machine runs `hemera bench` with the same arguments, in a process of its own, and returns its result.json.
 //
-//   - Orders go out at the same time. Between the first and the last machine to begin are some milliseconds.
+//   - Orders are sent at the same time, so the machines begin within a few milliseconds.
 //   - A node that fails does not stop the others. Their results are kept, and the first error is the command's.
 //   - Every measure gets the label node. Throughputs are added up by the number of their iteration, as node=all. Other
 //     measures, such as latencies, have no sum.
@@ -31,12 +31,12 @@
 //     each other. The node with the higher number serves, and the other one measures both directions.
 //   - Ctrl-C ends the call to the manager, which ends the order, and the node interrupts the process.
 //
-// A node decides about the words that it runs: see package process/measuring.
+// A node decides which arguments it accepts: see package process/measuring.
 //
 // # Goroutines
 //
 // The command's goroutine runs the levels. A level may have others, which use its Recorder. One more goroutine draws the
-// progress line; the line is all that it shares with them.
+// progress line, and shares only the line with them.
 //
 // # Files of a run
 //
@@ -49,12 +49,12 @@
 //
 // # Errors
 //
-// A wrong flag is an error of the command line (exit code 2) before anything is made. A program that is missing, or a
-// right that the user lacks, skips a part with the remedy and is no error. A level that fails is the error of the
-// command, after all others have been measured and the result was written.
+// A wrong flag is an error of the command line (exit code 2) before anything is made. A missing program or right skips a
+// part, with the remedy, and is not an error. If a level fails, the command fails with its error after all other levels
+// have been measured and the result was written.
 //
 // # A new level
 //
-// A type with the methods of level, its command in Command, and its place in allLevels. The report needs no code for it:
-// the level says by result.Figure what is drawn.
+// A new level needs a type with the methods of level, a command in Command, and a place in allLevels. The report needs no
+// code for it: the level defines its figures as result.Figure.
 package bench
