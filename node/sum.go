@@ -17,9 +17,11 @@ const sumStep = 4 << 20
 // sum reads a whole file and computes one checksum of it. It is for coded files, whose pieces do not have the whole
 // content. It reads any sufficient pieces, like a reader, and verifies each page. So the result is that of the committed
 // content, or an error.
+//
 // It blocks until the whole file was read. The end of ctx stops it: the manager cancels it when the last client that
 // waited has left. It fails with NoReplicas if this node can read too few pieces; the manager then asks another node. It
 // writes nothing, so it can be repeated.
+//
 // It uses sumStep of memory and the lane of checksums of its disk.
 func (r *orders) sum(ctx context.Context, o hemera.Order) ([]hemera.Checksum, error) {
 	c, err := r.verify(o.Token)

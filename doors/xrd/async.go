@@ -17,6 +17,7 @@ const (
 
 // asyncWork runs work of one connection outside its goroutine, each in a goroutine of its own, which answers when it is
 // done. Answers come in any order. It is safe for concurrent use.
+//
 // The work must not use the fields that belong to the connection's goroutine: it has the handle of a file, which is
 // counted as in use, and a copy of the request. It may answer on the Sink.
 type asyncWork struct {

@@ -24,6 +24,7 @@ const slowRequest = 50 * time.Microsecond
 
 // conn is one connection, from accept to close: it reads requests, has them served in order, and is parked while there
 // are none. The handlers serve the requests, and the session has the client's state.
+//
 // All fields belong to the goroutine that serves the connection except those marked. A parked connection has no
 // goroutine.
 type conn struct {

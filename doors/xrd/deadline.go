@@ -21,6 +21,7 @@ const (
 
 // readDeadline bounds the time that a connection waits for its client: for the login, for the next request, and for the
 // rest of one. A parked connection has no deadline; [readDeadline.expired] reports whether to close it.
+//
 // Setting a deadline costs as much as a small answer, so the deadline of silence is moved only rarely. All fields but
 // silentSince belong to the connection's goroutine.
 type readDeadline struct {

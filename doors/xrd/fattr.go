@@ -13,6 +13,7 @@ import (
 )
 
 // fattr answers kXR_fattr of a path, at a manager.
+//
 // The manager has the attributes of a path, and changes are durable when they are answered. Attributes of an open file
 // are shown as the client will find them after its close; they change with its commit.
 func (n *nameHandlers) fattr(r *request) error {

@@ -17,6 +17,7 @@ import (
 )
 
 // handle is a file, or one piece of a file, that a session has open.
+//
 // A write ends with its handle in one of these ways:
 //   - close of a file commits it; if that fails, nothing of it is visible.
 //   - close of a piece keeps it: its head has decided by a seal or an abort before.

@@ -19,6 +19,7 @@ const (
 
 // intake reads the bytes after a request's header. After every request, also a failed one, the connection is at the begin
 // of the next; if that is not possible the connection ends.
+//
 // A payload that has arrived costs nothing. Otherwise it has a deadline, its memory is charged to the client's budget,
 // and the memory grows only with the bytes that arrive.
 type intake struct {

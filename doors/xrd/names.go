@@ -14,6 +14,7 @@ import (
 )
 
 // nameHandlers serve requests about paths at a manager.
+//
 // Each handler decodes the request, makes one call of a service as the session's identity, and encodes the result. The
 // service checks permissions. A call that changes something returns when the change is durable, so these handlers call
 // lend first.

@@ -228,6 +228,7 @@ func (m *managerOpens) sendToNode(r *request, o *opening) (bool, error) {
 // localNode returns the node of this process at which the door opens a granted file itself. It returns nil if the client
 // must be redirected: the head is in another process, the client asks for the place or has failed before, or it copies
 // between servers and the other server has to find the node.
+//
 // Writes are opened here only if they create a file. A client that loses its connection opens again without its
 // capability, for an update. If the door has forgotten the write by then, the name does not exist, so no other content
 // can be taken for its own.

@@ -15,6 +15,7 @@ import (
 )
 
 // queryHandlers answer kXR_query in both roles.
+//
 // kXR_query is the protocol's request for everything else: configuration, space, checksums, and extensions of servers.
 // Hemera's extensions are calls of the admin API, and requests of head nodes to the nodes with pieces.
 type queryHandlers struct {
@@ -170,6 +171,7 @@ func (s *Server) statistics() string {
 }
 
 // checksumGrace is the time after which the answer to a checksum request is promised for later.
+//
 // A stored checksum is answered in order, within the grace. A checksum that a node must compute takes as long as reading
 // the file; it is promised, and the connection serves other requests meanwhile.
 const checksumGrace = time.Second

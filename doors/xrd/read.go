@@ -22,6 +22,7 @@ const (
 )
 
 // readHandlers answer reads of open files.
+//
 // A read is answered in frames. The path of its data depends on the file and the size:
 //   - short reads go into the buffer of answers, and are sent with others;
 //   - longer reads of a file whose pages are in memory and verified go through a pipe, or by sendfile, without a copy;

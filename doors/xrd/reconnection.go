@@ -44,6 +44,7 @@ func (c *reconnection) replace(id wire.SessionID) {
 
 // lostWrite returns the write that an open continues: one of this session's client on the connection that it lost. It
 // fails with Conflict if the write was forgotten.
+//
 // Stock clients open again without the options that create or truncate a file, and without those that they always set the
 // first time; Hemera's client requests a stat. Stock clients open again once for each request that was cut off, and use
 // one of the handles: until its close the write is found.

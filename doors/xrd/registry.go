@@ -12,6 +12,7 @@ import (
 )
 
 // registry has the connections and sessions of a server. It is safe for concurrent use.
+//
 // Admins, other sessions and Shutdown use it; reads and writes do not.
 type registry struct {
 	mu       sync.Mutex

@@ -11,6 +11,7 @@ import (
 
 // readMemory is the memory of a manager's door about reads, so that a client that lost its connection gets the same
 // content again. It is safe for concurrent use.
+//
 // A stock client that loses its connection in a read opens the file again at the manager and continues at its offset. It
 // does not say what it has read, so the door remembers the content that each client process was granted, and asks for the
 // same again. If that is not possible, the client gets an error.
@@ -20,9 +21,11 @@ type readMemory struct {
 }
 
 // pinContent makes the request of a reader that has reconnected one for the content that it was granted.
+//
 // Stock clients open the first time with the options for an asynchronous answer and for a stat, and later without. The
 // absence of these options counts only for clients that state their version (in the login) or name an earlier session. Of
 // other clients an open without the options is an ordinary open. Hemera's own client states that it reopens.
+//
 // A forked child continues with its parent's files. For a reader without a record, the file must be unchanged since
 // before the begin of the session that it names, or for [reconnect.UnchangedTime].
 func (m *readMemory) pinContent(ss *session, want *hemera.OpenRequest, o wire.Open, opaque wire.Opaque) error {

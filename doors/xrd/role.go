@@ -6,6 +6,7 @@ import (
 )
 
 // role has the handlers of one kind of server.
+//
 // It has a handler for each kind of request that it serves. Requests of one kind about a path or a handle have one in
 // both maps.
 type role struct {

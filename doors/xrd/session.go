@@ -15,6 +15,7 @@ import (
 
 // session is one login and its state: open files, bound connections, and records of the client's earlier sessions. It
 // ends with its connection.
+//
 // Unmarked fields belong to the goroutine of its connection.
 type session struct {
 	id    wire.SessionID

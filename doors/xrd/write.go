@@ -11,8 +11,10 @@ import (
 
 // writeHandlers write the data of requests to open files. Also after a failure the data of a write is read from the
 // connection to its end.
+//
 // The data is read in chunks and passed to the file, so a write of any length takes one chunk of memory. TCP slows the
 // client down: nothing is read ahead of the file.
+//
 // A write that was answered is accepted, but not durable; sync and close make it durable.
 type writeHandlers struct{ pool *transport.Pool }
 

@@ -29,6 +29,7 @@ type Options struct {
 // have made, but with only one event. Nothing is visible before its end, and after a crash there is all of it or nothing,
 // because the engine takes all records at once (see [kv.Loader]); the records of an interrupted load are removed when the
 // store is opened next. The disks of the shape get no pieces: the files can be seen, but not read.
+//
 // It fails with Exists or NotFound for a path that exists or has no parent, and with Unsupported when the engine has no
 // bulk load.
 func Load(ctx context.Context, store kv.Store, o Options) (hemera.TreeTotals, error) {

@@ -22,6 +22,7 @@ const (
 
 // Run runs the program in a directory ("" for the present one) and returns its standard output. It blocks until the
 // program has ended and its output is closed.
+//
 // If the program fails, the error is IO with the first line of its standard error, and the output is returned too,
 // because some programs report failures there. If ctx ends, the error is that of ctx. It fails with TooLarge if the
 // output exceeds 16 MiB.

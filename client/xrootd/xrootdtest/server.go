@@ -1,9 +1,11 @@
 // Package xrootdtest is an XRootD server for tests. The test decides each answer, so that a server can also behave as
 // real servers rarely do: answer long after a promise, end the connection in the middle of an answer, or send a page with
 // a wrong checksum.
+//
 // [New] starts a [Server] on a port of the loopback interface. The server does the handshake and the login by itself and
 // passes every later [Request] to the test's function, in the order of arrival on a connection. [Good], [Bad],
 // [Redirect], [Opened], [Pages] and [Written] build usual answers.
+//
 // Each connection has one goroutine, which answers a request before it reads the next one: a function that blocks delays
 // its own connection only. The server has no TLS, and does not check logins.
 package xrootdtest

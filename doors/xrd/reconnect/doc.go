@@ -1,5 +1,6 @@
 // Package reconnect is the memory of an XRootD door about clients, so that a client that lost its connection continues
 // its work and neither gets other data nor loses some.
+//
 // Stock clients say little when they reconnect. They open a path again, without the options of a first open, and expect
 // to continue at their offset. At most they name the session that was lost. The types here answer three questions:
 //   - [ReadHistory]: which content of this path did this client process read? Its open gets the same content again, or

@@ -25,6 +25,7 @@ const UnchangedTime = 24 * time.Hour
 // Process identifies a client process: the host as the door sees it and as the client names it, the process number and
 // user of its login, and the authenticated principal. A session does not identify a process: clients close idle
 // connections to managers, and their next session does not name an earlier one.
+//
 // Only the principal is not a mere claim. It prevents that another principal gets what this one was granted, above all
 // when the file is removed and has no mode any more.
 type Process struct {
@@ -137,6 +138,7 @@ func (h *ReadHistory) Get(of Process, path string) (Read, bool) {
 
 // OfSiblings returns the contents of the path that siblings of the process were granted. complete is false if they may
 // have been granted others in the last UnchangedTime.
+//
 // A child that was forked from a process with open files opens them again and continues to read. To the door it is a
 // process with another number, which names no session. It has the files of its parent, which is one of its siblings.
 func (h *ReadHistory) OfSiblings(of Process, path string, now time.Time) (list []*hemera.Content, complete bool) {

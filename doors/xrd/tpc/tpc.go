@@ -1,5 +1,6 @@
 // Package tpc has the common part of both ends of a third-party copy (§4): which of its opens is which, and the key that
 // lets the destination read the source for its client.
+//
 // A copy has three opens. The client opens the destination, naming the source; then the source, naming the destination;
 // and the destination opens the source, naming the client. Only these three know the key. The source remembers the
 // client's open in a [Rendezvous] until the destination comes, which may be before the client.

@@ -9,6 +9,7 @@ import (
 )
 
 // codes has the protocol's code for each kind of error (§2.8).
+//
 // Clients act on the code and show the text. So each kind has the code after which stock clients do the most useful
 // thing: try another server, wait, or fail at once. docs/protocol.md lists them; a test compares the two.
 var codes = [...]wire.Code{

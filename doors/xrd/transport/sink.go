@@ -18,6 +18,7 @@ import (
 // Sink writes answers to a connection. It collects small answers until [Sink.Flush], and writes large ones at once,
 // behind the collected ones. The bytes of a frame stay together. After an error every call returns it. It is safe for
 // concurrent use.
+//
 // Only the goroutine with the turn writes to the socket. It also writes the answers collected before, without the mutex.
 // Others collect meanwhile, into a new buffer.
 type Sink struct {
@@ -190,6 +191,7 @@ var errTorn = errors.New("an answer was begun and could not be finished")
 // SendFrame sends a frame of head and several parts: first, and then those that next returns until it returns io.EOF.
 // SendFrame releases all parts. Other answers stay in the buffer meanwhile, because the protocol cannot interrupt a
 // frame.
+//
 // Only here the turn is kept while file data may be read: for frames that do not fit into memory, or whose pages were all
 // verified in memory, and are read again only if they have left it since. If next fails the connection is broken: only
 // its end tells the client that the rest of the frame will not come.

@@ -1,5 +1,6 @@
 // Package undo keeps in memory what is needed to undo the changes since a checkpoint of a file: its size at the
 // checkpoint, and the bytes that were overwritten since.
+//
 // A [Log] belongs to one goroutine. Its memory is bounded for one checkpoint, and charged to a client's account.
 // [Log.Save] and [Log.Rollback] read and write the file, and block as long as it does.
 //

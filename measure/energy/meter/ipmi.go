@@ -69,6 +69,7 @@ func middle(asked, answered time.Time) time.Time { return asked.Add(answered.Sub
 // ParseDCMI returns the watts in the output of `ipmitool dcmi power reading`. It fails with Unavailable if the controller
 // does not measure at present: a running machine never takes 0 W, but a controller that does not measure reports 0,
 // perhaps as "activated".
+//
 // A power counts even if its state is "deactivated": OpenBMC reports that state of every power.
 func ParseDCMI(text string) (float64, error) {
 	const op, key = "meter.ParseDCMI", "Instantaneous power reading:"

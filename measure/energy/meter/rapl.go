@@ -36,6 +36,7 @@ func (d Domain) isPackage(amd bool) bool {
 }
 
 // Domains returns the domains that together count each joule once.
+//
 // Packages include core and uncore. DRAM is not part of its package, although its directory is inside. psys is the whole
 // platform with the packages. A package may occur twice, by its registers and by memory-mapped I/O (intel-rapl-mmio): the
 // first counts.
