@@ -13,24 +13,26 @@
 // A to E are the sources of docs/bench. All steps run once in each iteration, in their order. So a disturbance of some
 // seconds changes one sample of several measures, not all samples of one.
 //
-// # What counts
+// # Reads and writes
 //
-//   - Reads are cold: fio drops the pages of its file before each step. Those of other programs stay, fio's own among
-//     them.
-//   - A buffered read ends at the end of its file, for a second pass would come from memory. Direct reads begin again.
-//   - Writes make new files, and end with an fsync whose time counts. Random writes overwrite a file that has all of
-//     its blocks.
-//   - Sequential requests have 1 MiB, in the read-ahead test 128 KiB, random ones 4 KiB.
-//   - A stream has one request in flight, as a copy has. Depth comes by streams.
+//   - Reads are cold: fio drops the pages of its file before each step. The pages of programs stay, also those of fio
+//     itself.
+//   - A buffered read ends at the end of its file, because a second pass would come from memory. Direct reads begin
+//     again.
+//   - Writes make new files, and end with an fsync, whose time counts. Random writes overwrite a file whose blocks are
+//     all allocated.
+//   - Sequential requests are 1 MiB, in the read-ahead test 128 KiB, random ones 4 KiB.
+//   - A stream has one request in flight, like a copy. More streams make more requests.
 //   - Random loads are direct only: with the page cache they would measure its size.
 //
-// # What is touched
+// # Files and devices
 //
-// In a directory the files of a run are in a new directory, which is removed at the end, also when the context ends. A
-// device is read only, and opened so, unless Options.WriteDevice names it. The read-ahead of a device is set as root
-// only, and put back at the end, also when the context ends.
+// In a given directory, a run puts its files into a new directory, which it removes at the end, also when the context
+// ends. It opens a device for reading only, unless Options.WriteDevice names it. Only root can set the read-ahead of a
+// device; the run restores it at the end, also when the context ends.
 //
 // # Goroutines
 //
-// One runs the steps. During a step of the read-ahead test one more reads /proc/diskstats. It ends before the step does.
+// One goroutine runs the steps. During a step of the read-ahead test another one reads /proc/diskstats. It ends before
+// the step does.
 package disk

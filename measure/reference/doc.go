@@ -15,8 +15,8 @@
 //	ssd-readahead                  an SSD over the read-ahead, EOS and CTA community
 //
 // A test computes the published shares of the peak from the published rates of disks and network, with the code that does
-// it for real runs. Capacity for a watt is kept as printed: the capacity of the x86 cluster is not among the figures that
-// we have.
+// it for real runs. Capacity per watt is kept as printed, because we do not have the capacity
+// of the x86 cluster.
 //
-// It is a package of its own, as its figures are data of others, with their sources, and no measurement of ours.
+// It is a package of its own, because its figures are measurements of others, with their sources.
 package reference

@@ -6,14 +6,14 @@
 //
 // # Words
 //
-//	Run      all that one command measured
+//	Run      all measurements of one command
 //	Level    one part of a run: disk, net, io, ns, energy, interference, tape
 //	Measure  one quantity under one set of conditions, with all its samples
 //	Labels   the conditions: load=read, streams=4, layout=rs:4+2
-//	Figure   which measures a plot shows, by name and labels; a report needs no code for a level
+//	Figure   the measures of a plot, by name and labels; a report needs no code for a level
 //
 // A level adds to a Recorder while it measures. The recorder is safe for use by several goroutines, and writes
-// result.json at the end of each level, so that a run that is stopped keeps what it has.
+// result.json at the end of each level, so that an interrupted run keeps its results.
 //
 // # Units
 //
