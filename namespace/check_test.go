@@ -26,9 +26,6 @@ type change struct {
 }
 
 func gone(key string) change { return change{key: key} }
-func is(key, value string) change {
-	return change{key, func(string) string { return value }}
-}
 
 func plant(t *testing.T, s kv.Store, changes []change) {
 	t.Helper()

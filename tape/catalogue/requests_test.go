@@ -6,7 +6,6 @@ import (
 	"testing"
 	"time"
 
-	"hemera/namespace/accounts"
 	"hemera/namespace/schema"
 	"hemera/test/fixture/records"
 	"hemera/words/errs"
@@ -266,12 +265,11 @@ func TestAttributesOfTapesBelongToTheContent(t *testing.T) {
 	}
 	// A new content where nothing asks for tapes begins without them.
 	w := newWorld(t)
-	e := w.archived("/single/f", 10)
+	w.archived("/single/f", 10)
 	w.must(w.Move("/single/f", "/none/f"))
-	e = w.replace("/none/f", 20)
+	e := w.replace("/none/f", 20)
 	if e.ArchiveID() != 0 || len(e.Tape) != 0 || len(e.Xattrs) != 0 {
 		t.Errorf("%+v", e)
 	}
-	w.change(func(l accounts.Ledger, txn Txn) error { return nil })
 	w.checked()
 }
