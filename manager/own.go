@@ -238,21 +238,14 @@ func (o *ownWrites) awaitOwn(ctx context.Context, who hemera.Identity, prep *nam
 	if !ok {
 		return false
 	}
-	s := o.pending.lock(n)
-	w := s.own(n, who, r.Process)
-	if w == nil {
-		s.mu.Unlock()
+	ended, session := o.pending.awaited(n, who, r.Process)
+	if ended == nil {
 		return false
 	}
-	if w.ended == nil {
-		// Made by the first that waits: nearly no write is ever waited for.
-		w.ended = make(chan struct{})
-	}
-	ended, patience := w.ended, ownPatience
-	if w.session == r.Session {
+	patience := ownPatience
+	if session == r.Session {
 		patience = ownSessionPatience
 	}
-	s.mu.Unlock()
 	late := time.NewTimer(patience)
 	defer late.Stop()
 	select {

@@ -284,6 +284,22 @@ func (p *pending) drop(s *stripe, n name, w *write) {
 	}
 }
 
+// awaited returns a channel that is closed at the end of the write under way of the name, and the write's session, if the process of the user
+// began it; nil else.
+func (p *pending) awaited(n name, who hemera.Identity, process string) (ended <-chan struct{}, session string) {
+	s := p.lock(n)
+	defer s.mu.Unlock()
+	w := s.own(n, who, process)
+	if w == nil {
+		return nil, ""
+	}
+	if w.ended == nil {
+		// Made by the first that waits: nearly no write is ever waited for.
+		w.ended = make(chan struct{})
+	}
+	return w.ended, w.session
+}
+
 // free takes a write from its name.
 func (p *pending) free(s *stripe, n name, w *write) {
 	delete(s.writes, n)

@@ -198,8 +198,8 @@ func (wa *writeAdmin) sweep(ctx context.Context) error {
 }
 
 // look frees the locks whose time is over and returns the writes whose heads are to be asked.
-func (p *pending) look(now time.Time) map[hemera.NodeID]*nodeAsks {
-	nodes := map[hemera.NodeID]*nodeAsks{}
+func (p *pending) look(now time.Time) map[hemera.NodeID][]ask {
+	heads := map[hemera.NodeID][]ask{}
 	p.claims.ExpireKept(now)
 	p.each(func(s *stripe, n name, w *write) {
 		if now.After(w.expires) {
@@ -214,15 +214,10 @@ func (p *pending) look(now time.Time) map[hemera.NodeID]*nodeAsks {
 		if now.Sub(last) < reportTime {
 			return
 		}
-		a := nodes[w.head]
-		if a == nil {
-			a = &nodeAsks{out: map[uint64]ask{}}
-			nodes[w.head] = a
-		}
 		// Unbounded here, as writes are bounded; take hands out asksMax at a time.
-		a.next = append(a.next, ask{n, hemera.WriteRef{File: w.file, Gen: w.gen, Nonce: w.nonce}})
+		heads[w.head] = append(heads[w.head], ask{n, hemera.WriteRef{File: w.file, Gen: w.gen, Nonce: w.nonce}})
 	})
-	return nodes
+	return heads
 }
 
 // each calls visit for each write, with its stripe locked.
@@ -238,7 +233,11 @@ func (p *pending) each(visit func(*stripe, name, *write)) {
 }
 
 // set replaces what is to be asked. A question that a node did not answer is asked again.
-func (a *asks) set(nodes map[hemera.NodeID]*nodeAsks) {
+func (a *asks) set(heads map[hemera.NodeID][]ask) {
+	nodes := make(map[hemera.NodeID]*nodeAsks, len(heads))
+	for id, next := range heads {
+		nodes[id] = &nodeAsks{next: next, out: map[uint64]ask{}}
+	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.nodes = nodes
