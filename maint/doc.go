@@ -25,7 +25,7 @@
 //   - drain empties disks that an admin drains, and those that are lost, with one job for each (drain.go);
 //   - repair makes the missing pieces of incomplete files, one piece of a file at a time (repair.go); here, and for the files of
 //     lost disks, those that can lose the fewest more pieces come first (danger.go);
-//   - heal verifies and repairs single pieces that reads, scrubs and audits found bad (piecerepair.go);
+//   - heal (in the code: pieceRepairer) verifies and repairs single pieces that reads, scrubs and audits found bad (piecerepair.go);
 //   - convert has files stored in another form, by durable requests (convertworker.go, converttree.go, walker.go); the newest order
 //     about a file decides (convertorder.go);
 //   - lifecycle has files removed or converted by the rules of directories above them (lifecycle.go);

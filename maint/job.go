@@ -12,11 +12,11 @@ import (
 // rateWindow is the seconds over which a job's rate is averaged.
 const rateWindow = 10
 
-// estimateAfter is after how many seconds of work the time that is left is estimated: before, one small
+// estimateAfter is the number of seconds of work before the time that is left is estimated: earlier, one small
 // file or one report says too little.
 const estimateAfter = 3
 
-// job is the visible state of one drain or repair.
+// job is the visible state of one drain, repair, balance, conversion or scan by lifecycle rules.
 type job struct {
 	now     func() time.Time
 	started time.Time

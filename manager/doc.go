@@ -46,7 +46,7 @@
 //
 // Attributes of directories make rules (rules/lifecycle); the engine follows them. The manager keeps the list of those
 // directories up to date when attributes change (lifecycle.go), removes what expires unless somebody writes it, and notes the
-// days on which files are read where a rule asks for them (package reads): an open only puts an id into a bounded set, which
+// days on which files are read where a rule asks for them (readnotes.go): an open only puts an id into a bounded set, which
 // another goroutine writes to the namespace once a minute.
 //
 // # States of a write
@@ -85,8 +85,8 @@
 //
 // # Goroutines and blocking
 //
-// [Manager.Run] has one for each: the cluster, the engine, the sweep of pending writes, the counting of new quota nodes, the notes of
-// accesses.
+// [Manager.Run] has one for each: the cluster, the engine, the sweep of pending writes, the judgement on networks, the counting of new
+// quota nodes, the notes of accesses, the bounds of recycle bins, the sweeper of the tape tier.
 // Checksums that are not stored are computed in goroutines of their own, bounded for all and for each user (sums). Stat,
 // List and opens for reading wait for nothing but the namespace's cache. Changes wait for the store's sync. OpenFiles,
 // CheckFile, Fsck and Checksum wait for nodes, within bounds.

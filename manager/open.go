@@ -48,7 +48,7 @@ type files struct {
 }
 
 // Open implements hemera.Files: access and names by the tree, policy by layout, disks by place, and
-// a signed capability that carries all of it to the node.
+// a permit that carries all of it to the node. It is signed when another process must see it.
 func (o *opener) Open(ctx context.Context, who hemera.Identity, r hemera.OpenRequest) (g hemera.Grant, err error) {
 	op := "OpenWrite"
 	if r.Access == hemera.AccessRead {

@@ -9,7 +9,7 @@ import (
 	"hemera/words/hemera"
 )
 
-// A commit is the second and last call of the manager for a write. It arrives from the head, perhaps minutes after
+// A commit makes a write visible. It arrives from the head, perhaps minutes after
 // the open, perhaps twice, perhaps after the manager was restarted. What happened to the file, its name and its
 // directory in between is decided here, in one transaction:
 //
@@ -234,8 +234,8 @@ func (n *Writes) refuseForGood(ctx context.Context, c *Commit, why error) (out *
 	return nil, why
 }
 
-// Discard refuses a write that was begun, should it be committed later; false if it was committed before.
-// Of the commit, ID, Gen and BaseGen are used.
+// Discard makes later commits of a write fail. It returns false if the file has the write's content now.
+// Of the commit it uses ID, Gen, BaseGen and Replaces.
 func (n *Writes) Discard(ctx context.Context, c Commit) (bool, error) {
 	n.ended.refused.Add(1)
 	discarded := false // set by the last run of the change, which may run several times

@@ -30,7 +30,7 @@
 // A part names the others that it needs. All run their transactions on one engine. State of a part that a transaction
 // must see is in memory (memory.go). Consumers take the small interfaces that they need, from [Namespace.Parts].
 //
-// Within a transaction the unexported types tx, pieceTx and writeTx hold the rules. A public method is a transaction:
+// Within a transaction the unexported type tx and its kinds (commitTx, openTx, pieceTx, writeTx, binTx, versionTx, adoptTx) hold the rules. A public method is a transaction:
 // view for reads, update for changes, changes.run for changes that may need a directory made. A function of an update
 // may run several times, in any caller's goroutine, and must not wait for another change.
 //

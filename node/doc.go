@@ -43,7 +43,7 @@
 //
 // Each disk is wrapped by package bounded when it is opened, so every call to it returns. This package does the rest: an
 // open may take long, also because it verifies data after a crash, so it runs in the background; an order to a stalled
-// disk is refused at once; and the end of the node cancels all calls after stopTimeout.
+// disk is refused at once; and the end of the node cancels calls to the manager and to peers after stopTimeout.
 //
 // # Goroutines, and what blocks
 //

@@ -10,6 +10,10 @@
 //	read         reads committed files
 //	filesum      whole-file checksums of a content
 //	piece        pieces on disks of this node and of peers, and what all transfers of a node share
+//	ledger       the states of the pieces of one write, and the next step of a close; pure
+//	proof        shows that pieces which a client made are one content
+//	ahead        reads a striped file ahead of its reader, with rowcache, the memory of decoded rows
+//	extents      the bytes of a pending content that were written; pure
 //
 // Package conversion copies a file at its head as a client would, and package peers reaches pieces of other nodes.
 //
@@ -41,13 +45,13 @@
 //
 // The write itself goes through these phases:
 //
-//	writing ────────▶ committing ────────────▶ ended
-//	   │    seal                  the manager's    ▲
-//	   │    (of the content)      answer           │
-//	   └───────────────────────────────────────────┘
-//	        abort, too few pieces, or nothing changed
+//	writing ──▶ committing ──▶ ended
+//	   │ ╲         ▲  │          ▲
+//	   │  ╲________│__│__________│       aborted, failed, or nothing had changed
+//	   ╰────────▶ awaiting ──────╯       dropped, or its time is over
 //
-// In committing all is sealed, and only the manager's answer is missing. If that does not come within
+// In awaiting all is sealed, and a person decides, as the client did not come back. In committing all is sealed, and only
+// the manager's answer is missing. If that does not come within
 // [CommitPatience], close fails as undecided: the content may be visible. The write stays in the table, and a close
 // that is repeated sends the same request, which the manager takes once.
 //
@@ -88,7 +92,7 @@
 //
 // Calls of disks return, as package disk/bounded gives each a deadline. A piece whose disk is stalled is lost like
 // one whose peer is silent, and moves to another disk; if it is the only live one, a write fails as I/O, which has stock
-// clients begin again elsewhere. Peers have timeouts of their own. Questions to the manager end after callTimeout; a
+// clients begin again elsewhere. Peers have timeouts of their own. Questions to the manager end after [piece.CallTimeout]; a
 // commit is repeated for CommitPatience.
 //
 // After a stalled call its buffers are the device's: see [hemera.KeepsBuffers]. Reads that fail so go on at another

@@ -115,9 +115,8 @@ func (t *Pending) overLocked(c *hemera.Capability) bool {
 	return done || aborted
 }
 
-// Take ends what is left of a write's piece on a disk, so that the piece can be made, or what was
-// sealed be kept, for the file: nothing its head still asks for touches it afterwards. It waits for a
-// removal that has begun.
+// Take ends this node's pending work on the piece. Later calls of its old head do nothing. It waits for a removal that has
+// begun.
 func (t *Pending) Take(id hemera.PieceID, on hemera.DiskID) {
 	t.mu.Lock()
 	var left []*pendingPiece

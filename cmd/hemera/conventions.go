@@ -9,7 +9,7 @@ func conventions() *cobra.Command {
 		Use: "conventions", Short: "Paths, output, errors and exit codes of all commands",
 		Long: `Where commands work. ls, cp, stat and others about files speak XRootD only, so they work with other XRootD
 servers too. find, du, attr, chown, file info, why and quota ls use the admin API: by HTTP on the manager's
-machine, elsewhere through the XRootD port, as the same user as ls. All other commands are for admins: root,
+machine, elsewhere through the XRootD port, as the same user as ls. Most others are for admins: root,
 and the user that the manager runs as, on the manager's machine. There the unix socket works too:
 
   hemera --url unix:///run/hemera/admin.sock fs ls

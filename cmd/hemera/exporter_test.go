@@ -10,7 +10,7 @@ import (
 	"hemera/test/fixture"
 )
 
-// exporterKeys returns the keys that cern-eos/eos_exporter reads (eosclient/eos.go), by command.
+// exporterKeys returns the keys that cern-eos/eos_exporter reads (the file eos of its package eosclient), by command.
 func exporterKeys() map[string]string {
 	return map[string]string{
 		"node": `hostport status cfg.status nofs heartbeatdelta sum.stat.statfs.freebytes sum.stat.statfs.usedbytes sum.stat.statfs.capacity sum.stat.statfs.ffree

@@ -59,7 +59,7 @@ key=value pairs for each item, -j one JSON object with a result list.`,
 	root.AddGroup(
 		&cobra.Group{ID: "serve", Title: "Serve (hemera node, below, runs a storage node):"},
 		&cobra.Group{ID: "files", Title: "Files, from any machine:"},
-		&cobra.Group{ID: "cluster", Title: "Cluster, on the manager's machine (file info and quota ls from any):"},
+		&cobra.Group{ID: "cluster", Title: "Cluster (most are for admins, on the manager's machine):"},
 		&cobra.Group{ID: "other", Title: "Other:"},
 	)
 	// The order here does not matter: cobra sorts commands within a group.

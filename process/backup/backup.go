@@ -96,7 +96,7 @@ func writeArchive(ctx context.Context, out io.Writer, store kv.Store, beside sec
 // The archive's time is that of the last change to the tree, so that after a restore everything that the manager did
 // later counts as lost.
 type Offline struct {
-	Dir     string // as for [OpenState]
+	Dir     string // the directory of the manager's state
 	Program string // name and version, for the header
 	// Damaged, if not nil, accepts a store whose log is damaged: the archive has everything before the damage, and
 	// Damaged gets the error. With nil a damaged log is an error, Corrupt.

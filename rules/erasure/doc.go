@@ -24,8 +24,8 @@
 // others. The coefficients of the module that multiplies are not used.
 //
 // The first parity of ReedSolomon and the local parities of Local have coefficients of one only. So they are the
-// exclusive or of their data, and the CRC32Cs of pages show whether they agree with it. [Code.Sums] and [SumsAgree]
-// compare them. For the other parities a [Sketcher] does the same, with a sum that each node computes from its own piece.
+// exclusive or of their data, and the CRC32Cs of pages show whether they agree with it. [Code.Agrees] compares
+// them. For the other parities a [Sketcher] does the same, with a sum that each node computes from its own piece.
 //
 // # Use
 //

@@ -57,7 +57,7 @@
 // # A file whose disks are lost
 //
 // Tape is another copy of a file, so a file that no disk can give is not
-// lost: its disk copies go, and it is recalled (evict.go, Instead). The
+// lost: its disk copies go, and it is recalled (staging.go, Instead). The
 // manager decides which files these are, as it knows disks and pieces
 // (manager/fromtape.go). All tape copies have to be there, as for
 // any eviction: the rule is in the transaction that removes the disk copies.

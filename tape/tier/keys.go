@@ -15,8 +15,8 @@ import (
 )
 
 // A key has a name and a secret. The name is an object of the
-// configuration: pools say it for new tapes, and a tape has the one that
-// its first files were written with, recorded with them. The secret is kept beside the
+// configuration. A pool names the key of its new tapes. A tape keeps the key
+// of its first files, recorded with them. The secret is kept beside the
 // namespace. What joins the two is a fingerprint in the configuration, so
 // that a file with another secret is never used: a tape that is half of
 // one key and half of another could not be read.

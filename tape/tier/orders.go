@@ -13,7 +13,7 @@ import (
 
 // Orders are durable when they are answered, so a restart forgets none.
 // Labels, repacks and verifications are written to the record of their tape
-// (tasks.go); scans have records of their own (scankeep.go), as their tape
+// (tasks.go); scans have records of their own (scanrecord.go), as their tape
 // need not be in the catalogue. What is done at once leaves no record.
 
 // orderer does what admins order once.

@@ -54,7 +54,7 @@ type Written struct {
 }
 
 // Append goes behind the last file that the catalogue has and compares its trailer. It fails with Conflict if the tape has fewer files, or
-// another file at that place, and with [Unscanned] if files stand behind it that may have been reported. Anything else that stands there was
+// another file at that place, and with [ErrUnscanned] if files stand behind it that may have been reported. Anything else that stands there was
 // never reported, and the first Begin removes it. When this Volume appended the last file itself, the tape is not rewound for it.
 func (v *Volume) Append(ctx context.Context, known Known) (*Appender, error) {
 	last := known.Last

@@ -14,6 +14,7 @@
 //	Comments            length of the doc comment of a large package
 //	Words, English      names that say nothing, init, paths of one machine; words that readers stop at
 //	Sentences           functions have a verb, names a noun
+//	NamedFiles          files that comments name exist
 //	Contracts           shared interfaces say on what they fail, what blocks, what is durable
 //	Turns               no lock is made of a channel
 //	Errors              operations of errors, keys of log lines

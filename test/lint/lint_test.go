@@ -18,7 +18,7 @@ func TestTree(t *testing.T) {
 		t.Fatalf("only %d files were found", len(files))
 	}
 	for _, b := range slices.Concat(Imports(module, files), Sizes(files), Interfaces(files), Docs(files), Comments(files), Words(files), Errors(files),
-		English(files), Sentences(files), Contracts(files), Turns(files), Goroutines(files), Contained(files), Addresses(files)) {
+		English(files), Sentences(files), NamedFiles(files), Contracts(files), Turns(files), Goroutines(files), Contained(files), Addresses(files)) {
 		t.Error(b)
 	}
 }
@@ -96,6 +96,8 @@ func TestRulesCanFail(t *testing.T) {
 		{"a/a.go", "package a\n// F is the number.\nfunc F() {}\n// g is what\n// it holds.\ntype g int\n// M\n// are all.\nfunc (g) M() {}\n", Sentences, 3},
 		{"a/a.go", "package a\nconst (\n// Grace is how long it waits.\nGrace = 1 // X is when it ends\n)\n", Sentences, 2},
 		{"a/a.go", "package a\n// F reports what is.\nfunc F() {}\n// G is the number.\ntype G int\n// The rest is what it says.\n// It is fine.\nfunc (G) M() {}\n", Sentences, 0},
+		{"a/a.go", "package a\n// F is in gone.go and below/gone.go.\nfunc F() {}\n", NamedFiles, 2},
+		{"a/a.go", "package a\n// F is in a.go, which is a/a.go.\nfunc F() {}\n", NamedFiles, 0},
 		{"a/a.go", "package a\nfunc F() {}\ntype T int\nconst C = 1\n", Docs, 4},
 		{"a/a.go", "// Package a.\npackage a\n// F.\nfunc F() {}\ntype t int\nfunc (t) M() {}\n// The.\nconst (\nC = 1\nD = 2\n)\n", Docs, 0},
 		{"rules/wire/a/a.go", "package a\nfunc f() { go f() }\n", Goroutines, 1},

@@ -36,7 +36,7 @@ type ForgetOptions struct {
 type RebuildOptions struct {
 	DryRun bool // find out what would be done, and change nothing
 	Merge  bool // add to a namespace that has files
-	// Parts gives files with the names of unfinished copies ([WholeName]) the names that the copies were for.
+	// Parts gives files with the names of unfinished copies ([hemera.WholeName]) the names that the copies were for.
 	Parts bool
 	// Mode is the mode of files whose pieces do not know theirs; they belong to root.
 	Mode uint32

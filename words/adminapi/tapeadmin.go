@@ -52,7 +52,7 @@ const (
 	OrderLabel    TapeOrderKind = "label"    // a tape that is empty, or with Force any
 	OrderRepack   TapeOrderKind = "repack"   // move the files of a tape to others, and write copies that they lack
 	OrderCopies   TapeOrderKind = "copies"   // write the copies that the files of a tape lack
-	OrderStopTape TapeOrderKind = "cancel"   // a repack or verification
+	OrderStopTape TapeOrderKind = "cancel"   // a repack, verification, scan or label
 	OrderReclaim  TapeOrderKind = "reclaim"  // forget what a full tape without files held, so that it is written again
 	OrderScan     TapeOrderKind = "scan"     // read what is on a tape into the catalogue; without a subject all tapes of the libraries
 	OrderCheck    TapeOrderKind = "verify"   // read all files of a tape

@@ -18,7 +18,7 @@ type Control interface {
 	// TapeJobs gives a mount its next jobs, in order; none when nothing is left for it. Jobs that a mount was given are given to no other one
 	// until it ends, or its server does.
 	TapeJobs(ctx context.Context, node hemera.NodeID, epoch hemera.Epoch, want JobsRequest) (JobsReply, error)
-	// Grant permits to read the content of a job that archives, or to write that of one that recalls. NotFound, Conflict: the job is void.
+	// TapeGrant permits to read the content of a job that archives, or to write that of one that recalls. NotFound, Conflict: the job is void.
 	TapeGrant(ctx context.Context, node hemera.NodeID, epoch hemera.Epoch, mount uint64, job JobKey) (Grant, error)
 	// TapeDone reports what a mount did. When err is nil everything in it is durable, and seen is the mark of the store with it: see
 	// HeartbeatReply.Seen. It may be sent again after Timeout and Unavailable.

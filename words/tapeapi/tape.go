@@ -96,7 +96,7 @@ type Relabel struct {
 	Force bool      `json:"force,omitempty"` // whatever is on the tape
 }
 
-// Task is work on all files of a tape. It ends by itself, or with [OrderStopTape].
+// Task is work on all files of a tape. It ends by itself, or by adminapi.OrderStopTape.
 type Task struct {
 	By     string    `json:"by"`
 	Begun  time.Time `json:"begun"`

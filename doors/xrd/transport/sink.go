@@ -192,7 +192,7 @@ var errTorn = errors.New("an answer was begun and could not be finished")
 // SendFrame releases all parts. Other answers stay in the buffer meanwhile, because the protocol cannot interrupt a
 // frame.
 //
-// Only here the turn is kept while file data may be read: for frames that do not fit into memory, or whose pages were all
+// Only SendFrame reads file data while it holds the turn: for frames that do not fit into memory, or whose pages were all
 // verified in memory, and are read again only if they have left it since. If next fails the connection is broken: only
 // its end tells the client that the rest of the frame will not come.
 func (s *Sink) SendFrame(head []byte, first *Part, next func() (Part, error)) error {

@@ -48,7 +48,7 @@ gives its consent with --yes. To refuse the certificate of a node, use hemera no
 	rotate.Flags().BoolVar(&now, "now", false, "refuse what was signed so far") // writes under way are lost, so it needs consent
 	k.Flags(rotate)
 	c := cli.Noun("key", "Keys of capabilities", rotate)
-	c.Long = `A capability is the permission to open one file at one node. The manager signs it with a secret key,
+	c.Long = `A capability is the permission to open one file at the nodes that it names. The manager signs it with a secret key,
 and makes a new key every day.`
 	c.Example = `  hemera key rotate           make a new one now
   hemera key rotate --now     and refuse what the old ones signed`

@@ -20,8 +20,8 @@ import (
 func OpenCommand(e *cli.Env) *cobra.Command {
 	c := cli.Noun("open", "Files that are being written: list, free, commit or drop", openLsCommand(e), openRmCommand(e), openEndCommand(e, true), openEndCommand(e, false))
 	c.Long = `A file that is being written is locked for its writer until the writer closes it. If the writer's
-connection is lost, its node decides after 2 minutes: it commits what was synced, or has every
-byte that was announced. Anything else it keeps for an hour, without the lock: "open commit" makes
+connection is lost, its node decides after 2 minutes: it commits a write that was synced,
+or that has every byte that was announced. Anything else it keeps for an hour, without the lock: "open commit" makes
 it the file as it is, "open drop" removes it. Nodes keep 512 such writes, 64 of one user; more
 remove the oldest. They outlast a restart of the node. If the writer never comes to the node, the
 write ends after 1 minute.`
@@ -127,8 +127,8 @@ was killed after a sync, the command says how many pages were written over after
 	op := "hemera.OpenCommit"
 	if !commit {
 		op = "hemera.OpenDrop"
-		c.Use, c.Short = "drop <id|path>", "Remove what a write has whose client is gone"
-		c.Long = `Removes what a write has whose client is gone. The file that was there before stays. For the
+		c.Use, c.Short = "drop <id|path>", "Remove a write whose client is gone"
+		c.Long = `Removes a write whose client is gone. The file that was there before stays. For the
 write's owner and admins. The command asks. A script gives its consent with --yes.`
 		c.Example = `  hemera open drop 1p8mg0tbs2qzk`
 		k.Flags(c)

@@ -76,8 +76,8 @@ A coded file (rs:4+2 and the like) of at least 16 MiB is read straight from the 
 at once; lost and slow pieces are computed here. It is written to them, data and parity, if that is
 faster than through one node: when the link of this machine is the faster one. If this machine cannot
 reach them, the file goes through one node; --verbose says of each file which way it goes, and why.
---direct always moves coded files of all sizes so and never through one node, --direct never always
-through one. A file needs up to 64 MiB of memory here.
+--direct always uses the nodes of the pieces for every coded file, --direct never uses one node for
+every file. A file needs up to 64 MiB of memory here.
 
 --layout and --blocksize ask a server of Hemera to store the files in another way than their
 directory says, if it lets clients choose. URLs can ask too: root://host//path?hem.layout=rs:4+2

@@ -13,7 +13,7 @@ import (
 func FileCommand(e *cli.Env) *cobra.Command {
 	c := cli.Noun("file", "One file: where its pieces are, and whether they are whole",
 		fileInfoCommand(e), fileCheckCommand(e, "check", false), fileCheckCommand(e, "verify", true), fileVersionsCommand(e))
-	c.Long = `Files are named by path (versions: only so), by id as fid:<decimal> or fxid:<hexadecimal>, or by URL. Directories and
+	c.Long = `Files are named by path (file versions takes paths only), by id as fid:<decimal> or fxid:<hexadecimal>, or by URL. Directories and
 files share their ids: pid:, pxid: and inode: are taken too.`
 	c.Example = `  hemera file info /exp/data.root        where are its pieces?
   hemera file check /exp/data.root       are they whole? All of them are read.

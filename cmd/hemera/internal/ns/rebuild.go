@@ -37,8 +37,7 @@ func nsRebuildCommand(e *cli.Env) *cobra.Command {
 		Annotations: cli.GivesVerdict(),
 		Use:         "rebuild", Short: "Make the namespace again from the pieces on the disks, when no backup is left", Args: cobra.NoArgs,
 		Long: `For the day on which the manager's state is gone, and all backups with it. The pieces on the disks know
-the content of each file, its path when they were made, size, checksums, layout, and since version 0.2
-owner and mode. In this order:
+the content of each file, its path when they were made, size, checksums, layout, owner and mode. In this order:
 
   hemera ns rebuild prepare DIR    an empty state, in which no id is used twice; then start the manager
   hemera node ls                   let the nodes come back, with their disks

@@ -26,7 +26,7 @@ func Command(e *cli.Env) *cobra.Command {
 	c := cli.Noun("recycle", "What was removed or replaced, and is kept: list, restore, purge",
 		lsCommand(e), restoreCommand(e), purgeCommand(e), statusCommand(e))
 	c.Long = `Below a directory with the attribute sys.recycle, what is removed or replaced goes to a recycle bin,
-whatever client does it: hemera, xrdfs, xrdcp -f, a mount. It keeps its id, its attributes and its
+whatever client does it: hemera, xrdfs, xrdcp -f, xrootdfs. It keeps its id, its attributes and its
 place on the disks, so it is restored at once. It counts in no quota while it is there.
 
   hemera attr set sys.recycle=30d /exp           keep everything for 30 days

@@ -5,7 +5,7 @@
 // show and that -m and -j print:
 //
 //   - A record is made from one view of the cluster and the list of jobs. It does not change while it is shown.
-//   - Keys are EOS's where EOS has one, because tools of EOS read them (exporter_test.go lists which). A key of something
+//   - Keys are EOS's where EOS has one, because tools of EOS read them (cmd/hemera/exporter_test.go lists which). A key of something
 //     that Hemera does not have is there with the value 0, and a table never shows it.
 //   - Units are in the key: bytes, mb (10^6 bytes a second), mib (2^20), ms; times are seconds since 1970.
 //   - What an admin wants (configstatus, cfg.status) and what a node reports (stat.*) are different keys.
