@@ -38,7 +38,7 @@ func (c Tape) TapePicture(ctx context.Context) (adminapi.TapePicture, error) {
 }
 
 // TapeSession implements adminapi.TapeSessions.
-func (c Tape) TapeSession(ctx context.Context, mount uint64) (tapeapi.Session, error) {
+func (c Tape) TapeSession(ctx context.Context, mount tapeapi.MountID) (tapeapi.Session, error) {
 	return call[tapeapi.Session](ctx, c.server, "TapeSession", adminapi.SessionRef{Mount: mount})
 }
 

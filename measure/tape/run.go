@@ -298,7 +298,7 @@ func (c *cluster) remove(ctx context.Context, files []file) error {
 // moved has files move, and returns the sessions that did it, with their courses.
 func (r *run) moved(ctx context.Context, c *cluster, kind tapeapi.JobKind, files int, begin func() error) (all []tapeapi.Session, err error) {
 	// Sessions of earlier passes are in the list, too.
-	known := map[uint64]bool{}
+	known := map[tapeapi.MountID]bool{}
 	p, err := c.admin.Tape.TapePicture(ctx)
 	if err != nil {
 		return nil, err

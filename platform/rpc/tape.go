@@ -44,7 +44,7 @@ type tapeJobsRequest struct {
 type tapeGrantRequest struct {
 	Node  hemera.NodeID
 	Epoch hemera.Epoch
-	Mount uint64
+	Mount tapeapi.MountID
 	Job   tapeapi.JobKey
 }
 
@@ -74,7 +74,7 @@ func (c *Client) TapeJobs(ctx context.Context, node hemera.NodeID, epoch hemera.
 }
 
 // TapeGrant implements tapeapi.Control.
-func (c *Client) TapeGrant(ctx context.Context, node hemera.NodeID, epoch hemera.Epoch, mount uint64, job tapeapi.JobKey) (tapeapi.Grant, error) {
+func (c *Client) TapeGrant(ctx context.Context, node hemera.NodeID, epoch hemera.Epoch, mount tapeapi.MountID, job tapeapi.JobKey) (tapeapi.Grant, error) {
 	r, err := call(ctx, c, c.current.Load().tape.grant, callTimeout, &tapeGrantRequest{node, epoch, mount, job})
 	return *r, err
 }

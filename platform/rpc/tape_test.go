@@ -30,7 +30,7 @@ func (r *tapeRecorder) TapeJobs(ctx context.Context, n hemera.NodeID, e hemera.E
 	return record[tapeapi.JobsReply](ctx, &r.recorder, "TapeJobs", n, e, want)
 }
 
-func (r *tapeRecorder) TapeGrant(ctx context.Context, n hemera.NodeID, e hemera.Epoch, mount uint64, job tapeapi.JobKey) (tapeapi.Grant, error) {
+func (r *tapeRecorder) TapeGrant(ctx context.Context, n hemera.NodeID, e hemera.Epoch, mount tapeapi.MountID, job tapeapi.JobKey) (tapeapi.Grant, error) {
 	return record[tapeapi.Grant](ctx, &r.recorder, "TapeGrant", n, e, mount, job)
 }
 
@@ -71,7 +71,7 @@ func tapeSteps(ctx context.Context, node hemera.NodeID, control tapeapi.Control)
 		{nil, func() (any, error) { return nil, control.ReportLibrary(ctx, node, 6, library) }, []any{"ReportLibrary", node, hemera.Epoch(6), library}},
 		{mount, func() (any, error) { return control.NextMount(ctx, node, 6, "d1") }, []any{"NextMount", node, hemera.Epoch(6), "d1"}},
 		{jobs, func() (any, error) { return control.TapeJobs(ctx, node, 6, want) }, []any{"TapeJobs", node, hemera.Epoch(6), want}},
-		{grant, func() (any, error) { return control.TapeGrant(ctx, node, 6, 9, key) }, []any{"TapeGrant", node, hemera.Epoch(6), uint64(9), key}},
+		{grant, func() (any, error) { return control.TapeGrant(ctx, node, 6, 9, key) }, []any{"TapeGrant", node, hemera.Epoch(6), tapeapi.MountID(9), key}},
 		{[]byte{1, 2}, func() (any, error) { return control.TapeDone(ctx, node, 6, results) }, []any{"TapeDone", node, hemera.Epoch(6), results}},
 	}
 }

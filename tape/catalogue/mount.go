@@ -14,7 +14,7 @@ import (
 // Mount is the last work that a drive was given. It is stored before the drive hears of it, so that results of another mount are known as such in
 // each life of the manager.
 type Mount struct {
-	ID    uint64
+	ID    tapeapi.MountID
 	Node  hemera.NodeID
 	Drive string
 	VID   string
@@ -30,7 +30,7 @@ func (m Mount) Writes() bool {
 }
 
 // PutMount stores a mount, and forgets those that its drive had before, in one change.
-func (c *Catalogue) PutMount(ctx context.Context, m Mount, before ...uint64) error {
+func (c *Catalogue) PutMount(ctx context.Context, m Mount, before ...tapeapi.MountID) error {
 	raw, err := schema.EncodeMount(m)
 	if err != nil {
 		return err
@@ -72,6 +72,6 @@ func (c *Catalogue) Mounts(ctx context.Context) (out []Mount, err error) {
 }
 
 // mountKey returns the key of a mount.
-func mountKey(id uint64) []byte {
-	return binary.BigEndian.AppendUint64(schema.TableKey(schema.TableMount), id)
+func mountKey(id tapeapi.MountID) []byte {
+	return binary.BigEndian.AppendUint64(schema.TableKey(schema.TableMount), uint64(id))
 }

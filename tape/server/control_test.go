@@ -25,13 +25,13 @@ type control struct {
 	mu      sync.Mutex
 	r       *rand.Rand
 	calls   int
-	dead    bool         // nothing answers any more
-	flaky   float64      // share of calls that fail, before or after they took effect
-	cutAt   int          // the number of the call at which dying is called; 0: never
-	dying   func()       // called without the lock
-	epoch   hemera.Epoch // of the lease now
-	mounts  uint64       // ids
-	open    map[uint64]*openMount
+	dead    bool            // nothing answers any more
+	flaky   float64         // share of calls that fail, before or after they took effect
+	cutAt   int             // the number of the call at which dying is called; 0: never
+	dying   func()          // called without the lock
+	epoch   hemera.Epoch    // of the lease now
+	mounts  tapeapi.MountID // ids
+	open    map[tapeapi.MountID]*openMount
 	tapes   map[string]*tapeapi.Tape
 	files   map[hemera.FileID]*content
 	in      map[string]string // VID by drive, as of what the drive was told
@@ -42,10 +42,10 @@ type control struct {
 	limit   int  // jobs in one answer
 	odd     bool // mounts are for work that no session does
 	scans   []tapeapi.Scanned
-	scanned tapeapi.ScanResults        // the last report of a scan
-	last    map[uint64]tapeapi.Results // report by mount
-	wanted  string                     // VID to scan
-	key     tapeapi.Key                // of all tapes
+	scanned tapeapi.ScanResults                 // the last report of a scan
+	last    map[tapeapi.MountID]tapeapi.Results // report by mount
+	wanted  string                              // VID to scan
+	key     tapeapi.Key                         // of all tapes
 }
 
 // openMount is a mount that has not ended.
@@ -67,7 +67,7 @@ type content struct {
 }
 
 func newControl(t testing.TB, seed uint64, files int) *control {
-	c := &control{t: t, r: rand.New(rand.NewPCG(seed, 1)), epoch: 1, last: map[uint64]tapeapi.Results{}, open: map[uint64]*openMount{}, tapes: map[string]*tapeapi.Tape{},
+	c := &control{t: t, r: rand.New(rand.NewPCG(seed, 1)), epoch: 1, last: map[tapeapi.MountID]tapeapi.Results{}, open: map[tapeapi.MountID]*openMount{}, tapes: map[string]*tapeapi.Tape{},
 		files: map[hemera.FileID]*content{}, in: map[string]string{}, out: map[string]bool{}, wake: make(chan struct{}), limit: 1000}
 	for i := range files {
 		data := make([]byte, 1+c.r.IntN(300_000)>>c.r.IntN(12))
@@ -291,7 +291,7 @@ func adler(b []byte) hemera.Checksum {
 	return h.Sum()
 }
 
-func (c *control) TapeGrant(_ context.Context, node hemera.NodeID, epoch hemera.Epoch, mount uint64, job tapeapi.JobKey) (g tapeapi.Grant, err error) {
+func (c *control) TapeGrant(_ context.Context, node hemera.NodeID, epoch hemera.Epoch, mount tapeapi.MountID, job tapeapi.JobKey) (g tapeapi.Grant, err error) {
 	end, err := c.call(node, epoch)
 	if err != nil {
 		return g, err

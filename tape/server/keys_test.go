@@ -141,7 +141,7 @@ func (x *rig) refused(name string, key tapeapi.Key) {
 			x.t.Errorf("%s: file %d came back", name, id)
 		}
 	}
-	c.open, c.in = map[uint64]*openMount{}, map[string]string{}
+	c.open, c.in = map[tapeapi.MountID]*openMount{}, map[string]string{}
 }
 
 // TestScanOfAnEncryptedTape: a scan without the right key says what a person types, whether the catalogue has the tape, or not.

@@ -61,7 +61,7 @@ func (c Control) TapeJobs(ctx context.Context, node hemera.NodeID, epoch hemera.
 }
 
 // TapeGrant implements tapeapi.Control.
-func (c Control) TapeGrant(ctx context.Context, node hemera.NodeID, epoch hemera.Epoch, mount uint64, job tapeapi.JobKey) (g tapeapi.Grant, err error) {
+func (c Control) TapeGrant(ctx context.Context, node hemera.NodeID, epoch hemera.Epoch, mount tapeapi.MountID, job tapeapi.JobKey) (g tapeapi.Grant, err error) {
 	if err := c.current(ctx, node, epoch); err != nil {
 		return g, err
 	}

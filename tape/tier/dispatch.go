@@ -97,7 +97,7 @@ func (t *dispatcher) next(ctx context.Context, node hemera.NodeID, name string) 
 }
 
 // beginScan has a scan begin with its mount, and reports whether both are there.
-func (t *dispatcher) beginScan(vid string, mount uint64, drive string) bool {
+func (t *dispatcher) beginScan(vid string, mount tapeapi.MountID, drive string) bool {
 	if !t.scans.begin(vid, mount, drive, t.env.now()) {
 		t.abandon(mount)
 		return false
@@ -111,7 +111,7 @@ func (t *dispatcher) beginScan(vid string, mount uint64, drive string) bool {
 }
 
 // abandon forgets a mount that did not begin.
-func (t *dispatcher) abandon(id uint64) { t.scans.lose(t.mounts.end(id)) }
+func (t *dispatcher) abandon(id tapeapi.MountID) { t.scans.lose(t.mounts.end(id)) }
 
 // supply moves an empty tape to the pool that takes it.
 func (t *dispatcher) supply(ctx context.Context, vid, from, to string) error {

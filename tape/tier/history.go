@@ -19,7 +19,7 @@ type history struct {
 }
 
 // has reports whether a mount's session is known.
-func (h *history) has(mount uint64) bool {
+func (h *history) has(mount tapeapi.MountID) bool {
 	return slices.ContainsFunc(h.ended, func(s tapeapi.Session) bool { return s.Mount == mount })
 }
 
@@ -56,7 +56,7 @@ func (h *history) of(d tapeapi.DriveState) []adminapi.TapeTotals {
 }
 
 // session returns a session that ended lately.
-func (h *history) session(mount uint64) (s tapeapi.Session, there bool) {
+func (h *history) session(mount tapeapi.MountID) (s tapeapi.Session, there bool) {
 	at := slices.IndexFunc(h.ended, func(s tapeapi.Session) bool { return s.Mount == mount })
 	if at < 0 {
 		return s, false

@@ -8,6 +8,7 @@ import (
 
 	"hemera/tape/catalogue"
 	"hemera/words/errs"
+	"hemera/words/tapeapi"
 )
 
 // A mount has a record from before its drive hears of it until the drive gets
@@ -23,8 +24,8 @@ import (
 type issued struct {
 	catalogue *catalogue.Catalogue
 
-	mu  sync.Mutex                 // guards all
-	all map[uint64]catalogue.Mount // what drives were given last, as it is stored
+	mu  sync.Mutex                          // guards all
+	all map[tapeapi.MountID]catalogue.Mount // what drives were given last, as it is stored
 }
 
 // readIssued reads the records.
@@ -33,7 +34,7 @@ func readIssued(ctx context.Context, c *catalogue.Catalogue) (*issued, error) {
 	if err != nil {
 		return nil, errs.Wrap(err, "tier.Open", "")
 	}
-	t := &issued{catalogue: c, all: map[uint64]catalogue.Mount{}}
+	t := &issued{catalogue: c, all: map[tapeapi.MountID]catalogue.Mount{}}
 	for _, m := range stored {
 		t.all[m.ID] = m
 	}
@@ -41,7 +42,7 @@ func readIssued(ctx context.Context, c *catalogue.Catalogue) (*issued, error) {
 }
 
 // of returns the record of a mount.
-func (t *issued) of(id uint64) (m catalogue.Mount, known bool) {
+func (t *issued) of(id tapeapi.MountID) (m catalogue.Mount, known bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	m, known = t.all[id]
@@ -63,7 +64,7 @@ func (t *issued) where(fits func(catalogue.Mount) bool) (out []catalogue.Mount) 
 
 // issue stores a mount in place of what its drive had before.
 func (t *issued) issue(ctx context.Context, m catalogue.Mount) error {
-	var before []uint64
+	var before []tapeapi.MountID
 	for _, was := range t.where(func(of catalogue.Mount) bool { return of.Node == m.Node && of.Drive == m.Drive }) {
 		before = append(before, was.ID)
 	}
@@ -80,7 +81,7 @@ func (t *issued) issue(ctx context.Context, m catalogue.Mount) error {
 }
 
 // ended notes that all that a mount did is recorded.
-func (t *issued) ended(ctx context.Context, id uint64) error {
+func (t *issued) ended(ctx context.Context, id tapeapi.MountID) error {
 	t.mu.Lock()
 	given, known := t.all[id]
 	t.mu.Unlock()

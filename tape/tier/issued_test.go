@@ -19,7 +19,7 @@ func TestResultsAreOfAMountThatWasGiven(t *testing.T) {
 		m := s.mount("d1", tapeapi.Archive)
 		r := s.written(m, s.jobs(m))
 		for _, life := range []string{"the same manager", "the next one"} {
-			for what, id := range map[string]uint64{"no mount": 0, "one that nobody gave": m.ID + 1, "one that was replaced": old.ID} {
+			for what, id := range map[string]tapeapi.MountID{"no mount": 0, "one that nobody gave": m.ID + 1, "one that was replaced": old.ID} {
 				made := r
 				made.Mount = id
 				s.wantKind(life+", "+what, s.tier.Results.TapeDone(s.Context(), server, made), errs.Conflict)

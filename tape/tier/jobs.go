@@ -186,7 +186,7 @@ func (t *giver) turnIsOver(ctx context.Context, m *mount) (bool, error) {
 
 // TapeGrant permits the transfer of a job. The caller has checked the
 // lease.
-func (t *giver) TapeGrant(ctx context.Context, node hemera.NodeID, id uint64, key tapeapi.JobKey) (g tapeapi.Grant, err error) {
+func (t *giver) TapeGrant(ctx context.Context, node hemera.NodeID, id tapeapi.MountID, key tapeapi.JobKey) (g tapeapi.Grant, err error) {
 	m := t.mounts.of(node, id)
 	if m == nil {
 		return g, errs.New(errs.NotFound, "tier.TapeGrant", "", "the mount is not known here")

@@ -29,12 +29,12 @@ type mounts struct {
 
 	// mu guards all below.
 	mu      sync.Mutex
-	all     map[uint64]*mount
+	all     map[tapeapi.MountID]*mount
 	drives  map[driveID]*drive
-	given   map[tapeapi.JobKey]uint64 // to which mount
-	room    buffer                    // on disks, for recalls
-	unread  map[string]time.Time      // by VID: when files of a tape are read back again, after that did not reach its end
-	last    uint64                    // the number of the mount that was made last
+	given   map[tapeapi.JobKey]tapeapi.MountID // to which mount
+	room    buffer                             // on disks, for recalls
+	unread  map[string]time.Time               // by VID: when files of a tape are read back again, after that did not reach its end
+	last    tapeapi.MountID                    // the number of the mount that was made last
 	history history
 }
 
@@ -47,8 +47,8 @@ type driveID struct {
 // drive is the record of a drive.
 type drive struct {
 	idle  time.Time
-	mount uint64 // what it works on, 0 for nothing
-	vid   string // what was mounted when it asked last
+	mount tapeapi.MountID // what it works on, 0 for nothing
+	vid   string          // what was mounted when it asked last
 	// mounted is since when vid is in the drive; last is the queue that it
 	// worked for last with that tape, and turn when it began with it.
 	mounted time.Time
@@ -59,7 +59,7 @@ type drive struct {
 // mount is the work of a drive on one tape. The first fields do not change once it is made; the lock of mounts guards the
 // others.
 type mount struct {
-	id    uint64
+	id    tapeapi.MountID
 	node  hemera.NodeID
 	drive string
 	kind  tapeapi.JobKind
@@ -87,7 +87,7 @@ type mount struct {
 
 // endedMount is a mount that is over.
 type endedMount struct {
-	id  uint64
+	id  tapeapi.MountID
 	vid string
 }
 
@@ -95,8 +95,8 @@ type endedMount struct {
 // old mount is not taken for one of a new.
 func newMounts(e *env, ls *libraries, s *settings) *mounts {
 	keep := func(space string) int64 { return s.now().Config.BufferOf(space).Keep }
-	return &mounts{clock: e.Now, libraries: ls, settings: s, all: map[uint64]*mount{}, drives: map[driveID]*drive{}, given: map[tapeapi.JobKey]uint64{},
-		room: buffer{e.View, keep, map[string]int64{}, map[mounting.Key]fill{}}, unread: map[string]time.Time{}, last: uint64(e.Now().UnixNano())}
+	return &mounts{clock: e.Now, libraries: ls, settings: s, all: map[tapeapi.MountID]*mount{}, drives: map[driveID]*drive{}, given: map[tapeapi.JobKey]tapeapi.MountID{},
+		room: buffer{e.View, keep, map[string]int64{}, map[mounting.Key]fill{}}, unread: map[string]time.Time{}, last: tapeapi.MountID(e.Now().UnixNano())}
 }
 
 // queue returns the name of the queue that a mount works on.
@@ -149,7 +149,7 @@ func (ms *mounts) forget(nodes []hemera.NodeID) {
 }
 
 // of finds a mount of a node, nil for none.
-func (ms *mounts) of(node hemera.NodeID, id uint64) *mount {
+func (ms *mounts) of(node hemera.NodeID, id tapeapi.MountID) *mount {
 	ms.mu.Lock()
 	defer ms.mu.Unlock()
 	if m := ms.all[id]; m != nil && m.node == node {
@@ -212,7 +212,7 @@ func (ms *mounts) granted(m *mount, k tapeapi.JobKey, end func()) {
 }
 
 // end ends a mount, if it is there.
-func (ms *mounts) end(id uint64) (over []endedMount) {
+func (ms *mounts) end(id tapeapi.MountID) (over []endedMount) {
 	ms.mu.Lock()
 	defer ms.mu.Unlock()
 	if m := ms.all[id]; m != nil {
@@ -264,7 +264,7 @@ func (ms *mounts) forgetMount(m *mount) endedMount {
 }
 
 // has reports whether a mount is not over.
-func (ms *mounts) has(id uint64) bool {
+func (ms *mounts) has(id tapeapi.MountID) bool {
 	ms.mu.Lock()
 	defer ms.mu.Unlock()
 	return ms.all[id] != nil
@@ -290,7 +290,7 @@ func (ms *mounts) note(m *mount, r tapeapi.Results) {
 }
 
 // session returns a session that ended lately.
-func (ms *mounts) session(mount uint64) (tapeapi.Session, bool) {
+func (ms *mounts) session(mount tapeapi.MountID) (tapeapi.Session, bool) {
 	ms.mu.Lock()
 	defer ms.mu.Unlock()
 	return ms.history.session(mount)
@@ -415,7 +415,7 @@ func fileCost(kind tapeapi.JobKind) int64 {
 
 // work is a mount as people see it.
 type work struct {
-	id        uint64
+	id        tapeapi.MountID
 	node      hemera.NodeID
 	drive     string
 	kind      tapeapi.JobKind

@@ -33,7 +33,7 @@ type scan struct {
 	adminapi.TapeScan
 	order adminapi.TapeOrder
 	who   string
-	mount uint64
+	mount tapeapi.MountID
 	// cancelled: it ended because a person wanted it to.
 	cancelled bool
 	first     tapeapi.Written // of the last report: the same one means that it came again
@@ -124,7 +124,7 @@ func (ss *scans) explain(locked []lockedScan) {
 }
 
 // begin notes the mount of a scan; it is false if the scan does not wait any more.
-func (ss *scans) begin(vid string, mount uint64, drive string, now time.Time) bool {
+func (ss *scans) begin(vid string, mount tapeapi.MountID, drive string, now time.Time) bool {
 	ss.mu.Lock()
 	defer ss.mu.Unlock()
 	s := ss.all[vid]

@@ -9,7 +9,7 @@ import (
 )
 
 // TapeSession implements adminapi.TapeSessions.
-func (t *reporter) TapeSession(_ context.Context, mount uint64) (tapeapi.Session, error) {
+func (t *reporter) TapeSession(_ context.Context, mount tapeapi.MountID) (tapeapi.Session, error) {
 	// Those of before the manager's start are not known.
 	s, there := t.mounts.session(mount)
 	if !there {

@@ -190,7 +190,7 @@ func (s *site) label() {
 }
 
 // givenBefore makes a mount that d2 was given by the manager before this one.
-func (s *site) givenBefore(kind tapeapi.JobKind, vid string) uint64 {
+func (s *site) givenBefore(kind tapeapi.JobKind, vid string) tapeapi.MountID {
 	s.Helper()
 	const id = 1
 	s.good(s.tree.Parts().Tapes.PutMount(s.Context(), catalogue.Mount{ID: id, Node: server, Drive: "d2", VID: vid, Kind: tapeapi.MountWork, Job: kind}))

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"hemera/words/hemera"
+	"hemera/words/tapeapi"
 )
 
 // Requests and answers of verbs for which the interfaces of services have no type of their own. Their JSON is the API: fields may be
@@ -213,7 +214,7 @@ type Subject struct{ Subject string }
 type Said struct{ Text string }
 
 // SessionRef names a session of a tape drive by its mount.
-type SessionRef struct{ Mount uint64 }
+type SessionRef struct{ Mount tapeapi.MountID }
 
 // StageRef names a request to stage files.
 type StageRef struct{ ID string }

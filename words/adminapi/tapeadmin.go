@@ -33,7 +33,7 @@ type TapeAdmin interface {
 // TapeSessions returns the course of single sessions of drives. It answers from memory.
 type TapeSessions interface {
 	// TapeSession is a session that ended lately, with its course. NotFound for others.
-	TapeSession(ctx context.Context, mount uint64) (tapeapi.Session, error)
+	TapeSession(ctx context.Context, mount tapeapi.MountID) (tapeapi.Session, error)
 }
 
 // TapeChange changes one object.

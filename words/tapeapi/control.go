@@ -19,7 +19,7 @@ type Control interface {
 	// until it ends, or its server does.
 	TapeJobs(ctx context.Context, node hemera.NodeID, epoch hemera.Epoch, want JobsRequest) (JobsReply, error)
 	// TapeGrant permits to read the content of a job that archives, or to write that of one that recalls. NotFound, Conflict: the job is void.
-	TapeGrant(ctx context.Context, node hemera.NodeID, epoch hemera.Epoch, mount uint64, job JobKey) (Grant, error)
+	TapeGrant(ctx context.Context, node hemera.NodeID, epoch hemera.Epoch, mount MountID, job JobKey) (Grant, error)
 	// TapeDone reports what a mount did. When err is nil everything in it is durable, and seen is the mark of the store with it: see
 	// HeartbeatReply.Seen. It may be sent again after Timeout and Unavailable.
 	TapeDone(ctx context.Context, node hemera.NodeID, epoch hemera.Epoch, r Results) (seen []byte, err error)
@@ -63,13 +63,16 @@ type DriveState struct {
 	Media   []string // media types that it writes
 	Reads   []string // and those that it reads besides
 	VID     string   // what is mounted, "" for nothing
-	Mount   uint64   // what it works on, 0 for nothing
+	Mount   MountID  // what it works on, 0 for nothing
 	Status  DriveStatus
 	Since   time.Time
 	Problem string // why it is down by itself
 	Object  uint64 // where the tape stands
 	Session Session
 }
+
+// MountID names what a drive was given to do. Ids only grow; zero is nothing.
+type MountID uint64
 
 // MountKind is the kind of a drive's work.
 type MountKind uint8
@@ -85,7 +88,7 @@ const (
 
 // Mount is the next work of a drive.
 type Mount struct {
-	ID     uint64
+	ID     MountID
 	Kind   MountKind
 	Job    JobKind // of its jobs
 	VID    string
@@ -113,7 +116,7 @@ type Labels struct {
 
 // JobsRequest asks for jobs.
 type JobsRequest struct {
-	Mount uint64
+	Mount MountID
 	Files int
 	Bytes int64
 }
@@ -135,7 +138,7 @@ type Grant struct {
 
 // Results has the work of a mount since its last report.
 type Results struct {
-	Mount   uint64
+	Mount   MountID
 	VID     string
 	Key     string    // name of the key that Written is encrypted with, "" for none
 	Written []Written // in the order of fSeq, which follows that of the tape without gaps

@@ -4,7 +4,7 @@ import "time"
 
 // Session says how a session of a drive went, or goes. Durations are sums of what the drive waited for.
 type Session struct {
-	Mount       uint64
+	Mount       MountID
 	Kind        JobKind
 	VID         string
 	Drive       string

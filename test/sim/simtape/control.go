@@ -59,7 +59,7 @@ func (c *Control) TapeJobs(ctx context.Context, node hemera.NodeID, epoch hemera
 }
 
 // TapeGrant implements tapeapi.Control.
-func (c *Control) TapeGrant(ctx context.Context, node hemera.NodeID, epoch hemera.Epoch, mount uint64, job tapeapi.JobKey) (tapeapi.Grant, error) {
+func (c *Control) TapeGrant(ctx context.Context, node hemera.NodeID, epoch hemera.Epoch, mount tapeapi.MountID, job tapeapi.JobKey) (tapeapi.Grant, error) {
 	return ask(ctx, c, func(ctx context.Context, m tapeapi.Control) (tapeapi.Grant, error) {
 		return m.TapeGrant(ctx, node, epoch, mount, job)
 	})

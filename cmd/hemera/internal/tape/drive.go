@@ -90,7 +90,7 @@ func driveRecords(p adminapi.TapePicture, now time.Time) (out []output.Record) {
 			{Key: "driveStatusSince", Value: seconds(d.Since, now)}, {Key: "vid", Value: d.VID}, {Key: "tapepool", Value: d.Pool},
 			{Key: "filesTransferredInSession", Value: d.Session.Files}, {Key: "bytesTransferredInSession", Value: d.Session.Bytes},
 			// Its session; zeros without one.
-			{Key: "sessionId", Value: d.Mount}, {Key: "sessionElapsedTime", Value: elapsed}, {Key: "bytesPerSecond", Value: rate},
+			{Key: "sessionId", Value: uint64(d.Mount)}, {Key: "sessionElapsedTime", Value: elapsed}, {Key: "bytesPerSecond", Value: rate},
 			{Key: "timeSinceLastUpdate", Value: seconds(d.Seen, now)}, {Key: "devFileName", Value: d.Device}, {Key: "reason", Value: reason},
 			{Key: "comment", Value: d.Comment},
 			// The owner and priority of its work, and the reports of its server.
