@@ -44,7 +44,7 @@ type tapeShelf interface {
 // what the namespace lists for disks and tapes that cannot be read, and its index of incomplete files.
 type census struct {
 	files  holdings // the namespace
-	tapes  func(ctx context.Context, vid string, after uint64, dead bool) ([]tapeapi.File, error)
+	tapes  func(ctx context.Context, vid hemera.VID, after uint64, dead bool) ([]tapeapi.File, error)
 	now    func() time.Time
 	broken func() ([]hemera.BadPiece, uint64) // the list, and its version
 
@@ -237,11 +237,11 @@ func (c *counting) onTape(ctx context.Context, of *census, budget int) (int, err
 }
 
 // silentAt reports whether a file is on tapes alone, none of these tapes can be read, and this tape is the first of them.
-func silentAt(shelf tapeShelf, e *hemera.Entry, vid string) bool {
+func silentAt(shelf tapeShelf, e *hemera.Entry, vid hemera.VID) bool {
 	if !e.Evicted() || shelf.Silent(e) == "" {
 		return false
 	}
-	first := slices.MinFunc(e.Tape, func(a, b hemera.TapeCopy) int { return strings.Compare(a.VID, b.VID) })
+	first := slices.MinFunc(e.Tape, func(a, b hemera.TapeCopy) int { return strings.Compare(string(a.VID), string(b.VID)) })
 	return first.VID == vid
 }
 

@@ -165,7 +165,7 @@ func joined(ctx context.Context, r kv.Reader, b Boundary) (Boundary, error) {
 }
 
 // TapesIn lists the VIDs that the catalogue of tapes in a store has.
-func TapesIn(ctx context.Context, r kv.Reader) (vids []string, err error) {
+func TapesIn(ctx context.Context, r kv.Reader) (vids []hemera.VID, err error) {
 	prefix := schema.TableKey(schema.TableTape)
 	var bad error
 	err = r.Scan(ctx, prefix, schema.PrefixEnd(prefix), func(k, raw []byte) bool {

@@ -50,13 +50,13 @@ func wentBack(t *testing.T) (*namespace.Namespace, hemera.Entry, namespace.Bound
 // TestATapeWaitsForAScanAfterARestore: the state is durable and does not end with what the namespace forgets of its restore.
 func TestATapeWaitsForAScanAfterARestore(t *testing.T) {
 	n, e, b := wentBack(t)
-	for _, vid := range []string{"TAPEA1", "TAPEA2"} {
+	for _, vid := range []hemera.VID{"TAPEA1", "TAPEA2"} {
 		if tapeOf(t, n, vid).Unscanned == "" {
 			t.Errorf("%s may be written", vid)
 		}
 	}
 	cat := n.Parts().Tapes
-	set := func(vid string, change func(*tapeapi.Tape)) {
+	set := func(vid hemera.VID, change func(*tapeapi.Tape)) {
 		good(t, cat.ChangeTape(t.Context(), vid, func(old *tapeapi.Tape) (*tapeapi.Tape, error) {
 			now := tapeapi.Tape{Pool: "A", State: tapeapi.Active}
 			if old != nil {
@@ -71,7 +71,7 @@ func TestATapeWaitsForAScanAfterARestore(t *testing.T) {
 		t.Error("a tape that the backup does not have may be written, whatever is on it")
 	}
 	good(t, n.Past.ForgetLost(t.Context()))
-	for _, vid := range []string{"TAPEA1", "LATE01"} {
+	for _, vid := range []hemera.VID{"TAPEA1", "LATE01"} {
 		if tapeOf(t, n, vid).Unscanned == "" {
 			t.Errorf("%s may be written because the restore was forgotten", vid)
 		}
@@ -191,7 +191,7 @@ func TestATapeThatWasWrittenAgainAfterTheBackup(t *testing.T) {
 }
 
 // took takes a file and expects nothing of what is known afterwards.
-func took(t *testing.T, n *namespace.Namespace, vid string, f tapeapi.Scanned) string {
+func took(t *testing.T, n *namespace.Namespace, vid hemera.VID, f tapeapi.Scanned) string {
 	t.Helper()
 	taken, err := n.Parts().Tapes.TakeFound(t.Context(), catalogue.FoundFiles{VID: vid, Who: "ada", Files: []catalogue.FoundFile{
 		{Scanned: f, Layout: hemera.Replica(2), Space: "default"}}})

@@ -132,8 +132,8 @@ func (h *tapeHistory) archive(ctx context.Context) {
 	if err != nil || bad != nil {
 		return
 	}
-	last := all[slices.IndexFunc(all, func(t tapeapi.Tape) bool { return t.VID == "TAPE"+pool+"1" })].LastFSeq
-	r := catalogue.Report{VID: "TAPE" + pool + "1", Drive: "d1"}
+	last := all[slices.IndexFunc(all, func(t tapeapi.Tape) bool { return t.VID == hemera.VID("TAPE"+pool+"1") })].LastFSeq
+	r := catalogue.Report{VID: hemera.VID("TAPE" + pool + "1"), Drive: "d1"}
 	for _, q := range queues {
 		if q.Kind != tapeapi.Archive || q.Name != pool {
 			continue

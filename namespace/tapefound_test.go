@@ -26,7 +26,7 @@ func onTape(number uint64, file hemera.FileID, path string, fseq uint64) tapeapi
 }
 
 // scanned takes what a scan of a tape found, as the manager does, and says in a word for each file what became of it.
-func scanned(t *testing.T, n *namespace.Namespace, vid string, dry bool, files ...tapeapi.Scanned) string {
+func scanned(t *testing.T, n *namespace.Namespace, vid hemera.VID, dry bool, files ...tapeapi.Scanned) string {
 	t.Helper()
 	ctx, cat := t.Context(), n.Parts().Tapes
 	foreign := true
@@ -149,7 +149,7 @@ func TestTheNewestContentOnTapeIsTheFile(t *testing.T) {
 		n, ctx, rnd := fresh(t), t.Context(), rand.New(rand.NewPCG(seed, 1))
 		for i := range rnd.Perm(len(contents)) {
 			// Each on a tape of its own, so that the order is free.
-			scanned(t, n, fmt.Sprintf("FAR%03d", i), false, contents[i])
+			scanned(t, n, hemera.VID(fmt.Sprintf("FAR%03d", i)), false, contents[i])
 		}
 		f, g := must[hemera.Entry](t)(n.Tree.Stat(ctx, system(), "/x/f")), must[hemera.Entry](t)(n.Tree.Stat(ctx, system(), "/x/g"))
 		if f.ArchiveID() != 50 || g.ArchiveID() != 30 {

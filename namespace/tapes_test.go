@@ -32,7 +32,7 @@ func setTapes(t *testing.T, n *namespace.Namespace) {
 	cat := n.Parts().Tapes
 	cat.Adopt(routed(map[string][]string{"single": {"A"}, "double": {"A", "B"}}, 0))
 	for vid, pool := range map[string]string{"TAPEA1": "A", "TAPEB1": "B", "TAPEA2": "A"} {
-		good(t, cat.ChangeTape(t.Context(), vid, func(*tapeapi.Tape) (*tapeapi.Tape, error) {
+		good(t, cat.ChangeTape(t.Context(), hemera.VID(vid), func(*tapeapi.Tape) (*tapeapi.Tape, error) {
 			return &tapeapi.Tape{Pool: pool, State: tapeapi.Active}, nil
 		}))
 	}
@@ -64,7 +64,7 @@ func routed(pools map[string][]string, most int64) *tapeconfig.Settings {
 }
 
 // tapeOf returns a tape.
-func tapeOf(t *testing.T, n *namespace.Namespace, vid string) tapeapi.Tape {
+func tapeOf(t *testing.T, n *namespace.Namespace, vid hemera.VID) tapeapi.Tape {
 	t.Helper()
 	all, err := n.Parts().Tapes.Tapes(t.Context())
 	good(t, err)
@@ -97,7 +97,7 @@ func queued(t *testing.T, n *namespace.Namespace, kind tapeapi.JobKind, name str
 }
 
 // write writes jobs to a tape, as a session reports them.
-func write(t *testing.T, n *namespace.Namespace, vid string, jobs ...tapeapi.Job) (complete []hemera.FileID, err error) {
+func write(t *testing.T, n *namespace.Namespace, vid hemera.VID, jobs ...tapeapi.Job) (complete []hemera.FileID, err error) {
 	t.Helper()
 	last := tapeOf(t, n, vid).LastFSeq
 	var files []tapeapi.Written
@@ -233,7 +233,7 @@ func TestAttributesOfTapesAreTheSystems(t *testing.T) {
 	}
 	// Reports that cannot be true.
 	j := queued(t, n, tapeapi.Archive, "A")[0]
-	report := func(vid string, fseq uint64, size int64, given func(tapeapi.JobKey, uint64) bool) (catalogue.Recorded, error) {
+	report := func(vid hemera.VID, fseq uint64, size int64, given func(tapeapi.JobKey, uint64) bool) (catalogue.Recorded, error) {
 		return n.Parts().Tapes.Written(ctx, catalogue.Report{VID: vid, Drive: "d", Given: given,
 			Files: []tapeapi.Written{{Job: j.JobKey, ArchiveID: j.ArchiveID, FSeq: fseq, Size: size}}})
 	}
@@ -272,7 +272,7 @@ func TestNoCopyIsForgotten(t *testing.T) {
 			case 3, 4:
 				pool := string(rune('A' + rnd.IntN(2)))
 				jobs := queued(t, n, tapeapi.Archive, pool)
-				_, err := write(t, n, "TAPE"+pool+"1", jobs[:min(len(jobs), rnd.IntN(4))]...)
+				_, err := write(t, n, hemera.VID("TAPE"+pool+"1"), jobs[:min(len(jobs), rnd.IntN(4))]...)
 				good(t, err)
 			case 5:
 				if e, err := n.Tree.Stat(ctx, system(), path); err == nil {
@@ -347,7 +347,7 @@ func TestQueuesKnowTheirPolicies(t *testing.T) {
 	}
 	queue(tapeapi.Archive, false, "group")
 	for _, pool := range []string{"A", "B"} {
-		must[[]hemera.FileID](t)(write(t, n, "TAPE"+pool+"1", queued(t, n, tapeapi.Archive, pool)...))
+		must[[]hemera.FileID](t)(write(t, n, hemera.VID("TAPE"+pool+"1"), queued(t, n, tapeapi.Archive, pool)...))
 	}
 	for id, name := range activity {
 		must[int64](t)(evictWhole(n, hemera.Entry{ID: id}))
@@ -406,7 +406,7 @@ func TestARestoredVersionIsArchived(t *testing.T) {
 	checked(t, n)
 	for _, pool := range []string{"A", "B"} {
 		for _, j := range queued(t, n, tapeapi.Archive, pool) {
-			must[[]hemera.FileID](t)(write(t, n, "TAPE"+pool+"1", j))
+			must[[]hemera.FileID](t)(write(t, n, hemera.VID("TAPE"+pool+"1"), j))
 		}
 	}
 	if back = must[hemera.Entry](t)(n.Tree.Stat(ctx, alice(), "/tape/f")); len(back.Tape) != 2 {
@@ -423,7 +423,7 @@ func TestACopyThatMeetsAnEviction(t *testing.T) {
 	e := must[hemera.Entry](t)(n.Writes.Commit(t.Context(), c))
 	for _, pool := range []string{"A", "B"} {
 		for _, j := range queued(t, n, tapeapi.Archive, pool) {
-			must[[]hemera.FileID](t)(write(t, n, "TAPE"+pool+"1", j))
+			must[[]hemera.FileID](t)(write(t, n, hemera.VID("TAPE"+pool+"1"), j))
 		}
 	}
 	must[int64](t)(evictWhole(n, e))

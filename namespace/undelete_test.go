@@ -27,7 +27,7 @@ func undelete(t *testing.T, n *namespace.Namespace, id uint64, was, to string) (
 func written(t *testing.T, n *namespace.Namespace) {
 	t.Helper()
 	for _, pool := range []string{"A", "B"} {
-		_, err := write(t, n, "TAPE"+pool+"1", queued(t, n, tapeapi.Archive, pool)...)
+		_, err := write(t, n, hemera.VID("TAPE"+pool+"1"), queued(t, n, tapeapi.Archive, pool)...)
 		good(t, err)
 	}
 }
@@ -104,7 +104,7 @@ func TestUndeleteTakesTheLastCopy(t *testing.T) {
 	good(t, n.Tree.SetXattr(ctx, system(), "/tape", hemera.AttrStorageClass, []byte("single"), false))
 	e := put(t, n, alice(), "/tape/f", 1000)
 	job := queued(t, n, tapeapi.Archive, "A")[0]
-	for _, vid := range []string{"TAPEA1", "TAPEA2"} {
+	for _, vid := range []hemera.VID{"TAPEA1", "TAPEA2"} {
 		report := catalogue.Report{VID: vid, Drive: "d", Files: []tapeapi.Written{{Job: job.JobKey, ArchiveID: job.ArchiveID, FSeq: 1, Size: 1000}},
 			Given: func(tapeapi.JobKey, uint64) bool { return true }}
 		must[catalogue.Recorded](t)(n.Parts().Tapes.Written(ctx, report))

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 
 	"hemera/words/adminapi"
+	"hemera/words/hemera"
 	"hemera/words/tapeapi"
 )
 
@@ -28,7 +29,7 @@ func (c Tape) Tapes(ctx context.Context) ([]tapeapi.Tape, error) {
 }
 
 // TapeFiles implements adminapi.TapeAdmin.
-func (c Tape) TapeFiles(ctx context.Context, vid string, after uint64, dead bool) ([]tapeapi.File, error) {
+func (c Tape) TapeFiles(ctx context.Context, vid hemera.VID, after uint64, dead bool) ([]tapeapi.File, error) {
 	return call[[]tapeapi.File](ctx, c.server, "TapeFiles", adminapi.TapeFilesRequest{VID: vid, After: after, Dead: dead})
 }
 

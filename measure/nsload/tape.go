@@ -87,7 +87,7 @@ const objectsPerFile = 9
 func (s *laidOut) copyOf(i int64) hemera.TapeCopy {
 	at := i - s.Tape.Archive
 	n := at % s.Tape.FilesPerTape
-	return hemera.TapeCopy{Number: 1, VID: s.vid(at / s.Tape.FilesPerTape), FSeq: uint64(n + 1), Block: uint64(n * objectsPerFile)}
+	return hemera.TapeCopy{Number: 1, VID: hemera.VID(s.vid(at / s.Tape.FilesPerTape)), FSeq: uint64(n + 1), Block: uint64(n * objectsPerFile)}
 }
 
 // archived adds the tape attributes and copies to a file.
@@ -115,7 +115,7 @@ func (s *laidOut) job(i int64) tapeapi.Job {
 	// Files that wait to be archived come first.
 	if i >= s.Tape.Archive {
 		from := s.copyOf(i)
-		j.Kind, j.Queue, j.From, j.UID = tapeapi.Recall, from.VID, &from, s.askedBy(i)
+		j.Kind, j.Queue, j.From, j.UID = tapeapi.Recall, string(from.VID), &from, s.askedBy(i)
 	}
 	return j
 }
@@ -178,7 +178,7 @@ func (s *laidOut) putTapes(put func(k, v []byte) error, lo, hi int64) error {
 	const capacity, labels = 18e12, 3 * 80 * 2 // bytes
 	for tape := lo; tape < hi; tape++ {
 		first, behind := s.onTape(tape)
-		t := tapeapi.Tape{VID: s.vid(tape), MediaType: s.Tape.Media, Library: s.Tape.Library, Pool: s.Tape.Pool, Capacity: capacity, State: tapeapi.Active,
+		t := tapeapi.Tape{VID: hemera.VID(s.vid(tape)), MediaType: s.Tape.Media, Library: s.Tape.Library, Pool: s.Tape.Pool, Capacity: capacity, State: tapeapi.Active,
 			Files: behind - first, LastFSeq: uint64(behind - first), LastID: uint64(s.id(behind - 1)), Full: tape < s.tapes()-1, Labelled: s.now, Written: s.now, Made: s.now}
 		// Sizes are arithmetic too.
 		for i := first; i < behind; i++ {
@@ -215,7 +215,7 @@ func (s *laidOut) putArchives(put func(k, v []byte) error, lo, hi int64) error {
 }
 
 // recalls visits the recalls of each tape and user, in the order of keys.
-func (s *laidOut) recalls(visit func(lo, hi int64, vid string, uid uint32) error) error {
+func (s *laidOut) recalls(visit func(lo, hi int64, vid hemera.VID, uid uint32) error) error {
 	end := s.Tape.Archive + s.Tape.Recall
 	for tape := range s.tapes() {
 		lo, hi := s.onTape(tape)
@@ -229,7 +229,7 @@ func (s *laidOut) recalls(visit func(lo, hi int64, vid string, uid uint32) error
 			if from >= hi {
 				continue
 			}
-			if err := visit(from, hi, s.vid(tape), firstUser+uint32(u)); err != nil {
+			if err := visit(from, hi, hemera.VID(s.vid(tape)), firstUser+uint32(u)); err != nil {
 				return err
 			}
 		}
@@ -239,7 +239,7 @@ func (s *laidOut) recalls(visit func(lo, hi int64, vid string, uid uint32) error
 
 // putRecalls makes the queue order of all recalls.
 func (s *laidOut) putRecalls(put func(k, v []byte) error, _, _ int64) error {
-	return s.recalls(func(lo, hi int64, _ string, _ uint32) error {
+	return s.recalls(func(lo, hi int64, _ hemera.VID, _ uint32) error {
 		for i := lo; i < hi; i += s.Tape.Users {
 			j := s.job(i)
 			if err := put(schema.OrderKey(&j), nil); err != nil {
@@ -265,7 +265,7 @@ func (s *laidOut) putQueues(put func(k, v []byte) error, _, _ int64) error {
 			return err
 		}
 	}
-	return s.recalls(func(lo, hi int64, vid string, uid uint32) error {
-		return sum(tapeapi.Recall, vid, uid, lo, hi, s.Tape.Users)
+	return s.recalls(func(lo, hi int64, vid hemera.VID, uid uint32) error {
+		return sum(tapeapi.Recall, string(vid), uid, lo, hi, s.Tape.Users)
 	})
 }

@@ -147,7 +147,7 @@ func (c *cluster) supply(ctx context.Context, o *Options) (err error) {
 		change("pool", "add", name, "vo", "default")
 		change("class", "add", name, "nbCopies", "1", "vo", "default")
 		change("route", "add", name+"/1", "storageClass", name, "copyNumber", "1", "tapepool", name)
-		change("tape", "set", t.VID, "tapepool", name)
+		change("tape", "set", string(t.VID), "tapepool", name)
 		_, failed := c.admin.Names.Mkdir(ctx, who, "/"+name, 0o777, true)
 		err = errors.Join(err, failed, c.admin.Attributes.SetXattr(ctx, who, "/"+name, hemera.AttrStorageClass, []byte(name), false))
 	}

@@ -13,6 +13,7 @@ import (
 
 	"hemera/measure/result"
 	"hemera/tape/timing"
+	"hemera/words/hemera"
 	"hemera/words/tapeapi"
 )
 
@@ -29,9 +30,9 @@ type sum struct {
 }
 
 // byTape adds up the sessions of each tape, thus of each drive.
-func byTape(sessions []tapeapi.Session) map[string]*sum {
+func byTape(sessions []tapeapi.Session) map[hemera.VID]*sum {
 	// A tape does not change its drive within a pass.
-	all := map[string]*sum{}
+	all := map[hemera.VID]*sum{}
 	for _, s := range sessions {
 		of := all[s.VID]
 		if of == nil {

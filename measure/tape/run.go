@@ -322,7 +322,7 @@ func (r *run) moved(ctx context.Context, c *cluster, kind tapeapi.JobKind, files
 				continue
 			}
 			if s.Failed > 0 || s.Error != "" {
-				return false, errs.New(errs.IO, "tape.Run", s.VID, fmt.Sprintf("a session failed at %d files: %s", s.Failed, s.Error)).WithRemedy("see raw/tape-cluster.log of the run")
+				return false, errs.New(errs.IO, "tape.Run", string(s.VID), fmt.Sprintf("a session failed at %d files: %s", s.Failed, s.Error)).WithRemedy("see raw/tape-cluster.log of the run")
 			}
 			all, moved = append(all, s), moved+s.Files
 		}

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"hemera/namespace/schema"
+	"hemera/words/hemera"
 	"hemera/words/tapeapi"
 )
 
@@ -12,7 +13,7 @@ import (
 // there is no copy without one.
 func (c *checker) tapes() error {
 	// By VID; LastFSeq is the highest that was seen.
-	live := map[string]tapeapi.Tape{} // with the counts that were found
+	live := map[hemera.VID]tapeapi.Tape{} // with the counts that were found
 	rows := int64(0)
 	err := c.keyed(schema.TableKey(schema.TableTapeFile), schema.TapeFileKeyBytes, func(k, raw []byte) error {
 		f, err := schema.DecodeTapeFile(k, raw)

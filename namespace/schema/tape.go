@@ -61,14 +61,14 @@ func DecodeFound(_, raw []byte) (*hemera.FileID, error) {
 const FailedJobs = 0x80
 
 // TapeKey returns the key of a tape, or with [TableTapeFile] the prefix of its files.
-func TapeKey(table byte, vid string) []byte {
+func TapeKey(table byte, vid hemera.VID) []byte {
 	var padded [VIDMax]byte
 	copy(padded[:], vid)
 	return append(TableKey(table), padded[:]...)
 }
 
 // TapeFileKey returns the key of a file on a tape.
-func TapeFileKey(vid string, fseq uint64, member uint32) []byte {
+func TapeFileKey(vid hemera.VID, fseq uint64, member uint32) []byte {
 	return binary.BigEndian.AppendUint32(binary.BigEndian.AppendUint64(TapeKey(TableTapeFile, vid), fseq), member)
 }
 
@@ -171,7 +171,7 @@ func QueueOf(k []byte) (q Queue, err error) {
 func appendCopies(b []byte, copies []hemera.TapeCopy) []byte {
 	b = binary.AppendUvarint(b, uint64(len(copies)))
 	for _, c := range copies {
-		b = appendText(append(b, c.Number), c.VID)
+		b = appendText(append(b, c.Number), string(c.VID))
 		b = binary.AppendUvarint(binary.AppendUvarint(binary.AppendUvarint(b, c.FSeq), c.Block), uint64(c.Member))
 	}
 	return b
@@ -186,7 +186,7 @@ func (d *decoder) copies() []hemera.TapeCopy {
 	}
 	out := make([]hemera.TapeCopy, 0, n)
 	for range n {
-		out = append(out, hemera.TapeCopy{Number: d.byte(), VID: d.text(), FSeq: d.uint(), Block: d.uint(), Member: d.uint32()})
+		out = append(out, hemera.TapeCopy{Number: d.byte(), VID: hemera.VID(d.text()), FSeq: d.uint(), Block: d.uint(), Member: d.uint32()})
 	}
 	return out
 }

@@ -14,7 +14,7 @@ import (
 
 // tapeRecord is the record of a tape.
 type tapeRecord struct {
-	VID           string         `json:"vid"`
+	VID           hemera.VID     `json:"vid"`
 	MediaType     string         `json:"mediaType"`
 	Vendor        string         `json:"vendor"`
 	Library       string         `json:"logicalLibrary"`
@@ -90,7 +90,7 @@ type relabelRecord struct {
 // copyRecord is a place on a tape.
 type copyRecord struct {
 	Number uint8
-	VID    string
+	VID    hemera.VID
 	FSeq   uint64
 	Block  uint64
 	Member uint32

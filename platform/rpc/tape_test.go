@@ -52,7 +52,7 @@ func tapeSteps(ctx context.Context, node hemera.NodeID, control tapeapi.Control)
 	at := hemera.TapeCopy{Number: 2, VID: "V00001", FSeq: 3, Block: 1 << 33, Member: 4}
 	session := tapeapi.Session{Mount: 9, Kind: tapeapi.Archive, VID: "V00001", Drive: "d1", Begun: someTime, Ended: someTime, Files: 1, Bytes: 1 << 60,
 		Failed: 2, Elapsed: time.Hour, Streaming: 0.25, BackHitches: 3, Disk: 1, Robot: 2, Tape: 3, Flushes: 4, Error: "x"}
-	library := tapeapi.Library{Name: "lib", VIDs: map[string]string{"V00001": "LTO-9"}, Capacities: map[string]int64{"V00001": 5}, Problem: "p", Drives: []tapeapi.DriveState{{
+	library := tapeapi.Library{Name: "lib", VIDs: map[hemera.VID]string{"V00001": "LTO-9"}, Capacities: map[hemera.VID]int64{"V00001": 5}, Problem: "p", Drives: []tapeapi.DriveState{{
 		Name: "d1", Model: "m", Serial: "s", Device: "/dev/nst0", Media: []string{"LTO-9"}, Reads: []string{"LTO-8"}, VID: "V00001", Mount: 9,
 		Status: tapeapi.DriveTransferring, Since: someTime, Problem: "q", Object: 1 << 40, Session: session}}}
 	mount := tapeapi.Mount{ID: 9, Kind: tapeapi.MountWork, Job: tapeapi.Archive, VID: "V00001", Pool: "default", Why: "age",

@@ -20,6 +20,7 @@ import (
 	"hemera/platform/pki"
 	"hemera/process/statedir"
 	"hemera/words/errs"
+	"hemera/words/hemera"
 	"hemera/words/tapeapi"
 )
 
@@ -36,7 +37,7 @@ type RestoreOptions struct {
 type Restored struct {
 	Totals   archive.Totals     // content of the archive
 	Boundary namespace.Boundary // where new ids and generations begin
-	Tapes    []string           // the VIDs of the catalogue: no tape is written before it was scanned
+	Tapes    []hemera.VID       // the VIDs of the catalogue: no tape is written before it was scanned
 	Epoch    uint64             // the next writer of the store gets a larger one
 }
 

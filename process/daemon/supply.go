@@ -11,6 +11,7 @@ import (
 	"hemera/tape/tapeconfig"
 	"hemera/words/adminapi"
 	"hemera/words/errs"
+	"hemera/words/hemera"
 )
 
 // supplyTapes adds the tapes of the library to the default pool, if the cluster has a library and no tapes yet, so that a
@@ -42,7 +43,7 @@ func supply(ctx context.Context, admin adminapi.TapeAdmin) error {
 	}
 	const who = "hemera up" // as listings of the configuration show it
 	for _, vid := range vids {
-		change := adminapi.TapeChange{Object: "tape", Verb: "add", Name: vid, Values: map[string]string{"tapepool": tapeconfig.DefaultName}}
+		change := adminapi.TapeChange{Object: "tape", Verb: "add", Name: string(vid), Values: map[string]string{"tapepool": tapeconfig.DefaultName}}
 		if err := admin.ChangeTape(ctx, who, change); err != nil {
 			return err
 		}
@@ -54,7 +55,7 @@ func supply(ctx context.Context, admin adminapi.TapeAdmin) error {
 }
 
 // awaitVIDs blocks until a library has reported its cartridges.
-func awaitVIDs(ctx context.Context, admin adminapi.TapeAdmin) ([]string, error) {
+func awaitVIDs(ctx context.Context, admin adminapi.TapeAdmin) ([]hemera.VID, error) {
 	tick := time.NewTicker(100 * time.Millisecond)
 	defer tick.Stop()
 	for {

@@ -55,7 +55,7 @@ func files(s *Snapshot, add func(adminapi.Condition)) {
 		})
 	}
 	for _, t := range f.Tapes {
-		add(adminapi.Condition{Code: FilesUnreadable, Severity: adminapi.SeverityError, Subject: "tape " + t.VID, Count: t.Unreadable,
+		add(adminapi.Condition{Code: FilesUnreadable, Severity: adminapi.SeverityError, Subject: "tape " + string(t.VID), Count: t.Unreadable,
 			Text:   count(t.Unreadable, "file is", "files are") + " on tape only, and cannot be read: " + t.Why,
 			Remedy: t.Remedy + "; hemera find / --unreadable names the files",
 		})

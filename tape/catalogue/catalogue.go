@@ -74,7 +74,7 @@ func (c *Catalogue) PutConfig(ctx context.Context, s *tapeconfig.Settings) error
 
 // PutScans stores what the tape tier knows of scans, by VID, in one change; nil forgets a scan. The
 // tape of a scan need not be in the catalogue. The records are the tier's own.
-func (c *Catalogue) PutScans(ctx context.Context, scans map[string][]byte) error {
+func (c *Catalogue) PutScans(ctx context.Context, scans map[hemera.VID][]byte) error {
 	return c.update(ctx, func(t Txn) error {
 		for _, vid := range slices.Sorted(maps.Keys(scans)) {
 			k := schema.TapeKey(schema.TableScan, vid)
@@ -101,10 +101,10 @@ func (c *Catalogue) Scans(ctx context.Context) (out [][]byte, err error) {
 // ChangeTape changes a tape, adds it when there is none, or removes it when change returns nil. Of
 // the counts and the last fSeq, which follow from what was written, it keeps what there is.
 // NotEmpty for a tape to remove that has files, of removed contents too.
-func (c *Catalogue) ChangeTape(ctx context.Context, vid string, change func(old *tapeapi.Tape) (*tapeapi.Tape, error)) error {
+func (c *Catalogue) ChangeTape(ctx context.Context, vid hemera.VID, change func(old *tapeapi.Tape) (*tapeapi.Tape, error)) error {
 	// A longer name has the key of the tape that it begins with.
 	if len(vid) > schema.VIDMax {
-		return refuse(errs.NotFound, "ChangeTape", vid, fmt.Sprintf("no tape has this name: a VID has at most %d characters", schema.VIDMax)).WithRemedy("see `hemera tape tape ls`")
+		return refuse(errs.NotFound, "ChangeTape", string(vid), fmt.Sprintf("no tape has this name: a VID has at most %d characters", schema.VIDMax)).WithRemedy("see `hemera tape tape ls`")
 	}
 	// Outside of the change, which cannot walk a table. A file that is written meanwhile fails to be
 	// recorded then, as its tape is gone.
@@ -122,7 +122,7 @@ func (c *Catalogue) ChangeTape(ctx context.Context, vid string, change func(old 
 		case err != nil:
 			return err
 		case now == nil && len(files) > 0:
-			return refuse(errs.NotEmpty, "ChangeTape", vid, "the tape has files").WithRemedy("repack and reclaim it first: `hemera tape repack " + vid + "`")
+			return refuse(errs.NotEmpty, "ChangeTape", string(vid), "the tape has files").WithRemedy("repack and reclaim it first: `hemera tape repack " + string(vid) + "`")
 		case now == nil:
 			t.Remove(schema.TapeKey(schema.TableTape, vid))
 			return nil
@@ -170,7 +170,7 @@ const reclaimBatch = 1000
 // Reclaim forgets what a full tape without live files held, so that it is written from its
 // beginning again. Up to lose files may go that only scans call removed. NotEmpty, NotFound, Conflict when it is not full, or
 // waits for a scan.
-func (c *Catalogue) Reclaim(ctx context.Context, vid string, lose int64) error {
+func (c *Catalogue) Reclaim(ctx context.Context, vid hemera.VID, lose int64) error {
 	// Again until a batch is not full: what is left is less then.
 	for {
 		rows, err := c.Files(ctx, vid, 0, reclaimBatch, true)
@@ -183,16 +183,16 @@ func (c *Catalogue) Reclaim(ctx context.Context, vid string, lose int64) error {
 			case err != nil:
 				return err
 			case tape == nil:
-				return refuse(errs.NotFound, "Reclaim", vid, "the tape is not in the catalogue")
+				return refuse(errs.NotFound, "Reclaim", string(vid), "the tape is not in the catalogue")
 			case tape.Files > 0:
-				return refuse(errs.NotEmpty, "Reclaim", vid, "the tape still has files").WithRemedy("move them away: `hemera tape repack " + vid + "`")
+				return refuse(errs.NotEmpty, "Reclaim", string(vid), "the tape still has files").WithRemedy("move them away: `hemera tape repack " + string(vid) + "`")
 			case !tape.Full:
-				return refuse(errs.Conflict, "Reclaim", vid, "the tape is not full").WithRemedy("`hemera tape tape set " + vid + " full=true` when it shall be written from its beginning")
+				return refuse(errs.Conflict, "Reclaim", string(vid), "the tape is not full").WithRemedy("`hemera tape tape set " + string(vid) + " full=true` when it shall be written from its beginning")
 			case c.unscanned(tape) != "":
-				return refuse(errs.Conflict, "Reclaim", vid, "the tape is not reclaimed: "+c.unscanned(tape)).WithRemedy("scan it first: `hemera tape scan " + vid + "`")
+				return refuse(errs.Conflict, "Reclaim", string(vid), "the tape is not reclaimed: "+c.unscanned(tape)).WithRemedy("scan it first: `hemera tape scan " + string(vid) + "`")
 			// Batches before this one may have removed some of them already.
 			case tape.Inferred > lose:
-				return refuse(errs.NotEmpty, "Reclaim", vid, fmt.Sprintf("%d of its files are in no directory, and no removal of them is known", tape.Inferred)).
+				return refuse(errs.NotEmpty, "Reclaim", string(vid), fmt.Sprintf("%d of its files are in no directory, and no removal of them is known", tape.Inferred)).
 					WithRemedy(fmt.Sprintf("bring them back: `hemera tape undelete --tape %s`; or lose them: `hemera tape reclaim %s --lose %d`", vid, vid, tape.Inferred))
 			}
 			// In batches: a tape has millions of files, and other changes wait for a batch.
@@ -231,7 +231,7 @@ func (c *Catalogue) Tapes(ctx context.Context) (out []tapeapi.Tape, err error) {
 
 // Files lists what is on a tape, by fSeq from the one after after; with dead also what was removed
 // from the tree. It may be longer than limit by the members of the last container.
-func (c *Catalogue) Files(ctx context.Context, vid string, after uint64, limit int, dead bool) (out []tapeapi.File, err error) {
+func (c *Catalogue) Files(ctx context.Context, vid hemera.VID, after uint64, limit int, dead bool) (out []tapeapi.File, err error) {
 	if len(vid) > schema.VIDMax {
 		return nil, nil
 	}

@@ -31,7 +31,7 @@ import (
 
 // FoundFiles is the list of files that a scan found on a tape, or a part of it.
 type FoundFiles struct {
-	VID     string
+	VID     hemera.VID
 	Foreign bool // see tapeapi.Tape
 	Who     string
 	DryRun  bool // say what would be done
@@ -50,7 +50,7 @@ const foundBatch = 100
 
 // Unknown returns those of the files that the catalogue does not have, in their order. It reads a
 // record for each.
-func (c *Catalogue) Unknown(ctx context.Context, vid string, files []tapeapi.Scanned) (out []tapeapi.Scanned, err error) {
+func (c *Catalogue) Unknown(ctx context.Context, vid hemera.VID, files []tapeapi.Scanned) (out []tapeapi.Scanned, err error) {
 	// One read for all of them, outside of any change: most scans meet a tape that is known, and
 	// those must not keep commits waiting.
 	keys := make([][]byte, len(files))
@@ -81,7 +81,7 @@ func (c *Catalogue) Unknown(ctx context.Context, vid string, files []tapeapi.Sca
 // NoteEnd takes what a scan says of a tape as a whole: its last file, and how much is written. It
 // adds a tape that the catalogue does not have, as make says. The catalogue's own last file stays
 // when it is as far.
-func (c *Catalogue) NoteEnd(ctx context.Context, vid, drive string, end tapeapi.End, made func() tapeapi.Tape) (out tapeapi.Tape, err error) {
+func (c *Catalogue) NoteEnd(ctx context.Context, vid hemera.VID, drive string, end tapeapi.End, made func() tapeapi.Tape) (out tapeapi.Tape, err error) {
 	err = c.update(ctx, func(t Txn) error {
 		old, err := t.Tape(vid)
 		if err != nil {
@@ -111,7 +111,7 @@ func (c *Catalogue) NoteEnd(ctx context.Context, vid, drive string, end tapeapi.
 
 // ScanEnd is the knowledge of a tape when a scan of it has ended.
 type ScanEnd struct {
-	VID     string
+	VID     hemera.VID
 	End     tapeapi.End
 	Tail    bool  // only what stands behind a last file was scanned, and End has its bytes
 	Differs int64 // files at whose place the catalogue has something else
@@ -266,7 +266,7 @@ func (c *Catalogue) takeChunk(ctx context.Context, f FoundFiles, chunk []FoundFi
 			return out, err
 		}
 	}
-	return nil, refuse(errs.Conflict, "TakeFound", f.VID, "the directories above its files change all the time")
+	return nil, refuse(errs.Conflict, "TakeFound", string(f.VID), "the directories above its files change all the time")
 }
 
 // draft runs a change and forgets it.
@@ -325,7 +325,7 @@ func (c *Catalogue) makePlaces(ctx context.Context, f FoundFiles, chunk []FoundF
 		dir, mode := one.Path[:strings.LastIndexByte(one.Path, '/')+1], uint32(parentsMode)
 		// Labels know no path, and what an index says may be no good one.
 		if namesOf(one.Path) == nil {
-			dir, mode = LostDir+"/"+f.VID+"/", lostMode
+			dir, mode = LostDir+"/"+string(f.VID)+"/", lostMode
 		}
 		if done[dir] {
 			continue
@@ -334,7 +334,7 @@ func (c *Catalogue) makePlaces(ctx context.Context, f FoundFiles, chunk []FoundF
 		err := c.tree.MakeParents(ctx, dir+"x", mode)
 		// A file is where a directory must be: the file is put elsewhere.
 		if errors.Is(err, errs.NotDirectory) {
-			err = c.tree.MakeParents(ctx, LostDir+"/"+f.VID+"/x", lostMode)
+			err = c.tree.MakeParents(ctx, LostDir+"/"+string(f.VID)+"/x", lostMode)
 		}
 		if err != nil && !errors.Is(err, errs.NotDirectory) {
 			return err
@@ -669,7 +669,7 @@ func (t finding) makeLost(c *content) (out tapeapi.Taken, err error) {
 	if w.Member > 0 {
 		name += "." + strconv.FormatUint(uint64(w.Member), 10)
 	}
-	at, why, err := t.made.follow(namesOf(LostDir + "/" + t.all.VID + "/" + name))
+	at, why, err := t.made.follow(namesOf(LostDir + "/" + string(t.all.VID) + "/" + name))
 	switch {
 	case err != nil:
 		return out, err

@@ -148,7 +148,7 @@ func TestASecondTapeAddsToTheFilesOfTheFirst(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	const far = 1 << 40
-	take := func(vid string, f FoundFile) tapeapi.Taken {
+	take := func(vid hemera.VID, f FoundFile) tapeapi.Taken {
 		t.Helper()
 		_, err := w.cat.NoteEnd(t.Context(), vid, "d", tapeapi.End{FSeq: f.Written.FSeq}, nil)
 		w.must(err)

@@ -70,9 +70,9 @@ func newWorld(tb testing.TB) *world {
 		dir.Setters = map[string]hemera.Setter{hemera.AttrStorageClass: {Admin: true}}
 		w.Change(func(l accounts.Ledger) error { l.PutEntry(&dir); return nil })
 	}
-	for _, vid := range []string{"A1", "A2", "B1"} {
+	for _, vid := range []hemera.VID{"A1", "A2", "B1"} {
 		w.must(w.cat.ChangeTape(tb.Context(), vid, func(*tapeapi.Tape) (*tapeapi.Tape, error) {
-			return &tapeapi.Tape{Pool: vid[:1], State: tapeapi.Active, Labelled: records.Now()}, nil
+			return &tapeapi.Tape{Pool: string(vid[:1]), State: tapeapi.Active, Labelled: records.Now()}, nil
 		}))
 	}
 	return w
@@ -187,7 +187,7 @@ func (w *world) arrive(p string) {
 }
 
 // tape returns a tape, as lists have it.
-func (w *world) tape(vid string) tapeapi.Tape {
+func (w *world) tape(vid hemera.VID) tapeapi.Tape {
 	w.tb.Helper()
 	all, err := w.cat.Tapes(w.tb.Context())
 	w.must(err)
@@ -199,7 +199,7 @@ func (w *world) tape(vid string) tapeapi.Tape {
 }
 
 // alter changes a tape in ways that no call does.
-func (w *world) alter(vid string, alter func(t *tapeapi.Tape)) {
+func (w *world) alter(vid hemera.VID, alter func(t *tapeapi.Tape)) {
 	w.tb.Helper()
 	w.change(func(_ accounts.Ledger, t Txn) error {
 		old, err := t.Tape(vid)
@@ -214,7 +214,7 @@ func (w *world) alter(vid string, alter func(t *tapeapi.Tape)) {
 }
 
 // rows lists all rows of a tape.
-func (w *world) rows(vid string) []tapeapi.File {
+func (w *world) rows(vid hemera.VID) []tapeapi.File {
 	w.tb.Helper()
 	rows, err := w.cat.Files(w.tb.Context(), vid, 0, 10_000, true)
 	w.must(err)
@@ -230,7 +230,7 @@ func (w *world) jobs(id hemera.FileID) []tapeapi.Job {
 }
 
 // written reports files of jobs that a session wrote at the end of a tape.
-func (w *world) written(vid string, jobs ...tapeapi.Job) (Recorded, error) {
+func (w *world) written(vid hemera.VID, jobs ...tapeapi.Job) (Recorded, error) {
 	last := w.tape(vid).LastFSeq
 	r := Report{VID: vid, Drive: "d", Given: func(tapeapi.JobKey, uint64) bool { return true }}
 	for i, j := range jobs {
@@ -245,7 +245,7 @@ func (w *world) archive(p string) hemera.Entry {
 	w.tb.Helper()
 	for _, j := range w.jobs(w.Find(p).ID) {
 		if j.Kind == tapeapi.Archive {
-			_, err := w.written(j.Queue+"1", j)
+			_, err := w.written(hemera.VID(j.Queue+"1"), j)
 			w.must(err)
 		}
 	}

@@ -101,7 +101,7 @@ func (h *history) session() {
 	if h.pick("stale", 4) == 0 && len(jobs) > 0 { // a content that is gone, or never was
 		jobs[0].ArchiveID += 1000
 	}
-	_, err = h.written(vid, jobs...)
+	_, err = h.written(hemera.VID(vid), jobs...)
 	h.must(err)
 }
 
@@ -232,7 +232,7 @@ func TestAFileGoesToTapeAndComesBack(t *testing.T) {
 		}
 	}
 	w.remove("/double/f")
-	for _, vid := range []string{"A1", "B1"} {
+	for _, vid := range []hemera.VID{"A1", "B1"} {
 		if rows := w.rows(vid); len(rows) != 1 || rows[0].Dead == nil || rows[0].Dead.Path != "/double/f" || rows[0].Dead.UID != 1 || w.tape(vid).Files != 0 || w.tape(vid).Occupancy != 400 {
 			t.Errorf("%+v, %+v", rows, w.tape(vid))
 		}

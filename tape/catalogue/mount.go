@@ -17,7 +17,7 @@ type Mount struct {
 	ID    tapeapi.MountID
 	Node  hemera.NodeID
 	Drive string
-	VID   string
+	VID   hemera.VID
 	Kind  tapeapi.MountKind
 	Job   tapeapi.JobKind `json:",omitempty"`
 	Begun time.Time

@@ -10,7 +10,7 @@ import (
 )
 
 // ReadBack notes that the files of a tape before fSeq next were read back, or count as such. It never goes back, and may be called again.
-func (c *Catalogue) ReadBack(ctx context.Context, vid string, next uint64) error {
+func (c *Catalogue) ReadBack(ctx context.Context, vid hemera.VID, next uint64) error {
 	return c.update(ctx, func(t Txn) error {
 		old, err := t.Tape(vid)
 		if err != nil || old == nil || old.UnreadFSeq == 0 || next <= old.UnreadFSeq {
@@ -35,7 +35,7 @@ func Return(tape *tapeapi.Tape, from uint64) {
 
 // Returned notes that the disk copies of a tape's files were looked at, since it came back for the time that returns counts. It does nothing if the
 // tape came back once more.
-func (c *Catalogue) Returned(ctx context.Context, vid string, returns uint64) error {
+func (c *Catalogue) Returned(ctx context.Context, vid hemera.VID, returns uint64) error {
 	return c.update(ctx, func(t Txn) error {
 		old, err := t.Tape(vid)
 		if err != nil || old == nil || old.ReturnFSeq == 0 || old.Returns != returns {

@@ -101,7 +101,7 @@ func (t Txn) queueRecall(e *hemera.Entry, r RecallRequest, rules *tapeconfig.Set
 		return err
 	}
 	return t.enqueue(tapeapi.Job{JobKey: tapeapi.JobKey{File: e.ID, Kind: tapeapi.Recall, Copy: from.Number}, ArchiveID: e.ArchiveID(),
-		Queue: from.VID, Size: e.Size, UID: r.UID, Asked: t.Now(), Activity: r.Activity, From: &from,
+		Queue: string(from.VID), Size: e.Size, UID: r.UID, Asked: t.Now(), Activity: r.Activity, From: &from,
 		Policy: policy})
 }
 

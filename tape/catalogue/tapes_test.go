@@ -51,12 +51,12 @@ func TestPeopleDoNotChangeWhatATapeHolds(t *testing.T) {
 func TestATapeOfAnotherLifeWaitsForAScan(t *testing.T) {
 	t.Parallel()
 	w, ctx := newWorld(t), t.Context()
-	label := func(vid string, at time.Time) uint64 {
+	label := func(vid hemera.VID, at time.Time) uint64 {
 		w.must(w.cat.ChangeTape(ctx, vid, func(old *tapeapi.Tape) (*tapeapi.Tape, error) { fresh := *old; fresh.Labelled = at; return &fresh, nil }))
 		return w.tape(vid).Life
 	}
 	w.archived("/single/f", 100)
-	for _, vid := range []string{"A1", "A2"} {
+	for _, vid := range []hemera.VID{"A1", "A2"} {
 		w.alter(vid, func(tape *tapeapi.Tape) { tape.Life, tape.ReclaimedFSeq = life-1, 4 })
 		if w.tape(vid).Unscanned == "" {
 			t.Errorf("%s does not wait", vid)
@@ -201,7 +201,7 @@ func TestTheEndOfATapeMovesForward(t *testing.T) {
 	w, ctx := newWorld(t), t.Context()
 	made := func() tapeapi.Tape { return tapeapi.Tape{VID: "wrong", Pool: "A"} }
 	for _, c := range []struct {
-		vid     string
+		vid     hemera.VID
 		end     tapeapi.End
 		last    uint64
 		foreign bool

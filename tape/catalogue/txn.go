@@ -19,7 +19,7 @@ type Txn struct{ tables.Txn }
 func txnOf(t *record.Txn) Txn { return Txn{tables.Txn{Txn: t}} }
 
 // Tape returns a tape, nil when there is none. It is shared: nobody may change it.
-func (t Txn) Tape(vid string) (*tapeapi.Tape, error) {
+func (t Txn) Tape(vid hemera.VID) (*tapeapi.Tape, error) {
 	if len(vid) > schema.VIDMax {
 		return nil, nil
 	}
@@ -42,7 +42,7 @@ func (t Txn) putTape(tape *tapeapi.Tape) error {
 }
 
 // count adds to the live files of a tape. One that was removed from the catalogue counts nothing.
-func (t Txn) count(vid string, files, bytes int64) error {
+func (t Txn) count(vid hemera.VID, files, bytes int64) error {
 	// Files of a tape that left the catalogue are still files: they go on without its counts.
 	tape, err := t.Tape(vid)
 	if err != nil || tape == nil {
@@ -54,7 +54,7 @@ func (t Txn) count(vid string, files, bytes int64) error {
 }
 
 // countInferred adds to the files of a tape that only scans call removed.
-func (t Txn) countInferred(vid string, files int64) error {
+func (t Txn) countInferred(vid hemera.VID, files int64) error {
 	tape, err := t.Tape(vid)
 	if err != nil || tape == nil {
 		return err

@@ -61,7 +61,7 @@ func (c *Catalogue) Removed(ctx context.Context, archiveID uint64, path string) 
 
 // Inferred finds the contents of a tape that no file has and whose removal is not known, behind an fSeq: those of a page of its list, each
 // with its rows on all tapes. next is the fSeq to go on behind, 0 at the end. It reads the lists of all tapes for each page with such contents.
-func (c *Catalogue) Inferred(ctx context.Context, vid string, after uint64) (contents [][]tapeapi.File, next uint64, err error) {
+func (c *Catalogue) Inferred(ctx context.Context, vid hemera.VID, after uint64) (contents [][]tapeapi.File, next uint64, err error) {
 	rows, err := c.Files(ctx, vid, after, reclaimBatch, true)
 	if err != nil || len(rows) == 0 {
 		return nil, 0, err

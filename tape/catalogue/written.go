@@ -18,9 +18,10 @@ const writtenBatch = 200
 
 // Report is tape files that are durable on their tape, in the order of fSeq.
 type Report struct {
-	VID, Drive string
-	Key        string // name of the encryption key that they were written with, "" for none: the first ones give it to the tape
-	Files      []tapeapi.Written
+	VID   hemera.VID
+	Drive string
+	Key   string // name of the encryption key that they were written with, "" for none: the first ones give it to the tape
+	Files []tapeapi.Written
 	// Given reports whether the session that wrote them was given a job; nil: nobody knows any more, and
 	// each job that waits may have been given.
 	Given func(k tapeapi.JobKey, archiveID uint64) bool
@@ -46,7 +47,7 @@ func (c *Catalogue) Written(ctx context.Context, r Report) (out Recorded, err er
 				return err
 			}
 			if now == nil {
-				return refuse(errs.NotFound, "Written", r.VID, "the tape is not in the catalogue")
+				return refuse(errs.NotFound, "Written", string(r.VID), "the tape is not in the catalogue")
 			}
 			// Many files of one tape: its record is changed in memory, and stored once. A change may run
 			// several times, and each time begins with nothing recorded.
@@ -55,7 +56,7 @@ func (c *Catalogue) Written(ctx context.Context, r Report) (out Recorded, err er
 				w.tape.Key = r.Key
 			}
 			if w.tape.Key != r.Key {
-				return refuse(errs.Conflict, "Written", r.VID, "it was written with key "+strconv.Quote(r.Key)+", and is one of key "+strconv.Quote(w.tape.Key))
+				return refuse(errs.Conflict, "Written", string(r.VID), "it was written with key "+strconv.Quote(r.Key)+", and is one of key "+strconv.Quote(w.tape.Key))
 			}
 			first := w.tape.LastFSeq + 1
 			for _, f := range chunk {
@@ -101,7 +102,7 @@ func (w *writing) add(f tapeapi.Written) error {
 	case row == nil && f.Job.Kind == 0 && f.FSeq <= w.tape.LastFSeq:
 		return nil // the same, of what has no row
 	case row != nil || !follows:
-		return refuse(errs.Conflict, "Written", w.tape.VID, "the tape file does not follow the last one that is known of the tape")
+		return refuse(errs.Conflict, "Written", string(w.tape.VID), "the tape file does not follow the last one that is known of the tape")
 	}
 	w.tape.LastFSeq, w.tape.Occupancy = f.FSeq, w.tape.Occupancy+f.Bytes
 	w.tape.ReclaimedFSeq, w.tape.ReclaimedID = 0, 0
@@ -145,7 +146,7 @@ func (w *writing) record(f tapeapi.Written) error {
 	why := unfit(e, f)
 	switch {
 	case why != "" && j != nil:
-		w.out.Unfit = append(w.out.Unfit, tapeapi.Failure{Job: f.Job, Error: "what was written to tape " + w.tape.VID + " is not the file: " + why})
+		w.out.Unfit = append(w.out.Unfit, tapeapi.Failure{Job: f.Job, Error: "what was written to tape " + string(w.tape.VID) + " is not the file: " + why})
 	case why == "" && !w.wasGiven(f, j):
 		why = "no session was given the file to write"
 	}
@@ -375,7 +376,7 @@ func (t Txn) queueMissing(e *hemera.Entry, rules *tapeconfig.Settings) error {
 }
 
 // tapeFileKeys bounds the rows of a tape behind an fSeq.
-func tapeFileKeys(vid string, after uint64) (lo, hi []byte) {
+func tapeFileKeys(vid hemera.VID, after uint64) (lo, hi []byte) {
 	prefix := schema.TapeKey(schema.TableTapeFile, vid)
 	return schema.TapeFileKey(vid, after+1, 0), schema.PrefixEnd(prefix)
 }

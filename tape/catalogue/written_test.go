@@ -22,10 +22,12 @@ func TestAReportFollowsTheTape(t *testing.T) {
 	}
 	first := tapeapi.Job{JobKey: tapeapi.JobKey{File: e.ID, Kind: tapeapi.Archive, Copy: 1}, ArchiveID: e.ArchiveID(), Size: e.Size}
 	for _, c := range []struct {
-		name, vid, key string
-		files          []tapeapi.Written
-		refuse         errs.Kind
-		last           uint64
+		name   string
+		vid    hemera.VID
+		key    string
+		files  []tapeapi.Written
+		refuse errs.Kind
+		last   uint64
 	}{
 		{"a tape that there is not", "A9", "", []tapeapi.Written{file(1, 0, next)}, errs.NotFound, 1},
 		{"behind a gap", "A1", "", []tapeapi.Written{file(3, 0, next)}, errs.Conflict, 1},
@@ -130,7 +132,7 @@ func TestWhatIsNotTheContentIsADeadFile(t *testing.T) {
 // TestACopyTakesThePlaceOfOneWithItsNumber, also on the same tape: the old row dies, and counts follow.
 func TestACopyTakesThePlaceOfOneWithItsNumber(t *testing.T) {
 	t.Parallel()
-	for _, vid := range []string{"A1", "A2"} {
+	for _, vid := range []hemera.VID{"A1", "A2"} {
 		w := newWorld(t)
 		e := w.archived("/double/f", 100)
 		j := tapeapi.Job{JobKey: tapeapi.JobKey{File: e.ID, Kind: tapeapi.Archive, Copy: 1}, ArchiveID: e.ArchiveID(), Size: 100}

@@ -24,7 +24,7 @@ type File struct {
 // Copy is a copy on tape.
 type Copy struct {
 	Number uint8 // from 1
-	VID    string
+	VID    hemera.VID
 	Lost   bool // the tape cannot be read until somebody acts
 }
 
@@ -118,7 +118,7 @@ func stays(f File) string {
 // OnTapes counts the copies that are there: one of each number, on a tape that can be read and holds no other one that counts. While a repack leaves several
 // copies of a number it may count too few, which is on the safe side.
 func OnTapes(f File) (there int) {
-	tapes := map[string]bool{}
+	tapes := map[hemera.VID]bool{}
 	for number := 1; number <= f.Asked; number++ {
 		for _, c := range f.Copies {
 			if int(c.Number) == number && !c.Lost && !tapes[c.VID] {

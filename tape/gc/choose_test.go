@@ -119,7 +119,7 @@ func TestRandomPages(t *testing.T) {
 			f.Bytes, f.Asked, f.Requests, f.Drop = r.Int64N(100), r.IntN(4), max(0, r.IntN(6)-4), r.IntN(6) == 0
 			f.Copies = nil
 			for n := range r.IntN(5) {
-				f.Copies = append(f.Copies, Copy{uint8(1 + n), string(rune('A' + r.IntN(6))), r.IntN(9) == 0})
+				f.Copies = append(f.Copies, Copy{uint8(1 + n), hemera.VID(string(rune('A' + r.IntN(6)))), r.IntN(9) == 0})
 			}
 			files = append(files, f)
 		}
@@ -161,7 +161,7 @@ func safeOnTapes(f File) bool {
 			return true
 		}
 		for _, c := range f.Copies {
-			if int(c.Number) == n && !c.Lost && !strings.Contains(tapes, c.VID) && pick(n+1, tapes+c.VID) {
+			if int(c.Number) == n && !c.Lost && !strings.Contains(tapes, string(c.VID)) && pick(n+1, tapes+string(c.VID)) {
 				return true
 			}
 		}

@@ -60,7 +60,7 @@ func (b *Board) Continue(drive string) (more bool, rule Rule, reason string) {
 	case b.isDisabled(d.Library):
 		return false, LibraryDisabled, b.library(d.Library)
 	case t == nil:
-		return false, TapeUnknown, "the catalogue has no tape " + d.VID
+		return false, TapeUnknown, "the catalogue has no tape " + string(d.VID)
 	case writes && (!t.Write || t.Full) || !writes && !t.Read:
 		return false, TapeState, sayTape(t)
 	case fillsBuffer(d.Work.Queue) && b.room()+d.Work.Reserved <= 0:

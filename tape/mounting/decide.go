@@ -3,6 +3,7 @@ package mounting
 import (
 	"time"
 
+	"hemera/words/hemera"
 	"hemera/words/tapeapi"
 )
 
@@ -10,8 +11,8 @@ import (
 type Decision struct {
 	// Do is MountWork (with VID, which is mounted unless it is in the drive), MountUnload or MountNothing.
 	Do    tapeapi.MountKind
-	Queue Key    // whose jobs the mount gets
-	VID   string // of the tape
+	Queue Key        // whose jobs the mount gets
+	VID   hemera.VID // of the tape
 	// Supply is the pool that the tape was in. The caller moves it to the pool of the queue first.
 	Supply  string
 	Reserve int64     // of the buffer, in bytes, for as long as the mount lasts or has not filled it
@@ -51,9 +52,9 @@ func (b *Board) Decide(drive string) Decision {
 	}
 	// Until then a request for this tape needs no mount.
 	if over := d.Idle.Add(b.criteria.Linger); over.After(b.now) {
-		return Decision{Rule: Lingering, VID: d.VID, Again: earlier(over, b.nextAge()), Reason: "nothing waits for tape " + d.VID + ", which stays in the drive for a while"}
+		return Decision{Rule: Lingering, VID: d.VID, Again: earlier(over, b.nextAge()), Reason: "nothing waits for tape " + string(d.VID) + ", which stays in the drive for a while"}
 	}
-	return Decision{Do: tapeapi.MountUnload, VID: d.VID, Rule: LingerOver, Reason: "nothing waits for tape " + d.VID}
+	return Decision{Do: tapeapi.MountUnload, VID: d.VID, Rule: LingerOver, Reason: "nothing waits for tape " + string(d.VID)}
 }
 
 // isDisabled reports whether a library is not to be used.

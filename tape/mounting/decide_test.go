@@ -5,14 +5,15 @@ import (
 	"testing"
 	"time"
 
+	"hemera/words/hemera"
 	"hemera/words/tapeapi"
 )
 
 // now returns the time at which all pictures of tests are taken.
 func now() time.Time { return time.Date(2026, 11, 24, 2, 0, 0, 0, time.UTC) }
 
-func archive(pool string) Key { return Key{Kind: tapeapi.Archive, Pool: pool} }
-func recall(vid string) Key   { return Key{Kind: tapeapi.Recall, VID: vid} }
+func archive(pool string) Key   { return Key{Kind: tapeapi.Archive, Pool: pool} }
+func recall(vid hemera.VID) Key { return Key{Kind: tapeapi.Recall, VID: vid} }
 
 // waiting returns a queue of 1 GB in 10 files that is worth a mount by its age.
 func waiting(k Key, change ...func(*Queue)) Queue {
@@ -33,19 +34,19 @@ func largest(n int64) func(*Queue)     { return func(q *Queue) { q.Largest = n }
 func idle(name string) Drive {
 	return Drive{Name: name, Library: "lib", Up: true, Idle: now().Add(-time.Hour)}
 }
-func tapeOf(vid string, used int64) Tape {
+func tapeOf(vid hemera.VID, used int64) Tape {
 	return Tape{VID: vid, Pool: "p", Library: "lib", Media: "LTO-9", State: "ACTIVE", Read: true, Write: true, Used: used, Capacity: 18e12}
 }
 
 // holding returns an idle drive with a tape, mounted and idle for so long.
-func holding(name, vid string, mounted, idleFor time.Duration) Drive {
+func holding(name string, vid hemera.VID, mounted, idleFor time.Duration) Drive {
 	d := idle(name)
 	d.VID, d.Mounted, d.Idle = vid, now().Add(-mounted), now().Add(-idleFor)
 	return d
 }
 
 // working returns a drive that works for a queue with a tape.
-func working(name, vid string, k Key, mounted time.Duration) Drive {
+func working(name string, vid hemera.VID, k Key, mounted time.Duration) Drive {
 	d := holding(name, vid, mounted, 0)
 	d.Work = &Work{Queue: k, Organisation: "org", Priority: 1, Left: 1e9}
 	d.Last, d.Begun = k, d.Mounted
@@ -71,7 +72,7 @@ type decides struct {
 	change  func(*Picture)
 	do      tapeapi.MountKind
 	queue   Key
-	vid     string
+	vid     hemera.VID
 	rule    Rule
 	because string // a part of the reason
 }
@@ -224,7 +225,7 @@ func TestBufferBlocksRecallsOnly(t *testing.T) {
 
 func TestMountedTape(t *testing.T) {
 	p, f := archive("p"), recall("F")
-	held := func(vid string, mounted, idleFor time.Duration) func(*Picture) {
+	held := func(vid hemera.VID, mounted, idleFor time.Duration) func(*Picture) {
 		return func(pic *Picture) { pic.Drives[0] = holding("d1", vid, mounted, idleFor) }
 	}
 	emptyToo := func(pic *Picture) {

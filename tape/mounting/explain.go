@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"hemera/words/hemera"
 	"hemera/words/tapeapi"
 )
 
@@ -97,10 +98,10 @@ func aboutDrive(r Rule) bool {
 }
 
 // ExplainTape says what a tape does or waits for: its state, its drive, and each queue that reads it.
-func (b *Board) ExplainTape(vid string) (list []Reason) {
+func (b *Board) ExplainTape(vid hemera.VID) (list []Reason) {
 	t := b.stock.tapes[vid]
 	if t == nil {
-		return []Reason{{TapeUnknown, "no queue, drive or pool needs tape " + vid + " now", ""}}
+		return []Reason{{TapeUnknown, "no queue, drive or pool needs tape " + string(vid) + " now", ""}}
 	}
 	if (!t.Read || !t.Write) && t.State != tapeapi.Active { // else it has a reason of its own, which is no matter of states
 		may := "it may be read, and not written"
@@ -124,7 +125,7 @@ func (b *Board) ExplainTape(vid string) (list []Reason) {
 	if len(list) == 0 {
 		text := fmt.Sprintf("no job reads tape %s; pool %s writes to it when its turn comes", vid, t.Pool)
 		if t.Full {
-			text = "no job reads tape " + vid + ", and it is full"
+			text = "no job reads tape " + string(vid) + ", and it is full"
 		}
 		list = append(list, Reason{NoWork, text, ""})
 	}

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"hemera/words/hemera"
 	"hemera/words/tapeapi"
 )
 
@@ -151,7 +152,7 @@ func TestExplainTape(t *testing.T) {
 		"F": {"recall from tape F: drive d1 can begin"},
 		"X": {"no queue, drive or pool needs tape X"},
 	} {
-		got := b.ExplainTape(vid)
+		got := b.ExplainTape(hemera.VID(vid))
 		if len(got) != len(want) {
 			t.Errorf("%s: %+v", vid, got)
 			continue
@@ -165,7 +166,7 @@ func TestExplainTape(t *testing.T) {
 	p.Queues = nil
 	p.Drives = p.Drives[:1]
 	for vid, want := range map[string]string{"F": "and it is full"} {
-		if got := New(p).ExplainTape(vid); len(got) != 1 || !strings.Contains(got[0].Text, want) {
+		if got := New(p).ExplainTape(hemera.VID(vid)); len(got) != 1 || !strings.Contains(got[0].Text, want) {
 			t.Errorf("%s: %+v", vid, got)
 		}
 	}

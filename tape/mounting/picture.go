@@ -3,6 +3,7 @@ package mounting
 import (
 	"time"
 
+	"hemera/words/hemera"
 	"hemera/words/tapeapi"
 )
 
@@ -25,7 +26,7 @@ type Picture struct {
 type Key struct {
 	Kind tapeapi.JobKind
 	Pool string
-	VID  string
+	VID  hemera.VID
 }
 
 // Writes reports whether jobs of the queue write to tape.
@@ -36,7 +37,7 @@ func (k Key) String() string {
 	if k.Writes() {
 		return k.Kind.String() + " to pool " + k.Pool
 	}
-	return k.Kind.String() + " from tape " + k.VID
+	return k.Kind.String() + " from tape " + string(k.VID)
 }
 
 // Queue is jobs that can be done with one mount. Jobs that wait for another attempt are not counted until then, nor are those that a mount was given.
@@ -53,7 +54,8 @@ type Queue struct {
 
 // Tape is a tape of the catalogue.
 type Tape struct {
-	VID, Pool, Library, Media string
+	VID                  hemera.VID
+	Pool, Library, Media string
 	// State and Reason are for sentences. What the state permits is Read and Write.
 	State       tapeapi.State
 	Reason      string
@@ -83,12 +85,12 @@ type Pool struct {
 // Drive is a drive as its server reported it last.
 type Drive struct {
 	Name, Library string
-	Up            bool     // wanted by admins, working, and its server is there
-	Reason        string   // why not
-	Remedy        string   // what helps then; "" to put it up
-	Writes        []string // media types that it writes and reads
-	Reads         []string // those that it reads besides. With both empty it takes all.
-	VID           string   // the tape in it
+	Up            bool       // wanted by admins, working, and its server is there
+	Reason        string     // why not
+	Remedy        string     // what helps then; "" to put it up
+	Writes        []string   // media types that it writes and reads
+	Reads         []string   // those that it reads besides. With both empty it takes all.
+	VID           hemera.VID // the tape in it
 	Mounted       time.Time
 	Last          Key       // the queue that it worked for last, or works for
 	Begun         time.Time // when it began with that queue, without another one since

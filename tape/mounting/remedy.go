@@ -14,7 +14,7 @@ func (b *Board) remedy(e *entry, d *Drive, kept Rule) string {
 	case DriveDown:
 		return cmp.Or(d.Remedy, "hemera tape drive up "+d.Name)
 	case TapeUnknown:
-		return "scan it into the catalogue: hemera tape scan " + e.VID
+		return "scan it into the catalogue: hemera tape scan " + string(e.VID)
 	case TapeState:
 		return remedyOfTape(e.tape)
 	case KeyMissing:
@@ -43,7 +43,7 @@ func (b *Board) remedy(e *entry, d *Drive, kept Rule) string {
 
 // remedyOfTape says how a tape is used again.
 func remedyOfTape(t *tape) string {
-	return "hemera tape tape set " + t.VID + " state=ACTIVE"
+	return "hemera tape tape set " + string(t.VID) + " state=ACTIVE"
 }
 
 // remedyOfLibrary says how a library is used again.

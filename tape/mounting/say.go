@@ -18,7 +18,7 @@ func sayDown(d *Drive) string { return withReason("drive "+d.Name+" is down", d.
 func sayTape(t *tape) string {
 	// A full tape may be in any state; that it is full matters to writing alone.
 	if t.Full && t.Read {
-		return "tape " + t.VID + " is full"
+		return "tape " + string(t.VID) + " is full"
 	}
 	return withReason(fmt.Sprintf("tape %s is %s", t.VID, t.State), t.Reason)
 }
@@ -45,7 +45,7 @@ func (b *Board) worthMount(c choice, d *Drive) string {
 	// The criterion that was met first, in the order of worth.
 	switch c.rule {
 	case Mounted:
-		return text + ", and tape " + c.tape.VID + " is mounted already"
+		return text + ", and tape " + string(c.tape.VID) + " is mounted already"
 	case EnoughBytes:
 		text += fmt.Sprintf(", %s are worth a mount", size(b.criteria.MinBytes))
 	case EnoughFiles:
@@ -58,7 +58,7 @@ func (b *Board) worthMount(c choice, d *Drive) string {
 	}
 	// It is unmounted first.
 	if d.VID != "" {
-		text += "; tape " + d.VID + " has no more urgent work"
+		text += "; tape " + string(d.VID) + " has no more urgent work"
 	}
 	return text
 }
@@ -95,7 +95,7 @@ func (b *Board) obstacle(e *entry, d *Drive, kept Rule) string {
 	case LibraryDisabled:
 		return b.library(d.Library)
 	case TapeUnknown:
-		return "the catalogue has no tape " + e.VID
+		return "the catalogue has no tape " + string(e.VID)
 	case TapeState:
 		return sayTape(e.tape)
 	case OtherLibrary:

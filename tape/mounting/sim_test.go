@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"hemera/words/hemera"
 	"hemera/words/tapeapi"
 )
 
@@ -42,7 +43,7 @@ func newSite(seed uint64) *site {
 	for i := range 12 {
 		pool := []string{"p1", "p2", "s1"}[i%3]
 		s.p.Tapes = append(s.p.Tapes, Tape{
-			VID: "V" + strconv.Itoa(i), Pool: pool, Library: "l" + strconv.Itoa(i/3%libraries), Media: []string{"m1", "m2"}[i/6], Read: true, Write: true, Capacity: 20_000,
+			VID: hemera.VID("V" + strconv.Itoa(i)), Pool: pool, Library: "l" + strconv.Itoa(i/3%libraries), Media: []string{"m1", "m2"}[i/6], Read: true, Write: true, Capacity: 20_000,
 		})
 	}
 	return s
@@ -160,7 +161,7 @@ func (s *site) decide(t *testing.T) {
 // check holds the invariants of the package's documentation.
 func (s *site) check(t *testing.T) {
 	t.Helper()
-	in := map[string]string{}
+	in := map[hemera.VID]string{}
 	counts := map[string]int64{}
 	reserved := int64(0)
 	for _, d := range s.p.Drives {
@@ -274,12 +275,12 @@ func large() Picture {
 		p.Drives = append(p.Drives, d)
 	}
 	for i := range 50_000 {
-		t := tapeOf(fmt.Sprintf("V%05d", i), 18e12)
+		t := tapeOf(hemera.VID(fmt.Sprintf("V%05d", i)), 18e12)
 		t.Library, t.Pool, t.Full = "l"+strconv.Itoa(i%4), "p"+strconv.Itoa(i%200), i%50 > 0
 		p.Tapes = append(p.Tapes, t)
 	}
 	for i := range 10_000 {
-		k := recall(fmt.Sprintf("V%05d", i))
+		k := recall(hemera.VID(fmt.Sprintf("V%05d", i)))
 		if i < 200 {
 			k = archive("p" + strconv.Itoa(i))
 		}

@@ -1,6 +1,9 @@
 package mounting
 
-import "slices"
+import (
+	"hemera/words/hemera"
+	"slices"
+)
 
 // tape is a tape and the drive that it is in.
 type tape struct {
@@ -11,7 +14,7 @@ type tape struct {
 // stock is the tapes that can be mounted, and which of them can be written.
 type stock struct {
 	pools     map[string]Pool
-	tapes     map[string]*tape
+	tapes     map[hemera.VID]*tape
 	shelves   map[string][]*tape         // tapes that can be written, by pool
 	writes    map[string]map[string]bool // media types that some drive that is up writes, by library
 	writesAll map[string]bool            // libraries with such a drive that takes all media
@@ -19,7 +22,7 @@ type stock struct {
 
 // newStock indexes tapes. No drive holds one yet.
 func newStock(pools map[string]Pool, tapes []Tape) stock {
-	s := stock{pools, make(map[string]*tape, len(tapes)), map[string][]*tape{}, map[string]map[string]bool{}, map[string]bool{}}
+	s := stock{pools, make(map[hemera.VID]*tape, len(tapes)), map[string][]*tape{}, map[string]map[string]bool{}, map[string]bool{}}
 	s.add(tapes)
 	return s
 }

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"hemera/words/hemera"
 	"hemera/words/tapeapi"
 )
 
@@ -21,7 +22,7 @@ type option struct {
 	here bool // the tape is in the drive
 }
 
-func (w twin) holder(vid string) *Drive {
+func (w twin) holder(vid hemera.VID) *Drive {
 	for i := range w.p.Drives {
 		if w.p.Drives[i].VID == vid {
 			return &w.p.Drives[i]
@@ -198,7 +199,7 @@ func random(r *rand.Rand) Picture {
 	for i := range 10 {
 		full := r.IntN(4) == 0
 		t := Tape{
-			VID: "V" + strconv.Itoa(i), Pool: pick("p1", "p2", "s1"), Library: pick("l1", "l1", "l2"), Media: pick("m1", "m2", "m3"),
+			VID: hemera.VID("V" + strconv.Itoa(i)), Pool: pick("p1", "p2", "s1"), Library: pick("l1", "l1", "l2"), Media: pick("m1", "m2", "m3"),
 			Read: r.IntN(8) > 0, Write: r.IntN(4) > 0, Full: full, Used: max(0, r.Int64N(8)-3),
 		}
 		if r.IntN(6) == 0 {
@@ -246,7 +247,7 @@ func randomKeys(r *rand.Rand) (keys []Key) {
 	}
 	for i := range 10 {
 		vid := "V" + strconv.Itoa(i)
-		all = append(all, recall(vid), Key{Kind: tapeapi.Verify, VID: vid}, Key{Kind: tapeapi.Repack, VID: vid})
+		all = append(all, recall(hemera.VID(vid)), Key{Kind: tapeapi.Verify, VID: hemera.VID(vid)}, Key{Kind: tapeapi.Repack, VID: hemera.VID(vid)})
 	}
 	for _, k := range all {
 		if r.IntN(3) == 0 {
@@ -319,7 +320,7 @@ func (p *Picture) queue(k Key) *Queue {
 	return nil
 }
 
-func (p *Picture) tape(vid string) *Tape {
+func (p *Picture) tape(vid hemera.VID) *Tape {
 	for i := range p.Tapes {
 		if p.Tapes[i].VID == vid {
 			return &p.Tapes[i]

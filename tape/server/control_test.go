@@ -32,10 +32,10 @@ type control struct {
 	epoch   hemera.Epoch    // of the lease now
 	mounts  tapeapi.MountID // ids
 	open    map[tapeapi.MountID]*openMount
-	tapes   map[string]*tapeapi.Tape
+	tapes   map[hemera.VID]*tapeapi.Tape
 	files   map[hemera.FileID]*content
-	in      map[string]string // VID by drive, as of what the drive was told
-	out     map[string]bool   // drives that are to unload and did not ask since
+	in      map[string]hemera.VID // VID by drive, as of what the drive was told
+	out     map[string]bool       // drives that are to unload and did not ask since
 	seen    tapeapi.Library
 	wake    chan struct{}
 	wrong   int  // recalls that were committed with another content
@@ -44,7 +44,7 @@ type control struct {
 	scans   []tapeapi.Scanned
 	scanned tapeapi.ScanResults                 // the last report of a scan
 	last    map[tapeapi.MountID]tapeapi.Results // report by mount
-	wanted  string                              // VID to scan
+	wanted  hemera.VID                          // VID to scan
 	key     tapeapi.Key                         // of all tapes
 }
 
@@ -59,7 +59,7 @@ type openMount struct {
 type content struct {
 	data    []byte
 	onTape  *tapeapi.Written
-	vid     string
+	vid     hemera.VID
 	recall  bool // it is to be recalled
 	back    bool // it was
 	attempt int
@@ -67,8 +67,8 @@ type content struct {
 }
 
 func newControl(t testing.TB, seed uint64, files int) *control {
-	c := &control{t: t, r: rand.New(rand.NewPCG(seed, 1)), epoch: 1, last: map[tapeapi.MountID]tapeapi.Results{}, open: map[tapeapi.MountID]*openMount{}, tapes: map[string]*tapeapi.Tape{},
-		files: map[hemera.FileID]*content{}, in: map[string]string{}, out: map[string]bool{}, wake: make(chan struct{}), limit: 1000}
+	c := &control{t: t, r: rand.New(rand.NewPCG(seed, 1)), epoch: 1, last: map[tapeapi.MountID]tapeapi.Results{}, open: map[tapeapi.MountID]*openMount{}, tapes: map[hemera.VID]*tapeapi.Tape{},
+		files: map[hemera.FileID]*content{}, in: map[string]hemera.VID{}, out: map[string]bool{}, wake: make(chan struct{}), limit: 1000}
 	for i := range files {
 		data := make([]byte, 1+c.r.IntN(300_000)>>c.r.IntN(12))
 		_, _ = rand.NewChaCha8([32]byte{byte(seed), byte(i), byte(i >> 8)}).Read(data)
@@ -183,7 +183,7 @@ func (c *control) NextMount(ctx context.Context, node hemera.NodeID, epoch hemer
 
 // decide chooses what a drive does. The lock is held.
 func (c *control) decide(drive string) tapeapi.Mount {
-	busy := map[string]bool{}
+	busy := map[hemera.VID]bool{}
 	for d, vid := range c.in {
 		if d != drive {
 			busy[vid] = true
@@ -206,7 +206,7 @@ func (c *control) decide(drive string) tapeapi.Mount {
 	}
 	if c.waiting() > 0 {
 		for i := range len(c.tapes) {
-			t := c.tapes[fmt.Sprintf("V%05d", i+1)]
+			t := c.tapes[hemera.VID(fmt.Sprintf("V%05d", i+1))]
 			switch {
 			case t == nil || t.Full || busy[t.VID] || t.State != "" || t.Reason != "":
 			case t.Labelled.IsZero():
@@ -225,7 +225,7 @@ func (c *control) decide(drive string) tapeapi.Mount {
 }
 
 // used returns a tape that has files: whichever drive was first chose it. The lock is held.
-func (c *control) used() string {
+func (c *control) used() hemera.VID {
 	for _, f := range c.files {
 		if f.vid != "" {
 			return f.vid
@@ -387,7 +387,7 @@ func (c *control) written(tape *tapeapi.Tape, w tapeapi.Written) error {
 	case again, w.Job.Kind == 0 && w.FSeq <= tape.LastFSeq: // the answer was lost
 		return nil
 	case w.FSeq != tape.LastFSeq+1 && (w.Member < 2 || w.FSeq != tape.LastFSeq):
-		return errs.New(errs.Conflict, "control.Done", tape.VID, fmt.Sprintf("file %d after %d", w.FSeq, tape.LastFSeq))
+		return errs.New(errs.Conflict, "control.Done", string(tape.VID), fmt.Sprintf("file %d after %d", w.FSeq, tape.LastFSeq))
 	}
 	tape.LastFSeq, tape.LastID, tape.Occupancy = w.FSeq, w.ArchiveID, tape.Occupancy+w.Bytes
 	if w.Member > 0 {

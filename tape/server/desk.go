@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"hemera/words/errs"
+	"hemera/words/hemera"
 	"hemera/words/tapeapi"
 )
 
@@ -92,7 +93,7 @@ func (k desk) Next(ctx context.Context, files int, bytes int64) (jobs []tapeapi.
 		case err == nil:
 			return r.Jobs, r.Last, nil
 		case ctx.Err() != nil:
-			return nil, true, errs.Wrap(ctx.Err(), "tape.Jobs", k.mount.VID)
+			return nil, true, errs.Wrap(ctx.Err(), "tape.Jobs", string(k.mount.VID))
 		case !asksAgain(err) || try == jobsTries:
 			return nil, true, lost{err}
 		}
@@ -114,8 +115,8 @@ func (k desk) grant(ctx context.Context, job tapeapi.Work) (tapeapi.Grant, error
 }
 
 // noLease returns the error of calls while the node has no lease.
-func noLease(vid string) error {
-	return errs.New(errs.Unavailable, "tape.Call", vid, "the node has no lease")
+func noLease(vid hemera.VID) error {
+	return errs.New(errs.Unavailable, "tape.Call", string(vid), "the node has no lease")
 }
 
 // asksAgain reports whether the outcome of a call is not known, or may be another one soon.

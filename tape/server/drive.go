@@ -10,6 +10,7 @@ import (
 	"hemera/tape/device"
 	"hemera/tape/volume"
 	"hemera/words/errs"
+	"hemera/words/hemera"
 	"hemera/words/tapeapi"
 )
 
@@ -67,13 +68,13 @@ func (d *drive) step(ctx context.Context, m machine) machine {
 		return d.ask(ctx, m)
 	case fetching:
 		err := d.timed(&d.robotTime, func() error { return d.server.robot.fetch(ctx, m.mount.VID, d.serial, d.place) })
-		return m.fetched(d.judge(ctx, err, "tape "+m.mount.VID+" could not be fetched for"))
+		return m.fetched(d.judge(ctx, err, "tape "+string(m.mount.VID)+" could not be fetched for"))
 	case loading:
-		return m.loaded(d.judge(ctx, d.timed(&d.loadTime, func() error { return d.load(ctx, m.mount.VID) }), "tape "+m.mount.VID+" could not be loaded into"))
+		return m.loaded(d.judge(ctx, d.timed(&d.loadTime, func() error { return d.load(ctx, m.mount.VID) }), "tape "+string(m.mount.VID)+" could not be loaded into"))
 	case working:
 		return m.worked(d.work(ctx, m.mount))
 	case unloading:
-		return m.unloaded(d.judge(ctx, d.unload(ctx), "tape "+m.vid+" could not be unloaded from"))
+		return m.unloaded(d.judge(ctx, d.unload(ctx), "tape "+string(m.vid)+" could not be unloaded from"))
 	case ending:
 		desk{d, m.mount}.cancel(ctx, m.problem, m.bad)
 		return m.ended()
@@ -151,7 +152,7 @@ func outcomeOf(err error) outcome {
 }
 
 // probe finds out what is in the drive: by the library, and by the drive itself.
-func (d *drive) probe(ctx context.Context) (string, error) {
+func (d *drive) probe(ctx context.Context) (hemera.VID, error) {
 	d.loaded = nil
 	// The library knows the barcode, the drive only that something is in it.
 	vid, err := d.server.robot.inside(ctx, d.serial, d.place)
@@ -178,7 +179,7 @@ func (d *drive) timed(to *time.Duration, call func() error) error {
 }
 
 // load makes the cartridge ready, and learns of which kind it is.
-func (d *drive) load(ctx context.Context, vid string) (err error) {
+func (d *drive) load(ctx context.Context, vid hemera.VID) (err error) {
 	var in device.Tape
 	err = d.calls.within(ctx, "load", loadShare*d.calls.bound, func(ctx context.Context) (err error) {
 		in, err = d.Load(ctx)

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"hemera/words/hemera"
 	"hemera/words/tapeapi"
 )
 
@@ -141,7 +142,7 @@ func (x *rig) refused(name string, key tapeapi.Key) {
 			x.t.Errorf("%s: file %d came back", name, id)
 		}
 	}
-	c.open, c.in = map[tapeapi.MountID]*openMount{}, map[string]string{}
+	c.open, c.in = map[tapeapi.MountID]*openMount{}, map[string]hemera.VID{}
 }
 
 // TestScanOfAnEncryptedTape: a scan without the right key says what a person types, whether the catalogue has the tape, or not.
@@ -159,7 +160,7 @@ func TestScanOfAnEncryptedTape(t *testing.T) {
 		key   tapeapi.Key
 		words []string
 	}{
-		{tapeapi.Key{}, []string{"raw-2026", "the catalogue does not say with which key", "hemera tape key add NAME --from FILE", "hemera tape tape add " + vid + " encryptionKeyName=NAME"}},
+		{tapeapi.Key{}, []string{"raw-2026", "the catalogue does not say with which key", "hemera tape key add NAME --from FILE", "hemera tape tape add " + string(vid) + " encryptionKeyName=NAME"}},
 		{tapeapi.Key{Name: "other", Secret: bytes.Repeat([]byte{8}, tapeapi.SecretSize)}, []string{"raw-2026", "with another key than other"}},
 	} {
 		c.mu.Lock()

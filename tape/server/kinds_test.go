@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"hemera/tape/device"
+	"hemera/words/hemera"
 )
 
 // TestKinds: a cartridge whose barcode has no media type is of the kind that the drive says, once it was loaded.
@@ -52,7 +53,7 @@ func TestKindsCorrectBarcodes(t *testing.T) {
 	k.note("B", device.Status{Density: 0x01})
 	k.note("C", device.Status{})
 	k.note("D", device.Status{Density: 0x5d})
-	vids := map[string]string{"A": "LTO-9", "B": "LTO-9", "C": ""}
+	vids := map[hemera.VID]string{"A": "LTO-9", "B": "LTO-9", "C": ""}
 	k.correct(vids)
 	if len(vids) != 3 || vids["A"] != "LTO-8" || vids["B"] != "LTO-9" || vids["C"] != "" {
 		t.Errorf("%v", vids)

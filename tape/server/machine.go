@@ -3,6 +3,7 @@ package server
 import (
 	"time"
 
+	"hemera/words/hemera"
 	"hemera/words/tapeapi"
 )
 
@@ -44,7 +45,7 @@ type outcome struct {
 // machine decides what a drive does next. It is a value: its methods are pure, and the loop of a drive does the I/O.
 type machine struct {
 	phase phase
-	vid   string        // of the cartridge in the drive; "" when it is empty or not known
+	vid   hemera.VID    // of the cartridge in the drive; "" when it is empty or not known
 	mount tapeapi.Mount // what is to be done; Kind is MountNothing when nothing is
 	// then is the phase after ending.
 	then     phase
@@ -70,7 +71,7 @@ func pause(failures int, longest time.Duration) time.Duration {
 }
 
 // probed tells what a probe found: the VID in the drive, [unknownTape] when it cannot be read, "" for none.
-func (m machine) probed(vid string, x outcome) machine {
+func (m machine) probed(vid hemera.VID, x outcome) machine {
 	m.wait = 0
 	if x.fault != noFault {
 		return m.fail(x)

@@ -7,12 +7,13 @@ import (
 
 	"hemera/tape/device"
 	"hemera/words/errs"
+	"hemera/words/hemera"
 	"hemera/words/tapeapi"
 )
 
 // TestMachine walks a drive through what can happen to it.
 func TestMachine(t *testing.T) {
-	work := func(vid string) tapeapi.Mount {
+	work := func(vid hemera.VID) tapeapi.Mount {
 		return tapeapi.Mount{ID: 7, Kind: tapeapi.MountWork, Job: tapeapi.Archive, VID: vid}
 	}
 	unload := tapeapi.Mount{Kind: tapeapi.MountUnload}
@@ -21,7 +22,7 @@ func TestMachine(t *testing.T) {
 		from  machine
 		event func(machine) machine
 		phase phase
-		vid   string
+		vid   hemera.VID
 		mount string // VID of what is to be done
 	}{
 		{"an empty drive asks", machine{}, func(m machine) machine { return m.probed("", outcome{}) }, idle, "", ""},
@@ -51,7 +52,7 @@ func TestMachine(t *testing.T) {
 		{"the end is known", machine{phase: ending, then: down, mount: work("V00001")}, func(m machine) machine { return m.ended() }, down, "", ""},
 	} {
 		got := c.event(c.from)
-		if got.phase != c.phase || got.vid != c.vid || got.mount.VID != c.mount {
+		if got.phase != c.phase || got.vid != c.vid || got.mount.VID != hemera.VID(c.mount) {
 			t.Errorf("%s: phase %d with %q, to do %q; want %d with %q, to do %q", c.name, got.phase, got.vid, got.mount.VID, c.phase, c.vid, c.mount)
 		}
 	}
@@ -89,7 +90,7 @@ func TestPauses(t *testing.T) {
 func TestMachineLosesNoMount(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	m, open := machine{}, false
-	vids := []string{"", "V00001", "V00002"}
+	vids := []hemera.VID{"", "V00001", "V00002"}
 	seen := map[phase]int{}
 	for range 200_000 {
 		f := outcome{fault: fault(r.IntN(4)), problem: "x"}

@@ -9,6 +9,7 @@ import (
 	"hemera/platform/turn"
 	"hemera/tape/device"
 	"hemera/words/errs"
+	"hemera/words/hemera"
 )
 
 const (
@@ -80,7 +81,7 @@ func passing(err error) bool {
 
 // fetch carries a cartridge to a drive. It fails with NotFound if the library has no such cartridge or drive, with Locked if it is in another
 // drive, or if the drive holds another one.
-func (r *robot) fetch(ctx context.Context, vid, serial string, place int) error {
+func (r *robot) fetch(ctx context.Context, vid hemera.VID, serial string, place int) error {
 	return r.withTurn(ctx, func(ctx context.Context) error {
 		return r.carry(ctx, vid, func(s shelves) (from, to element, err error) {
 			if from, err = s.find(vid); err != nil {
@@ -93,9 +94,9 @@ func (r *robot) fetch(ctx context.Context, vid, serial string, place int) error 
 			case from.Address == to.Address: // a move whose answer was lost
 				return from, to, nil
 			case from.Kind == device.ElementDrive:
-				return from, to, errs.New(errs.Locked, "tape.Fetch", vid, "the cartridge is in another drive")
+				return from, to, errs.New(errs.Locked, "tape.Fetch", string(vid), "the cartridge is in another drive")
 			case to.Full:
-				return from, to, errs.New(errs.Locked, "tape.Fetch", vid, "the drive holds cartridge "+to.Barcode)
+				return from, to, errs.New(errs.Locked, "tape.Fetch", string(vid), "the drive holds cartridge "+to.Barcode)
 			}
 			// Not all libraries tell the source of what is in a drive, so it is kept here too.
 			r.sources[from.Barcode] = from.Address
@@ -120,7 +121,7 @@ func (r *robot) putBack(ctx context.Context, serial string, place int) error {
 
 // carry chooses by an inventory, moves, and does so again after errors that may pass: an element that was empty or full against expectation
 // is looked at again. The caller has the turn.
-func (r *robot) carry(ctx context.Context, vid string, choose func(shelves) (from, to element, err error)) (err error) {
+func (r *robot) carry(ctx context.Context, vid hemera.VID, choose func(shelves) (from, to element, err error)) (err error) {
 	for try := range moveTries {
 		if try > 0 {
 			if err := r.sleep(ctx, movePause<<try); err != nil {
@@ -147,12 +148,12 @@ func (r *robot) carry(ctx context.Context, vid string, choose func(shelves) (fro
 			break
 		}
 	}
-	return &errs.Error{Kind: errs.IO, Op: "tape.Move", Subject: vid, Text: "the robot failed", Cause: err,
+	return &errs.Error{Kind: errs.IO, Op: "tape.Move", Subject: string(vid), Text: "the robot failed", Cause: err,
 		Remedy: "look at the library's panel; drives try again by themselves"}
 }
 
 // inside tells what is in a drive by the library: its VID, [unknownTape] without a readable barcode, "" for nothing.
-func (r *robot) inside(ctx context.Context, serial string, place int) (string, error) {
+func (r *robot) inside(ctx context.Context, serial string, place int) (hemera.VID, error) {
 	s, err := r.look(ctx)
 	if err != nil {
 		return "", err

@@ -74,8 +74,8 @@ func (k desk) locked(err error) error {
 	if name := k.mount.Labels.Key.Name; name != "" {
 		what = "what is on the tape is encrypted with another key than " + name
 	}
-	text := what + "; add the key (hemera tape key add NAME --from FILE), name it (hemera tape tape " + set + " " + vid + " encryptionKeyName=NAME) and scan the tape again"
-	return &errs.Error{Kind: errs.KindOf(err), Op: "tape.Scan", Subject: vid, Text: text, Cause: err}
+	text := what + "; add the key (hemera tape key add NAME --from FILE), name it (hemera tape tape " + set + " " + string(vid) + " encryptionKeyName=NAME) and scan the tape again"
+	return &errs.Error{Kind: errs.KindOf(err), Op: "tape.Scan", Subject: string(vid), Text: text, Cause: err}
 }
 
 // endID returns the archive id of the tape file that a record is of, or is in.

@@ -202,7 +202,7 @@ func (s *Server) lease(ctx context.Context) (node hemera.NodeID, epoch hemera.Ep
 func (s *Server) reportOnce(ctx context.Context) error {
 	node, epoch := s.o.Node()
 	if epoch == 0 { // the node registers
-		return noLease(s.o.Name)
+		return noLease(hemera.VID(s.o.Name))
 	}
 	ctx, cancel := context.WithTimeout(ctx, reportEvery)
 	defer cancel()

@@ -288,7 +288,7 @@ func TestNothingIsLost(t *testing.T) {
 				c.mu.Lock()
 				c.dead, c.flaky = false, c.r.Float64()/10
 				c.epoch++
-				c.open, c.in = map[tapeapi.MountID]*openMount{}, map[string]string{}
+				c.open, c.in = map[tapeapi.MountID]*openMount{}, map[string]hemera.VID{}
 				c.cutAt = c.calls + 1 + c.r.IntN(60)
 				c.dying = sync.OnceFunc(func() { close(dies) })
 				faults := []emulated.Fault{{Op: []string{"read", "write", "flush", "locate", "load", "unload", "move"}[c.r.IntN(7)],
@@ -305,7 +305,7 @@ func TestNothingIsLost(t *testing.T) {
 			c.mu.Lock()
 			c.dead, c.flaky, c.dying = false, 0, nil
 			c.epoch++
-			c.open, c.in = map[tapeapi.MountID]*openMount{}, map[string]string{}
+			c.open, c.in = map[tapeapi.MountID]*openMount{}, map[string]hemera.VID{}
 			for _, f := range c.files {
 				f.failed, f.attempt = "", 0
 			}

@@ -7,13 +7,14 @@ import (
 	"hemera/tape/device"
 	"hemera/tape/tapeconfig"
 	"hemera/words/errs"
+	"hemera/words/hemera"
 )
 
 // element is a place of the library, with what its barcode says.
 type element struct {
 	device.Element
-	vid   string // [unknownTape] of a cartridge without a readable barcode, "" where none is
-	media string // media type, "" where the barcode has none
+	vid   hemera.VID // [unknownTape] of a cartridge without a readable barcode, "" where none is
+	media string     // media type, "" where the barcode has none
 }
 
 // shelves is one inventory of a library. Its methods are pure.
@@ -37,17 +38,17 @@ func shelve(list []device.Element) shelves {
 		// What is read off a label that nobody knows is still a name.
 		// Suffixes are printed in capitals, but typed barcodes are not always.
 		case n > 0 && suffixes[strings.ToUpper(e.Barcode[n:])] != "":
-			s[i].vid, s[i].media = e.Barcode[:n], suffixes[strings.ToUpper(e.Barcode[n:])]
+			s[i].vid, s[i].media = hemera.VID(e.Barcode[:n]), suffixes[strings.ToUpper(e.Barcode[n:])]
 		default:
-			s[i].vid = e.Barcode
+			s[i].vid = hemera.VID(e.Barcode)
 		}
 	}
 	return s
 }
 
 // vids returns the tapes of the library, with their media types. Cleaning cartridges, and what stands in a gate, are not.
-func (s shelves) vids() map[string]string {
-	list := map[string]string{}
+func (s shelves) vids() map[hemera.VID]string {
+	list := map[hemera.VID]string{}
 	for _, e := range s {
 		if e.Full && e.vid != unknownTape && e.Kind != device.ElementGate && !strings.HasPrefix(e.Barcode, "CLN") {
 			list[e.vid] = e.media
@@ -57,8 +58,8 @@ func (s shelves) vids() map[string]string {
 }
 
 // capacities returns the capacities of the tapes, as far as the library tells them.
-func (s shelves) capacities() map[string]int64 {
-	list := map[string]int64{}
+func (s shelves) capacities() map[hemera.VID]int64 {
+	list := map[hemera.VID]int64{}
 	for _, e := range s {
 		if e.vid != "" && e.Capacity > 0 {
 			list[e.vid] = e.Capacity
@@ -68,13 +69,13 @@ func (s shelves) capacities() map[string]int64 {
 }
 
 // find returns the element that has the cartridge. NotFound.
-func (s shelves) find(vid string) (element, error) {
+func (s shelves) find(vid hemera.VID) (element, error) {
 	for _, e := range s {
 		if e.vid == vid && vid != unknownTape {
 			return e, nil
 		}
 	}
-	return element{}, errs.New(errs.NotFound, "tape.Fetch", vid, "no cartridge with this barcode is in the library").
+	return element{}, errs.New(errs.NotFound, "tape.Fetch", string(vid), "no cartridge with this barcode is in the library").
 		WithRemedy("put the cartridge into the library, or set the state of its tape to EXPORTED")
 }
 

@@ -10,6 +10,7 @@ import (
 	"hemera/tape/session"
 	"hemera/tape/volume"
 	"hemera/words/errs"
+	"hemera/words/hemera"
 	"hemera/words/tapeapi"
 )
 
@@ -22,7 +23,7 @@ func (d *drive) work(ctx context.Context, m tapeapi.Mount) outcome {
 	if err == nil {
 		err = ctx.Err() // a session that the end of the server cut short
 	}
-	x := d.judge(ctx, err, "tape "+m.VID+" could not be "+map[bool]string{true: "written", false: "read"}[m.Job == tapeapi.Archive || m.Kind == tapeapi.MountLabel]+" in")
+	x := d.judge(ctx, err, "tape "+string(m.VID)+" could not be "+map[bool]string{true: "written", false: "read"}[m.Job == tapeapi.Archive || m.Kind == tapeapi.MountLabel]+" in")
 	d.carried(&r.Session)
 	if errors.As(err, new(lost)) { // nobody waits for the end
 		return x
@@ -34,7 +35,7 @@ func (d *drive) work(ctx context.Context, m tapeapi.Mount) outcome {
 		r.Problem, r.Cause = x.problem, x.cause
 	}
 	if errors.Is(err, volume.ErrUnscanned) {
-		r.Unscanned = errs.Reason(err, m.VID)
+		r.Unscanned = errs.Reason(err, string(m.VID))
 	}
 	// Without an answer the manager ends the mount itself when the drive asks again.
 	if err := k.done(ctx, r); err != nil && x.fault == noFault {
@@ -57,7 +58,7 @@ func (d *drive) session(ctx context.Context, k desk) (r tapeapi.Results, err err
 		if err := d.useKey(ctx, tapeapi.Key{}); err != nil {
 			return r, err
 		}
-		l := volume.Label{VID: k.mount.VID, Protected: k.mount.Labels.Protected, Force: k.mount.Labels.Force}
+		l := volume.Label{VID: string(k.mount.VID), Protected: k.mount.Labels.Protected, Force: k.mount.Labels.Force}
 		d.volume = nil
 		err := volume.Format(ctx, d.loaded, l, d.writer())
 		r.Labelled = err == nil
@@ -91,11 +92,11 @@ func (d *drive) session(ctx context.Context, k desk) (r tapeapi.Results, err err
 }
 
 // open verifies the label of the tape. One that stayed in the drive since it was verified is not rewound for that.
-func (d *drive) open(ctx context.Context, vid string) (v *volume.Volume, err error) {
-	if d.volume.Is(d.loaded, vid) {
+func (d *drive) open(ctx context.Context, vid hemera.VID) (v *volume.Volume, err error) {
+	if d.volume.Is(d.loaded, string(vid)) {
 		return d.volume, nil
 	}
-	d.volume, err = volume.Open(ctx, d.loaded, vid, d.writer())
+	d.volume, err = volume.Open(ctx, d.loaded, string(vid), d.writer())
 	return d.volume, err
 }
 

@@ -5,16 +5,17 @@ import (
 	"testing"
 
 	"hemera/tape/tapeconfig"
+	"hemera/words/hemera"
 	"hemera/words/tapeapi"
 )
 
 // TestNeeds: a tape is in the list for what a person can do about it, and for nothing else.
 func TestNeeds(t *testing.T) {
-	inside := map[string]string{"IN": "LTO-9"}
+	inside := map[hemera.VID]string{"IN": "LTO-9"}
 	for _, c := range []struct {
 		name   string
 		tape   tapeapi.Tape
-		inside map[string]string
+		inside map[hemera.VID]string
 		want   string // of what it needs, and of the command; "" for nothing; parts for several are joined by " | "
 	}{
 		{"good", tapeapi.Tape{VID: "IN", State: tapeapi.Active, Files: 3}, inside, ""},

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"hemera/words/errs"
+	"hemera/words/hemera"
 
 	"github.com/google/go-cmp/cmp"
 	"hemera/words/tapeapi"
@@ -78,12 +79,12 @@ func TestPolicyOf(t *testing.T) {
 }
 
 func TestVID(t *testing.T) {
-	for _, vid := range []string{"V00001", "A", "123456"} {
+	for _, vid := range []hemera.VID{"V00001", "A", "123456"} {
 		if err := CheckVID(vid); err != nil {
 			t.Error(err)
 		}
 	}
-	for _, vid := range []string{"", "V000001", "v00001", "V 0001", "V0001é", "V0001\n"} {
+	for _, vid := range []hemera.VID{"", "V000001", "v00001", "V 0001", "V0001é", "V0001\n"} {
 		if err := CheckVID(vid); !errors.Is(err, errs.Invalid) {
 			t.Errorf("%q: %v", vid, err)
 		}
@@ -92,8 +93,10 @@ func TestVID(t *testing.T) {
 
 func TestBarcode(t *testing.T) {
 	for _, one := range []struct {
-		barcode, vid, media string
-		ok                  bool
+		barcode string
+		vid     hemera.VID
+		media   string
+		ok      bool
 	}{
 		{"V00001L9", "V00001", "LTO-9", true},
 		{" V00001LA ", "V00001", "LTO-10", true},

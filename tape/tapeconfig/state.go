@@ -63,18 +63,18 @@ func CheckTransition(t tapeapi.Tape, to tapeapi.State, reason string) error {
 	const op = "tapeconfig.SetState"
 	switch {
 	case len(Followers(to)) == 0:
-		return errs.New(errs.Invalid, op, t.VID, fmt.Sprintf("there is no state %q; there are %s", to, states(allStates())))
+		return errs.New(errs.Invalid, op, string(t.VID), fmt.Sprintf("there is no state %q; there are %s", to, states(allStates())))
 	// Said twice is said once.
 	case to == t.State:
 		return nil
 	// Most often a held repack, or a tape that is not here.
 	case !slices.Contains(Followers(t.State), to):
-		return errs.New(errs.Invalid, op, t.VID, fmt.Sprintf("%s cannot follow %s", to, t.State)).
+		return errs.New(errs.Invalid, op, string(t.VID), fmt.Sprintf("%s cannot follow %s", to, t.State)).
 			WithRemedy("set one of these first: " + states(Followers(t.State)))
 	case to != tapeapi.Active && strings.TrimSpace(reason) == "":
-		return errs.New(errs.Invalid, op, t.VID, fmt.Sprintf("state %s needs a reason", to)).WithRemedy("say why: stateReason=TEXT")
+		return errs.New(errs.Invalid, op, string(t.VID), fmt.Sprintf("state %s needs a reason", to)).WithRemedy("say why: stateReason=TEXT")
 	case to == tapeapi.Repacking && !t.Full:
-		return errs.New(errs.Invalid, op, t.VID, "only a full tape is repacked").WithRemedy("close it first: hemera tape tape set " + t.VID + " full=true")
+		return errs.New(errs.Invalid, op, string(t.VID), "only a full tape is repacked").WithRemedy("close it first: hemera tape tape set " + string(t.VID) + " full=true")
 	}
 	return nil
 }

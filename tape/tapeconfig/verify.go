@@ -3,12 +3,13 @@ package tapeconfig
 import (
 	"time"
 
+	"hemera/words/hemera"
 	"hemera/words/tapeapi"
 )
 
 // DueForVerification returns the tape with files that was not verified for longest, if that is longer than every; "" if there is none, or
 // if every is zero. A tape that never was counts from its label. here says whether a library has a tape now.
-func DueForVerification(tapes []tapeapi.Tape, now time.Time, every time.Duration, here func(vid string) bool) (vid string) {
+func DueForVerification(tapes []tapeapi.Tape, now time.Time, every time.Duration, here func(vid hemera.VID) bool) (vid hemera.VID) {
 	if every <= 0 {
 		return ""
 	}

@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"hemera/words/hemera"
 	"hemera/words/tapeapi"
 )
 
@@ -11,7 +12,7 @@ func TestDueForVerification(t *testing.T) {
 	const day = 24 * time.Hour
 	now := time.Date(2026, 11, 24, 12, 0, 0, 0, time.UTC)
 	ago := func(days int) time.Time { return now.Add(-time.Duration(days) * day) }
-	tape := func(vid string, change func(t *tapeapi.Tape)) tapeapi.Tape {
+	tape := func(vid hemera.VID, change func(t *tapeapi.Tape)) tapeapi.Tape {
 		t := tapeapi.Tape{VID: vid, State: tapeapi.Active, Files: 1, Labelled: ago(500)}
 		change(&t)
 		return t
@@ -37,7 +38,7 @@ func TestDueForVerification(t *testing.T) {
 		"exactly old enough is not": {[]tapeapi.Tape{tape("A", func(t *tapeapi.Tape) { t.Verified = ago(30) })}, 30 * day, ""},
 		"the first of equals":       {[]tapeapi.Tape{old, tape("A", func(*tapeapi.Tape) {})}, day, "OLD"},
 	} {
-		if got := DueForVerification(c.tapes, now, c.every, func(vid string) bool { return vid != "AWAY" }); got != c.want {
+		if got := DueForVerification(c.tapes, now, c.every, func(vid hemera.VID) bool { return vid != "AWAY" }); got != hemera.VID(c.want) {
 			t.Errorf("%s: %q, want %q", name, got, c.want)
 		}
 	}

@@ -62,12 +62,12 @@ func (t *servers) admit(ctx context.Context, node hemera.NodeID, own bool, libra
 
 // belongs returns what a library reports without the cartridges that the catalogue has in another one, and those with its
 // name. A tape without a library in the catalogue is in this one from now on.
-func (t *servers) belongs(ctx context.Context, node hemera.NodeID, state tapeapi.Library) (tapeapi.Library, map[string]string, error) {
+func (t *servers) belongs(ctx context.Context, node hemera.NodeID, state tapeapi.Library) (tapeapi.Library, map[hemera.VID]string, error) {
 	all, err := t.env.catalogue.Tapes(ctx)
 	if err != nil {
 		return state, nil, err
 	}
-	foreign := map[string]string{}
+	foreign := map[hemera.VID]string{}
 	state.VIDs = maps.Clone(state.VIDs)
 	rightful := serverOf(t.settings.now().Config, state.Name) == node.String()
 	for _, tape := range all {

@@ -78,7 +78,7 @@ func TestATapeIsInTheLibraryOfTheCatalogue(t *testing.T) {
 		s.start()
 		c.Tier = s.tier
 		// The other server has been silent since the start.
-		twin := tapeapi.Library{Name: "bad", VIDs: map[string]string{"AAA001": "LTO-9"}, Drives: []tapeapi.DriveState{{Name: "b1", Media: []string{"LTO-9"}}}}
+		twin := tapeapi.Library{Name: "bad", VIDs: map[hemera.VID]string{"AAA001": "LTO-9"}, Drives: []tapeapi.DriveState{{Name: "b1", Media: []string{"LTO-9"}}}}
 		ours(bad, twin)
 		if m := s.other(bad, "b1"); m.Kind != tapeapi.MountNothing {
 			t.Errorf("it gets %+v", m)

@@ -10,6 +10,7 @@ import (
 	"hemera/tape/catalogue"
 	"hemera/tape/mounting"
 	"hemera/tape/tapeconfig"
+	"hemera/words/hemera"
 	"hemera/words/tapeapi"
 )
 
@@ -47,7 +48,7 @@ func (t *reporter) attention(f facts) (out []tapeapi.Attention) {
 			out = append(out, tapeapi.Attention{Subject: "library " + l.state.Name + " of node " + l.node.String(), What: l.state.Problem, Command: "hemera tape library ls"})
 		}
 		for vid, other := range l.doubled {
-			out = append(out, tapeapi.Attention{Subject: "cartridge " + vid, What: "is reported by the libraries " + other + ", which is believed, and " + l.state.Name,
+			out = append(out, tapeapi.Attention{Subject: "cartridge " + string(vid), What: "is reported by the libraries " + other + ", which is believed, and " + l.state.Name,
 				Command: "hemera tape library ls"})
 		}
 		for _, d := range l.state.Drives {
@@ -63,15 +64,15 @@ func (t *reporter) attention(f facts) (out []tapeapi.Attention) {
 
 // strangers returns the cartridges of libraries that the catalogue does not have, and that no scan has read since the namespace went back: it may
 // have lost their files. None while it did not go back.
-func strangers(f facts, scans []listedScan) []string {
+func strangers(f facts, scans []listedScan) []hemera.VID {
 	if f.back.Restored.IsZero() {
 		return nil
 	}
-	known := map[string]bool{}
+	known := map[hemera.VID]bool{}
 	for i := range f.tapes {
 		known[f.tapes[i].VID] = true
 	}
-	return slices.DeleteFunc(f.fleet.mountable(), func(vid string) bool {
+	return slices.DeleteFunc(f.fleet.mountable(), func(vid hemera.VID) bool {
 		if known[vid] {
 			return true
 		}
@@ -83,7 +84,7 @@ func strangers(f facts, scans []listedScan) []string {
 // Unscanned lists the tapes in libraries whose files the namespace may have lost when it went back, as no scan has read them since, and the
 // command that scans them. Of cartridges that the catalogue does not have it lists those of a namespace that was made again without a backup:
 // that one knew no tape.
-func (t *reporter) Unscanned(ctx context.Context) (vids []string, command string, err error) {
+func (t *reporter) Unscanned(ctx context.Context) (vids []hemera.VID, command string, err error) {
 	f, err := t.inventory.facts(ctx)
 	if err != nil {
 		return nil, "", err
@@ -148,7 +149,7 @@ func (t *reporter) stuck(f facts) (out []tapeapi.Attention) {
 				first.Text, command = fmt.Sprintf("%s of pool %s may be written after a scan, and no other can be", count(n, "tape", "tapes"), q.Pool), "hemera tape scan --needed"
 			}
 		case mounting.OtherLibrary, mounting.Media, mounting.TapeUnknown:
-			command = "hemera tape why " + q.Pool + q.VID
+			command = "hemera tape why " + q.Pool + string(q.VID)
 		}
 		if command != "" {
 			out = append(out, tapeapi.Attention{Subject: q.Key.String(), What: fmt.Sprintf("%s: %s", count(q.Files, "file waits", "files wait"), first.Text), Command: command})
@@ -195,14 +196,14 @@ func putDown(f facts, q mounting.Key, why mounting.Reason) (text, command string
 func failedScans(scans []listedScan) (out []tapeapi.Attention) {
 	for _, s := range scans {
 		if s.Problem != "" && !s.cancelled {
-			out = append(out, tapeapi.Attention{Subject: "tape " + s.VID, What: "its scan failed: " + s.Problem, Command: "hemera tape scan " + s.VID})
+			out = append(out, tapeapi.Attention{Subject: "tape " + string(s.VID), What: "its scan failed: " + s.Problem, Command: "hemera tape scan " + string(s.VID)})
 		}
 	}
 	return out
 }
 
 // scanOf finds the scan of a tape in a list.
-func scanOf(scans []listedScan, vid string) (s listedScan, there bool) {
+func scanOf(scans []listedScan, vid hemera.VID) (s listedScan, there bool) {
 	at := slices.IndexFunc(scans, func(s listedScan) bool { return s.VID == vid })
 	if at < 0 {
 		return s, false
@@ -223,7 +224,7 @@ func mistaken(f facts) (out []tapeapi.Attention) {
 		if is.Density == 0 || said.Density == 0 || is.Density == said.Density {
 			continue
 		}
-		out = append(out, tapeapi.Attention{Subject: "tape " + tape.VID, What: "its cartridge is of media type " + kind + ", and the catalogue says " + tape.MediaType,
+		out = append(out, tapeapi.Attention{Subject: "tape " + string(tape.VID), What: "its cartridge is of media type " + kind + ", and the catalogue says " + tape.MediaType,
 			Command: fmt.Sprintf("hemera tape tape set %s mediaType=%q capacity=%d", tape.VID, kind, int64(is.Capacity))})
 	}
 	return out
@@ -245,8 +246,8 @@ func (t *reporter) unadmitted(f facts) (out []tapeapi.Attention) {
 	}
 	for _, l := range f.fleet.all {
 		for vid, of := range l.foreign {
-			out = append(out, tapeapi.Attention{Subject: "cartridge " + vid, What: fmt.Sprintf("is in library %s, and the catalogue has it in %s", l.state.Name, of),
-				Command: "hemera tape tape set " + vid + " logicalLibrary=" + l.state.Name})
+			out = append(out, tapeapi.Attention{Subject: "cartridge " + string(vid), What: fmt.Sprintf("is in library %s, and the catalogue has it in %s", l.state.Name, of),
+				Command: "hemera tape tape set " + string(vid) + " logicalLibrary=" + l.state.Name})
 		}
 	}
 	return out

@@ -102,7 +102,7 @@ func (ms *mounts) picture(f facts) mounting.Picture {
 			p.Libraries[name] = l.Reason
 		}
 	}
-	pools := map[string]string{} // of tapes
+	pools := map[hemera.VID]string{} // of tapes
 	for _, tape := range f.tapes {
 		pools[tape.VID] = tape.Pool
 		p.Tapes = append(p.Tapes, tapeIn(f, tape))
@@ -133,7 +133,7 @@ func tapeIn(f facts, tape tapeapi.Tape) mounting.Tape {
 
 // queuesIn adds up what users have in each queue. Jobs that a mount was
 // given count no more.
-func (ms *mounts) queuesIn(f facts, pools map[string]string) []mounting.Queue {
+func (ms *mounts) queuesIn(f facts, pools map[hemera.VID]string) []mounting.Queue {
 	sums := map[mounting.Key]*mounting.Queue{}
 	for _, q := range f.queues {
 		if q.Failed || q.Oldest.After(ms.clock()) {
@@ -142,7 +142,7 @@ func (ms *mounts) queuesIn(f facts, pools map[string]string) []mounting.Queue {
 		key := keyOf(q.Kind, q.Name)
 		pool := q.Name
 		if key.VID != "" {
-			pool = pools[q.Name]
+			pool = pools[hemera.VID(q.Name)]
 		}
 		priority, age := policies{f.settings}.ofQueue(q)
 		s := sums[key]
@@ -207,10 +207,10 @@ func (ms *mounts) driveIn(f facts, l *library, state tapeapi.DriveState) mountin
 
 // lockOf returns the missing key that keeps a tape from being read. It returns nil for a tape that needs no key, and for
 // one that is not in the catalogue.
-func (f facts) lockOf(vid string) *errs.Error {
+func (f facts) lockOf(vid hemera.VID) *errs.Error {
 	for _, tape := range f.tapes {
 		if l := f.keys.lock(tape.Key); tape.VID == vid && l.Key != "" {
-			return errs.New(errs.Unavailable, "tier.Scan", vid, "the tape is encrypted with key "+l.Key+", which cannot be used: "+l.Why).
+			return errs.New(errs.Unavailable, "tier.Scan", string(vid), "the tape is encrypted with key "+l.Key+", which cannot be used: "+l.Why).
 				WithRemedy("bring the key back: `hemera tape key add " + l.Key + " --from FILE`")
 		}
 	}
@@ -221,6 +221,6 @@ func (f facts) lockOf(vid string) *errs.Error {
 func lockText(lock *errs.Error) string { return lock.Text + " (" + lock.Remedy + ")" }
 
 // waitsForScan reports whether a tape is not written until it was scanned.
-func (f facts) waitsForScan(vid string) bool {
+func (f facts) waitsForScan(vid hemera.VID) bool {
 	return slices.ContainsFunc(f.tapes, func(tape tapeapi.Tape) bool { return tape.VID == vid && tape.Unscanned != "" })
 }

@@ -137,5 +137,5 @@ func keyOf(kind tapeapi.JobKind, name string) mounting.Key {
 	if kind == tapeapi.Archive {
 		return mounting.Key{Kind: kind, Pool: name}
 	}
-	return mounting.Key{Kind: kind, VID: name}
+	return mounting.Key{Kind: kind, VID: hemera.VID(name)}
 }

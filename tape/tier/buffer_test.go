@@ -185,7 +185,7 @@ func TestTheCapacityOfACartridge(t *testing.T) {
 		if c := s.tape("AAA001").Capacity; c != 18e12 {
 			t.Errorf("%d, before the library tells it", c)
 		}
-		s.state.Capacities = map[string]int64{"AAA001": 4e9}
+		s.state.Capacities = map[hemera.VID]int64{"AAA001": 4e9}
 		s.report()
 		if a, b := s.tape("AAA001").Capacity, s.tape("BBB001").Capacity; a != 4e9 || b != 18e12 {
 			t.Errorf("%d and %d", a, b)

@@ -15,6 +15,7 @@ import (
 	"hemera/tape/tapeconfig"
 	"hemera/words/adminapi"
 	"hemera/words/errs"
+	"hemera/words/hemera"
 	"hemera/words/tapeapi"
 )
 
@@ -127,16 +128,16 @@ func (t *configurer) onlyReported(name string) bool {
 
 // changeTape adds, changes or removes a tape.
 func (t *configurer) changeTape(ctx context.Context, who string, c adminapi.TapeChange) error {
-	vid, config := c.Name, t.settings.now().Config
+	vid, config := hemera.VID(c.Name), t.settings.now().Config
 	back := false // it can be read again
 	err := t.env.catalogue.ChangeTape(ctx, vid, func(old *tapeapi.Tape) (*tapeapi.Tape, error) {
 		tape := tapeapi.Tape{VID: vid, State: tapeapi.Active, Pool: tapeconfig.DefaultName, Made: t.env.now(), MadeBy: who}
 		// What a person gets wrong first: a name that is there, or is not.
 		switch {
 		case c.Verb == "add" && old != nil:
-			return nil, errs.New(errs.Exists, "tier.Add", vid, "the tape is in the catalogue already")
+			return nil, errs.New(errs.Exists, "tier.Add", string(vid), "the tape is in the catalogue already")
 		case c.Verb != "add" && old == nil:
-			return nil, errs.New(errs.NotFound, "tier.Change", vid, "the tape is not in the catalogue").WithRemedy("see `hemera tape tape ls`")
+			return nil, errs.New(errs.NotFound, "tier.Change", string(vid), "the tape is not in the catalogue").WithRemedy("see `hemera tape tape ls`")
 		case c.Verb == "remove":
 			return nil, nil
 		case old != nil:
@@ -179,11 +180,11 @@ func (t *configurer) changeTape(ctx context.Context, who string, c adminapi.Tape
 // leaveTape moves the recalls that wait for a tape which is not read any
 // more to other copies. Those without one have failed: somebody waits for
 // them, and is told so.
-func (t *configurer) leaveTape(ctx context.Context, vid string, state tapeapi.State) error {
+func (t *configurer) leaveTape(ctx context.Context, vid hemera.VID, state tapeapi.State) error {
 	// A page at a time: each job that is looked at leaves the queue of the
 	// tape, to another one or to those that failed.
 	for {
-		jobs, err := t.jobs.TapeJobList(ctx, adminapi.TapeJobQuery{Kind: tapeapi.Recall, Queue: vid})
+		jobs, err := t.jobs.TapeJobList(ctx, adminapi.TapeJobQuery{Kind: tapeapi.Recall, Queue: string(vid)})
 		if err != nil || len(jobs) == 0 {
 			return err
 		}
@@ -192,10 +193,10 @@ func (t *configurer) leaveTape(ctx context.Context, vid string, state tapeapi.St
 			// No attempt is counted for a move: nothing was tried.
 			if err := t.env.catalogue.ChangeJob(ctx, j.JobKey, func(j tapeapi.Job, _ time.Time) *tapeapi.Job {
 				if other != nil {
-					j.From, j.Copy, j.Queue = other, other.Number, other.VID
+					j.From, j.Copy, j.Queue = other, other.Number, string(other.VID)
 					return &j
 				}
-				j.Failed, j.Error = true, "tape "+vid+" is "+string(state)+", and no other copy can be read"
+				j.Failed, j.Error = true, "tape "+string(vid)+" is "+string(state)+", and no other copy can be read"
 				return &j
 			}); err != nil {
 				return err
@@ -242,7 +243,7 @@ func setTape(tape *tapeapi.Tape, values map[string]string) error {
 			bad = errors.New("a tape has no such value")
 		}
 		if bad != nil {
-			return errs.As(bad, errs.Invalid, "tier.Set", tape.VID+" "+name+"="+value)
+			return errs.As(bad, errs.Invalid, "tier.Set", string(tape.VID)+" "+name+"="+value)
 		}
 	}
 	return nil

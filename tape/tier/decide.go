@@ -21,7 +21,7 @@ type question struct {
 type decision struct {
 	mount  tapeapi.Mount
 	from   string       // the pool that gives its tape to the mount's; "" if none does
-	scan   string       // the tape whose scan the mount begins; "" if it is for none
+	scan   hemera.VID   // the tape whose scan the mount begins; "" if it is for none
 	locked []lockedScan // the scans that were passed over for their keys, and the one that was taken
 }
 
@@ -88,7 +88,7 @@ func (ms *mounts) beginWork(f facts, l *library, drive string, what mounting.Dec
 
 // wantsLabel finds a tape of the library that an admin wants labelled, in
 // the drive or in no drive.
-func (ms *mounts) wantsLabel(f facts, l *library, state tapeapi.DriveState) (vid string, force, ok bool) {
+func (ms *mounts) wantsLabel(f facts, l *library, state tapeapi.DriveState) (vid hemera.VID, force, ok bool) {
 	if resting(f, l, state) {
 		return "", false, false
 	}
@@ -158,7 +158,7 @@ func resting(f facts, l *library, state tapeapi.DriveState) bool {
 
 // usedElsewhere reports whether another drive has a tape, or is about to
 // have it. The lock is held.
-func (ms *mounts) usedElsewhere(l *library, vid, drive string) bool {
+func (ms *mounts) usedElsewhere(l *library, vid hemera.VID, drive string) bool {
 	// A drive that was just told has not reported the tape yet.
 	for _, m := range ms.all {
 		if m.vid == vid && m.drive != drive {
@@ -189,7 +189,7 @@ func (ms *mounts) wantsScan(f facts, l *library, state tapeapi.DriveState, waiti
 }
 
 // reads reports whether a drive can read a tape, which is in its library.
-func reads(l *library, state tapeapi.DriveState, vid string) bool {
+func reads(l *library, state tapeapi.DriveState, vid hemera.VID) bool {
 	media, here := l.state.VIDs[vid]
 	return here && (media == "" || slices.Contains(state.Media, media) || slices.Contains(state.Reads, media))
 }

@@ -97,7 +97,7 @@ func (t *dispatcher) next(ctx context.Context, node hemera.NodeID, name string) 
 }
 
 // beginScan has a scan begin with its mount, and reports whether both are there.
-func (t *dispatcher) beginScan(vid string, mount tapeapi.MountID, drive string) bool {
+func (t *dispatcher) beginScan(vid hemera.VID, mount tapeapi.MountID, drive string) bool {
 	if !t.scans.begin(vid, mount, drive, t.env.now()) {
 		t.abandon(mount)
 		return false
@@ -114,10 +114,10 @@ func (t *dispatcher) beginScan(vid string, mount tapeapi.MountID, drive string) 
 func (t *dispatcher) abandon(id tapeapi.MountID) { t.scans.lose(t.mounts.end(id)) }
 
 // supply moves an empty tape to the pool that takes it.
-func (t *dispatcher) supply(ctx context.Context, vid, from, to string) error {
+func (t *dispatcher) supply(ctx context.Context, vid hemera.VID, from, to string) error {
 	return t.env.catalogue.ChangeTape(ctx, vid, func(old *tapeapi.Tape) (*tapeapi.Tape, error) {
 		if old == nil || old.Pool != from || old.LastFSeq > 0 {
-			return nil, errs.New(errs.Conflict, "tier.Supply", vid, "the tape is not an empty one of pool "+from+" any more")
+			return nil, errs.New(errs.Conflict, "tier.Supply", string(vid), "the tape is not an empty one of pool "+from+" any more")
 		}
 		tape := *old
 		tape.Pool, tape.Changed, tape.ChangedBy = to, t.env.now(), hemera.SystemIdentity().Name

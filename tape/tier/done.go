@@ -123,10 +123,10 @@ func (t *recorder) disagrees(ctx context.Context, r tapeapi.Results, cause error
 }
 
 // disable takes a tape out of use.
-func (t *recorder) disable(ctx context.Context, vid, why string) error {
+func (t *recorder) disable(ctx context.Context, vid hemera.VID, why string) error {
 	return t.env.catalogue.ChangeTape(ctx, vid, func(old *tapeapi.Tape) (*tapeapi.Tape, error) {
 		if old == nil {
-			return nil, errs.New(errs.NotFound, "tier.Disable", vid, "the tape is not in the catalogue")
+			return nil, errs.New(errs.NotFound, "tier.Disable", string(vid), "the tape is not in the catalogue")
 		}
 		tape := *old
 		putAside(&tape, why, "")
@@ -194,7 +194,7 @@ func (t *recorder) failed(ctx context.Context, m *mount, f tapeapi.Failure) erro
 		})
 	}
 	if f.Copy && m != nil {
-		f.Error = "tape " + m.vid + " could not be read in drive " + m.drive + ": " + f.Error
+		f.Error = "tape " + string(m.vid) + " could not be read in drive " + m.drive + ": " + f.Error
 	}
 	// Looked up outside of the change, which may run several times.
 	var other *hemera.TapeCopy
@@ -210,7 +210,7 @@ func (t *recorder) failed(ctx context.Context, m *mount, f tapeapi.Failure) erro
 		pause := min(retryFirst<<min(j.Attempts-1, 10), retryLongest)
 		// Another copy is as good, and may be read now.
 		if other != nil && (f.Copy || j.Attempts%2 == 0) {
-			j.From, j.Copy, j.Queue, pause = other, other.Number, other.VID, 0
+			j.From, j.Copy, j.Queue, pause = other, other.Number, string(other.VID), 0
 		}
 		j.After, j.Failed = now.Add(pause), j.Attempts >= most
 		return &j
@@ -238,7 +238,7 @@ func (t *recorder) noteTape(ctx context.Context, m *mount, r tapeapi.Results) er
 	}
 	err := t.env.catalogue.ChangeTape(ctx, r.VID, func(old *tapeapi.Tape) (*tapeapi.Tape, error) {
 		if old == nil {
-			return nil, errs.New(errs.NotFound, "tier.TapeDone", r.VID, "the tape is not in the catalogue")
+			return nil, errs.New(errs.NotFound, "tier.TapeDone", string(r.VID), "the tape is not in the catalogue")
 		}
 		tape := *old
 		// Once full, a tape stays so until it is reclaimed.
@@ -297,13 +297,13 @@ func (t *recorder) recordKeyed(ctx context.Context, r catalogue.Report) (out cat
 	if r.Key == "" {
 		return t.env.catalogue.Written(ctx, r)
 	}
-	release, err := t.settings.take(ctx, "tape "+r.VID)
+	release, err := t.settings.take(ctx, "tape "+string(r.VID))
 	if err != nil {
 		return out, err
 	}
 	defer release()
 	if _, known := t.settings.now().Config.Keys[r.Key]; !known {
-		return out, errs.New(errs.Conflict, "tier.TapeDone", r.VID, "it was written with key "+r.Key+", which was removed meanwhile")
+		return out, errs.New(errs.Conflict, "tier.TapeDone", string(r.VID), "it was written with key "+r.Key+", which was removed meanwhile")
 	}
 	return t.env.catalogue.Written(ctx, r)
 }

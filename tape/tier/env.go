@@ -61,9 +61,9 @@ type env struct {
 func (e *env) now() time.Time { return e.Now().UTC().Round(time.Second) }
 
 // knownTapes returns all tapes by VID.
-func (e *env) knownTapes(ctx context.Context) (map[string]tapeapi.Tape, error) {
+func (e *env) knownTapes(ctx context.Context) (map[hemera.VID]tapeapi.Tape, error) {
 	all, err := e.catalogue.Tapes(ctx)
-	out := make(map[string]tapeapi.Tape, len(all))
+	out := make(map[hemera.VID]tapeapi.Tape, len(all))
 	for _, tape := range all {
 		out[tape.VID] = tape
 	}
@@ -71,14 +71,14 @@ func (e *env) knownTapes(ctx context.Context) (map[string]tapeapi.Tape, error) {
 }
 
 // tape returns a tape by its VID.
-func (e *env) tape(ctx context.Context, vid string) (tape tapeapi.Tape, err error) {
+func (e *env) tape(ctx context.Context, vid hemera.VID) (tape tapeapi.Tape, err error) {
 	known, err := e.knownTapes(ctx)
 	if err != nil {
 		return tape, err
 	}
 	tape, ok := known[vid]
 	if !ok {
-		return tape, errs.New(errs.NotFound, "tier.Order", vid, "the tape is not in the catalogue").WithRemedy("see `hemera tape tape ls`")
+		return tape, errs.New(errs.NotFound, "tier.Order", string(vid), "the tape is not in the catalogue").WithRemedy("see `hemera tape tape ls`")
 	}
 	return tape, nil
 }

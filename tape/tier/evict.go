@@ -119,7 +119,7 @@ func (t *diskCopies) dropsAtOnce(ctx context.Context, id hemera.FileID) (bool, e
 
 // returned are tapes that can be read again, or were read back, and whose files were not all looked at since, by VID. Their records say the same
 // ([tapeapi.Tape.ReturnFSeq]), so that a restart forgets none.
-type returned map[string]look
+type returned map[hemera.VID]look
 
 // look is the progress of the look at the files of a tape.
 type look struct {
@@ -157,7 +157,7 @@ func (t *diskCopies) dropBehind(ctx context.Context) {
 
 // nextReturned returns a tape whose files are to be looked at, and the progress of that; "" if no tape is left. One that no library has reported
 // waits: no disk copy goes for it before.
-func (t *diskCopies) nextReturned() (vid string, at look) {
+func (t *diskCopies) nextReturned() (vid hemera.VID, at look) {
 	inside := t.libraries.now().cartridges()
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -199,7 +199,7 @@ func (t *diskCopies) dropReturned(ctx context.Context) error {
 }
 
 // countAsRead notes that the files of a tape before fSeq next were read back, or count as such: disk copies may go that waited for it.
-func (t *diskCopies) countAsRead(ctx context.Context, vid string, next uint64) error {
+func (t *diskCopies) countAsRead(ctx context.Context, vid hemera.VID, next uint64) error {
 	if err := t.env.catalogue.ReadBack(ctx, vid, next); err != nil {
 		return err
 	}

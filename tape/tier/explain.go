@@ -151,8 +151,8 @@ func (t *reporter) explainName(f facts, name string) (out []string) {
 		}
 	}
 	for _, tape := range f.tapes {
-		if tape.VID == name {
-			out = append(out, fmt.Sprintf("tape %s is %s, in pool %s, with %s; %s", name, tape.State, tape.Pool, count(tape.Files, "file", "files"), whereIs(f.fleet.libraryOf(name), name)))
+		if tape.VID == hemera.VID(name) {
+			out = append(out, fmt.Sprintf("tape %s is %s, in pool %s, with %s; %s", name, tape.State, tape.Pool, count(tape.Files, "file", "files"), whereIs(f.fleet.libraryOf(hemera.VID(name)), hemera.VID(name))))
 			out = append(out, explainKey(f, tape)...)
 			if tape.Unscanned != "" {
 				out = append(out, "it is read and not written until it was scanned (hemera tape scan "+name+"): "+tape.Unscanned)
@@ -166,12 +166,12 @@ func (t *reporter) explainName(f facts, name string) (out []string) {
 				out = append(out, fmt.Sprintf("it is to be labelled, as %s ordered at %s: the next drive of its library that has nothing to do does it (to cancel: hemera tape cancel %s)",
 					r.By, r.Asked.Format(time.DateTime), name))
 			}
-			for _, r := range board.ExplainTape(name) {
+			for _, r := range board.ExplainTape(hemera.VID(name)) {
 				out = append(out, withRemedy(r))
 			}
 		}
 	}
-	out = append(out, explainScan(t.scans.list(), name)...)
+	out = append(out, explainScan(t.scans.list(), hemera.VID(name))...)
 	out = append(out, explainClass(f.settings.Config, name, heldOf(f.settings.Config, f), t.queues(f))...)
 	for _, p := range pools(f) {
 		if p.Name == name {
@@ -193,7 +193,7 @@ func (t *reporter) explainName(f facts, name string) (out []string) {
 
 // explainScan says what the scan of a tape waits for or does; the tape need
 // not be in the catalogue. Nothing of one that has ended.
-func explainScan(scans []listedScan, vid string) []string {
+func explainScan(scans []listedScan, vid hemera.VID) []string {
 	// How a scan ended is in the list of scans, and in that of what needs a
 	// person if it failed.
 	s, there := scanOf(scans, vid)
@@ -225,7 +225,7 @@ func explainLibrary(f facts, l *library) string {
 }
 
 // whereIs says where a cartridge is.
-func whereIs(l *library, vid string) string {
+func whereIs(l *library, vid hemera.VID) string {
 	if l == nil {
 		return "no library has its cartridge"
 	}

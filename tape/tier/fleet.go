@@ -27,9 +27,9 @@ type library struct {
 	// clash names the part of it that another library has, "" for nothing: with a clash it is not used. doubled are the
 	// cartridges that another one reports, with its name.
 	clash   string
-	doubled map[string]string
+	doubled map[hemera.VID]string
 	// foreign are those that the catalogue has in another library, with its name.
-	foreign map[string]string
+	foreign map[hemera.VID]string
 }
 
 // silent is after what time without a report a library counts as gone.
@@ -54,7 +54,7 @@ func remedyOfNode(node hemera.NodeID) string {
 }
 
 // has reports whether the library has a cartridge.
-func (l *library) has(vid string) bool {
+func (l *library) has(vid hemera.VID) bool {
 	_, ok := l.state.VIDs[vid]
 	return ok
 }
@@ -72,7 +72,7 @@ func (f fleet) drive(node hemera.NodeID, name string) (l *library, state tapeapi
 }
 
 // libraryOf finds the library with a cartridge, nil when none has it.
-func (f fleet) libraryOf(vid string) *library {
+func (f fleet) libraryOf(vid hemera.VID) *library {
 	for _, l := range f.all {
 		if l.has(vid) && f.online(l) {
 			return l
@@ -82,7 +82,7 @@ func (f fleet) libraryOf(vid string) *library {
 }
 
 // elsewhere returns another library that reports a cartridge, or "".
-func (f fleet) elsewhere(node hemera.NodeID, vid string) string {
+func (f fleet) elsewhere(node hemera.NodeID, vid hemera.VID) string {
 	for of, l := range f.all {
 		if of != node && f.online(l) && l.has(vid) {
 			return l.state.Name
@@ -93,9 +93,9 @@ func (f fleet) elsewhere(node hemera.NodeID, vid string) string {
 
 // cartridges returns the cartridges of all libraries, also of one whose server is away for a while, but not of one that was removed; nil when none
 // was heard of since the start.
-func (f fleet) cartridges() (all map[string]string) {
+func (f fleet) cartridges() (all map[hemera.VID]string) {
 	if f.heard {
-		all = map[string]string{}
+		all = map[hemera.VID]string{}
 	}
 	for _, l := range f.all {
 		maps.Copy(all, l.state.VIDs)
@@ -104,8 +104,8 @@ func (f fleet) cartridges() (all map[string]string) {
 }
 
 // mountable returns the tapes of all libraries whose servers report: others could not be mounted.
-func (f fleet) mountable() []string {
-	all := map[string]bool{}
+func (f fleet) mountable() []hemera.VID {
+	all := map[hemera.VID]bool{}
 	for _, l := range f.all {
 		for vid := range l.state.VIDs {
 			if f.online(l) && vid != "" {
@@ -170,8 +170,8 @@ func (f fleet) clash(l *library, by tapeconfig.Config) (text string, forget []he
 }
 
 // doubled returns the cartridges of a library that another one has, with its name.
-func (f fleet) doubled(l *library) map[string]string {
-	doubled := map[string]string{}
+func (f fleet) doubled(l *library) map[hemera.VID]string {
+	doubled := map[hemera.VID]string{}
 	for _, other := range f.all {
 		if other.node == l.node || !f.online(other) {
 			continue

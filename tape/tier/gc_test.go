@@ -64,7 +64,7 @@ func newWorld(t *testing.T) *world {
 		{ID: 3, Node: 1, Space: "default", DiskStats: hemera.DiskStats{Capacity: 1e6, Free: 1e6}}, // out of reach
 	}}
 	parts := tree.Parts()
-	for vid, tape := range map[string]tapeapi.Tape{"A": {State: tapeapi.Active}, "B": {State: tapeapi.Broken}, "C": {State: tapeapi.Active, Key: "k1"}, "D": {State: tapeapi.Active}} {
+	for vid, tape := range map[hemera.VID]tapeapi.Tape{"A": {State: tapeapi.Active}, "B": {State: tapeapi.Broken}, "C": {State: tapeapi.Active, Key: "k1"}, "D": {State: tapeapi.Active}} {
 		tape.Pool = "default"
 		if err := parts.Tapes.ChangeTape(t.Context(), vid, func(*tapeapi.Tape) (*tapeapi.Tape, error) { return &tape, nil }); err != nil {
 			t.Fatal(err)
@@ -75,7 +75,7 @@ func newWorld(t *testing.T) *world {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w.tier.Servers.ReportLibrary(1, tapeapi.Library{Name: "lib", VIDs: map[string]string{"A": "LTO-9", "B": "LTO-9", "C": "LTO-9"}})
+	w.tier.Servers.ReportLibrary(1, tapeapi.Library{Name: "lib", VIDs: map[hemera.VID]string{"A": "LTO-9", "B": "LTO-9", "C": "LTO-9"}})
 	return w
 }
 

@@ -84,7 +84,7 @@ func TestATapeOfARemovedNodeIsUnsure(t *testing.T) {
 		if m := s.other(bad, "d1"); m.Kind == tapeapi.MountWork && m.VID == mounts[0].VID {
 			t.Errorf("%+v", m)
 		}
-		s.good(second(s.tier.Orders.OrderTape(s.Context(), "ada", adminapi.TapeOrder{Kind: adminapi.OrderScan, Subject: mounts[0].VID})))
+		s.good(second(s.tier.Orders.OrderTape(s.Context(), "ada", adminapi.TapeOrder{Kind: adminapi.OrderScan, Subject: string(mounts[0].VID)})))
 		if m := s.other(bad, "d1"); m.Kind != tapeapi.MountScan || m.VID != mounts[0].VID {
 			t.Errorf("%+v", m)
 		}

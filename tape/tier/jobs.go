@@ -125,7 +125,7 @@ func (t *giver) toDiskFirst(ctx context.Context, m *mount, j tapeapi.Job) error 
 
 // unreadable says why a file that an archive job needs on disk does not come
 // there until somebody acts; "" where it may.
-func (t *giver) unreadable(ctx context.Context, known map[string]tapeapi.Tape, e *hemera.Entry, j tapeapi.Job) (string, error) {
+func (t *giver) unreadable(ctx context.Context, known map[hemera.VID]tapeapi.Tape, e *hemera.Entry, j tapeapi.Job) (string, error) {
 	if _, err := t.recalls.chooseCopy(known, nil)(e); err != nil {
 		return errs.Reason(err, "fxid:"+e.ID.Hex()), nil
 	}

@@ -80,7 +80,7 @@ func (ls *libraries) report(node hemera.NodeID, state tapeapi.Library, by tapeco
 }
 
 // admitted notes the cartridges of a node's library that the catalogue has in another one.
-func (ls *libraries) admitted(node hemera.NodeID, foreign map[string]string) {
+func (ls *libraries) admitted(node hemera.NodeID, foreign map[hemera.VID]string) {
 	ls.mu.Lock()
 	defer ls.mu.Unlock()
 	delete(ls.asking, node)

@@ -33,7 +33,7 @@ type mounts struct {
 	drives  map[driveID]*drive
 	given   map[tapeapi.JobKey]tapeapi.MountID // to which mount
 	room    buffer                             // on disks, for recalls
-	unread  map[string]time.Time               // by VID: when files of a tape are read back again, after that did not reach its end
+	unread  map[hemera.VID]time.Time           // by VID: when files of a tape are read back again, after that did not reach its end
 	last    tapeapi.MountID                    // the number of the mount that was made last
 	history history
 }
@@ -48,7 +48,7 @@ type driveID struct {
 type drive struct {
 	idle  time.Time
 	mount tapeapi.MountID // what it works on, 0 for nothing
-	vid   string          // what was mounted when it asked last
+	vid   hemera.VID      // what was mounted when it asked last
 	// mounted is since when vid is in the drive; last is the queue that it
 	// worked for last with that tape, and turn when it began with it.
 	mounted time.Time
@@ -63,7 +63,7 @@ type mount struct {
 	node  hemera.NodeID
 	drive string
 	kind  tapeapi.JobKind
-	vid   string
+	vid   hemera.VID
 	pool  string // of the tape
 	begun time.Time
 	scans bool         // it has no jobs: it tells what is on the tape
@@ -88,7 +88,7 @@ type mount struct {
 // endedMount is a mount that is over.
 type endedMount struct {
 	id  tapeapi.MountID
-	vid string
+	vid hemera.VID
 }
 
 // newMounts has no mounts. Their ids grow over restarts, so that a report of an
@@ -96,7 +96,7 @@ type endedMount struct {
 func newMounts(e *env, ls *libraries, s *settings) *mounts {
 	keep := func(space string) int64 { return s.now().Config.BufferOf(space).Keep }
 	return &mounts{clock: e.Now, libraries: ls, settings: s, all: map[tapeapi.MountID]*mount{}, drives: map[driveID]*drive{}, given: map[tapeapi.JobKey]tapeapi.MountID{},
-		room: buffer{e.View, keep, map[string]int64{}, map[mounting.Key]fill{}}, unread: map[string]time.Time{}, last: tapeapi.MountID(e.Now().UnixNano())}
+		room: buffer{e.View, keep, map[string]int64{}, map[mounting.Key]fill{}}, unread: map[hemera.VID]time.Time{}, last: tapeapi.MountID(e.Now().UnixNano())}
 }
 
 // queue returns the name of the queue that a mount works on.
@@ -104,7 +104,7 @@ func (m *mount) queue() string {
 	if m.kind == tapeapi.Archive {
 		return m.pool
 	}
-	return m.vid
+	return string(m.vid)
 }
 
 // drive returns the record of a drive, and makes it at the first call. The lock is held.
@@ -415,16 +415,17 @@ func fileCost(kind tapeapi.JobKind) int64 {
 
 // work is a mount as people see it.
 type work struct {
-	id        tapeapi.MountID
-	node      hemera.NodeID
-	drive     string
-	kind      tapeapi.JobKind
-	vid, pool string
-	queue     mounting.Key
-	priority  int64
-	fills     int64 // room on disks that it may still take
-	files     int64
-	bytes     int64
+	id       tapeapi.MountID
+	node     hemera.NodeID
+	drive    string
+	kind     tapeapi.JobKind
+	vid      hemera.VID
+	pool     string
+	queue    mounting.Key
+	priority int64
+	fills    int64 // room on disks that it may still take
+	files    int64
+	bytes    int64
 }
 
 // work returns the mount as people see it. The lock is held.

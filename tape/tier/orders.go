@@ -8,6 +8,7 @@ import (
 	"hemera/tape/catalogue"
 	"hemera/words/adminapi"
 	"hemera/words/errs"
+	"hemera/words/hemera"
 	"hemera/words/tapeapi"
 )
 
@@ -51,7 +52,7 @@ func (t *orderer) OrderTape(ctx context.Context, who string, o adminapi.TapeOrde
 // orderLabel has a tape labelled. A tape with files is not: its label
 // goes with a reclaim.
 func (t *orderer) orderLabel(ctx context.Context, who string, o adminapi.TapeOrder) (string, error) {
-	tape, err := t.env.tape(ctx, o.Subject)
+	tape, err := t.env.tape(ctx, hemera.VID(o.Subject))
 	if err != nil {
 		return "", err
 	}
@@ -68,7 +69,7 @@ func (t *orderer) orderLabel(ctx context.Context, who string, o adminapi.TapeOrd
 	if o.DryRun {
 		return "the tape would be labelled by the next drive of its library that has nothing to do", refused(&tape)
 	}
-	err = t.env.catalogue.ChangeTape(ctx, o.Subject, func(old *tapeapi.Tape) (*tapeapi.Tape, error) {
+	err = t.env.catalogue.ChangeTape(ctx, hemera.VID(o.Subject), func(old *tapeapi.Tape) (*tapeapi.Tape, error) {
 		if old == nil {
 			return nil, errs.New(errs.NotFound, "tier.Label", o.Subject, "the tape is not in the catalogue")
 		}
@@ -86,14 +87,14 @@ func (t *orderer) orderLabel(ctx context.Context, who string, o adminapi.TapeOrd
 // orderReclaim has a full tape without files written from its beginning
 // again.
 func (t *orderer) orderReclaim(ctx context.Context, o adminapi.TapeOrder) (string, error) {
-	tape, err := t.env.tape(ctx, o.Subject)
+	tape, err := t.env.tape(ctx, hemera.VID(o.Subject))
 	if err != nil {
 		return "", err
 	}
 	if o.DryRun {
 		return fmt.Sprintf("the tape has %d files of the tree; %d tape files would be forgotten, %d of them without a removal that is known", tape.Files, tape.LastFSeq, tape.Inferred), nil
 	}
-	if err := t.env.catalogue.Reclaim(ctx, o.Subject, o.Lose); err != nil {
+	if err := t.env.catalogue.Reclaim(ctx, hemera.VID(o.Subject), o.Lose); err != nil {
 		return "", err
 	}
 	t.env.wake.ring()

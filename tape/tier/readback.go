@@ -65,7 +65,7 @@ func (ms *mounts) stuck(m *mount, fseq uint64) {
 }
 
 // readLater has a tape read back again after a pause.
-func (ms *mounts) readLater(vid string) {
+func (ms *mounts) readLater(vid hemera.VID) {
 	ms.mu.Lock()
 	defer ms.mu.Unlock()
 	ms.unread[vid] = ms.clock().Add(readBackPause)
@@ -111,7 +111,7 @@ func (t *giver) readBackJobs(ctx context.Context, m *mount, want tapeapi.JobsReq
 				break
 			}
 			w, err := t.env.work(ctx, tapeapi.Job{JobKey: tapeapi.JobKey{File: row.File, Kind: tapeapi.Verify, Copy: row.Number},
-				ArchiveID: row.ArchiveID, Queue: m.vid, Size: row.Size, From: &row.TapeCopy, Asked: t.env.now()})
+				ArchiveID: row.ArchiveID, Queue: string(m.vid), Size: row.Size, From: &row.TapeCopy, Asked: t.env.now()})
 			switch kind := errs.KindOf(err); {
 			case err != nil && kind != errs.Conflict && kind != errs.NotFound:
 				return reply, err
@@ -183,7 +183,7 @@ func (t *recorder) notReadable(ctx context.Context, m *mount, j tapeapi.Job, tex
 	t.env.Log.Error("a file could not be read back from tape, and is archived again; the tape is disabled", "vid", m.vid, "file", j.File, "error", text)
 	return t.env.catalogue.ChangeTape(ctx, m.vid, func(old *tapeapi.Tape) (*tapeapi.Tape, error) {
 		if old == nil {
-			return nil, errs.New(errs.NotFound, "tier.ReadBack", m.vid, "the tape is not in the catalogue")
+			return nil, errs.New(errs.NotFound, "tier.ReadBack", string(m.vid), "the tape is not in the catalogue")
 		}
 		tape := *old
 		putAside(&tape, why, tapeapi.Unreadable)

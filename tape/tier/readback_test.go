@@ -13,7 +13,7 @@ import (
 )
 
 // readsBack returns the mount that reads a tape back, which the drive must get.
-func (s *site) readsBack(drive, vid string) tapeapi.Mount {
+func (s *site) readsBack(drive string, vid hemera.VID) tapeapi.Mount {
 	s.Helper()
 	m := s.mount(drive, tapeapi.Verify)
 	if m.VID != vid || !m.ReadBack || !strings.Contains(m.Why, "read back") {

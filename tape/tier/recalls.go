@@ -19,7 +19,7 @@ type recalls struct {
 // chooseCopy picks the copy of a file to read: on a tape that may be
 // mounted and is in a library, the lowest number; else one whose tape may
 // come back. errs.IO when no tape can be read: the file exists.
-func (t *recalls) chooseCopy(known map[string]tapeapi.Tape, not map[uint8]bool) func(e *hemera.Entry) (hemera.TapeCopy, error) {
+func (t *recalls) chooseCopy(known map[hemera.VID]tapeapi.Tape, not map[uint8]bool) func(e *hemera.Entry) (hemera.TapeCopy, error) {
 	return func(e *hemera.Entry) (hemera.TapeCopy, error) {
 		now := t.libraries.now()
 		var best hemera.TapeCopy
@@ -83,7 +83,7 @@ func (t *recalls) recall(ctx context.Context, e hemera.Entry, uid uint32, groups
 
 // recallFrom queues the recall of one file from one of the tapes. It wakes
 // no drive: a caller with many files does that once.
-func (t *recalls) recallFrom(ctx context.Context, known map[string]tapeapi.Tape, r catalogue.RecallRequest) (hemera.Entry, error) {
+func (t *recalls) recallFrom(ctx context.Context, known map[hemera.VID]tapeapi.Tape, r catalogue.RecallRequest) (hemera.Entry, error) {
 	r.Choose, r.Sooner = t.chooseCopy(known, nil), policies{t.settings.now()}.sooner
 	return t.env.catalogue.Recall(ctx, r)
 }

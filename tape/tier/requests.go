@@ -70,7 +70,7 @@ func (t *jobList) jobsOfFile(ctx context.Context, path string) ([]tapeapi.Work, 
 }
 
 // TapeFiles lists a page of the files of a tape.
-func (t *jobList) TapeFiles(ctx context.Context, vid string, after uint64, dead bool) ([]tapeapi.File, error) {
+func (t *jobList) TapeFiles(ctx context.Context, vid hemera.VID, after uint64, dead bool) ([]tapeapi.File, error) {
 	const page = 1000
 	return t.env.catalogue.Files(ctx, vid, after, page, dead)
 }

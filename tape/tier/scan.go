@@ -49,7 +49,7 @@ func (t *scanner) Order(ctx context.Context, who string, o adminapi.TapeOrder) (
 // enlist adds the scans of an order to the list, and says what is done with them.
 func (t *scanner) enlist(f facts, who string, o adminapi.TapeOrder) (string, error) {
 	// A subject that no library has is an error; of all, each is there.
-	vids := []string{o.Subject}
+	vids := []hemera.VID{hemera.VID(o.Subject)}
 	if o.Subject == "" {
 		vids = f.fleet.mountable()
 	}
@@ -58,7 +58,7 @@ func (t *scanner) enlist(f facts, who string, o adminapi.TapeOrder) (string, err
 			WithRemedy("`hemera tape server ls` has the tape servers; one that has just started reports within seconds")
 	}
 	if o.Subject == "" && o.Only {
-		vids = slices.DeleteFunc(vids, func(vid string) bool { return !f.waitsForScan(vid) })
+		vids = slices.DeleteFunc(vids, func(vid hemera.VID) bool { return !f.waitsForScan(vid) })
 	}
 	ordered, locked, err := t.scans.enlist(f, vids, who, o)
 	if err != nil {
@@ -73,12 +73,12 @@ func (t *scanner) enlist(f facts, who string, o adminapi.TapeOrder) (string, err
 }
 
 // tail has the end of a tape scanned whose files behind the last one that is known keep it from being written.
-func (t *scanner) tail(ctx context.Context, vid string) error {
+func (t *scanner) tail(ctx context.Context, vid hemera.VID) error {
 	f, err := t.inventory.facts(ctx)
 	if err != nil {
 		return err
 	}
-	o := adminapi.TapeOrder{Kind: adminapi.OrderScan, Subject: vid}
+	o := adminapi.TapeOrder{Kind: adminapi.OrderScan, Subject: string(vid)}
 	for _, tape := range f.tapes {
 		if tape.VID == vid {
 			o.After = tape.LastFSeq
@@ -176,7 +176,7 @@ func (t *scanner) whose(ctx context.Context, s *scan, end tapeapi.End) (foreign 
 }
 
 // newTape returns a tape that the catalogue does not have yet.
-func (t *scanner) newTape(vid, who string) tapeapi.Tape {
+func (t *scanner) newTape(vid hemera.VID, who string) tapeapi.Tape {
 	// What the label does not say is as for a tape that is added by name.
 	tape := tapeapi.Tape{VID: vid, State: tapeapi.Active, Pool: tapeconfig.DefaultName, Made: t.env.now(), MadeBy: who, Changed: t.env.now(), ChangedBy: who}
 	t.libraries.now().describe(&tape)

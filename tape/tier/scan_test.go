@@ -26,7 +26,7 @@ func (s *site) orders(o adminapi.TapeOrder) string {
 }
 
 // scanMount returns the mount of a scan, which the drive must get.
-func (s *site) scanMount(drive, vid string) tapeapi.Mount {
+func (s *site) scanMount(drive string, vid hemera.VID) tapeapi.Mount {
 	s.Helper()
 	m := s.ask(drive)
 	if m.Kind != tapeapi.MountScan || m.VID != vid {
@@ -56,7 +56,7 @@ func (s *site) ends(m tapeapi.Mount, problem string) {
 }
 
 // scan returns the state of a scan.
-func (s *site) scan(vid string) adminapi.TapeScan {
+func (s *site) scan(vid hemera.VID) adminapi.TapeScan {
 	s.Helper()
 	p, err := s.tier.Reports.TapePicture(s.Context())
 	s.good(err)

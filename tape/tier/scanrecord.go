@@ -6,6 +6,7 @@ import (
 
 	"hemera/words/adminapi"
 	"hemera/words/errs"
+	"hemera/words/hemera"
 	"hemera/words/tapeapi"
 )
 
@@ -19,7 +20,7 @@ type scanRecord struct {
 
 // scanStateRecord is the progress of the scan, and the outcomes of the files that it found.
 type scanStateRecord struct {
-	VID     string
+	VID     hemera.VID
 	DryRun  bool
 	Asked   time.Time
 	Begun   time.Time `json:",omitzero"`

@@ -9,6 +9,7 @@ import (
 
 	"hemera/words/adminapi"
 	"hemera/words/errs"
+	"hemera/words/hemera"
 	"hemera/words/tapeapi"
 )
 
@@ -24,8 +25,8 @@ type scans struct {
 
 	// mu guards all below.
 	mu     sync.Mutex
-	all    map[string]*scan // by VID
-	unkept map[string]bool  // VIDs of scans whose record is older than the scan
+	all    map[hemera.VID]*scan // by VID
+	unkept map[hemera.VID]bool  // VIDs of scans whose record is older than the scan
 }
 
 // scan is one scan. The lock of scans guards it.
@@ -42,13 +43,16 @@ type scan struct {
 
 // waitingScan is a scan that waits for a drive.
 type waitingScan struct {
-	vid   string
+	vid   hemera.VID
 	data  bool
 	after uint64
 }
 
 // lockedScan returns the reason for which a scan that a drive could do waits for a key, or "".
-type lockedScan struct{ vid, why string }
+type lockedScan struct {
+	vid hemera.VID
+	why string
+}
 
 // scanCutMax bounds the new beginnings of a scan whose mount was lost, before it has failed.
 const scanCutMax = 3
@@ -61,7 +65,7 @@ func (s *scan) ordered() bool { return s.Begun.IsZero() && s.Ended.IsZero() }
 
 // put has a scan in the list, nil for none, and notes that its record is to
 // be written. The lock is held.
-func (ss *scans) put(vid string, s *scan) {
+func (ss *scans) put(vid hemera.VID, s *scan) {
 	ss.unkept[vid] = true
 	if ss.all[vid] = s; s == nil {
 		delete(ss.all, vid)
@@ -69,16 +73,16 @@ func (ss *scans) put(vid string, s *scan) {
 }
 
 // enlist adds scans of tapes to the list. It returns how many wait for a drive, and how many cannot begin without a key.
-func (ss *scans) enlist(f facts, vids []string, who string, o adminapi.TapeOrder) (ordered, locked int, err error) {
+func (ss *scans) enlist(f facts, vids []hemera.VID, who string, o adminapi.TapeOrder) (ordered, locked int, err error) {
 	ss.mu.Lock()
 	defer ss.mu.Unlock()
 	for _, vid := range vids {
 		if f.fleet.libraryOf(vid) == nil {
-			return 0, 0, errs.New(errs.NotFound, "tier.Scan", vid, "no library that reports has the cartridge").WithRemedy("put it into a library; see `hemera tape drive ls`")
+			return 0, 0, errs.New(errs.NotFound, "tier.Scan", string(vid), "no library that reports has the cartridge").WithRemedy("put it into a library; see `hemera tape drive ls`")
 		}
 		if s := ss.all[vid]; s != nil && s.Ended.IsZero() {
 			if o.Subject != "" {
-				return 0, 0, errs.New(errs.Exists, "tier.Scan", vid, "a scan of the tape waits, or goes on").WithRemedy("see how far it is: `hemera tape scan`")
+				return 0, 0, errs.New(errs.Exists, "tier.Scan", string(vid), "a scan of the tape waits, or goes on").WithRemedy("see how far it is: `hemera tape scan`")
 			}
 			continue
 		}
@@ -124,7 +128,7 @@ func (ss *scans) explain(locked []lockedScan) {
 }
 
 // begin notes the mount of a scan; it is false if the scan does not wait any more.
-func (ss *scans) begin(vid string, mount tapeapi.MountID, drive string, now time.Time) bool {
+func (ss *scans) begin(vid hemera.VID, mount tapeapi.MountID, drive string, now time.Time) bool {
 	ss.mu.Lock()
 	defer ss.mu.Unlock()
 	s := ss.all[vid]
@@ -236,10 +240,10 @@ func (ss *scans) count(s *scan, why string, r *tapeapi.ScanResults, unknown int,
 }
 
 // unwritten takes the scans whose records are to be written.
-func (ss *scans) unwritten() (map[string][]byte, error) {
+func (ss *scans) unwritten() (map[hemera.VID][]byte, error) {
 	ss.mu.Lock()
 	defer ss.mu.Unlock()
-	records := map[string][]byte{}
+	records := map[hemera.VID][]byte{}
 	for vid := range ss.unkept {
 		records[vid] = nil
 		if s := ss.all[vid]; s != nil {
@@ -255,7 +259,7 @@ func (ss *scans) unwritten() (map[string][]byte, error) {
 }
 
 // again notes that records are to be written after all.
-func (ss *scans) again(records map[string][]byte) {
+func (ss *scans) again(records map[hemera.VID][]byte) {
 	ss.mu.Lock()
 	defer ss.mu.Unlock()
 	for vid := range records {
@@ -287,24 +291,24 @@ type listedScan struct {
 func (ss *scans) strike(who string, o adminapi.TapeOrder) string {
 	ss.mu.Lock()
 	defer ss.mu.Unlock()
-	s := ss.all[o.Subject]
+	s := ss.all[hemera.VID(o.Subject)]
 	switch {
 	case s == nil || !s.Ended.IsZero() && s.Problem == "":
 		return ""
 	case o.DryRun:
 		return "the scan would end; what it found stays in the catalogue"
 	case !s.Ended.IsZero():
-		ss.put(o.Subject, nil)
+		ss.put(hemera.VID(o.Subject), nil)
 		return "the scan that failed is forgotten"
 	}
 	s.mount, s.Ended, s.Problem, s.cancelled = 0, ss.clock(), "cancelled by "+who, true
-	ss.put(o.Subject, s)
+	ss.put(hemera.VID(o.Subject), s)
 	return "the scan ends; what it found stays in the catalogue"
 }
 
 // readScans makes the list of the scans that are stored.
 func readScans(records [][]byte, clock func() time.Time) (*scans, error) {
-	ss := &scans{clock: clock, all: map[string]*scan{}, unkept: map[string]bool{}}
+	ss := &scans{clock: clock, all: map[hemera.VID]*scan{}, unkept: map[hemera.VID]bool{}}
 	for _, raw := range records {
 		s, err := readScan(raw)
 		if err != nil {

@@ -26,11 +26,11 @@ import (
 //
 // What is not known speaks against tape. It is safe for concurrent use.
 type Shelf struct {
-	tapes    map[string]tapeapi.Tape // by VID
+	tapes    map[hemera.VID]tapeapi.Tape // by VID
 	keys     keyring
-	inside   map[string]string    // see fleet.cartridges
-	settings *tapeconfig.Settings // nil: no class is known
-	unread   bool                 // files that were not read back yet are not relied on
+	inside   map[hemera.VID]string // see fleet.cartridges
+	settings *tapeconfig.Settings  // nil: no class is known
+	unread   bool                  // files that were not read back yet are not relied on
 
 	mu    sync.Mutex     // guards asked
 	asked map[string]int // by storage class; 0 for one that resolves to nothing
@@ -48,17 +48,17 @@ func (s *Shelf) Troubled() (list []adminapi.TapeLoss) {
 
 // trouble says why a tape cannot be read until somebody acts, and what to do; "" for one that can be read. A key that is
 // missing may be lost for ever.
-func (s *Shelf) trouble(vid string) (why, remedy string) {
+func (s *Shelf) trouble(vid hemera.VID) (why, remedy string) {
 	tape, known := s.tapes[vid]
 	may, lock := tapeconfig.Permits(tape.State), s.keys.lock(tape.Key)
 	_, inside := s.inside[vid]
 	switch {
 	case !known:
-		return "tape " + vid + " is not in the catalogue", "`hemera tape scan " + vid + "` takes it into the catalogue"
+		return "tape " + string(vid) + " is not in the catalogue", "`hemera tape scan " + string(vid) + "` takes it into the catalogue"
 	case may.Recall && may.Mount && lock.Key == "" && (inside || s.inside == nil):
 		return "", ""
 	case may.Recall && may.Mount && lock.Key == "":
-		return "tape " + vid + " is in no library", "put its cartridge into a library, see `hemera tape library ls`; or wait for another copy"
+		return "tape " + string(vid) + " is in no library", "put its cartridge into a library, see `hemera tape library ls`; or wait for another copy"
 	case may.Recall && may.Mount:
 		return fmt.Sprintf("tape %s needs key %s: %s", vid, lock.Key, lock.Why), "put the key back, see `hemera tape key ls`"
 	}
@@ -119,13 +119,13 @@ func (s *Shelf) missing(e *hemera.Entry) error {
 	why, remedy := s.Trouble(e)
 	for _, c := range e.Tape {
 		if un := s.tapes[c.VID].Unscanned; why == "" && un != "" {
-			why, remedy = "tape "+c.VID+" waits for a scan: "+un, "`hemera tape scan "+c.VID+"`"
+			why, remedy = "tape "+string(c.VID)+" waits for a scan: "+un, "`hemera tape scan "+string(c.VID)+"`"
 		}
 	}
 	if why == "" {
 		if at := slices.IndexFunc(e.Tape, s.waits); at >= 0 {
-			return errs.New(errs.Conflict, op, subject, "its disk copies stay: its copy on tape "+e.Tape[at].VID+" was not read back yet").
-				WithRemedy("a drive does that by itself; `hemera tape why " + e.Tape[at].VID + "` says what it waits for")
+			return errs.New(errs.Conflict, op, subject, "its disk copies stay: its copy on tape "+string(e.Tape[at].VID)+" was not read back yet").
+				WithRemedy("a drive does that by itself; `hemera tape why " + string(e.Tape[at].VID) + "` says what it waits for")
 		}
 		return errs.New(errs.Conflict, op, subject, "it has not each of its tape copies on a tape of its own").
 			WithRemedy("a repack of one of the tapes moves its copy to another: `hemera tape why PATH` names them, `hemera tape repack VID` does it")

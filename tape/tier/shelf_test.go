@@ -184,7 +184,7 @@ func TestDiskCopiesStayWhileTheCartridgeIsAway(t *testing.T) {
 		s.put(alice(), "/single/f", 1000)
 		s.archive()
 		media := s.state.VIDs["AAA001"]
-		s.state.VIDs = map[string]string{"AAA002": media}
+		s.state.VIDs = map[hemera.VID]string{"AAA002": media}
 		s.loaded("d1", "")
 		s.report()
 		err := second(s.tier.Stager.Evict(s.Context(), admin(), "/single/f"))

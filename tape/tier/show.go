@@ -188,7 +188,7 @@ func (t *reporter) findPaused(ctx context.Context, f *facts) error {
 
 // queueRow returns a queue as people see it, without the reason for which it waits.
 func queueRow(f facts, works []work, q mounting.Queue) adminapi.TapeQueue {
-	row := adminapi.TapeQueue{Kind: q.Kind, Name: q.Pool + q.VID, Pool: q.Pool, Organisation: q.Organisation, Files: q.Files, Bytes: q.Bytes,
+	row := adminapi.TapeQueue{Kind: q.Kind, Name: q.Pool + string(q.VID), Pool: q.Pool, Organisation: q.Organisation, Files: q.Files, Bytes: q.Bytes,
 		Oldest: q.Oldest, Priority: q.Priority, MinAge: q.MinAge}
 	for i := range f.tapes {
 		tape := &f.tapes[i]

@@ -105,7 +105,7 @@ func openOn(t *testing.T, store kv.Store) *site {
 	s.change("route", "add", "double/1", "storageClass", "double", "copyNumber", "1", "tapepool", "default")
 	s.change("route", "add", "double/2", "storageClass", "double", "copyNumber", "2", "tapepool", "second")
 	media := []string{"LTO-9"}
-	s.state = tapeapi.Library{Name: "lib", VIDs: map[string]string{"AAA001": "LTO-9", "BBB001": "LTO-9"},
+	s.state = tapeapi.Library{Name: "lib", VIDs: map[hemera.VID]string{"AAA001": "LTO-9", "BBB001": "LTO-9"},
 		Drives: []tapeapi.DriveState{{Name: "d1", Media: media}, {Name: "d2", Media: media}}}
 	s.report()
 	s.change("tape", "add", "AAA001")
@@ -168,7 +168,7 @@ func (s *site) ask(drive string) tapeapi.Mount {
 }
 
 // loaded says that a drive has a tape.
-func (s *site) loaded(drive, vid string) {
+func (s *site) loaded(drive string, vid hemera.VID) {
 	for i := range s.state.Drives {
 		if s.state.Drives[i].Name == drive {
 			s.state.Drives[i].VID = vid
@@ -180,7 +180,7 @@ func (s *site) loaded(drive, vid string) {
 // label labels the site's tapes, as mounts would.
 func (s *site) label() {
 	s.Helper()
-	for _, vid := range []string{"AAA001", "BBB001"} {
+	for _, vid := range []hemera.VID{"AAA001", "BBB001"} {
 		s.good(s.tree.Parts().Tapes.ChangeTape(s.Context(), vid, func(old *tapeapi.Tape) (*tapeapi.Tape, error) {
 			tape := *old
 			tape.Labelled, tape.LabelBy = time.Now(), "d1"
@@ -190,7 +190,7 @@ func (s *site) label() {
 }
 
 // givenBefore makes a mount that d2 was given by the manager before this one.
-func (s *site) givenBefore(kind tapeapi.JobKind, vid string) tapeapi.MountID {
+func (s *site) givenBefore(kind tapeapi.JobKind, vid hemera.VID) tapeapi.MountID {
 	s.Helper()
 	const id = 1
 	s.good(s.tree.Parts().Tapes.PutMount(s.Context(), catalogue.Mount{ID: id, Node: server, Drive: "d2", VID: vid, Kind: tapeapi.MountWork, Job: kind}))
@@ -260,7 +260,7 @@ func (s *site) waiting(kind tapeapi.JobKind) int {
 }
 
 // tape returns a tape of the catalogue.
-func (s *site) tape(vid string) tapeapi.Tape {
+func (s *site) tape(vid hemera.VID) tapeapi.Tape {
 	s.Helper()
 	all, err := s.tier.Admin.Tapes(s.Context())
 	s.good(err)

@@ -10,6 +10,7 @@ import (
 	"hemera/namespace"
 	"hemera/platform/kv/memkv"
 	"hemera/words/adminapi"
+	"hemera/words/hemera"
 	"hemera/words/tapeapi"
 )
 
@@ -46,7 +47,11 @@ func (s *site) unscanned() string {
 	s.Helper()
 	vids, command, err := s.tier.Reports.Unscanned(s.Context())
 	s.good(err)
-	return strings.Join(vids, " ") + ": " + command
+	var names []string
+	for _, vid := range vids {
+		names = append(names, string(vid))
+	}
+	return strings.Join(names, " ") + ": " + command
 }
 
 // TestTapesOfALibraryAreScannedAfterARebuild: a namespace that was made again knows no tape, so those of its libraries may have its files, whether an
@@ -64,7 +69,7 @@ func TestTapesOfALibraryAreScannedAfterARebuild(t *testing.T) {
 			t.Errorf("%+v", p.Attention)
 		}
 		s.orders(adminapi.TapeOrder{Kind: adminapi.OrderScan})
-		for _, vid := range []string{"AAA001", "BBB001", "CCC001"} {
+		for _, vid := range []hemera.VID{"AAA001", "BBB001", "CCC001"} {
 			m := s.scanMount("d1", vid)
 			s.tells(m, true)
 			s.ends(m, "")

@@ -50,7 +50,7 @@ func taskOf(tape *tapeapi.Tape, kind adminapi.TapeOrderKind) **tapeapi.Task {
 
 // orderTask begins a repack or a verification.
 func (t *tasker) orderTask(ctx context.Context, who string, o adminapi.TapeOrder) (string, error) {
-	tape, err := t.env.tape(ctx, o.Subject)
+	tape, err := t.env.tape(ctx, hemera.VID(o.Subject))
 	if err != nil {
 		return "", err
 	}
@@ -67,7 +67,7 @@ func (t *tasker) orderTask(ctx context.Context, who string, o adminapi.TapeOrder
 		return fmt.Sprintf("%d files of %d bytes", tape.Files, tape.Bytes), nil
 	}
 	task := tapeapi.Task{By: who, Begun: t.env.now(), Files: tape.Files, Bytes: tape.Bytes, Copies: o.Kind == adminapi.OrderRepack && !o.Only}
-	if err := t.changeTask(ctx, o.Subject, o.Kind, func(tape *tapeapi.Tape, _ *tapeapi.Task) *tapeapi.Task {
+	if err := t.changeTask(ctx, hemera.VID(o.Subject), o.Kind, func(tape *tapeapi.Tape, _ *tapeapi.Task) *tapeapi.Task {
 		if o.Kind == adminapi.OrderRepack && !lost {
 			tape.State, tape.Reason, tape.Cause = tapeapi.Repacking, "ordered by "+who, ""
 		}
@@ -75,16 +75,16 @@ func (t *tasker) orderTask(ctx context.Context, who string, o adminapi.TapeOrder
 	}); err != nil {
 		return "", err
 	}
-	queued, err := t.fill(ctx, o.Subject, o.Kind, task)
+	queued, err := t.fill(ctx, hemera.VID(o.Subject), o.Kind, task)
 	return fmt.Sprintf("%d files are queued", queued), err
 }
 
 // changeTask changes the task of a tape and what belongs to it; change gets
 // nil where there is none, and returns nil to end it.
-func (t *tasker) changeTask(ctx context.Context, vid string, kind adminapi.TapeOrderKind, change func(tape *tapeapi.Tape, now *tapeapi.Task) *tapeapi.Task) error {
+func (t *tasker) changeTask(ctx context.Context, vid hemera.VID, kind adminapi.TapeOrderKind, change func(tape *tapeapi.Tape, now *tapeapi.Task) *tapeapi.Task) error {
 	return t.env.catalogue.ChangeTape(ctx, vid, func(old *tapeapi.Tape) (*tapeapi.Tape, error) {
 		if old == nil {
-			return nil, errs.New(errs.NotFound, "tier.Task", vid, "the tape is not in the catalogue")
+			return nil, errs.New(errs.NotFound, "tier.Task", string(vid), "the tape is not in the catalogue")
 		}
 		tape := *old
 		at := taskOf(&tape, kind)
@@ -95,7 +95,7 @@ func (t *tasker) changeTask(ctx context.Context, vid string, kind adminapi.TapeO
 
 // fill queues the files of a tape that a task has not queued yet, and
 // returns how many.
-func (t *tasker) fill(ctx context.Context, vid string, kind adminapi.TapeOrderKind, task tapeapi.Task) (queued int, err error) {
+func (t *tasker) fill(ctx context.Context, vid hemera.VID, kind adminapi.TapeOrderKind, task tapeapi.Task) (queued int, err error) {
 	defer t.env.wake.ring()
 	for !task.Filled {
 		files, err := t.env.catalogue.Files(ctx, vid, task.Queued, taskPage, false)
@@ -177,7 +177,7 @@ func (t *tasker) Tapes(ctx context.Context) ([]tapeapi.Tape, error) {
 }
 
 // waits says what the next file of a task waits for; "" of one that waits for nothing.
-func (t *tasker) waits(ctx context.Context, vid string, kind adminapi.TapeOrderKind) (string, error) {
+func (t *tasker) waits(ctx context.Context, vid hemera.VID, kind adminapi.TapeOrderKind) (string, error) {
 	const looks = 100 // files without a job are those that the repack leaves
 	files, err := t.env.catalogue.Files(ctx, vid, 0, looks, false)
 	if err != nil {
@@ -192,7 +192,7 @@ func (t *tasker) waits(ctx context.Context, vid string, kind adminapi.TapeOrderK
 		slices.SortStableFunc(jobs, func(a, b tapeapi.Job) int { return cmp.Compare(b.Kind, a.Kind) })
 		at := slices.IndexFunc(jobs, func(j tapeapi.Job) bool {
 			if kind == adminapi.OrderCheck {
-				return j.Kind == tapeapi.Verify && j.Queue == vid && !j.Failed
+				return j.Kind == tapeapi.Verify && hemera.VID(j.Queue) == vid && !j.Failed
 			}
 			return (j.Kind == tapeapi.Recall || j.Kind == tapeapi.Archive && j.Copy == f.Number) && !j.Failed
 		})
@@ -236,8 +236,8 @@ func idsOf(files []tapeapi.File) []hemera.FileID {
 // taskJob returns the job for a file of a tape. A repack is an archive job for a copy that the file has: the new copy
 // takes the place of the old one. A file that is on tape only comes to disk first (see TapeJobs). One whose class says no
 // pool for the copy cannot move, nor one that neither disks nor tapes give: left says why.
-func (t *tasker) taskJob(ctx context.Context, kind adminapi.TapeOrderKind, f tapeapi.File, known map[string]tapeapi.Tape) (j tapeapi.Job, left *tapeapi.Left, err error) {
-	j = tapeapi.Job{JobKey: tapeapi.JobKey{File: f.File, Kind: tapeapi.Verify, Copy: f.Number}, ArchiveID: f.ArchiveID, Queue: f.VID, Size: f.Size, Asked: t.env.now()}
+func (t *tasker) taskJob(ctx context.Context, kind adminapi.TapeOrderKind, f tapeapi.File, known map[hemera.VID]tapeapi.Tape) (j tapeapi.Job, left *tapeapi.Left, err error) {
+	j = tapeapi.Job{JobKey: tapeapi.JobKey{File: f.File, Kind: tapeapi.Verify, Copy: f.Number}, ArchiveID: f.ArchiveID, Queue: string(f.VID), Size: f.Size, Asked: t.env.now()}
 	if kind == adminapi.OrderCheck {
 		from := f.TapeCopy
 		j.From = &from
@@ -262,7 +262,7 @@ func (t *tasker) taskJob(ctx context.Context, kind adminapi.TapeOrderKind, f tap
 		}
 		if _, err := t.recalls.chooseCopy(known, nil)(&e); err != nil {
 			left.Why = "they are not on disk, and " + errs.Reason(err, "fxid:"+e.ID.Hex())
-			left.Remedy = "if it can be read after all: hemera tape tape set " + f.VID + " full=true state=ACTIVE"
+			left.Remedy = "if it can be read after all: hemera tape tape set " + string(f.VID) + " full=true state=ACTIVE"
 			return j, left, nil
 		}
 		return j, nil, nil
@@ -274,13 +274,13 @@ func (t *tasker) taskJob(ctx context.Context, kind adminapi.TapeOrderKind, f tap
 // orderCopies queues the copies that the files of a tape lack: their class
 // has more of them than when they were written.
 func (t *tasker) orderCopies(ctx context.Context, o adminapi.TapeOrder) (string, error) {
-	if _, err := t.env.tape(ctx, o.Subject); err != nil {
+	if _, err := t.env.tape(ctx, hemera.VID(o.Subject)); err != nil {
 		return "", err
 	}
 	defer t.env.wake.ring()
 	queued := 0
 	for after := uint64(0); ; {
-		files, err := t.env.catalogue.Files(ctx, o.Subject, after, taskPage, false)
+		files, err := t.env.catalogue.Files(ctx, hemera.VID(o.Subject), after, taskPage, false)
 		if err != nil || len(files) == 0 {
 			return fmt.Sprintf("%d copies are queued", queued), err
 		}
@@ -300,7 +300,7 @@ func (t *tasker) orderCopies(ctx context.Context, o adminapi.TapeOrder) (string,
 // that were moved stay where they are now; sessions finish the jobs that they
 // have.
 func (t *tasker) orderStop(ctx context.Context, who string, o adminapi.TapeOrder) (string, error) {
-	tape, err := t.env.tape(ctx, o.Subject)
+	tape, err := t.env.tape(ctx, hemera.VID(o.Subject))
 	// A tape that is scanned need not be in the catalogue.
 	scanned, failed := t.scanner.stop(ctx, who, o)
 	if failed != nil {
@@ -313,7 +313,7 @@ func (t *tasker) orderStop(ctx context.Context, who string, o adminapi.TapeOrder
 		return "", err
 	}
 	if tape.Relabel != nil && !o.DryRun {
-		if err := t.dropLabel(ctx, o.Subject); err != nil {
+		if err := t.dropLabel(ctx, hemera.VID(o.Subject)); err != nil {
 			return "", err
 		}
 	}
@@ -324,13 +324,13 @@ func (t *tasker) orderStop(ctx context.Context, who string, o adminapi.TapeOrder
 			continue
 		}
 		// The task first: what fills it stops then.
-		if err := t.changeTask(ctx, o.Subject, kind, func(tape *tapeapi.Tape, _ *tapeapi.Task) *tapeapi.Task {
+		if err := t.changeTask(ctx, hemera.VID(o.Subject), kind, func(tape *tapeapi.Tape, _ *tapeapi.Task) *tapeapi.Task {
 			endRepack(tape, kind)
 			return nil
 		}); err != nil {
 			return "", err
 		}
-		n, err := t.dequeueFiles(ctx, o.Subject, kind)
+		n, err := t.dequeueFiles(ctx, hemera.VID(o.Subject), kind)
 		if err != nil {
 			return "", err
 		}
@@ -349,7 +349,7 @@ func (t *tasker) orderStop(ctx context.Context, who string, o adminapi.TapeOrder
 }
 
 // dequeueFiles removes the jobs of a task.
-func (t *tasker) dequeueFiles(ctx context.Context, vid string, kind adminapi.TapeOrderKind) (removed int, err error) {
+func (t *tasker) dequeueFiles(ctx context.Context, vid hemera.VID, kind adminapi.TapeOrderKind) (removed int, err error) {
 	of := tapeapi.Verify
 	if kind == adminapi.OrderRepack {
 		of = tapeapi.Archive
@@ -419,7 +419,7 @@ func (t *tasker) turn(ctx context.Context) error {
 func (t *tasker) endTask(ctx context.Context, tape tapeapi.Tape, kind adminapi.TapeOrderKind, queues []catalogue.Queue) error {
 	waits, failed := false, false
 	for _, q := range queues {
-		if q.Kind == tapeapi.Verify && q.Name == tape.VID {
+		if q.Kind == tapeapi.Verify && hemera.VID(q.Name) == tape.VID {
 			waits, failed = waits || !q.Failed, failed || q.Failed
 		}
 	}
@@ -445,19 +445,19 @@ func (t *tasker) verifyNext(ctx context.Context, all []tapeapi.Tape) error {
 	if slices.ContainsFunc(all, func(tape tapeapi.Tape) bool { return tape.Verifying != nil }) {
 		return nil
 	}
-	vid := tapeconfig.DueForVerification(all, t.env.now(), every, func(vid string) bool {
+	vid := tapeconfig.DueForVerification(all, t.env.now(), every, func(vid hemera.VID) bool {
 		return t.libraries.now().libraryOf(vid) != nil
 	})
 	if vid == "" {
 		return nil
 	}
 	t.env.Log.Info("a tape is verified, as it was not for a long time", "vid", vid, "every", every)
-	_, err := t.orderTask(ctx, hemera.SystemIdentity().Name, adminapi.TapeOrder{Kind: adminapi.OrderCheck, Subject: vid})
+	_, err := t.orderTask(ctx, hemera.SystemIdentity().Name, adminapi.TapeOrder{Kind: adminapi.OrderCheck, Subject: string(vid)})
 	return err
 }
 
 // dropLabel takes back the order to label a tape.
-func (t *tasker) dropLabel(ctx context.Context, vid string) error {
+func (t *tasker) dropLabel(ctx context.Context, vid hemera.VID) error {
 	return t.env.catalogue.ChangeTape(ctx, vid, func(old *tapeapi.Tape) (*tapeapi.Tape, error) {
 		if old == nil {
 			return nil, nil

@@ -9,6 +9,7 @@ import (
 
 	"hemera/words/adminapi"
 	"hemera/words/errs"
+	"hemera/words/hemera"
 	"hemera/words/tapeapi"
 )
 
@@ -22,9 +23,9 @@ func (s *site) runs() (end func()) {
 }
 
 // order makes an order and carries it out.
-func (s *site) order(kind adminapi.TapeOrderKind, vid string) string {
+func (s *site) order(kind adminapi.TapeOrderKind, vid hemera.VID) string {
 	s.Helper()
-	said, err := s.tier.Orders.OrderTape(s.Context(), "ada", adminapi.TapeOrder{Kind: kind, Subject: vid})
+	said, err := s.tier.Orders.OrderTape(s.Context(), "ada", adminapi.TapeOrder{Kind: kind, Subject: string(vid)})
 	s.good(err)
 	return said
 }

@@ -6,6 +6,7 @@ import (
 	"hemera/platform/fairshare"
 	"hemera/words/adminapi"
 	"hemera/words/errs"
+	"hemera/words/hemera"
 	"hemera/words/tapeapi"
 )
 
@@ -40,7 +41,7 @@ type (
 		ChangeTape(ctx context.Context, who string, c adminapi.TapeChange) error
 	}
 	fileLister interface {
-		TapeFiles(ctx context.Context, vid string, after uint64, dead bool) ([]tapeapi.File, error)
+		TapeFiles(ctx context.Context, vid hemera.VID, after uint64, dead bool) ([]tapeapi.File, error)
 		TapeJobList(ctx context.Context, q adminapi.TapeJobQuery) ([]tapeapi.Work, error)
 	}
 	shower interface {

@@ -248,7 +248,7 @@ func TestAFailedRecallGoesToTheOtherCopy(t *testing.T) {
 		s.label()
 		s.evicted("/double/f")
 		id := stageOf(s, alice(), "/double/f")
-		var read []string
+		var read []hemera.VID
 		for attempt := range 6 {
 			m := s.mount("d1", tapeapi.Recall)
 			jobs := s.jobs(m)
@@ -261,7 +261,7 @@ func TestAFailedRecallGoesToTheOtherCopy(t *testing.T) {
 			s.loaded("d1", "")
 			// Clients take an error for the end, so there is none as long as the recall is tried again.
 			st, err := s.tier.Stager.StageStatus(s.Context(), alice(), id)
-			if over := attempt == 5; err != nil || st.Ended.IsZero() == over || (st.Files[0].Error == "tape "+m.VID+" could not be read in drive d1: bad block") != over {
+			if over := attempt == 5; err != nil || st.Ended.IsZero() == over || (st.Files[0].Error == "tape "+string(m.VID)+" could not be read in drive d1: bad block") != over {
 				t.Errorf("attempt %d: %+v, %v", attempt, st, err)
 			}
 			// A client that opens the file hears of it after the second failure.
@@ -270,7 +270,7 @@ func TestAFailedRecallGoesToTheOtherCopy(t *testing.T) {
 				s.wantKind("an open while it fails", err, want[attempt])
 			}
 		}
-		if want := []string{"AAA001", "BBB001", "AAA001", "BBB001", "AAA001", "BBB001"}; !slices.Equal(read, want) {
+		if want := []hemera.VID{"AAA001", "BBB001", "AAA001", "BBB001", "AAA001", "BBB001"}; !slices.Equal(read, want) {
 			t.Errorf("read from %v", read)
 		}
 		if e := s.stat("/double/f"); string(e.Xattrs[hemera.AttrRecallError]) != "tape BBB001 could not be read in drive d1: bad block" {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"hemera/words/adminapi"
+	"hemera/words/hemera"
 	"hemera/words/tapeapi"
 )
 
@@ -22,8 +23,8 @@ func TestAllPartsAtOnce(t *testing.T) {
 		const rounds = 40
 		var all sync.WaitGroup
 		var mu sync.Mutex
-		inDrive := map[string]string{}
-		take := func(vid, drive string) {
+		inDrive := map[hemera.VID]string{}
+		take := func(vid hemera.VID, drive string) {
 			mu.Lock()
 			defer mu.Unlock()
 			if of := inDrive[vid]; of != "" {
@@ -31,7 +32,7 @@ func TestAllPartsAtOnce(t *testing.T) {
 			}
 			inDrive[vid] = drive
 		}
-		leave := func(vid string) {
+		leave := func(vid hemera.VID) {
 			mu.Lock()
 			defer mu.Unlock()
 			delete(inDrive, vid)

@@ -31,11 +31,11 @@ func (t *recorder) trusts(node hemera.NodeID, m *mount, r *tapeapi.Results) erro
 		}
 		switch {
 		case r.VID != "" && r.VID != m.vid:
-			return refused(r.VID, "the mount is one of tape "+m.vid)
+			return refused(string(r.VID), "the mount is one of tape "+string(m.vid))
 		case r.Session.Drive != m.drive:
 			return refused(r.Session.Drive, "the mount is one of drive "+m.drive)
 		case len(r.Written) > 0 && m.kind != tapeapi.Archive:
-			return refused(r.VID, "the mount does not write files")
+			return refused(string(r.VID), "the mount does not write files")
 		}
 		return nil
 	}
@@ -45,18 +45,18 @@ func (t *recorder) trusts(node hemera.NodeID, m *mount, r *tapeapi.Results) erro
 	given, known := t.issued.of(r.Mount)
 	switch {
 	case l == nil || l.state.Problem != "" && l.clash == "":
-		return errs.New(errs.Unavailable, "tier.TapeDone", r.VID, "the library of the node is not known yet")
+		return errs.New(errs.Unavailable, "tier.TapeDone", string(r.VID), "the library of the node is not known yet")
 	case r.VID != "" && !l.has(r.VID):
-		return refused(r.VID, "the tape is not in the library of the node")
+		return refused(string(r.VID), "the tape is not in the library of the node")
 	case r.Session.Drive != "" && !slices.ContainsFunc(l.state.Drives, func(d tapeapi.DriveState) bool { return d.Name == r.Session.Drive }):
 		return refused(r.Session.Drive, "the drive is not one of the node's library")
 	case !known || given.Node != node:
-		return errs.New(errs.Conflict, "tier.TapeDone", r.VID, "the mount is not one that this manager gave to the drive last").
+		return errs.New(errs.Conflict, "tier.TapeDone", string(r.VID), "the mount is not one that this manager gave to the drive last").
 			WithRemedy("nothing is lost: what was not recorded is done again by the next mount")
 	case r.VID != "" && r.VID != given.VID:
-		return refused(r.VID, "the mount is one of tape "+given.VID)
+		return refused(string(r.VID), "the mount is one of tape "+string(given.VID))
 	case len(r.Written) > 0 && given.Job != tapeapi.Archive:
-		return refused(r.VID, "the mount does not write files")
+		return refused(string(r.VID), "the mount does not write files")
 	}
 	return nil
 }

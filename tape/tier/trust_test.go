@@ -19,7 +19,7 @@ func TestAServerSpeaksForItsLibraryOnly(t *testing.T) {
 		s.label()
 		s.put(alice(), "/single/f", 1000)
 		s.put(alice(), "/double/g", 1000)
-		s.tier.Servers.ReportLibrary(bad, tapeapi.Library{Name: "bad", VIDs: map[string]string{"AAA001": "LTO-9", "CCC001": "LTO-9"},
+		s.tier.Servers.ReportLibrary(bad, tapeapi.Library{Name: "bad", VIDs: map[hemera.VID]string{"AAA001": "LTO-9", "CCC001": "LTO-9"},
 			Drives: []tapeapi.DriveState{{Name: "b1", Media: []string{"LTO-9"}}}})
 		done := func(r tapeapi.Results) error { return s.tier.Results.TapeDone(s.Context(), bad, r) }
 		s.wantKind("a problem of another's tape", done(tapeapi.Results{VID: "AAA001", Problem: "burnt"}), errs.Denied)

@@ -49,13 +49,13 @@ func (t *scanner) form(ctx context.Context, dir string) (l hemera.Layout, space 
 // undeleteTape makes files of all contents of a tape whose removal is not known. Where a path is taken or not known, the file is made below
 // catalogue.LostDir.
 func (t *scanner) undeleteTape(ctx context.Context, who string, o adminapi.TapeOrder) (string, error) {
-	if _, err := t.env.tape(ctx, o.Subject); err != nil {
+	if _, err := t.env.tape(ctx, hemera.VID(o.Subject)); err != nil {
 		return "", err
 	}
 	var came, elsewhere, not int
 	var first error // of those that did not come back
 	for after := uint64(0); ; {
-		contents, next, err := t.env.catalogue.Inferred(ctx, o.Subject, after)
+		contents, next, err := t.env.catalogue.Inferred(ctx, hemera.VID(o.Subject), after)
 		if err != nil {
 			return "", err
 		}
@@ -64,7 +64,7 @@ func (t *scanner) undeleteTape(ctx context.Context, who string, o adminapi.TapeO
 				came++
 				continue
 			}
-			lost, err := t.bringBack(ctx, who, o.Subject, rows)
+			lost, err := t.bringBack(ctx, who, hemera.VID(o.Subject), rows)
 			switch {
 			case ctx.Err() != nil:
 				return "", err
@@ -99,7 +99,7 @@ func (t *scanner) undeleteTape(ctx context.Context, who string, o adminapi.TapeO
 }
 
 // bringBack makes a file of a content of a tape. lost: below catalogue.LostDir.
-func (t *scanner) bringBack(ctx context.Context, who, vid string, rows []tapeapi.File) (lost bool, err error) {
+func (t *scanner) bringBack(ctx context.Context, who string, vid hemera.VID, rows []tapeapi.File) (lost bool, err error) {
 	u := catalogue.Undeletion{Rows: rows, Path: rows[0].Dead.Path, Who: who}
 	for {
 		if u.Layout, u.Space, err = t.form(ctx, path.Dir(u.Path)); err != nil {

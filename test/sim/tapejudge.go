@@ -77,7 +77,7 @@ func (j tapeJudge) useTapes(ctx context.Context) {
 			j.w.fail("tape %s is %s: %s", t.VID, t.State, t.Reason)
 		}
 		j.w.trace.Add("sim", "tape %s was %s: %s", t.VID, t.State, t.Reason)
-		if err := h.Tape.ChangeTape(ctx, "sim", adminapi.TapeChange{Object: "tape", Verb: "set", Name: t.VID, Values: map[string]string{"state": "active"}}); err != nil {
+		if err := h.Tape.ChangeTape(ctx, "sim", adminapi.TapeChange{Object: "tape", Verb: "set", Name: string(t.VID), Values: map[string]string{"state": "active"}}); err != nil {
 			j.w.fail("tape %s cannot be used again: %v", t.VID, err)
 		}
 	}
@@ -248,7 +248,7 @@ func (j tapeJudge) checkCartridges(ctx context.Context) {
 		j.w.fail("tapes cannot be listed: %v", err)
 	}
 	for _, t := range all {
-		files, err := simtape.Read(j.w.tapes.library.dir, t.VID, t.LastFSeq)
+		files, err := simtape.Read(j.w.tapes.library.dir, string(t.VID), t.LastFSeq)
 		if err != nil {
 			j.w.fail("tape %s with %d files: %v", t.VID, t.LastFSeq, err)
 		}

@@ -150,7 +150,7 @@ func checkReadBack(ctx context.Context, w *world, files map[string]hemera.Entry)
 	if err != nil {
 		return // of a manager that ends; the judge looks once more
 	}
-	first := map[string]uint64{}
+	first := map[hemera.VID]uint64{}
 	for _, t := range all {
 		first[t.VID] = t.UnreadFSeq
 	}

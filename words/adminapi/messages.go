@@ -195,9 +195,9 @@ type BenchmarkPrefix struct{ Prefix string }
 
 // TapeFilesRequest asks for files of a tape, at most 1000.
 type TapeFilesRequest struct {
-	VID   string // of the tape
-	After uint64 // the page begins behind this fSeq
-	Dead  bool   // with files that were removed from the tree
+	VID   hemera.VID // of the tape
+	After uint64     // the page begins behind this fSeq
+	Dead  bool       // with files that were removed from the tree
 }
 
 // AddTapeKeyRequest is a key to add. The secret travels in the request, which only processes of the manager's machine can make for an admin.

@@ -156,7 +156,7 @@ type DiskLoss struct {
 
 // TapeLoss counts the files of a tape that are on tape only and cannot be read anywhere. A file on several such tapes counts at the first.
 type TapeLoss struct {
-	VID         string
+	VID         hemera.VID
 	Unreadable  int64
 	Why, Remedy string
 }

@@ -19,7 +19,7 @@ type TapeAdmin interface {
 	// Tapes lists tapes by VID.
 	Tapes(ctx context.Context) ([]tapeapi.Tape, error)
 	// TapeFiles lists what is on a tape, by fSeq from the one after after, at most 1000.
-	TapeFiles(ctx context.Context, vid string, after uint64, dead bool) ([]tapeapi.File, error)
+	TapeFiles(ctx context.Context, vid hemera.VID, after uint64, dead bool) ([]tapeapi.File, error)
 	// TapePicture is libraries, drives, queues and what needs a person, now.
 	TapePicture(ctx context.Context) (TapePicture, error)
 	// TapeJobList lists jobs: of a queue, or that failed.
@@ -101,7 +101,7 @@ type TapeHeld struct {
 
 // TapeScan is the progress of a scan of a tape, and the result for the files that it found.
 type TapeScan struct {
-	VID     string
+	VID     hemera.VID
 	DryRun  bool
 	Asked   time.Time
 	Begun   time.Time `json:",omitzero"` // zero: it waits for a drive

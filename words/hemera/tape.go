@@ -5,10 +5,13 @@ import (
 	"strconv"
 )
 
+// VID names a tape: the volume id of its label and its barcode, at most six capital letters and digits.
+type VID string
+
 // TapeCopy is a copy of a file's content on tape, durable there. The vocabulary is CTA's.
 type TapeCopy struct {
 	Number uint8  // of the copies that the storage class asks for, from 1
-	VID    string // of the tape
+	VID    VID    // of the tape
 	FSeq   uint64 // number of the tape file on its tape, from 1
 	Block  uint64 // block id: the number of the tape object where the file begins
 	Member uint32 // of a container, from 1; 0: the tape file is this content alone

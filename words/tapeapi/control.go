@@ -30,9 +30,9 @@ type Library struct {
 	Name   string
 	Drives []DriveState
 	// VIDs are the cartridges in the library, with their media types.
-	VIDs map[string]string
+	VIDs map[hemera.VID]string
 	// Capacities are those of cartridges in bytes, as far as the library tells them.
-	Capacities map[string]int64
+	Capacities map[hemera.VID]int64
 	Problem    string // what keeps it from working, "" for nothing
 	// Speed is the factor by which an emulated library's devices are faster than real ones; 0: they are real.
 	Speed int `json:",omitempty"`
@@ -60,10 +60,10 @@ type DriveState struct {
 	Model   string
 	Serial  string
 	Device  string
-	Media   []string // media types that it writes
-	Reads   []string // and those that it reads besides
-	VID     string   // what is mounted, "" for nothing
-	Mount   MountID  // what it works on, 0 for nothing
+	Media   []string   // media types that it writes
+	Reads   []string   // and those that it reads besides
+	VID     hemera.VID // what is mounted, "" for nothing
+	Mount   MountID    // what it works on, 0 for nothing
 	Status  DriveStatus
 	Since   time.Time
 	Problem string // why it is down by itself
@@ -91,7 +91,7 @@ type Mount struct {
 	ID     MountID
 	Kind   MountKind
 	Job    JobKind // of its jobs
-	VID    string
+	VID    hemera.VID
 	Pool   string
 	Labels Labels
 	Data   bool   // of a scan: files that no index lists are read, for their checksums
@@ -139,7 +139,7 @@ type Grant struct {
 // Results has the work of a mount since its last report.
 type Results struct {
 	Mount   MountID
-	VID     string
+	VID     hemera.VID
 	Key     string    // name of the key that Written is encrypted with, "" for none
 	Written []Written // in the order of fSeq, which follows that of the tape without gaps
 	Failed  []Failure

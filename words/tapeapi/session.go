@@ -1,12 +1,15 @@
 package tapeapi
 
-import "time"
+import (
+	"hemera/words/hemera"
+	"time"
+)
 
 // Session says how a session of a drive went, or goes. Durations are sums of what the drive waited for.
 type Session struct {
 	Mount       MountID
 	Kind        JobKind
-	VID         string
+	VID         hemera.VID
 	Drive       string
 	Begun       time.Time
 	Ended       time.Time `json:",omitzero"`

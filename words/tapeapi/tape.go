@@ -21,20 +21,20 @@ const (
 
 // Tape is the catalogue's record of one tape.
 type Tape struct {
-	VID       string `json:"vid"`
-	MediaType string `json:"mediaType"`
-	Vendor    string `json:"vendor"`
-	Library   string `json:"logicalLibrary"`
-	Pool      string `json:"tapepool"`
-	Capacity  int64  `json:"capacity"`      // bytes
-	Occupancy int64  `json:"occupancy"`     // bytes written, of files that were removed since too
-	LastFSeq  uint64 `json:"lastFseq"`      // of the last tape file that is durable
-	LastID    uint64 `json:"lastArchiveId"` // its archive id, which an append compares
-	Files     int64  `json:"nbMasterFiles"` // that are in the tree
-	Bytes     int64  `json:"masterDataInBytes"`
-	Full      bool   `json:"full"`
-	State     State  `json:"state"`
-	Reason    string `json:"stateReason"`
+	VID       hemera.VID `json:"vid"`
+	MediaType string     `json:"mediaType"`
+	Vendor    string     `json:"vendor"`
+	Library   string     `json:"logicalLibrary"`
+	Pool      string     `json:"tapepool"`
+	Capacity  int64      `json:"capacity"`      // bytes
+	Occupancy int64      `json:"occupancy"`     // bytes written, of files that were removed since too
+	LastFSeq  uint64     `json:"lastFseq"`      // of the last tape file that is durable
+	LastID    uint64     `json:"lastArchiveId"` // its archive id, which an append compares
+	Files     int64      `json:"nbMasterFiles"` // that are in the tree
+	Bytes     int64      `json:"masterDataInBytes"`
+	Full      bool       `json:"full"`
+	State     State      `json:"state"`
+	Reason    string     `json:"stateReason"`
 	// Cause is the reason for which the system put the tape aside; "" when a person did, or when it is not known.
 	Cause     Cause     `json:"stateCause,omitempty"`
 	Key       string    `json:"encryptionKeyName"`

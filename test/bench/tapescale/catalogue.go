@@ -87,7 +87,7 @@ func (c *catalogue) start(ctx context.Context) (err error) {
 	if c.tier, err = tier.Open(ctx, tier.Options{Tree: c.tree.Parts(), Grants: words{}, Now: time.Now, Log: slog.New(slog.DiscardHandler)}); err != nil {
 		return err
 	}
-	c.state = tapeapi.Library{Name: library, VIDs: map[string]string{}}
+	c.state = tapeapi.Library{Name: library, VIDs: map[hemera.VID]string{}}
 	for d := range 4 {
 		c.state.Drives = append(c.state.Drives, tapeapi.DriveState{Name: driveName(d), Media: []string{"LTO-8"}, Reads: []string{"LTO-9"}, Status: tapeapi.DriveUp})
 	}
@@ -103,7 +103,7 @@ func (c *catalogue) start(ctx context.Context) (err error) {
 	// A pool without an empty tape has nothing to write to once its last one is full.
 	for i := range emptyTapes {
 		vid := fmt.Sprintf("E%05d", i)
-		c.state.VIDs[vid] = "LTO-9"
+		c.state.VIDs[hemera.VID(vid)] = "LTO-9"
 		c.tier.Servers.ReportLibrary(server, c.state)
 		change := adminapi.TapeChange{Object: "tape", Verb: "add", Name: vid, Values: map[string]string{"tapepool": pool}}
 		if err := c.tier.Config.ChangeTape(ctx, "root", change); err != nil {

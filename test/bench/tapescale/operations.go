@@ -119,7 +119,7 @@ func archive(ctx context.Context, c *catalogue, _ *rand.Rand) error {
 
 // listTape lists a page of a tape from anywhere.
 func listTape(ctx context.Context, c *catalogue, r *rand.Rand) error {
-	_, err := c.tier.Queue.TapeFiles(ctx, fmt.Sprintf("N%05d", r.IntN(tapesOfAll-1)), uint64(r.Int64N(c.shape.Tape.FilesPerTape)), false)
+	_, err := c.tier.Queue.TapeFiles(ctx, hemera.VID(fmt.Sprintf("N%05d", r.IntN(tapesOfAll-1))), uint64(r.Int64N(c.shape.Tape.FilesPerTape)), false)
 	return err
 }
 

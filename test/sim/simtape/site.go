@@ -54,7 +54,7 @@ func Missing(e *hemera.Entry) (numbers []uint8) {
 // Bare reports whether a file has no disk copy, and fewer copies on tape than its class asks for. It must never be so.
 // Two copies on one tape are as good as one.
 func Bare(e *hemera.Entry) bool {
-	tapes := map[string]bool{}
+	tapes := map[hemera.VID]bool{}
 	for _, c := range e.Tape {
 		tapes[c.VID] = true
 	}

@@ -118,7 +118,7 @@ func numbers(indexes []uint8) string {
 // tapeRecord makes the record of a copy on tape, with the keys of cta-admin tapefile ls.
 func tapeRecord(c hemera.TapeCopy) output.Record {
 	return output.Record{
-		{Key: "copyNb", Value: int(c.Number)}, {Key: "vid", Value: c.VID}, {Key: "fSeq", Value: c.FSeq}, {Key: "blockId", Value: c.Block},
+		{Key: "copyNb", Value: int(c.Number)}, {Key: "vid", Value: string(c.VID)}, {Key: "fSeq", Value: c.FSeq}, {Key: "blockId", Value: c.Block},
 		{Key: "member", Value: c.Member}, // of a container; 0: the tape file is this file alone
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"hemera/cmd/hemera/internal/output"
 	"hemera/platform/kv/archive"
 	"hemera/process/backup"
+	"hemera/words/hemera"
 )
 
 // nsRestoreCommand makes `hemera ns restore`. The consent is about the cluster, not the directory, which must be empty.
@@ -66,9 +67,13 @@ func agreeRestore(ctx context.Context, e *cli.Env, k cli.Consent, file string) (
 }
 
 // tapesLine returns a line with the tapes that wait for a scan, and the command.
-func tapesLine(vids []string) string {
+func tapesLine(vids []hemera.VID) string {
 	const listed = 10
-	names := strings.Join(vids[:min(len(vids), listed)], ", ")
+	first := make([]string, 0, listed)
+	for _, vid := range vids[:min(len(vids), listed)] {
+		first = append(first, string(vid))
+	}
+	names := strings.Join(first, ", ")
 	if len(vids) > listed {
 		names += fmt.Sprintf(" and %d more", len(vids)-listed)
 	}

@@ -15,6 +15,7 @@ import (
 	"hemera/cmd/hemera/internal/output"
 	"hemera/words/adminapi"
 	"hemera/words/errs"
+	"hemera/words/hemera"
 	"hemera/words/tapeapi"
 )
 
@@ -112,7 +113,7 @@ func runScan(ctx context.Context, e *cli.Env, m *admin.Client, f scanFlags) erro
 	var last atomic.Pointer[[]adminapi.TapeScan]
 	last.Store(&[]adminapi.TapeScan{})
 	stop := e.Follow(func() string { return scanLine(*last.Load()) })
-	scans, err := awaitScans(ctx, m, f.order.Subject, func(scans []adminapi.TapeScan) bool {
+	scans, err := awaitScans(ctx, m, hemera.VID(f.order.Subject), func(scans []adminapi.TapeScan) bool {
 		last.Store(&scans)
 		return shows
 	})
@@ -125,7 +126,7 @@ func runScan(ctx context.Context, e *cli.Env, m *admin.Client, f scanFlags) erro
 
 // awaitScans returns the scans of a tape, or of all, when they have ended or enough returns true. Ctrl-C ends the wait,
 // not the scans.
-func awaitScans(ctx context.Context, m *admin.Client, vid string, enough func([]adminapi.TapeScan) bool) ([]adminapi.TapeScan, error) {
+func awaitScans(ctx context.Context, m *admin.Client, vid hemera.VID, enough func([]adminapi.TapeScan) bool) ([]adminapi.TapeScan, error) {
 	for {
 		// A restarted manager has forgotten its scans; the user has to order them again.
 		p, err := m.Tape.TapePicture(ctx)
@@ -214,7 +215,7 @@ func scanRecord(s adminapi.TapeScan) output.Record {
 	if s.DryRun && why == "" {
 		why = "a dry run: nothing was changed"
 	}
-	r := output.Record{{Key: "vid", Value: s.VID}, {Key: "state", Value: state}, {Key: "drive", Value: s.Drive}, {Key: "files", Value: s.Files}, {Key: "bytes", Value: s.Bytes}}
+	r := output.Record{{Key: "vid", Value: string(s.VID)}, {Key: "state", Value: state}, {Key: "drive", Value: s.Drive}, {Key: "files", Value: s.Files}, {Key: "bytes", Value: s.Bytes}}
 	for _, o := range scanOutcomes() {
 		r = append(r, output.Field{Key: string(o), Value: s.Counts[o]})
 	}

@@ -92,7 +92,7 @@ func sessionRecord(s tapeapi.Session) output.Record {
 	}
 	return output.Record{
 		// The session.
-		{Key: "sessionId", Value: uint64(s.Mount)}, {Key: "begun", Value: s.Begun.Unix()}, {Key: "drive", Value: s.Drive}, {Key: "type", Value: s.Kind.String()}, {Key: "vid", Value: s.VID},
+		{Key: "sessionId", Value: uint64(s.Mount)}, {Key: "begun", Value: s.Begun.Unix()}, {Key: "drive", Value: s.Drive}, {Key: "type", Value: s.Kind.String()}, {Key: "vid", Value: string(s.VID)},
 		{Key: "files", Value: s.Files}, {Key: "bytes", Value: s.Bytes}, {Key: "failed", Value: s.Failed}, {Key: "elapsed", Value: s.Elapsed.Seconds()},
 		// The use of the drive, and its waits.
 		{Key: "bytesPerSecond", Value: int64(rate)}, {Key: "streaming", Value: 100 * s.Streaming}, {Key: "backHitches", Value: s.BackHitches},

@@ -11,6 +11,7 @@ import (
 	"hemera/cmd/hemera/internal/output"
 	"hemera/words/adminapi"
 	"hemera/words/errs"
+	"hemera/words/hemera"
 	"hemera/words/tapeapi"
 )
 
@@ -37,7 +38,7 @@ to the tape, of files that were removed since too; files and data are what is in
 		},
 	}
 	tapes := listing{noun: "tape", keys: []string{"vid"}, columns: fixed(tapeColumns()), load: loadTapes, page: true,
-		also: func(vid string, s tapeapi.Session) bool { return s.VID == vid }}
+		also: func(vid string, s tapeapi.Session) bool { return string(s.VID) == vid }}
 	return noun("tape", "Tapes: list, add, change, remove, and what is on them", ls, showCommand(e, tapes), whyOf(e, "tape"), tapeFilesCommand(e),
 		changeCommand(e, "tape", "add"), changeCommand(e, "tape", "set"), changeCommand(e, "tape", "remove"))
 }
@@ -73,7 +74,7 @@ func tapeRecord(t *tapeapi.Tape, organisation string) output.Record {
 	}
 	return output.Record{
 		// The tape, and its place.
-		{Key: "vid", Value: t.VID}, {Key: "mediaType", Value: t.MediaType}, {Key: "vendor", Value: t.Vendor}, {Key: "logicalLibrary", Value: t.Library},
+		{Key: "vid", Value: string(t.VID)}, {Key: "mediaType", Value: t.MediaType}, {Key: "vendor", Value: t.Vendor}, {Key: "logicalLibrary", Value: t.Library},
 		// Its purpose, and its content.
 		{Key: "tapepool", Value: t.Pool}, {Key: "encryptionKeyName", Value: t.Key}, {Key: "capacity", Value: t.Capacity}, {Key: "occupancy", Value: t.Occupancy},
 		{Key: "lastFseq", Value: t.LastFSeq}, {Key: "nbMasterFiles", Value: t.Files}, {Key: "masterDataInBytes", Value: t.Bytes}, {Key: "full", Value: t.Full},
@@ -128,7 +129,7 @@ also what was removed from the tree: it can be undeleted until the tape is recla
 				})
 				// The list goes page by page: a tape has millions of files.
 				for after := uint64(0); ; {
-					files, err := m.Tape.TapeFiles(ctx, args[0], after, dead)
+					files, err := m.Tape.TapeFiles(ctx, hemera.VID(args[0]), after, dead)
 					if err != nil {
 						return err
 					}
@@ -162,7 +163,7 @@ func tapeFileRecord(f tapeapi.File) output.Record {
 		removed = "removed from " + f.Dead.Path + ": " + f.Dead.Why
 	}
 	return output.Record{
-		{Key: "archiveId", Value: f.ArchiveID}, {Key: "copyNb", Value: f.Number}, {Key: "vid", Value: f.VID}, {Key: "fSeq", Value: f.FSeq},
+		{Key: "archiveId", Value: f.ArchiveID}, {Key: "copyNb", Value: f.Number}, {Key: "vid", Value: string(f.VID)}, {Key: "fSeq", Value: f.FSeq},
 		{Key: "blockId", Value: f.Block}, {Key: "fxid", Value: f.File.Hex()}, {Key: "size", Value: f.Size}, {Key: "removed", Value: removed},
 	}
 }
