@@ -99,7 +99,7 @@ func (r *rig) archive(e hemera.Entry, class string) hemera.Entry {
 func (r *rig) written(e hemera.Entry, class string, waits bool) hemera.Entry {
 	r.t.Helper()
 	ctx, cat := r.t.Context(), r.m.tree.Tapes
-	route := func(class string, number int64, pool string) tapeconfig.Route {
+	route := func(class string, number int64, pool tapeapi.PoolName) tapeconfig.Route {
 		return tapeconfig.Route{Class: class, Copy: number, Type: tapeconfig.RouteDefault, Pool: pool}
 	}
 	next := *cat.Settings()

@@ -33,7 +33,7 @@ func setTapes(t *testing.T, n *namespace.Namespace) {
 	cat.Adopt(routed(map[string][]string{"single": {"A"}, "double": {"A", "B"}}, 0))
 	for vid, pool := range map[string]string{"TAPEA1": "A", "TAPEB1": "B", "TAPEA2": "A"} {
 		good(t, cat.ChangeTape(t.Context(), hemera.VID(vid), func(*tapeapi.Tape) (*tapeapi.Tape, error) {
-			return &tapeapi.Tape{Pool: pool, State: tapeapi.Active}, nil
+			return &tapeapi.Tape{Pool: tapeapi.PoolName(pool), State: tapeapi.Active}, nil
 		}))
 	}
 	_, err := n.Tree.Mkdir(t.Context(), system(), "/tape", 0o777, true)
@@ -49,7 +49,7 @@ func routed(pools map[string][]string, most int64) *tapeconfig.Settings {
 	for class, all := range pools {
 		c.Classes[class] = tapeconfig.Class{Copies: int64(len(all))}
 		for i, pool := range all {
-			r := tapeconfig.Route{Class: class, Copy: int64(i + 1), Type: tapeconfig.RouteDefault, Pool: pool}
+			r := tapeconfig.Route{Class: class, Copy: int64(i + 1), Type: tapeconfig.RouteDefault, Pool: tapeapi.PoolName(pool)}
 			c.Routes[r.Name()] = r
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"hemera/words/adminapi"
+	"hemera/words/tapeapi"
 )
 
 // tapeMetrics has the descriptions of the tape metrics. Sums count from the start of the manager.
@@ -112,7 +113,10 @@ func (m tapeMetrics) sendTotals(ch chan<- prometheus.Metric, of adminapi.TapeTot
 }
 
 // queueKey has the labels by which queues are summed.
-type queueKey struct{ kind, pool string }
+type queueKey struct {
+	kind string
+	pool tapeapi.PoolName
+}
 
 // sendQueues sends queues, failed jobs and the length of the attention list.
 func (m tapeMetrics) sendQueues(ch chan<- prometheus.Metric, p adminapi.TapePicture) {
@@ -129,9 +133,9 @@ func (m tapeMetrics) sendQueues(ch chan<- prometheus.Metric, p adminapi.TapePict
 	}
 	// A pool with an empty queue has no sample.
 	for key, sum := range sums {
-		m.queueFiles.send(ch, float64(sum.Files), key.kind, key.pool)
-		m.queueBytes.send(ch, float64(sum.Bytes), key.kind, key.pool)
-		m.queueOldest.send(ch, seconds(sum.Oldest), key.kind, key.pool)
+		m.queueFiles.send(ch, float64(sum.Files), key.kind, string(key.pool))
+		m.queueBytes.send(ch, float64(sum.Bytes), key.kind, string(key.pool))
+		m.queueOldest.send(ch, seconds(sum.Oldest), key.kind, string(key.pool))
 	}
 	// Failed jobs of a kind count together.
 	failed := map[string]int64{}

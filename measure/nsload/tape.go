@@ -13,13 +13,13 @@ import (
 // TapeShape has the state of a tree's files on tape. In the order of their numbers, the files wait to be archived (these
 // are on disk only), wait to be recalled, or do neither; all but the first are on tape only, each as a tape file.
 type TapeShape struct {
-	Class        string // the storage class of all files
-	Pool         string // of all tapes, and of the queues
-	FilesPerTape int64  // 0: 100,000
-	Archive      int64  // files that wait to be archived
-	Recall       int64  // files that wait to be recalled
-	Users        int64  // users that requested recalls: as many, from UID 1000 on, in turn; 0: 10
-	First        int64  // number of the first tape, different for trees of one store
+	Class        string           // the storage class of all files
+	Pool         tapeapi.PoolName // of all tapes, and of the queues
+	FilesPerTape int64            // 0: 100,000
+	Archive      int64            // files that wait to be archived
+	Recall       int64            // files that wait to be recalled
+	Users        int64            // users that requested recalls: as many, from UID 1000 on, in turn; 0: 10
+	First        int64            // number of the first tape, different for trees of one store
 	Library      string
 	Media        string
 }
@@ -111,7 +111,7 @@ func (s *laidOut) archived(i int64, e *hemera.Entry) {
 // job returns the job of file i, one of those that wait. Jobs of a queue are in the order of their files.
 func (s *laidOut) job(i int64) tapeapi.Job {
 	j := tapeapi.Job{JobKey: tapeapi.JobKey{File: s.id(i), Kind: tapeapi.Archive, Copy: 1}, ArchiveID: uint64(s.id(i)),
-		Queue: s.Tape.Pool, Size: s.size(i), UID: s.UID, Asked: s.now.Add(time.Duration(i) * time.Microsecond)}
+		Queue: string(s.Tape.Pool), Size: s.size(i), UID: s.UID, Asked: s.now.Add(time.Duration(i) * time.Microsecond)}
 	// Files that wait to be archived come first.
 	if i >= s.Tape.Archive {
 		from := s.copyOf(i)
@@ -261,7 +261,7 @@ func (s *laidOut) putQueues(put func(k, v []byte) error, _, _ int64) error {
 	}
 	// Kinds in the order of their numbers, then names, then users.
 	if s.Tape.Archive > 0 {
-		if err := sum(tapeapi.Archive, s.Tape.Pool, s.UID, 0, s.Tape.Archive, 1); err != nil {
+		if err := sum(tapeapi.Archive, string(s.Tape.Pool), s.UID, 0, s.Tape.Archive, 1); err != nil {
 			return err
 		}
 	}

@@ -11,8 +11,8 @@ import (
 )
 
 // archiveJob returns the job that writes a copy of the content of an entry to a pool.
-func archiveJob(t Txn, e *hemera.Entry, number uint8, pool string, rules *tapeconfig.Settings) tapeapi.Job {
-	return tapeapi.Job{JobKey: tapeapi.JobKey{File: e.ID, Kind: tapeapi.Archive, Copy: number}, ArchiveID: e.ArchiveID(), Queue: pool,
+func archiveJob(t Txn, e *hemera.Entry, number uint8, pool tapeapi.PoolName, rules *tapeconfig.Settings) tapeapi.Job {
+	return tapeapi.Job{JobKey: tapeapi.JobKey{File: e.ID, Kind: tapeapi.Archive, Copy: number}, ArchiveID: e.ArchiveID(), Queue: string(pool),
 		Size: e.Size, UID: e.UID, Asked: t.Now(), Policy: rules.PolicyOf(tapeconfig.Requester{UID: e.UID, Groups: []uint32{e.GID}})}
 }
 
@@ -98,7 +98,7 @@ func (t Txn) enlist(e *hemera.Entry, class string, rules *tapeconfig.Settings) (
 	}
 	// A job for each copy: they go to different pools, at different times, and each is retried alone.
 	for i, pool := range pools {
-		if err := t.replaceJob(archiveJob(t, e, uint8(i+1), pool, rules)); err != nil {
+		if err := t.replaceJob(archiveJob(t, e, uint8(i+1), tapeapi.PoolName(pool), rules)); err != nil {
 			return 0, err
 		}
 	}

@@ -72,7 +72,7 @@ func newWorld(tb testing.TB) *world {
 	}
 	for _, vid := range []hemera.VID{"A1", "A2", "B1"} {
 		w.must(w.cat.ChangeTape(tb.Context(), vid, func(*tapeapi.Tape) (*tapeapi.Tape, error) {
-			return &tapeapi.Tape{Pool: string(vid[:1]), State: tapeapi.Active, Labelled: records.Now()}, nil
+			return &tapeapi.Tape{Pool: tapeapi.PoolName(vid[:1]), State: tapeapi.Active, Labelled: records.Now()}, nil
 		}))
 	}
 	return w
@@ -86,7 +86,7 @@ func settings(pools map[string][]string, most int64) *tapeconfig.Settings {
 	for class, all := range pools {
 		c.Classes[class] = tapeconfig.Class{Copies: int64(len(all))}
 		for i, pool := range all {
-			r := tapeconfig.Route{Class: class, Copy: int64(i + 1), Type: tapeconfig.RouteDefault, Pool: pool}
+			r := tapeconfig.Route{Class: class, Copy: int64(i + 1), Type: tapeconfig.RouteDefault, Pool: tapeapi.PoolName(pool)}
 			c.Routes[r.Name()] = r
 		}
 	}

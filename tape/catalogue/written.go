@@ -173,7 +173,7 @@ func (w *writing) wasGiven(f tapeapi.Written, j *tapeapi.Job) bool {
 		return false
 	// A session of before the manager's start: it may have been given what waits in the queue of its tape's pool.
 	case w.given == nil:
-		return j != nil && j.Queue == w.tape.Pool
+		return j != nil && tapeapi.PoolName(j.Queue) == w.tape.Pool
 	}
 	return w.given(f.Job, f.ArchiveID)
 }
@@ -358,7 +358,7 @@ func (t Txn) missing(e *hemera.Entry, rules *tapeconfig.Settings) (jobs []tapeap
 		if slices.ContainsFunc(e.Tape, func(c hemera.TapeCopy) bool { return c.Number == number }) {
 			continue
 		}
-		jobs = append(jobs, archiveJob(t, e, number, pool, rules))
+		jobs = append(jobs, archiveJob(t, e, number, tapeapi.PoolName(pool), rules))
 	}
 	return jobs, nil
 }

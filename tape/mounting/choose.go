@@ -1,11 +1,13 @@
 package mounting
 
+import "hemera/words/tapeapi"
+
 // choice is a queue that a drive can serve now, and the tape.
 type choice struct {
 	entry *entry
 	tape  *tape
-	from  string // the supply pool that the tape comes from, "" if it is in the pool
-	rule  Rule   // why it is worth it
+	from  tapeapi.PoolName // the supply pool that the tape comes from, "" if it is in the pool
+	rule  Rule             // why it is worth it
 }
 
 // try returns how a drive can serve a queue, or the rule that keeps it from that. It says nothing about what the drive does now.

@@ -14,7 +14,7 @@ type Decision struct {
 	Queue Key        // whose jobs the mount gets
 	VID   hemera.VID // of the tape
 	// Supply is the pool that the tape was in. The caller moves it to the pool of the queue first.
-	Supply  string
+	Supply  tapeapi.PoolName
 	Reserve int64     // of the buffer, in bytes, for as long as the mount lasts or has not filled it
 	Again   time.Time // when a decision may be another one without any event; zero: none is known
 	Rule    Rule

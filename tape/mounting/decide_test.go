@@ -12,8 +12,8 @@ import (
 // now returns the time at which all pictures of tests are taken.
 func now() time.Time { return time.Date(2026, 11, 24, 2, 0, 0, 0, time.UTC) }
 
-func archive(pool string) Key   { return Key{Kind: tapeapi.Archive, Pool: pool} }
-func recall(vid hemera.VID) Key { return Key{Kind: tapeapi.Recall, VID: vid} }
+func archive(pool tapeapi.PoolName) Key { return Key{Kind: tapeapi.Archive, Pool: pool} }
+func recall(vid hemera.VID) Key         { return Key{Kind: tapeapi.Recall, VID: vid} }
 
 // waiting returns a queue of 1 GB in 10 files that is worth a mount by its age.
 func waiting(k Key, change ...func(*Queue)) Queue {
@@ -60,7 +60,7 @@ func base(queues ...Queue) Picture {
 	return Picture{
 		Now: now(), Queues: queues, Drives: []Drive{idle("d1")},
 		Tapes: []Tape{tapeOf("A", 0), tapeOf("B", 1e12), tapeOf("C", 2e12), full},
-		Pools: map[string]Pool{"p": {Partial: 2}}, Organisations: map[string]Organisation{"org": {ReadDrives: 9, WriteDrives: 9}},
+		Pools: map[tapeapi.PoolName]Pool{"p": {Partial: 2}}, Organisations: map[string]Organisation{"org": {ReadDrives: 9, WriteDrives: 9}},
 		Criteria: DefaultCriteria(), Rates: DefaultRates(), Buffer: Buffer{Free: 10e12, Keep: 1e12, Batch: 100e9},
 	}
 }
@@ -101,7 +101,7 @@ func TestMountCriteria(t *testing.T) {
 	p := archive("p")
 	two := func(pic *Picture) {
 		pic.Drives = append(pic.Drives, working("d2", "B", p, time.Minute))
-		pic.Pools = map[string]Pool{"p": {Partial: 5}}
+		pic.Pools = map[tapeapi.PoolName]Pool{"p": {Partial: 5}}
 	}
 	run(t, []decides{
 		{"no queue", nil, nil, nothing, Key{}, "", NoWork, "nothing waits"},
@@ -148,11 +148,11 @@ func TestTapeToWrite(t *testing.T) {
 		}, nothing, Key{}, "", PartialTapes, "2 tapes of pool p can be written at a time, and all are in use"},
 		{"an empty one when it may have more", q, func(pic *Picture) {
 			pic.Drives = append(pic.Drives, working("d2", "C", recall("C"), 0), working("d3", "B", p, 0))
-			pic.Pools = map[string]Pool{"p": {Partial: 3}}
+			pic.Pools = map[tapeapi.PoolName]Pool{"p": {Partial: 3}}
 		}, work, p, "A", EnoughBytes, ""},
 		{"an empty tape in a drive counts", q, func(pic *Picture) {
 			pic.Tapes = []Tape{tapeOf("A", 0), tapeOf("D", 0)}
-			pic.Pools = map[string]Pool{"p": {Partial: 1}}
+			pic.Pools = map[tapeapi.PoolName]Pool{"p": {Partial: 1}}
 			pic.Drives = append(pic.Drives, working("d2", "A", p, 0))
 		}, nothing, Key{}, "", PartialTapes, "1 tape of pool p"},
 		{"no tape", q, func(pic *Picture) { pic.Tapes = nil }, nothing, Key{}, "", NoTape, "no tape in library lib"},
@@ -160,7 +160,7 @@ func TestTapeToWrite(t *testing.T) {
 			s1, s2, s3 := tapeOf("S1", 5), tapeOf("S3", 0), tapeOf("S2", 0)
 			s1.Pool, s2.Pool, s3.Pool = "supply", "supply", "supply"
 			pic.Tapes = []Tape{s1, s2, s3}
-			pic.Pools = map[string]Pool{"p": {Supplies: []string{"none", "supply"}}}
+			pic.Pools = map[tapeapi.PoolName]Pool{"p": {Supplies: []tapeapi.PoolName{"none", "supply"}}}
 		}, work, p, "S2", EnoughBytes, "from supply pool supply"},
 		{"not one of another library", q, func(pic *Picture) { pic.Tapes[2].Library = "other" }, work, p, "B", EnoughBytes, ""},
 		{"not one that is disabled", q, func(pic *Picture) { pic.Tapes[2].Write = false }, work, p, "B", EnoughBytes, ""},

@@ -13,7 +13,7 @@ type Picture struct {
 	Queues []Queue
 	// Tapes may leave out those that no queue reads, no drive holds, and no queue can write: such as full ones.
 	Tapes         []Tape
-	Pools         map[string]Pool
+	Pools         map[tapeapi.PoolName]Pool
 	Drives        []Drive
 	Organisations map[string]Organisation // one that is not here has no limits
 	Libraries     map[string]string       // those that are disabled, and why
@@ -25,7 +25,7 @@ type Picture struct {
 // Key names a queue. A queue has a pool that it writes to, or a tape that it reads from.
 type Key struct {
 	Kind tapeapi.JobKind
-	Pool string
+	Pool tapeapi.PoolName
 	VID  hemera.VID
 }
 
@@ -35,7 +35,7 @@ func (k Key) Writes() bool { return k.VID == "" }
 // String returns the queue in words.
 func (k Key) String() string {
 	if k.Writes() {
-		return k.Kind.String() + " to pool " + k.Pool
+		return k.Kind.String() + " to pool " + string(k.Pool)
 	}
 	return k.Kind.String() + " from tape " + string(k.VID)
 }
@@ -54,8 +54,9 @@ type Queue struct {
 
 // Tape is a tape of the catalogue.
 type Tape struct {
-	VID                  hemera.VID
-	Pool, Library, Media string
+	VID            hemera.VID
+	Pool           tapeapi.PoolName
+	Library, Media string
 	// State and Reason are for sentences. What the state permits is Read and Write.
 	State       tapeapi.State
 	Reason      string
@@ -77,9 +78,9 @@ func (t *Tape) writable() bool { return t.Write && !t.Full && (t.Used == 0 || !t
 
 // Pool is a tape pool.
 type Pool struct {
-	Partial  int64    // tapes that are partly full, at most, in each library; at least 1
-	Supplies []string // pools that empty tapes come from, in order
-	Lock     Lock     // of empty tapes that are to be written
+	Partial  int64              // tapes that are partly full, at most, in each library; at least 1
+	Supplies []tapeapi.PoolName // pools that empty tapes come from, in order
+	Lock     Lock               // of empty tapes that are to be written
 }
 
 // Drive is a drive as its server reported it last.

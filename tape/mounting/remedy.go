@@ -26,7 +26,7 @@ func (b *Board) remedy(e *entry, d *Drive, kept Rule) string {
 	case OtherLibrary, Media:
 		return "" // another drive does it; if none can, the first reason is this one and says which media
 	case NoTape:
-		return "add tapes to the pool or to one of its supply pools: hemera tape tape add VID tapepool=" + e.Pool
+		return "add tapes to the pool or to one of its supply pools: hemera tape tape add VID tapepool=" + string(e.Pool)
 	case PartialTapes:
 		return fmt.Sprintf("to write more at a time: hemera tape pool set %s numPartialTapes=%d", e.Pool, max(1, b.stock.pools[e.Pool].Partial)+1)
 	case DriveLimit:

@@ -27,7 +27,7 @@ func newSite(seed uint64) *site {
 	r := rand.New(rand.NewPCG(seed, 3))
 	s := &site{r: r, want: map[Key]*Queue{}, seen: map[Rule]int{}, fails: seed%2 == 1}
 	s.p = Picture{
-		Now: now(), Libraries: map[string]string{}, Pools: map[string]Pool{"p1": {Partial: 1 + r.Int64N(3), Supplies: []string{"s1"}}, "p2": {Partial: 1}},
+		Now: now(), Libraries: map[string]string{}, Pools: map[tapeapi.PoolName]Pool{"p1": {Partial: 1 + r.Int64N(3), Supplies: []tapeapi.PoolName{"s1"}}, "p2": {Partial: 1}},
 		Organisations: map[string]Organisation{"o1": {1 + r.Int64N(3), 1 + r.Int64N(3)}, "o2": {1, 1}},
 		Criteria:      Criteria{MinBytes: 500, MinFiles: 8, Linger: time.Minute, Turn: 3 * time.Minute},
 		Buffer:        Buffer{Free: 2000, Keep: 100, Batch: 300}, Rates: DefaultRates(),
@@ -43,7 +43,7 @@ func newSite(seed uint64) *site {
 	for i := range 12 {
 		pool := []string{"p1", "p2", "s1"}[i%3]
 		s.p.Tapes = append(s.p.Tapes, Tape{
-			VID: hemera.VID("V" + strconv.Itoa(i)), Pool: pool, Library: "l" + strconv.Itoa(i/3%libraries), Media: []string{"m1", "m2"}[i/6], Read: true, Write: true, Capacity: 20_000,
+			VID: hemera.VID("V" + strconv.Itoa(i)), Pool: tapeapi.PoolName(pool), Library: "l" + strconv.Itoa(i/3%libraries), Media: []string{"m1", "m2"}[i/6], Read: true, Write: true, Capacity: 20_000,
 		})
 	}
 	return s
@@ -51,7 +51,7 @@ func newSite(seed uint64) *site {
 
 // ask adds a request to a queue.
 func (s *site) ask() {
-	k := archive([]string{"p1", "p2"}[s.r.IntN(2)])
+	k := archive(tapeapi.PoolName([]string{"p1", "p2"}[s.r.IntN(2)]))
 	vid := s.p.Tapes[s.r.IntN(len(s.p.Tapes))].VID
 	switch s.r.IntN(6) {
 	case 0, 1, 2:
@@ -190,8 +190,8 @@ func (s *site) check(t *testing.T) {
 	partial := map[string]int64{}
 	for _, tape := range s.p.Tapes {
 		if tape.Used > 0 && !tape.Full && !s.fails {
-			partial[tape.Pool+tape.Library]++
-			if partial[tape.Pool+tape.Library] > max(1, s.p.Pools[tape.Pool].Partial) {
+			partial[string(tape.Pool)+tape.Library]++
+			if partial[string(tape.Pool)+tape.Library] > max(1, s.p.Pools[tape.Pool].Partial) {
 				t.Fatalf("pool %s has more than %d partly full tapes in library %s", tape.Pool, s.p.Pools[tape.Pool].Partial, tape.Library)
 			}
 		}
@@ -276,13 +276,13 @@ func large() Picture {
 	}
 	for i := range 50_000 {
 		t := tapeOf(hemera.VID(fmt.Sprintf("V%05d", i)), 18e12)
-		t.Library, t.Pool, t.Full = "l"+strconv.Itoa(i%4), "p"+strconv.Itoa(i%200), i%50 > 0
+		t.Library, t.Pool, t.Full = "l"+strconv.Itoa(i%4), tapeapi.PoolName("p"+strconv.Itoa(i%200)), i%50 > 0
 		p.Tapes = append(p.Tapes, t)
 	}
 	for i := range 10_000 {
 		k := recall(hemera.VID(fmt.Sprintf("V%05d", i)))
 		if i < 200 {
-			k = archive("p" + strconv.Itoa(i))
+			k = archive(tapeapi.PoolName("p" + strconv.Itoa(i)))
 		}
 		p.Queues = append(p.Queues, waiting(k, old(time.Duration(i%3600)*time.Second)))
 	}

@@ -2,6 +2,7 @@ package mounting
 
 import (
 	"hemera/words/hemera"
+	"hemera/words/tapeapi"
 	"slices"
 )
 
@@ -13,16 +14,16 @@ type tape struct {
 
 // stock is the tapes that can be mounted, and which of them can be written.
 type stock struct {
-	pools     map[string]Pool
+	pools     map[tapeapi.PoolName]Pool
 	tapes     map[hemera.VID]*tape
-	shelves   map[string][]*tape         // tapes that can be written, by pool
-	writes    map[string]map[string]bool // media types that some drive that is up writes, by library
-	writesAll map[string]bool            // libraries with such a drive that takes all media
+	shelves   map[tapeapi.PoolName][]*tape // tapes that can be written, by pool
+	writes    map[string]map[string]bool   // media types that some drive that is up writes, by library
+	writesAll map[string]bool              // libraries with such a drive that takes all media
 }
 
 // newStock indexes tapes. No drive holds one yet.
-func newStock(pools map[string]Pool, tapes []Tape) stock {
-	s := stock{pools, make(map[hemera.VID]*tape, len(tapes)), map[string][]*tape{}, map[string]map[string]bool{}, map[string]bool{}}
+func newStock(pools map[tapeapi.PoolName]Pool, tapes []Tape) stock {
+	s := stock{pools, make(map[hemera.VID]*tape, len(tapes)), map[tapeapi.PoolName][]*tape{}, map[string]map[string]bool{}, map[string]bool{}}
 	s.add(tapes)
 	return s
 }
@@ -78,7 +79,7 @@ func toRead(e *entry, d *Drive) (*tape, Rule) {
 }
 
 // toWrite chooses a tape of a pool for a drive: the mounted one; else the fullest that is partly full; else an empty one, of the pool and then of its supplies.
-func (s *stock) toWrite(name string, d *Drive) (chosen *tape, from string, kept Rule) {
+func (s *stock) toWrite(name tapeapi.PoolName, d *Drive) (chosen *tape, from tapeapi.PoolName, kept Rule) {
 	var mounted, partial, empty *tape
 	var open int64 // tapes that are partly full, or will be
 	for _, t := range s.shelves[name] {
@@ -127,7 +128,7 @@ func (s *stock) toWrite(name string, d *Drive) (chosen *tape, from string, kept 
 }
 
 // emptyOf returns the first empty tape of a supply pool that the drive can write.
-func (s *stock) emptyOf(pool string, d *Drive) (first *tape) {
+func (s *stock) emptyOf(pool tapeapi.PoolName, d *Drive) (first *tape) {
 	for _, t := range s.shelves[pool] {
 		if t.Used == 0 && t.drive == nil && t.Library == d.Library && takes(d, t.Media, true) && (first == nil || t.VID < first.VID) {
 			first = t
@@ -142,7 +143,7 @@ func (s *stock) written(t *tape) bool {
 }
 
 // move puts a tape on the shelf of another pool.
-func (s *stock) move(t *tape, pool string) {
+func (s *stock) move(t *tape, pool tapeapi.PoolName) {
 	from := s.shelves[t.Pool]
 	if i := slices.Index(from, t); i >= 0 {
 		s.shelves[t.Pool] = slices.Delete(from, i, i+1)

@@ -42,7 +42,7 @@ func (w twin) drives(f func(Work) bool) (n int64) {
 }
 
 // partial counts tapes of a pool in a library that are partly full or in a drive, and that some drive writes; but not an empty one in the drive itself.
-func (w twin) partial(pool string, d Drive) (n int64) {
+func (w twin) partial(pool tapeapi.PoolName, d Drive) (n int64) {
 	for _, t := range w.p.Tapes {
 		written := slices.ContainsFunc(w.p.Drives, func(o Drive) bool { return o.Up && o.Library == t.Library && takes(&o, t.Media, true) })
 		holder := w.holder(t.VID)
@@ -107,7 +107,7 @@ func (w twin) options(d Drive) (list []option) {
 				tapes = append(tapes, option{q, t, d.VID == t.VID})
 			}
 		}
-		supplies := append([]string{q.Pool}, w.p.Pools[q.Pool].Supplies...)
+		supplies := append([]tapeapi.PoolName{q.Pool}, w.p.Pools[q.Pool].Supplies...)
 		slices.SortFunc(tapes, func(x, y option) int {
 			if x.here != y.here { // the tape in the drive first, then the fullest, then those of the pool, then of its supplies in order
 				if x.here {
@@ -179,17 +179,17 @@ func (w twin) emptyTakes(q Queue, d Drive) bool {
 func random(r *rand.Rand) Picture {
 	pick := func(names ...string) string { return names[r.IntN(len(names))] }
 	p := Picture{
-		Now: now(), Pools: map[string]Pool{}, Organisations: map[string]Organisation{}, Libraries: map[string]string{},
+		Now: now(), Pools: map[tapeapi.PoolName]Pool{}, Organisations: map[string]Organisation{}, Libraries: map[string]string{},
 		Criteria: Criteria{MinBytes: 50, MinFiles: 8, Linger: time.Minute, Turn: 10 * time.Minute},
 		Buffer:   Buffer{Free: r.Int64N(200), Keep: 20, Batch: 40},
 	}
 	if r.IntN(8) == 0 {
 		p.Libraries["l2"] = "moved"
 	}
-	for _, pool := range []string{"p1", "p2", "s1"} {
+	for _, pool := range []tapeapi.PoolName{"p1", "p2", "s1"} {
 		p.Pools[pool] = Pool{Partial: r.Int64N(4)}
 	}
-	p.Pools["p1"] = Pool{Partial: r.Int64N(4), Supplies: []string{"s1", "p2"}}
+	p.Pools["p1"] = Pool{Partial: r.Int64N(4), Supplies: []tapeapi.PoolName{"s1", "p2"}}
 	if r.IntN(4) == 0 {
 		p.Pools["p2"] = Pool{Partial: r.Int64N(4), Lock: Lock{Key: "k"}}
 	}
@@ -199,7 +199,7 @@ func random(r *rand.Rand) Picture {
 	for i := range 10 {
 		full := r.IntN(4) == 0
 		t := Tape{
-			VID: hemera.VID("V" + strconv.Itoa(i)), Pool: pick("p1", "p2", "s1"), Library: pick("l1", "l1", "l2"), Media: pick("m1", "m2", "m3"),
+			VID: hemera.VID("V" + strconv.Itoa(i)), Pool: tapeapi.PoolName(pick("p1", "p2", "s1")), Library: pick("l1", "l1", "l2"), Media: pick("m1", "m2", "m3"),
 			Read: r.IntN(8) > 0, Write: r.IntN(4) > 0, Full: full, Used: max(0, r.Int64N(8)-3),
 		}
 		if r.IntN(6) == 0 {
@@ -242,7 +242,7 @@ func random(r *rand.Rand) Picture {
 // randomKeys names some queues, each once.
 func randomKeys(r *rand.Rand) (keys []Key) {
 	all := []Key{}
-	for _, pool := range []string{"p1", "p2"} {
+	for _, pool := range []tapeapi.PoolName{"p1", "p2"} {
 		all = append(all, archive(pool), Key{Kind: tapeapi.Repack, Pool: pool})
 	}
 	for i := range 10 {

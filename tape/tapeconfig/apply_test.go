@@ -9,6 +9,7 @@ import (
 
 	"hemera/words/adminapi"
 	"hemera/words/errs"
+	"hemera/words/tapeapi"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -91,7 +92,7 @@ func TestApply(t *testing.T) {
 	if o := c.Organisations["atlas"]; o.ReadDrives != 2 || o.WriteDrives != 3 || o.MaxFileSize != 1e12 {
 		t.Errorf("%+v", o)
 	}
-	if got := c.Pools["raw2"].Supplies(); !cmp.Equal(got, []string{"blank", "default"}) {
+	if got := c.Pools["raw2"].Supplies(); !cmp.Equal(got, []tapeapi.PoolName{"blank", "default"}) {
 		t.Error(got)
 	}
 	// What is not said stays.

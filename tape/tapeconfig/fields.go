@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"hemera/words/errs"
+	"hemera/words/tapeapi"
 )
 
 // setFields sets fields of an object by the names of its JSON. Who made the object is nobody's to set.
@@ -39,7 +40,7 @@ func setFields(o object, values map[string]string) error {
 func setField(field reflect.Value, text string) (err error) {
 	var n int64
 	switch field.Interface().(type) {
-	case string:
+	case string, tapeapi.PoolName:
 		field.SetString(text)
 		return nil
 	case bool:

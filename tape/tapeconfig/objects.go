@@ -1,6 +1,7 @@
 package tapeconfig
 
 import (
+	"hemera/words/tapeapi"
 	"time"
 )
 
@@ -92,10 +93,10 @@ const (
 
 // Route says which pool a copy of a class goes to.
 type Route struct {
-	Class string `json:"storageClass"`     // with the copy and the type it is the name: [Route.Name]
-	Copy  int64  `json:"copyNumber"`       // from 1
-	Type  string `json:"archiveRouteType"` // [RouteDefault] or [RouteRepack]
-	Pool  string `json:"tapepool"`         // another one for each copy
+	Class string           `json:"storageClass"`     // with the copy and the type it is the name: [Route.Name]
+	Copy  int64            `json:"copyNumber"`       // from 1
+	Type  string           `json:"archiveRouteType"` // [RouteDefault] or [RouteRepack]
+	Pool  tapeapi.PoolName `json:"tapepool"`         // another one for each copy
 	Log
 }
 

@@ -1,6 +1,10 @@
 package tapeconfig
 
-import "strings"
+import (
+	"strings"
+
+	"hemera/words/tapeapi"
+)
 
 // Ref names an object.
 type Ref struct {
@@ -35,7 +39,7 @@ func (*Server) refs() []Ref       { return nil }
 // Objects with one or two references.
 
 func (c *Class) refs() []Ref { return []Ref{{KindOrganisation, c.Organisation}} }
-func (r *Route) refs() []Ref { return []Ref{{KindClass, r.Class}, {KindPool, r.Pool}} }
+func (r *Route) refs() []Ref { return []Ref{{KindClass, r.Class}, {KindPool, string(r.Pool)}} }
 func (r *Rule) refs() []Ref  { return []Ref{{KindPolicy, r.Policy}} }
 
 // refs of a pool are its organisation, its key and its supplies.
@@ -45,16 +49,16 @@ func (p *Pool) refs() []Ref {
 		refs = append(refs, Ref{KindKey, p.Key})
 	}
 	for _, s := range p.Supplies() {
-		refs = append(refs, Ref{KindPool, s})
+		refs = append(refs, Ref{KindPool, string(s)})
 	}
 	return refs
 }
 
 // Supplies returns the pools that empty tapes are taken from, in their order.
-func (p Pool) Supplies() (names []string) {
+func (p Pool) Supplies() (names []tapeapi.PoolName) {
 	for _, name := range strings.Split(p.Supply, ",") {
 		if name = strings.TrimSpace(name); name != "" {
-			names = append(names, name)
+			names = append(names, tapeapi.PoolName(name))
 		}
 	}
 	return names

@@ -6,12 +6,13 @@ import (
 	"slices"
 
 	"hemera/words/errs"
+	"hemera/words/tapeapi"
 )
 
 // Destination is the pool and the number of a copy of a file.
 type Destination struct {
 	Copy uint8
-	Pool string
+	Pool tapeapi.PoolName
 }
 
 // Resolve returns the pool of each copy of a class, by number. Repack is for files that a repack writes. NotFound if there is no such class;

@@ -31,7 +31,7 @@ func (s *Settings) PoolsOf(class string, size int64) ([]string, error) {
 	}
 	pools := make([]string, len(to))
 	for i, d := range to {
-		pools[i] = d.Pool
+		pools[i] = string(d.Pool)
 	}
 	return pools, nil
 }

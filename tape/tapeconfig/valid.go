@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	"hemera/words/hemera"
+
+	"hemera/words/tapeapi"
 )
 
 // nameMax bounds names of objects, in bytes.
@@ -69,7 +71,7 @@ func (p *Pool) wrong(name string) string {
 		return "numPartialTapes must be at least 1: that many tapes of the pool are written at the same time, at most"
 	}
 	// Longer circles do no harm: a tape is taken only from the pools that are named, not from theirs.
-	if slices.Contains(p.Supplies(), name) {
+	if slices.Contains(p.Supplies(), tapeapi.PoolName(name)) {
 		return "a pool cannot be its own supply"
 	}
 	return ""
@@ -226,7 +228,7 @@ func (c Config) together() string {
 	pools := map[[3]string]string{} // routes, by class, type and pool: two copies of a file on one tape are no two copies
 	for _, name := range sortedNames(c.Routes) {
 		r := c.Routes[name]
-		to := [3]string{r.Class, r.Type, r.Pool}
+		to := [3]string{r.Class, r.Type, string(r.Pool)}
 		if other, there := pools[to]; there {
 			return fmt.Sprintf("routes %s and %s lead to the same pool %s", other, name, r.Pool)
 		}

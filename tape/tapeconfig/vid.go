@@ -53,9 +53,9 @@ func (c Config) CheckTape(t tapeapi.Tape) error {
 			WithRemedy("take one of these: " + keyList(c.Media))
 	}
 	// A tape in no pool would never be written, and nobody would be told.
-	if _, there := c.Pools[t.Pool]; !there {
+	if _, there := c.Pools[string(t.Pool)]; !there {
 		return errs.New(errs.Invalid, op, string(t.VID), fmt.Sprintf("there is no tape pool %q", t.Pool)).
-			WithRemedy("add it: hemera tape pool add " + t.Pool)
+			WithRemedy("add it: hemera tape pool add " + string(t.Pool))
 	}
 	if _, there := c.Keys[t.Key]; t.Key != "" && !there {
 		return errs.New(errs.Invalid, op, string(t.VID), fmt.Sprintf("there is no encryption key %q", t.Key)).

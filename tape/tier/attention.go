@@ -112,8 +112,8 @@ func (t *reporter) Unscanned(ctx context.Context) (vids []hemera.VID, command st
 }
 
 // waitForScan counts the tapes of a pool and its supply pools that could be written, were they scanned.
-func waitForScan(f facts, pool string) (n int64) {
-	pools := append(f.settings.Config.Pools[pool].Supplies(), pool)
+func waitForScan(f facts, pool tapeapi.PoolName) (n int64) {
+	pools := append(f.settings.Config.Pools[string(pool)].Supplies(), pool)
 	for i := range f.tapes {
 		tape := &f.tapes[i]
 		if tape.Unscanned != "" && !tape.Full && tapeconfig.Permits(tape.State).Write && slices.Contains(pools, tape.Pool) {
@@ -144,12 +144,12 @@ func (t *reporter) stuck(f facts) (out []tapeapi.Attention) {
 		case mounting.DriveDown:
 			first.Text, command = putDown(f, q.Key, first)
 		case mounting.NoTape:
-			command = "hemera tape tape add VID tapepool=" + q.Pool
+			command = "hemera tape tape add VID tapepool=" + string(q.Pool)
 			if n := waitForScan(f, q.Pool); n > 0 {
 				first.Text, command = fmt.Sprintf("%s of pool %s may be written after a scan, and no other can be", count(n, "tape", "tapes"), q.Pool), "hemera tape scan --needed"
 			}
 		case mounting.OtherLibrary, mounting.Media, mounting.TapeUnknown:
-			command = "hemera tape why " + q.Pool + string(q.VID)
+			command = "hemera tape why " + string(q.Pool) + string(q.VID)
 		}
 		if command != "" {
 			out = append(out, tapeapi.Attention{Subject: q.Key.String(), What: fmt.Sprintf("%s: %s", count(q.Files, "file waits", "files wait"), first.Text), Command: command})

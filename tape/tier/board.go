@@ -87,11 +87,11 @@ func (ms *mounts) look(f facts) mounting.Picture {
 func (ms *mounts) picture(f facts) mounting.Picture {
 	c := f.settings.Config
 	criteria := c.MountCriteria()
-	p := mounting.Picture{Now: ms.clock(), Pools: map[string]mounting.Pool{}, Organisations: map[string]mounting.Organisation{}, Libraries: map[string]string{},
+	p := mounting.Picture{Now: ms.clock(), Pools: map[tapeapi.PoolName]mounting.Pool{}, Organisations: map[string]mounting.Organisation{}, Libraries: map[string]string{},
 		Rates: mounting.DefaultRates().Faster(f.fleet.slowest()), Buffer: ms.room.room(int64(criteria.Batch))}
 	p.Criteria = mounting.Criteria{MinBytes: int64(criteria.MinBytes), MinFiles: criteria.MinFiles, Linger: criteria.Linger.Duration(), Turn: criteria.Turn.Duration()}
 	for name, pool := range c.Pools {
-		p.Pools[name] = mounting.Pool{Partial: pool.PartialTapes, Supplies: pool.Supplies(), Lock: f.keys.lock(pool.Key)}
+		p.Pools[tapeapi.PoolName(name)] = mounting.Pool{Partial: pool.PartialTapes, Supplies: pool.Supplies(), Lock: f.keys.lock(pool.Key)}
 	}
 	for name, o := range c.Organisations {
 		p.Organisations[name] = mounting.Organisation{ReadDrives: o.ReadDrives, WriteDrives: o.WriteDrives}
@@ -102,7 +102,7 @@ func (ms *mounts) picture(f facts) mounting.Picture {
 			p.Libraries[name] = l.Reason
 		}
 	}
-	pools := map[hemera.VID]string{} // of tapes
+	pools := map[hemera.VID]tapeapi.PoolName{} // of tapes
 	for _, tape := range f.tapes {
 		pools[tape.VID] = tape.Pool
 		p.Tapes = append(p.Tapes, tapeIn(f, tape))
@@ -127,13 +127,13 @@ func tapeIn(f facts, tape tapeapi.Tape) mounting.Tape {
 		library = l.state.Name
 	}
 	return mounting.Tape{VID: tape.VID, Pool: tape.Pool, Library: library, Media: tape.MediaType, State: tape.State, Reason: tape.Reason,
-		Read: may.Recall && may.Mount, Write: may.Write && may.Mount && tape.Unscanned == "" && !inClear(tape, f.settings.Config.Pools[tape.Pool]),
+		Read: may.Recall && may.Mount, Write: may.Write && may.Mount && tape.Unscanned == "" && !inClear(tape, f.settings.Config.Pools[string(tape.Pool)]),
 		Full: tape.Full, Used: tape.Occupancy, Capacity: tape.Capacity, Lock: f.keys.lock(tape.Key)}
 }
 
 // queuesIn adds up what users have in each queue. Jobs that a mount was
 // given count no more.
-func (ms *mounts) queuesIn(f facts, pools map[hemera.VID]string) []mounting.Queue {
+func (ms *mounts) queuesIn(f facts, pools map[hemera.VID]tapeapi.PoolName) []mounting.Queue {
 	sums := map[mounting.Key]*mounting.Queue{}
 	for _, q := range f.queues {
 		if q.Failed || q.Oldest.After(ms.clock()) {
@@ -142,7 +142,7 @@ func (ms *mounts) queuesIn(f facts, pools map[hemera.VID]string) []mounting.Queu
 		key := keyOf(q.Kind, q.Name)
 		pool := q.Name
 		if key.VID != "" {
-			pool = pools[hemera.VID(q.Name)]
+			pool = string(pools[hemera.VID(q.Name)])
 		}
 		priority, age := policies{f.settings}.ofQueue(q)
 		s := sums[key]
@@ -199,7 +199,7 @@ func (ms *mounts) driveIn(f facts, l *library, state tapeapi.DriveState) mountin
 		if m.ahead != (mounting.Key{}) {
 			queue = m.ahead
 		}
-		d.Work = &mounting.Work{Queue: queue, Organisation: c.Pools[m.pool].Organisation,
+		d.Work = &mounting.Work{Queue: queue, Organisation: c.Pools[string(m.pool)].Organisation,
 			Priority: m.priority, Left: m.bytes, Reserved: m.fills()}
 	}
 	return d

@@ -135,7 +135,7 @@ func (m *mount) fills() (sum int64) {
 // keyOf names a queue as decisions do.
 func keyOf(kind tapeapi.JobKind, name string) mounting.Key {
 	if kind == tapeapi.Archive {
-		return mounting.Key{Kind: kind, Pool: name}
+		return mounting.Key{Kind: kind, Pool: tapeapi.PoolName(name)}
 	}
 	return mounting.Key{Kind: kind, VID: hemera.VID(name)}
 }

@@ -31,13 +31,13 @@ func explainClass(config tapeconfig.Config, name string, held []adminapi.TapeHel
 		out = append(out, fmt.Sprintf("route %s/%d: copy %d goes to pool %s", name, to.Copy, to.Copy, to.Pool))
 		waits := false
 		for _, q := range queues {
-			if q.Kind == tapeapi.Archive && q.Name == to.Pool {
+			if q.Kind == tapeapi.Archive && tapeapi.PoolName(q.Name) == to.Pool {
 				out = append(out, fmt.Sprintf("%s of %s waits for pool %s: %s", q.Kind, count(q.Files, "file", "files"), to.Pool, q.Why))
 				waits = true
 			}
 		}
 		if !waits {
-			out = append(out, "nothing waits for pool "+to.Pool)
+			out = append(out, "nothing waits for pool "+string(to.Pool))
 		}
 	}
 	return out

@@ -218,7 +218,7 @@ func setTape(tape *tapeapi.Tape, values map[string]string) error {
 		case "logicalLibrary":
 			tape.Library = value
 		case "tapepool":
-			tape.Pool = value
+			tape.Pool = tapeapi.PoolName(value)
 		case "capacity":
 			tape.Capacity, bad = strconv.ParseInt(value, 10, 64)
 		case "full":

@@ -20,9 +20,9 @@ type question struct {
 // decision is the next action of a drive.
 type decision struct {
 	mount  tapeapi.Mount
-	from   string       // the pool that gives its tape to the mount's; "" if none does
-	scan   hemera.VID   // the tape whose scan the mount begins; "" if it is for none
-	locked []lockedScan // the scans that were passed over for their keys, and the one that was taken
+	from   tapeapi.PoolName // the pool that gives its tape to the mount's; "" if none does
+	scan   hemera.VID       // the tape whose scan the mount begins; "" if it is for none
+	locked []lockedScan     // the scans that were passed over for their keys, and the one that was taken
 }
 
 // decide chooses what a drive does and notes it, so that the next
@@ -120,7 +120,7 @@ func (ms *mounts) begin(f facts, l *library, name string, out tapeapi.Mount, bac
 			}
 			// A label is never encrypted: it says which tape this is.
 			if out.Kind != tapeapi.MountLabel {
-				out.Labels.Key = f.keys.key(keyOfTape(tape, f.settings.Config.Pools[out.Pool], out.Job == tapeapi.Archive))
+				out.Labels.Key = f.keys.key(keyOfTape(tape, f.settings.Config.Pools[string(out.Pool)], out.Job == tapeapi.Archive))
 			}
 		}
 	}

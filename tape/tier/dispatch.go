@@ -114,10 +114,10 @@ func (t *dispatcher) beginScan(vid hemera.VID, mount tapeapi.MountID, drive stri
 func (t *dispatcher) abandon(id tapeapi.MountID) { t.scans.lose(t.mounts.end(id)) }
 
 // supply moves an empty tape to the pool that takes it.
-func (t *dispatcher) supply(ctx context.Context, vid hemera.VID, from, to string) error {
+func (t *dispatcher) supply(ctx context.Context, vid hemera.VID, from, to tapeapi.PoolName) error {
 	return t.env.catalogue.ChangeTape(ctx, vid, func(old *tapeapi.Tape) (*tapeapi.Tape, error) {
 		if old == nil || old.Pool != from || old.LastFSeq > 0 {
-			return nil, errs.New(errs.Conflict, "tier.Supply", string(vid), "the tape is not an empty one of pool "+from+" any more")
+			return nil, errs.New(errs.Conflict, "tier.Supply", string(vid), "the tape is not an empty one of pool "+string(from)+" any more")
 		}
 		tape := *old
 		tape.Pool, tape.Changed, tape.ChangedBy = to, t.env.now(), hemera.SystemIdentity().Name

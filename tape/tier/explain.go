@@ -181,7 +181,7 @@ func (t *reporter) explainName(f facts, name string) (out []string) {
 	// Of a pool, what waits for its tapes too, whether to write or to read.
 	waits := len(out)
 	for _, q := range t.queues(f) {
-		if q.Pool == name {
+		if q.Pool == tapeapi.PoolName(name) {
 			out = append(out, fmt.Sprintf("%s of %s waits for %s: %s", q.Kind, count(q.Files, "file", "files"), q.Name, q.Why))
 		}
 	}
@@ -242,7 +242,7 @@ func explainKey(f facts, tape tapeapi.Tape) (out []string) {
 	if l := f.keys.lock(tape.Key); l.Key != "" {
 		out = append(out, fmt.Sprintf("it is encrypted with key %s, which cannot be used: %s (hemera tape key add %s --from FILE)", l.Key, l.Why, l.Key))
 	}
-	if pool := f.settings.Config.Pools[tape.Pool]; inClear(tape, pool) {
+	if pool := f.settings.Config.Pools[string(tape.Pool)]; inClear(tape, pool) {
 		out = append(out, fmt.Sprintf("it was begun without encryption, and pool %s has key %s: it is read, and nothing is added (hemera tape tape set %s full=true; then it can be repacked)",
 			tape.Pool, pool.Key, tape.VID))
 	}

@@ -125,7 +125,7 @@ func keyRow(name string, config tapeconfig.Config, ring keyring, all []tapeapi.T
 	row := adminapi.TapeKeyRow{Name: name, Fingerprint: k.Fingerprint, Problem: ring[name].problem, MadeBy: k.MadeBy, Made: k.Made, Comment: k.Comment}
 	for _, pool := range slices.Sorted(maps.Keys(config.Pools)) {
 		if config.Pools[pool].Key == name {
-			row.Pools = append(row.Pools, pool)
+			row.Pools = append(row.Pools, string(tapeapi.PoolName(pool)))
 		}
 	}
 	for _, tape := range all {

@@ -64,7 +64,7 @@ type mount struct {
 	drive string
 	kind  tapeapi.JobKind
 	vid   hemera.VID
-	pool  string // of the tape
+	pool  tapeapi.PoolName // of the tape
 	begun time.Time
 	scans bool         // it has no jobs: it tells what is on the tape
 	back  *readingBack // nil: it reads nothing back
@@ -102,7 +102,7 @@ func newMounts(e *env, ls *libraries, s *settings) *mounts {
 // queue returns the name of the queue that a mount works on.
 func (m *mount) queue() string {
 	if m.kind == tapeapi.Archive {
-		return m.pool
+		return string(m.pool)
 	}
 	return string(m.vid)
 }
@@ -420,7 +420,7 @@ type work struct {
 	drive    string
 	kind     tapeapi.JobKind
 	vid      hemera.VID
-	pool     string
+	pool     tapeapi.PoolName
 	queue    mounting.Key
 	priority int64
 	fills    int64 // room on disks that it may still take

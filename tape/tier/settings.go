@@ -75,7 +75,7 @@ func (s *settings) learn(ctx context.Context) error {
 func usage(all []tapeapi.Tape) tapeconfig.Usage {
 	u := tapeconfig.Usage{Pools: map[string]int64{}, Media: map[string]int64{}, Libraries: map[string]int64{}, Keys: map[string]int64{}}
 	for _, tape := range all {
-		u.Pools[tape.Pool]++
+		u.Pools[string(tape.Pool)]++
 		u.Media[tape.MediaType]++
 		u.Libraries[tape.Library]++
 		u.Keys[tape.Key]++

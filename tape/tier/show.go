@@ -78,7 +78,7 @@ func (t *reporter) driveRow(f facts, works []work, l *library, state tapeapi.Dri
 			continue
 		}
 		row.Pool, row.Kind, row.Reserved = m.pool, m.kind, 0
-		row.Organisation, row.Priority = c.Pools[m.pool].Organisation, m.priority
+		row.Organisation, row.Priority = c.Pools[string(m.pool)].Organisation, m.priority
 		if m.kind == tapeapi.Recall {
 			row.Reserved = m.fills
 		}
@@ -96,9 +96,9 @@ func (t *reporter) driveRow(f facts, works []work, l *library, state tapeapi.Dri
 
 // pools adds up the tapes of each pool.
 func pools(f facts) []adminapi.TapePool {
-	sums := map[string]*adminapi.TapePool{}
+	sums := map[tapeapi.PoolName]*adminapi.TapePool{}
 	for name, pool := range f.settings.Config.Pools {
-		sums[name] = &adminapi.TapePool{Name: name, Organisation: pool.Organisation}
+		sums[tapeapi.PoolName(name)] = &adminapi.TapePool{Name: name, Organisation: pool.Organisation}
 	}
 	for i := range f.tapes {
 		if p := sums[f.tapes[i].Pool]; p != nil { // pools with tapes cannot be removed
@@ -157,7 +157,7 @@ func (t *reporter) later(f facts, works []work, now []mounting.Queue) (out []adm
 		pool := p.Name
 		for i := range f.tapes {
 			if f.tapes[i].VID == key.VID {
-				pool = f.tapes[i].Pool
+				pool = string(f.tapes[i].Pool)
 			}
 		}
 		priority, age := policies{f.settings}.ofQueue(p.Queue)
@@ -188,7 +188,7 @@ func (t *reporter) findPaused(ctx context.Context, f *facts) error {
 
 // queueRow returns a queue as people see it, without the reason for which it waits.
 func queueRow(f facts, works []work, q mounting.Queue) adminapi.TapeQueue {
-	row := adminapi.TapeQueue{Kind: q.Kind, Name: q.Pool + string(q.VID), Pool: q.Pool, Organisation: q.Organisation, Files: q.Files, Bytes: q.Bytes,
+	row := adminapi.TapeQueue{Kind: q.Kind, Name: string(q.Pool) + string(q.VID), Pool: q.Pool, Organisation: q.Organisation, Files: q.Files, Bytes: q.Bytes,
 		Oldest: q.Oldest, Priority: q.Priority, MinAge: q.MinAge}
 	for i := range f.tapes {
 		tape := &f.tapes[i]

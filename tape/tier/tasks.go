@@ -257,7 +257,7 @@ func (t *tasker) taskJob(ctx context.Context, kind adminapi.TapeOrderKind, f tap
 		if d.Copy != f.Number {
 			continue
 		}
-		if j.Kind, j.Queue = tapeapi.Archive, d.Pool; !e.Evicted() {
+		if j.Kind, j.Queue = tapeapi.Archive, string(d.Pool); !e.Evicted() {
 			return j, nil, nil
 		}
 		if _, err := t.recalls.chooseCopy(known, nil)(&e); err != nil {

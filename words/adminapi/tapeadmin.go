@@ -124,7 +124,7 @@ type TapeDrive struct {
 	Up      bool   // wanted by admins
 	Reason  string // why not
 	Comment string // of admins
-	Pool    string
+	Pool    tapeapi.PoolName
 	Kind    tapeapi.JobKind // of what it does
 	Seen    time.Time       // when its server reported last
 	// Of its work, empty without one: the organisation that is charged, the priority of its queue, and bytes of the disk buffer that it may still fill.
@@ -161,7 +161,7 @@ type TapePool struct {
 type TapeQueue struct {
 	Kind           tapeapi.JobKind
 	Name           string // pool or VID
-	Pool           string
+	Pool           tapeapi.PoolName
 	Organisation   string
 	Library        string
 	Files, Bytes   int64

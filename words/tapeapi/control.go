@@ -92,7 +92,7 @@ type Mount struct {
 	Kind   MountKind
 	Job    JobKind // of its jobs
 	VID    hemera.VID
-	Pool   string
+	Pool   PoolName
 	Labels Labels
 	Data   bool   // of a scan: files that no index lists are read, for their checksums
 	After  uint64 `cbor:",omitempty"` // of a scan: the files up to this fSeq are known; 0: the whole tape

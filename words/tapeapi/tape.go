@@ -19,13 +19,16 @@ const (
 	Exported          State = "EXPORTED"
 )
 
+// PoolName names a pool of tapes. The pool is an object of the configuration.
+type PoolName string
+
 // Tape is the catalogue's record of one tape.
 type Tape struct {
 	VID       hemera.VID `json:"vid"`
 	MediaType string     `json:"mediaType"`
 	Vendor    string     `json:"vendor"`
 	Library   string     `json:"logicalLibrary"`
-	Pool      string     `json:"tapepool"`
+	Pool      PoolName   `json:"tapepool"`
 	Capacity  int64      `json:"capacity"`      // bytes
 	Occupancy int64      `json:"occupancy"`     // bytes written, of files that were removed since too
 	LastFSeq  uint64     `json:"lastFseq"`      // of the last tape file that is durable

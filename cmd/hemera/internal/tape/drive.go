@@ -87,7 +87,7 @@ func driveRecords(p adminapi.TapePicture, now time.Time) (out []output.Record) {
 			{Key: "logicalLibrary", Value: d.Library}, {Key: "driveName", Value: d.Name}, {Key: "host", Value: d.Node.String()},
 			{Key: "desiredDriveState", Value: desired}, {Key: "mountType", Value: mountType(d.Kind)}, {Key: "driveStatus", Value: string(d.Status)},
 			// The work of the drive.
-			{Key: "driveStatusSince", Value: seconds(d.Since, now)}, {Key: "vid", Value: string(d.VID)}, {Key: "tapepool", Value: d.Pool},
+			{Key: "driveStatusSince", Value: seconds(d.Since, now)}, {Key: "vid", Value: string(d.VID)}, {Key: "tapepool", Value: string(d.Pool)},
 			{Key: "filesTransferredInSession", Value: d.Session.Files}, {Key: "bytesTransferredInSession", Value: d.Session.Bytes},
 			// Its session; zeros without one.
 			{Key: "sessionId", Value: uint64(d.Mount)}, {Key: "sessionElapsedTime", Value: elapsed}, {Key: "bytesPerSecond", Value: rate},

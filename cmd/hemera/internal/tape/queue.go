@@ -54,7 +54,7 @@ func queueRecords(p adminapi.TapePicture, now time.Time) (out []output.Record) {
 		}
 		out = append(out, output.Record{
 			// The queue.
-			{Key: "mountType", Value: mountType(q.Kind)}, {Key: "tapepool", Value: q.Pool}, {Key: "vo", Value: q.Organisation},
+			{Key: "mountType", Value: mountType(q.Kind)}, {Key: "tapepool", Value: string(q.Pool)}, {Key: "vo", Value: q.Organisation},
 			{Key: "logicalLibrary", Value: q.Library}, {Key: "vid", Value: vid}, {Key: "queuedFiles", Value: q.Files}, {Key: "queuedBytes", Value: q.Bytes},
 			// The values that decide when it gets a drive, and its work.
 			{Key: "oldestAge", Value: seconds(q.Oldest, now)}, {Key: "priority", Value: q.Priority}, {Key: "minAge", Value: int64(q.MinAge.Seconds())},

@@ -58,7 +58,7 @@ func loadTapes(ctx context.Context, m *admin.Client) (records []output.Record, e
 		organisations[pool.Name] = pool.Organisation
 	}
 	for i := range all {
-		records = append(records, tapeRecord(&all[i], organisations[all[i].Pool]))
+		records = append(records, tapeRecord(&all[i], organisations[string(all[i].Pool)]))
 	}
 	return records, nil
 }
@@ -76,7 +76,7 @@ func tapeRecord(t *tapeapi.Tape, organisation string) output.Record {
 		// The tape, and its place.
 		{Key: "vid", Value: string(t.VID)}, {Key: "mediaType", Value: t.MediaType}, {Key: "vendor", Value: t.Vendor}, {Key: "logicalLibrary", Value: t.Library},
 		// Its purpose, and its content.
-		{Key: "tapepool", Value: t.Pool}, {Key: "encryptionKeyName", Value: t.Key}, {Key: "capacity", Value: t.Capacity}, {Key: "occupancy", Value: t.Occupancy},
+		{Key: "tapepool", Value: string(t.Pool)}, {Key: "encryptionKeyName", Value: t.Key}, {Key: "capacity", Value: t.Capacity}, {Key: "occupancy", Value: t.Occupancy},
 		{Key: "lastFseq", Value: t.LastFSeq}, {Key: "nbMasterFiles", Value: t.Files}, {Key: "masterDataInBytes", Value: t.Bytes}, {Key: "full", Value: t.Full},
 		// Its state.
 		{Key: "state", Value: string(t.State)}, {Key: "stateReason", Value: t.Reason},

@@ -113,7 +113,7 @@ func taskRecord(t *tapeapi.Tape, task *tapeapi.Task) output.Record {
 		why = append(why, task.Waits)
 	}
 	return output.Record{
-		{Key: "vid", Value: string(t.VID)}, {Key: "tapepool", Value: t.Pool}, {Key: "status", Value: status},
+		{Key: "vid", Value: string(t.VID)}, {Key: "tapepool", Value: string(t.Pool)}, {Key: "status", Value: status},
 		// CTA counts retrieved and archived files; here a file has moved, or it has not.
 		{Key: "repackTime", Value: task.Begun.Unix()}, {Key: "createdBy", Value: task.By},
 		{Key: "totalFiles", Value: task.Files}, {Key: "totalBytes", Value: task.Bytes},
