@@ -72,7 +72,7 @@ func (v *converter) decides(ctx context.Context, e hemera.Entry, above trail, fo
 	return left, nil
 }
 
-// supersede ends the requests of which nothing is left, as a newer one is about all of their files.
+// supersede ends the requests that have nothing left to do, as a newer one is about all of their files.
 func (v *converter) supersede(ctx context.Context, requests []adminapi.Conversion) error {
 	for i, c := range requests {
 		// The newest has nothing to be replaced by.

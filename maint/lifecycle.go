@@ -203,8 +203,8 @@ func (l *lifecycler) start(ctx context.Context, due []*scan) {
 	}
 }
 
-// scansInTurn returns which of the trees that are due are scanned beside those that are, as indexes. A user with many trees waits as long
-// for each as one with few: the next tree is of a user of whom the fewest are scanned, and of those the one that was not looked at for longest.
+// scansInTurn returns which of the trees that are due are scanned beside those that are, as indexes. A user with many trees waits as long for each as
+// one with few: the next tree belongs to a user with the fewest scans, and of those trees it is the one that was not looked at for longest.
 func scansInTurn(due, running []lifecycle.Tree) (begin []int) {
 	of := map[hemera.Setter]int{}
 	for _, t := range running {

@@ -104,7 +104,7 @@ func TestReaderWhoMayNotReadAnyMoreIsRefused(t *testing.T) {
 	})
 }
 
-// TestUnknownReaderGetsOnlyWhatDidNotChange: a reader of whom only the time is known.
+// TestUnknownReaderGetsOnlyWhatDidNotChange: only the time of the reader is known.
 func TestUnknownReaderGetsOnlyWhatDidNotChange(t *testing.T) {
 	holding(t, time.Hour, func(t *testing.T, r *rig) {
 		since := func(at time.Time) func(*hemera.OpenRequest) {

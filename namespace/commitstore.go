@@ -72,7 +72,7 @@ func (t commitTx) onTape(old, e *hemera.Entry, c *Commit, dirs []*hemera.Entry, 
 		return nil
 	}
 	if old != nil {
-		if err := tx(t).tapes().Bury(old, path+"/"+old.Name, "replaced"); err != nil {
+		if err := tx(t).tapes().RetireContent(old, path+"/"+old.Name, "replaced"); err != nil {
 			return err
 		}
 	}

@@ -41,7 +41,7 @@ func (t tx) unlink(op, path string, f found) error {
 	if e.IsDir() {
 		t.Remove(schema.IDKey(schema.TableDirectory, e.ID))
 	} else {
-		if err := errors.Join(t.pieces().replace(e), t.tapes().Bury(e, path, "removed"), t.ledger().Charge(f.dirs, e, nil)); err != nil {
+		if err := errors.Join(t.pieces().replace(e), t.tapes().RetireContent(e, path, "removed"), t.ledger().Charge(f.dirs, e, nil)); err != nil {
 			return err
 		}
 		t.writes().addTombstone(e)

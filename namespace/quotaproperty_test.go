@@ -14,8 +14,8 @@ import (
 )
 
 // TestNoChangeExceedsALimit makes random changes of all kinds below tight limits of projects, users and groups. After each,
-// the accounts are what a count of all files from the beginning gives, and a change that ended well has left no limit exceeded
-// of which it took more.
+// the accounts are what a count of all files from the beginning gives, and a change that ended well has exceeded no limit
+// that it took more of.
 func TestNoChangeExceedsALimit(t *testing.T) {
 	for seed := range uint64(4) {
 		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
@@ -50,7 +50,7 @@ func TestNoChangeExceedsALimit(t *testing.T) {
 	}
 }
 
-// exceeds names the limit of a row that is exceeded, and of which more is used than before; "" for none.
+// exceeds names the limit of a row that is exceeded and has more use than before; "" for none.
 func exceeds(now, was hemera.QuotaRow) string {
 	for _, d := range []struct {
 		what             string

@@ -118,7 +118,7 @@ func (h *tapeHistory) step(ctx context.Context) {
 	case what == 14:
 		_ = h.n.Tree.Remove(ctx, system(), "/tape/"+e.Name, hemera.KindFile)
 	default:
-		_ = cat.GiveUpRecall(ctx, e.ID, "no way")
+		_ = cat.FailRecall(ctx, e.ID, "no way")
 		_, _ = cat.Archive(ctx, e.ID, "double")
 	}
 }

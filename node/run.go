@@ -278,7 +278,7 @@ func (n *Node) dismiss(refs []hemera.WriteRef) (asked []hemera.WriteRef) {
 		}
 	}
 	if len(over) > 0 {
-		n.panics.Go(&n.working, "node.Dismiss", "", func() { n.pending.Dismiss(over) }) // it waits for disks
+		n.panics.Go(&n.working, "node.Dismiss", "", func() { n.pending.RemoveClientPieces(over) }) // it waits for disks
 	}
 	return asked
 }

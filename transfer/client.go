@@ -21,9 +21,9 @@ func clientMax(c *hemera.Capability) int64 {
 	return hemera.FileSizeMax
 }
 
-// dismissClient has the nodes of a write's targets remove what its client has made there. Of a write that its head has bytes
+// removeClientPieces has the nodes of a write's targets remove what its client has made there. Of a write that its head has bytes
 // of there is nothing.
-func (h *head) dismissClient(ctx context.Context) {
+func (h *head) removeClientPieces(ctx context.Context) {
 	if !h.cap.ClientWrites() || h.node.HeadProof == nil {
 		return
 	}

@@ -132,7 +132,7 @@ func (w *Writer) discard(ctx context.Context) {
 		p.disown()
 		p.abort()
 	} else {
-		h.dismissClient(ctx)
+		h.removeClientPieces(ctx)
 	}
 	// The lock is freed last. Until then the name belongs to this write, so no other can meet its pieces.
 	h.node.Counters.Aborts.Add(1)

@@ -85,8 +85,8 @@ func (t *Pending) expires(e *entry, at time.Time) {
 	})
 }
 
-// Dismiss removes what clients made on this node of the pieces of writes that are over. It waits for calls in progress.
-func (t *Pending) Dismiss(over []hemera.WriteRef) {
+// RemoveClientPieces removes what clients made on this node of the pieces of writes that are over. It waits for calls in progress.
+func (t *Pending) RemoveClientPieces(over []hemera.WriteRef) {
 	var left []*entry
 	t.mu.Lock()
 	for key, e := range t.entries {

@@ -189,12 +189,12 @@ func TestWhatClientsMadeOfAWriteThatIsOverIsRemoved(t *testing.T) {
 	// The head has taken piece 1 away from the client, which has piece 1 of the other write still.
 	pending := b.hosts[1].pending.Len()
 	over := hemera.WriteRef{File: c.File, Gen: c.Gen, Nonce: c.Nonce, Over: true}
-	b.hosts[1].pending.Dismiss([]hemera.WriteRef{over})
+	b.hosts[1].pending.RemoveClientPieces([]hemera.WriteRef{over})
 	if n := b.hosts[1].pending.Len(); n != pending {
 		t.Errorf("%d works of %d are left: the head's went", n, pending)
 	}
 	over.File, over.Gen, over.Nonce = o.File, o.Gen, o.Nonce
-	b.hosts[1].pending.Dismiss([]hemera.WriteRef{over})
+	b.hosts[1].pending.RemoveClientPieces([]hemera.WriteRef{over})
 	if n := b.hosts[1].pending.Len(); n != pending-1 {
 		t.Errorf("%d works of %d are left", n, pending)
 	}

@@ -55,5 +55,5 @@ func (b *Budgets) Usages() []limits.Usage {
 	return []limits.Usage{b.Requests.Usage(), b.Checkpoints.Usage(), b.Handles.Usage(), b.Calls.Usage()}
 }
 
-// clientAt returns the client of a connection of which only the address is known.
+// clientAt returns the client of a connection. Only its address is known.
 func clientAt(p auth.Peer) Client { return Client{Addr: limits.AddressKey(p.Remote.Addr())} }

@@ -249,8 +249,8 @@ func TestWhatAChangeGainsIsHeldBeforeItIsJudged(t *testing.T) {
 	}
 }
 
-// TestDecideIsTheSlowRule compares decisions about random changes of several files with the rule in plain words: refused if a limit is
-// exceeded afterwards of which the change took more.
+// TestDecideIsTheSlowRule compares decisions about random changes of several files with the rule in plain words: refused if the
+// change takes more of a limit, and that is exceeded afterwards.
 func TestDecideIsTheSlowRule(t *testing.T) {
 	t.Parallel()
 	user := func(id uint32) hemera.QuotaKey { return hemera.QuotaKey{Path: "/p", Kind: hemera.QuotaUser, ID: id} }

@@ -30,7 +30,7 @@ func withHeads(sum *digest, heads []byte) digest {
 
 // HeadProof returns the proof that this node shows to another one, or to itself, as the head of the write that the token
 // permits. The token may have expired. It fails with Invalid if the text is not a token, and with Denied if the token
-// does not permit a write of which this node is the head, or no piece at the other node.
+// does not permit a write with this node as the head, or has no piece at the other node.
 func (v *Verifier) HeadProof(token string, node hemera.NodeID) (string, error) {
 	e, s, err := v.write(token)
 	if err != nil {

@@ -3,13 +3,13 @@
 //
 // # Columns, blocks and rows
 //
-// A [hemera.Layout] has k = Data columns and Pieces pieces, any k of which are enough to read the file.
+// A [hemera.Layout] has k = Data columns and Pieces pieces. Any k pieces are enough to read the file.
 //
 // With k = 1 there is one column, the file itself, and every piece is a copy of it: plain and replica.
 //
 // With k > 1 the file is cut into blocks of BlockSize bytes, which go to the columns in turn. Pieces 0 to k-1 are the
 // columns. The other pieces are parity: block r of each is computed from the k blocks of row r. For k = 2, Pieces = 3 and
-// a file of 5 blocks, the last of which is short:
+// a file of 5 blocks. The last one is short:
 //
 //	          piece 0    piece 1    piece 2 (parity)
 //	row 0     block 0    block 1    p0 of blocks 0 and 1

@@ -119,10 +119,10 @@ func (t Txn) replaceJob(j tapeapi.Job) error {
 	return t.putJob(&j)
 }
 
-// Bury records that the content of an entry is replaced, or removed for good: its jobs end, and the rows of its tape
+// RetireContent records that the content of an entry is replaced, or removed for good: its jobs end, and the rows of its tape
 // copies keep what is needed to bring it back until their tape is reclaimed. path is where the file was, why what
 // happened.
-func (t Txn) Bury(e *hemera.Entry, path, why string) error {
+func (t Txn) RetireContent(e *hemera.Entry, path, why string) error {
 	// Most files were never to be archived, and cost nothing here.
 	if e.ArchiveID() == 0 {
 		return nil

@@ -145,7 +145,7 @@ func (w *world) replace(p string, size int64) hemera.Entry {
 			return err
 		}
 		return records.Rewrite(l, p, func(e *hemera.Entry) error {
-			if err := t.Bury(e, p, "it was replaced"); err != nil {
+			if err := t.RetireContent(e, p, "it was replaced"); err != nil {
 				return err
 			}
 			e.Gen, e.Size, e.Pieces, e.Checksums = gen, size, []hemera.Piece{{Disk: 1}}, nil
@@ -167,7 +167,7 @@ func (w *world) remove(p string) {
 		if err != nil {
 			return err
 		}
-		return errors.Join(t.Bury(e, p, "it was removed"), records.Remove(l, p))
+		return errors.Join(t.RetireContent(e, p, "it was removed"), records.Remove(l, p))
 	})
 }
 

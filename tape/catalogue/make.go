@@ -81,7 +81,7 @@ func (t returning) displace(at spot, who string) error {
 		return err
 	}
 	path += "/" + e.Name
-	if err := errors.Join(t.txn.Bury(e, path, "a newer content of its path was found on tape"), accounts.Ledger{Txn: t.txn.Txn}.Charge(at.dirs, e, nil),
+	if err := errors.Join(t.txn.RetireContent(e, path, "a newer content of its path was found on tape"), accounts.Ledger{Txn: t.txn.Txn}.Charge(at.dirs, e, nil),
 		t.txn.Relist(at.dirs, schema.Weight(e).Negate())); err != nil {
 		return err
 	}

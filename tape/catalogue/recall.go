@@ -123,9 +123,9 @@ func (t Txn) requeue(was *tapeapi.Job, change func(*tapeapi.Job)) error {
 	return t.putJob(&j)
 }
 
-// GiveUpRecall tells those who wait for a file why it does not come to disk. Without a job and for a file on tape only; others stay as
+// FailRecall tells those who wait for a file why it does not come to disk. Without a job and for a file on tape only; others stay as
 // they are.
-func (c *Catalogue) GiveUpRecall(ctx context.Context, file hemera.FileID, why string) error {
+func (c *Catalogue) FailRecall(ctx context.Context, file hemera.FileID, why string) error {
 	return c.update(ctx, func(t Txn) error {
 		e, err := t.ByID(file)
 		if err != nil || e == nil || !e.Evicted() || e.Xattrs[hemera.AttrRecallTime] == nil {

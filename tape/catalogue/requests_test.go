@@ -128,7 +128,7 @@ func TestARecallIsOneJob(t *testing.T) {
 	if j := ask(2, true, 1); j.Policy != "second" || j.Queue != "A1" {
 		t.Errorf("%+v", j)
 	}
-	w.must(w.cat.GiveUpRecall(ctx, e.ID, "no"))
+	w.must(w.cat.FailRecall(ctx, e.ID, "no"))
 	if w.Find("/double/f").Xattrs[hemera.AttrRecallError] != nil {
 		t.Error("a recall that waits is cancelled")
 	}
@@ -141,12 +141,12 @@ func TestARecallIsOneJob(t *testing.T) {
 		t.Errorf("a failed one begins again: %+v", j)
 	}
 	w.must(w.cat.ChangeJob(ctx, tapeapi.JobKey{File: e.ID, Kind: tapeapi.Recall, Copy: 2}, func(tapeapi.Job, time.Time) *tapeapi.Job { return nil }))
-	w.must(w.cat.GiveUpRecall(ctx, e.ID, "all tapes are bad"))
+	w.must(w.cat.FailRecall(ctx, e.ID, "all tapes are bad"))
 	now := w.Find("/double/f")
 	if string(now.Xattrs[hemera.AttrRecallError]) != "all tapes are bad" || len(PinsOf(now)) != 0 || now.Xattrs[hemera.AttrRecallTime] != nil {
 		t.Errorf("%+v", now.Xattrs)
 	}
-	w.must(w.cat.GiveUpRecall(ctx, e.ID, "again")) // nobody waits
+	w.must(w.cat.FailRecall(ctx, e.ID, "again")) // nobody waits
 	if string(w.Find("/double/f").Xattrs[hemera.AttrRecallError]) != "all tapes are bad" {
 		t.Error("what nobody waits for gets another error")
 	}

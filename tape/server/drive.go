@@ -178,7 +178,7 @@ func (d *drive) timed(to *time.Duration, call func() error) error {
 	return err
 }
 
-// load makes the cartridge ready, and learns of which kind it is.
+// load makes the cartridge ready, and learns its kind.
 func (d *drive) load(ctx context.Context, vid hemera.VID) (err error) {
 	var in device.Tape
 	err = d.calls.within(ctx, "load", loadShare*d.calls.bound, func(ctx context.Context) (err error) {

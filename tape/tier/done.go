@@ -185,7 +185,7 @@ func (t *recorder) failed(ctx context.Context, m *mount, f tapeapi.Failure) erro
 			return err
 		}
 		// A file in a recycle bin may still have requests, which would wait for ever.
-		return t.env.catalogue.GiveUpRecall(ctx, f.Job.File, f.Error)
+		return t.env.catalogue.FailRecall(ctx, f.Job.File, f.Error)
 	}
 	if f.PutOff && f.Job.Kind == tapeapi.Recall {
 		return t.settle(ctx, m, f.Job, func(j tapeapi.Job, now time.Time) *tapeapi.Job {

@@ -111,7 +111,7 @@ func (c *client) wish() hemera.Wish {
 }
 
 // codedSizes returns sizes of files of a coded layout: less than a block, which heads keep in memory, about a block, and
-// rows of which the last one is not full.
+// rows with a last one that is not full.
 func codedSizes(l hemera.Layout) []int {
 	block := int(l.BlockSize)
 	row := block * int(l.Data)

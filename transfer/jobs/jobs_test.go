@@ -23,7 +23,7 @@ import (
 	"hemera/words/hemera"
 )
 
-// rig is one node with a few disks in memory, and a file of which each disk but the last has a piece.
+// rig is one node with a few disks in memory, and a file with a piece on each disk but the last.
 type rig struct {
 	t      *testing.T
 	fs     []*vfs.Memory

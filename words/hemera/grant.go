@@ -122,8 +122,8 @@ type OpenRequest struct {
 	// own. Empty where a door has no sessions.
 	Session string
 	Ended   []string
-	// Process is which process of which machine asks, as far as a door knows: an open waits for a write of
-	// its own process to end, whose close may be on its way. Empty: nobody waits.
+	// Process names the process that asks, and its machine, as far as a door knows: an open waits for a write of its own
+	// process to end, whose close may be on its way. Empty: nobody waits.
 	Process string
 	// Join asks for the write of the same process, if there is one under way, instead of another.
 	Join bool

@@ -40,7 +40,7 @@ func (a QuotaAmount) Add(b QuotaAmount) QuotaAmount {
 // Negate returns the amount with every sign turned.
 func (a QuotaAmount) Negate() QuotaAmount { return QuotaAmount{-a.Files, -a.Bytes, -a.Physical} }
 
-// QuotaKey names one limit: of whom, below which directory. ID is 0 for projects.
+// QuotaKey names one limit: its user, group or project, and its directory. ID is 0 for projects.
 type QuotaKey struct {
 	Path string
 	Kind QuotaKind

@@ -100,7 +100,7 @@ node's host or host:port, or a space.`,
 	return c
 }
 
-// unwell keeps the disks of which the cluster's status warns, or whose nodes are offline or disabled by it, and adds the
+// unwell keeps the disks that the cluster's status warns of, or whose nodes are offline or disabled by it, and adds the
 // status's texts and remedies. Thus fs ls and status say the same of a disk.
 func unwell(v *hemera.View, s adminapi.ClusterStatus, disks []output.Record) (out []output.Record) {
 	for _, r := range disks {
