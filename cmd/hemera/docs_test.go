@@ -141,9 +141,24 @@ func (p *page) entry(c *cobra.Command) string {
 	body += p.flagsOf(c)
 	out := usage + "\n"
 	for line := range strings.Lines(body) {
-		out += strings.TrimRight("    "+line, " \n") + "\n"
+		out += fold(strings.TrimRight("    "+line, " \n")) + "\n"
 	}
 	return out
+}
+
+// fold breaks a line of more than 150 bytes between words. The rest is indented like the line, and two spaces more.
+func fold(line string) string {
+	const most = 150
+	rest := strings.TrimLeft(line, " ")
+	indent := line[:len(line)-len(rest)] + "  "
+	if len(line) <= most {
+		return line
+	}
+	at := strings.LastIndex(line[:most], " ")
+	if at <= len(indent) {
+		return line
+	}
+	return line[:at] + "\n" + fold(indent+strings.TrimLeft(line[at:], " "))
 }
 
 // isNew reports whether a text is not on the page yet. Line breaks do not matter.

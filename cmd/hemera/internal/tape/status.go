@@ -23,7 +23,8 @@ func statusCommand(e *cli.Env) *cobra.Command {
 	return &cobra.Command{
 		Use: "status", Short: "Show what needs a person, with the command to type", Args: cobra.NoArgs, Annotations: cli.GivesVerdict(),
 		Long: `Lists what does not mend itself: disabled tapes with the reason, requests that failed, drives that are
-down by themselves, servers that do not report, a namespace that went back. Nothing in the list is a good day. The exit code is 0 then, 1 when something is listed, 3 when it is not known.`,
+down by themselves, servers that do not report, a namespace that went back. An empty list is a
+good day. The exit code is 0 then, 1 when something is listed, 3 when it is not known.`,
 		Example: "  hemera tape status",
 		RunE: func(c *cobra.Command, _ []string) error {
 			return e.Ask(c, func(ctx context.Context, m *admin.Client) error {
