@@ -9,7 +9,7 @@ import (
 	"hemera/words/hemera"
 )
 
-// removedRecord is of a node that was removed a short time ago.
+// removedRecord names a node that was removed a short time ago.
 type removedRecord struct {
 	ID hemera.NodeID
 	At time.Time

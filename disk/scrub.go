@@ -48,7 +48,7 @@ type scrubState struct {
 	Under   bool           `json:"under"` // a scrub is under way
 }
 
-// scrubVersion is of the scrub's file; one of another version counts as missing.
+// scrubVersion is the version of the scrub's file. A file of another version counts as missing.
 const scrubVersion = 1
 
 // Scrub reads all sealed pieces, verifies footers, tables and pages, and begins again [ScrubInterval] after its end. It

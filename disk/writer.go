@@ -42,9 +42,9 @@ type writer struct {
 
 	// io is shared while data is written, and had alone while the data and the table must agree.
 	io turn.Shared
-	// syncing is of the one sync that is under way.
+	// syncing belongs to the one sync that is under way.
 	syncing turn.Turn
-	// tableTurn is of those that share io: the table may be read from its spill file. Alone, io is enough.
+	// tableTurn orders those that share io: the table may be read from its spill file. A call that has io alone needs no tableTurn.
 	tableTurn turn.Turn
 	table     *sumTable
 	size      atomic.Int64 // the table's, for those that must not wait

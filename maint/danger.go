@@ -25,7 +25,7 @@ func danger(v *hemera.View, e hemera.Entry) move.Urgency {
 	return move.Urgency(spare)
 }
 
-// urgencyLast is of files that cannot be read now: the last that a repair tries.
+// urgencyLast ranks files that cannot be read now: a repair tries them last.
 const urgencyLast = move.UrgencyDrain - 1
 
 // outOfReach returns the disks of the view whose pieces count as lost.

@@ -13,8 +13,9 @@ import (
 
 // The write of a lost client that is not closed is sealed after [hemera.PendingHold], and kept for [hemera.KeptLifetime]. It does not hold its name:
 // the next writer does not meet it, and the generation decides between both. Its bytes stay claimed of quotas. A person commits it as it is, if its
-// name was not written meanwhile, or drops it. A commit that is refused leaves it as it is, and so does the node's own of what lasts: see leaving. It
-// outlasts its node: see [KeptStore]. When there is more than may be kept, the oldest is removed, of the same user first.
+// name was not written meanwhile, or drops it. A refused commit leaves it
+// as it is, also that of the node itself (see leaving). It outlasts its node: see [KeptStore]. When there is more than may be kept, the oldest is
+// removed, of the same user first.
 
 // TellKept tells the manager of the writes that are kept here, as one that was started since does not know of them. It waits for
 // the manager.

@@ -18,7 +18,7 @@ import (
 const (
 	// problemsMax bounds how many problems a check spells out.
 	problemsMax = 1000 // the rest are counted
-	// bucketsNamed is of how many buckets of each index a check names the records that differ.
+	// bucketsNamed bounds the buckets of each index for which a check names the records that differ.
 	bucketsNamed = 16
 )
 

@@ -70,7 +70,7 @@ type TapeOrder struct {
 	DryRun  bool
 	To      string // of an undeletion: another path than the one that the file had
 	Data    bool   // of a scan: read files that no index lists, for their checksums
-	// After is of a scan that the manager orders itself: the files up to this fSeq are known.
+	// After belongs to a scan that the manager orders itself: the files up to this fSeq are known.
 	After uint64 `json:",omitempty"`
 	Lose  int64  `json:",omitempty"` // of a reclaim: so many files may be lost that only scans call removed
 	Tape  bool   `json:",omitempty"` // of an undeletion: the subject is a tape, and all its files come back that only scans call removed

@@ -36,7 +36,7 @@ type Library struct {
 	Problem    string // what keeps it from working, "" for nothing
 	// Speed is the factor by which an emulated library's devices are faster than real ones; 0: they are real.
 	Speed int `json:",omitempty"`
-	// Ended is of the last report of a server that ends in order: nothing of the library can be used until it reports again.
+	// Ended marks the last report of a server that ends in order: nothing of the library can be used until it reports again.
 	Ended bool `json:",omitempty"`
 }
 
@@ -147,7 +147,7 @@ type Results struct {
 	// Full: no more is to be written to the tape.
 	Full     bool
 	Labelled bool
-	// Scan is of a mount that scans: what it found since its last report.
+	// Scan has the finds of a mount that scans, since its last report.
 	Scan *ScanResults `cbor:",omitempty"`
 	// Unscanned says which files on the tape keep it from being written: the catalogue does not know them.
 	Unscanned string `cbor:",omitempty"`

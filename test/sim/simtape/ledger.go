@@ -27,7 +27,7 @@ type Request struct {
 }
 
 // NewLedger makes an empty one.
-// It is of one simulation.
+// It belongs to one simulation.
 func NewLedger() *Ledger {
 	return &Ledger{requests: map[string]*Request{}, left: map[hemera.FileID]int{}}
 }
