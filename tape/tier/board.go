@@ -200,7 +200,7 @@ func (ms *mounts) driveIn(f facts, l *library, state tapeapi.DriveState) mountin
 			queue = m.ahead
 		}
 		d.Work = &mounting.Work{Queue: queue, Organisation: c.Pools[string(m.pool)].Organisation,
-			Priority: m.priority, Left: m.bytes, Reserved: m.fills()}
+			Priority: m.priority, Left: m.bytes, Reserved: m.room.bytes()}
 	}
 	return d
 }

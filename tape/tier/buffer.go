@@ -32,14 +32,35 @@ func fillOf(e *hemera.Entry) fill {
 	return fill{space: e.Space, bytes: layout.Physical(e.Layout, e.Size)}
 }
 
-// buffer is the room of spaces, and what of it is reserved. The lock of the
-// tier is held over its methods.
+// buffer is the room of spaces, and what of it is reserved. The lock of mounts is held over its methods. They alone
+// change reservations.
 type buffer struct {
-	view    func() *hemera.View      // nil: nobody knows the room, and there is enough
-	keep    func(space string) int64 // percent that recalls leave free
-	filling map[string]int64         // what is reserved, by space
-	short   map[mounting.Key]fill    // what queues lacked whose last session found no room
+	view     func() *hemera.View      // nil: nobody knows the room, and there is enough
+	keep     func(space string) int64 // percent that recalls leave free
+	reserved map[string]int64         // the sums of all reservations, by space
+	short    map[mounting.Key]fill    // what queues lacked whose last session found no room
 }
+
+// reservation is the room that one mount has of the buffer.
+type reservation struct {
+	queue    mounting.Key            // that the mount works on
+	expected int64                   // bytes that count until the mount asks for room for a job
+	asked    bool                    // it did, whether there was some or not
+	jobs     map[tapeapi.JobKey]fill // of jobs that are not done
+}
+
+// newBuffer returns a buffer of which nothing is reserved.
+func newBuffer(view func() *hemera.View, keep func(space string) int64) buffer {
+	return buffer{view, keep, map[string]int64{}, map[mounting.Key]fill{}}
+}
+
+// open returns the reservation of a mount that begins, without room.
+func (b *buffer) open(queue mounting.Key) *reservation {
+	return &reservation{queue: queue, jobs: map[tapeapi.JobKey]fill{}}
+}
+
+// expect notes the bytes with which a mount was decided.
+func (b *buffer) expect(r *reservation, bytes int64) { r.expected = bytes }
 
 // room returns the room of all spaces, as decisions see it. They subtract the reserved bytes.
 func (b *buffer) room(batch int64) mounting.Buffer {
@@ -63,45 +84,39 @@ func (b *buffer) roomOf(space string) int64 {
 
 // reserve takes the room for a job that a mount was given. It is false if
 // there is none: then the job waits.
-func (b *buffer) reserve(m *mount, k tapeapi.JobKey, f fill) bool {
-	if m.began = true; b.view == nil || m.kind != tapeapi.Recall {
+func (b *buffer) reserve(r *reservation, k tapeapi.JobKey, f fill) bool {
+	if r.asked = true; b.view == nil || r.queue.Kind != tapeapi.Recall {
 		return true
 	}
-	if f.bytes > b.roomOf(f.space)-b.filling[f.space] {
-		b.short[keyOf(m.kind, m.queue())] = f
+	if f.bytes > b.roomOf(f.space)-b.reserved[f.space] {
+		b.short[r.queue] = f
 		return false
 	}
-	b.filling[f.space] += f.bytes
-	m.filling[k] = f
+	b.reserved[f.space] += f.bytes
+	r.jobs[k] = f
 	return true
 }
 
-// unreserve frees what a job reserved, if it did.
-func (b *buffer) unreserve(m *mount, k tapeapi.JobKey) {
-	f := m.filling[k]
-	delete(m.filling, k)
+// release frees what a job reserved, and ends its grant, if there are any.
+func (b *buffer) release(r *reservation, k tapeapi.JobKey) {
+	f := r.jobs[k]
+	delete(r.jobs, k)
 	if f.end != nil {
 		f.end()
 	}
-	if b.filling[f.space] -= f.bytes; b.filling[f.space] <= 0 {
-		delete(b.filling, f.space)
+	if b.reserved[f.space] -= f.bytes; b.reserved[f.space] <= 0 {
+		delete(b.reserved, f.space)
 	}
 }
 
-// granted notes the grant of a job that has reserved its room. end must
-// not wait; a mount that does not have the job any more ends the grant at
-// once.
-func (b *buffer) granted(m *mount, k tapeapi.JobKey, end func()) {
-	f := m.filling[k]
+// granted notes the grant of a job that the mount still has. end must not wait.
+func (b *buffer) granted(r *reservation, k tapeapi.JobKey, end func()) {
+	f := r.jobs[k]
 	if f.end != nil { // its answer was lost, and the server asks again
 		f.end()
 	}
-	if _, has := m.given[k]; !has {
-		end()
-		return
-	}
 	f.end = end
-	m.filling[k] = f
+	r.jobs[k] = f
 }
 
 // lacks says what a queue lacks whose last session found no room for a
@@ -113,7 +128,7 @@ func (b *buffer) lacks(k mounting.Key) string {
 	}
 	// Looked at again with each picture: nodes report what was evicted, and
 	// other mounts end, without an event.
-	room := b.roomOf(f.space) - b.filling[f.space]
+	room := b.roomOf(f.space) - b.reserved[f.space]
 	if f.bytes <= room {
 		delete(b.short, k)
 		return ""
@@ -121,12 +136,12 @@ func (b *buffer) lacks(k mounting.Key) string {
 	return fmt.Sprintf("space %s has room for %d MB of recalled files, and a file needs %d MB", f.space, max(0, room)/1e6, (f.bytes+1e6-1)/1e6)
 }
 
-// fills returns the room that a mount may still take: that of its jobs or, before it has some, what it was decided with.
-func (m *mount) fills() (sum int64) {
-	if !m.began {
-		return m.reserved
+// bytes returns the room that the mount may still take: that of its jobs or, before it asked for some, what it was decided with.
+func (r *reservation) bytes() (sum int64) {
+	if !r.asked {
+		return r.expected
 	}
-	for _, f := range m.filling {
+	for _, f := range r.jobs {
 		sum += f.bytes
 	}
 	return sum

@@ -107,7 +107,7 @@ func (ms *mounts) begin(f facts, l *library, name string, out tapeapi.Mount, bac
 	// The number is never used again, so a late report cannot be taken for
 	// another mount's.
 	ms.last++
-	m := &mount{id: ms.last, node: l.node, drive: name, kind: out.Job, vid: out.VID, pool: out.Pool, begun: ms.clock(), back: back, scans: out.Kind == tapeapi.MountScan, given: map[tapeapi.JobKey]tapeapi.Job{}, filling: map[tapeapi.JobKey]fill{}}
+	m := &mount{id: ms.last, node: l.node, drive: name, kind: out.Job, vid: out.VID, pool: out.Pool, begun: ms.clock(), back: back, scans: out.Kind == tapeapi.MountScan, given: map[tapeapi.JobKey]tapeapi.Job{}}
 	// Without them a bit that flips on its way to the drive is on tape for
 	// good, and is found by a recall. A drive that has none labels without.
 	out.Labels.Protected = out.Kind == tapeapi.MountLabel
@@ -124,7 +124,7 @@ func (ms *mounts) begin(f facts, l *library, name string, out tapeapi.Mount, bac
 			}
 		}
 	}
-	out.ID = m.id
+	out.ID, m.room = m.id, ms.room.open(keyOf(m.kind, m.queue()))
 	ms.all[m.id], ms.drive(l.node, name).mount = m, m.id
 	return out
 }
@@ -137,7 +137,7 @@ func (ms *mounts) charge(d *drive, made tapeapi.Mount, what mounting.Decision, p
 	if m == nil || made.Kind != tapeapi.MountWork {
 		return
 	}
-	m.reserved = what.Reserve
+	ms.room.expect(m.room, what.Reserve)
 	for _, q := range p.Queues {
 		if q.Key == what.Queue {
 			m.priority = q.Priority

@@ -72,17 +72,12 @@ type mount struct {
 	ahead   mounting.Key                   // the queue for which a new tape gets its label first; zero: none
 	given   map[tapeapi.JobKey]tapeapi.Job // and not done, as they were then
 	session tapeapi.Session
-	// bytes were given and are not done; priority, reserved and served are for the rules: of its queue, of the disk
-	// buffer, and what users were served.
+	// bytes were given and are not done; priority and served are for the rules: of its queue, and what users were served.
 	bytes    int64
 	priority int64
-	reserved int64
 	served   map[uint32]int64
-	// filling is the room on disks that is reserved for what was given; began:
-	// it was given jobs, or found none.
-	filling map[tapeapi.JobKey]fill
-	began   bool
-	reads   mounting.Reads // the large files that it was given to archive
+	room     *reservation   // on disks; the buffer changes it
+	reads    mounting.Reads // the large files that it was given to archive
 }
 
 // endedMount is a mount that is over.
@@ -96,7 +91,7 @@ type endedMount struct {
 func newMounts(e *env, ls *libraries, s *settings) *mounts {
 	keep := func(space string) int64 { return s.now().Config.BufferOf(space).Keep }
 	return &mounts{clock: e.Now, libraries: ls, settings: s, all: map[tapeapi.MountID]*mount{}, drives: map[driveID]*drive{}, given: map[tapeapi.JobKey]tapeapi.MountID{},
-		room: buffer{e.View, keep, map[string]int64{}, map[mounting.Key]fill{}}, unread: map[hemera.VID]time.Time{}, last: tapeapi.MountID(e.Now().UnixNano())}
+		room: newBuffer(e.View, keep), unread: map[hemera.VID]time.Time{}, last: tapeapi.MountID(e.Now().UnixNano())}
 }
 
 // queue returns the name of the queue that a mount works on.
@@ -191,7 +186,7 @@ func (ms *mounts) release(m *mount, k tapeapi.JobKey) {
 	defer ms.mu.Unlock()
 	m.bytes -= m.given[k].Size
 	delete(m.given, k)
-	ms.room.unreserve(m, k)
+	ms.room.release(m.room, k)
 	if ms.given[k] == m.id {
 		delete(ms.given, k)
 	}
@@ -201,14 +196,19 @@ func (ms *mounts) release(m *mount, k tapeapi.JobKey) {
 func (ms *mounts) reserve(m *mount, w placedWork) bool {
 	ms.mu.Lock()
 	defer ms.mu.Unlock()
-	return ms.room.reserve(m, w.JobKey, w.fill)
+	return ms.room.reserve(m.room, w.JobKey, w.fill)
 }
 
-// granted notes the grant of a job that has reserved its room; see buffer.granted.
+// granted notes the grant of a job that a mount has, so that it ends with the job. A mount that does not have the job any
+// more ends the grant at once. end must not wait.
 func (ms *mounts) granted(m *mount, k tapeapi.JobKey, end func()) {
 	ms.mu.Lock()
 	defer ms.mu.Unlock()
-	ms.room.granted(m, k, end)
+	if _, has := m.given[k]; !has {
+		end()
+		return
+	}
+	ms.room.granted(m.room, k, end)
 }
 
 // end ends a mount, if it is there.
@@ -254,7 +254,7 @@ func (ms *mounts) forgetMount(m *mount) endedMount {
 		if ms.given[k] == m.id {
 			delete(ms.given, k)
 		}
-		ms.room.unreserve(m, k)
+		ms.room.release(m.room, k)
 	}
 	delete(ms.all, m.id)
 	if d := ms.drives[driveID{m.node, m.drive}]; d != nil && d.mount == m.id {
@@ -430,7 +430,7 @@ type work struct {
 
 // work returns the mount as people see it. The lock is held.
 func (m *mount) work() work {
-	return work{m.id, m.node, m.drive, m.kind, m.vid, m.pool, keyOf(m.kind, m.queue()), m.priority, m.fills(), m.session.Files, m.session.Bytes}
+	return work{m.id, m.node, m.drive, m.kind, m.vid, m.pool, keyOf(m.kind, m.queue()), m.priority, m.room.bytes(), m.session.Files, m.session.Bytes}
 }
 
 // works lists the mounts, by their numbers.
