@@ -192,11 +192,12 @@ func (ms *mounts) release(m *mount, k tapeapi.JobKey) {
 	}
 }
 
-// reserve takes room on disks for a job, if there is some.
+// reserve takes room on disks for a job, if there is some and the mount has the job.
 func (ms *mounts) reserve(m *mount, w placedWork) bool {
 	ms.mu.Lock()
 	defer ms.mu.Unlock()
-	return ms.room.reserve(m.room, w.JobKey, w.fill)
+	// A mount that ended meanwhile would never free it.
+	return ms.given[w.JobKey] == m.id && ms.room.reserve(m.room, w.JobKey, w.fill)
 }
 
 // granted notes the grant of a job that a mount has, so that it ends with the job. A mount that does not have the job any
@@ -204,7 +205,7 @@ func (ms *mounts) reserve(m *mount, w placedWork) bool {
 func (ms *mounts) granted(m *mount, k tapeapi.JobKey, end func()) {
 	ms.mu.Lock()
 	defer ms.mu.Unlock()
-	if _, has := m.given[k]; !has {
+	if ms.given[k] != m.id {
 		end()
 		return
 	}
@@ -327,10 +328,13 @@ const (
 // the way: one of so many.
 const onTheWayShare = 4
 
-// pick gives a mount jobs of the heads of all users, fairly.
+// pick gives a mount jobs of the heads of all users, fairly. A mount that has ended gets none, as it would have them for ever.
 func (ms *mounts) pick(m *mount, heads [][]tapeapi.Job, want tapeapi.JobsRequest) []tapeapi.Job {
 	ms.mu.Lock()
 	defer ms.mu.Unlock()
+	if ms.all[m.id] != m {
+		return nil
+	}
 	batch := mounting.Batch{Files: want.Files, Bytes: want.Bytes, FileCost: fileCost(m.kind)}
 	if m.kind == tapeapi.Archive {
 		return ms.share(m, heads, batch)

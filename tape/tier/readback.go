@@ -45,10 +45,13 @@ func (ms *mounts) backState(m *mount) (next uint64, left int64, all bool) {
 	return m.back.next, m.back.most - m.back.given, m.back.all
 }
 
-// giveBack gives a mount files to read back, and notes the state after them.
+// giveBack gives a mount files to read back, and notes the state after them. A mount that has ended gets none.
 func (ms *mounts) giveBack(m *mount, jobs []tapeapi.Work, next uint64, left int64, all bool) {
 	ms.mu.Lock()
 	defer ms.mu.Unlock()
+	if ms.all[m.id] != m {
+		return
+	}
 	for _, w := range jobs {
 		ms.give(m, w.Job)
 	}
