@@ -81,8 +81,9 @@
 //
 //	settings     the configuration, an immutable value; one change at a time makes the next (settings.go)
 //	libraries    what tape servers reported; a fleet is all of it, as of one moment (libraries.go, fleet.go)
-//	mounts       mounts, drives, given jobs, room on disks, sessions: a step machine without I/O (mounts.go, decide.go)
-//	scans        scans that were ordered, and whether their records are written (scans.go)
+//	mounts       mounts, drives, given jobs, sessions: a step machine without I/O (mounts.go, decide.go)
+//	buffer       room on disks, and what of it each mount has: part of mounts, under their lock (buffer.go)
+//	scans        scans that were ordered, and whether their records are written; each scan changes itself (scans.go)
 //	issued       the record of each drive's last mount (issued.go)
 //	stages       requests to stage that are remembered (stages.go)
 //	diskCopies   tapes that came back, whose files may lose their disk copies (evict.go)

@@ -34,11 +34,11 @@ func readIssued(ctx context.Context, c *catalogue.Catalogue) (*issued, error) {
 	if err != nil {
 		return nil, errs.Wrap(err, "tier.Open", "")
 	}
-	t := &issued{catalogue: c, all: map[tapeapi.MountID]catalogue.Mount{}}
+	all := map[tapeapi.MountID]catalogue.Mount{}
 	for _, m := range stored {
-		t.all[m.ID] = m
+		all[m.ID] = m
 	}
-	return t, nil
+	return &issued{catalogue: c, all: all}, nil
 }
 
 // of returns the record of a mount.

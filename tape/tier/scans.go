@@ -19,7 +19,7 @@ import (
 // finds what it found before as known.
 
 // scans are the scans that were ordered, also those that ended. Its methods
-// change what is in memory; a scanner writes the records.
+// change what is in memory; a scanner writes the records. They lock, and have each scan change itself.
 type scans struct {
 	clock func() time.Time // as it is stored
 
@@ -29,7 +29,7 @@ type scans struct {
 	unkept map[hemera.VID]bool  // VIDs of scans whose record is older than the scan
 }
 
-// scan is one scan. The lock of scans guards it.
+// scan is one scan. The lock of scans guards it, and is held over its methods, which alone change it.
 type scan struct {
 	adminapi.TapeScan
 	order adminapi.TapeOrder
@@ -63,6 +63,60 @@ const scanFindingsMax = 200
 // ordered reports whether the scan waits for a drive.
 func (s *scan) ordered() bool { return s.Begun.IsZero() && s.Ended.IsZero() }
 
+// wait notes what keeps the scan from going on, or from taking what it finds; "" if nothing does.
+func (s *scan) wait(why string) { s.Why = why }
+
+// begin has the mount of a drive work on the scan.
+func (s *scan) begin(mount tapeapi.MountID, drive string, now time.Time) {
+	s.mount, s.Begun, s.Drive = mount, now, drive
+}
+
+// end ends the scan; problem is "" if it is complete.
+func (s *scan) end(now time.Time, problem string) { s.Ended, s.Problem = now, problem }
+
+// cancel ends the scan for a person. Reports of its mount are not for it any more.
+func (s *scan) cancel(now time.Time, who string) {
+	s.end(now, "cancelled by "+who)
+	s.mount, s.cancelled = 0, true
+}
+
+// lose has the scan wait for a drive again, as its mount was lost. It is false for a scan that has lost too many.
+func (s *scan) lose() bool {
+	if s.cut++; s.cut > scanCutMax {
+		return false
+	}
+	s.waitAgain()
+	return true
+}
+
+// waitAgain returns the scan as it was before a drive began it.
+func (s *scan) waitAgain() {
+	s.TapeScan = adminapi.TapeScan{VID: s.VID, DryRun: s.DryRun, Asked: s.Asked, Counts: map[tapeapi.Outcome]int64{}}
+	s.mount, s.first = 0, tapeapi.Written{}
+}
+
+// count adds the files of a report, unless they are those of the last one: how many the catalogue did not know, and what
+// became of them.
+func (s *scan) count(files []tapeapi.Scanned, unknown int, taken []tapeapi.Taken) {
+	// No two files of a tape are at the same place.
+	if len(files) == 0 || s.first == files[0].Written {
+		return // the answer to it was lost
+	}
+	s.first = files[0].Written
+	s.Counts[tapeapi.TookKnown] += int64(len(files) - unknown)
+	for _, f := range files {
+		s.Files, s.Bytes, s.FSeq = s.Files+1, s.Bytes+f.Written.Size, f.Written.FSeq
+	}
+	// What went well is counted, the rest told as far as there is room.
+	for _, one := range taken {
+		s.Counts[one.Outcome]++
+		told := one.Outcome == tapeapi.TookKnown || one.Outcome == tapeapi.TookMade || one.Outcome == tapeapi.TookCopy
+		if !told && len(s.Found) < scanFindingsMax {
+			s.Found = append(s.Found, one)
+		}
+	}
+}
+
 // put has a scan in the list, nil for none, and notes that its record is to
 // be written. The lock is held.
 func (ss *scans) put(vid hemera.VID, s *scan) {
@@ -95,7 +149,7 @@ func (ss *scans) enlist(f facts, vids []hemera.VID, who string, o adminapi.TapeO
 		s := &scan{TapeScan: adminapi.TapeScan{VID: vid, DryRun: o.DryRun, Asked: ss.clock(), Counts: map[tapeapi.Outcome]int64{}}, order: o, who: who}
 		ss.put(vid, s)
 		if lock != nil {
-			s.Ended, s.Problem = ss.clock(), lockText(lock)
+			s.end(ss.clock(), lockText(lock))
 			locked++
 			continue
 		}
@@ -122,7 +176,7 @@ func (ss *scans) explain(locked []lockedScan) {
 	defer ss.mu.Unlock()
 	for _, l := range locked {
 		if s := ss.all[l.vid]; s != nil && s.ordered() {
-			s.Why = l.why
+			s.wait(l.why)
 		}
 	}
 }
@@ -135,7 +189,7 @@ func (ss *scans) begin(vid hemera.VID, mount tapeapi.MountID, drive string, now 
 	if s == nil || !s.ordered() {
 		return false
 	}
-	s.mount, s.Begun, s.Drive = mount, now, drive
+	s.begin(mount, drive, now)
 	return true
 }
 
@@ -151,7 +205,7 @@ func (ss *scans) endOf(m endedMount, problem string) {
 	s := ss.all[m.vid]
 	// A scan that is complete has ended already.
 	if s != nil && s.mount == m.id && s.Ended.IsZero() {
-		s.Ended, s.Problem = ss.clock(), cmp.Or(problem, "the mount ended before the beginning of the tape was reached")
+		s.end(ss.clock(), cmp.Or(problem, "the mount ended before the beginning of the tape was reached"))
 		ss.put(m.vid, s)
 	}
 }
@@ -166,18 +220,10 @@ func (ss *scans) lose(over []endedMount) {
 		if s == nil || s.mount != m.id || !s.Ended.IsZero() {
 			continue
 		}
-		if s.cut++; s.cut > scanCutMax {
+		if !s.lose() {
 			ss.endOf(m, "")
-			continue
 		}
-		s.waitAgain()
 	}
-}
-
-// waitAgain returns the scan as it was before a drive began it.
-func (s *scan) waitAgain() {
-	s.TapeScan = adminapi.TapeScan{VID: s.VID, DryRun: s.DryRun, Asked: s.Asked, Counts: map[tapeapi.Outcome]int64{}}
-	s.mount, s.first = 0, tapeapi.Written{}
 }
 
 // of returns the scan of a mount as it is.
@@ -211,32 +257,12 @@ func (ss *scans) differs(s *scan, last []tapeapi.Taken) int64 {
 func (ss *scans) count(s *scan, why string, r *tapeapi.ScanResults, unknown int, taken []tapeapi.Taken) {
 	ss.mu.Lock()
 	defer ss.mu.Unlock()
-	s.Why = why
+	s.wait(why)
 	if r.Complete {
-		s.Ended = ss.clock()
+		s.end(ss.clock(), s.Problem)
 		ss.put(s.VID, s)
 	}
-	if len(r.Files) == 0 {
-		return
-	}
-	// No two files of a tape are at the same place.
-	first := r.Files[0]
-	if s.first == first.Written {
-		return // the answer to it was lost
-	}
-	s.first = first.Written
-	s.Counts[tapeapi.TookKnown] += int64(len(r.Files) - unknown)
-	for _, f := range r.Files {
-		s.Files, s.Bytes, s.FSeq = s.Files+1, s.Bytes+f.Written.Size, f.Written.FSeq
-	}
-	// What went well is counted, the rest told as far as there is room.
-	for _, one := range taken {
-		s.Counts[one.Outcome]++
-		told := one.Outcome == tapeapi.TookKnown || one.Outcome == tapeapi.TookMade || one.Outcome == tapeapi.TookCopy
-		if !told && len(s.Found) < scanFindingsMax {
-			s.Found = append(s.Found, one)
-		}
-	}
+	s.count(r.Files, unknown, taken)
 }
 
 // unwritten takes the scans whose records are to be written.
@@ -301,14 +327,14 @@ func (ss *scans) strike(who string, o adminapi.TapeOrder) string {
 		ss.put(hemera.VID(o.Subject), nil)
 		return "the scan that failed is forgotten"
 	}
-	s.mount, s.Ended, s.Problem, s.cancelled = 0, ss.clock(), "cancelled by "+who, true
+	s.cancel(ss.clock(), who)
 	ss.put(hemera.VID(o.Subject), s)
 	return "the scan ends; what it found stays in the catalogue"
 }
 
 // readScans makes the list of the scans that are stored.
 func readScans(records [][]byte, clock func() time.Time) (*scans, error) {
-	ss := &scans{clock: clock, all: map[hemera.VID]*scan{}, unkept: map[hemera.VID]bool{}}
+	all := map[hemera.VID]*scan{}
 	for _, raw := range records {
 		s, err := readScan(raw)
 		if err != nil {
@@ -317,7 +343,7 @@ func readScans(records [][]byte, clock func() time.Time) (*scans, error) {
 		if s.Ended.IsZero() {
 			s.waitAgain()
 		}
-		ss.all[s.VID] = s
+		all[s.VID] = s
 	}
-	return ss, nil
+	return &scans{clock: clock, all: all, unkept: map[hemera.VID]bool{}}, nil
 }
