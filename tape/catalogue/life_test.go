@@ -123,8 +123,8 @@ func (h *history) lose(e *hemera.Entry) {
 // keep asks again for copies, which changes nothing where they are there or queued; or takes jobs back that are not needed.
 func (h *history) keep(e *hemera.Entry) {
 	ctx := h.tb.Context()
-	if e.StorageClass() != "odd" && h.pick("how", 2) == 0 {
-		if _, err := h.cat.AddCopies(ctx, []hemera.FileID{e.ID, 12345}); err != nil {
+	if h.pick("how", 2) == 0 {
+		if _, _, err := h.cat.AddCopies(ctx, []hemera.FileID{e.ID, 12345}); err != nil {
 			h.r.Fatal(err)
 		}
 		return

@@ -201,14 +201,16 @@ func TestJobsOfTapesAreForContentsThatAreThere(t *testing.T) {
 	if j := w.jobs(e.ID); len(j) != 1 || j[0].Attempts != 3 {
 		t.Errorf("%+v", j)
 	}
-	if n, err := w.cat.AddCopies(ctx, []hemera.FileID{e.ID}); n != 0 || err != nil {
-		t.Errorf("%d, %v", n, err)
+	if n, left, err := w.cat.AddCopies(ctx, []hemera.FileID{e.ID}); n != 0 || left != 0 || err != nil {
+		t.Errorf("%d, %d, %v", n, left, err)
 	}
+	// Its class is removed meanwhile.
+	gone := w.archived("/single/f", 100)
 	// The class has a copy more now.
 	w.cat.Adopt(settings(map[string][]string{"double": {"A", "B", "C"}}, 10)) // a limit of sizes that came later is not for it
 	for _, want := range []int{1, 0} {
-		if n, err := w.cat.AddCopies(ctx, []hemera.FileID{e.ID, e.ID + 1000}); n != want || err != nil {
-			t.Errorf("%d, want %d, %v", n, want, err)
+		if n, left, err := w.cat.AddCopies(ctx, []hemera.FileID{gone.ID, e.ID, e.ID + 1000}); n != want || left != 1 || err != nil {
+			t.Errorf("%d, want %d, %d are left, %v", n, want, left, err)
 		}
 	}
 	keys := []tapeapi.JobKey{{File: e.ID, Kind: tapeapi.Verify, Copy: 1}, {File: e.ID, Kind: tapeapi.Archive, Copy: 3}, {File: 999, Kind: tapeapi.Verify, Copy: 1}}

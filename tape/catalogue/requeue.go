@@ -4,7 +4,6 @@ import (
 	"context"
 	"slices"
 
-	"hemera/tape/tapeconfig"
 	"hemera/words/hemera"
 	"hemera/words/tapeapi"
 )
@@ -81,19 +80,19 @@ func (c *Catalogue) Dequeue(ctx context.Context, keys []tapeapi.JobKey) (removed
 	return removed, nil
 }
 
-// AddCopies queues the copies that files lack by their class. It returns how many it queued. Copies that are queued already stay
-// as they are, and files that are gone are passed over.
-func (c *Catalogue) AddCopies(ctx context.Context, files []hemera.FileID) (queued int, err error) {
+// AddCopies queues the copies that files lack by their class. It returns how many it queued, and how many files it left as
+// no pool takes them. Copies that are queued already stay as they are, and files that are gone are passed over.
+func (c *Catalogue) AddCopies(ctx context.Context, files []hemera.FileID) (queued, left int, err error) {
 	rules := c.Settings()
 	// Without a tape tier no class has copies.
 	if rules == nil {
-		return 0, nil
+		return 0, 0, nil
 	}
 	// One set of rules for all: a change of the configuration meanwhile is for the next call.
 	for chunk := range slices.Chunk(files, writtenBatch) {
-		var of int // queued by this change, counted from zero each time it runs
+		var of, without int // queued and left by this change, counted from zero each time it runs
 		if err := c.update(ctx, func(t Txn) error {
-			of = 0
+			of, without = 0, 0
 			for _, id := range chunk {
 				e, err := t.ByID(id)
 				if err != nil {
@@ -103,7 +102,13 @@ func (c *Catalogue) AddCopies(ctx context.Context, files []hemera.FileID) (queue
 				if e == nil || e.ArchiveID() == 0 {
 					continue
 				}
-				n, err := addCopies(t, e, rules)
+				// The class is gone, or has a copy without a route: it says nothing of the other files.
+				jobs, err := t.missing(e, rules)
+				if err != nil {
+					without++
+					continue
+				}
+				n, err := addCopies(t, jobs)
 				if err != nil {
 					return err
 				}
@@ -111,21 +116,16 @@ func (c *Catalogue) AddCopies(ctx context.Context, files []hemera.FileID) (queue
 			}
 			return nil
 		}); err != nil {
-			return queued, err
+			return queued, left, err
 		}
-		queued += of
+		queued, left = queued+of, left+without
 	}
-	return queued, nil
+	return queued, left, nil
 }
 
 // addCopies queues the copies that one file lacks, and returns how many. Copies that failed for good count as queued: they
 // wait for a person.
-func addCopies(t Txn, e *hemera.Entry, rules *tapeconfig.Settings) (queued int, err error) {
-	// None, if the class has as many copies as ever.
-	jobs, err := t.missing(e, rules)
-	if err != nil {
-		return 0, err
-	}
+func addCopies(t Txn, jobs []tapeapi.Job) (queued int, err error) {
 	for _, j := range jobs {
 		now, err := t.Job(j.JobKey)
 		if err != nil {

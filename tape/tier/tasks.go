@@ -155,7 +155,7 @@ func (t *tasker) queueFiles(ctx context.Context, kind adminapi.TapeOrderKind, ta
 	if err := t.env.catalogue.Requeue(ctx, jobs); err != nil || !task.Copies {
 		return len(jobs), err
 	}
-	_, err = t.env.catalogue.AddCopies(ctx, idsOf(moved))
+	_, _, err = t.env.catalogue.AddCopies(ctx, idsOf(moved))
 	return len(jobs), err
 }
 
@@ -278,18 +278,22 @@ func (t *tasker) orderCopies(ctx context.Context, o adminapi.TapeOrder) (string,
 		return "", err
 	}
 	defer t.env.wake.ring()
-	queued := 0
+	queued, left := 0, 0
 	for after := uint64(0); ; {
 		files, err := t.env.catalogue.Files(ctx, hemera.VID(o.Subject), after, taskPage, false)
 		if err != nil || len(files) == 0 {
-			return fmt.Sprintf("%d copies are queued", queued), err
+			text := fmt.Sprintf("%d copies are queued", queued)
+			if left > 0 {
+				text += fmt.Sprintf("; %d files are left, as their storage class is gone or lacks a route", left)
+			}
+			return text, err
 		}
 		if !o.DryRun {
-			n, err := t.env.catalogue.AddCopies(ctx, idsOf(files))
+			n, without, err := t.env.catalogue.AddCopies(ctx, idsOf(files))
 			if err != nil {
 				return "", err
 			}
-			queued += n
+			queued, left = queued+n, left+without
 		}
 		after = files[len(files)-1].FSeq
 	}

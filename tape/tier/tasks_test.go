@@ -97,6 +97,24 @@ func TestACancelledRepack(t *testing.T) {
 	})
 }
 
+// A class that is gone, or lacks a route, keeps its own files from getting copies, and no others of the tape.
+func TestAClassThatIsGoneStopsNoOtherFile(t *testing.T) {
+	at(t, func(s *site) {
+		s.label()
+		s.put(alice(), "/double/f", 1000)
+		s.put(alice(), "/single/f", 1000)
+		s.archive()
+		s.change("route", "add", "default/2", "storageClass", "default", "copyNumber", "2", "tapepool", "second")
+		s.change("class", "set", "default", "nbCopies", "2")
+		s.change("route", "remove", "double/1")
+		s.change("route", "remove", "double/2")
+		s.change("class", "remove", "double")
+		if said := s.order(adminapi.OrderCopies, "AAA001"); said != "1 copies are queued; 1 files are left, as their storage class is gone or lacks a route" {
+			t.Error(said)
+		}
+	})
+}
+
 // A class that got another copy: what was written before gets it too, once.
 func TestCopiesAreAdded(t *testing.T) {
 	at(t, func(s *site) {
