@@ -3,7 +3,6 @@ package manager
 import (
 	"cmp"
 	"context"
-	"sync/atomic"
 	"time"
 
 	"hemera/cluster"
@@ -33,7 +32,7 @@ type builder struct {
 	ops      *operations
 	panics   *contain.Panics
 	turns    *fairshare.Limiter
-	nonce    *atomic.Uint64 // the last one given to a capability; also the seed of random choices
+	nonces   *nonces
 	started  time.Time
 
 	// The background work, and what it and the opens have in common.
@@ -60,11 +59,8 @@ func newBuilder(ctx context.Context, o Options) (*builder, error) {
 	b := &builder{
 		Options: o, cluster: c, orders: orders.New(), pending: newPending(o.Tree.Claims, o.WritesOfUser, o.WritesOfSession), pieces: &recorder{tree: o.Tree, view: c.View},
 		network: netwatch.New(o.Log), exposed: exposed.New(o.Tree, c.View, o.Now), ops: newOperations(o.Now), panics: panics, turns: fairshare.New(),
-		nonce: new(atomic.Uint64), started: o.Now(), notes: new(readNotes),
+		nonces: newNonces(o.Now()), started: o.Now(), notes: new(readNotes),
 	}
-	// From the clock and not from 1: a capability of the process before this one can still be committed, and must not
-	// name a write of this process.
-	b.nonce.Store(uint64(o.Now().UnixNano()))
 	b.requests, err = requests.Open(ctx, o.Store, o.Writer)
 	return b, err
 }
@@ -76,9 +72,9 @@ func (b *builder) background(ctx context.Context) (err error) {
 	wake := func() { b.engine.Wake() }
 	rebuilds := func() bool { return !b.cluster.Rebuilding().IsZero() }
 	b.placer = placer{b.pending.load}
-	b.reader = &reader{cluster: b.cluster, nonce: b.nonce, broken: broken}
+	b.reader = &reader{cluster: b.cluster, nonces: b.nonces, broken: broken}
 	granter := &grants{
-		tree: b.Tree, cluster: b.cluster, pending: b.pending, placer: b.placer, reader: b.reader, nonce: b.nonce, ops: b.ops, now: b.Now,
+		tree: b.Tree, cluster: b.cluster, pending: b.pending, placer: b.placer, reader: b.reader, nonces: b.nonces, ops: b.ops, now: b.Now,
 	}
 	b.rules = &ruleKeeper{tree: b.Tree, cluster: b.cluster, pending: b.pending, requests: b.requests, notes: b.notes, wake: wake, ops: b.ops, now: b.Now}
 	b.tier, err = tier.Open(ctx, tier.Options{
@@ -178,10 +174,10 @@ func (b *builder) files(names hemera.Names, asks *asks) *files {
 		ownWrites: own,
 		opener: &opener{
 			tree: b.Tree, cluster: b.cluster, engine: b.engine, tier: b.tier, pending: b.pending, own: own, asks: asks, placer: b.placer, reader: b.reader,
-			rescuer: b.rescuer, returns: b.returns(), notes: b.notes, connected: b.Connected, turns: b.turns, nonce: b.nonce, ops: b.ops, now: b.Now,
+			rescuer: b.rescuer, returns: b.returns(), notes: b.notes, connected: b.Connected, turns: b.turns, nonces: b.nonces, ops: b.ops, now: b.Now,
 		},
 		locator: &locator{
-			tree: b.Tree, cluster: b.cluster, orders: b.orders, sums: sums.New(b.panics), broken: b.reader.broken, nonce: b.nonce, ops: b.ops, now: b.Now,
+			tree: b.Tree, cluster: b.cluster, orders: b.orders, sums: sums.New(b.panics), broken: b.reader.broken, nonces: b.nonces, ops: b.ops, now: b.Now,
 		},
 	}
 }
@@ -190,7 +186,7 @@ func (b *builder) files(names hemera.Names, asks *asks) *files {
 func (b *builder) control(writes *writeAdmin) *control {
 	ctl := &control{
 		tree: b.Tree, cluster: b.cluster, orders: b.orders, engine: b.engine, pending: b.pending, pieces: b.pieces, network: b.network, writes: writes,
-		returns: b.returns(), ops: b.ops, now: b.Now, log: b.Log, addr: b.Addr,
+		returns: b.returns(), nonces: b.nonces, ops: b.ops, now: b.Now, log: b.Log, addr: b.Addr,
 	}
 	ctl.sources.Store(&b.Sources)
 	return ctl

@@ -3,7 +3,6 @@ package manager
 import (
 	"context"
 	"slices"
-	"sync/atomic"
 	"time"
 
 	"hemera/cluster"
@@ -31,7 +30,7 @@ type grants struct {
 	pending *pending // grants count as writes of their disks
 	placer  placer
 	reader  *reader
-	nonce   *atomic.Uint64
+	nonces  *nonces
 	ops     *operations
 	now     func() time.Time
 }
@@ -88,7 +87,7 @@ func (gr *grants) converted(prep *namespace.Prepared, path string, wanted lifecy
 	return &hemera.Capability{
 		File: e.ID, Gen: prep.Gen, BaseGen: e.Gen, Parent: e.Parent, Name: e.Name, Path: path[max(0, len(path)-hemera.PathMax):], Mode: e.Mode,
 		Access: hemera.AccessCreate, Convert: true, Size: e.Size, Checksums: wanted.Checksums, Who: hemera.SystemIdentity(),
-		Expires: gr.now().Add(hemera.CapabilityLifetime), Nonce: gr.nonce.Add(1),
+		Expires: gr.now().Add(hemera.CapabilityLifetime), Nonce: gr.nonces.next(),
 		Owner: &hemera.FileOwner{UID: e.UID, GID: e.GID, Mode: e.Mode}, // a rebuild of the namespace finds the owner in the pieces only
 	}
 }

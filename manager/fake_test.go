@@ -78,7 +78,7 @@ func (r *rig) restart() {
 // grants permits conversions and recalls.
 func (r *rig) grants() *grants {
 	o := r.m.Files.opener
-	return &grants{tree: r.m.tree, cluster: r.m.Cluster, pending: o.pending, placer: o.placer, reader: o.reader, nonce: o.nonce, ops: o.ops, now: o.now}
+	return &grants{tree: r.m.tree, cluster: r.m.Cluster, pending: o.pending, placer: o.placer, reader: o.reader, nonces: o.nonces, ops: o.ops, now: o.now}
 }
 
 func (r *rig) node(id hemera.NodeID) *fakeNode {

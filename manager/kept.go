@@ -56,7 +56,8 @@ func (ctl *control) claimOfKept(ctx context.Context, c *hemera.Capability, size 
 	if err != nil || len(prep.Quota) == 0 {
 		return nil, err
 	}
-	own := &accounts.Claim{Standings: prep.Quota, Want: quota.Want{Open: c.Size == 0}}
+	// One that this life opened has given its claim back, and its room may be promised to others.
+	own := &accounts.Claim{Standings: prep.Quota, Want: quota.Want{Open: c.Size == 0}, Unpromised: ctl.nonces.gave(c.Nonce)}
 	if c.Base == nil {
 		own.Want.Files = 1
 	} else {

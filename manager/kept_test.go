@@ -115,6 +115,27 @@ func TestAKeptUpdateClaimsWhatItAdds(t *testing.T) {
 	r.wantRoom(300)
 }
 
+// TestAKeptWriteWithoutAClaimIsPromisedNothing: another write has taken its name and its claim, and a third one the room.
+func TestAKeptWriteWithoutAClaimIsPromisedNothing(t *testing.T) {
+	r := keptRig(t)
+	a := r.mustOpen("/exp/a", hemera.AccessCreate, size(700))
+	if err := r.m.Control.Abort(t.Context(), shown(r.mustOpen("/exp/a", hemera.AccessCreate, size(1)))); err != nil {
+		t.Fatal(err)
+	}
+	b := r.mustOpen("/exp/b", hemera.AccessCreate, size(600))
+	r.kept(a, 700)
+	r.wantRoom(0)
+	wantKind(t, r.leftCommit(a, 700), errs.OverQuota)
+	if _, err := r.m.Control.Commit(t.Context(), r.seal(b, 600)); err != nil {
+		t.Errorf("what was promised: %v", err)
+	}
+	if err := r.m.Control.Abort(t.Context(), shown(a)); err != nil {
+		t.Fatal(err)
+	}
+	r.wantRoom(400)
+	r.noClaims("/exp")
+}
+
 // TestKeptWritesShareAQuota: none was promised what it did not announce, so one that does not fit waits until it does.
 func TestKeptWritesShareAQuota(t *testing.T) {
 	r := keptRig(t)

@@ -3,7 +3,6 @@ package manager
 import (
 	"context"
 	"slices"
-	"sync/atomic"
 	"time"
 
 	"hemera/cluster"
@@ -23,7 +22,7 @@ type locator struct {
 	orders  *orders.Dispatcher // to compute checksums
 	sums    *sums.Sums         // checksums that nodes compute for clients
 	broken  brokenList
-	nonce   *atomic.Uint64
+	nonces  *nonces
 	ops     *operations
 	now     func() time.Time
 }
@@ -36,7 +35,7 @@ func (l *locator) Locate(ctx context.Context, who hemera.Identity, path string) 
 		return nil, err
 	}
 	// A new seed for each call: clients that read the first place are spread over equal replicas.
-	view, e, seed := l.cluster.View(), prep.Entry, l.nonce.Add(1)
+	view, e, seed := l.cluster.View(), prep.Entry, l.nonces.next()
 	// An empty file, and one that is on tape only, are on no node more than on another: an open begins anywhere.
 	if e.Evicted() || e.Size == 0 && len(e.Pieces) == 0 {
 		if targets = anyNode(view, nil, seed); len(targets) == 0 {
@@ -79,7 +78,7 @@ func (l *locator) Checksum(ctx context.Context, who hemera.Identity, path string
 		return checksum.Of(kind, nil)
 	}
 	view := l.cluster.View()
-	targets := place.Order(view, e.Pieces, "", nil, l.nonce.Add(1))
+	targets := place.Order(view, e.Pieces, "", nil, l.nonces.next())
 	if !enough(e.Layout, e.Size, targets) {
 		return hemera.Checksum{}, l.broken.noReplicas(view, path, &e, targets, nil)
 	}

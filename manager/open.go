@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"path"
-	"sync/atomic"
 	"time"
 
 	"hemera/cluster"
@@ -35,7 +34,7 @@ type opener struct {
 	notes     *readNotes                // of files that are read
 	connected func(session string) bool // reports whether a session is at a door; nil: not known
 	turns     *fairshare.Limiter
-	nonce     *atomic.Uint64
+	nonces    *nonces
 	ops       *operations
 	now       func() time.Time
 }
@@ -152,7 +151,7 @@ func (o *opener) openWrite(ctx context.Context, c *hemera.Capability, prep *name
 	view := o.cluster.View()
 	e := &prep.Entry
 	c.File, c.Gen, c.Parent, c.Name, c.Mode = prep.ID, prep.Gen, prep.Parent.ID, path.Base(r.Path), prep.Mode
-	c.Size, c.Force, c.Nonce = r.Size, r.Force, o.nonce.Add(1)
+	c.Size, c.Force, c.Nonce = r.Size, r.Force, o.nonces.next()
 	// The file keeps its place and its mode, whatever the request says of new files.
 	if prep.Existing {
 		c.Parent, c.Name, c.BaseGen, c.Mode = e.Parent, e.Name, e.Gen, e.Mode

@@ -75,7 +75,7 @@ type write struct {
 	head    hemera.NodeID     // gathers the write and commits it
 	size    int64             // announced
 	began   time.Time         // at its open
-	expires time.Time         // its lock is free then at the latest
+	expires time.Time         // another write may take its lock then
 	permit  *hemera.Permit    // for its writer to find it again, at its name
 	process string            // that opened it; see hemera.OpenRequest
 	mode    uint32            // of the file
@@ -229,22 +229,6 @@ func (p *pending) leaves(n name, nonce uint64) error {
 		return errs.New(errs.Conflict, "manager.Commit", n.name, "its client did not come back, and "+newer.who.Name+" writes the file now")
 	}
 	return nil
-}
-
-// promised returns the size up to which no quota refuses a commit whose claim is not known; -1 if nothing was promised. The claims of an
-// earlier life of the manager are forgotten: then the capability says what was promised.
-func (p *pending) promised(c *hemera.Capability) int64 {
-	// The room of a conversion was not claimed, so it is counted with all others.
-	if c.Convert {
-		return -1
-	}
-	s, _, w := p.find(name{c.Parent, c.Name}, c.Nonce)
-	defer s.mu.Unlock()
-	// It met no limits at its open.
-	if w != nil && !w.limited {
-		return -1
-	}
-	return c.Size
 }
 
 // disksOf returns the disks that the name's write was given at its open; none if no write is under way.

@@ -101,6 +101,66 @@ func TestWritesAtTheSameTimeShareAQuota(t *testing.T) {
 	r.noClaims("/exp")
 }
 
+// TestAPromiseEndsWithItsClaim: a write whose claim is given back, to another one of its name or with its lock, may still be
+// committed, and takes no room that was promised to others since.
+func TestAPromiseEndsWithItsClaim(t *testing.T) {
+	for how, lose := range map[string]func(r *rig, g hemera.Grant){
+		"another write takes its name": func(r *rig, _ hemera.Grant) {
+			r.mustOpen("/exp/a", hemera.AccessCreate, size(1))
+		},
+		"and is cancelled": func(r *rig, _ hemera.Grant) {
+			if err := r.m.Control.Abort(r.t.Context(), shown(r.mustOpen("/exp/a", hemera.AccessCreate, size(1)))); err != nil {
+				r.t.Error(err)
+			}
+		},
+		"its head does not have it": func(r *rig, g hemera.Grant) {
+			r.m.Writes.pending.hear(name{g.Permit.Parent, g.Permit.Name}, hemera.WriteState{Nonce: g.Permit.Nonce}, time.Now())
+		},
+	} {
+		t.Run(how, func(t *testing.T) {
+			r := newRig(t, 3, 1)
+			if _, err := r.m.Names.Mkdir(t.Context(), alice, "/exp", 0o755, false); err != nil {
+				t.Fatal(err)
+			}
+			r.limit("/exp", hemera.QuotaProject, 0, hemera.QuotaAmount{Bytes: 1000})
+			g := r.mustOpen("/exp/a", hemera.AccessCreate, size(1000))
+			lose(r, g)
+			other := r.mustOpen("/exp/b", hemera.AccessCreate, size(999))
+			_, err := r.m.Control.Commit(t.Context(), r.seal(g, 1000))
+			wantKind(t, err, errs.OverQuota)
+			if _, err := r.m.Control.Commit(t.Context(), r.seal(other, 999)); err != nil {
+				t.Errorf("what was promised: %v", err)
+			}
+			r.m.Writes.pending.look(time.Now().Add(24 * time.Hour))
+			r.noClaims("/exp")
+		})
+	}
+}
+
+// TestALongWriteKeepsItsPromise: another may take its lock once its capability has ended, but as long as its head has it, its room is not
+// promised to others.
+func TestALongWriteKeepsItsPromise(t *testing.T) {
+	r := newRig(t, 3, 1)
+	if _, err := r.m.Names.Mkdir(t.Context(), alice, "/exp", 0o755, false); err != nil {
+		t.Fatal(err)
+	}
+	r.limit("/exp", hemera.QuotaProject, 0, hemera.QuotaAmount{Bytes: 1000})
+	g := r.mustOpen("/exp/a", hemera.AccessCreate, size(600))
+	end := g.Permit.Expires.Add(hemera.PendingHold)
+	p := r.m.Writes.pending
+	p.hear(name{g.Permit.Parent, g.Permit.Name}, hemera.WriteState{Nonce: g.Permit.Nonce, Pending: true}, end)
+	p.look(end.Add(reportTime))
+	r.wantRoom(400)
+	if _, err := r.m.Control.Commit(t.Context(), r.seal(g, 600)); err != nil {
+		t.Error(err)
+	}
+	g = r.mustOpen("/exp/b", hemera.AccessCreate, size(400))
+	p.hear(name{g.Permit.Parent, g.Permit.Name}, hemera.WriteState{Nonce: g.Permit.Nonce, Pending: true}, end)
+	p.look(end.Add(time.Hour)) // its head is silent
+	r.wantRoom(400)
+	r.noClaims("/exp")
+}
+
 // TestCommitHoldsWhatTheOpenDidNotPromise: writes that announce nothing share what is left, the first to
 // commit has it, and they take nothing from a writer that announced its size.
 func TestCommitHoldsWhatTheOpenDidNotPromise(t *testing.T) {

@@ -2,7 +2,6 @@ package manager
 
 import (
 	"slices"
-	"sync/atomic"
 
 	"hemera/cluster"
 	"hemera/namespace"
@@ -14,7 +13,7 @@ import (
 // reader grants reads.
 type reader struct {
 	cluster *cluster.Cluster
-	nonce   *atomic.Uint64 // the seed of random choices
+	nonces  *nonces // the seeds of random choices
 	broken  brokenList
 }
 
@@ -25,7 +24,7 @@ func (r *reader) grant(c *hemera.Capability, prep *namespace.Prepared, q hemera.
 	}
 	describe(c, &prep.Entry)
 	view := r.cluster.View()
-	seed := r.nonce.Add(1) // equal replicas take turns
+	seed := r.nonces.next() // equal replicas take turns
 	// An empty file has no pieces and is read at any node.
 	if len(prep.Entry.Pieces) == 0 && prep.Entry.Size == 0 {
 		c.Targets = anyNode(view, q.Tried, seed)

@@ -146,6 +146,10 @@ type headReport struct {
 	attached bool          // a client has it open there
 }
 
+// lives reports whether the head has the write, as far as it said when it was asked last. A head without it would have ended
+// the lock.
+func (r headReport) lives(now time.Time) bool { return !r.at.IsZero() && now.Sub(r.at) < 4*reportTime }
+
 // fresh reports whether the head said it a short time ago.
 func (r headReport) fresh(now time.Time) bool { return !r.at.IsZero() && now.Sub(r.at) < freshTime }
 
@@ -197,12 +201,13 @@ func (wa *writeAdmin) sweep(ctx context.Context) error {
 	return every(ctx, sweepTime, func() { wa.asks.set(wa.pending.look(wa.now())) })
 }
 
-// look frees the locks whose time is over and returns the writes whose heads are to be asked.
+// look frees the locks whose time is over and returns the writes whose heads are to be asked. A write that its head still has
+// goes on to count: it may take longer than its capability, and what it was promised is not to be promised to others.
 func (p *pending) look(now time.Time) map[hemera.NodeID][]ask {
 	heads := map[hemera.NodeID][]ask{}
 	p.claims.ExpireKept(now)
 	p.each(func(s *stripe, n name, w *write) {
-		if now.After(w.expires) {
+		if now.After(w.expires) && !w.report.lives(now) {
 			p.drop(s, n, w)
 			return
 		}

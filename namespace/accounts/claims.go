@@ -23,6 +23,9 @@ type Claim struct {
 	Want      quota.Want         // beyond what the file uses now; negative for a write that makes the file smaller
 	Since     hemera.QuotaAmount // what [Claims.Returned] was before the standings were read
 	Base      hemera.QuotaAmount // bytes that the file uses now
+	// Unpromised has the commit of the write judged in full: no open has found that the claim fits, or its room may be
+	// promised to others since.
+	Unpromised bool
 
 	kept    *hemera.QuotaAmount // what the write takes, if it is kept without its client: more than was announced, or less
 	settled bool                // its write is in the usage, and the claim still held
@@ -46,8 +49,11 @@ func (c *Claim) granted() hemera.QuotaAmount {
 	return hemera.QuotaAmount{Files: c.Want.Files, Bytes: max(0, c.Want.Bytes), Physical: max(0, c.Want.Physical)}
 }
 
-// promise returns the amount that the open promised, and the accounts.
+// promise returns the amount that the open promised, and the accounts; nil is a promise of nothing.
 func (c *Claim) promise() *Promise {
+	if c.Unpromised {
+		return nil
+	}
 	p := &Promise{Amount: c.granted()}
 	for _, s := range c.Standings {
 		p.Accounts = append(p.Accounts, s.Account)
@@ -123,8 +129,12 @@ func (c *Claims) Take(id ClaimID, fresh *Claim, replaced ClaimID) (d quota.Decis
 	d, stale = c.fits(fresh)
 	if !d.Allowed || stale {
 		c.put(replaced, old)
-	} else {
-		c.put(id, fresh)
+		return d, stale
+	}
+	c.put(id, fresh)
+	// The write of the old claim may be in the usage by now, and not in the standings of others that read them before.
+	if old != nil {
+		c.returned.add(old.held())
 	}
 	return d, stale
 }

@@ -96,6 +96,18 @@ func TestWhatACommitIsPromised(t *testing.T) {
 	}
 }
 
+// TestAClaimThatIsReplacedIsGivenBack: its write was committed meanwhile, which an open does not see that read the usage before.
+func TestAClaimThatIsReplacedIsGivenBack(t *testing.T) {
+	var c Claims
+	c.Take(1, wanting(6, used(0), hemera.QuotaAmount{}), 0)
+	before := c.Returned()
+	c.settle(Settlement{Claim: 1}, used(0))
+	c.Take(2, wanting(0, used(6), c.Returned()), 1)
+	if d, stale := c.Take(3, wanting(6, used(0), before), 0); d.Allowed && !stale {
+		t.Error("the room of a content that is there is promised once more")
+	}
+}
+
 // TestClaimsAddUp takes, replaces, settles, keeps, expires and releases claims by chance, beside a twin that adds up all claims each time.
 func TestClaimsAddUp(t *testing.T) {
 	for seed := range uint64(20) {
@@ -205,7 +217,7 @@ func (h *claiming) take(id ClaimID, bytes int64) {
 		h.t.Fatalf("seed %d: %d beside %d: %+v, %v", h.seed, bytes, sum, d, stale)
 	}
 	if d.Allowed {
-		delete(h.twin, replaced)
+		h.end(replaced)
 		h.twin[h.last] = &twinClaim{bytes: bytes}
 	}
 }
