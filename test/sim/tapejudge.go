@@ -209,7 +209,8 @@ func (j tapeJudge) collect(ctx context.Context) {
 	})
 	// Five percent are free, and the collector wants fifteen: it never gets them, and takes all it may.
 	if before > 0 && !j.judge.comes(ctx, 30*time.Minute, func() bool { return len(j.evictable(ctx)) == 0 }) {
-		j.w.fail("disks are full, and %d of %d files on tape do not make room: %v", len(j.evictable(ctx)), before, j.evictable(ctx))
+		stay := j.evictable(ctx)
+		j.w.fail("disks are full, and %d of %d files on tape do not make room: %v; %v", len(stay), before, stay, j.tapes(ctx))
 	}
 	j.w.eachDrive(func(d *drive) { d.faulty.Heal() })
 	j.checkCopies(ctx)
@@ -232,6 +233,19 @@ func (j tapeJudge) evictable(ctx context.Context) (which []string) {
 		}
 	}
 	return which
+}
+
+// tapes says of each tape that has a file what its lists and `hemera tape why` say.
+func (j tapeJudge) tapes(ctx context.Context) (all []string) {
+	tapes, err := j.w.head.Load().Tape.Tapes(ctx)
+	if err != nil {
+		return []string{err.Error()}
+	}
+	for _, t := range tapes {
+		why, _ := j.w.head.Load().Tape.ExplainTape(ctx, string(t.VID))
+		all = append(all, fmt.Sprintf("%+v %s", t, strings.Join(why, "; ")))
+	}
+	return all
 }
 
 // checkCartridges cuts the power of all drives and reads the cartridges: each tape file that the catalogue has must be there, and the
