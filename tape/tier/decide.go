@@ -165,6 +165,12 @@ func (ms *mounts) usedElsewhere(l *library, vid hemera.VID, drive string) bool {
 			return true
 		}
 	}
+	// Nor has one whose mount was short.
+	for id, d := range ms.drives {
+		if d.left == vid && id.node == l.node && id.name != drive {
+			return true
+		}
+	}
 	return slices.ContainsFunc(l.state.Drives, func(o tapeapi.DriveState) bool { return o.VID == vid && o.Name != drive })
 }
 

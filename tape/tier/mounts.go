@@ -49,6 +49,7 @@ type drive struct {
 	idle  time.Time
 	mount tapeapi.MountID // what it works on, 0 for nothing
 	vid   hemera.VID      // what was mounted when it asked last
+	left  hemera.VID      // the tape of a mount that ended since its library reported last: it is in the drive still
 	// mounted is since when vid is in the drive; last is the queue that it
 	// worked for last with that tape, and turn when it began with it.
 	mounted time.Time
@@ -121,6 +122,7 @@ func (ms *mounts) reported(node hemera.NodeID, drives []tapeapi.DriveState) {
 	defer ms.mu.Unlock()
 	for _, d := range drives {
 		own := ms.drive(node, d.Name)
+		own.left = ""
 		if own.vid != d.VID {
 			own.vid, own.mounted, own.last = d.VID, ms.clock(), mounting.Key{}
 		}
@@ -259,7 +261,7 @@ func (ms *mounts) forgetMount(m *mount) endedMount {
 	}
 	delete(ms.all, m.id)
 	if d := ms.drives[driveID{m.node, m.drive}]; d != nil && d.mount == m.id {
-		d.mount, d.idle = 0, ms.clock()
+		d.mount, d.idle, d.left = 0, ms.clock(), m.vid
 	}
 	return endedMount{m.id, m.vid}
 }

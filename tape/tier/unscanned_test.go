@@ -37,3 +37,26 @@ func TestATapeThatWaitsForAScanGivesNothing(t *testing.T) {
 		}
 	})
 }
+
+// TestATapeIsInItsDriveUntilTheLibrarySaysElse: the end of a mount is known before the library reports again. The tape is in that drive
+// still, and a scan of it that another drive begins fails, after which the tape waits for a person.
+func TestATapeIsInItsDriveUntilTheLibrarySaysElse(t *testing.T) {
+	at(t, func(s *site) {
+		s.label()
+		s.put(alice(), "/single/f", 1000)
+		m := s.ask("d1")
+		if m.Kind != tapeapi.MountWork || m.Job != tapeapi.Archive {
+			t.Fatalf("%+v", m)
+		}
+		s.good(s.tier.Results.TapeDone(s.Context(), server, tapeapi.Results{Mount: m.ID, VID: m.VID, Ended: true,
+			Unscanned: "files up to number 12 stand behind file 10", Session: tapeapi.Session{Drive: "d1", Error: "files stand behind"}}))
+		if got, err := s.tier.Drives.NextMount(s.Context(), server, "d2"); err != nil || got.VID == m.VID {
+			t.Errorf("d2 got %+v, %v, and the tape is in d1", got, err)
+		}
+		s.loaded("d1", m.VID)
+		if got, err := s.tier.Drives.NextMount(s.Context(), server, "d2"); err != nil || got.VID == m.VID {
+			t.Errorf("d2 got %+v, %v, and the library says that the tape is in d1", got, err)
+		}
+		s.scanMount("d1", m.VID)
+	})
+}
