@@ -60,6 +60,25 @@ func TestDepthAfterRemoval(t *testing.T) {
 	}
 }
 
+// TestDepthAfterMoves: a tree that was deep, moved when it was not, and got deep again counts in full where it is now.
+func TestDepthAfterMoves(t *testing.T) {
+	ctx := t.Context()
+	n := open(t, memkv.New(), namespace.Options{})
+	low := chain("e", hemera.DepthMax-3)
+	for _, p := range []string{"/a/c/b", "/top", low} {
+		must[hemera.Entry](t)(n.Tree.Mkdir(ctx, alice(), p, 0o755, true))
+	}
+	for _, m := range [][2]string{{"/a/c/b", "/b"}, {"/a", low + "/a"}} {
+		if err := n.Tree.Rename(ctx, alice(), m[0], m[1]); err != nil {
+			t.Fatal(err)
+		}
+	}
+	must[hemera.Entry](t)(n.Tree.Mkdir(ctx, alice(), low+"/a/c/y", 0o755, false))
+	if err := n.Tree.Rename(ctx, alice(), "/e", "/top/e"); !errors.Is(err, errs.TooLarge) {
+		t.Errorf("the deepest tree moves deeper: %v", err)
+	}
+}
+
 // TestNewNamesAreWhatDoorsTake: no door makes a name that another cannot show, not even for an admin.
 func TestNewNamesAreWhatDoorsTake(t *testing.T) {
 	ctx := t.Context()

@@ -173,8 +173,8 @@ func TestOnlyTheListThatChangedGetsATime(t *testing.T) {
 	}
 }
 
-// TestDeepenEndsAtABoundThatIsLargeEnough: those above are not looked at, and a smaller depth lowers no bound.
-func TestDeepenEndsAtABoundThatIsLargeEnough(t *testing.T) {
+// TestDeepenRaisesTheBoundsThatAreTooSmall: up to the top, and it lowers none.
+func TestDeepenRaisesTheBoundsThatAreTooSmall(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		before [3]int64 // from the root down
@@ -184,8 +184,9 @@ func TestDeepenEndsAtABoundThatIsLargeEnough(t *testing.T) {
 		{[3]int64{0, 0, 0}, 0, [3]int64{3, 2, 1}},
 		{[3]int64{0, 0, 0}, 4, [3]int64{7, 6, 5}},
 		{[3]int64{9, 1, 0}, 1, [3]int64{9, 3, 2}},
-		{[3]int64{0, 3, 1}, 1, [3]int64{0, 3, 2}}, // the root's is wrong, and not this change's business
-		{[3]int64{0, 0, 1}, 0, [3]int64{0, 0, 1}},
+		{[3]int64{0, 3, 1}, 1, [3]int64{4, 3, 2}}, // the one in the middle was moved when less was below it
+		{[3]int64{0, 0, 1}, 0, [3]int64{3, 2, 1}},
+		{[3]int64{5, 0, 1}, 0, [3]int64{5, 2, 1}},
 	} {
 		tr := records.New(t, memkv.New())
 		tr.Mkdir("/a")

@@ -70,13 +70,17 @@ func (t Txn) Depth(e *hemera.Entry) (int64, error) {
 }
 
 // Deepen says that the last of dirs has a directory in it now with depth directories above one another below that.
-// It ends at the first directory whose bound is large enough: those above it have bounds that are, too.
 func (t Txn) Deepen(dirs []*hemera.Entry, depth int64) error {
+	// Up to the top: a bound may be larger than those above it, as it stays when directories are removed, and a move counts no more
+	// than the number of directories.
 	for i := len(dirs) - 1; i >= 0; i-- {
 		depth++
 		s, err := t.Directory(dirs[i].ID)
-		if err != nil || s.Depth >= depth {
+		if err != nil {
 			return err
+		}
+		if s.Depth >= depth {
+			continue
 		}
 		deeper := *s
 		deeper.Depth = depth
