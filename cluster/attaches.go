@@ -10,10 +10,10 @@ import (
 // attachRecord is the wish of an admin that a node takes a path as a disk. It goes when the node has taken it,
 // or has said that it cannot.
 type attachRecord struct {
-	Node   hemera.NodeID // that is to take it
-	Path   string        // absolute and clean
-	Space  string        // of the new disk
-	Folder bool          `json:",omitempty"` // a directory that is no filesystem of its own will do
+	Node   hemera.NodeID    // that is to take it
+	Path   string           // absolute and clean
+	Space  hemera.SpaceName // of the new disk
+	Folder bool             `json:",omitempty"` // a directory that is no filesystem of its own will do
 }
 
 func (r attachRecord) key() string { return fmt.Sprintf("attach/%08x/%s", uint32(r.Node), r.Path) }

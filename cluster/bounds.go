@@ -58,7 +58,7 @@ func boundedDisk(d hemera.NodeDisk) hemera.NodeDisk {
 		// A newer node may have other states. Failing is the safe one: nothing new is placed there.
 		d.Health, d.Why = hemera.HealthFailing, "its node reports a health that is none"
 	}
-	d.Why, d.Space = text(d.Why), text(d.Space)
+	d.Why, d.Space = text(d.Why), hemera.SpaceName(text(string(d.Space)))
 	bound(&d.Capacity, capacityMax)
 	bound(&d.Used, d.Capacity)
 	bound(&d.Free, d.Capacity)

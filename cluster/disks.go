@@ -14,7 +14,7 @@ type diskRecord struct {
 	UUID    string            // on the disk itself, by which it is known again at another path or node
 	Node    hemera.NodeID     // that has it now
 	Path    string            // there
-	Space   string            // whose policy new files on it have
+	Space   hemera.SpaceName  // whose policy new files on it have
 	ZoneSet string            // as an admin says; wins over the node's
 	Config  hemera.DiskConfig // what an admin wants of it
 	// Removed: an admin took it out. It is in no view; the record goes when the namespace lists no

@@ -204,7 +204,7 @@ func (c *Leases) recordDisk(ch *change, next *nextRecord, on hemera.NodeID, d he
 	}
 	if _, ok := c.roster.spaces[rec.Space]; !ok {
 		// Spaces are an admin's, and files of another policy shall not go to the disk unasked.
-		c.journal.log.Warn("a new disk is off: its node names a space that there is not", "disk", rec.ID, "node", on, "path", text(d.Path), "space", text(d.Space),
+		c.journal.log.Warn("a new disk is off: its node names a space that there is not", "disk", rec.ID, "node", on, "path", text(d.Path), "space", text(string(d.Space)),
 			"remedy", "make the space with `hemera space set NAME define=on`, then `hemera fs set "+rec.ID.String()+" space=NAME configstatus=rw`")
 		rec.Space, rec.Config = hemera.DefaultSpace, hemera.ConfigOff
 	}

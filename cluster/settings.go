@@ -67,10 +67,10 @@ func (c *Admin) SetDisk(ctx context.Context, id hemera.DiskID, key, value string
 				return invalid("fs", key, value)
 			}
 		case "space":
-			if _, ok := c.roster.spaces[value]; !ok {
-				return noSuchSpace("cluster.Set", value)
+			rec.Space = hemera.SpaceName(value)
+			if _, ok := c.roster.spaces[rec.Space]; !ok {
+				return noSuchSpace("cluster.Set", rec.Space)
 			}
-			rec.Space = value
 		case "zone":
 			if rec.ZoneSet, err = zoneValue("fs", value); err != nil {
 				return err
@@ -183,36 +183,36 @@ func (c *Admin) SetNode(ctx context.Context, id hemera.NodeID, key, value string
 
 // SpaceUnused returns an error when the space cannot be removed: NotFound, Invalid for the default, NotEmpty
 // while a disk belongs to it, also one that was removed and may come back, or one that a node is to take.
-func (c *Admin) SpaceUnused(name string) error {
+func (c *Admin) SpaceUnused(name hemera.SpaceName) error {
 	c.journal.mu.Lock()
 	defer c.journal.mu.Unlock()
 	return c.spaceUnused(name)
 }
 
 // spaceUnused does what SpaceUnused does, with mu held.
-func (c *Admin) spaceUnused(name string) error {
+func (c *Admin) spaceUnused(name hemera.SpaceName) error {
 	const op = "cluster.Remove"
 	if _, ok := c.roster.spaces[name]; !ok {
 		return noSuchSpace(op, name)
 	}
 	if name == hemera.DefaultSpace {
-		return errs.New(errs.Invalid, op, name, "the default space always exists")
+		return errs.New(errs.Invalid, op, string(name), "the default space always exists")
 	}
 	for _, d := range c.roster.disks.all {
 		switch {
 		// Another space's disk.
 		case d.Space != name:
 		case d.Removed:
-			return errs.New(errs.NotEmpty, op, name, "disk "+d.ID.String()+", which was removed, belonged to it and files still name it").
+			return errs.New(errs.NotEmpty, op, string(name), "disk "+d.ID.String()+", which was removed, belonged to it and files still name it").
 				WithRemedy("hemera status names those files; remove them, or bring the disk back with hemera fs add")
 		default:
-			return errs.New(errs.NotEmpty, op, name, "it has disk "+d.ID.String()).
+			return errs.New(errs.NotEmpty, op, string(name), "it has disk "+d.ID.String()).
 				WithRemedy("give the disk another space: hemera fs set " + d.ID.String() + " space=OTHER")
 		}
 	}
 	for _, a := range c.roster.attaches {
 		if a.Space == name {
-			return errs.New(errs.NotEmpty, op, name, "a node is to take "+a.Path+" as a disk of it").
+			return errs.New(errs.NotEmpty, op, string(name), "a node is to take "+a.Path+" as a disk of it").
 				WithRemedy("wait until the node is online, or remove the node")
 		}
 	}
@@ -220,7 +220,7 @@ func (c *Admin) spaceUnused(name string) error {
 }
 
 // RemoveSpace forgets a space; see [Admin.SpaceUnused]. Whether files refer to it is the caller's to see.
-func (c *Admin) RemoveSpace(ctx context.Context, name string) error {
+func (c *Admin) RemoveSpace(ctx context.Context, name hemera.SpaceName) error {
 	return c.journal.update(ctx, func(ch *change) error {
 		if err := c.spaceUnused(name); err != nil {
 			return err
@@ -231,15 +231,15 @@ func (c *Admin) RemoveSpace(ctx context.Context, name string) error {
 }
 
 // SetSpace sets one property of a space, or makes it with the key define; see [Settings].
-func (c *Admin) SetSpace(ctx context.Context, name, key, value string) error {
+func (c *Admin) SetSpace(ctx context.Context, name hemera.SpaceName, key, value string) error {
 	return c.journal.update(ctx, func(ch *change) error {
 		key = strings.TrimPrefix(key, "space.")
 		rec, ok := c.roster.spaces[name]
 		switch {
-		case key == "define" && !validName(name):
-			return errs.New(errs.Invalid, "cluster.SetSpace", name, "a space's name is 1 to 64 letters, digits, '.', '-' and '_'")
+		case key == "define" && !validName(string(name)):
+			return errs.New(errs.Invalid, "cluster.SetSpace", string(name), "a space's name is 1 to 64 letters, digits, '.', '-' and '_'")
 		case key == "define" && ok:
-			return errs.New(errs.Exists, "cluster.SetSpace", name, "the space exists already")
+			return errs.New(errs.Exists, "cluster.SetSpace", string(name), "the space exists already")
 		case key == "define":
 			// The value is not used: EOS's scripts give a size of groups.
 			ch.put(defaultSpace(name))

@@ -6,7 +6,7 @@ import (
 
 // spaceRecord is a space and its policy for new files.
 type spaceRecord struct {
-	Name      string
+	Name      hemera.SpaceName
 	Layout    hemera.Layout // of new files
 	BlockSize uint32        `json:",omitempty"` // of coded files whose directory or client names none; 0: [hemera.BlockSizeDefault]
 	Checksum  string        // by its name: numbers are the program's
@@ -25,13 +25,13 @@ type balancerRecord struct {
 	Rate      int64 `json:",omitempty"` // bytes per second
 }
 
-func (s spaceRecord) key() string { return "space/" + s.Name }
+func (s spaceRecord) key() string { return "space/" + string(s.Name) }
 
 // spaceTable owns the records of spaces, by name.
-type spaceTable map[string]spaceRecord
+type spaceTable map[hemera.SpaceName]spaceRecord
 
 // defaultSpace returns a space as `space set NAME define` makes it: two replicas, Adler-32.
-func defaultSpace(name string) spaceRecord {
+func defaultSpace(name hemera.SpaceName) spaceRecord {
 	return spaceRecord{Name: name, Layout: hemera.Replica(2), Checksum: hemera.Adler32.String()}
 }
 

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"hemera/words/errs"
+	"hemera/words/hemera"
 )
 
 // Setting documents one key of SetDisk, SetNode or SetSpace.
@@ -86,9 +87,9 @@ func invalid(of, key, value string) *errs.Error {
 }
 
 // noSuchSpace returns the error for a space that does not exist. It names the command that makes one.
-func noSuchSpace(op, name string) *errs.Error {
-	return errs.New(errs.NotFound, op, "space "+name, "no such space").
-		WithRemedy("see `hemera space ls`, or make it with `hemera space set " + name + " define=on`")
+func noSuchSpace(op string, name hemera.SpaceName) *errs.Error {
+	return errs.New(errs.NotFound, op, "space "+string(name), "no such space").
+		WithRemedy("see `hemera space ls`, or make it with `hemera space set " + string(name) + " define=on`")
 }
 
 // onOff reads a switch.

@@ -1,9 +1,9 @@
 package maint
 
 import (
+	"cmp"
 	"context"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -32,7 +32,7 @@ type balancer struct {
 	due time.Time // used by Step alone: wake-ups change nothing before
 
 	mu     sync.Mutex
-	spaces map[string]*balancedSpace // guarded by mu
+	spaces map[hemera.SpaceName]*balancedSpace // guarded by mu
 }
 
 // balancedSpace keeps the state of one space while the engine lives. The balancer's mu guards it.
@@ -67,7 +67,7 @@ type failureDomain struct {
 
 // newBalancer makes a balancer without runs. Step begins them from the view.
 func newBalancer(e *base) *balancer {
-	return &balancer{base: e, started: e.Now(), spaces: map[string]*balancedSpace{}}
+	return &balancer{base: e, started: e.Now(), spaces: map[hemera.SpaceName]*balancedSpace{}}
 }
 
 func (b *balancer) Name() string { return "balance" }
@@ -127,11 +127,11 @@ func (b *balancer) begin(ctx context.Context, s *balancedSpace, run *balanceRun,
 	last := s.run
 	s.run = run
 	b.mu.Unlock()
-	b.base.Panics.Go(&b.base.group, "maint.Balance", "space "+run.space, func() {
+	b.base.Panics.Go(&b.base.group, "maint.Balance", "space "+string(run.space), func() {
 		defer run.cancel()
 		began := b.base.Now()
 		end := balanceEnd{stuck: true} // if the run panics
-		err := b.base.Panics.Do("maint.Balance", "space "+run.space, func() error { end = run.run(ctx, wider); return nil })
+		err := b.base.Panics.Do("maint.Balance", "space "+string(run.space), func() error { end = run.run(ctx, wider); return nil })
 		if err != nil {
 			run.failed(err)
 			run.set(adminapi.JobDone, errs.Reason(err, ""))
@@ -157,7 +157,7 @@ func (b *balancer) begin(ctx context.Context, s *balancedSpace, run *balanceRun,
 }
 
 // space returns the state of a space, and makes it at the first call.
-func (b *balancer) space(name string) *balancedSpace {
+func (b *balancer) space(name hemera.SpaceName) *balancedSpace {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.spaces[name] == nil {
@@ -197,12 +197,12 @@ func (b *balancer) listJobs(context.Context) (list []adminapi.JobStatus, _ error
 			list = append(list, r.status())
 		}
 	}
-	slices.SortFunc(list, func(a, b adminapi.JobStatus) int { return strings.Compare(a.Space, b.Space) })
+	slices.SortFunc(list, func(a, b adminapi.JobStatus) int { return cmp.Compare(a.Space, b.Space) })
 	return list, nil
 }
 
 // domainsOf returns the places that take new pieces of a space.
-func domainsOf(v *hemera.View, space string) map[failureDomain]bool {
+func domainsOf(v *hemera.View, space hemera.SpaceName) map[failureDomain]bool {
 	domains := map[failureDomain]bool{}
 	for _, d := range v.Disks {
 		if d.Space == space && d.Writable() {
@@ -213,7 +213,7 @@ func domainsOf(v *hemera.View, space string) map[failureDomain]bool {
 }
 
 // takers counts the disks of a space that take new pieces.
-func takers(v *hemera.View, space string) (n int) {
+func takers(v *hemera.View, space hemera.SpaceName) (n int) {
 	for _, d := range v.Disks {
 		if d.Space == space && d.Writable() {
 			n++

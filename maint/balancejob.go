@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"hemera/words/adminapi"
+	"hemera/words/hemera"
 )
 
 // balanceRound is the time for which one plan begins moves.
@@ -26,7 +27,7 @@ type balanceJob struct {
 }
 
 // newBalanceJob makes the job of a run that has not begun.
-func newBalanceJob(space string, now func() time.Time) *balanceJob {
+func newBalanceJob(space hemera.SpaceName, now func() time.Time) *balanceJob {
 	j := newJob(adminapi.JobBalance, 0, now)
 	j.status.Space = space
 	return &balanceJob{job: j}

@@ -23,7 +23,7 @@ const (
 // the goroutine of one run, except for those of the job.
 type balanceMoves struct {
 	base  *base
-	space string
+	space hemera.SpaceName
 	*balanceJob
 	ledger *balanceLedger
 	slots  chan struct{} // as many as moves may be under way

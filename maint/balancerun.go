@@ -30,7 +30,7 @@ type balanceEnd struct {
 }
 
 // newBalanceRun makes a run that has not begun. The ledger outlives it: what the last run moved may not be in reports yet.
-func newBalanceRun(b *base, space string, ledger *balanceLedger) *balanceRun {
+func newBalanceRun(b *base, space hemera.SpaceName, ledger *balanceLedger) *balanceRun {
 	return &balanceRun{
 		balanceMoves: balanceMoves{base: b, space: space, balanceJob: newBalanceJob(space, b.Now), ledger: ledger, slots: make(chan struct{}, balanceCopies)},
 		files:        newBalanceFiles(b),
@@ -61,7 +61,7 @@ func (r *balanceRun) run(ctx context.Context, spread bool) (end balanceEnd) {
 		default:
 			r.show(why(volumes, plan))
 			var nothing bool
-			err = r.base.Panics.Do("maint.Balance", "space "+r.space, func() (err error) {
+			err = r.base.Panics.Do("maint.Balance", "space "+string(r.space), func() (err error) {
 				nothing, err = r.round(ctx, volumes, plan)
 				return err
 			})
@@ -122,7 +122,7 @@ func (r *balanceRun) look(ctx context.Context, view *hemera.View) (balance.Plan,
 		return balance.Known{Own: own, In: in, Out: out, Leaving: held}
 	})
 	if failed != nil {
-		return balance.Plan{}, nil, errs.Wrap(failed, "maint.Balance", "space "+r.space)
+		return balance.Plan{}, nil, errs.Wrap(failed, "maint.Balance", "space "+string(r.space))
 	}
 	// A table, as it is asked for each disk that may take a piece.
 	r.places = map[hemera.DiskID]int{}

@@ -35,7 +35,7 @@ type clusterAdmin struct {
 type clusterSettings interface {
 	AddDisk(ctx context.Context, node hemera.NodeID, d hemera.AttachDisk) error
 	SetNode(ctx context.Context, id hemera.NodeID, key, value string) error
-	SetSpace(ctx context.Context, name, key, value string) error
+	SetSpace(ctx context.Context, name hemera.SpaceName, key, value string) error
 	AdmitNode(ctx context.Context, id hemera.NodeID) error
 	RotateKeys(ctx context.Context, end bool) error
 }

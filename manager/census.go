@@ -75,16 +75,16 @@ type counting struct {
 	disks  []hemera.DiskID   // still to go through
 	after  hemera.FileID     // of the list that is gone through
 	shelf  tapeShelf
-	tapes  []adminapi.TapeLoss // still to go through
-	fseq   uint64              // of the tape that is gone through
-	sizes  map[string]int      // how many disks a space has
-	sum    adminapi.FileHealth // what was found so far
+	tapes  []adminapi.TapeLoss      // still to go through
+	fseq   uint64                   // of the tape that is gone through
+	sizes  map[hemera.SpaceName]int // how many disks a space has
+	sum    adminapi.FileHealth      // what was found so far
 }
 
 // newCounting begins a count: first the disks that cannot be read, then the incomplete files, then the broken pieces
 // on the other disks, then the tapes that cannot be read.
 func newCounting(key censusKey, view *hemera.View, shelf tapeShelf, disks []hemera.DiskID, broken []hemera.BadPiece) *counting {
-	c := &counting{key: key, view: view, disks: disks, shelf: shelf, tapes: shelf.Troubled(), sizes: map[string]int{}, broken: newBrokenSet(broken)}
+	c := &counting{key: key, view: view, disks: disks, shelf: shelf, tapes: shelf.Troubled(), sizes: map[hemera.SpaceName]int{}, broken: newBrokenSet(broken)}
 	for _, b := range broken {
 		if !slices.Contains(disks, b.Disk) { // or it is counted with the disk
 			c.ruined = append(c.ruined, b)

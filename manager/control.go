@@ -125,7 +125,7 @@ func (ctl *control) commit(ctx context.Context, r hemera.CommitRequest) error {
 	}
 	e, err := commit(ctx, namespace.Commit{
 		ID: c.File, Gen: c.Gen, BaseGen: c.BaseGen, Replaces: c.Replaces, Force: c.Force, Convert: c.Convert, Parent: c.Parent, Name: strings.Clone(c.Name),
-		Mode: c.Mode, UID: c.Who.UID, GID: c.Who.GID, Size: r.Size, Layout: c.Layout, Space: strings.Clone(c.Space),
+		Mode: c.Mode, UID: c.Who.UID, GID: c.Who.GID, Size: r.Size, Layout: c.Layout, Space: hemera.SpaceName(strings.Clone(string(c.Space))),
 		Sums: r.Checksums, Pieces: r.Pieces, Mtime: mtime, Xattrs: r.Xattrs, XattrsGone: r.XattrsGone, Who: c.Who.Name, Again: r.Left,
 		Claim: accounts.ClaimID(c.Nonce), Promised: ctl.nonces.promised(&c),
 	}, layout.Required(c.Layout, r.Size, c.PiecesMin))

@@ -29,7 +29,7 @@ func (cv *conversions) Convert(ctx context.Context, who string, r adminapi.Conve
 		return c, errs.Wrap(err, "manager.Convert", r.Path)
 	}
 	if _, ok := cv.cluster.View().Space(r.Form.Space); r.Form.Space != "" && !ok {
-		return c, errs.New(errs.NotFound, "manager.Convert", "space "+r.Form.Space, "there is no such space").WithRemedy("see `hemera space ls`")
+		return c, errs.New(errs.NotFound, "manager.Convert", "space "+string(r.Form.Space), "there is no such space").WithRemedy("see `hemera space ls`")
 	}
 	if err := cv.cluster.Marks.AwaitCurrent(ctx); err != nil {
 		return c, err

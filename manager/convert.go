@@ -108,7 +108,7 @@ func fitsQuota(prep *namespace.Prepared, l hemera.Layout) error {
 func (gr *grants) place(view *hemera.View, c *hemera.Capability, wanted lifecycle.Stored, from []hemera.Target) error {
 	space, ok := view.Space(wanted.Space)
 	if !ok {
-		return errs.New(errs.NotFound, "manager.Convert", "space "+wanted.Space, "there is no such space").WithRemedy("see `hemera space ls`")
+		return errs.New(errs.NotFound, "manager.Convert", "space "+string(wanted.Space), "there is no such space").WithRemedy("see `hemera space ls`")
 	}
 	pol := space.Policy
 	least := policy.MinimumOf(pol, wanted.Layout)

@@ -57,14 +57,14 @@ func (ma *maintAdmin) DiskFiles(ctx context.Context, id hemera.DiskID, after hem
 const spacePage = 1000
 
 // RemoveSpace implements adminapi.ClusterAdmin. It looks at the whole tree, a page at a time, and delays no other call.
-func (a *clusterAdmin) RemoveSpace(ctx context.Context, name string) error {
+func (a *clusterAdmin) RemoveSpace(ctx context.Context, name hemera.SpaceName) error {
 	// First what is cheap: it is checked again with the removal itself.
 	if err := a.cluster.Admin.SpaceUnused(name); err != nil {
 		return err
 	}
 	root, err := a.tree.Stat(ctx, hemera.SystemIdentity(), "/")
 	if err != nil {
-		return errs.Wrap(err, "manager.RemoveSpace", name)
+		return errs.Wrap(err, "manager.RemoveSpace", string(name))
 	}
 	if err := refersTo(root, "/", name); err != nil {
 		return err
@@ -76,7 +76,7 @@ func (a *clusterAdmin) RemoveSpace(ctx context.Context, name string) error {
 }
 
 // searchSpace fails with NotEmpty at the first entry below the directory that refers to the space.
-func (a *clusterAdmin) searchSpace(ctx context.Context, root hemera.Entry, name string) error {
+func (a *clusterAdmin) searchSpace(ctx context.Context, root hemera.Entry, name hemera.SpaceName) error {
 	type place struct {
 		dir, above hemera.Entry
 		path       string
@@ -90,7 +90,7 @@ func (a *clusterAdmin) searchSpace(ctx context.Context, root hemera.Entry, name 
 				Dir: at.dir, Above: at.above, Path: at.path, After: after, Limit: spacePage,
 			})
 			if err != nil {
-				return errs.Wrap(err, "manager.RemoveSpace", name)
+				return errs.Wrap(err, "manager.RemoveSpace", string(name))
 			}
 			for _, e := range entries {
 				path := at.path + "/" + e.Name
@@ -110,14 +110,14 @@ func (a *clusterAdmin) searchSpace(ctx context.Context, root hemera.Entry, name 
 }
 
 // refersTo fails when the entry is stored in the space, or sends new files there.
-func refersTo(e hemera.Entry, path, space string) error {
+func refersTo(e hemera.Entry, path string, space hemera.SpaceName) error {
 	if !e.IsDir() && e.Space == space {
-		return errs.New(errs.NotEmpty, "manager.RemoveSpace", space, "file "+path+" belongs to it").
+		return errs.New(errs.NotEmpty, "manager.RemoveSpace", string(space), "file "+path+" belongs to it").
 			WithRemedy("copy such files to a place with another space and remove them; hemera find -j / shows the space of each")
 	}
 	for attr, value := range e.Xattrs {
-		if policy.IsSpaceAttribute(attr) && string(value) == space {
-			return errs.New(errs.NotEmpty, "manager.RemoveSpace", space, attr+" of "+path+" names it").
+		if policy.IsSpaceAttribute(attr) && hemera.SpaceName(value) == space {
+			return errs.New(errs.NotEmpty, "manager.RemoveSpace", string(space), attr+" of "+path+" names it").
 				WithRemedy("change that: hemera attr set " + attr + "=OTHER " + path)
 		}
 	}

@@ -197,7 +197,7 @@ func (a *attributes) check(who hemera.Identity, path, name, value string) error 
 	}
 	// An empty value asks for nothing.
 	if policy.IsSpaceAttribute(name) {
-		forms = append(forms, hemera.Form{Space: value})
+		forms = append(forms, hemera.Form{Space: hemera.SpaceName(value)})
 	}
 	for _, f := range forms {
 		if err := a.hasSpace(path, name+"="+value, f.Space); err != nil {
@@ -214,10 +214,10 @@ func (a *attributes) check(who hemera.Identity, path, name, value string) error 
 }
 
 // hasSpace refuses a setting that names a space which does not exist.
-func (a *attributes) hasSpace(path, setting, space string) error {
+func (a *attributes) hasSpace(path, setting string, space hemera.SpaceName) error {
 	if _, ok := a.view().Space(space); space != "" && !ok {
 		return errs.New(errs.NotFound, "manager.SetAttribute", path, setting+": there is no such space").
-			WithRemedy("see `hemera space ls`, or make it with `hemera space set " + space + " define=on`")
+			WithRemedy("see `hemera space ls`, or make it with `hemera space set " + string(space) + " define=on`")
 	}
 	return nil
 }

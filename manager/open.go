@@ -231,7 +231,7 @@ func decide(view *hemera.View, prep *namespace.Prepared, c *hemera.Capability, w
 	}
 	space, ok := view.Space(spaceName)
 	if !ok {
-		return hemera.Policy{}, errs.New(errs.NotFound, "policy.Decide", "space "+spaceName, "there is no such space").
+		return hemera.Policy{}, errs.New(errs.NotFound, "policy.Decide", "space "+string(spaceName), "there is no such space").
 			WithRemedy("see `hemera space ls`, or change " + policy.AttrSpace)
 	}
 	p, err := policy.Decide(prep.Attrs, space, wish, c.Who)

@@ -95,7 +95,7 @@ func withMore(view *hemera.View, kept []hemera.Target, l hemera.Layout, req plac
 	}
 	number(kept, len(req.Have), l)
 	if !enough(l, hemera.FileSizeMax, kept) {
-		return nil, errs.New(errs.NoSpace, "place.Choose", "space "+req.Space, fmt.Sprintf("%d disks can take pieces, which is too few for layout %s", len(kept), l)).
+		return nil, errs.New(errs.NoSpace, "place.Choose", "space "+string(req.Space), fmt.Sprintf("%d disks can take pieces, which is too few for layout %s", len(kept), l)).
 			WithRemedy("see `hemera fs ls` for the disks' states, or add disks with `hemera fs add`")
 	}
 	return kept, nil
@@ -148,8 +148,8 @@ func disks(ts []hemera.Target) []hemera.DiskID {
 
 // fits fails with Invalid if a layout that a user chose has more pieces than the space has disks: such a file lacks pieces for as long as
 // it lives. Without a space it is the one with the most disks. Admins may set what disks are still to come for.
-func fits(view *hemera.View, l hemera.Layout, space string) error {
-	have, most := map[string]int{}, space
+func fits(view *hemera.View, l hemera.Layout, space hemera.SpaceName) error {
+	have, most := map[hemera.SpaceName]int{}, space
 	for _, d := range view.Disks {
 		if have[d.Space]++; space == "" && have[d.Space] > have[most] {
 			most = d.Space
@@ -158,7 +158,7 @@ func fits(view *hemera.View, l hemera.Layout, space string) error {
 	if int(l.Pieces) <= have[most] {
 		return nil
 	}
-	where := "space " + most
+	where := "space " + string(most)
 	if most == "" {
 		where = "the cluster"
 	}

@@ -42,7 +42,7 @@ type Adoption struct {
 	Mode, UID, GID uint32            // of a new file; one that is there keeps its own
 	Size           int64             // in bytes
 	Layout         hemera.Layout
-	Space          string            // whose policy the file counts for
+	Space          hemera.SpaceName  // whose policy the file counts for
 	Sums           []hemera.Checksum // one of each kind at most
 	Pieces         []hemera.Piece    // at most one of each index, on different disks
 	Mtime          time.Time         // zero: now

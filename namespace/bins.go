@@ -243,7 +243,7 @@ func (n *Bins) eachBin(ctx context.Context, visit func(top, bin *hemera.Entry) e
 func (t binTx) current(bin *hemera.Entry) (*hemera.Entry, error) {
 	set := map[string][]byte{}
 	if space := bin.Xattrs[attrBinSpace]; space != nil {
-		set[recycle.Attr] = []byte(t.memory.spaces.rule(string(space)))
+		set[recycle.Attr] = []byte(t.memory.spaces.rule(hemera.SpaceName(space)))
 	} else if id, ok := directoryOf(bin.Name); ok {
 		dir, err := t.ByID(id)
 		if err != nil {

@@ -115,7 +115,7 @@ type Commit struct {
 	UID, GID   uint32            // of a new file
 	Size       int64             // in bytes
 	Layout     hemera.Layout
-	Space      string            // whose policy the file was stored by
+	Space      hemera.SpaceName  // whose policy the file was stored by
 	Sums       []hemera.Checksum // one of each kind at most
 	Pieces     []hemera.Piece    // that are sealed; fewer than the layout has make the file incomplete
 	Mtime      time.Time         // zero: the time of the commit

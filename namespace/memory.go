@@ -25,7 +25,7 @@ type spaceRules struct {
 }
 
 // rule returns the rule of a space, off if it has none. A space that was removed has none, and its bin goes on under the last one.
-func (r *spaceRules) rule(space string) string {
+func (r *spaceRules) rule(space hemera.SpaceName) string {
 	views := r.views.Load()
 	if views == nil {
 		return recycle.Off

@@ -85,7 +85,7 @@ func (t binTx) binOf(dirs []*hemera.Entry, e *hemera.Entry) (bin, bool) {
 	text := t.memory.spaces.rule(e.Space)
 	// The view that the rule comes from is the newest; a change of it holds from the next removal on.
 	rule, err := recycle.Parse(text)
-	return bin{name: "s" + e.Space, of: e.Space, space: true, rule: text}, err == nil && rule.On()
+	return bin{name: "s" + string(e.Space), of: string(e.Space), space: true, rule: text}, err == nil && rule.On()
 }
 
 // mayKeep reports whether the setting of a bin may be followed. What is in a bin counts in no quota, so below limits only an

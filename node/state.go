@@ -21,10 +21,10 @@ type state struct {
 
 // knownDisk is a disk that the node was given, open or not.
 type knownDisk struct {
-	Path  string        `json:"path"` // clean
-	Space string        `json:"space,omitempty"`
-	UUID  string        `json:"uuid,omitempty"` // of the label; "" if it was never opened
-	ID    hemera.DiskID `json:"id,omitempty"`   // zero until the manager has named it
+	Path  string           `json:"path"` // clean
+	Space hemera.SpaceName `json:"space,omitempty"`
+	UUID  string           `json:"uuid,omitempty"` // of the label; "" if it was never opened
+	ID    hemera.DiskID    `json:"id,omitempty"`   // zero until the manager has named it
 	// wished: only an admin's wish names it, and it may be withdrawn as long as the disk was never opened.
 	wished bool
 	// mount: it must be a separate filesystem when it is first opened.

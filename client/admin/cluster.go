@@ -46,11 +46,11 @@ func (c Cluster) RemoveNode(ctx context.Context, id hemera.NodeID) error {
 }
 
 // SetSpace implements adminapi.ClusterAdmin.
-func (c Cluster) SetSpace(ctx context.Context, name, key, value string) error {
+func (c Cluster) SetSpace(ctx context.Context, name hemera.SpaceName, key, value string) error {
 	return c.server.do(ctx, "SetSpace", adminapi.SetSpaceRequest{Name: name, Key: key, Value: value})
 }
 
 // RemoveSpace implements adminapi.ClusterAdmin.
-func (c Cluster) RemoveSpace(ctx context.Context, name string) error {
+func (c Cluster) RemoveSpace(ctx context.Context, name hemera.SpaceName) error {
 	return c.server.do(ctx, "RemoveSpace", adminapi.RemoveSpaceRequest{Name: name})
 }

@@ -104,7 +104,7 @@ func named(v *hemera.View, id hemera.DiskID, more ...string) []string {
 // sendDisks sends the state, space and rates of each disk.
 func sendDisks(ch chan<- prometheus.Metric, v *hemera.View) {
 	for _, d := range v.Disks {
-		where := named(v, d.ID, d.Node.String(), d.Space)
+		where := named(v, d.ID, d.Node.String(), string(d.Space))
 		mDiskCapacity.send(ch, float64(d.Capacity), where...)
 		mDiskUsed.send(ch, float64(d.Used), where...)
 		mDiskFree.send(ch, float64(d.Free), where...)
@@ -196,8 +196,8 @@ func sendJobs(ch chan<- prometheus.Metric, v *hemera.View, jobs []adminapi.JobSt
 			continue
 		}
 		if j.Space != "" {
-			mBalanceLeft.send(ch, float64(j.BytesLeft), j.Space)
-			mBalanceRate.send(ch, j.Rate, j.Space)
+			mBalanceLeft.send(ch, float64(j.BytesLeft), string(j.Space))
+			mBalanceRate.send(ch, j.Rate, string(j.Space))
 			continue
 		}
 		labels := named(v, j.Disk, string(j.Kind), string(j.State))

@@ -21,7 +21,7 @@ func TestSpace(t *testing.T) {
 			case hemera.PlainPath(path) == "/exp/alice":
 				return hemera.PathRoom{Name: "default", Total: 100 << 20, Free: 25 << 20, Used: 75 << 20, LargestFree: 25 << 20, Disks: 2, Quota: 100 << 20}, nil
 			}
-			return hemera.PathRoom{Name: "default" + path, Total: 1000, Free: 400, Used: 600, LargestFree: 300, Disks: 2}, nil
+			return hemera.PathRoom{Name: hemera.SpaceName("default" + path), Total: 1000, Free: 400, Used: 600, LargestFree: 300, Disks: 2}, nil
 		}
 	}))
 	c := dial(t, p.managerAddr)

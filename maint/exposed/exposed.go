@@ -88,7 +88,7 @@ func exposureOf(v *hemera.View, e hemera.Entry) (x exposure) {
 }
 
 // places counts the nodes and the zones of the space's disks that take files.
-func places(v *hemera.View, space string) (int, int) {
+func places(v *hemera.View, space hemera.SpaceName) (int, int) {
 	// Lists and not maps: it is asked for each file that is exposed.
 	var nodes []hemera.NodeID
 	var zones []string

@@ -32,7 +32,7 @@ type conversionRecord struct {
 type formRecord struct {
 	Layout    layoutRecord
 	BlockSize uint32
-	Space     string
+	Space     hemera.SpaceName
 	Checksum  hemera.ChecksumKind // as its name
 }
 

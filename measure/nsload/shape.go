@@ -25,7 +25,7 @@ type Shape struct {
 	Disks    []hemera.DiskID
 	Seed     uint64 // of sizes, times and checksums
 	UID, GID uint32
-	Space    string // "": default
+	Space    hemera.SpaceName // "": default
 	// Tape has the state of the files on tape; nil: none.
 	Tape *TapeShape
 }

@@ -58,7 +58,7 @@ type Options struct {
 func Run(ctx context.Context, o Options) (adminapi.RebuildReport, error) {
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
-	r := &run{Options: o, began: o.Now(), spaces: map[hemera.DiskID]string{}, room: make(chan struct{}, findingsMax),
+	r := &run{Options: o, began: o.Now(), spaces: map[hemera.DiskID]hemera.SpaceName{}, room: make(chan struct{}, findingsMax),
 		report: adminapi.RebuildReport{Disks: len(o.Disks), Unread: slices.Clone(o.Unread), Problems: map[string]int64{}}}
 	// The space of a file is that of its disks: footers do not name it.
 	for _, d := range o.Disks {
@@ -91,7 +91,7 @@ func Run(ctx context.Context, o Options) (adminapi.RebuildReport, error) {
 type run struct {
 	Options
 	began  time.Time
-	spaces map[hemera.DiskID]string
+	spaces map[hemera.DiskID]hemera.SpaceName
 	// room has one for each finding that nobody has heard of: work waits while there are too many.
 	room chan struct{}
 

@@ -60,7 +60,7 @@ func AppendEntry(b []byte, e *hemera.Entry) []byte {
 	b = binary.AppendUvarint(b, uint64(e.Gen))
 	b = append(b, e.Layout.KindByte(), e.Layout.Data, e.Layout.Pieces)
 	b = binary.AppendUvarint(b, uint64(e.Layout.BlockSize))
-	b = appendText(b, e.Space)
+	b = appendText(b, string(e.Space))
 	b = binary.AppendUvarint(b, uint64(len(e.Checksums)))
 	for _, c := range e.Checksums {
 		b = append(append(b, byte(c.Kind)), c.Value[:c.Kind.Size()]...)
@@ -212,7 +212,7 @@ func (h *EntryHeader) decodeFile(d *decoder, rest *hemera.Entry) {
 	h.Layout.Data, h.Layout.Pieces, h.Layout.BlockSize = d.byte(), d.byte(), d.uint32()
 	space := d.bytes()
 	if rest != nil {
-		rest.Space = string(space)
+		rest.Space = hemera.SpaceName(space)
 	}
 	for range d.count(1) {
 		c := hemera.Checksum{Kind: hemera.ChecksumKind(d.byte())}

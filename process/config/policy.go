@@ -9,7 +9,7 @@ import (
 
 // Define returns the space as the cluster stores it. Load has checked the values; the error is for callers that make a
 // Space themselves. With layout plain, replicas and replicas_min have no effect.
-func (s Space) Define(name string) (hemera.Space, error) {
+func (s Space) Define(name hemera.SpaceName) (hemera.Space, error) {
 	sum, err := hemera.ParseChecksumKind(s.Checksum)
 	if err != nil {
 		return hemera.Space{}, err

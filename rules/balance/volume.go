@@ -33,7 +33,7 @@ type Known struct {
 
 // Volumes lists the volumes of a space whose disks are readable and in use, in the order of their first disks. A disk
 // that is drained or fails is left out: drain and repair empty it.
-func Volumes(v *hemera.View, space string, known func(hemera.DiskID) Known) (list []Volume) {
+func Volumes(v *hemera.View, space hemera.SpaceName, known func(hemera.DiskID) Known) (list []Volume) {
 	type place struct {
 		host string
 		id   uint64

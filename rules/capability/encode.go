@@ -48,7 +48,7 @@ func (e *encoder) capability(c *hemera.Capability) {
 		e.byte(byte(k))
 	}
 	e.byte(c.PiecesMin)
-	e.string(c.Space)
+	e.string(string(c.Space))
 	e.int(c.Size)
 	e.uint(uint64(c.Mode))
 	e.targets(c.Targets)
@@ -228,7 +228,7 @@ func (d *decoder) capability() hemera.Capability {
 		c.Checksums = append(c.Checksums, d.checksumKind())
 	}
 	c.PiecesMin = d.byte()
-	c.Space = d.string()
+	c.Space = hemera.SpaceName(d.string())
 	c.Size = d.int()
 	c.Mode = d.uint32()
 	c.Targets = d.targets()

@@ -73,7 +73,7 @@ func files(s *Snapshot, add func(adminapi.Condition)) {
 		})
 	}
 	for _, u := range f.Unmet { // repair cannot complete these before disks are added
-		add(adminapi.Condition{Code: PolicyUnmet, Severity: adminapi.SeverityWarning, Subject: "space " + u.Space, Count: u.Files,
+		add(adminapi.Condition{Code: PolicyUnmet, Severity: adminapi.SeverityWarning, Subject: "space " + string(u.Space), Count: u.Files,
 			Text: atLeast(f.Partial) + fmt.Sprintf("%s for %d pieces and space %s has %s",
 				count(u.Files, "file asks", "files ask"), u.Pieces, u.Space, count(int64(u.Disks), "disk", "disks")),
 			Remedy: "add disks to the space, or ask for fewer copies: hemera attr set sys.forced.nstripes=N on the directory, for new files",
@@ -326,7 +326,7 @@ func spaces(s *Snapshot, add func(adminapi.Condition)) {
 	for _, sp := range s.View.Spaces {
 		var all, writable []hemera.Disk
 		var free []int64 // of writable ones
-		remedy := "hemera fs ls " + sp.Name + " shows its disks; add disks, bring some back, or free room"
+		remedy := "hemera fs ls " + string(sp.Name) + " shows its disks; add disks, bring some back, or free room"
 		for _, d := range s.View.Disks {
 			if d.Space != sp.Name {
 				continue
@@ -339,7 +339,7 @@ func spaces(s *Snapshot, add func(adminapi.Condition)) {
 		if len(all) == 0 {
 			continue // it cannot have files, and no_disks covers the rest
 		}
-		subject, name := "space "+sp.Name, "space "+sp.Name
+		subject, name := "space "+string(sp.Name), "space "+string(sp.Name)
 		// With fewer disks than this, no write could be acknowledged.
 		need := max(int(sp.Policy.PiecesMin), sp.Policy.Layout.Enough(), 1)
 		if len(all) < need { // no disk of the space is missing
@@ -384,7 +384,7 @@ func Smaller(l hemera.Layout, disks int) string {
 // of one of several nodes is a warning: parity is chosen for that.
 func losses(s *Snapshot, add func(adminapi.Condition)) {
 	for _, l := range s.Losses {
-		subject, parity := "space "+l.Space, l.Layout.Parity()
+		subject, parity := "space "+string(l.Space), l.Layout.Parity()
 		// most is the number of pieces of a file that one of them has, need the number of them that a file needs.
 		say := func(code string, severity adminapi.Severity, what, many string, most, have int) {
 			need := (int(l.Layout.Pieces) + parity - 1) / parity
@@ -395,14 +395,14 @@ func losses(s *Snapshot, add func(adminapi.Condition)) {
 			add(adminapi.Condition{Code: code, Severity: severity, Subject: subject,
 				Text: fmt.Sprintf("files in space %s do not survive the loss of a %s: layout %s puts up to %d pieces on each of %d %s",
 					l.Space, what, l.Layout, most, have, many),
-				Remedy: spread + ", or use a layout with more parity: hemera space set " + l.Space + " policy.layout=…, for new files",
+				Remedy: spread + ", or use a layout with more parity: hemera space set " + string(l.Space) + " policy.layout=…, for new files",
 			})
 		}
 		switch {
 		case !l.Disk:
 			add(adminapi.Condition{Code: SpaceDiskLoss, Severity: adminapi.SeverityInfo, Subject: subject,
 				Text:   fmt.Sprintf("files in space %s do not survive the loss of a disk: layout %s has no copies and no parity", l.Space, l.Layout),
-				Remedy: "nothing, if that is wanted; else hemera space set " + l.Space + " policy.layout=replica:2 or rs:4+2, for new files",
+				Remedy: "nothing, if that is wanted; else hemera space set " + string(l.Space) + " policy.layout=replica:2 or rs:4+2, for new files",
 			})
 		case l.Nodes > 1 && !l.Node:
 			say(SpaceNodeLoss, adminapi.SeverityWarning, "node", "nodes", l.PerNode, l.Nodes)
@@ -418,7 +418,7 @@ func exposed(s *Snapshot, add func(adminapi.Condition)) {
 	for _, f := range s.Exposed {
 		said := exposedBySpace(s, f)
 		say := func(code string, severity adminapi.Severity, what string, files int64, most int) {
-			add(adminapi.Condition{Code: code, Severity: severity, Subject: "space " + f.Space, Count: files,
+			add(adminapi.Condition{Code: code, Severity: severity, Subject: "space " + string(f.Space), Count: files,
 				Text: fmt.Sprintf("%s with layout %s in space %s: the loss of a %s is not survived, as up to %d pieces are in one; %s is such a file",
 					count(files, "file", "files"), f.Layout, f.Space, what, most, f.Path),
 				Remedy: fmt.Sprintf("add disks in other %ss, and balancing moves pieces there; or hemera convert --layout, with more parity; hemera why PATH has the pieces", what),

@@ -11,7 +11,7 @@ import (
 // ExposedFiles are the files of one space and layout that do not survive the loss of a node or a zone, by where their pieces
 // are. Their layout may be another than the space's, by attributes of directories, by requests, or as they were converted.
 type ExposedFiles struct {
-	Space  string
+	Space  hemera.SpaceName
 	Layout hemera.Layout // its block size is zero: blocks of all sizes are counted together
 	// Node and Zone are how many do not survive the loss of one of them. PerNode and PerZone are the most pieces that one
 	// has of such a file.
@@ -23,7 +23,7 @@ type ExposedFiles struct {
 // SpaceLoss says which losses the files survive that a space gets now, if all of its disks were well: what follows from its
 // layout, and from where its disks are.
 type SpaceLoss struct {
-	Space        string
+	Space        hemera.SpaceName
 	Layout       hemera.Layout
 	Nodes, Zones int // that have disks of the space
 	// PerNode and PerZone are the most pieces of a file that one node has, and one zone.

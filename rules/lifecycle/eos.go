@@ -42,7 +42,7 @@ func checkEOS(name, text string) (forms []hemera.Form, err error) {
 	case AttrMatch, AttrConvertMatch:
 		_, err = parseMatches(name, text)
 	case attrConvertSpace:
-		return []hemera.Form{{Space: text}}, nil
+		return []hemera.Form{{Space: hemera.SpaceName(text)}}, nil
 	case attrAccessTime:
 		// EOS's granularity of access times does not matter here: accesses are recorded by the day.
 		if _, err = parseSeconds(text); err != nil {
@@ -123,7 +123,7 @@ func convertMatch(attrs map[string][]byte) said {
 		}
 		// EOS would use sys.forced.space otherwise. Rules apply to a whole tree, and a directory below may have another
 		// value.
-		r.form.Space = string(attrs[attrConvertSpace])
+		r.form.Space = hemera.SpaceName(attrs[attrConvertSpace])
 		s.rules = append(s.rules, r.byAccess(attrs))
 	}
 	return s

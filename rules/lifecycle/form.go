@@ -12,7 +12,7 @@ import (
 // Stored describes how a file is, or would be, stored.
 type Stored struct {
 	Layout hemera.Layout
-	Space  string
+	Space  hemera.SpaceName
 	// Checksums begins with the one that the file's policy names.
 	Checksums []hemera.ChecksumKind
 }
@@ -77,7 +77,7 @@ func SetForm(f *hemera.Form, key, text string) (known bool, err error) {
 	case "blocksize":
 		f.BlockSize, err = hemera.ParseBlockSize(text)
 	case "space":
-		if f.Space = text; text == "" {
+		if f.Space = hemera.SpaceName(text); text == "" {
 			err = fmt.Errorf("it takes the name of a space")
 		}
 	case "checksum":

@@ -38,7 +38,7 @@ import (
 
 // Request describes the pieces to place.
 type Request struct {
-	Space string
+	Space hemera.SpaceName
 	Want  int   // number of pieces
 	Min   int   // fewer than this fail with NoSpace; zero means one
 	Size  int64 // expected bytes of each piece
@@ -249,7 +249,7 @@ func noSpace(v *hemera.View, r Request, got int) error {
 	if total == 0 {
 		remedy = "add disks to the space with `hemera fs add`"
 	}
-	return errs.New(errs.NoSpace, "place.Choose", "space "+r.Space, text).WithRemedy(remedy)
+	return errs.New(errs.NoSpace, "place.Choose", "space "+string(r.Space), text).WithRemedy(remedy)
 }
 
 // spread takes the best candidates, see compare. If the loss of a zone cannot be survived anyway, zones only count after

@@ -35,14 +35,14 @@ type Attributes struct {
 
 // Space returns the name of the space for a new file. It does not check the name against the cluster. It fails with
 // Invalid if nouserlayout has a malformed value.
-func Space(attrs Attributes, wish hemera.Wish, who hemera.Identity) (string, error) {
+func Space(attrs Attributes, wish hemera.Wish, who hemera.Identity) (hemera.SpaceName, error) {
 	wished, err := allowed(attrs, who)
 	if err != nil {
 		return "", err
 	}
 	s := sources{attrs: attrs, wished: wished}
-	if v := s.first(AttrSpace, wish.Space); v.text != "" {
-		return v.text, nil
+	if v := s.first(AttrSpace, string(wish.Space)); v.text != "" {
+		return hemera.SpaceName(v.text), nil
 	}
 	return hemera.DefaultSpace, nil
 }

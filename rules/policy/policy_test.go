@@ -118,8 +118,8 @@ func TestErrorsNameTheSource(t *testing.T) {
 func TestSpace(t *testing.T) {
 	for _, c := range []struct {
 		attrs Attributes
-		wish  string
-		want  string
+		wish  hemera.SpaceName
+		want  hemera.SpaceName
 	}{
 		{attrs(), "", "default"},
 		{attrs(), "ssd", "ssd"},

@@ -42,7 +42,7 @@ type FoundFiles struct {
 type FoundFile struct {
 	tapeapi.Scanned
 	Layout hemera.Layout
-	Space  string
+	Space  hemera.SpaceName
 }
 
 // foundBatch is the number of files in one change.

@@ -24,7 +24,7 @@ type content struct {
 	Copies         []hemera.TapeCopy // by number
 	// Layout and Space are what its disk copies will have.
 	Layout hemera.Layout
-	Space  string
+	Space  hemera.SpaceName
 }
 
 // check refuses what could be stored and not be read again. What a tape tells is not trusted more

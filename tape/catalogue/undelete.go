@@ -22,7 +22,7 @@ type Undeletion struct {
 	Rows   []tapeapi.File // of the content, as [Catalogue.Removed] finds them
 	Path   string
 	Layout hemera.Layout // of its disk copies
-	Space  string
+	Space  hemera.SpaceName
 	Who    string
 }
 

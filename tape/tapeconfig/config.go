@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"hemera/words/errs"
+	"hemera/words/hemera"
 )
 
 // Config is the configuration, by kind and name. Its JSON is what admins see. Callers do not change the maps: [Config.Apply] and
@@ -180,8 +181,8 @@ func (c Config) MountCriteria() Mounting {
 }
 
 // BufferOf returns what the disks of a space keep for tape.
-func (c Config) BufferOf(space string) Buffer {
-	for _, name := range []string{space, DefaultName} {
+func (c Config) BufferOf(space hemera.SpaceName) Buffer {
+	for _, name := range []string{string(space), DefaultName} {
 		if b, there := c.Buffers[name]; there {
 			return b
 		}

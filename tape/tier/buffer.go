@@ -22,7 +22,7 @@ import (
 
 // fill is the room that a file needs on disks.
 type fill struct {
-	space string
+	space hemera.SpaceName
 	bytes int64
 	end   func() // of its grant; nil: it has none
 }
@@ -35,10 +35,10 @@ func fillOf(e *hemera.Entry) fill {
 // buffer is the room of spaces, and what of it is reserved. The lock of mounts is held over its methods. They alone
 // change reservations.
 type buffer struct {
-	view     func() *hemera.View      // nil: nobody knows the room, and there is enough
-	keep     func(space string) int64 // percent that recalls leave free
-	reserved map[string]int64         // the sums of all reservations, by space
-	short    map[mounting.Key]fill    // what queues lacked whose last session found no room
+	view     func() *hemera.View                // nil: nobody knows the room, and there is enough
+	keep     func(space hemera.SpaceName) int64 // percent that recalls leave free
+	reserved map[hemera.SpaceName]int64         // the sums of all reservations, by space
+	short    map[mounting.Key]fill              // what queues lacked whose last session found no room
 }
 
 // reservation is the room that one mount has of the buffer.
@@ -50,8 +50,8 @@ type reservation struct {
 }
 
 // newBuffer returns a buffer of which nothing is reserved.
-func newBuffer(view func() *hemera.View, keep func(space string) int64) buffer {
-	return buffer{view, keep, map[string]int64{}, map[mounting.Key]fill{}}
+func newBuffer(view func() *hemera.View, keep func(space hemera.SpaceName) int64) buffer {
+	return buffer{view, keep, map[hemera.SpaceName]int64{}, map[mounting.Key]fill{}}
 }
 
 // open returns the reservation of a mount that begins, without room.
@@ -77,7 +77,7 @@ func (b *buffer) room(batch int64) mounting.Buffer {
 }
 
 // roomOf returns the bytes that recalls may put into a space, reserved ones included.
-func (b *buffer) roomOf(space string) int64 {
+func (b *buffer) roomOf(space hemera.SpaceName) int64 {
 	_, free, capacity := roomOf(b.view(), space)
 	return free - capacity/100*b.keep(space)
 }

@@ -30,8 +30,8 @@ type collector struct {
 	env      *env
 	settings *settings
 	disks    *diskCopies
-	next     time.Time             // when the next turn begins
-	spaces   map[string]*spaceTurn // by name; only those that evict
+	next     time.Time                       // when the next turn begins
+	spaces   map[hemera.SpaceName]*spaceTurn // by name; only those that evict
 }
 
 // spaceTurn is the state that a turn leaves to the next one of its space.
@@ -45,7 +45,7 @@ type spaceTurn struct {
 }
 
 func newCollector(e *env, s *settings, disks *diskCopies) *collector {
-	return &collector{env: e, settings: s, disks: disks, spaces: map[string]*spaceTurn{}}
+	return &collector{env: e, settings: s, disks: disks, spaces: map[hemera.SpaceName]*spaceTurn{}}
 }
 
 // collect runs a turn, if it is time for one. An error ends the turn of
@@ -79,10 +79,10 @@ func (c *collector) collect(ctx context.Context) {
 		// looks at more files.
 		files, freed, err := c.makeRoom(ctx, turn, disks, gc.Rules{Now: c.env.Now(), Wanted: wanted, MinAge: bounds.MinAge.Duration(), FilesMax: evictMax})
 		if turn.rests = files > 0; files > 0 {
-			c.env.Log.Info("files that are on tape made room", "space", s.Name, "files", files, "bytes", freed, "wanted", wanted)
+			c.env.Log.Info("files that are on tape made room", "space", string(s.Name), "files", files, "bytes", freed, "wanted", wanted)
 		}
 		if err != nil && ctx.Err() == nil {
-			c.env.Log.Warn("files that are on tape cannot make room", "space", s.Name, "error", err)
+			c.env.Log.Warn("files that are on tape cannot make room", "space", string(s.Name), "error", err)
 		}
 	}
 }
@@ -90,7 +90,7 @@ func (c *collector) collect(ctx context.Context) {
 // roomOf adds up the disks of a space that can be used. Folders of one
 // filesystem have its room together. Bytes; what is kept free by the
 // headroom does not count as free, but belongs to the capacity.
-func roomOf(v *hemera.View, space string) (disks []hemera.DiskID, free, capacity int64) {
+func roomOf(v *hemera.View, space hemera.SpaceName) (disks []hemera.DiskID, free, capacity int64) {
 	// Ids of filesystems are those of a host, which may have several nodes.
 	type filesystem struct {
 		host string

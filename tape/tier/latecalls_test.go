@@ -18,7 +18,7 @@ func TestAMountThatEndedTakesNothing(t *testing.T) {
 		}}
 	}
 	ms := &mounts{clock: time.Now, all: map[tapeapi.MountID]*mount{}, drives: map[driveID]*drive{}, given: map[tapeapi.JobKey]tapeapi.MountID{},
-		room: newBuffer(view, func(string) int64 { return 0 })}
+		room: newBuffer(view, func(hemera.SpaceName) int64 { return 0 })}
 	job := tapeapi.Job{JobKey: tapeapi.JobKey{File: 1, Kind: tapeapi.Recall, Copy: 1}, Queue: "V00001", Size: 100}
 	work := placedWork{Work: tapeapi.Work{Job: job}, fill: fill{space: "default", bytes: 100}}
 	begin := func(id tapeapi.MountID) *mount {

@@ -90,7 +90,7 @@ type endedMount struct {
 // newMounts has no mounts. Their ids grow over restarts, so that a report of an
 // old mount is not taken for one of a new.
 func newMounts(e *env, ls *libraries, s *settings) *mounts {
-	keep := func(space string) int64 { return s.now().Config.BufferOf(space).Keep }
+	keep := func(space hemera.SpaceName) int64 { return s.now().Config.BufferOf(space).Keep }
 	return &mounts{clock: e.Now, libraries: ls, settings: s, all: map[tapeapi.MountID]*mount{}, drives: map[driveID]*drive{}, given: map[tapeapi.JobKey]tapeapi.MountID{},
 		room: newBuffer(e.View, keep), unread: map[hemera.VID]time.Time{}, last: tapeapi.MountID(e.Now().UnixNano())}
 }

@@ -20,7 +20,7 @@ import (
 // the form that their directory asks for when they are recalled.
 
 // form returns the form in which a new file in a directory would be stored now.
-func (t *scanner) form(ctx context.Context, dir string) (l hemera.Layout, space string, err error) {
+func (t *scanner) form(ctx context.Context, dir string) (l hemera.Layout, space hemera.SpaceName, err error) {
 	if t.env.View == nil {
 		return hemera.Replica(1), "default", nil
 	}
@@ -40,7 +40,7 @@ func (t *scanner) form(ctx context.Context, dir string) (l hemera.Layout, space 
 	}
 	of, ok := t.env.View().Space(space)
 	if !ok {
-		return l, "", errs.New(errs.NotFound, "tier.Form", "space "+space, "there is no such space").WithRemedy("see `hemera space ls`, or change " + policy.AttrSpace + " of " + dir)
+		return l, "", errs.New(errs.NotFound, "tier.Form", "space "+string(space), "there is no such space").WithRemedy("see `hemera space ls`, or change " + policy.AttrSpace + " of " + dir)
 	}
 	p, err := policy.Decide(prep.Attrs, of, hemera.Wish{}, who)
 	return p.Layout, p.Space, err

@@ -26,9 +26,9 @@ type ClusterAdmin interface {
 	// RemoveNode forgets a node, which cannot come back without a new join token. NotEmpty while it
 	// has disks.
 	RemoveNode(ctx context.Context, id hemera.NodeID) error
-	SetSpace(ctx context.Context, name, key, value string) error
+	SetSpace(ctx context.Context, name hemera.SpaceName, key, value string) error
 	// RemoveSpace forgets a space. NotEmpty while a disk, a file or a directory's attribute refers to it.
-	RemoveSpace(ctx context.Context, name string) error
+	RemoveSpace(ctx context.Context, name hemera.SpaceName) error
 }
 
 // Removal says what may go with a disk.

@@ -36,10 +36,10 @@ const (
 // JobStatus is one drain or repair of one disk, the balancing of one space, or one conversion of a tree.
 type JobStatus struct {
 	Kind                 JobKind
-	Disk                 hemera.DiskID // 0 for a job of the whole cluster, of a space or of a tree
-	Space                string        `json:",omitempty"` // of balance
-	Path                 string        `json:",omitempty"` // of the file or directory that a job without a disk is about
-	To                   string        `json:",omitempty"` // the form that a conversion makes
+	Disk                 hemera.DiskID    // 0 for a job of the whole cluster, of a space or of a tree
+	Space                hemera.SpaceName `json:",omitempty"` // of balance
+	Path                 string           `json:",omitempty"` // of the file or directory that a job without a disk is about
+	To                   string           `json:",omitempty"` // the form that a conversion makes
 	State                JobState
 	Why                  string // what it waits for, or what failed last
 	FilesDone, FilesLeft int64
@@ -81,7 +81,7 @@ func (j JobStatus) Subject() string {
 	case j.Path != "":
 		return j.Path
 	case j.Space != "":
-		return "space " + j.Space
+		return "space " + string(j.Space)
 	case j.Disk == 0: // the repair of files that were never complete
 		return "incomplete files"
 	}

@@ -17,7 +17,7 @@ type None struct{}
 type AddDiskRequest struct {
 	Node  hemera.NodeID
 	Path  string // at the node, absolute
-	Space string
+	Space hemera.SpaceName
 	// Folder takes a directory that is no filesystem of its own.
 	Folder bool `json:",omitempty"`
 }
@@ -45,10 +45,13 @@ type SetNodeRequest struct {
 type RemoveNodeRequest struct{ ID hemera.NodeID }
 
 // SetSpaceRequest is the request of SetSpace. Keys and values are those of `hemera space set`.
-type SetSpaceRequest struct{ Name, Key, Value string }
+type SetSpaceRequest struct {
+	Name       hemera.SpaceName
+	Key, Value string
+}
 
 // RemoveSpaceRequest is the request of RemoveSpace.
-type RemoveSpaceRequest struct{ Name string }
+type RemoveSpaceRequest struct{ Name hemera.SpaceName }
 
 // Token is the answer of CreateToken.
 type Token struct{ Token string }

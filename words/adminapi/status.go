@@ -140,7 +140,7 @@ type FileHealth struct {
 
 // UnmetLayout is a layout that a space cannot give.
 type UnmetLayout struct {
-	Space  string
+	Space  hemera.SpaceName
 	Pieces uint8 // what the layout asks for
 	Disks  int   // how many the space has, whatever their state
 	Files  int64

@@ -44,7 +44,7 @@ type Disk struct {
 	UUID   string // written on the disk when it was added
 	Node   NodeID
 	Path   string // mount point on its node
-	Space  string
+	Space  SpaceName
 	Zone   string
 	Config DiskConfig
 	// The node's last report.
@@ -181,7 +181,7 @@ func Largest(free []int64, n int) int64 {
 // filesystem: redundancy is not divided out. If a quota holds for the client, Quota is its limit, Total and Used are of
 // it, and Free and LargestFree are at most what it leaves. Otherwise Quota is 0 and Total and Used are those of all disks.
 type PathRoom struct {
-	Name              string // of the space
+	Name              SpaceName // of the space
 	Total, Free, Used int64
 	LargestFree       int64 // on one disk: no single plain file can be larger
 	Disks             int64 // that take new pieces now
@@ -224,7 +224,7 @@ type RemovedDisk struct {
 	Node    NodeID
 	Addr    string // host:port of the node that had it, as of the removal
 	Path    string
-	Space   string
+	Space   SpaceName
 	Removed time.Time // zero: not known
 }
 
@@ -335,12 +335,15 @@ type NetStats struct {
 	InErrors, OutErrors, InDrops int64
 }
 
+// SpaceName names a space: letters, digits, dots, dashes and underscores.
+type SpaceName string
+
 // DefaultSpace is the space of disks and files that name no other. It always exists.
-const DefaultSpace = "default"
+const DefaultSpace SpaceName = "default"
 
 // Space is disks under one policy.
 type Space struct {
-	Name   string
+	Name   SpaceName
 	Policy Policy
 	// Headroom is kept free on every disk, in bytes.
 	Headroom int64
@@ -412,7 +415,7 @@ func (v *View) Node(id NodeID) (NodeInfo, bool) {
 }
 
 // Space finds a space by name.
-func (v *View) Space(name string) (Space, bool) {
+func (v *View) Space(name SpaceName) (Space, bool) {
 	i := sort.Search(len(v.Spaces), func(i int) bool { return v.Spaces[i].Name >= name })
 	if i == len(v.Spaces) || v.Spaces[i].Name != name {
 		return Space{}, false

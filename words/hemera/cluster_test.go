@@ -26,7 +26,7 @@ func TestViewLookups(t *testing.T) {
 			t.Errorf("node %d: %v, %t", id, n.ID, ok)
 		}
 	}
-	for name, want := range map[string]bool{"": false, "a": true, "b": false, "default": true, "tape": true, "z": false} {
+	for name, want := range map[SpaceName]bool{"": false, "a": true, "b": false, "default": true, "tape": true, "z": false} {
 		if s, ok := v.Space(name); ok != want || ok && s.Name != name {
 			t.Errorf("space %q: %v, %t", name, s.Name, ok)
 		}

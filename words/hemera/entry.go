@@ -34,7 +34,7 @@ type Entry struct {
 	Layout    Layout
 	Checksums []Checksum
 	Pieces    []Piece
-	Space     string
+	Space     SpaceName
 	// Tape are the copies on tape, by number. A file with some and without Pieces is evicted: see [Entry.Evicted].
 	Tape []TapeCopy
 	// TapeUnread says that the copies on tape were not read back yet, and the settings ask for it: so the file is not on tape yet, see

@@ -8,7 +8,7 @@ import (
 type Form struct {
 	Layout    Layout // of kind 0: as it is
 	BlockSize uint32 // of layouts with blocks, in bytes
-	Space     string
+	Space     SpaceName
 	// Checksum is to be stored of each file. Those that a file has are kept beside it.
 	Checksum ChecksumKind
 }
@@ -26,7 +26,7 @@ func (f Form) String() string {
 		words = append(words, "blocksize="+FormatBlockSize(f.BlockSize))
 	}
 	if f.Space != "" {
-		words = append(words, "space="+f.Space)
+		words = append(words, "space="+string(f.Space))
 	}
 	if f.Checksum != ChecksumNone {
 		words = append(words, "checksum="+f.Checksum.String())

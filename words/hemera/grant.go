@@ -44,7 +44,7 @@ type Capability struct {
 	Checksums []ChecksumKind // computed while writing; the first is the policy's
 	PiecesMin uint8
 	Sync      bool
-	Space     string
+	Space     SpaceName
 	Size      int64 // read: the file's; write: the client's hint, or 0
 	Mode      uint32
 	Targets   []Target   // in order of preference; the first is the head
@@ -150,7 +150,7 @@ type Content struct {
 	Parent FileID
 	Name   string
 	Layout Layout
-	Space  string
+	Space  SpaceName
 	Size   int64
 	Mode   uint32
 	Sums   []Checksum
@@ -172,7 +172,7 @@ func (c *Capability) Content() *Content {
 // Wish has the requests of a client to the policy; zero values ask for nothing. Pieces below zero stand for an asked
 // number that is none, and are refused like any other that is out of range.
 type Wish struct {
-	Space     string
+	Space     SpaceName
 	Layout    string // a name as [ParseLayout] reads it, with its numbers or without
 	Pieces    int    // all pieces of a file together
 	BlockSize string // as [ParseBlockSize] reads it

@@ -288,7 +288,7 @@ func layoutNumbers(text string, given bool) (n []int, err error) {
 // Policy decides how new files are stored: decided from the directory's attributes, then the space, then what the client
 // may ask for.
 type Policy struct {
-	Space  string
+	Space  SpaceName
 	Layout Layout
 	// BlockSize is that of coded files that name none, in bytes, whatever the layout of the policy is; 0 for
 	// [BlockSizeDefault].

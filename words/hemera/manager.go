@@ -141,8 +141,8 @@ type Control interface {
 type NodeDisk struct {
 	UUID   string
 	Path   string
-	ID     DiskID // zero: not added yet
-	Space  string // wish for a new disk, "" for the default
+	ID     DiskID    // zero: not added yet
+	Space  SpaceName // wish for a new disk, "" for the default
 	Health DiskHealth
 	Why    string
 	DiskStats
@@ -275,7 +275,7 @@ type ExchangeReply struct {
 // AttachDisk tells a node to use a path as a disk.
 type AttachDisk struct {
 	Path  string
-	Space string
+	Space SpaceName
 	// Folder accepts a directory that is not a filesystem of its own, as the mount point of a disk is that was not mounted.
 	Folder bool
 }

@@ -82,7 +82,7 @@ func requestedPolicy(opaque wire.Opaque) hemera.Wish {
 		return ""
 	}
 	w := hemera.Wish{
-		Space:     first("hem.space", "eos.space"),
+		Space:     hemera.SpaceName(first("hem.space", "eos.space")),
 		Layout:    first("hem.layout", "eos.layout.type"),
 		BlockSize: first("hem.blocksize", "eos.layout.blocksize"),
 		Checksum:  first("hem.checksum", "eos.layout.checksum"),

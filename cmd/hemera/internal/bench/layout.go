@@ -86,7 +86,7 @@ func layoutBelow(ctx context.Context, m policies, dir string) (hemera.Layout, er
 	}
 	space, ok := (&hemera.View{Spaces: spaces}).Space(name)
 	if !ok {
-		return hemera.Layout{}, errs.New(errs.NotFound, "hemera.Bench", name, "there is no such space")
+		return hemera.Layout{}, errs.New(errs.NotFound, "hemera.Bench", string(name), "there is no such space")
 	}
 	// The function that the manager calls for a new file.
 	p, err := policy.Decide(attrs, space, hemera.Wish{}, hemera.Identity{})

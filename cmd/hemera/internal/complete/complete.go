@@ -94,7 +94,7 @@ func Spaces(e *cli.Env) cobra.CompletionFunc {
 		}
 		return fromView(c.Context(), e, func(v *hemera.View) (out []cobra.Completion) {
 			for _, s := range v.Spaces {
-				out = append(out, cobra.CompletionWithDesc(s.Name, s.Policy.Layout.String()))
+				out = append(out, cobra.CompletionWithDesc(string(s.Name), s.Policy.Layout.String()))
 			}
 			return out
 		})
@@ -110,7 +110,7 @@ func Matches(e *cli.Env) cobra.CompletionFunc {
 				out = append(out, cobra.CompletionWithDesc(n.Addr, "node "+n.ID.String()))
 			}
 			for _, s := range v.Spaces {
-				out = append(out, cobra.CompletionWithDesc(s.Name, "space"))
+				out = append(out, cobra.CompletionWithDesc(string(s.Name), "space"))
 			}
 			return out
 		})

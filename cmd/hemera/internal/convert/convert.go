@@ -94,7 +94,7 @@ func warnOfRoom(ctx context.Context, e *cli.Env, m *admin.Client, r adminapi.Con
 	if err != nil || r.Form.Layout.Pieces == 0 {
 		return
 	}
-	disks, most := map[string]int{}, 0
+	disks, most := map[hemera.SpaceName]int{}, 0
 	// Without a named space files stay in theirs, so the largest space counts.
 	for _, d := range v.Disks {
 		if disks[d.Space]++; r.Form.Space == "" || d.Space == r.Form.Space {

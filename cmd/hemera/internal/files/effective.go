@@ -54,7 +54,7 @@ func (t *effective) add(key string, value any, source string) {
 }
 
 // ofSpace returns the source of values that come from the space.
-func (t *effective) ofSpace() string { return "policy of space " + t.space.Name }
+func (t *effective) ofSpace() string { return "policy of space " + string(t.space.Name) }
 
 // policy adds the policy of new files for a client without wishes.
 func (t *effective) policy(v *hemera.View) error {
@@ -64,8 +64,8 @@ func (t *effective) policy(v *hemera.View) error {
 	}
 	space, ok := v.Space(name)
 	if !ok {
-		return errs.New(errs.NotFound, "hemera.AttrLsEffective", t.path, "its space "+name+" does not exist: no file can be written there").
-			WithRemedy("make it: hemera space set " + name + " define=on, or change " + policy.AttrSpace)
+		return errs.New(errs.NotFound, "hemera.AttrLsEffective", t.path, "its space "+string(name)+" does not exist: no file can be written there").
+			WithRemedy("make it: hemera space set " + string(name) + " define=on, or change " + policy.AttrSpace)
 	}
 	t.space = space
 	// The function that the manager calls for a new file, so the answer cannot differ.
@@ -73,7 +73,7 @@ func (t *effective) policy(v *hemera.View) error {
 	if err != nil {
 		return err
 	}
-	t.add("space", name, t.source("default", policy.AttrSpace))                                             // where new files go
+	t.add("space", string(name), t.source("default", policy.AttrSpace))                                     // where new files go
 	t.add("layout", cli.LayoutName(p.Layout), t.source(t.ofSpace(), policy.AttrLayout, policy.AttrStripes)) // replica, rs:4+2
 	t.add("nstripes", int(p.Layout.Pieces), t.source(t.ofSpace(), policy.AttrStripes, policy.AttrLayout))   // pieces of a file
 	if p.Layout.Coded() {

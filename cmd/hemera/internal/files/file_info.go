@@ -171,7 +171,7 @@ func fileRecord(report adminapi.FileReport) output.Record {
 	}
 	r = append(r, output.Record{
 		{Key: "generation", Value: uint64(en.Gen)}, {Key: "layout", Value: cli.LayoutName(en.Layout)}, {Key: "nstripes", Value: int(en.Layout.Pieces)}, // redundancy: EOS's d<pieces on disk>::t<on tape>
-		{Key: "space", Value: en.Space}, {Key: "nrep", Value: len(report.Pieces)}, {Key: "redundancy", Value: redundancy(en, len(report.Pieces))},
+		{Key: "space", Value: string(en.Space)}, {Key: "nrep", Value: len(report.Pieces)}, {Key: "redundancy", Value: redundancy(en, len(report.Pieces))},
 	}...)
 	// The system's attributes about the file on tape.
 	for _, name := range slices.Sorted(maps.Keys(en.Xattrs)) {
@@ -208,7 +208,7 @@ func onOffSize(e hemera.Entry) int64 {
 func pieceRecord(l hemera.Layout, p adminapi.PieceReport) output.Record {
 	d := p.Disk
 	return output.Record{
-		{Key: "no", Value: int(p.Piece.Index)}, {Key: "role", Value: l.Role(p.Piece.Index)}, {Key: "fsid", Value: uint32(p.Piece.Disk)}, {Key: "host", Value: p.Host}, {Key: "schedgroup", Value: d.Space + ".0"}, // fsid is the number of the disk
+		{Key: "no", Value: int(p.Piece.Index)}, {Key: "role", Value: l.Role(p.Piece.Index)}, {Key: "fsid", Value: uint32(p.Piece.Disk)}, {Key: "host", Value: p.Host}, {Key: "schedgroup", Value: string(d.Space) + ".0"}, // fsid is the number of the disk
 		{Key: "path", Value: d.Path}, {Key: "health", Value: healthOf(d)}, {Key: "configstatus", Value: string(d.Config)}, // of the disk
 		{Key: "active", Value: cli.OnOff(d.Active, "online", "offline")}, {Key: "geotag", Value: d.Zone}, // whether the disk can be read now
 	}

@@ -40,11 +40,12 @@ func (v *countValue) Set(text string) error {
 
 // loadFlags has the flags of ns load: the shape of the tree and its files. nsload.Shape has the same in other types.
 type loadFlags struct {
-	files, filesPerDir, dirsPerDir countValue // counts
-	path, size, space              string     // the top, the mean size, and the space in the records
-	replicas                       int        // pieces of each file
-	seed                           uint64     // equal seeds make equal trees
-	uid, gid                       uint32     // owner of everything
+	files, filesPerDir, dirsPerDir countValue       // counts
+	path, size                     string           // the top, and the mean size
+	space                          hemera.SpaceName // in the records
+	replicas                       int              // pieces of each file
+	seed                           uint64           // equal seeds make equal trees
+	uid, gid                       uint32           // owner of everything
 }
 
 // nsLoadCommand makes `hemera ns load`. It works on a state directory: the tree is written without the commits of a
@@ -78,7 +79,7 @@ the next opening of the store removes. The store grows by about 40 bytes a file.
 	f.StringVar(&o.path, "path", "/load", "the `directory` at the tree's top") // must not exist
 	f.StringVar(&o.size, "size", "1MiB", "mean `size` of a file")              // no bytes are written, only the records
 	f.IntVar(&o.replicas, "replicas", 2, "pieces of a file")
-	f.StringVar(&o.space, "space", hemera.DefaultSpace, "the `space` files say they are in")
+	f.StringVar((*string)(&o.space), "space", string(hemera.DefaultSpace), "the `space` files say they are in")
 	f.Uint64Var(&o.seed, "seed", 0, "chooses sizes, times and checksums") // equal seeds, equal trees
 	f.Uint32Var(&o.uid, "uid", 0, "`uid` of the owner of everything")
 	f.Uint32Var(&o.gid, "gid", 0, "`gid` of everything")

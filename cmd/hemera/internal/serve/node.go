@@ -40,7 +40,7 @@ func RunsNode(e *cli.Env, c *cobra.Command) {
 			if i := lastEqual(d); i > 0 {
 				path, space = d[:i], d[i+1:]
 			}
-			disks = append(disks, hemera.AttachDisk{Path: path, Space: space})
+			disks = append(disks, hemera.AttachDisk{Path: path, Space: hemera.SpaceName(space)})
 		}
 		// The token is read before anything is opened: standard input may be a pipe that ends.
 		token, err := joinToken(e, l.Node)

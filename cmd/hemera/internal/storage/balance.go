@@ -4,10 +4,11 @@ import (
 	"hemera/cmd/hemera/internal/cli"
 	"hemera/cmd/hemera/internal/output"
 	"hemera/words/adminapi"
+	"hemera/words/hemera"
 )
 
 // balanceOf returns the job that balances a space, also if it has ended; nil if there is none.
-func balanceOf(jobs []adminapi.JobStatus, space string) *adminapi.JobStatus {
+func balanceOf(jobs []adminapi.JobStatus, space hemera.SpaceName) *adminapi.JobStatus {
 	for i := range jobs {
 		if jobs[i].Kind == adminapi.JobBalance && jobs[i].Space == space {
 			return &jobs[i]
@@ -17,7 +18,7 @@ func balanceOf(jobs []adminapi.JobStatus, space string) *adminapi.JobStatus {
 }
 
 // balancers returns the number of running jobs that balance the space. EOS has this key.
-func balancers(jobs []adminapi.JobStatus, space string) int {
+func balancers(jobs []adminapi.JobStatus, space hemera.SpaceName) int {
 	if j := balanceOf(jobs, space); j != nil && j.State == adminapi.JobRunning {
 		return 1
 	}
@@ -26,7 +27,7 @@ func balancers(jobs []adminapi.JobStatus, space string) int {
 
 // balanceFields returns the fields of the job that balances a space. Without a job they are there too, so that a table
 // has its columns.
-func balanceFields(jobs []adminapi.JobStatus, space string) output.Record {
+func balanceFields(jobs []adminapi.JobStatus, space hemera.SpaceName) output.Record {
 	j := adminapi.JobStatus{State: "idle"}
 	if last := balanceOf(jobs, space); last != nil {
 		j = *last

@@ -78,7 +78,7 @@ func diskRecord(v *hemera.View, d hemera.Disk, job *adminapi.JobStatus) output.R
 	code, message := trouble(n, d)
 	r := output.Record{
 		{Key: "host", Value: host}, {Key: "port", Value: port}, {Key: "hostport", Value: n.Addr}, {Key: "id", Value: uint32(d.ID)}, // which disk
-		{Key: "uuid", Value: d.UUID}, {Key: "path", Value: d.Path}, {Key: "space", Value: d.Space}, {Key: "schedgroup", Value: d.Space + ".0"}, // uuid is in the label on the disk
+		{Key: "uuid", Value: d.UUID}, {Key: "path", Value: d.Path}, {Key: "space", Value: string(d.Space)}, {Key: "schedgroup", Value: string(d.Space) + ".0"}, // uuid is in the label on the disk
 		{Key: "configstatus", Value: string(d.Config)}, {Key: "headroom", Value: cluster.Headroom(s.Headroom, d.Capacity)}, // what an admin wants
 		{Key: "stat.geotag", Value: d.Zone}, {Key: "stat.boot", Value: boot(n, d)}, {Key: "stat.active", Value: cli.OnOff(d.Active, "online", "offline")}, // whether it works
 		{Key: "stat.health", Value: healthWord(n, d)}, {Key: "stat.errc", Value: code}, {Key: "stat.errmsg", Value: message}, // errc is an errno

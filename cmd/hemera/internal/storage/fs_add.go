@@ -16,7 +16,7 @@ import (
 // fsAddCommand makes `hemera fs add`: the manager tells the node, and the command waits for the node's report. The
 // manager records the order, so the command may end before the node uses the disk.
 func fsAddCommand(e *cli.Env) *cobra.Command {
-	var space string
+	var space hemera.SpaceName
 	var folder bool
 	c := &cobra.Command{
 		Use: "add <node> <path>", Short: "Make a node use a mounted filesystem as a disk", Args: cobra.ExactArgs(2),
@@ -41,7 +41,7 @@ folders as they are). A node that is offline takes the disk when it is back.`,
 		},
 	}
 	c.Flags().BoolVar(&folder, "folder", false, "take a directory that is not a filesystem of its own")
-	c.Flags().StringVar(&space, "space", hemera.DefaultSpace, "the `space` the disk belongs to")
+	c.Flags().StringVar((*string)(&space), "space", string(hemera.DefaultSpace), "the `space` the disk belongs to")
 	_ = c.RegisterFlagCompletionFunc("space", complete.Spaces(e))
 	c.ValidArgsFunction = complete.Nodes(e)
 	return c

@@ -52,7 +52,7 @@ func spaceRecord(v *hemera.View, s hemera.Space, jobs []adminapi.JobStatus) outp
 	p, all, rw := s.Policy, v.Room(disks), v.Room(writable)
 	r := output.Record{
 		// EOS's word for the kind of record.
-		{Key: "type", Value: "spaceview"}, {Key: "name", Value: s.Name}, {Key: "geotag", Value: zone},
+		{Key: "type", Value: "spaceview"}, {Key: "name", Value: string(s.Name)}, {Key: "geotag", Value: zone},
 		// Constants for EOS's tools: all disks are one group.
 		{Key: "cfg.groupsize", Value: 0}, {Key: "cfg.groupmod", Value: 1},
 		{Key: "nofs", Value: len(disks)}, {Key: "sum.<n>?configstatus@rw", Value: len(writable)},

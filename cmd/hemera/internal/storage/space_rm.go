@@ -24,20 +24,21 @@ second for a million files. The space "default" always stays.`,
 		Example:           `  hemera space rm scratch --yes`,
 		ValidArgsFunction: complete.Spaces(e),
 		RunE: func(c *cobra.Command, args []string) error {
+			name := hemera.SpaceName(args[0])
 			return e.Ask(c, func(ctx context.Context, m *admin.Client) error {
 				spaces, err := m.Cluster.Spaces(ctx)
 				if err != nil {
 					return err
 				}
 				// The space is checked before the question: consent to an impossible removal is useless.
-				if !slices.ContainsFunc(spaces, func(s hemera.Space) bool { return s.Name == args[0] }) {
+				if !slices.ContainsFunc(spaces, func(s hemera.Space) bool { return s.Name == name }) {
 					return errs.New(errs.NotFound, "hemera.SpaceRm", args[0], "there is no such space").WithRemedy("hemera space ls shows the spaces there are")
 				}
 				stake := []string{"the policy of space " + args[0] + " is forgotten; no file goes, and it is refused while anything refers to the space"}
 				if ok, err := e.Agree(ctx, k, "hemera.SpaceRm", stake); !ok {
 					return err
 				}
-				if err := m.Cluster.RemoveSpace(ctx, args[0]); err != nil {
+				if err := m.Cluster.RemoveSpace(ctx, name); err != nil {
 					return err
 				}
 				e.Say("space %s is forgotten", args[0])

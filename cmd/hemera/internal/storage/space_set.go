@@ -13,6 +13,7 @@ import (
 	"hemera/cmd/hemera/internal/output"
 	"hemera/rules/condition"
 	"hemera/words/errs"
+	"hemera/words/hemera"
 )
 
 // spaceSetCommand makes `hemera space set`. The manager checks the value; define makes the space. Files that exist keep
@@ -63,11 +64,12 @@ that exist already stay as they are.`,
 				return cli.Usage(errs.New(errs.Invalid, "hemera.ReadProperty", args[1], "want key=value"))
 			}
 			return e.Ask(c, func(ctx context.Context, m *admin.Client) error {
-				if err := m.Cluster.SetSpace(ctx, args[0], key, value); err != nil {
+				name := hemera.SpaceName(args[0])
+				if err := m.Cluster.SetSpace(ctx, name, key, value); err != nil {
 					return err
 				}
-				e.Say("space %s: %s=%s", args[0], key, value)
-				return warnOfSpace(ctx, e, m, args[0])
+				e.Say("space %s: %s=%s", name, key, value)
+				return warnOfSpace(ctx, e, m, name)
 			})
 		},
 	}
@@ -76,7 +78,7 @@ that exist already stay as they are.`,
 // warnOfSpace warns if a space asks for more pieces than it has disks, because new files then have fewer pieces.
 // Otherwise it says whether the loss of a node or zone would lose files. Disks may be added after the policy, so this is
 // not an error.
-func warnOfSpace(ctx context.Context, e *cli.Env, m *admin.Client, name string) error {
+func warnOfSpace(ctx context.Context, e *cli.Env, m *admin.Client, name hemera.SpaceName) error {
 	v, err := m.Cluster.View(ctx)
 	if err != nil {
 		return err
@@ -99,7 +101,7 @@ func warnOfSpace(ctx context.Context, e *cli.Env, m *admin.Client, name string) 
 		return err
 	}
 	for _, c := range status.Conditions {
-		if c.Subject == "space "+name && (c.Code == condition.SpaceNodeLoss || c.Code == condition.SpaceZoneLoss) {
+		if c.Subject == "space "+string(name) && (c.Code == condition.SpaceNodeLoss || c.Code == condition.SpaceZoneLoss) {
 			fmt.Fprintf(e.Err, "hemera: warning: %s\n  what to do: %s\n", c.Text, c.Remedy)
 		}
 	}

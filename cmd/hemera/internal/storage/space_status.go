@@ -9,6 +9,7 @@ import (
 	"hemera/cmd/hemera/internal/cli"
 	"hemera/cmd/hemera/internal/complete"
 	"hemera/words/errs"
+	"hemera/words/hemera"
 )
 
 // spaceStatusCommand makes `hemera space status`. It fails with NotFound if the space does not exist.
@@ -24,7 +25,7 @@ func spaceStatusCommand(e *cli.Env) *cobra.Command {
 				if err != nil {
 					return err
 				}
-				s, ok := v.Space(args[0])
+				s, ok := v.Space(hemera.SpaceName(args[0]))
 				if !ok {
 					return errs.New(errs.NotFound, "hemera.SpaceStatus", args[0], "there is no such space").
 						WithRemedy("hemera space ls shows the spaces there are")
