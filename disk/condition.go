@@ -1,8 +1,10 @@
 package disk
 
 import (
+	"errors"
 	"log/slog"
 	"sync"
+	"syscall"
 	"time"
 
 	"hemera/words/errs"
@@ -96,7 +98,7 @@ func (c *condition) isStale(now time.Time) bool {
 // the process has run out of something says nothing: the picture before it stays.
 func (c *condition) look() {
 	o, err := c.observation()
-	if errs.Exhausted(err) {
+	if exhausted(err) {
 		c.blind(err)
 		return
 	}
@@ -114,6 +116,17 @@ func (c *condition) look() {
 	if is != was {
 		c.log.Warn("disk health changed", "disk", c.tree.path, "from", was, "to", is, "why", why)
 	}
+}
+
+// exhausted reports whether the process or its machine has run out of something: open files, memory, processes.
+// That says nothing about the disk, peer or file that the call was about.
+func exhausted(err error) bool {
+	for _, e := range []syscall.Errno{syscall.EMFILE, syscall.ENFILE, syscall.ENOMEM, syscall.ENOBUFS, syscall.EAGAIN} {
+		if errors.Is(err, e) {
+			return true
+		}
+	}
+	return false
 }
 
 // observation looks at the disk's label and room.

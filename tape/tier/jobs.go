@@ -76,7 +76,7 @@ func (t *giver) TapeJobs(ctx context.Context, node hemera.NodeID, want tapeapi.J
 		reply.Jobs = append(reply.Jobs, work.Work)
 	}
 	if m.kind == tapeapi.Recall || m.kind == tapeapi.Verify || m.kind == tapeapi.Repack {
-		slices.SortFunc(reply.Jobs, func(a, b tapeapi.Work) int { return a.From.ComparePlace(b.From) })
+		slices.SortFunc(reply.Jobs, func(a, b tapeapi.Work) int { return comparePlaces(a.From, b.From) })
 	}
 	if m.kind == tapeapi.Archive {
 		t.spread(m, reply.Jobs, disks)

@@ -346,6 +346,11 @@ func (ms *mounts) pick(m *mount, heads [][]tapeapi.Job, want tapeapi.JobsRequest
 	return append(out, ms.onTheWay(m, heads, out, want)...)
 }
 
+// comparePlaces compares the places of two copies on one tape, as cmp.Compare does. Members of a container have one block, and lie in their order.
+func comparePlaces(a, b *hemera.TapeCopy) int {
+	return cmp.Or(cmp.Compare(a.Block, b.Block), cmp.Compare(a.Member, b.Member))
+}
+
 // onTheWay gives a mount more jobs of the heads, while there is room in what
 // it wants: those of places between the ones that were picked. Files are asked for nearly in
 // the order of the tape, but not quite, and the last ones of one answer
@@ -357,10 +362,10 @@ func (ms *mounts) onTheWay(m *mount, heads [][]tapeapi.Job, picked []tapeapi.Job
 		if j.From == nil {
 			continue
 		}
-		if low == nil || j.From.ComparePlace(low) < 0 {
+		if low == nil || comparePlaces(j.From, low) < 0 {
 			low = j.From
 		}
-		if high == nil || j.From.ComparePlace(high) > 0 {
+		if high == nil || comparePlaces(j.From, high) > 0 {
 			high = j.From
 		}
 	}
@@ -370,7 +375,7 @@ func (ms *mounts) onTheWay(m *mount, heads [][]tapeapi.Job, picked []tapeapi.Job
 			if want.Files <= 0 {
 				return out
 			}
-			passed := j.From != nil && low != nil && j.From.ComparePlace(low) >= 0 && j.From.ComparePlace(high) <= 0
+			passed := j.From != nil && low != nil && comparePlaces(j.From, low) >= 0 && comparePlaces(j.From, high) <= 0
 			if !passed || j.Size > want.Bytes || j.After.After(now) || ms.given[j.JobKey] != 0 {
 				continue
 			}

@@ -208,17 +208,6 @@ func Undecided(err error) bool {
 	return false
 }
 
-// Exhausted reports whether the process or its machine has run out of something: open files, memory, processes.
-// That says nothing about the disk, peer or file that the call was about.
-func Exhausted(err error) bool {
-	for _, e := range []syscall.Errno{syscall.EMFILE, syscall.ENFILE, syscall.ENOMEM, syscall.ENOBUFS, syscall.EAGAIN} {
-		if errors.Is(err, e) {
-			return true
-		}
-	}
-	return false
-}
-
 // system are the kinds of other errors, in the order in which they are tried: fs.ErrNotExist and its like are last, since
 // they are the kinds of several numbers.
 var system = []struct {

@@ -31,33 +31,3 @@ type Latency struct {
 	Counts []int64 `json:",omitempty"` // by class, not cumulative; empty: nothing was counted
 	Sum    time.Duration
 }
-
-// Count returns the number of latencies that were counted.
-func (l Latency) Count() (n int64) {
-	for _, c := range l.Counts {
-		n += c
-	}
-	return n
-}
-
-// Quantile estimates a quantile, 0 to 1, by a straight line within its class. It is zero when
-// nothing was counted, and the last bound for what lies above it.
-func (l Latency) Quantile(q float64) time.Duration {
-	rank := q * float64(l.Count())
-	var below float64
-	var low time.Duration
-	for i, c := range l.Counts {
-		if i >= len(latencyBounds) {
-			break
-		}
-		high := latencyBounds[i]
-		if n := float64(c); n > 0 {
-			if below+n >= rank {
-				return low + time.Duration(float64(high-low)*max(0, rank-below)/n)
-			}
-			below += n
-		}
-		low = high
-	}
-	return low * time.Duration(min(1, l.Count()))
-}

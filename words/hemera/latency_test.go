@@ -21,25 +21,3 @@ func TestLatencyClassesAreOrderedAndCoverAll(t *testing.T) {
 		t.Errorf("an hour is of class %d", got)
 	}
 }
-
-func TestLatencyQuantiles(t *testing.T) {
-	var none Latency
-	if none.Quantile(0.5) != 0 || none.Count() != 0 {
-		t.Error("an empty histogram has a median")
-	}
-	l := Latency{Counts: make([]int64, LatencyClasses)}
-	for range 98 {
-		l.Counts[LatencyClass(2*time.Millisecond)]++ // between 1 and 2.5 ms
-	}
-	l.Counts[LatencyClass(80*time.Millisecond)]++
-	l.Counts[LatencyClass(time.Minute)]++
-	if p := l.Quantile(0.5); p < time.Millisecond || p > 2500*time.Microsecond {
-		t.Errorf("median %s", p)
-	}
-	if p := l.Quantile(0.99); p < 50*time.Millisecond || p > 100*time.Millisecond {
-		t.Errorf("99th of 100 %s", p)
-	}
-	if p := l.Quantile(1); p != 30*time.Second {
-		t.Errorf("the largest is shown as %s, not as the last bound", p)
-	}
-}

@@ -1,9 +1,6 @@
 package hemera
 
-import (
-	"cmp"
-	"strconv"
-)
+import "strconv"
 
 // VID names a tape: the volume id of its label and its barcode, at most six capital letters and digits.
 type VID string
@@ -15,11 +12,6 @@ type TapeCopy struct {
 	FSeq   uint64 // number of the tape file on its tape, from 1
 	Block  uint64 // block id: the number of the tape object where the file begins
 	Member uint32 // of a container, from 1; 0: the tape file is this content alone
-}
-
-// ComparePlace compares the places of two copies on one tape, as cmp.Compare does. Members of a container have one block, and lie in their order.
-func (c *TapeCopy) ComparePlace(o *TapeCopy) int {
-	return cmp.Or(cmp.Compare(c.Block, o.Block), cmp.Compare(c.Member, o.Member))
 }
 
 // Attributes of files that are, or shall be, on tape. Their names are those of EOS. Only the system sets them on files; the first one is also set on

@@ -91,9 +91,9 @@ func diskRecord(v *hemera.View, d hemera.Disk, job *adminapi.JobStatus) output.R
 		{Key: "stat.statfs.files", Value: d.Inodes}, {Key: "stat.statfs.ffree", Value: d.InodesFree}, {Key: "stat.statfs.fused", Value: d.Inodes - d.InodesFree}, // inodes
 		{Key: "stat.disk.load", Value: d.Load.Busy}, {Key: "stat.disk.readratemb", Value: float64(d.Load.ReadBytes) / 1e6}, // rates in 10^6 bytes a second
 		{Key: "stat.disk.writeratemb", Value: float64(d.Load.WriteBytes) / 1e6},
-		{Key: "stat.disk.read.p50ms", Value: milliseconds(d.Load.Read.Quantile(0.5))}, {Key: "stat.disk.read.p99ms", Value: milliseconds(d.Load.Read.Quantile(0.99))}, // since the node started
-		{Key: "stat.disk.write.p50ms", Value: milliseconds(d.Load.Write.Quantile(0.5))}, {Key: "stat.disk.write.p99ms", Value: milliseconds(d.Load.Write.Quantile(0.99))},
-		{Key: "stat.disk.sync.p50ms", Value: milliseconds(d.Load.Sync.Quantile(0.5))}, {Key: "stat.disk.sync.p99ms", Value: milliseconds(d.Load.Sync.Quantile(0.99))},
+		{Key: "stat.disk.read.p50ms", Value: milliseconds(quantile(d.Load.Read, 0.5))}, {Key: "stat.disk.read.p99ms", Value: milliseconds(quantile(d.Load.Read, 0.99))}, // since the node started
+		{Key: "stat.disk.write.p50ms", Value: milliseconds(quantile(d.Load.Write, 0.5))}, {Key: "stat.disk.write.p99ms", Value: milliseconds(quantile(d.Load.Write, 0.99))},
+		{Key: "stat.disk.sync.p50ms", Value: milliseconds(quantile(d.Load.Sync, 0.5))}, {Key: "stat.disk.sync.p99ms", Value: milliseconds(quantile(d.Load.Sync, 0.99))},
 		{Key: "stat.disk.checksumerrors", Value: d.Load.ChecksumErrors}, {Key: "stat.disk.ioerrors", Value: d.Load.IOErrors},
 		{Key: "stat.net.ethratemib", Value: speed}, {Key: "stat.net.inratemib", Value: in}, {Key: "stat.net.outratemib", Value: out}, // of the node
 		{Key: "stat.ropen", Value: d.Load.ReadOpens}, {Key: "stat.wopen", Value: d.Load.WriteOpens}, // open pieces
