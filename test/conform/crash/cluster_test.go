@@ -32,6 +32,20 @@ func newCluster(t *testing.T) *cluster {
 	t.Helper()
 	c := &cluster{Cluster: rig.New(t, *program, 1+nodes)}
 	c.manager = c.Manager("--port", c.Port(0), "--log-level", "info")
+	return c.withNodes(t)
+}
+
+// newHeldCluster makes a cluster whose manager has a socket that outlives it.
+func newHeldCluster(t *testing.T) *cluster {
+	t.Helper()
+	c := &cluster{Cluster: rig.New(t, *program, 1+nodes)}
+	c.manager = c.HeldManager("--log-level", "info")
+	return c.withNodes(t)
+}
+
+// withNodes starts the nodes and makes the client.
+func (c *cluster) withNodes(t *testing.T) *cluster {
+	t.Helper()
 	join := c.JoinFile(nodes)
 	for i := range nodes {
 		name := fmt.Sprint("node", i)
