@@ -54,6 +54,9 @@ func (c *Marks) newest() error {
 	return errs.New(errs.Unavailable, "cluster.Change", "", "the manager has just started, and waits for its nodes")
 }
 
+// Deciding reports whether [Marks.Current] fails because it is not known yet whether the store is as new as the cluster.
+func (c *Marks) Deciding() bool { return c.undecided() > 0 }
+
 // undecided returns the longest time that the decision may still take.
 func (c *Marks) undecided() time.Duration {
 	select {

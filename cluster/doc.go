@@ -45,8 +45,8 @@
 // # Goroutines and blocking
 //
 // [Cluster.Run] has two: one ends leases and publishes late reports twice a second, the other makes the changes that time
-// brings (keys, scrubs, old removals) and may wait for the store. [Cluster.View], [Leases.Member] and [Marks.Current]
-// never block. [Leases.Heartbeat] and [Leases.Check] take the mutex only. Everything that changes a record waits for
+// brings (keys, scrubs, old removals) and may wait for the store. [Cluster.View], [Leases.Member], [Marks.Current]
+// and [Marks.Deciding] never block. [Leases.Heartbeat] and [Leases.Check] take the mutex only. Everything that changes a record waits for
 // the store's sync.
 //
 // # Keys in the store

@@ -160,7 +160,7 @@ func (b *builder) broadcast() *broadcast {
 }
 
 // returns returns what has clients wait for nodes that may come back.
-func (b *builder) returns() returns { return returns{b.cluster.View, b.Now, b.started} }
+func (b *builder) returns() returns { return returns{b.cluster.Views(), b.Now, b.started} }
 
 // writes makes the service of writes under way.
 func (b *builder) writes() *writeAdmin {

@@ -57,7 +57,7 @@ func (o *opener) Open(ctx context.Context, who hemera.Identity, r hemera.OpenReq
 	defer began.end(&err)
 	o.turns.Seen(who)
 	if r.Access != hemera.AccessRead {
-		if err := o.cluster.Marks.Current(); err != nil { // so that clients wait, as for a disk
+		if err := current(o.cluster.Marks); err != nil { // so that clients wait, as for a disk
 			return g, err
 		}
 	}
@@ -112,8 +112,9 @@ func (o *opener) tryOpen(ctx context.Context, now time.Time, who hemera.Identity
 	if r.Access == hemera.AccessRead {
 		o.notes.note(&prep.Entry, now)
 		c.OnTape = len(prep.Entry.Tape) > 0
+		view := o.cluster.View() // no newer than the one that the grant is made of
 		g, err := o.reader.grant(&c, &prep, r)
-		err = o.rescuer.onOpen(ctx, who, prep.Entry, err)
+		err = lacking(o.rescuer.onOpen(ctx, who, prep.Entry, err), view, r.Tried, hasPieces(&prep.Entry, r.Tried))
 		if err == nil && !r.NoPiece.IsZero() {
 			err = o.rescuer.onNoPiece(ctx, who, &prep.Entry, r)
 		}
@@ -172,7 +173,7 @@ func (o *opener) openWrite(ctx context.Context, c *hemera.Capability, prep *name
 	}
 	if c.Access == hemera.AccessUpdate {
 		if err := o.base(c, view, e); err != nil {
-			return hemera.Grant{}, err
+			return hemera.Grant{}, lacking(err, view, r.Tried, hasPieces(e, nil))
 		}
 	}
 	// Nodes that failed this client are left out first. Only if nothing is left, their other disks are tried.
@@ -182,8 +183,12 @@ func (o *opener) openWrite(ctx context.Context, c *hemera.Capability, prep *name
 			err = nil
 		}
 	}
+	if missing := o.returns.gather(view, c, pol.Layout, r.Tried, err); missing != nil {
+		return hemera.Grant{}, errs.Wrap(missing, "manager.Open", r.Path)
+	}
 	if errs.KindOf(err) == errs.NoSpace {
-		err = o.makeRoom(ctx, view, c, err)
+		least := max(int(pol.PiecesMin), pol.Layout.Enough())
+		err = lacking(o.makeRoom(ctx, view, c, err), view, r.Tried, hasDisks(c.Space, least, r.Tried))
 	}
 	if err != nil {
 		return hemera.Grant{}, errs.Wrap(err, "manager.Open", r.Path)

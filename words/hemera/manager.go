@@ -84,7 +84,7 @@ type Attributes interface {
 // when their change is durable.
 type Files interface {
 	// Open decides access, layout and placement. NoSpace, NoReplicas (Tried and Avoid cover all, or
-	// none is online), Locked, Exists, IsDirectory, NotFound.
+	// none is online), Locked, Exists, IsDirectory, NotFound. A [NotYet] for what is likely to succeed soon.
 	Open(ctx context.Context, who Identity, r OpenRequest) (Grant, error)
 	// Pending is the write that the process has under way at the path, and the file as its writer knows it, but
 	// for the size, which the grant's node knows. known is what Stat gave, a zero Entry where nothing is
