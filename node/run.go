@@ -22,9 +22,6 @@ const (
 	joinPatience = 10 * time.Second
 	// stopTimeout bounds the calls of a stopping node to the manager and its peers.
 	stopTimeout = 5 * time.Second
-	// rejoinMin and rejoinMax bound the pause between attempts to register.
-	rejoinMin = 100 * time.Millisecond
-	rejoinMax = 2 * time.Second
 	// expireInterval is the interval of searches for abandoned pieces, retryInterval that of attempts to open missing
 	// disks.
 	expireInterval = 10 * time.Minute
@@ -101,10 +98,10 @@ func waitUntil(ctx context.Context, wait func()) {
 
 // keep registers the node, again whenever the lease is lost.
 func (n *Node) keep(ctx context.Context) {
-	pause := rejoinMin
+	again := newRejoin(n.address())
 	for ctx.Err() == nil {
-		began := time.Now()
-		err := n.panics.Do("node.Register", n.address(), func() error { return n.session(ctx) })
+		var leased time.Time // begin of the lease; zero if there was none
+		err := n.panics.Do("node.Register", n.address(), func() error { return n.session(ctx, &leased) })
 		switch {
 		case ctx.Err() != nil:
 			return
@@ -115,10 +112,12 @@ func (n *Node) keep(ctx context.Context) {
 			n.o.Log.Warn("the cluster does not have this node any more: it joins as a new one", "was", n.ID())
 			n.id.Store(0)
 			continue
-		// A lease that lasted for a while resets the back-off.
-		case time.Since(began) > hemera.HeartbeatTimeout:
-			pause = rejoinMin
 		}
+		var lasted time.Duration
+		if !leased.IsZero() {
+			lasted = time.Since(leased)
+		}
+		pause := again.after(lasted)
 		n.refusal.Store(&err)
 		about := []any{"again", pause, "error", err}
 		if remedy := errs.RemedyOf(err); remedy != "" {
@@ -129,7 +128,6 @@ func (n *Node) keep(ctx context.Context) {
 		case <-ctx.Done():
 		case <-time.After(pause):
 		}
-		pause = min(2*pause, rejoinMax)
 	}
 }
 
@@ -140,8 +138,9 @@ func (n *Node) removedMeanwhile(err error) bool {
 	return errors.Is(err, errs.NotFound) && n.o.ID == 0 && n.ID() != 0 && n.born.Load() == 0
 }
 
-// session runs one lease: it registers, and then reports and works until something fails.
-func (n *Node) session(ctx context.Context) error {
+// session runs one lease: it registers, and then reports and works until something fails, which is at once when the connection to the manager breaks.
+// It sets leased when the lease begins.
+func (n *Node) session(ctx context.Context, leased *time.Time) error {
 	call, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
 	n.readdress()
@@ -158,6 +157,7 @@ func (n *Node) session(ctx context.Context) error {
 	if err := n.welcomed(welcome); err != nil {
 		return err
 	}
+	*leased = time.Now()
 	// The first of both that fails ends the lease for the other.
 	group, working := errgroup.WithContext(ctx)
 	group.Go(n.panics.Func("node.Heartbeat", n.address(), func() error { return n.heartbeats(working, welcome.Epoch) }))
