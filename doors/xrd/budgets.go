@@ -14,6 +14,8 @@ const (
 	checkpointMemory = 128 << 20
 	// callsMax bounds the concurrent calls of the admin API, callsPerClient those of one client.
 	callsMax, callsPerClient = 128, 8
+	// heldMax bounds the opens that are held until nodes have come back, heldPerClient those of one client. A held open takes about 10 KB.
+	heldMax, heldPerClient = 4096, 1024
 )
 
 // Client identifies the client whose use of a server is charged: the user that logged in or, without one, the address.
@@ -33,6 +35,8 @@ type Budgets struct {
 	Handles *limits.Budget[Client]
 	// Calls bounds concurrent calls of the admin API.
 	Calls *limits.Budget[Client]
+	// Held bounds the opens that are held until nodes have come back.
+	Held *limits.Budget[Client]
 }
 
 // NewBudgets makes budgets for a process that may have files open files, on a machine with memory bytes. Handles get a
@@ -47,12 +51,13 @@ func NewBudgets(files, memory int64) *Budgets {
 		Requests: part("request_bytes", requestMemory), Checkpoints: part("checkpoint_bytes", checkpointMemory),
 		Handles: limits.NewBudget[Client]("open_files", limits.Bounds{Total: handles, Share: handles / 2}),
 		Calls:   limits.NewBudget[Client]("calls", limits.Bounds{Total: callsMax, Share: callsPerClient}),
+		Held:    limits.NewBudget[Client]("held_opens", limits.Bounds{Total: heldMax, Share: heldPerClient}),
 	}
 }
 
 // Usages returns the usage of each budget.
 func (b *Budgets) Usages() []limits.Usage {
-	return []limits.Usage{b.Requests.Usage(), b.Checkpoints.Usage(), b.Handles.Usage(), b.Calls.Usage()}
+	return []limits.Usage{b.Requests.Usage(), b.Checkpoints.Usage(), b.Handles.Usage(), b.Calls.Usage(), b.Held.Usage()}
 }
 
 // clientAt returns the client of a connection. Only its address is known.

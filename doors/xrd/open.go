@@ -2,6 +2,7 @@ package xrd
 
 import (
 	"strings"
+	"time"
 
 	"hemera/doors/xrd/tpc"
 	"hemera/doors/xrd/translate"
@@ -16,10 +17,10 @@ import (
 const localMax = 16 << 20
 
 const (
-	// openWaitsMax bounds the number of waits of a client before it gets the error.
-	openWaitsMax = 3
-	// openWaitSeconds is the length of each wait.
-	openWaitSeconds = 5
+	// openPatience bounds the time for which a client waits for an open that the manager cannot serve now, before it gets the error.
+	openPatience = 15 * time.Second
+	// openWaitSeconds is the length of each wait, busyWaitSeconds that of a wait for a manager that has too much to do.
+	openWaitSeconds, busyWaitSeconds = 1, 5
 )
 
 // openArgs has the path, the opaque part and the options of an open.
@@ -46,6 +47,7 @@ type managerOpens struct {
 	local    localNodes // nil: no node is in this process
 	reads    *readMemory
 	restarts *copyRestarts
+	holds    *holds
 }
 
 // opening is the state of one open at a manager between its steps.
@@ -67,6 +69,7 @@ var openSteps = [...]openStep{
 	(*managerOpens).ask,           // the manager grants or refuses
 	(*managerOpens).askAllNodes,   // a client that has failed at all nodes may try each once more
 	(*managerOpens).awaitRecall,   // a client waits for its file from tape
+	(*managerOpens).holdOpen,      // holds the request while nodes are about to come back
 	(*managerOpens).awaitManager,  // a client waits for a manager that cannot serve it now; other refusals are the answer
 	(*managerOpens).openHere,      // opens a small file in this process
 	(*managerOpens).sendToNode,    // redirects the client to a node for all others
@@ -74,11 +77,13 @@ var openSteps = [...]openStep{
 
 // truncateSteps has the steps of a truncation by path at a manager: those of an open that redirect the client to a node.
 var truncateSteps = [...]openStep{
-	(*managerOpens).ask, (*managerOpens).askAllNodes, (*managerOpens).awaitRecall, (*managerOpens).awaitManager, (*managerOpens).sendToNode,
+	(*managerOpens).ask, (*managerOpens).askAllNodes, (*managerOpens).awaitRecall, (*managerOpens).holdOpen, (*managerOpens).awaitManager,
+	(*managerOpens).sendToNode,
 }
 
 // run runs the steps until one ends the open.
 func (m *managerOpens) run(r *request, o *opening, steps []openStep) error {
+	r.session.held.record(&r.session.opens)
 	for _, step := range steps {
 		if answered, err := step(m, r, o); answered || err != nil {
 			return err
@@ -184,24 +189,21 @@ func (m *managerOpens) awaitRecall(r *request, o *opening) (bool, error) {
 	return false, &waitFor{Seconds: after, Text: o.refuse.Error()}
 }
 
-// awaitManager asks the client, a few times, to open again in some seconds while the manager cannot serve it. It returns
-// any other refusal.
+// awaitManager asks the client, for a while, to open again while the manager cannot serve it. It returns any other
+// refusal.
 func (m *managerOpens) awaitManager(r *request, o *opening) (bool, error) {
-	ss := r.session
-	if o.refuse == nil {
-		if history := ss.opens[o.path]; history != nil {
-			history.Waits = 0
+	switch k := errs.KindOf(o.refuse); {
+	case o.refuse == nil:
+		if history := r.session.opens[o.path]; history != nil {
+			history.Served()
 		}
 		return false, nil
+	case k != errs.Unavailable && k != errs.Overloaded, !r.session.opens.Of(o.path, true).MayWait(time.Now(), openPatience):
+		return false, o.refuse
+	case k == errs.Overloaded:
+		return false, &waitFor{Seconds: busyWaitSeconds, Text: o.refuse.Error()}
 	}
-	if k := errs.KindOf(o.refuse); k == errs.Unavailable || k == errs.Overloaded {
-		history := ss.opens.Of(o.path, true)
-		if history.Waits < openWaitsMax {
-			history.Waits++
-			return false, &waitFor{Seconds: openWaitSeconds, Text: o.refuse.Error()}
-		}
-	}
-	return false, o.refuse
+	return false, &waitFor{Seconds: openWaitSeconds, Text: o.refuse.Error()}
 }
 
 // openHere opens the file at a node of this process if possible, and answers with the handle.

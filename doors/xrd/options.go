@@ -114,6 +114,7 @@ type Limits struct {
 	IdleTimeout   time.Duration // between requests, and within the data of a file; 2 h
 	RequestTime   time.Duration // for a request without such data, plus a second for each 100 KiB; 30 s
 	WriteStall    time.Duration // a client that takes no byte for this time is disconnected; 2 min
+	HoldTime      time.Duration // for an open that is held until nodes have come back; 10 s
 	SlowAnswer    time.Duration // longer work is promised and answered later; 10 s
 	RendezvousTTL time.Duration // time that a third-party copy's key waits for its destination; 90 s
 }
@@ -134,6 +135,7 @@ func (l Limits) withDefaults() Limits {
 	def(&l.IdleTimeout, 2*time.Hour)
 	def(&l.RequestTime, 30*time.Second)
 	def(&l.WriteStall, 2*time.Minute)
+	def(&l.HoldTime, 10*time.Second)
 	def(&l.SlowAnswer, 10*time.Second)
 	def(&l.RendezvousTTL, 90*time.Second)
 	return l

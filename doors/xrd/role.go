@@ -65,7 +65,7 @@ func (s *Server) managerRole(m *ManagerOptions) role {
 	// another connection: reads, lostWrites and arranged copies.
 	names := &nameHandlers{names: m.Names, attributes: m.Attributes, files: m.Files, locate: s.locator(m), local: m.Local, space: m.Space}
 	prepares := prepareHandlers{prepare.New(m.Names, m.Staging)}
-	opens := &managerOpens{files: m.Files, prepares: prepares, local: m.Local, reads: s.reads, restarts: &s.restarts}
+	opens := &managerOpens{files: m.Files, prepares: prepares, local: m.Local, reads: s.reads, restarts: &s.restarts, holds: &s.holds}
 	queries := &queryHandlers{srv: s, names: names, files: m.Files, prepares: prepares, calls: m.Calls}
 	o := role{sessions: s.sessionHandlers(queries), names: names.handlers(), files: handlers{}}
 	o.names[wire.ReqOpen] = opens.open

@@ -24,6 +24,7 @@ type Server struct {
 	pool     transport.Pool // buffers, chunks and pipes
 	waits    sync.Pool      // of *slowAnswer
 	clients  registry
+	holds    holds
 	restarts copyRestarts // without state; both roles use it
 
 	// Memory about clients that may reconnect.
@@ -44,6 +45,7 @@ func New(o Options) (*Server, error) {
 		waits:      sync.Pool{New: func() any { return new(slowAnswer) }},
 		restarts:   copyRestarts{managerAddr: o.ManagerAddr},
 		lostWrites: new(writeMemory),
+		holds:      newHolds(),
 	}
 	s.clients = registry{conns: map[*conn]struct{}{}, sessions: map[wire.SessionID]*session{}, idle: make(chan struct{})}
 	s.reads = &readMemory{clients: &s.clients}
@@ -134,6 +136,7 @@ const cutOffTime = time.Second
 // when their last file is closed, or all when ctx ends. It returns when the last one has ended, with ctx's error if some
 // were closed before. It does not wait for a connection that waits for a stalled disk.
 func (s *Server) Shutdown(ctx context.Context) error {
+	s.holds.end()
 	defer s.pool.Close() // pipes in use are closed when they are returned
 	idle := s.clients.shutdown()
 	for {

@@ -33,6 +33,7 @@ type session struct {
 	streams      substreams
 
 	handles   handleTable           // open files and pieces
+	held      heldGrants            // of opens that were answered late; safe for concurrent use
 	opens     reconnect.OpenHistory // nodes to which its opens were redirected
 	reconnect reconnection          // state of earlier sessions
 

@@ -53,6 +53,7 @@ const (
 
 	LoginAbilities uint8 = 0xdd // full URLs, read redirects, IPv4 and IPv6, local files, redirect flags
 	LoginCapVer    uint8 = 0x85 // understands delayed answers; version 5
+	LoginAsync     uint8 = 0x80 // of LoginCapVer: understands delayed answers
 )
 
 // Options of kXR_open. Locate uses Refresh, NoWait, Force, Compress and PrefName.

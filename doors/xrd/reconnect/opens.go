@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"hemera/doors/xrd/translate"
 	"hemera/rules/wire"
@@ -21,7 +22,7 @@ type OpenHistory map[string]*PathHistory
 
 // PathHistory is the history of one path.
 type PathHistory struct {
-	Waits   int // number of waits that the client was asked for
+	waiting time.Time // begin of the client's wait for an open that cannot be served; zero if it does not wait
 	nodes   []sentTo
 	cleared bool // every node was allowed once more
 }
@@ -54,6 +55,24 @@ func (v *OpenHistory) Of(path string, failed bool) *PathHistory {
 	(*v)[path] = fresh
 	return fresh
 }
+
+// MayWait reports whether the client of an open that cannot be served now shall wait. A client waits for the time patience, from its first
+// open in vain. Then it gets the error once, and may wait again if it still opens the file.
+func (v *PathHistory) MayWait(now time.Time, patience time.Duration) bool {
+	waited := now.Sub(v.waiting)
+	// A client that comes long after that has not waited: it has begun again.
+	if v.waiting.IsZero() || waited >= 2*patience {
+		v.waiting, waited = now, 0
+	}
+	if waited >= patience {
+		v.waiting = time.Time{}
+		return false
+	}
+	return true
+}
+
+// Served records that the client waits no longer.
+func (v *PathHistory) Served() { v.waiting = time.Time{} }
 
 // Sent records that an open was redirected to a node, whose pieces are among the targets.
 func (v *PathHistory) Sent(node hemera.NodeID, addr string, targets []hemera.Target) {
