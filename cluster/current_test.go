@@ -27,8 +27,8 @@ func TestChangesWaitForTheFirstNode(t *testing.T) {
 		}
 
 		c = open(t, store, time.Now)
-		if err := c.Marks.Current(); !errors.Is(err, errs.Unavailable) {
-			t.Errorf("at once: %v", err)
+		if err := c.Marks.Current(); !errors.Is(err, errs.Unavailable) || !c.Marks.Deciding() {
+			t.Errorf("at once: %v, deciding: %t", err, c.Marks.Deciding())
 		}
 		if _, err := c.Leases.Register(t.Context(), hello(2, 1)); err != nil || c.Marks.Current() == nil {
 			t.Errorf("a node that is new knows nothing: %v, %v", err, c.Marks.Current())
@@ -50,7 +50,7 @@ func TestChangesWaitForTheFirstNode(t *testing.T) {
 		if _, err := c.Leases.Register(t.Context(), h); err != nil {
 			t.Fatal(err)
 		}
-		if w := <-waited; w != 2*time.Second || c.Marks.Current() != nil {
+		if w := <-waited; w != 2*time.Second || c.Marks.Current() != nil || c.Marks.Deciding() {
 			t.Errorf("until %s, %v", w, c.Marks.Current())
 		}
 

@@ -65,6 +65,30 @@ func TestSiblingsAreNotComplete(t *testing.T) {
 	}
 }
 
+// TestWaitsHaveAnEnd: a client waits for a while, hears the error once, and may then begin again; one that was served has not waited.
+func TestWaitsHaveAnEnd(t *testing.T) {
+	const patience = 15 * time.Second
+	var h PathHistory
+	began := time.Unix(1_700_000_000, 0)
+	may := func(after time.Duration, want bool) {
+		t.Helper()
+		if got := h.MayWait(began.Add(after), patience); got != want {
+			t.Errorf("after %s: %t", after, got)
+		}
+	}
+	may(0, true)
+	may(14*time.Second, true)
+	may(15*time.Second, false)
+	may(15*time.Second, true) // it still opens the file
+	may(29*time.Second, true)
+	h.Served()
+	may(31*time.Second, true)
+	may(45*time.Second, true)
+	may(61*time.Second, true) // it was away in between
+	may(75*time.Second, true)
+	may(76*time.Second, false)
+}
+
 func TestTried(t *testing.T) {
 	var v OpenHistory
 	first := v.Of("/f", false)
