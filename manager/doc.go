@@ -63,7 +63,8 @@
 // # Which error a client gets
 //
 //   - Unavailable: it may work within seconds. Nodes are returning (returning.go), room is being made, the store is not
-//     known to be current, or the head of a writer that seems to be gone has to answer first. Clients wait and ask again.
+//     known to be current, or the head of a writer that seems to be gone has to answer first. Clients wait and ask again. For
+//     the first and the third the error is a [hemera.NotYet], by which a door waits for them.
 //   - NoReplicas, NoSpace: as the cluster is, it does not work. A client that has tried nodes is sent elsewhere first.
 //   - Locked, or Exists for an exclusive create: another writer has the name.
 //   - Conflict: what the client continues is gone, so it has to begin again: a content that was replaced, a write that was

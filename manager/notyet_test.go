@@ -140,7 +140,7 @@ func TestNoWaitWhenAllNodesAreBack(t *testing.T) {
 	})
 }
 
-// TestAwaitEndsWithItsCaller: a door that gives up is not kept.
+// TestAwaitEndsWithItsCaller: a door that does not wait any more is not kept.
 func TestAwaitEndsWithItsCaller(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, 1, 1)

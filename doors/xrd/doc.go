@@ -36,15 +36,15 @@
 // # Life of an open
 //
 // openSteps in open.go lists the steps of an open at a manager's door: it looks for an earlier open that the client
-// continues (reopen.go, restart.go), asks the manager, waits with the client, and opens the file itself or sends the
-// client to a node. nodeOpens.open in opennode.go does the node's part.
+// continues (reopen.go, restart.go), asks the manager, waits with the client or holds its request (held.go), and opens
+// the file itself or sends the client to a node. nodeOpens.open in opennode.go does the node's part.
 //
 // # Goroutines
 //
 // One for each connection that is not parked. It serves requests in the order they came, which clients rely on, and owns
 // the connection's and the session's fields. A bound connection has its own, which serves the queue of its substream.
-// asyncWork has one for each close, seal, abort, checksum, call of the admin API and third-party copy that runs beside
-// its connection: this work uses only the file's handle, counted in openFile.inUse, and the request's copy. A timer
+// asyncWork has one for each close, seal, abort, checksum, held open, call of the admin API and third-party copy that runs
+// beside its connection: this work uses only the file's handle, counted in openFile.inUse, and the request's copy. A timer
 // promises late answers, and one goroutine of the Server closes silent connections.
 //
 // # Locks

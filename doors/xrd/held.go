@@ -14,17 +14,17 @@ import (
 	"hemera/words/hemera"
 )
 
-// A manager that has just started cannot send clients to nodes that have not come back. A client that is asked to wait waits for whole seconds. So the
-// door promises the answer (kXR_waitresp), and gives it (kXR_attn with kXR_asynresp) the moment that the manager grants the open, most often after
-// some hundredths of a second. The connection serves other requests meanwhile. A held open ends:
+// A manager that has just started cannot send clients to nodes that have not come back. A wait (kXR_wait) lasts whole seconds. So the door promises
+// the answer (kXR_waitresp), and gives it (kXR_attn with kXR_asynresp) the moment that the manager grants the open, most often after some hundredths
+// of a second. The connection serves other requests meanwhile. A held open ends:
 //
 //   - with the manager's grant or its refusal;
-//   - after Limits.HoldTime, or when the server shuts down: the client is asked to open again in a second;
-//   - with its connection. A client that opens again on another one is a new client.
+//   - after Limits.HoldTime, or when the server shuts down: the client opens again after a second;
+//   - with its connection. The client's next session begins again.
 //
-// Nothing is held for a client that does not understand promises, or beyond asyncMax of a connection and Budgets.Held of a client and of all: these
-// are asked to open again in a second, too. An open that is held costs its client's share and a goroutine, which asks the manager again only if there
-// is an event that may have brought what the open lacks.
+// The door holds nothing for a client that does not understand promises, or beyond asyncMax of a connection and Budgets.Held of a client and of all:
+// these clients open again after a second, too. A held open costs its client's share and a goroutine, which asks the manager again only if an event
+// may have brought what the open lacks.
 
 // holds ends the held opens of a server that shuts down. Its methods are safe for concurrent use. The zero value is not useful.
 type holds struct {

@@ -198,7 +198,7 @@ func TestHeldReadIsRemembered(t *testing.T) {
 	}
 }
 
-// TestHeldOpenEnds checks that nothing is held beyond its time. The client is asked to come again, and is held again.
+// TestHeldOpenEnds checks that nothing is held beyond its time. The client opens again after a second, and is held again.
 func TestHeldOpenEnds(t *testing.T) {
 	p, _ := newReturningPair(t, func(o *Options) { o.Limits.HoldTime = time.Millisecond })
 	c := dial(t, p.managerAddr)
@@ -292,7 +292,7 @@ func TestConnectionHoldsSome(t *testing.T) {
 	waits(t, status, body, openWaitSeconds)
 }
 
-// TestOldClientsAreNotPromised checks that a client that does not understand late answers is asked to wait.
+// TestOldClientsAreNotPromised checks that a client that does not understand late answers waits.
 func TestOldClientsAreNotPromised(t *testing.T) {
 	p, _ := newReturningPair(t, nil)
 	status, body, err := loginAs(t, p.managerAddr, 7, "").call(wire.Open{Options: wire.OpenRead}, []byte("/f"))

@@ -61,6 +61,7 @@ var uncontained = map[string]string{
 	"tape/device/emulated/clock.go: acquire": "it cancels",
 	"platform/thinlog/thinlog.go: passes":    "it writes a line of the log",
 	"client/xrootd/open.go: openExclusively": "it cancels",
+	"doors/xrd/held.go: outcome":             "it cancels",
 	"node/run.go: waitUntil":                 "it waits",
 	"tape/server/desk.go: done":              "it cancels",
 }

@@ -84,7 +84,8 @@ func TestRestartWithAHeldSocket(t *testing.T) {
 	}
 }
 
-// lostInLogin is what stock clients (5.5.3) fail with now and then if their connection is lost in the middle of their login: they look after it twice.
+// lostInLogin is the error of stock clients (5.5.3) whose connection was lost in the middle of their login. They connect again twice at once, now and
+// then, and fail.
 const lostInLogin = "Invalid operation"
 
 // do does a job once, and returns when the client had its answer. A failure fails the test.
