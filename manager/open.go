@@ -114,7 +114,7 @@ func (o *opener) tryOpen(ctx context.Context, now time.Time, who hemera.Identity
 		c.OnTape = len(prep.Entry.Tape) > 0
 		view := o.cluster.View() // no newer than the one that the grant is made of
 		g, err := o.reader.grant(&c, &prep, r)
-		err = lacking(o.rescuer.onOpen(ctx, who, prep.Entry, err), view, r.Tried, hasPieces(&prep.Entry, r.Tried))
+		err = o.returns.lacking(o.rescuer.onOpen(ctx, who, prep.Entry, err), view, r.Tried, hasPieces(&prep.Entry, r.Tried))
 		if err == nil && !r.NoPiece.IsZero() {
 			err = o.rescuer.onNoPiece(ctx, who, &prep.Entry, r)
 		}
@@ -173,7 +173,7 @@ func (o *opener) openWrite(ctx context.Context, c *hemera.Capability, prep *name
 	}
 	if c.Access == hemera.AccessUpdate {
 		if err := o.base(c, view, e); err != nil {
-			return hemera.Grant{}, lacking(err, view, r.Tried, hasPieces(e, nil))
+			return hemera.Grant{}, o.returns.lacking(err, view, r.Tried, hasPieces(e, nil))
 		}
 	}
 	// Nodes that failed this client are left out first. Only if nothing is left, their other disks are tried.
@@ -188,7 +188,7 @@ func (o *opener) openWrite(ctx context.Context, c *hemera.Capability, prep *name
 	}
 	if errs.KindOf(err) == errs.NoSpace {
 		least := max(int(pol.PiecesMin), pol.Layout.Enough())
-		err = lacking(o.makeRoom(ctx, view, c, err), view, r.Tried, hasDisks(c.Space, least, r.Tried))
+		err = o.returns.lacking(o.makeRoom(ctx, view, c, err), view, r.Tried, hasDisks(c.Space, least, r.Tried))
 	}
 	if err != nil {
 		return hemera.Grant{}, errs.Wrap(err, "manager.Open", r.Path)

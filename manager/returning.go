@@ -31,32 +31,34 @@ type returns struct {
 	started time.Time // nodes that were there before have returnTime from here
 }
 
-// lack is the error of an open that found too few disks.
+// lack is the error of an open that found too few disks while nodes may come back. A door may keep it for a while, so it has no view and no entry.
 type lack struct {
 	error
-	in     *hemera.View            // where it found too few
-	tried  []hemera.NodeID         // nodes that failed its client
-	enough func(*hemera.View) bool // reports whether a view may have enough
-	until  time.Time               // from then on fewer are enough; zero if not
+	version uint64                  // of the view that had too few
+	tried   []hemera.NodeID         // nodes that failed its client
+	enough  func(*hemera.View) bool // reports whether a view may have enough
+	until   time.Time               // from then on fewer are enough; zero if not
 }
 
 func (l *lack) Unwrap() error { return l.error }
 
-// lacking notes with NoReplicas and NoSpace in which view they are true, and which view is to be waited for. It returns other errors as they are.
-func lacking(err error, in *hemera.View, tried []hemera.NodeID, enough func(*hemera.View) bool) error {
-	if kind := errs.KindOf(err); err == nil || kind != errs.NoReplicas && kind != errs.NoSpace {
+// lacking notes with NoReplicas and NoSpace what is to be waited for, if nodes may come back that are not there in the view. It returns other errors
+// as they are.
+func (r returns) lacking(err error, in *hemera.View, tried []hemera.NodeID, enough func(*hemera.View) bool) error {
+	if kind := errs.KindOf(err); err == nil || kind != errs.NoReplicas && kind != errs.NoSpace || !r.returning(in, tried) {
 		return err
 	}
-	return &lack{error: err, in: in, tried: tried, enough: enough}
+	return &lack{error: err, version: in.Version, tried: tried, enough: enough}
 }
 
 // hasPieces returns a test of views: whether a file can be read, at nodes that the client has not tried.
 func hasPieces(e *hemera.Entry, tried []hemera.NodeID) func(*hemera.View) bool {
+	l, size, pieces := e.Layout, e.Size, e.Pieces
 	return func(v *hemera.View) bool {
-		if len(e.Pieces) == 0 {
+		if len(pieces) == 0 {
 			return anyNode(v, tried, 0) != nil
 		}
-		return len(place.Order(v, e.Pieces, "", tried, 0)) > 0 && enough(e.Layout, e.Size, place.Order(v, e.Pieces, "", nil, 0))
+		return len(place.Order(v, pieces, "", tried, 0)) > 0 && enough(l, size, place.Order(v, pieces, "", nil, 0))
 	}
 }
 
@@ -82,12 +84,8 @@ func (r returns) defers(err error, tried []hemera.NodeID) error {
 	if kind := errs.KindOf(err); err == nil || kind != errs.NoReplicas && kind != errs.NoSpace {
 		return err
 	}
-	view := r.views.Newest()
 	found, known := errors.AsType[*lack](err)
-	if known {
-		view = found.in
-	}
-	if !r.returning(view, tried) {
+	if !known && !r.returning(r.views.Newest(), tried) {
 		return err
 	}
 	later := &errs.Error{Kind: errs.Unavailable, Op: "manager.Open", Text: "nodes that were there a moment ago may come back", Cause: err}
@@ -138,7 +136,7 @@ func (r returns) gather(view *hemera.View, c *hemera.Capability, l hemera.Layout
 	if refused == nil {
 		refused = errs.New(errs.NoSpace, "place.Choose", "space "+string(c.Space), fmt.Sprintf("%d of its disks are there, and layout %s takes %d", len(c.Targets), l, wanted))
 	}
-	return &lack{error: refused, in: view, tried: tried, enough: hasDisks(c.Space, wanted, tried), until: until}
+	return &lack{error: refused, version: view.Version, tried: tried, enough: hasDisks(c.Space, wanted, tried), until: until}
 }
 
 // await blocks until a newer view may have enough disks, no more are to come, or fewer are enough.
@@ -151,7 +149,7 @@ func (r returns) await(ctx context.Context, found *lack) error {
 	}
 	for {
 		view, replaced := r.views.Watch()
-		if view != found.in && (found.enough(view) || r.all(view, found)) {
+		if view.Version > found.version && (found.enough(view) || r.all(view, found)) {
 			return nil
 		}
 		select {
