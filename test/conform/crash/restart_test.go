@@ -157,7 +157,8 @@ func (c *cluster) stockJobs(t *testing.T) []*stockJob {
 func stock(ctx context.Context, program string, args ...string) error {
 	cmd := exec.CommandContext(ctx, program, args...)
 	// A client whose connection is lost in the middle of its login waits for the rest of this window, which is two minutes if it is not set.
-	cmd.Env = append(os.Environ(), "XRD_CONNECTIONWINDOW=5")
+	// Before anything else it looks up the name of its machine, which takes ten seconds if the name server does not answer.
+	cmd.Env = append(os.Environ(), "XRD_CONNECTIONWINDOW=5", "RES_OPTIONS=timeout:1 attempts:1")
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("%w: %s", err, out)
 	}
