@@ -48,6 +48,8 @@ type Opener interface {
 	PrepareConversion(ctx context.Context, id hemera.FileID, gen hemera.Generation) (Prepared, string, error)
 	// Prepare checks that who may open as asked; see [Writes.Prepare].
 	Prepare(ctx context.Context, who hemera.Identity, r hemera.OpenRequest) (Prepared, error)
+	// Resume returns what Prepare found for a write that is under way; see [Writes.Resume].
+	Resume(ctx context.Context, who hemera.Identity, c Commit, updates bool) (Prepared, error)
 	// PrepareBelow returns what Prepare would find for a new file below the path; see [Writes.PrepareBelow].
 	PrepareBelow(ctx context.Context, who hemera.Identity, path string) (Prepared, error)
 }
