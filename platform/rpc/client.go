@@ -54,6 +54,7 @@ type session struct {
 	commit    *method[commitRequest, acknowledgement]
 	abort     *method[abortRequest, empty]
 	keep      *method[keepRequest, empty]
+	announce  *method[announceRequest, empty]
 	replace   *method[replaceRequest, grantReply]
 	resolve   *method[resolveRequest, resolveReply]
 	mayFetch  *method[mayFetchRequest, empty]
@@ -113,6 +114,7 @@ func (c *Client) session(transport *http.Transport) *session {
 		commit:    caller[commitRequest, acknowledgement](c, h, "Commit"),
 		abort:     caller[abortRequest, empty](c, h, "Abort"),
 		keep:      caller[keepRequest, empty](c, h, "Keep"),
+		announce:  caller[announceRequest, empty](c, h, "Announce"),
 		replace:   caller[replaceRequest, grantReply](c, h, "Replace"),
 		resolve:   caller[resolveRequest, resolveReply](c, h, "Resolve"),
 		mayFetch:  caller[mayFetchRequest, empty](c, h, "MayFetch"),

@@ -8,8 +8,9 @@ import (
 
 // A remote node uses a Client where a node in the manager's process uses the service itself.
 var (
-	_ hemera.Control   = (*Client)(nil)
-	_ hemera.CopyRules = (*Client)(nil)
+	_ hemera.Control    = (*Client)(nil)
+	_ hemera.CopyRules  = (*Client)(nil)
+	_ hemera.OpenWrites = (*Client)(nil)
 )
 
 // Register implements hemera.Control.
@@ -77,6 +78,16 @@ func (c *Client) Replace(ctx context.Context, p *hemera.Permit, failed []hemera.
 func (c *Client) Resolve(ctx context.Context, id hemera.FileID) (hemera.Entry, string, error) {
 	r, err := call(ctx, c, c.current.Load().resolve, callTimeout, &resolveRequest{id})
 	return r.Entry, r.Path, err
+}
+
+// Announce implements hemera.OpenWrites.
+func (c *Client) Announce(ctx context.Context, a hemera.Announcement) error {
+	request, err := newAnnounceRequest(&a)
+	if err != nil {
+		return err
+	}
+	_, err = call(ctx, c, c.current.Load().announce, callTimeout, request)
+	return err
 }
 
 // MayFetch implements hemera.CopyRules.

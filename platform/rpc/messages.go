@@ -91,6 +91,45 @@ type keepRequest struct {
 	Size  int64
 }
 
+// announceRequest is hemera.Announcement with the permits as their tokens.
+type announceRequest struct {
+	Node   hemera.NodeID
+	Epoch  hemera.Epoch
+	Writes []announcedWrite
+	More   bool `cbor:",omitempty"`
+}
+
+// announcedWrite is hemera.OpenWrite.
+type announcedWrite struct {
+	Token    string
+	Age      time.Duration
+	Size     int64
+	Idle     time.Duration
+	Attached bool
+}
+
+// newAnnounceRequest makes the message of an announcement. It signs permits that were not signed yet.
+func newAnnounceRequest(a *hemera.Announcement) (*announceRequest, error) {
+	r := &announceRequest{Node: a.Node, Epoch: a.Epoch, Writes: make([]announcedWrite, len(a.Writes)), More: a.More}
+	for i, w := range a.Writes {
+		token, err := w.Permit.Token()
+		if err != nil {
+			return nil, err
+		}
+		r.Writes[i] = announcedWrite{token, w.Age, w.Size, w.Idle, w.Attached}
+	}
+	return r, nil
+}
+
+// announcement returns the announcement for the manager, with permits that it has to verify.
+func (r *announceRequest) announcement() hemera.Announcement {
+	a := hemera.Announcement{Node: r.Node, Epoch: r.Epoch, Writes: make([]hemera.OpenWrite, len(r.Writes)), More: r.More}
+	for i, w := range r.Writes {
+		a.Writes[i] = hemera.OpenWrite{Permit: hemera.ParsePermit(w.Token), Age: w.Age, Size: w.Size, Idle: w.Idle, Attached: w.Attached}
+	}
+	return a
+}
+
 // replaceRequest asks for other disks instead of the failed ones.
 type replaceRequest struct {
 	Token  string

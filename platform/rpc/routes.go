@@ -44,6 +44,15 @@ func (s *server) routeNodes() {
 		reply, err := s.control.Exchange(ctx, r.Node, r.Epoch, r.Results)
 		return &reply, err
 	})
+	handle(s, "Announce", func(ctx context.Context, node hemera.NodeID, r *announceRequest) (*empty, error) {
+		if s.options.Writes == nil {
+			return nil, errs.New(errs.Unsupported, "rpc.Announce", "", "this manager takes no announcements of writes")
+		}
+		if err := itself(node, r.Node, "Announce"); err != nil {
+			return nil, err
+		}
+		return &empty{}, s.options.Writes.Announce(ctx, r.announcement())
+	})
 }
 
 // routeFiles registers the methods on files. The permit in a request decides what the node may do, whichever node it is.

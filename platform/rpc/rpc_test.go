@@ -7,8 +7,10 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"net/http"
 	"net/netip"
 	"reflect"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -20,6 +22,7 @@ import (
 	"hemera/platform/link"
 	"hemera/platform/pki"
 	"hemera/platform/rpc"
+	"hemera/rules/capability"
 	"hemera/words/errs"
 	"hemera/words/hemera"
 )
@@ -80,6 +83,11 @@ func (r *recorder) Keep(ctx context.Context, p *hemera.Permit, size int64) error
 	return err
 }
 
+func (r *recorder) Announce(ctx context.Context, a hemera.Announcement) error {
+	_, err := record[any](ctx, r, "Announce", a)
+	return err
+}
+
 func (r *recorder) Replace(ctx context.Context, p *hemera.Permit, failed []hemera.DiskID) (hemera.Grant, error) {
 	return record[hemera.Grant](ctx, r, "Replace", p, failed)
 }
@@ -104,6 +112,7 @@ type cluster struct {
 	stop      func()        // of the port, as a crash would
 	clock     *atomic.Int64 // seconds the manager's clock is ahead
 	removed   atomic.Uint32 // a node that was removed from the cluster
+	lacks     string        // a method that the manager is too old for; set before the first call
 	log       logged
 }
 
@@ -163,10 +172,18 @@ func (c *cluster) member(id hemera.NodeID) error {
 func (c *cluster) listen(t testing.TB, addr string) {
 	t.Helper()
 	log := slog.New(slog.NewTextHandler(&c.log, nil))
-	handler, err := rpc.NewServer(c.manager, rpc.ServerOptions{Node: c.authority.Node, Member: c.member, Issuer: c.authority, Copies: &c.copies, Tapes: &c.tapes, Log: log})
+	handler, err := rpc.NewServer(c.manager, rpc.ServerOptions{Node: c.authority.Node, Member: c.member, Issuer: c.authority, Copies: &c.copies, Writes: c.manager, Tapes: &c.tapes, Log: log})
 	if err != nil {
 		t.Fatal(err)
 	}
+	serves := handler
+	handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if c.lacks != "" && r.URL.Path == rpc.Path+c.lacks {
+			http.NotFound(w, r) // as the mux of an earlier version
+			return
+		}
+		serves.ServeHTTP(w, r)
+	})
 	l, err := link.Listen(context.Background(), addr, link.DefaultOptions())
 	if err != nil {
 		t.Fatal(err)
@@ -246,8 +263,14 @@ var permits = cmp.Comparer(func(a, b *hemera.Permit) bool {
 // addresses compares addresses, which have fields of their own.
 var addresses = cmp.Comparer(func(a, b netip.Addr) bool { return a == b })
 
+// nodeCalls are the calls of a node.
+type nodeCalls interface {
+	hemera.Control
+	hemera.OpenWrites
+}
+
 // conformance tests every transport of Control: each argument arrives, and each answer comes back, bit by bit.
-func conformance(t *testing.T, manager *recorder, node hemera.NodeID, control hemera.Control) {
+func conformance(t *testing.T, manager *recorder, node hemera.NodeID, control nodeCalls) {
 	ctx := hemera.WithTrace(context.Background(), "0123456789abcdef")
 	disk := hemera.NodeDisk{UUID: "u", Path: somePath, ID: 4, Health: hemera.HealthFailing, Why: "x", DiskStats: hemera.DiskStats{Capacity: 1 << 60, Load: hemera.DiskLoad{Busy: 0.25}}}
 	hello := hemera.NodeHello{ID: node, Addr: "n:1", Zone: "z", Version: "1", Disks: []hemera.NodeDisk{disk}}
@@ -264,6 +287,7 @@ func conformance(t *testing.T, manager *recorder, node hemera.NodeID, control he
 	orders := hemera.ExchangeReply{Seen: mark, Orders: []hemera.Order{{ID: 7, Kind: hemera.OrderCopy, Sources: []hemera.Target{someTarget}, Token: "cap", After: hemera.PieceID{File: 9}, Limit: 10}}}
 	token := hemera.ParsePermit("cap")
 	commit := hemera.CommitRequest{Permit: token, Size: 5, Checksums: []hemera.Checksum{someSum}, Pieces: []hemera.Piece{{Disk: 1}, {Index: 1, Disk: 2}}, Mtime: someTime, Xattrs: map[string][]byte{"user.a": []byte("b")}}
+	announcement := hemera.Announcement{Node: node, Epoch: 6, More: true, Writes: []hemera.OpenWrite{{Permit: token, Age: time.Hour, Size: 1 << 40, Idle: 3, Attached: true}, {Permit: hemera.ParsePermit("cap3")}}}
 	grant := hemera.Grant{Addr: "n:1", Permit: hemera.VerifiedPermit(hemera.Capability{File: 1, Name: "\xff", Path: somePath, Checksums: []hemera.ChecksumKind{hemera.Adler32}, Targets: []hemera.Target{someTarget}, Base: &hemera.Base{Gen: 1, Pieces: []hemera.Target{someTarget}}, Who: someWho, Expires: someTime, Nonce: 1<<64 - 1}, "cap2")}
 	steps := []struct {
 		reply any // the manager's answer, which the client must return
@@ -276,6 +300,7 @@ func conformance(t *testing.T, manager *recorder, node hemera.NodeID, control he
 		{mark, func() (any, error) { return control.Commit(ctx, commit) }, []any{"Commit", commit}},
 		{nil, func() (any, error) { return nil, control.Abort(ctx, token) }, []any{"Abort", token}},
 		{nil, func() (any, error) { return nil, control.Keep(ctx, token, 77) }, []any{"Keep", token, int64(77)}},
+		{nil, func() (any, error) { return nil, control.Announce(ctx, announcement) }, []any{"Announce", announcement}},
 		{grant, func() (any, error) { return control.Replace(ctx, token, []hemera.DiskID{1, 2}) }, []any{"Replace", token, []hemera.DiskID{1, 2}}},
 		{resolved{someEntry, somePath}, func() (any, error) { e, p, err := control.Resolve(ctx, 5); return resolved{e, p}, err }, []any{"Resolve", hemera.FileID(5)}},
 	}
@@ -305,7 +330,7 @@ func conformance(t *testing.T, manager *recorder, node hemera.NodeID, control he
 			t.Errorf("%s: the failure became %#v", method, err)
 		}
 	}
-	if n := reflect.TypeFor[hemera.Control]().NumMethod(); n != len(steps) {
+	if n := reflect.TypeFor[nodeCalls]().NumMethod(); n != len(steps) {
 		t.Errorf("%d methods are tested of %d", len(steps), n)
 	}
 }
@@ -320,6 +345,26 @@ func TestConformance(t *testing.T) {
 		creds, client := c.join(t)
 		conformance(t, c.manager, creds.Node(), client)
 	})
+}
+
+// TestAnEarlierManagerTakesNoAnnouncements: the node hears that it has no such call, and not that it is away.
+func TestAnEarlierManagerTakesNoAnnouncements(t *testing.T) {
+	c := newCluster(t)
+	creds, client := c.join(t)
+	c.lacks = "Announce"
+	if err := client.Announce(t.Context(), hemera.Announcement{Node: creds.Node()}); !errors.Is(err, errs.Unsupported) {
+		t.Error(err)
+	}
+}
+
+// TestAnAnnouncementOfTheLargestTokensFits into a message.
+func TestAnAnnouncementOfTheLargestTokensFits(t *testing.T) {
+	c := newCluster(t)
+	creds, client := c.join(t)
+	writes := slices.Repeat([]hemera.OpenWrite{{Permit: hemera.ParsePermit(strings.Repeat("x", capability.TokenMax))}}, hemera.AnnouncedMax)
+	if err := client.Announce(t.Context(), hemera.Announcement{Node: creds.Node(), Writes: writes}); err != nil || len(c.manager.calls) != 1 {
+		t.Error(err)
+	}
 }
 
 // copyRules remembers its calls.

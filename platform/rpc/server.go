@@ -38,6 +38,8 @@ type ServerOptions struct {
 	Issuer Issuer
 	// Copies answers MayFetch; without it that fails with Unsupported.
 	Copies hemera.CopyRules
+	// Writes answers Announce; without it that fails with Unsupported.
+	Writes hemera.OpenWrites
 	// Tapes answers tape servers; without it their calls fail with Unsupported.
 	Tapes tapeapi.Control
 	Log   *slog.Logger
@@ -46,7 +48,7 @@ type ServerOptions struct {
 }
 
 // NewServer returns a handler of the manager's control interface below [Path]. Every call but Join needs a client
-// certificate. A node may act for itself only: Register, Heartbeat and Exchange with another node's id fail with Denied.
+// certificate. A node may act for itself only: Register, Heartbeat, Exchange and Announce with another node's id fail with Denied.
 // The service gets the calling node by hemera.Caller.
 func NewServer(control hemera.Control, o ServerOptions) (http.Handler, error) {
 	c, err := newCodec()

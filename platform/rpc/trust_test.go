@@ -45,7 +45,8 @@ func TestNodeSpeaksForItselfOnly(t *testing.T) {
 	_, register := client.Register(ctx, hemera.NodeHello{ID: other})
 	_, beat := client.Heartbeat(ctx, other, 1, hemera.NodeReport{})
 	_, exchange := client.Exchange(ctx, other, 1, nil)
-	for name, err := range map[string]error{"Register": register, "Heartbeat": beat, "Exchange": exchange} {
+	announce := client.Announce(ctx, hemera.Announcement{Node: other, Epoch: 1})
+	for name, err := range map[string]error{"Register": register, "Heartbeat": beat, "Exchange": exchange, "Announce": announce} {
 		if !errors.Is(err, errs.Denied) || errs.RemedyOf(err) == "" {
 			t.Errorf("%s as another node: %v, want Denied with a remedy", name, err)
 		}

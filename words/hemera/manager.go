@@ -137,6 +137,37 @@ type Control interface {
 	Resolve(ctx context.Context, id FileID) (Entry, string, error)
 }
 
+// OpenWrites has the call by which heads tell the manager which writes are under way at them. Locks, claims on quotas and counts of
+// writes are in memory of the manager, so one that was started, or took over, has none of those that an earlier one granted.
+type OpenWrites interface {
+	// Announce has the manager hold again what the writes held: the names, what they claim of quotas, and the places among the writes
+	// of their users. A write that it has already, or that ended meanwhile, changes nothing. One whose name another writer
+	// has by now holds nothing: the first commit decides. A refused write is no error, as nothing is wrong with its
+	// head. Nothing is durable. Announce blocks while the manager looks the files up. Fenced if the lease is over; after Timeout and
+	// Unavailable the head says the same again. Unsupported by earlier managers.
+	Announce(ctx context.Context, a Announcement) error
+}
+
+// Announcement is a part of the writes under way at a head. Their permits travel as tokens.
+type Announcement struct {
+	Node   NodeID
+	Epoch  Epoch       // of the lease of Node
+	Writes []OpenWrite // at most [AnnouncedMax]
+	More   bool        // the node has more to say before all that it had at its registration is said
+}
+
+// OpenWrite is a write under way, as its head knows it.
+type OpenWrite struct {
+	Permit   *Permit       // by which the head has it
+	Age      time.Duration // since its open at the head
+	Size     int64         // as in [WriteState], as are those below
+	Idle     time.Duration
+	Attached bool
+}
+
+// AnnouncedMax bounds the writes in one [Announcement]: so many tokens of the largest size fit a message.
+const AnnouncedMax = 512
+
 // NodeDisk is a disk as a node found it.
 type NodeDisk struct {
 	UUID   string
@@ -160,6 +191,8 @@ type NodeHello struct {
 	Zone    string
 	Version string
 	Disks   []NodeDisk
+	// Writes is how many writes the node announces when it is welcome, by [OpenWrites]. A node without any announces nothing.
+	Writes int `cbor:",omitempty"`
 	// Unclean: the node's process before this one did not end in good order.
 	Unclean bool
 	// Seen are the newest marks that managers gave the node, one after the other: see HeartbeatReply. There is one of each life
