@@ -34,6 +34,7 @@ type builder struct {
 	turns    *fairshare.Limiter
 	nonces   *nonces
 	started  time.Time
+	heads    *heads // which of them have announced their writes
 
 	// The background work, and what it and the opens have in common.
 	placer  placer
@@ -61,6 +62,7 @@ func newBuilder(ctx context.Context, o Options) (*builder, error) {
 		network: netwatch.New(o.Log), exposed: exposed.New(o.Tree, c.View, o.Now), ops: newOperations(o.Now), panics: panics, turns: fairshare.New(),
 		nonces: newNonces(o.Now()), started: o.Now(), notes: new(readNotes),
 	}
+	b.heads = newHeads(c.View(), b.nonces, b.started, b.Now)
 	b.requests, err = requests.Open(ctx, o.Store, o.Writer)
 	return b, err
 }
@@ -74,9 +76,9 @@ func (b *builder) background(ctx context.Context) (err error) {
 	b.placer = placer{b.pending.load}
 	b.reader = &reader{cluster: b.cluster, nonces: b.nonces, broken: broken}
 	granter := &grants{
-		tree: b.Tree, cluster: b.cluster, pending: b.pending, placer: b.placer, reader: b.reader, nonces: b.nonces, ops: b.ops, now: b.Now,
+		tree: b.Tree, cluster: b.cluster, pending: b.pending, placer: b.placer, reader: b.reader, heads: b.heads, nonces: b.nonces, ops: b.ops, now: b.Now,
 	}
-	b.rules = &ruleKeeper{tree: b.Tree, cluster: b.cluster, pending: b.pending, requests: b.requests, notes: b.notes, wake: wake, ops: b.ops, now: b.Now}
+	b.rules = &ruleKeeper{tree: b.Tree, cluster: b.cluster, pending: b.pending, heads: b.heads, requests: b.requests, notes: b.notes, wake: wake, ops: b.ops, now: b.Now}
 	b.tier, err = tier.Open(ctx, tier.Options{
 		Tree: b.Tree, Grants: granter, Secrets: b.TapeSecrets, Removed: wake, View: b.cluster.View, Paused: rebuilds, Panics: b.panics, Turns: b.turns,
 		Now: b.Now, Log: b.Log,
@@ -186,7 +188,7 @@ func (b *builder) files(names hemera.Names, asks *asks) *files {
 func (b *builder) control(writes *writeAdmin) *control {
 	ctl := &control{
 		tree: b.Tree, cluster: b.cluster, orders: b.orders, engine: b.engine, pending: b.pending, pieces: b.pieces, network: b.network, writes: writes,
-		returns: b.returns(), nonces: b.nonces, ops: b.ops, now: b.Now, log: b.Log, addr: b.Addr,
+		returns: b.returns(), heads: b.heads, nonces: b.nonces, ops: b.ops, now: b.Now, log: b.Log, addr: b.Addr,
 	}
 	ctl.sources.Store(&b.Sources)
 	return ctl

@@ -25,7 +25,7 @@ import (
 	"hemera/words/hemera"
 )
 
-// control implements hemera.Control and hemera.CopyRules: what nodes ask of the manager.
+// control implements hemera.Control, hemera.OpenWrites and hemera.CopyRules: what nodes ask of the manager.
 type control struct {
 	tree    namespace.Parts
 	cluster *cluster.Cluster
@@ -37,6 +37,7 @@ type control struct {
 	writes  *writeAdmin        // asks heads about old writes with heartbeats
 	returns returns
 	nonces  *nonces
+	heads   *heads // which of them have announced their writes
 	ops     *operations
 	now     func() time.Time
 	log     *slog.Logger
@@ -50,6 +51,7 @@ func (ctl *control) Register(ctx context.Context, hello hemera.NodeHello) (w hem
 	if w, err = ctl.cluster.Leases.Register(ctx, hello); err == nil {
 		// A node that registers has forgotten the orders that it was handed. They are handed out once more.
 		ctl.orders.Redeliver(w.ID)
+		ctl.heads.registered(w.ID, w.Epoch, hello.Writes)
 	}
 	return w, err
 }

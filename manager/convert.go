@@ -28,6 +28,7 @@ type grants struct {
 	tree    namespace.Parts
 	cluster *cluster.Cluster
 	pending *pending // grants count as writes of their disks
+	heads   *heads   // that say what is being written
 	placer  placer
 	reader  *reader
 	nonces  *nonces
@@ -39,6 +40,9 @@ type grants struct {
 func (gr *grants) GrantConversion(ctx context.Context, id hemera.FileID, gen hemera.Generation, form hemera.Form) (g maint.ConversionGrant, err error) {
 	defer gr.ops.begin("Convert").end(&err)
 	if err := gr.cluster.Marks.AwaitCurrent(ctx); err != nil {
+		return g, err
+	}
+	if err := gr.heads.await(ctx); err != nil {
 		return g, err
 	}
 	prep, path, err := gr.tree.PrepareConversion(ctx, id, gen)

@@ -118,6 +118,10 @@ func (ctl *control) commitConversion(ctx context.Context, c namespace.Commit, le
 	now, _, err := ctl.tree.Resolve(ctx, c.ID)
 	// A request that comes again finds its commit made, and does not wait.
 	if err == nil && now.Gen != c.Gen {
+		// Writes that an earlier life granted may hold the name.
+		if err := ctl.heads.await(ctx); err != nil {
+			return now, err
+		}
 		if !now.Evicted() {
 			done, ok := ctl.pending.granted.commit(c.Gen)
 			if !ok {

@@ -78,7 +78,7 @@ func (r *rig) restart() {
 // grants permits conversions and recalls.
 func (r *rig) grants() *grants {
 	o := r.m.Files.opener
-	return &grants{tree: r.m.tree, cluster: r.m.Cluster, pending: o.pending, placer: o.placer, reader: o.reader, nonces: o.nonces, ops: o.ops, now: o.now}
+	return &grants{tree: r.m.tree, cluster: r.m.Cluster, pending: o.pending, heads: r.m.Control.heads, placer: o.placer, reader: o.reader, nonces: o.nonces, ops: o.ops, now: o.now}
 }
 
 func (r *rig) node(id hemera.NodeID) *fakeNode {
@@ -165,7 +165,7 @@ func (r *rig) mustOpen(path string, access hemera.Access, change ...func(*hemera
 	return g
 }
 
-func wantKind(t *testing.T, err error, kind errs.Kind) {
+func wantKind(t testing.TB, err error, kind errs.Kind) {
 	t.Helper()
 	if !errors.Is(err, kind) {
 		t.Errorf("got %v, want kind %q", err, kind)

@@ -18,6 +18,7 @@ type ruleKeeper struct {
 	tree     namespace.Parts
 	cluster  *cluster.Cluster
 	pending  *pending // a file that is being written is not removed
+	heads    *heads   // that say what is being written
 	requests *requests.Store
 	notes    *readNotes
 	wake     func() // has the maintenance look at rules again
@@ -35,6 +36,9 @@ func (k *ruleKeeper) options() maint.Lifecycle {
 func (k *ruleKeeper) remove(ctx context.Context, path string, e hemera.Entry, since time.Time) (err error) {
 	defer k.ops.begin("Expire").end(&err)
 	if err := k.cluster.Marks.AwaitCurrent(ctx); err != nil {
+		return err
+	}
+	if err := k.heads.await(ctx); err != nil {
 		return err
 	}
 	// Its writer wants the file: its close would fail.

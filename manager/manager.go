@@ -66,7 +66,7 @@ type Manager struct {
 	Directories hemera.Directories
 	Attributes  hemera.Attributes
 	Files       *files        // hemera.Files: opens, places, checksums
-	Control     *control      // hemera.Control and hemera.CopyRules: what nodes ask
+	Control     *control      // hemera.Control, hemera.OpenWrites and hemera.CopyRules: what nodes ask
 	Admin       *clusterAdmin // adminapi.ClusterAdmin and adminapi.TrustAdmin
 	Maint       *maintAdmin   // adminapi.MaintAdmin: jobs and checks
 	Observer    *observer     // adminapi.Observer: measurements
@@ -101,6 +101,7 @@ type Manager struct {
 var (
 	_ hemera.Files          = (*files)(nil)
 	_ hemera.Control        = (*control)(nil)
+	_ hemera.OpenWrites     = (*control)(nil)
 	_ hemera.CopyRules      = (*control)(nil)
 	_ adminapi.ClusterAdmin = (*clusterAdmin)(nil)
 	_ adminapi.TrustAdmin   = (*clusterAdmin)(nil)

@@ -108,10 +108,7 @@ func (p *pending) find(n name, nonce uint64) (*stripe, name, *write) {
 // rename moves a write to another name, with the permit for it, if it is under way and that name is not being written.
 func (p *pending) rename(from, to name, nonce uint64, permit *hemera.Permit) bool {
 	s, t := p.lockBoth(from, to)
-	defer s.mu.Unlock()
-	if t != s {
-		defer t.mu.Unlock()
-	}
+	defer unlockBoth(s, t)
 	w := s.writes[from]
 	// The write ended, or the new name is being written: then the caller renames what is committed, or fails.
 	if w == nil || w.nonce != nonce || t.writes[to] != nil {
@@ -128,8 +125,7 @@ func (p *pending) rename(from, to name, nonce uint64, permit *hemera.Permit) boo
 	return true
 }
 
-// lockBoth locks the stripes of two names, which may be one, in one order for all. It is the only place where two are
-// held.
+// lockBoth locks the stripes of two names, which may be one, in one order for all, until unlockBoth. Nothing else holds two.
 func (p *pending) lockBoth(a, b name) (s, t *stripe) {
 	i, j := p.index(a), p.index(b)
 	p.stripes[min(i, j)].mu.Lock()
@@ -137,6 +133,14 @@ func (p *pending) lockBoth(a, b name) (s, t *stripe) {
 		p.stripes[max(i, j)].mu.Lock()
 	}
 	return &p.stripes[i], &p.stripes[j]
+}
+
+// unlockBoth unlocks the stripes that lockBoth locked.
+func unlockBoth(s, t *stripe) {
+	s.mu.Unlock()
+	if t != s {
+		t.mu.Unlock()
+	}
 }
 
 // made says that a name may have been made by a write that is not known under it.

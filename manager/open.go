@@ -202,7 +202,7 @@ func (o *opener) openWrite(ctx context.Context, c *hemera.Capability, prep *name
 		force: r.Force, exclusive: r.Exclusive, ended: r.Ended, tried: r.Tried, since: since.ends, left: o.left, claim: claimFor(prep, since.returned, r, c),
 		write: &write{
 			nonce: c.Nonce, file: c.File, gen: c.Gen, path: r.Path, who: c.Who, session: r.Session, head: c.Targets[0].Node,
-			size: r.Size, began: now, expires: c.Expires.Add(hemera.PendingHold), permit: g.Permit,
+			size: r.Size, began: now, expires: lockUntil(c), permit: g.Permit,
 			process: r.Process, mode: c.Mode, disks: disks(c.Targets),
 		},
 	}

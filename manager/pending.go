@@ -41,6 +41,7 @@ type pending struct {
 	granted granted          // conversions, with a lock of its own
 	// renamed has the names of writes that were renamed, by their nonces: a capability still says the first one.
 	renamed sync.Map
+	settled settled // writes of earlier lives that are not to be announced any more, with a lock of its own
 }
 
 // stripes is in how many parts the table is locked: enough that every processor finds one free.
@@ -86,6 +87,7 @@ type write struct {
 	report  headReport      // what its head said last
 	ended   chan struct{}   // closed when the lock is freed; nil while no caller waits for that
 	renamed bool            // and in pending.renamed
+	resumed bool            // granted by an earlier life of the manager, whose sessions are gone, and announced by its head
 }
 
 // taker is a client that asks for the lock of a name, and the way in which it asks.
@@ -127,7 +129,7 @@ func (t *taker) replaces(old *write, now time.Time) bool {
 // mayBeGone reports whether the writer seems to be gone, as far as the manager sees. Its head knows.
 func (t *taker) mayBeGone(old *write) bool {
 	_, host := t.sameUser(old)
-	return t.exclusive && host && t.left != nil && t.left(old.session)
+	return t.exclusive && host && t.left != nil && (old.resumed || t.left(old.session))
 }
 
 // held returns the error for a caller that comes after the writer of a name. It is a lostWriter if the manager must ask
@@ -199,12 +201,17 @@ func (p *pending) begin(n name, t *taker, now time.Time) error {
 		old.limited = false
 		p.drop(s, n, old)
 	}
-	p.total.Add(1)
-	s.writes[n] = t.write
-	p.processes.add(t.process, n)
-	// Last: placement reads the counters without a lock, and a write that was refused must not show there.
-	p.count(t.disks, 1)
+	p.put(s, n, t.write)
 	return nil
+}
+
+// put gives a write the lock of its name, which is free. The stripe is locked.
+func (p *pending) put(s *stripe, n name, w *write) {
+	p.total.Add(1)
+	s.writes[n] = w
+	p.processes.add(w.process, n)
+	// Last: placement reads the counters without a lock, and a write that was refused must not show there.
+	p.count(w.disks, 1)
 }
 
 // end frees the lock if the write with the nonce still holds it.
@@ -217,6 +224,7 @@ func (p *pending) end(n name, nonce uint64) {
 	} else {
 		// After a restart the table has no write for a commit that comes.
 		s.ended = p.ends.Add(1) // it may have made the name all the same
+		p.settled.add(nonce)    // and an announcement of it may be on its way
 	}
 }
 

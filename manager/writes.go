@@ -206,6 +206,7 @@ func (wa *writeAdmin) sweep(ctx context.Context) error {
 func (p *pending) look(now time.Time) map[hemera.NodeID][]ask {
 	heads := map[hemera.NodeID][]ask{}
 	p.claims.ExpireKept(now)
+	p.settled.expire(now)
 	p.each(func(s *stripe, n name, w *write) {
 		if now.After(w.expires) && !w.report.lives(now) {
 			p.drop(s, n, w)

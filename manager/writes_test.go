@@ -285,7 +285,7 @@ func TestExclusiveCreateAfterItsWriterIsGone(t *testing.T) {
 }
 
 // unasked returns a context in which nodes do not answer.
-func unasked(t *testing.T) context.Context {
+func unasked(t testing.TB) context.Context {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	return ctx

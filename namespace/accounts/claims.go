@@ -139,6 +139,16 @@ func (c *Claims) Take(id ClaimID, fresh *Claim, replaced ClaimID) (d quota.Decis
 	return d, stale
 }
 
+// Hold puts a claim that was taken in an earlier life of the table back, whether it fits or not: it was promised then. A claim that is
+// there stays as it is.
+func (c *Claims) Hold(id ClaimID, promised *Claim) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.claims[id] == nil {
+		c.put(id, promised)
+	}
+}
+
 // fits decides whether a claim has room beside those that are held. mu is held.
 func (c *Claims) fits(fresh *Claim) (d quota.Decision, stale bool) {
 	if fresh == nil {
