@@ -17,10 +17,12 @@ type head struct {
 	reads  *read.Shared
 	writes *Writes
 	cap    *hemera.Capability // of the first permit; not to be changed
-	ctx    context.Context    // ends with Abort
-	permit *hemera.Permit     // as granted last: a replacement renews it
-	code   *erasure.Code      // of a coded layout with parity; else nil
-	broken error              // why the write cannot succeed any more
+	// granted is the first permit; never changed.
+	granted *hemera.Permit
+	ctx     context.Context // ends with Abort
+	permit  *hemera.Permit  // as granted last: a replacement renews it
+	code    *erasure.Code   // of a coded layout with parity; else nil
+	broken  error           // why the write cannot succeed any more
 	// earlier: the permit was granted to an earlier process.
 	earlier bool
 }

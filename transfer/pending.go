@@ -33,6 +33,8 @@ type Pending struct {
 	// are many, must not take the place of aborted ones, with which a client might want to go on.
 	commits recentTable[pendingKey, committed]
 	aborted recentTable[pendingKey, struct{}]
+	lease   hemera.Epoch  // of the last call of Unannounced
+	late    chan struct{} // see LateBegin
 	// local counts the pieces that heads of this node are making, or have made, on its disks: clients stay away from them.
 	local map[pieceAt]int
 }
@@ -92,18 +94,20 @@ type entry struct {
 	due   time.Time   // when timer fires
 	kept  bool        // for a person, and not for the client
 	until time.Time   // when that ends; zero before
+	// announced is the epoch of the lease for which it was announced last.
+	announced hemera.Epoch
 }
 
 // NewPending makes the empty table of a host, which has one.
 func NewPending(h *Host) *Pending {
-	t := &Pending{node: &h.Node, reads: &h.Reads, writes: &h.Writes, born: h.Born, entries: map[pendingKey]*entry{}, local: map[pieceAt]int{}}
+	t := &Pending{node: &h.Node, reads: &h.Reads, writes: &h.Writes, born: h.Born, entries: map[pendingKey]*entry{}, late: make(chan struct{}, 1), local: map[pieceAt]int{}}
 	h.Own = t.ownLocal
 	return t
 }
 
 // head returns the head of the write that the permit is for.
 func (t *Pending) head(permit *hemera.Permit) head {
-	return head{node: t.node, reads: t.reads, writes: t.writes, cap: &permit.Capability, permit: permit}
+	return head{node: t.node, reads: t.reads, writes: t.writes, cap: &permit.Capability, granted: permit, permit: permit}
 }
 
 // Len returns the number of pending works.
@@ -144,6 +148,9 @@ func (t *Pending) begun(e *entry, begin func() (work, error)) (*entry, error) {
 		t.mu.Lock()
 		defer t.mu.Unlock()
 		e.work, e.err = made, err
+		if w, ok := made.(*Writer); ok && err == nil {
+			t.noteLate(w)
+		}
 	})
 	if e.err != nil {
 		t.finish(e, nil)
