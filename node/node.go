@@ -21,7 +21,9 @@ import (
 // Options has the settings and services of a node. Log and Workers have defaults.
 type Options struct {
 	Control hemera.Control
-	Peers   piece.Peers
+	// Writes is the manager too: the writes under way are announced to it. Nil: none are.
+	Writes hemera.OpenWrites
+	Peers  piece.Peers
 	// Verify checks a token's signature and expiry and returns its capability.
 	Verify func(token string) (hemera.Capability, error)
 	// HeadProof returns the proof that this node, as the head of the write with the token, sends to its nodes; VerifyHead

@@ -146,8 +146,12 @@ func (n *Node) session(ctx context.Context, leased *time.Time) error {
 	n.readdress()
 	n.disks.newcomers() // the hello has them, so they are not new any more
 	seen := n.seen.shown()
+	writes := 0
+	if n.o.Writes != nil {
+		writes = n.pending.UnderWay()
+	}
 	welcome, err := n.o.Control.Register(call, hemera.NodeHello{
-		ID: n.ID(), Addr: n.address(), Zone: n.o.Zone, Version: n.o.Version, Disks: n.disks.report(), Unclean: n.unclean, Seen: seen,
+		ID: n.ID(), Addr: n.address(), Zone: n.o.Zone, Version: n.o.Version, Disks: n.disks.report(), Writes: writes, Unclean: n.unclean, Seen: seen,
 	})
 	if err != nil {
 		return errs.Wrap(err, "node.Register", n.address())
@@ -160,6 +164,7 @@ func (n *Node) session(ctx context.Context, leased *time.Time) error {
 	*leased = time.Now()
 	// The first of both that fails ends the lease for the other.
 	group, working := errgroup.WithContext(ctx)
+	group.Go(n.panics.Func("node.Announce", n.address(), func() error { return n.announce(working, welcome.Epoch, writes) }))
 	group.Go(n.panics.Func("node.Heartbeat", n.address(), func() error { return n.heartbeats(working, welcome.Epoch) }))
 	group.Go(n.panics.Func("node.Work", n.address(), func() error { return n.work(working, welcome.Epoch) }))
 	group.Go(n.panics.Func("node.TellKept", n.address(), func() error {

@@ -292,7 +292,7 @@ func (m *Manager) open() (err error) {
 	if err != nil {
 		return err
 	}
-	m.port.control, err = rpc.NewServer(m.Control, rpc.ServerOptions{Node: m.authority.Node, Member: m.Cluster.Leases.Member, Issuer: m.authority, Copies: m.Control, Tapes: m.TapeControl, Log: o.Log, Panics: m.Panics})
+	m.port.control, err = rpc.NewServer(m.Control, rpc.ServerOptions{Node: m.authority.Node, Member: m.Cluster.Leases.Member, Issuer: m.authority, Copies: m.Control, Writes: m.Control, Tapes: m.TapeControl, Log: o.Log, Panics: m.Panics})
 	m.port.tls = m.authority.ServerTLS()
 	return err
 }

@@ -53,8 +53,9 @@ type NodeOptions struct {
 	AskToken func(context.Context) (string, error)
 	// Control is the manager if it is in the same process. Then the node needs no certificate.
 	Control hemera.Control
-	// Copies and Tapes are the same manager's other services for nodes. Tapes may be nil if the manager has none.
+	// Copies, Writes and Tapes are the same manager's other services for nodes. Tapes may be nil if the manager has none.
 	Copies hemera.CopyRules
+	Writes hemera.OpenWrites
 	Tapes  tapeapi.Control
 	// Memory is shared by the disks of all nodes of a process; nil makes one for this node.
 	Memory *disks.Memory
@@ -131,12 +132,12 @@ func OpenNode(ctx context.Context, o NodeOptions) (_ *Node, err error) {
 		return nil, err
 	}
 	n.port.bounds = o.Bounds
-	control, copies, tapes, id, managerAddr := o.Control, o.Copies, o.Tapes, hemera.NodeID(0), ""
+	control, copies, writes, tapes, id, managerAddr := o.Control, o.Copies, o.Writes, o.Tapes, hemera.NodeID(0), ""
 	if control == nil {
 		if err := n.join(ctx); err != nil {
 			return nil, err
 		}
-		control, copies, tapes, id, managerAddr = n.remote, n.remote, n.remote, n.credentials.Node(), n.credentials.Addrs()[0]
+		control, copies, writes, tapes, id, managerAddr = n.remote, n.remote, n.remote, n.remote, n.credentials.Node(), n.credentials.Addrs()[0]
 	}
 	// The route to the manager decides: clients that can reach the manager probably use the same network.
 	n.Addr = advertised(ctx, o.Advertise, n.port.listener, managerAddr)
@@ -156,7 +157,7 @@ func OpenNode(ctx context.Context, o NodeOptions) (_ *Node, err error) {
 		sample = n.network.Sample
 	}
 	n.Node, err = node.New(node.Options{
-		ID: id, Control: control, Peers: n.peers, Disks: o.Disks, Elsewhere: paths(o.Elsewhere), StateDir: o.Dir, Addr: n.Addr, ScrubRate: o.ScrubRate, Address: n.addressNow(ctx, managerAddr), Zone: o.Zone, Version: o.Version, Log: o.Log,
+		ID: id, Control: control, Writes: writes, Peers: n.peers, Disks: o.Disks, Elsewhere: paths(o.Elsewhere), StateDir: o.Dir, Addr: n.Addr, ScrubRate: o.ScrubRate, Address: n.addressNow(ctx, managerAddr), Zone: o.Zone, Version: o.Version, Log: o.Log,
 		HeadProof: keys.HeadProof, VerifyHead: keys.VerifyHead,
 		Verify:   func(token string) (hemera.Capability, error) { return keys.Verify(token, time.Now().Add(-clockSkew)) },
 		SetKeys:  keys.Set,

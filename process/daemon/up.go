@@ -91,7 +91,7 @@ func OpenUp(ctx context.Context, o UpOptions) (_ *Up, err error) {
 		}
 		n, err := OpenNode(ctx, NodeOptions{
 			Dir: filepath.Join(dir, name), Listen: net.JoinHostPort(host, strconv.Itoa(port)),
-			Advertise: hostOf(u.Manager.Addr), Zone: o.Zone, Control: u.Manager.Control, Copies: u.Manager.Control, Tapes: u.Manager.TapeControl,
+			Advertise: hostOf(u.Manager.Addr), Zone: o.Zone, Control: u.Manager.Control, Copies: u.Manager.Control, Writes: u.Manager.Control, Tapes: u.Manager.TapeControl,
 			Disks: disksOf(dir, i, o.Nodes, o.Disks), Elsewhere: disksOfOthers(dir, i, o.Nodes, o.Disks), MakeDisks: true, WithoutNetwork: i > 1, StopPatience: o.StopPatience, ScrubRate: o.ScrubRate, Memory: memory, Loop: u.loop, WithoutLoop: o.Manager.WithoutLoop, Bounds: o.Manager.Bounds, Metrics: o.Manager.Metrics, Hosts: o.Manager.Hosts,
 			Executable: o.Executable, Tape: library, Version: o.Manager.Version, Commit: o.Manager.Commit, Log: o.Manager.Log,
 		})
