@@ -76,6 +76,7 @@ func (c *client) open(ctx context.Context, r hemera.OpenRequest) (*handle, error
 			if err != nil {
 				return g, err
 			}
+			c.w.announced.grant(m, &g.Permit.Capability)
 			return sent(g)
 		})
 		if err != nil {

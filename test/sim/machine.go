@@ -65,8 +65,9 @@ func (m *machine) start() error {
 	life.keys = keys
 	now := m.w.clock(&m.skew)
 	// Every life has its own options: what closes over the dead life fails for ever.
+	calls := &control{w: m.w, life: life.process, from: m.host, id: func() hemera.NodeID { return life.node.ID() }}
 	o := node.Options{
-		Control: &control{w: m.w, life: life.process, from: m.host, id: func() hemera.NodeID { return life.node.ID() }}, Peers: life.peers, StateDir: m.state, Addr: m.addr, Zone: m.zone, Version: "sim",
+		Control: calls, Writes: calls, Peers: life.peers, StateDir: m.state, Addr: m.addr, Zone: m.zone, Version: "sim",
 		HeadProof: keys.HeadProof, VerifyHead: keys.VerifyHead,
 		Verify:  func(token string) (hemera.Capability, error) { return keys.Verify(token, now()) },
 		SetKeys: keys.Set, Bar: keys.Bar, Measure: func() hemera.NodeStats { return hemera.NodeStats{} }, Network: m.counts(), Log: m.w.log.With("node", m.host),

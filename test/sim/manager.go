@@ -123,7 +123,10 @@ type control struct {
 	believed believed // with TrustFooters and RebuildOld only
 }
 
-var _ hemera.Control = (*control)(nil)
+var (
+	_ hemera.Control    = (*control)(nil)
+	_ hemera.OpenWrites = (*control)(nil)
+)
 
 // errDead is the answer of every call to a dead process: nothing it does counts, nothing is tried again.
 var errDead = errs.New(errs.Denied, "sim.Manager", "", "this process is dead")
@@ -197,6 +200,7 @@ func (c *control) Commit(ctx context.Context, r hemera.CommitRequest) ([]byte, e
 		// The file is acknowledged and unknown to the manager: the oracle must find it missing.
 		return nil, nil
 	}
+	c.w.announced.end(r.Permit)
 	ctx = c.w.stalled.stand(ctx)
 	if c.w.holds(c.id(), r) {
 		simnet.Rest(ctx, time.Second)
@@ -212,6 +216,7 @@ func (c *control) Commit(ctx context.Context, r hemera.CommitRequest) ([]byte, e
 
 // Abort implements hemera.Control.
 func (c *control) Abort(ctx context.Context, p *hemera.Permit) error {
+	c.w.announced.end(p)
 	_, err := askAs(ctx, c, true, func(ctx context.Context, m *manager.Manager) (struct{}, error) {
 		return struct{}{}, m.Control.Abort(ctx, p)
 	})
@@ -220,6 +225,7 @@ func (c *control) Abort(ctx context.Context, p *hemera.Permit) error {
 
 // Keep implements hemera.Control.
 func (c *control) Keep(ctx context.Context, p *hemera.Permit, size int64) error {
+	c.w.announced.end(p)
 	_, err := askAs(ctx, c, true, func(ctx context.Context, m *manager.Manager) (struct{}, error) {
 		return struct{}{}, m.Control.Keep(ctx, p, size)
 	})

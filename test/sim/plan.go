@@ -51,6 +51,8 @@ const (
 	WriteOver
 	// TrustCopies: disks that come back as older copies of themselves do not say so.
 	TrustCopies
+	// ForgetWrites: nodes do not announce what is under way.
+	ForgetWrites
 )
 
 // Options say what to simulate.

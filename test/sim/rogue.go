@@ -148,12 +148,30 @@ func (r *rogue) meddle(ctx context.Context, g hemera.Grant) {
 	r.refused("cancelled the write", &g, r.call(ctx, func(ctx context.Context, m *manager.Manager) error {
 		return m.Control.Abort(ctx, shown(tokenOf(&g)))
 	}))
+	r.announce(ctx, g, tokenOf(&g))
 	if len(g.Permit.Targets) > 0 {
 		r.refused("moved a piece", &g, r.call(ctx, func(ctx context.Context, m *manager.Manager) error {
 			_, err := m.Control.Replace(ctx, shown(tokenOf(&g)), []hemera.DiskID{g.Permit.Targets[0].Disk})
 			return err
 		}))
 	}
+}
+
+// announce says that a write is under way here. Nobody hears of a refusal: what counts is that the manager has no write of this node.
+func (r *rogue) announce(ctx context.Context, g hemera.Grant, token string) {
+	r.refused("announced a write", &g, r.call(ctx, func(ctx context.Context, m *manager.Manager) error {
+		err := m.Control.Announce(ctx, hemera.Announcement{Node: r.id, Epoch: r.epoch, Writes: []hemera.OpenWrite{{Permit: shown(token)}}})
+		if err != nil {
+			return err
+		}
+		unasked, cancel := context.WithCancel(ctx)
+		cancel()
+		list, err := m.Writes.Writes(unasked, hemera.SystemIdentity())
+		if err == nil && !slices.ContainsFunc(list, func(w hemera.WriteInfo) bool { return w.Head == r.id }) {
+			err = errs.New(errs.Denied, "sim.Announce", g.Permit.Path, "it has no write")
+		}
+		return err
+	}))
 }
 
 // forge makes capabilities with the keys it was given, and shows others' tokens at nodes they do not name.
@@ -171,6 +189,7 @@ func (r *rogue) forge(ctx context.Context, g hemera.Grant) {
 			_, err := m.Control.Commit(ctx, hemera.CommitRequest{Permit: shown(token)})
 			return err
 		}))
+		r.announce(ctx, g, token)
 		for _, m := range r.w.machines {
 			r.refused("opened by a forged token, at "+m.addr+", the file", &g, r.open(ctx, m, token))
 		}

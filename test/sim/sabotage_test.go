@@ -19,6 +19,7 @@ func TestSabotageIsNoticed(t *testing.T) {
 		"kept files purged": PurgeKept, "owners lost": LoseOwners,
 		"tapes not flushed": ForgetFlushes, "evicted too early": EvictTooEarly, "failures void": VoidFailures, "requests forgotten": ForgetRequests,
 		"reservations trusted": TrustReservations, "tapes written over": WriteOver, "marks late": LateMarks, "older copies trusted": TrustCopies,
+		"writes forgotten": ForgetWrites,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

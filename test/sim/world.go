@@ -40,6 +40,7 @@ type world struct {
 	taped       int64                    // of the judge: see Report
 	ledger      *simtape.Ledger          // of requests to stage; nil without tape
 	overheard   overheard                // grants the rogue may misuse
+	announced   announced                // writes under way, for the check of what the manager has of them
 	stalled     stalled                  // commits that arrive hours late
 	keeper      keeper                   // older copies of the manager's store
 	lost        map[hemera.FileID]bool   // of the judge: files that too many lost drives had

@@ -78,11 +78,16 @@ func startManager(t *testing.T) *joined {
 		t.Fatal(err)
 	}
 	serving.Run(t, func(ctx context.Context, ready func()) error { ready(); return m.Run(ctx) })
-	a, err := admin.Dial("root://" + m.Addr)
+	return &joined{t, m, dial(t, m.Addr)}
+}
+
+func dial(t *testing.T, addr string) *admin.Client {
+	t.Helper()
+	a, err := admin.Dial("root://" + addr)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &joined{t, m, a}
+	return a
 }
 
 func (j *joined) token(lifetime time.Duration) string {
