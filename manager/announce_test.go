@@ -219,77 +219,81 @@ func TestARenamedWriteIsAnnounced(t *testing.T) {
 	}
 }
 
+// forge returns a capability of the manager that was changed.
+func forge(r *rig, g hemera.Grant, change func(*hemera.Capability)) *hemera.Permit {
+	c := g.Permit.Capability
+	change(&c)
+	token, err := r.m.Cluster.Keys.Ring().Mint(c)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	return hemera.ParsePermit(token)
+}
+
+// refusals are the announcements that hold nothing.
+var refusals = map[string]struct {
+	before func(r *rig, g hemera.Grant)                             // in the life of the grant
+	after  func(r *rig, g hemera.Grant)                             // in the next one
+	with   func(r *rig, g hemera.Grant) (*fakeNode, *hemera.Permit) // nil: by its head, as it was granted
+}{
+	"another node": {with: func(r *rig, g hemera.Grant) (*fakeNode, *hemera.Permit) { return r.node(g.Permit.Head%3 + 1), shown(g) }},
+	"another cluster's": {with: func(r *rig, g hemera.Grant) (*fakeNode, *hemera.Permit) {
+		token, _ := capability.NewKeyring(hemera.Key{ID: 1, Secret: make([]byte, 32)}).Mint(g.Permit.Capability)
+		return r.node(g.Permit.Head), hemera.ParsePermit(token)
+	}},
+	"signed with the node's key": {with: func(r *rig, g hemera.Grant) (*fakeNode, *hemera.Permit) {
+		key := r.m.Cluster.Keys.Ring().NodeKeys(g.Permit.Head)[0]
+		key.Node = 0
+		token, _ := capability.NewKeyring(key).Mint(g.Permit.Capability)
+		return r.node(g.Permit.Head), hemera.ParsePermit(token)
+	}},
+	"nothing": {with: func(r *rig, g hemera.Grant) (*fakeNode, *hemera.Permit) { return r.node(g.Permit.Head), nil }},
+	"expired": {with: func(r *rig, g hemera.Grant) (*fakeNode, *hemera.Permit) {
+		return r.node(g.Permit.Head), forge(r, g, func(c *hemera.Capability) { c.Expires = time.Now().Add(-hemera.PendingHold - 2*time.Second) })
+	}},
+	"for reading": {with: func(r *rig, g hemera.Grant) (*fakeNode, *hemera.Permit) {
+		return r.node(g.Permit.Head), forge(r, g, func(c *hemera.Capability) { c.Access = hemera.AccessRead })
+	}},
+	"a conversion": {with: func(r *rig, g hemera.Grant) (*fakeNode, *hemera.Permit) {
+		return r.node(g.Permit.Head), forge(r, g, func(c *hemera.Capability) { c.Convert = true })
+	}},
+	"without targets": {with: func(r *rig, g hemera.Grant) (*fakeNode, *hemera.Permit) {
+		return r.node(g.Permit.Head), forge(r, g, func(c *hemera.Capability) { c.Targets, c.Head = nil, 0 })
+	}},
+	"another generation": {with: func(r *rig, g hemera.Grant) (*fakeNode, *hemera.Permit) {
+		return r.node(g.Permit.Head), forge(r, g, func(c *hemera.Capability) { c.BaseGen++ })
+	}},
+	"a directory": {with: func(r *rig, g hemera.Grant) (*fakeNode, *hemera.Permit) {
+		return r.node(g.Permit.Head), forge(r, g, func(c *hemera.Capability) { c.File = c.Parent })
+	}},
+	"in no directory": {with: func(r *rig, g hemera.Grant) (*fakeNode, *hemera.Permit) {
+		return r.node(g.Permit.Head), forge(r, g, func(c *hemera.Capability) { c.File, c.BaseGen, c.Parent = 1<<40, 0, 1<<41 })
+	}},
+	"committed before": {before: func(r *rig, g hemera.Grant) { _, _ = r.m.Control.Commit(r.t.Context(), r.seal(g, 3)) }},
+	"committed since":  {after: func(r *rig, g hemera.Grant) { _, _ = r.m.Control.Commit(r.t.Context(), r.seal(g, 3)) }},
+	"aborted since":    {after: func(r *rig, g hemera.Grant) { _ = r.m.Control.Abort(r.t.Context(), shown(g)) }},
+	"kept since":       {after: func(r *rig, g hemera.Grant) { _ = r.m.Control.Keep(r.t.Context(), shown(g), 3) }},
+	"replaced since":   {after: func(r *rig, g hemera.Grant) { r.write(g.Permit.Path, 7) }},
+	"removed since": {before: func(r *rig, g hemera.Grant) {
+		r.write(g.Permit.Path, 7)
+		_ = r.m.Names.Remove(r.t.Context(), alice, g.Permit.Path, 0)
+	}, after: func(r *rig, g hemera.Grant) { r.write(g.Permit.Path, 8) }},
+	"refused before": {before: func(r *rig, g hemera.Grant) {
+		r.write(g.Permit.Path, 7)
+		_, err := r.m.Control.Commit(r.t.Context(), r.seal(g, 3))
+		wantKind(r.t, err, errs.Conflict)
+		_ = r.m.Names.Remove(r.t.Context(), alice, g.Permit.Path, 0)
+	}},
+	"of this life": {after: func(r *rig, _ hemera.Grant) {}, with: func(r *rig, g hemera.Grant) (*fakeNode, *hemera.Permit) {
+		g = r.mustOpen(g.Permit.Path, hemera.AccessCreate)
+		_ = r.m.Control.Abort(r.t.Context(), shown(g))
+		return r.node(g.Permit.Head), shown(g)
+	}},
+}
+
 // TestAnnouncementsAreRefused: of all that a node has no right to, or that is over. They hold nothing and change nothing.
 func TestAnnouncementsAreRefused(t *testing.T) {
-	forge := func(r *rig, g hemera.Grant, change func(*hemera.Capability)) *hemera.Permit {
-		c := g.Permit.Capability
-		change(&c)
-		token, err := r.m.Cluster.Keys.Ring().Mint(c)
-		if err != nil {
-			r.t.Fatal(err)
-		}
-		return hemera.ParsePermit(token)
-	}
-	other := func(r *rig, g hemera.Grant) *fakeNode { return r.node(g.Permit.Head%3 + 1) }
-	for how, c := range map[string]struct {
-		before func(r *rig, g hemera.Grant)                             // in the life of the grant
-		after  func(r *rig, g hemera.Grant)                             // in the next one
-		with   func(r *rig, g hemera.Grant) (*fakeNode, *hemera.Permit) // nil: by its head, as it was granted
-	}{
-		"another node": {with: func(r *rig, g hemera.Grant) (*fakeNode, *hemera.Permit) { return other(r, g), shown(g) }},
-		"another cluster's": {with: func(r *rig, g hemera.Grant) (*fakeNode, *hemera.Permit) {
-			token, _ := capability.NewKeyring(hemera.Key{ID: 1, Secret: make([]byte, 32)}).Mint(g.Permit.Capability)
-			return r.node(g.Permit.Head), hemera.ParsePermit(token)
-		}},
-		"signed with the node's key": {with: func(r *rig, g hemera.Grant) (*fakeNode, *hemera.Permit) {
-			key := r.m.Cluster.Keys.Ring().NodeKeys(g.Permit.Head)[0]
-			key.Node = 0
-			token, _ := capability.NewKeyring(key).Mint(g.Permit.Capability)
-			return r.node(g.Permit.Head), hemera.ParsePermit(token)
-		}},
-		"nothing": {with: func(r *rig, g hemera.Grant) (*fakeNode, *hemera.Permit) { return r.node(g.Permit.Head), nil }},
-		"expired": {with: func(r *rig, g hemera.Grant) (*fakeNode, *hemera.Permit) {
-			return r.node(g.Permit.Head), forge(r, g, func(c *hemera.Capability) { c.Expires = time.Now().Add(-hemera.PendingHold - 2*time.Second) })
-		}},
-		"for reading": {with: func(r *rig, g hemera.Grant) (*fakeNode, *hemera.Permit) {
-			return r.node(g.Permit.Head), forge(r, g, func(c *hemera.Capability) { c.Access = hemera.AccessRead })
-		}},
-		"a conversion": {with: func(r *rig, g hemera.Grant) (*fakeNode, *hemera.Permit) {
-			return r.node(g.Permit.Head), forge(r, g, func(c *hemera.Capability) { c.Convert = true })
-		}},
-		"without targets": {with: func(r *rig, g hemera.Grant) (*fakeNode, *hemera.Permit) {
-			return r.node(g.Permit.Head), forge(r, g, func(c *hemera.Capability) { c.Targets, c.Head = nil, 0 })
-		}},
-		"another generation": {with: func(r *rig, g hemera.Grant) (*fakeNode, *hemera.Permit) {
-			return r.node(g.Permit.Head), forge(r, g, func(c *hemera.Capability) { c.BaseGen++ })
-		}},
-		"a directory": {with: func(r *rig, g hemera.Grant) (*fakeNode, *hemera.Permit) {
-			return r.node(g.Permit.Head), forge(r, g, func(c *hemera.Capability) { c.File = c.Parent })
-		}},
-		"in no directory": {with: func(r *rig, g hemera.Grant) (*fakeNode, *hemera.Permit) {
-			return r.node(g.Permit.Head), forge(r, g, func(c *hemera.Capability) { c.File, c.BaseGen, c.Parent = 1<<40, 0, 1<<41 })
-		}},
-		"committed before": {before: func(r *rig, g hemera.Grant) { _, _ = r.m.Control.Commit(r.t.Context(), r.seal(g, 3)) }},
-		"committed since":  {after: func(r *rig, g hemera.Grant) { _, _ = r.m.Control.Commit(r.t.Context(), r.seal(g, 3)) }},
-		"aborted since":    {after: func(r *rig, g hemera.Grant) { _ = r.m.Control.Abort(r.t.Context(), shown(g)) }},
-		"kept since":       {after: func(r *rig, g hemera.Grant) { _ = r.m.Control.Keep(r.t.Context(), shown(g), 3) }},
-		"replaced since":   {after: func(r *rig, g hemera.Grant) { r.write(g.Permit.Path, 7) }},
-		"removed since": {before: func(r *rig, g hemera.Grant) {
-			r.write(g.Permit.Path, 7)
-			_ = r.m.Names.Remove(r.t.Context(), alice, g.Permit.Path, 0)
-		}, after: func(r *rig, g hemera.Grant) { r.write(g.Permit.Path, 8) }},
-		"refused before": {before: func(r *rig, g hemera.Grant) {
-			r.write(g.Permit.Path, 7)
-			_, err := r.m.Control.Commit(r.t.Context(), r.seal(g, 3))
-			wantKind(r.t, err, errs.Conflict)
-			_ = r.m.Names.Remove(r.t.Context(), alice, g.Permit.Path, 0)
-		}},
-		"of this life": {after: func(r *rig, _ hemera.Grant) {}, with: func(r *rig, g hemera.Grant) (*fakeNode, *hemera.Permit) {
-			g = r.mustOpen(g.Permit.Path, hemera.AccessCreate)
-			_ = r.m.Control.Abort(r.t.Context(), shown(g))
-			return r.node(g.Permit.Head), shown(g)
-		}},
-	} {
+	for how, c := range refusals {
 		for _, there := range []bool{false, true} {
 			t.Run(fmt.Sprint(how, "/there ", there), func(t *testing.T) {
 				if there && how == "in no directory" {

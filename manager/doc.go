@@ -23,7 +23,8 @@
 //
 // The namespace and the cluster's records are durable. An open is not: it lives in the table of pending writes, which dies
 // with the process, and in its signed capability, which can still be committed after a restart. Between two writers of one
-// name the generation that a commit must replace decides, so a lost table loses locks but no data.
+// name the generation that a commit must replace decides, so a lost table loses locks but no data. Heads announce their writes
+// to the next process, which gives them their locks again (announce.go).
 //
 // # An open and its commit
 //
@@ -55,6 +56,8 @@
 //	            |                                  |          |
 //	            +----------------------------------+----------+---> over
 //
+// A write of an earlier life of the manager begins as open or detached, when its head announces it (resume).
+//
 // A write is over after Commit, Abort or Discard, when an admin frees it (FreeWrite), when its time ends (look), when its
 // head says that it does not have it (hear), or when another writer may take its lock (taker). Then pending.drop gives back
 // the lock, the claim on quotas, the place among the writes of its user and session, and its count at the disks. What the
@@ -82,7 +85,7 @@
 // # Locks
 //
 // In this order: a stripe of the pending table (only lockBoth holds two, in the order of their numbers); below a stripe the locks
-// of holders, processes and the claims of quotas (package accounts), which take no other. Every lock guards memory only.
+// of holders, processes, settled and the claims of quotas (package accounts), which take no other. Every lock guards memory only.
 //
 // # Goroutines and blocking
 //

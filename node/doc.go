@@ -26,7 +26,8 @@
 //	              +----- ctx of Run ends ----> stopping ---> (closed)
 //
 // While it is leased, a node sends a heartbeat every HeartbeatInterval and waits for orders in a long poll. A lease has
-// an epoch; the manager refuses an older one. Opens are answered from the first lease on, also while the node has no
+// an epoch; the manager refuses an older one. At its begin the node announces the writes that were granted before it, as
+// the manager may have been started since (announce.go). Opens are answered from the first lease on, also while the node has no
 // lease. After Finish a node takes no new writes.
 //
 // # States of a disk
@@ -47,8 +48,8 @@
 //
 // # Goroutines, and what blocks
 //
-// Run has one goroutine each for the lease, for abandoned pieces and for scrubs; a lease has two, for heartbeats and for
-// orders, and one for each exchange under way. Lanes have one each, for the life of the node. Work on disks (lanes,
+// Run has one goroutine each for the lease, for abandoned pieces and for scrubs; a lease has four, for heartbeats, for
+// orders, for announcements and for what is kept, and one for each exchange under way. Lanes have one each, for the life of the node. Work on disks (lanes,
 // expiry, scrubs) is in Node.working, which nothing waits for but the end of Run. Open, OpenPiece and Written block on
 // disks and peers, and before the first lease for joinPatience at most.
 //

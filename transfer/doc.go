@@ -22,7 +22,8 @@
 //   - [Host] is the node: its disks and peers ([piece.Node]), what its readers share ([read.Shared]), and what its writes share
 //     ([Writes], with the manager). Each part takes the one that it needs.
 //   - [Pending] is the node's table of writes that are not ended, and of pieces whose head is elsewhere. It opens
-//     everything, so a client that lost its connection finds its write again by the same capability.
+//     everything, so a client that lost its connection finds its write again by the same capability. It lists the writes that a
+//     manager which was started since may not know (announce.go).
 //   - [Writer] is the head of one write. Its bytes are in a content, one of three. Those of a content on disks lie in its pieces by
 //     one of two spreads: copies, or a code.
 //   - [read.Reader] is one committed file. It reads one replica and changes to another when that fails. Of a coded file it

@@ -264,7 +264,7 @@ var permits = cmp.Comparer(func(a, b *hemera.Permit) bool {
 var addresses = cmp.Comparer(func(a, b netip.Addr) bool { return a == b })
 
 // nodeCalls are the calls of a node.
-type nodeCalls interface {
+type nodeCalls struct {
 	hemera.Control
 	hemera.OpenWrites
 }
@@ -338,12 +338,12 @@ func conformance(t *testing.T, manager *recorder, node hemera.NodeID, control no
 func TestConformance(t *testing.T) {
 	t.Run("in process", func(t *testing.T) {
 		var manager recorder
-		conformance(t, &manager, 1, &manager)
+		conformance(t, &manager, 1, nodeCalls{&manager, &manager})
 	})
 	t.Run("remote", func(t *testing.T) {
 		c := newCluster(t)
 		creds, client := c.join(t)
-		conformance(t, c.manager, creds.Node(), client)
+		conformance(t, c.manager, creds.Node(), nodeCalls{client, client})
 	})
 }
 

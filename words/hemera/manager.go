@@ -191,7 +191,7 @@ type NodeHello struct {
 	Zone    string
 	Version string
 	Disks   []NodeDisk
-	// Writes is how many writes the node announces when it is welcome, by [OpenWrites]. A node without any announces nothing.
+	// Writes is the number of writes that the node announces when it is welcome, by [OpenWrites]. A node without any announces nothing.
 	Writes int `cbor:",omitempty"`
 	// Unclean: the node's process before this one did not end in good order.
 	Unclean bool

@@ -144,7 +144,17 @@ func TestANodeInBadHands(t *testing.T) {
 		_, err = r.Replace(ctx, hemera.ParsePermit(token), []hemera.DiskID{writes.Permit.Targets[0].Disk})
 		wants(t, "replace by "+how+" token", err, errs.Denied)
 	}
+	// It may speak of its own writes, of which it has none; nobody hears of a refusal but the manager's log.
+	id, epoch := r.credentials.Node(), r.welcome.Epoch
+	wants(t, "an announcement for another node", r.Announce(ctx, hemera.Announcement{Node: n.ID(), Epoch: epoch}), errs.Denied)
+	stolen := []hemera.OpenWrite{{Permit: writes.Permit}, {Permit: hemera.ParsePermit(r.forged(forged))}}
 	_ = j.manager.Control.Abort(ctx, writes.Permit)
+	if err := r.Announce(ctx, hemera.Announcement{Node: id, Epoch: epoch, Writes: stolen}); err != nil {
+		t.Error(err)
+	}
+	if list, err := j.manager.Writes.Writes(ctx, hemera.SystemIdentity()); err != nil || len(list) != 0 {
+		t.Errorf("after announcements of a rogue %+v hold names, %v", list, err)
+	}
 	read(t, c, urlAt(t, j.manager.Addr, "/secret"), secret)
 
 	shown, err := j.manager.Cluster.Keys.Ring().MintFor(reads.Permit.Capability, r.credentials.Node())
@@ -179,7 +189,7 @@ func (r *rogue) isNothing(ctx context.Context, token string) {
 	_, _, resolve := r.Resolve(ctx, 2)
 	for call, err := range map[string]error{
 		"register": register, "heartbeat": beat, "exchange": exchange, "commit": commit, "abort": r.Abort(ctx, hemera.ParsePermit(token)), "replace": replace, "resolve": resolve,
-		"renew": r.credentials.Renew(ctx, r.Client),
+		"renew": r.credentials.Renew(ctx, r.Client), "announce": r.Announce(ctx, hemera.Announcement{Node: r.credentials.Node(), Epoch: r.welcome.Epoch}),
 	} {
 		wants(r.t, "after its removal, "+call, err, errs.NotFound)
 	}
