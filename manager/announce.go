@@ -77,7 +77,7 @@ func (ctl *control) resume(ctx context.Context, node hemera.NodeID, a *hemera.Op
 	}
 	w := resumedWrite(permit, a, now)
 	// What this life granted is in the table, or it is over.
-	if !ctl.heads.earlier(c, node) || ctl.pending.settled.has(w.nonce) {
+	if known, _ := ctl.pending.settled.has(w.nonce); known || !ctl.heads.earlier(c, node) {
 		return errAnnounced
 	}
 	// What ends meanwhile is not seen by the look at the namespace.
@@ -100,6 +100,24 @@ func (ctl *control) resume(ctx context.Context, node hemera.NodeID, a *hemera.Op
 		}
 	}
 	return errs.New(errs.Locked, op, c.Path, "its name changes faster than it can be looked up")
+}
+
+// lostClaim reports whether a claim that is not known was given back in this life: then its room may be promised to others. Claims of an earlier
+// life that were not announced are not known, and were not given back.
+func (ctl *control) lostClaim(nonce uint64) bool {
+	_, resumed := ctl.pending.settled.has(nonce)
+	return resumed || ctl.nonces.gave(nonce)
+}
+
+// promised returns the size up to which no quota refuses a commit whose claim is not known; -1 if nothing is promised.
+func (ctl *control) promised(c *hemera.Capability) int64 {
+	// The room of a conversion was not claimed, so it is counted with all others. A write of this life, or one that was announced to it, has its
+	// claim, never had one, or has lost it to another write: then the room is promised to others.
+	if c.Convert || ctl.lostClaim(c.Nonce) {
+		return -1
+	}
+	// The claims of an earlier life are forgotten: the capability says what was promised.
+	return c.Size
 }
 
 // announces refuses a capability by which the node cannot have a write under way that holds a lock. A conversion holds none.
@@ -145,7 +163,7 @@ func (p *pending) resume(first, n name, t *taker, now time.Time) error {
 	// An end of the write looks for it at its first name.
 	f, s := p.lockBoth(first, n)
 	defer unlockBoth(f, s)
-	if p.settled.has(t.nonce) {
+	if known, _ := p.settled.has(t.nonce); known {
 		return errAnnounced
 	}
 	if s.ended > t.since {
@@ -173,7 +191,7 @@ func (p *pending) resume(first, n name, t *taker, now time.Time) error {
 		p.renamed.Store(t.nonce, n)
 	}
 	p.put(s, n, t.write)
-	p.settled.add(t.nonce)
+	p.settled.add(t.nonce, true)
 	return nil
 }
 
@@ -181,38 +199,45 @@ func (p *pending) resume(first, n name, t *taker, now time.Time) error {
 // announced, as whatever freed their lock had a reason. It has no more than was granted in the time for which a capability is good, and
 // soon after the start nothing is added.
 type settled struct {
-	mu    sync.Mutex           // a leaf
-	until map[uint64]time.Time // by nonce: when it is forgotten; zero: the next sweep says so
+	mu     sync.Mutex // a leaf
+	writes map[uint64]settledWrite
+}
+
+// settledWrite is one of them, by its nonce.
+type settledWrite struct {
+	until   time.Time // when it is forgotten; zero: the next sweep says so
+	resumed bool      // it had its lock and its claim again
 }
 
 // add notes that a write is not to be announced any more.
-func (d *settled) add(nonce uint64) {
+func (d *settled) add(nonce uint64, resumed bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if d.until == nil {
-		d.until = map[uint64]time.Time{}
+	if d.writes == nil {
+		d.writes = map[uint64]settledWrite{}
 	}
-	d.until[nonce] = time.Time{}
+	d.writes[nonce] = settledWrite{resumed: resumed || d.writes[nonce].resumed}
 }
 
-// has reports whether a write is settled.
-func (d *settled) has(nonce uint64) bool {
+// has reports whether a write is settled, and whether it had its claim again.
+func (d *settled) has(nonce uint64) (known, resumed bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	_, ok := d.until[nonce]
-	return ok
+	w, known := d.writes[nonce]
+	return known, w.resumed
 }
 
 // expire forgets writes whose capabilities are of no use any more.
 func (d *settled) expire(now time.Time) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	for nonce, until := range d.until {
+	for nonce, w := range d.writes {
 		switch {
-		case until.IsZero():
-			d.until[nonce] = now.Add(hemera.CapabilityLifetime + hemera.PendingHold)
-		case now.After(until):
-			delete(d.until, nonce)
+		case w.until.IsZero():
+			w.until = now.Add(hemera.CapabilityLifetime + hemera.PendingHold)
+			d.writes[nonce] = w
+		case now.After(w.until):
+			delete(d.writes, nonce)
 		}
 	}
 }

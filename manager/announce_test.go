@@ -433,6 +433,33 @@ func TestBoundsHoldForAnnouncements(t *testing.T) {
 	}
 }
 
+// TestThePromiseOfAnAnnouncedWriteEndsWithItsClaim, as that of a write that this life opened. One that was not announced keeps it.
+func TestThePromiseOfAnAnnouncedWriteEndsWithItsClaim(t *testing.T) {
+	for _, announced := range []bool{false, true} {
+		r := keptRig(t)
+		g := r.mustOpen("/exp/a", hemera.AccessCreate, size(1000))
+		r.backSilent()
+		if announced {
+			if err := r.announce(g); err != nil {
+				t.Fatal(err)
+			}
+			r.wantRoom(0)
+		}
+		// The same user takes the name, and gives it back.
+		_ = r.m.Control.Abort(t.Context(), shown(r.mustOpen("/exp/a", hemera.AccessCreate, size(1))))
+		other := r.mustOpen("/exp/b", hemera.AccessCreate, size(999))
+		_, err := r.m.Control.Commit(t.Context(), r.seal(g, 1000))
+		if announced {
+			wantKind(t, err, errs.OverQuota)
+		} else if err != nil {
+			t.Error(err)
+		}
+		if _, err := r.m.Control.Commit(t.Context(), r.seal(other, 999)); err != nil {
+			t.Errorf("what was promised: %v", err)
+		}
+	}
+}
+
 // TestTheClockIsSetBackBetweenLives: nonces of the next life are lower, and leases tell which write is older.
 func TestTheClockIsSetBackBetweenLives(t *testing.T) {
 	r := newRig(t, 1, 1)
@@ -454,11 +481,11 @@ func TestWhatWasAnnouncedIsForgottenInTime(t *testing.T) {
 	p, now := r.m.Writes.pending, time.Now()
 	p.look(now)
 	p.look(now.Add(hemera.CapabilityLifetime + hemera.PendingHold))
-	if !p.settled.has(g.Permit.Nonce) {
+	if known, _ := p.settled.has(g.Permit.Nonce); !known {
 		t.Error("too early")
 	}
 	p.look(now.Add(hemera.CapabilityLifetime + hemera.PendingHold + 1))
-	if p.settled.has(g.Permit.Nonce) {
+	if known, _ := p.settled.has(g.Permit.Nonce); known {
 		t.Error("never")
 	}
 }

@@ -129,7 +129,7 @@ func (ctl *control) commit(ctx context.Context, r hemera.CommitRequest) error {
 		ID: c.File, Gen: c.Gen, BaseGen: c.BaseGen, Replaces: c.Replaces, Force: c.Force, Convert: c.Convert, Parent: c.Parent, Name: strings.Clone(c.Name),
 		Mode: c.Mode, UID: c.Who.UID, GID: c.Who.GID, Size: r.Size, Layout: c.Layout, Space: hemera.SpaceName(strings.Clone(string(c.Space))),
 		Sums: r.Checksums, Pieces: r.Pieces, Mtime: mtime, Xattrs: r.Xattrs, XattrsGone: r.XattrsGone, Who: c.Who.Name, Again: r.Left,
-		Claim: accounts.ClaimID(c.Nonce), Promised: ctl.nonces.promised(&c),
+		Claim: accounts.ClaimID(c.Nonce), Promised: ctl.promised(&c),
 	}, layout.Required(c.Layout, r.Size, c.PiecesMin))
 	if err == nil || !errs.Undecided(err) && !r.Left {
 		// While the outcome is undecided the lock stays: the head asks again, and may hear that the commit was made. After the

@@ -56,8 +56,7 @@ func (ctl *control) claimOfKept(ctx context.Context, c *hemera.Capability, size 
 	if err != nil || len(prep.Quota) == 0 {
 		return nil, err
 	}
-	// One that this life opened has given its claim back, and its room may be promised to others.
-	own := &accounts.Claim{Standings: prep.Quota, Want: quota.Want{Open: c.Size == 0}, Unpromised: ctl.nonces.gave(c.Nonce)}
+	own := &accounts.Claim{Standings: prep.Quota, Want: quota.Want{Open: c.Size == 0}, Unpromised: ctl.lostClaim(c.Nonce)}
 	if c.Base == nil {
 		own.Want.Files = 1
 	} else {
@@ -82,7 +81,7 @@ func (p *pending) keep(c *hemera.Capability, size int64, now time.Time) bool {
 		w.limited = false // the claim stays held
 		p.drop(s, n, w)
 	} else {
-		p.settled.add(c.Nonce) // an announcement of it may be on its way
+		p.settled.add(c.Nonce, false) // an announcement of it may be on its way
 	}
 	s.mu.Unlock()
 	known := p.claims.Keep(accounts.ClaimID(c.Nonce), size, bytesAt(c, size), now.Add(keptTime))
