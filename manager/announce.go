@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path"
 	"sync"
 	"time"
 
@@ -89,7 +90,9 @@ func (ctl *control) resume(ctx context.Context, node hemera.NodeID, a *hemera.Op
 		if err != nil {
 			return errs.Wrap(err, op, c.Path)
 		}
-		w.limited = false
+		if c.BaseGen == 0 {
+			w.path = path.Join(path.Dir(c.Path), prep.Entry.Name) // its process may have renamed it
+		}
 		t := &taker{write: w, since: since, claim: claimFor(&prep, hemera.QuotaAmount{}, hemera.OpenRequest{Size: announcedSize(c)}, c)}
 		err = ctl.pending.resume(name{c.Parent, c.Name}, name{prep.Entry.Parent, prep.Entry.Name}, t, now)
 		if busy, ok := errors.AsType[converting](err); ok {
@@ -100,24 +103,6 @@ func (ctl *control) resume(ctx context.Context, node hemera.NodeID, a *hemera.Op
 		}
 	}
 	return errs.New(errs.Locked, op, c.Path, "its name changes faster than it can be looked up")
-}
-
-// lostClaim reports whether a claim that is not known was given back in this life: then its room may be promised to others. Claims of an earlier
-// life that were not announced are not known, and were not given back.
-func (ctl *control) lostClaim(nonce uint64) bool {
-	_, resumed := ctl.pending.settled.has(nonce)
-	return resumed || ctl.nonces.gave(nonce)
-}
-
-// promised returns the size up to which no quota refuses a commit whose claim is not known; -1 if nothing is promised.
-func (ctl *control) promised(c *hemera.Capability) int64 {
-	// The room of a conversion was not claimed, so it is counted with all others. A write of this life, or one that was announced to it, has its
-	// claim, never had one, or has lost it to another write: then the room is promised to others.
-	if c.Convert || ctl.lostClaim(c.Nonce) {
-		return -1
-	}
-	// The claims of an earlier life are forgotten: the capability says what was promised.
-	return c.Size
 }
 
 // announces refuses a capability by which the node cannot have a write under way that holds a lock. A conversion holds none.
@@ -199,7 +184,8 @@ func (p *pending) resume(first, n name, t *taker, now time.Time) error {
 // announced, as whatever freed their lock had a reason. It has no more than was granted in the time for which a capability is good, and
 // soon after the start nothing is added.
 type settled struct {
-	mu     sync.Mutex // a leaf
+	gave   func(nonce uint64) bool // reports whether this life granted a write; nil: it granted none
+	mu     sync.Mutex              // a leaf
 	writes map[uint64]settledWrite
 }
 
@@ -207,6 +193,13 @@ type settled struct {
 type settledWrite struct {
 	until   time.Time // when it is forgotten; zero: the next sweep says so
 	resumed bool      // it had its lock and its claim again
+}
+
+// over notes that a write is not to be announced any more, as it ended. What this life granted is not announced to it.
+func (d *settled) over(nonce uint64) {
+	if d.gave == nil || !d.gave(nonce) {
+		d.add(nonce, false)
+	}
 }
 
 // add notes that a write is not to be announced any more.

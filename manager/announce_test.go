@@ -208,6 +208,9 @@ func TestARenamedWriteIsAnnounced(t *testing.T) {
 			t.Fatal(err)
 		}
 		r.wantHeld("new name", "/g", true)
+		if list, err := r.m.Writes.Writes(unasked(t), hemera.SystemIdentity()); err != nil || len(list) != 1 || !there && list[0].Path != "/g" {
+			t.Errorf("%+v, %v", list, err)
+		}
 		r.wantHeld("old name", "/f", false)
 		if _, err := r.m.Control.Commit(t.Context(), r.seal(g, 5)); err != nil {
 			t.Fatal(err)

@@ -62,6 +62,7 @@ func newBuilder(ctx context.Context, o Options) (*builder, error) {
 		network: netwatch.New(o.Log), exposed: exposed.New(o.Tree, c.View, o.Now), ops: newOperations(o.Now), panics: panics, turns: fairshare.New(),
 		nonces: newNonces(o.Now()), started: o.Now(), notes: new(readNotes),
 	}
+	b.pending.settled.gave = b.nonces.gave
 	b.heads = newHeads(c.View(), b.nonces, b.started, b.Now)
 	b.requests, err = requests.Open(ctx, o.Store, o.Writer)
 	return b, err

@@ -146,6 +146,24 @@ func (ctl *control) commit(ctx context.Context, r hemera.CommitRequest) error {
 	return errs.Wrap(err, "manager.Commit", c.Path)
 }
 
+// lostClaim reports whether a claim that is not known was given back in this life: then its room may be promised to others. Claims of an earlier
+// life that were not announced are not known, and were not given back.
+func (ctl *control) lostClaim(nonce uint64) bool {
+	_, resumed := ctl.pending.settled.has(nonce)
+	return resumed || ctl.nonces.gave(nonce)
+}
+
+// promised returns the size up to which no quota refuses a commit whose claim is not known; -1 if nothing is promised.
+func (ctl *control) promised(c *hemera.Capability) int64 {
+	// The room of a conversion was not claimed, so it is counted with all others. A write of this life, or one that was announced to it, has its
+	// claim, never had one, or has lost it to another write: then the room is promised to others.
+	if c.Convert || ctl.lostClaim(c.Nonce) {
+		return -1
+	}
+	// The claims of an earlier life are forgotten: the capability says what was promised.
+	return c.Size
+}
+
 // late answers a commit that comes so late that the namespace may have forgotten whether pieces of the write were
 // removed. It is refused, unless it was made before.
 func (ctl *control) late(ctx context.Context, c *hemera.Capability) error {

@@ -81,7 +81,7 @@ func (p *pending) keep(c *hemera.Capability, size int64, now time.Time) bool {
 		w.limited = false // the claim stays held
 		p.drop(s, n, w)
 	} else {
-		p.settled.add(c.Nonce, false) // an announcement of it may be on its way
+		p.settled.over(c.Nonce) // an announcement of it may be on its way
 	}
 	s.mu.Unlock()
 	known := p.claims.Keep(accounts.ClaimID(c.Nonce), size, bytesAt(c, size), now.Add(keptTime))

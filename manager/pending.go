@@ -223,8 +223,8 @@ func (p *pending) end(n name, nonce uint64) {
 		p.drop(s, n, w)
 	} else {
 		// After a restart the table has no write for a commit that comes.
-		s.ended = p.ends.Add(1)     // it may have made the name all the same
-		p.settled.add(nonce, false) // and an announcement of it may be on its way
+		s.ended = p.ends.Add(1) // it may have made the name all the same
+		p.settled.over(nonce)   // and an announcement of it may be on its way
 	}
 }
 
