@@ -144,17 +144,9 @@ func TestANodeInBadHands(t *testing.T) {
 		_, err = r.Replace(ctx, hemera.ParsePermit(token), []hemera.DiskID{writes.Permit.Targets[0].Disk})
 		wants(t, "replace by "+how+" token", err, errs.Denied)
 	}
-	// It may speak of its own writes, of which it has none; nobody hears of a refusal but the manager's log.
-	id, epoch := r.credentials.Node(), r.welcome.Epoch
-	wants(t, "an announcement for another node", r.Announce(ctx, hemera.Announcement{Node: n.ID(), Epoch: epoch}), errs.Denied)
 	stolen := []hemera.OpenWrite{{Permit: writes.Permit}, {Permit: hemera.ParsePermit(r.forged(forged))}}
 	_ = j.manager.Control.Abort(ctx, writes.Permit)
-	if err := r.Announce(ctx, hemera.Announcement{Node: id, Epoch: epoch, Writes: stolen}); err != nil {
-		t.Error(err)
-	}
-	if list, err := j.manager.Writes.Writes(ctx, hemera.SystemIdentity()); err != nil || len(list) != 0 {
-		t.Errorf("after announcements of a rogue %+v hold names, %v", list, err)
-	}
+	j.holdsNothing(r, n.ID(), stolen)
 	read(t, c, urlAt(t, j.manager.Addr, "/secret"), secret)
 
 	shown, err := j.manager.Cluster.Keys.Ring().MintFor(reads.Permit.Capability, r.credentials.Node())
@@ -176,6 +168,19 @@ func TestANodeInBadHands(t *testing.T) {
 		}
 	}
 	read(t, c, urlAt(t, j.manager.Addr, "/secret"), secret)
+}
+
+// holdsNothing has the rogue announce writes, by permits that are not its own. It hears of no refusal, and no name is held.
+func (j *joined) holdsNothing(r *rogue, other hemera.NodeID, writes []hemera.OpenWrite) {
+	j.t.Helper()
+	ctx, epoch := j.t.Context(), r.welcome.Epoch
+	wants(j.t, "an announcement for another node", r.Announce(ctx, hemera.Announcement{Node: other, Epoch: epoch}), errs.Denied)
+	if err := r.Announce(ctx, hemera.Announcement{Node: r.credentials.Node(), Epoch: epoch, Writes: writes}); err != nil {
+		j.t.Error(err)
+	}
+	if list, err := j.manager.Writes.Writes(ctx, hemera.SystemIdentity()); err != nil || len(list) != 0 {
+		j.t.Errorf("after announcements of a rogue %+v hold names, %v", list, err)
+	}
 }
 
 // isNothing makes every call there is.
