@@ -247,12 +247,14 @@ type heads struct {
 	mu      sync.Mutex // a leaf
 	awaited map[hemera.NodeID]bool
 	done    chan struct{}                  // closed when none is awaited
+	telling map[hemera.NodeID]bool         // those of awaited that are back, and still announce
+	told    chan struct{}                  // closed when telling gets empty; nil while it is
 	epochs  map[hemera.NodeID]hemera.Epoch // the first one that each node got in this life
 }
 
 // newHeads awaits the nodes that had a lease of an earlier life of the manager.
 func newHeads(view *hemera.View, nonces *nonces, started time.Time, now func() time.Time) *heads {
-	h := &heads{now: now, started: started, nonces: nonces, awaited: map[hemera.NodeID]bool{}, done: make(chan struct{}), epochs: map[hemera.NodeID]hemera.Epoch{}}
+	h := &heads{now: now, started: started, nonces: nonces, awaited: map[hemera.NodeID]bool{}, telling: map[hemera.NodeID]bool{}, done: make(chan struct{}), epochs: map[hemera.NodeID]hemera.Epoch{}}
 	for _, n := range view.Nodes {
 		if n.Epoch != 0 {
 			h.awaited[n.ID] = true
@@ -262,6 +264,60 @@ func newHeads(view *hemera.View, nonces *nonces, started time.Time, now func() t
 		close(h.done)
 	}
 	return h
+}
+
+// registers notes that a node is about to register, and says how many writes it will announce. Whoever sees the node in a view sees this too.
+func (h *heads) registers(id hemera.NodeID, writes int) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if writes <= 0 || !h.awaited[id] {
+		return
+	}
+	if h.told == nil {
+		h.told = make(chan struct{})
+	}
+	h.telling[id] = true
+}
+
+// isTold notes that nothing is waited for of a node that is back. mu is held.
+func (h *heads) isTold(id hemera.NodeID) {
+	if delete(h.telling, id); len(h.telling) == 0 && h.told != nil {
+		close(h.told)
+		h.told = nil
+	}
+}
+
+// refused notes that the registration of a node has failed.
+func (h *heads) refused(id hemera.NodeID) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.isTold(id)
+}
+
+// quiet fails with a [hemera.NotYet] while a node that is back announces its writes, for announceTime after the manager's start at most: an open
+// for writing might take the name of one of them. It does not block.
+func (h *heads) quiet() error {
+	h.mu.Lock()
+	told := h.told
+	h.mu.Unlock()
+	left := announceTime - h.now().Sub(h.started)
+	if told == nil || left <= 0 {
+		return nil
+	}
+	return &hemera.NotYet{
+		Err: errs.New(errs.Unavailable, "manager.Open", "", "the manager has just started, and nodes tell what is being written"),
+		Await: func(ctx context.Context) error {
+			late := time.NewTimer(left)
+			defer late.Stop()
+			select {
+			case <-told:
+			case <-late.C:
+			case <-ctx.Done():
+				return errs.Wrap(ctx.Err(), "manager.Open", "")
+			}
+			return nil
+		},
+	}
 }
 
 // registered notes that a node has a lease, and will announce so many writes.
@@ -288,6 +344,7 @@ func (h *heads) earlier(c *hemera.Capability, head hemera.NodeID) bool {
 func (h *heads) announced(id hemera.NodeID) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
+	h.isTold(id)
 	if !h.awaited[id] {
 		return
 	}

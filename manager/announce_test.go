@@ -573,3 +573,60 @@ func TestAConversionWaitsForAnnouncements(t *testing.T) {
 		wantKind(t, err, errs.Locked)
 	})
 }
+
+// TestAWriterWaitsForNodesThatTell: a second writer that comes right after a start meets the write of the first, however soon its open is granted.
+// Reads do not wait, nor does a node that tells nothing keep writers for long.
+func TestAWriterWaitsForNodesThatTell(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, 3, 1)
+		r.write("/old", 100)
+		g := r.mustOpen("/f", hemera.AccessCreate)
+		r.restart()
+		for i, n := range r.nodes {
+			hello := hemera.NodeHello{ID: n.id, Addr: n.addr, Disks: n.disks}
+			if i < 2 {
+				hello.Writes = 1
+			}
+			w, err := r.m.Control.Register(t.Context(), hello)
+			if err != nil {
+				t.Fatal(err)
+			}
+			n.epoch = w.Epoch
+		}
+		later := func() *hemera.NotYet {
+			t.Helper()
+			_, err := r.open("/f", hemera.AccessCreate)
+			notYet, ok := errors.AsType[*hemera.NotYet](err)
+			if !ok {
+				t.Fatalf("a second writer got %v, and nodes still tell", err)
+			}
+			return notYet
+		}
+		later()
+		r.mustOpen("/old", hemera.AccessRead)
+		if err := r.announce(g); err != nil {
+			t.Fatal(err)
+		}
+		began := time.Now()
+		if err := later().Await(t.Context()); err != nil || time.Since(began) > announceTime {
+			t.Errorf("%v after %s", err, time.Since(began))
+		}
+		r.wantHeld("the announced write", "/f", true)
+	})
+}
+
+// TestARefusedNodeKeepsNoWriter: what a registration said counts for nothing once it is refused.
+func TestARefusedNodeKeepsNoWriter(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, 3, 1)
+		r.restart()
+		n := r.nodes[0]
+		hello := hemera.NodeHello{ID: n.id, Addr: "no address", Disks: n.disks, Writes: 1}
+		if _, err := r.m.Control.Register(t.Context(), hello); err == nil {
+			t.Fatal("a node without an address is registered")
+		}
+		if err := r.m.Control.heads.quiet(); err != nil {
+			t.Error(err)
+		}
+	})
+}

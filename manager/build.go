@@ -176,7 +176,7 @@ func (b *builder) files(names hemera.Names, asks *asks) *files {
 	return &files{
 		ownWrites: own,
 		opener: &opener{
-			tree: b.Tree, cluster: b.cluster, engine: b.engine, tier: b.tier, pending: b.pending, own: own, asks: asks, placer: b.placer, reader: b.reader,
+			tree: b.Tree, cluster: b.cluster, engine: b.engine, tier: b.tier, pending: b.pending, own: own, asks: asks, heads: b.heads, placer: b.placer, reader: b.reader,
 			rescuer: b.rescuer, returns: b.returns(), notes: b.notes, connected: b.Connected, turns: b.turns, nonces: b.nonces, ops: b.ops, now: b.Now,
 		},
 		locator: &locator{

@@ -27,6 +27,7 @@ type opener struct {
 	pending   *pending      // where the lock of a name is taken
 	own       *ownWrites    // the writes of the process that asks
 	asks      *asks         // questions to heads, of writers that seem to be gone
+	heads     *heads        // those that tell what is being written after a start
 	placer    placer
 	reader    *reader
 	rescuer   *rescuer // recalls files whose disks are lost
@@ -58,6 +59,9 @@ func (o *opener) Open(ctx context.Context, who hemera.Identity, r hemera.OpenReq
 	o.turns.Seen(who)
 	if r.Access != hemera.AccessRead {
 		if err := current(o.cluster.Marks); err != nil { // so that clients wait, as for a disk
+			return g, err
+		}
+		if err := o.heads.quiet(); err != nil {
 			return g, err
 		}
 	}
