@@ -266,8 +266,8 @@ func newHeads(view *hemera.View, nonces *nonces, started time.Time, now func() t
 	return h
 }
 
-// registers notes that a node is about to register, and says how many writes it will announce. It comes before the registration: an open that finds the node in a view finds
-// this, too.
+// registers notes that a node is about to register, and says how many writes it will announce. It comes before the registration, so that an open
+// that finds the node in a view finds this, too.
 func (h *heads) registers(id hemera.NodeID, writes int) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
