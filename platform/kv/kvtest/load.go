@@ -10,14 +10,20 @@ import (
 	"hemera/words/errs"
 )
 
-// begin begins a load, or skips the test: an engine need not be a kv.Loader.
-func begin(t *testing.T, w kv.Writer) kv.Load {
+// loader returns the writer as a loader, or skips the test: an engine need not be one.
+func loader(t *testing.T, w kv.Writer) kv.Loader {
 	t.Helper()
-	loader, ok := w.(kv.Loader)
+	l, ok := w.(kv.Loader)
 	if !ok {
 		t.Skip("the engine has no bulk load")
 	}
-	l, err := loader.Load(t.Context())
+	return l
+}
+
+// begin begins a load, or skips the test.
+func begin(t *testing.T, w kv.Writer) kv.Load {
+	t.Helper()
+	l, err := loader(t, w).Load(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -45,6 +51,7 @@ func fill(l kv.Load, value string, keys ...string) error {
 // between. Then eight runs are filled at the same time.
 func load(t *testing.T, s kv.Store) {
 	w := acquire(t, s)
+	loader(t, w) // before the snapshot, which must be closed
 	commit(t, w, "a=old", "c=old", "m=old", "z=old")
 	snap, err := s.Snapshot(t.Context())
 	if err != nil {
