@@ -1,0 +1,135 @@
+package etcdjournal
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"net/url"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	clientv3 "go.etcd.io/etcd/client/v3"
+	"go.etcd.io/etcd/server/v3/embed"
+	"go.etcd.io/etcd/server/v3/etcdserver/api/v3client"
+
+	"hemera/platform/kv/journal"
+	"hemera/words/errs"
+)
+
+// MemberOptions has the settings of an etcd member in this process.
+type MemberOptions struct {
+	Name string // of this member, one of Peers
+	Dir  string // of its data and its log; made if it is not there
+	// Peers has the URL at which the other members reach each member, by name. A member listens at its own.
+	Peers map[string]string
+	// Cluster is a word that differs between clusters, so that members of two never talk to each other.
+	Cluster string
+	// Heartbeat and Election are the times of Raft; 0 is 50 ms and 500 ms. All members have the same. An election takes one to two Election.
+	Heartbeat, Election time.Duration
+	// QuotaBytes bounds etcd's file; 0 is 2 GiB. Beyond it appends fail with NoSpace, until the journal is trimmed and the alarm is cleared.
+	QuotaBytes int64
+	Logger     *slog.Logger // gets etcd's warnings and errors; nil: none
+}
+
+// Limits of a member. Raft keeps the last catchUp entries and up to 100 more in memory, of up to a MiB each. A member that is further
+// behind gets etcd's whole file, which is small, because the journal is trimmed. The log on disk goes back to the last
+// snapshot but one, and has at least walFiles files of 64 MB.
+const (
+	catchUpEntries  = 256
+	snapshotEntries = 2000
+	walFiles        = 2
+	requestBytes    = journal.EntryMax + 64<<10 // an append has its keys and its condition too
+	quotaBytes      = 2 << 30
+)
+
+// Member is a running member.
+type Member struct {
+	etcd   *embed.Etcd
+	client *clientv3.Client
+}
+
+// Start starts the member that has its data in o.Dir, or a new one of a new cluster. It returns when the member runs; [Member.Ready] waits for
+// a leader. Nothing but the members' own port is opened: this process talks to its member by calls, and has all the rights.
+//
+// If the member cannot write its log, etcd ends the process: a member that goes on without its log could lose what a majority has acknowledged.
+func Start(o MemberOptions) (*Member, error) {
+	const op = "etcdjournal.Start"
+	config, err := o.config()
+	if err != nil {
+		return nil, errs.As(err, errs.Invalid, op, o.Name)
+	}
+	e, err := embed.StartEtcd(config)
+	if err != nil {
+		return nil, errs.As(err, errs.Unavailable, op, o.Dir).(*errs.Error).
+			WithRemedy("check the directory and the address of this member, and that no other process uses them")
+	}
+	return &Member{etcd: e, client: v3client.New(e.Server)}, nil
+}
+
+// config returns etcd's settings.
+func (o MemberOptions) config() (*embed.Config, error) {
+	own, ok := o.Peers[o.Name]
+	if !ok {
+		return nil, fmt.Errorf("member %q has no address among %v", o.Name, o.Peers)
+	}
+	at, err := url.Parse(own)
+	if err != nil {
+		return nil, err
+	}
+	c := embed.NewConfig()
+	c.Name, c.Dir, c.WalDir = o.Name, o.Dir, filepath.Join(o.Dir, "wal")
+	c.InitialClusterToken = o.Cluster
+	var all []string
+	for name, address := range o.Peers {
+		all = append(all, name+"="+address)
+	}
+	slices.Sort(all)
+	c.InitialCluster = strings.Join(all, ",")
+	c.ListenPeerUrls, c.AdvertisePeerUrls = []url.URL{*at}, []url.URL{*at}
+	// Without addresses for clients no port is opened for them.
+	c.ListenClientUrls, c.AdvertiseClientUrls = nil, nil
+	c.TickMs = uint(or(o.Heartbeat, 50*time.Millisecond).Milliseconds())
+	c.ElectionMs = uint(or(o.Election, 500*time.Millisecond).Milliseconds())
+	c.SnapshotCount, c.SnapshotCatchUpEntries = snapshotEntries, catchUpEntries
+	c.MaxWalFiles, c.MaxSnapFiles = walFiles, 2
+	c.MaxRequestBytes, c.QuotaBackendBytes = requestBytes, or(o.QuotaBytes, quotaBytes)
+	c.AutoCompactionMode = embed.CompactorModePeriodic // with its retention of 0: none; Trim compacts
+	c.ZapLoggerBuilder = embed.NewZapLoggerBuilder(zapLogger(o.Logger))
+	return c, nil
+}
+
+// or returns v, or a default for its zero value.
+func or[T comparable](v, otherwise T) T {
+	var zero T
+	if v == zero {
+		return otherwise
+	}
+	return v
+}
+
+// Ready blocks until the member has a leader and has caught up with it. Unavailable if the member has ended.
+func (m *Member) Ready(ctx context.Context) error {
+	select {
+	case <-m.etcd.Server.ReadyNotify():
+		return nil
+	case <-m.etcd.Server.StopNotify():
+		return errs.New(errs.Unavailable, "etcdjournal.Ready", "", "the member of etcd has ended")
+	case <-ctx.Done():
+		return errs.Wrap(ctx.Err(), "etcdjournal.Ready", "")
+	}
+}
+
+// Journal returns the journal below the prefix. It must not be used once the member is closed.
+func (m *Member) Journal(o Options) *Journal { return New(m.client, m.client, o) }
+
+// Leads reports whether this member leads, as far as it knows. A member that is cut off learns after an election timeout that it does not.
+func (m *Member) Leads() bool { return m.etcd.Server.Leader() == m.etcd.Server.MemberID() }
+
+// Close ends the member. It blocks until etcd has stopped.
+func (m *Member) Close() error {
+	err := m.client.Close()
+	m.etcd.Close()
+	return errs.Wrap(err, "etcdjournal.Close", "")
+}
