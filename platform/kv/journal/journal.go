@@ -31,6 +31,9 @@ type Journal interface {
 	// Begin makes the caller the only writer, with a new epoch, and returns the end of the journal. When it returns, the epoch is durable on a
 	// majority, and no entry of an older epoch can follow. The owner's name is for people.
 	Begin(ctx context.Context, owner string) (epoch uint64, last Position, err error)
+	// AwaitNewer blocks until an epoch newer than that has begun, or ctx ends; it returns nil or ctx's error. A writer that appends nothing
+	// learns in this way that it is fenced. The news may come late.
+	AwaitNewer(ctx context.Context, epoch uint64) error
 	// Append puts the entry at the end of the journal. When it returns nil, the entry is durable on a majority. It fails with Fenced if a newer
 	// epoch has begun, and with Conflict if the entry before is not there yet; the caller may append it again later. After an error of
 	// another kind the entry may be there, or get there later.

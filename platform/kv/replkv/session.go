@@ -24,6 +24,7 @@ type session struct {
 	done    chan struct{}
 	left    bool               // done is closed
 	told    bool               // the log has the error that ended the flow
+	begun   chan struct{}      // closed when the last append has begun
 	appends context.Context    // of all appends
 	cancel  context.CancelFunc // ends them
 }
@@ -54,10 +55,23 @@ func (s *Store) newSession(epoch uint64, last journal.Position, owner string) (*
 	}
 	s.at = at
 	w := &session{s: s, epoch: epoch, owner: owner, flow: flow{limit: s.o.Under}, tickets: make(map[uint64]*ticket), end: last,
-		room: make(chan struct{}), done: make(chan struct{})}
+		room: make(chan struct{}), done: make(chan struct{}), begun: make(chan struct{})}
+	close(w.begun)
 	w.appends, w.cancel = context.WithCancel(context.WithoutCancel(s.life))
 	s.session = w
+	go w.watch()
 	return w, nil
+}
+
+// watch ends the session when a newer epoch begins: a writer that appends nothing would not learn of it. Batches under way get their answers.
+func (w *session) watch() {
+	if w.s.journal.AwaitNewer(w.appends, w.epoch) != nil { // the session has ended, or an append says what is wrong
+		return
+	}
+	w.s.mu.Lock()
+	defer w.s.mu.Unlock()
+	w.flow.stop(errs.New(errs.Fenced, "replkv.Enqueue", w.owner, "another manager has become the writer"))
+	w.drop()
 }
 
 // Epoch implements kv.Writer: that of the journal.
@@ -128,13 +142,19 @@ func (w *session) perform(do []action) {
 func (w *session) append(seq uint64) {
 	w.s.mu.Lock()
 	t := w.tickets[seq]
-	w.s.mu.Unlock()
 	if t == nil { // settled since
+		w.s.mu.Unlock()
 		return
 	}
+	// Appends begin in order, so that the journal rarely finds a number before the one that it follows.
+	before, begun := w.begun, make(chan struct{})
+	w.begun = begun
+	w.s.mu.Unlock()
 	go func() {
 		ctx, cancel := context.WithTimeout(w.appends, w.s.o.AppendTime)
 		defer cancel()
+		<-before
+		close(begun)
 		err := w.s.journal.Append(ctx, t.entry)
 		w.s.mu.Lock()
 		do := w.flow.answered(seq, err)

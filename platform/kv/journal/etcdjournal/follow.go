@@ -40,6 +40,29 @@ func (j *Journal) Follow(ctx context.Context, from uint64, visit func(journal.En
 	}
 }
 
+// AwaitNewer implements journal.Journal. It looks, then watches from the revision of the look on.
+func (j *Journal) AwaitNewer(ctx context.Context, epoch uint64) error {
+	const op = "etcdjournal.AwaitNewer"
+	for {
+		resp, err := j.try(ctx, op, func(ctx context.Context) (*clientv3.TxnResponse, error) {
+			return j.kv.Txn(ctx).Then(clientv3.OpGet(j.epochKey()), clientv3.OpGet(j.headKey())).Commit()
+		})
+		if err != nil {
+			return err
+		}
+		now, _, err := j.state(op, resp)
+		if err != nil || now > epoch {
+			return err
+		}
+		watch, cancel := context.WithCancel(clientv3.WithRequireLeader(ctx))
+		<-j.watcher.Watch(watch, j.epochKey(), clientv3.WithRev(resp.Header.Revision+1)) // a change, or the end of the watch: look again
+		cancel()
+		if err := sleep(ctx, j.o.Pause); err != nil {
+			return errs.Wrap(err, op, "")
+		}
+	}
+}
+
 // read visits the entries that are there, and returns the revision at which there were no more.
 func (f *follower) read(ctx context.Context) (revision int64, err error) {
 	const op = "etcdjournal.Follow"

@@ -158,7 +158,20 @@ func fence(t *testing.T, j journal.Journal) {
 	}
 	old := begin(t, j)
 	old.append(t, "a")
+	news := make(chan error, 1)
+	go func() { news <- j.AwaitNewer(t.Context(), old.epoch) }()
+	select {
+	case err := <-news:
+		t.Errorf("a newer epoch, without one: %v", err)
+	case <-time.After(50 * time.Millisecond):
+	}
 	young := begin(t, j)
+	if err := <-news; err != nil {
+		t.Errorf("the older writer is not told: %v", err)
+	}
+	if err := j.AwaitNewer(t.Context(), old.epoch); err != nil { // it was before the call
+		t.Error(err)
+	}
 	if young.epoch <= old.epoch || young.last != old.last {
 		t.Errorf("epoch %d after %d, at %+v after %+v", young.epoch, old.epoch, young.last, old.last)
 	}

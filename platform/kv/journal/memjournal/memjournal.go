@@ -67,8 +67,11 @@ func (c *Cluster) Late() (taken int) {
 	return taken
 }
 
+// NoLag ends a lag.
+const NoLag = 1<<64 - 1
+
 // Machine returns the journal as one machine sees it.
-func (c *Cluster) Machine(name string) *Journal { return &Journal{c: c, name: name, lag: 1<<64 - 1} }
+func (c *Cluster) Machine(name string) *Journal { return &Journal{c: c, name: name, lag: NoLag} }
 
 // Journal implements [journal.Journal].
 type Journal struct {
@@ -79,7 +82,7 @@ type Journal struct {
 
 var _ journal.Journal = (*Journal)(nil)
 
-// Lag makes this machine's Follow stop after an entry, as if the news of later ones had not come yet.
+// Lag makes this machine's Follow stop after an entry, as if the news of later ones, and of epochs, had not come yet.
 func (j *Journal) Lag(after uint64) {
 	j.c.mu.Lock()
 	defer j.c.mu.Unlock()
@@ -122,7 +125,25 @@ func (j *Journal) Begin(_ context.Context, _ string) (uint64, journal.Position, 
 		return 0, journal.Position{}, err
 	}
 	c.epoch++
+	c.wake()
 	return c.epoch, c.last, nil
+}
+
+// AwaitNewer implements journal.Journal.
+func (j *Journal) AwaitNewer(ctx context.Context, epoch uint64) error {
+	for {
+		j.c.mu.Lock()
+		now, changed, lags := j.c.epoch, j.c.changed, j.lag <= j.c.last.Seq
+		j.c.mu.Unlock()
+		if now > epoch && !lags {
+			return nil
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return errs.Wrap(ctx.Err(), "memjournal.AwaitNewer", "")
+		}
+	}
 }
 
 // put appends an entry if it is the next one of the current epoch. The caller holds mu.
