@@ -133,3 +133,6 @@ func (m *Member) Close() error {
 	m.etcd.Close()
 	return errs.Wrap(err, "etcdjournal.Close", "")
 }
+
+// Client returns the client that talks to the member by calls. The member closes it.
+func (m *Member) Client() *clientv3.Client { return m.client }
