@@ -51,7 +51,10 @@ func TestPowerCut(t *testing.T) {
 	for seed := range uint64(8) {
 		r := rand.New(rand.NewPCG(seed, 0))
 		fs := vfs.NewCrashableMem()
-		s := open(t, "db", fs)
+		s, err := pebblekv.Open("db", pebblekv.Options{PebbleScheduler: *pebblekv.PebbleScheduler, FS: fs, MemTableBytes: 64 << 10, Unsynced: seed%2 == 1})
+		if err != nil {
+			t.Fatal(err)
+		}
 		w := acquire(t, s)
 		cut, durable := r.IntN(count), 0
 		var left *vfs.MemFS

@@ -76,6 +76,9 @@ type Options struct {
 	// are repeated without a pause, and an Open that fails may leave the directory locked, or end the process
 	// (DESIGN.md).
 	PebbleScheduler bool
+	// Unsynced leaves a batch unsynced until Wait of its ticket or of a later one is called, or about a second has passed. It
+	// is for a store whose batches are durable elsewhere, and come again after a crash.
+	Unsynced bool
 
 	flushRetryTime time.Duration // see the constant, which 0 stands for
 	noteAfter      time.Duration // see the constant, which 0 stands for
@@ -118,6 +121,8 @@ type Store struct {
 	notes  notes
 	// loading says that a load is under way.
 	loading bool
+	// unsynced is Options.Unsynced.
+	unsynced bool
 
 	// reads counts the reads under way, plus stopped if new ones are refused: Pebble forbids reads after its Close, so
 	// Store.Close waits for them. The last read closes quiet.
@@ -142,7 +147,7 @@ func Open(dir string, o Options) (*Store, error) {
 	if err != nil {
 		return nil, errs.Wrap(err, "pebblekv.Open", dir)
 	}
-	s := &Store{fs: o.FS, dir: dir, quiet: make(chan struct{})}
+	s := &Store{fs: o.FS, dir: dir, unsynced: o.Unsynced, quiet: make(chan struct{})}
 	lock, err := s.openLogs(o) // locks the directory, so that no other process writes between the check and Pebble's Open
 	if err != nil {
 		return nil, err

@@ -25,6 +25,17 @@ func TestConformance(t *testing.T) {
 	})
 }
 
+// TestUnsynced: without a sync for each batch the contract is the same, and a ticket still says what is durable.
+func TestUnsynced(t *testing.T) {
+	kvtest.Run(t, func(t *testing.T) kv.Store {
+		s, err := pebblekv.Open("db", pebblekv.Options{PebbleScheduler: *pebblekv.PebbleScheduler, FS: vfs.NewMem(), Unsynced: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s
+	})
+}
+
 // failingDisks matches the tests in which an Open fails. With Pebble's own scheduler that can end the process
 // (DESIGN.md).
 const failingDisks = "Fail|FullDisk|WithoutManifest|DamagedTable|CompactionsHope|EachFileLost"

@@ -120,7 +120,28 @@ func (t *ticket) apply() error {
 	if err := t.batch.LogData(token{t.seq, t.s.durable.Load()}.encode(t.s.logs.state.mark), nil); err != nil {
 		return err
 	}
+	if t.s.unsynced {
+		return t.s.db.Apply(t.batch, pebble.NoSync)
+	}
 	return t.s.db.ApplyNoSyncWait(t.batch, pebble.Sync)
+}
+
+// sync blocks until the log is synced up to the batch. An unsynced batch takes a record of its own for that, as Pebble syncs with a record
+// only. Its token is that of the batch, which stands before it in the log.
+func (t *ticket) sync() error {
+	if !t.s.unsynced {
+		return t.batch.SyncWait()
+	}
+	if err := t.s.beginRead("pebblekv.Wait"); err != nil { // Close has settled the newest batch, and this one with it
+		return err
+	}
+	defer t.s.endRead()
+	if dead := t.s.dead.Load(); dead != nil {
+		return dead
+	}
+	return catchFatal(func() error {
+		return t.s.db.LogData(token{t.seq, t.s.durable.Load()}.encode(t.s.logs.state.mark), pebble.Sync)
+	})
 }
 
 // settle blocks until the batch and all before it are durable, or the log has failed. After a failure each later batch
@@ -130,7 +151,10 @@ func (t *ticket) settle() {
 		<-t.done
 		return
 	}
-	err := t.batch.SyncWait()
+	var err error
+	if !t.s.unsynced || t.s.durable.Load() < t.seq {
+		err = t.sync()
+	}
 	switch dead := t.s.dead.Load(); {
 	case t.s.durable.Load() >= t.seq: // a later batch is
 	case err != nil:

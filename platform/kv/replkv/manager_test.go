@@ -112,7 +112,7 @@ func serve(text string) error {
 	if err := m.Ready(ctx); err != nil {
 		return err
 	}
-	local, err := pebblekv.Open(filepath.Join(o.Dir, "db"), pebblekv.Options{})
+	local, err := pebblekv.Open(filepath.Join(o.Dir, "db"), pebblekv.Options{Unsynced: os.Getenv("SYNCED") == ""})
 	if err != nil {
 		return err
 	}
