@@ -18,7 +18,6 @@ type flow struct {
 	// applying says that the first batch is being applied.
 	applying bool
 	failed   error // of the first batch that failed; nil while the flow goes on
-	repeated int   // appends that were refused as early
 }
 
 // flight is a batch that is not settled.
@@ -74,7 +73,6 @@ func (f *flow) answered(seq uint64, err error) []action {
 		b.phase = committed
 	case errors.Is(err, errs.Conflict) && !b.alone:
 		b.phase = early
-		f.repeated++
 	default:
 		return f.fail(i, err)
 	}

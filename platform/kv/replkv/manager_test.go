@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"hash/fnv"
 	"io"
 	"os"
 	"os/exec"
@@ -20,6 +21,7 @@ import (
 	"hemera/platform/kv/journal/etcdjournal"
 	"hemera/platform/kv/pebblekv"
 	"hemera/platform/kv/replkv"
+	"hemera/words/errs"
 )
 
 // managerEnv makes the test's program a manager: a member of etcd with a store. It has the member's options as JSON.
@@ -112,11 +114,11 @@ func serve(text string) error {
 	if err := m.Ready(ctx); err != nil {
 		return err
 	}
-	local, err := pebblekv.Open(filepath.Join(o.Dir, "db"), pebblekv.Options{Unsynced: os.Getenv("SYNCED") == ""})
+	local, err := pebblekv.Open(filepath.Join(o.Dir, "db"), pebblekv.Options{Unsynced: true})
 	if err != nil {
 		return err
 	}
-	j := m.Journal(etcdjournal.Options{})
+	j, beside := m.Journal(etcdjournal.Options{}), m.Journal(etcdjournal.Options{Prefix: "beside/"})
 	s, err := replkv.Open(ctx, local, j, replkv.Options{})
 	if err != nil {
 		return err
@@ -130,7 +132,7 @@ func serve(text string) error {
 		case "leads":
 			answer = fmt.Sprint(m.Leads())
 		case "create":
-			err = j.Create(ctx, 0)
+			err = errors.Join(j.Create(ctx, 0), beside.Create(ctx, 0))
 		case "acquire":
 			w, err = s.Acquire(ctx, o.Name)
 		case "applied":
@@ -139,13 +141,19 @@ func serve(text string) error {
 			var n int
 			n, err = loads[words[1]].run(w, loadTime)
 			answer = fmt.Sprint(n)
-			fmt.Fprintln(os.Stderr, words[1], n, "repeated", replkv.Repeated(s))
 		case "journal":
 			var n int
-			n, err = loads[words[1]].appends(ctx, j, loadTime)
+			n, err = loads[words[1]].appends(ctx, beside, loadTime)
 			answer = fmt.Sprint(n)
 		case "trim":
-			err = s.Trim(ctx, 100)
+			err = errors.Join(s.Trim(ctx, 100), beside.Trim(ctx, 1<<62))
+		case "digest":
+			at, sum := s.Applied(), fnv.New64a()
+			err = s.Scan(ctx, nil, nil, func(k, v []byte) bool {
+				fmt.Fprintf(sum, "%q=%q\n", k, v)
+				return true
+			})
+			answer = fmt.Sprint(at, sum.Sum64())
 		case "auto":
 			go auto(ctx, m, s, o.Name)
 		}
@@ -179,7 +187,7 @@ func auto(ctx context.Context, m *etcdjournal.Member, s *replkv.Store, name stri
 }
 
 // loadTime is the time of one measurement.
-const loadTime = 2 * time.Second
+const loadTime = time.Second / 2
 
 // aLoad is what a benchmark writes: batches of values of 512 B, with a number of batches under way.
 type aLoad struct{ values, under int }
@@ -241,7 +249,7 @@ func (l aLoad) appends(ctx context.Context, j journal.Journal, during time.Durat
 		room <- struct{}{}
 		go func() {
 			err := j.Append(ctx, e)
-			for errors.Is(err, errConflict) {
+			for errors.Is(err, errs.Conflict) {
 				err = j.Append(ctx, e)
 			}
 			mu.Lock()
