@@ -32,6 +32,11 @@ var uncontained = map[string]string{
 	"platform/kv/pebblekv/notes.go: wrote":          "the store",
 	"platform/kv/pebblekv/pebblekv.go: openInTime":  "the store",
 	"platform/kv/pebblekv/writer.go: Wait":          "the store",
+	"platform/kv/replkv/follow.go: follow":          "the store",
+	"platform/kv/replkv/replkv.go: Acquire":         "it cancels",
+	"platform/kv/replkv/session.go: append":         "the store",
+	"platform/kv/replkv/session.go: leave":          "the store",
+	"platform/kv/replkv/session.go: newSession":     "the store",
 
 	// What runs has its boundary a call deeper.
 	"disk/bounded/device.go: begin":        "each call of the worker",

@@ -7,7 +7,7 @@ import (
 	"hemera/words/errs"
 )
 
-// place is how far a store has applied the journal.
+// place is the entry of the journal up to which a store has applied it.
 type place struct {
 	journal.Position
 	// known says that the sum and the epoch are known. They are not after a start: the local engine keeps the number alone.

@@ -100,7 +100,7 @@ func (p *process) ask(t testing.TB, command string) string {
 	}
 }
 
-// serve is the manager's process: it obeys commands until its input ends.
+// serve runs the manager's process, which obeys commands until its input ends.
 func serve(text string) error {
 	var o etcdjournal.MemberOptions
 	if err := json.Unmarshal([]byte(text), &o); err != nil {
@@ -189,7 +189,7 @@ func auto(ctx context.Context, m *etcdjournal.Member, s *replkv.Store, name stri
 // loadTime is the time of one measurement.
 const loadTime = time.Second / 2
 
-// aLoad is what a benchmark writes: batches of values of 512 B, with a number of batches under way.
+// aLoad is the load of a benchmark: batches of values of 512 B, with a number of batches under way.
 type aLoad struct{ values, under int }
 
 var loads = map[string]aLoad{"one": {1, 1}, "batch": {128, 1}, "batches": {128, 2}, "large": {1024, 1}}

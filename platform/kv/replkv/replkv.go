@@ -18,8 +18,8 @@
 // # States
 //
 // A store follows the journal, or has a writer. After the first failed append, and when the journal has fenced it, the writer is unusable: the
-// overlay is dropped, and the store follows again. Acquire fences all other writers, catches up with the journal, and makes a writer. A store that cannot follow,
-// because the journal was trimmed or is another one, is stuck: it serves reads of what it has, and Acquire says why.
+// overlay is dropped, and the store follows again. Acquire fences all other writers, catches up with the journal, and makes a writer. A store that
+// cannot follow, because the journal was trimmed or is another one, is stuck: it serves reads of what it has, and Acquire says why.
 //
 // # Durability
 //

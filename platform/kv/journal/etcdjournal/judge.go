@@ -13,7 +13,7 @@ import (
 	"hemera/words/errs"
 )
 
-// found is what the journal had when the condition of an append did not hold.
+// found is the state of the journal when the condition of an append did not hold.
 type found struct {
 	epoch uint64           // of the writer
 	last  journal.Position // the last entry
@@ -73,7 +73,7 @@ func headOf(seq, chain uint64) string { return fmt.Sprintf("%016x %016x ", seq, 
 // formatHead returns the value of head.
 func formatHead(p journal.Position) string { return headOf(p.Seq, p.Chain) + formatNumber(p.Epoch) }
 
-// parseHead is the inverse of formatHead.
+// parseHead returns the position that formatHead formatted.
 func parseHead(text string) (p journal.Position, err error) {
 	words := strings.Split(text, " ")
 	if len(words) != 3 {
