@@ -28,10 +28,8 @@ func waiting() locks.Waiting {
 		"hemera/platform/kv.Run":      {"*"},
 
 		// The replicated journal, behind a network.
-		"hemera/platform/kv/journal.Journal":             {"*"},
-		"go.etcd.io/etcd/client/v3.KV":                   {"*"},
-		"go.etcd.io/etcd/client/v3.Txn":                  {"Commit"},
-		"hemera/platform/kv/journal/etcdjournal.Journal": {"*"},
+		"hemera/platform/kv/journal.Journal": {"*"},
+		"go.etcd.io/etcd/client/v3.Txn":      {"Commit"},
 
 		// Disks and pieces.
 		"hemera/disk.Store":            {"Create", "Open", "Remove", "Scan", "Expire", "RepairPages", "Close"},

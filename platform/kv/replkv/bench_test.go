@@ -43,7 +43,7 @@ func leaderOf(b testing.TB, all []*process) *process {
 // what etcd makes of the same bytes, in a journal beside, which no store applies.
 func BenchmarkAgainstPebble(b *testing.B) {
 	_, leader := managers(b, 50*time.Millisecond)
-	alone := pebble(b, filepath.Join(b.TempDir(), "db"))
+	alone := pebble(b, filepath.Join(b.TempDir(), "db"), false)
 	defer alone.Close()
 	w, err := alone.Acquire(b.Context(), "bench")
 	if err != nil {

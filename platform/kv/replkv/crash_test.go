@@ -3,6 +3,7 @@ package replkv_test
 import (
 	"context"
 	"errors"
+	"flag"
 	"fmt"
 	"math/rand/v2"
 	"strings"
@@ -17,6 +18,7 @@ import (
 	"hemera/platform/kv/memkv"
 	"hemera/platform/kv/pebblekv"
 	"hemera/platform/kv/replkv"
+	"hemera/test/fixture/effort"
 	"hemera/words/errs"
 )
 
@@ -213,6 +215,35 @@ func TestTrimmed(t *testing.T) {
 	}
 }
 
+// TestTrimKeepsWhatACrashTakes: the trim leaves the entries that the local engine has not durably, so that a store comes back from a power cut without help.
+func TestTrimKeepsWhatACrashTakes(t *testing.T) {
+	for seed := range uint64(10) {
+		r := rand.New(rand.NewPCG(seed, 5))
+		c, fs := memjournal.New(), vfs.NewCrashableMem()
+		s := open(t, pebbleIn(t, fs), created(t, c, "a"))
+		w := acquire(t, s)
+		for i := range 60 {
+			if err := commit(w, fmt.Sprintf("k%02d", i), fmt.Sprint(seed)); err != nil {
+				t.Fatal(err)
+			}
+			if r.IntN(10) == 0 {
+				if err := s.Trim(t.Context(), 0); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		left := fs.CrashClone(vfs.CrashCloneCfg{UnsyncedDataPercent: r.IntN(2) * r.IntN(101), RNG: r})
+		again := open(t, pebbleIn(t, left), c.Machine("a"))
+		acquire(t, again)
+		if got, want := content(t, again), content(t, s); got != want {
+			t.Errorf("seed %d: after the crash the store has %q, not %q", seed, got, want)
+		}
+		if err := errors.Join(s.Close(), again.Close()); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
 // TestForeign: a store that has more than the journal, or another journal's entries, is refused, and fences nobody.
 func TestForeign(t *testing.T) {
 	first, second := memjournal.New(), memjournal.New()
@@ -244,7 +275,7 @@ func TestForeign(t *testing.T) {
 // pebbleIn opens Pebble in a file system of memory.
 func pebbleIn(t testing.TB, fs vfs.FS) kv.Store {
 	t.Helper()
-	s, err := pebblekv.Open("db", pebblekv.Options{FS: fs})
+	s, err := pebblekv.Open("db", pebblekv.Options{FS: fs, Unsynced: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -319,10 +350,13 @@ func TestKilledBetweenAppendAndApply(t *testing.T) {
 	}
 }
 
+// seeds is the number of histories: go test ./platform/kv/replkv -run History -args -seeds 1000.
+var seeds = flag.Int("seeds", effort.Of(20, 5), "histories that TestHistory makes")
+
 // TestHistory lets machines take over from each other while answers get lost, and machines crash. What was acknowledged is there in the end, in all
 // stores alike; what was fenced is not; no store ever shows a batch that is gone later, but the writer's own.
 func TestHistory(t *testing.T) {
-	for seed := range uint64(60) {
+	for seed := range uint64(*seeds) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) { history(t, rand.New(rand.NewPCG(seed, 3))) })
 	}
 }

@@ -12,10 +12,10 @@ import (
 	"hemera/test/fixture/etcd"
 )
 
-// pebble returns a local engine in a directory.
-func pebble(t testing.TB, dir string) kv.Store {
+// pebble returns Pebble in a directory.
+func pebble(t testing.TB, dir string, unsynced bool) kv.Store {
 	t.Helper()
-	s, err := pebblekv.Open(dir, pebblekv.Options{})
+	s, err := pebblekv.Open(dir, pebblekv.Options{Unsynced: unsynced})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -33,7 +33,7 @@ func TestConformanceOnEtcd(t *testing.T) {
 				if err := j.Create(t.Context(), 0); err != nil {
 					t.Fatal(err)
 				}
-				return open(t, pebble(t, filepath.Join(t.TempDir(), "db")), j)
+				return open(t, pebble(t, filepath.Join(t.TempDir(), "db"), true), j)
 			})
 		})
 	}
