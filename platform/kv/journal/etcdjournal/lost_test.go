@@ -171,3 +171,39 @@ func TestCallerGivesUp(t *testing.T) {
 		t.Errorf("append: %v", err)
 	}
 }
+
+// breaking is a watcher whose watches end after a few answers: the member went, or etcd has removed the history that the watch needed.
+type breaking struct{ clientv3.Watcher }
+
+func (w breaking) Watch(ctx context.Context, key string, o ...clientv3.OpOption) clientv3.WatchChan {
+	ctx, cancel := context.WithCancel(ctx)
+	from, to := w.Watcher.Watch(ctx, key, o...), make(chan clientv3.WatchResponse)
+	go func() {
+		defer cancel()
+		defer close(to)
+		for range 1 + rand.IntN(3) {
+			answer, ok := <-from
+			if !ok {
+				return
+			}
+			if rand.IntN(2) == 0 { // instead of the news
+				answer = clientv3.WatchResponse{Canceled: true, CompactRevision: 1}
+			}
+			select {
+			case to <- answer:
+			case <-ctx.Done():
+				return
+			}
+		}
+	}()
+	return to
+}
+
+// TestConformanceWithBrokenWatches runs the suite while watches end all the time.
+func TestConformanceWithBrokenWatches(t *testing.T) {
+	client, n := etcd.Cluster(t, 1)[0].Client(), 0
+	journaltest.Run(t, func(t *testing.T) journal.Journal {
+		n++
+		return etcdjournal.New(client, breaking{client}, etcdjournal.Options{Prefix: fmt.Sprintf("broken/%d/", n), Pause: time.Millisecond})
+	})
+}
