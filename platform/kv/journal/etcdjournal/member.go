@@ -4,12 +4,14 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"net/netip"
 	"net/url"
 	"path/filepath"
 	"slices"
 	"strings"
 	"time"
 
+	"go.etcd.io/etcd/client/pkg/v3/transport"
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"go.etcd.io/etcd/server/v3/embed"
 	"go.etcd.io/etcd/server/v3/etcdserver/api/v3client"
@@ -22,8 +24,10 @@ import (
 type MemberOptions struct {
 	Name string // of this member, one of Peers
 	Dir  string // of its data and its log; made if it is not there
-	// Peers has the URL at which the other members reach each member, by name. A member listens at its own.
+	// Peers has the URL at which the other members reach each member, by name. A member listens at its own. They begin with https, or with http at
+	// addresses of the loopback.
 	Peers map[string]string
+	TLS   PeerTLS
 	// Cluster is a word that differs between clusters, so that members of two never talk to each other.
 	Cluster string
 	// Heartbeat and Election are the times of Raft; 0 is 50 ms and 500 ms. All members have the same. An election takes one to two Election.
@@ -32,6 +36,10 @@ type MemberOptions struct {
 	QuotaBytes int64
 	Logger     *slog.Logger // gets etcd's warnings and errors; nil: none
 }
+
+// PeerTLS has the files, in PEM, with which members prove themselves to each other. Each side must have a certificate of the authority, with the
+// host of its URL in it. etcd reads the files again at each connection, so they can be renewed.
+type PeerTLS struct{ CertFile, KeyFile, CAFile string }
 
 // Limits of a member. Raft keeps the last catchUp entries and up to 100 more in memory, of up to a MiB each. A member that is further
 // behind gets etcd's whole file, which is small, because the journal is trimmed. The log on disk goes back to the last
@@ -79,6 +87,15 @@ func (o MemberOptions) config() (*embed.Config, error) {
 		return nil, err
 	}
 	c := embed.NewConfig()
+	switch {
+	case at.Scheme == "https":
+		c.PeerTLSInfo = transport.TLSInfo{CertFile: o.TLS.CertFile, KeyFile: o.TLS.KeyFile, TrustedCAFile: o.TLS.CAFile, ClientCertAuth: true}
+		if o.TLS.CertFile == "" || o.TLS.KeyFile == "" || o.TLS.CAFile == "" {
+			return nil, fmt.Errorf("%s needs a certificate, its key and the authority's certificate", own)
+		}
+	case !loopback(at):
+		return nil, fmt.Errorf("%s is not on the loopback: members on several machines need https", own)
+	}
 	c.Name, c.Dir, c.WalDir = o.Name, o.Dir, filepath.Join(o.Dir, "wal")
 	c.InitialClusterToken = o.Cluster
 	var all []string
@@ -98,6 +115,12 @@ func (o MemberOptions) config() (*embed.Config, error) {
 	c.AutoCompactionMode = embed.CompactorModePeriodic // with its retention of 0: none; Trim compacts
 	c.ZapLoggerBuilder = embed.NewZapLoggerBuilder(zapLogger(o.Logger))
 	return c, nil
+}
+
+// loopback reports whether a URL is one of this machine alone.
+func loopback(at *url.URL) bool {
+	ip, err := netip.ParseAddr(at.Hostname())
+	return err == nil && ip.IsLoopback()
 }
 
 // or returns v, or a default for its zero value.
