@@ -33,8 +33,8 @@ func (s *slow) Snapshot(ctx context.Context) (kv.Snapshot, error) {
 	return view, err
 }
 
-// moment returns the content after batch n: each batch puts its number under one of three keys, so that it says of two others what the batches before it
-// said, and under one of three others, of which it removes the next.
+// moment returns the content after batch n: each batch puts its number under one of three keys and leaves the two others to the batches before
+// it. It puts its number under one of three more keys too, and removes the next of these.
 func moment(n int) string {
 	var words [6]string
 	for i := max(0, n-2); i <= n; i++ {

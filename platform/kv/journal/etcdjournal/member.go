@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"go.etcd.io/etcd/client/pkg/v3/transport"
@@ -34,18 +35,19 @@ type MemberOptions struct {
 	Heartbeat, Election time.Duration
 	// QuotaBytes bounds etcd's file; 0 is 2 GiB. Beyond it appends fail with NoSpace, until the journal is trimmed and the alarm is cleared.
 	QuotaBytes int64
-	Logger     *slog.Logger // gets etcd's warnings and errors; nil: none
+	// CatchUpEntries is the number of entries that Raft keeps in memory, and up to 100 more, for members that are behind; 0 is 1000. An entry has up
+	// to a MiB. A member that is further behind gets etcd's whole file, which is small if the journal is trimmed.
+	CatchUpEntries uint64
+	Logger         *slog.Logger // gets etcd's warnings and errors; nil: none
 }
 
 // PeerTLS has the files, in PEM, with which members prove themselves to each other. Each side must have a certificate of the authority, with the
 // host of its URL in it. etcd reads the files again at each connection, so they can be renewed.
 type PeerTLS struct{ CertFile, KeyFile, CAFile string }
 
-// Limits of a member. Raft keeps the last catchUp entries and up to 100 more in memory, of up to a MiB each. A member that is further
-// behind gets etcd's whole file, which is small, because the journal is trimmed. The log on disk goes back to the last
-// snapshot but one, and has at least walFiles files of 64 MB.
+// Limits of a member. The log on disk goes back to the last snapshot but one, and has at least walFiles files of 64 MB.
 const (
-	catchUpEntries  = 256
+	catchUpEntries  = 1000
 	snapshotEntries = 2000
 	walFiles        = 2
 	requestBytes    = journal.EntryMax + 64<<10 // an append has its keys and its condition too
@@ -56,6 +58,7 @@ const (
 type Member struct {
 	etcd   *embed.Etcd
 	client *clientv3.Client
+	once   sync.Once // of Close
 }
 
 // Start starts the member that has its data in o.Dir, or a new one of a new cluster. It returns when the member runs; [Member.Ready] waits for
@@ -109,7 +112,7 @@ func (o MemberOptions) config() (*embed.Config, error) {
 	c.ListenClientUrls, c.AdvertiseClientUrls = nil, nil
 	c.TickMs = uint(or(o.Heartbeat, 50*time.Millisecond).Milliseconds())
 	c.ElectionMs = uint(or(o.Election, 500*time.Millisecond).Milliseconds())
-	c.SnapshotCount, c.SnapshotCatchUpEntries = snapshotEntries, catchUpEntries
+	c.SnapshotCount, c.SnapshotCatchUpEntries = snapshotEntries, or(o.CatchUpEntries, catchUpEntries)
 	c.MaxWalFiles, c.MaxSnapFiles = walFiles, 2
 	c.MaxRequestBytes, c.QuotaBackendBytes = requestBytes, or(o.QuotaBytes, quotaBytes)
 	c.AutoCompactionMode = embed.CompactorModePeriodic // with its retention of 0: none; Trim compacts
@@ -150,11 +153,12 @@ func (m *Member) Journal(o Options) *Journal { return New(m.client, m.client, o)
 // Leads reports whether this member leads, as far as it knows. A member that is cut off learns after an election timeout that it does not.
 func (m *Member) Leads() bool { return m.etcd.Server.Leader() == m.etcd.Server.MemberID() }
 
-// Close ends the member. It blocks until etcd has stopped.
-func (m *Member) Close() error {
-	err := m.client.Close()
-	m.etcd.Close()
-	return errs.Wrap(err, "etcdjournal.Close", "")
+// Close ends the member. It blocks until etcd has stopped. A second call does nothing.
+func (m *Member) Close() {
+	m.once.Do(func() {
+		_ = m.client.Close() // it says that its context ended, which this does
+		m.etcd.Close()
+	})
 }
 
 // Client returns the client that talks to the member by calls. The member closes it.

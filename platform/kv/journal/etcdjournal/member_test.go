@@ -23,6 +23,58 @@ import (
 	"hemera/words/errs"
 )
 
+// TestMemberFarBehind: a member that was away for longer than the others keep entries for it gets etcd's file from them, and follows.
+func TestMemberFarBehind(t *testing.T) {
+	all := etcd.Options(t, 3)
+	var members []*etcdjournal.Member
+	for i := range all {
+		all[i].CatchUpEntries = 50
+		members = append(members, etcd.Start(t, all[i]))
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	if err := members[0].Ready(ctx); err != nil {
+		t.Fatal(err)
+	}
+	members[2].Close()
+	const count = 400
+	j := members[0].Journal(etcdjournal.Options{})
+	if err := j.Create(ctx, 0); err != nil {
+		t.Fatal(err)
+	}
+	epoch, last, err := j.Begin(ctx, "test")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range count {
+		e := journal.Entry{Seq: last.Seq + 1, Epoch: epoch, Prev: last.Chain, Batch: make([]byte, 1000)}
+		if err := j.Append(ctx, e); err != nil {
+			t.Fatal(err)
+		}
+		last = e.Position()
+	}
+	if err := j.Trim(ctx, 11); err != nil {
+		t.Fatal(err)
+	}
+	back := etcd.Start(t, all[2])
+	if err := back.Ready(ctx); err != nil {
+		t.Fatal(err)
+	}
+	seen, enough := uint64(10), errors.New("enough")
+	err = back.Journal(etcdjournal.Options{}).Follow(ctx, seen+1, func(e journal.Entry) error {
+		if seen++; e.Seq != seen {
+			return errs.New(errs.Corrupt, "test.Visit", "", "another entry")
+		}
+		if seen == count {
+			return enough
+		}
+		return nil
+	})
+	if !errors.Is(err, enough) {
+		t.Errorf("the member that came back has entries up to %d: %v", seen, err)
+	}
+}
+
 // certificate writes a certificate for the loopback and its key, of an authority of its own, and returns their files.
 func certificate(t *testing.T) etcdjournal.PeerTLS {
 	t.Helper()
