@@ -191,7 +191,7 @@ func (j *Journal) seqOf(key []byte) (uint64, error) {
 const trimStep = 1000
 
 // Trim implements journal.Journal. It compacts etcd's history too, without which etcd would keep the removed entries. A reader that is behind gets
-// what is still there: Follow reads again if etcd has lost its place.
+// what is still there: Follow reads again if etcd has lost its place. Trim waits until the member that answers has removed the entries.
 func (j *Journal) Trim(ctx context.Context, below uint64) error {
 	const op = "etcdjournal.Trim"
 	b, err := j.Bounds(ctx)
@@ -208,7 +208,7 @@ func (j *Journal) Trim(ctx context.Context, below uint64) error {
 			return err
 		}
 		first = upTo
-		if _, err := j.kv.Compact(ctx, resp.Header.Revision); err != nil && !errors.Is(err, rpctypes.ErrCompacted) {
+		if _, err := j.kv.Compact(ctx, resp.Header.Revision, clientv3.WithCompactPhysical()); err != nil && !errors.Is(err, rpctypes.ErrCompacted) {
 			return errs.As(err, kindOf(err), op, "")
 		}
 	}

@@ -33,7 +33,7 @@ type MemberOptions struct {
 	Cluster string
 	// Heartbeat and Election are the times of Raft; 0 is 50 ms and 500 ms. All members have the same. An election takes one to two Election.
 	Heartbeat, Election time.Duration
-	// QuotaBytes bounds etcd's file; 0 is 2 GiB. Beyond it appends fail with NoSpace, until the journal is trimmed and the alarm is cleared.
+	// QuotaBytes bounds etcd's file; 0 is 2 GiB. Beyond it appends fail with NoSpace, until the journal is trimmed and [Member.Shrink] was called.
 	QuotaBytes int64
 	// CatchUpEntries is the number of entries that Raft keeps in memory, and up to 100 more, for members that are behind; 0 is 1000. An entry has up
 	// to a MiB. A member that is further behind gets etcd's whole file, which is small if the journal is trimmed.
@@ -152,6 +152,21 @@ func (m *Member) Journal(o Options) *Journal { return New(m.client, m.client, o)
 
 // Leads reports whether this member leads, as far as it knows. A member that is cut off learns after an election timeout that it does not.
 func (m *Member) Leads() bool { return m.etcd.Server.Leader() == m.etcd.Server.MemberID() }
+
+// Shrink gives back the room in this member's file that trimmed entries had, and lets appends in again after NoSpace. It blocks while the file is
+// written anew, and the member answers nothing meanwhile: shrink one after the other, the one that leads last. It fails with NoSpace if the file is
+// as large as before.
+func (m *Member) Shrink(ctx context.Context) error {
+	const op = "etcdjournal.Shrink"
+	if err := m.etcd.Server.Backend().Defrag(); err != nil { // the client of calls panics in Defragment (v3.7.3)
+		return errs.As(err, errs.IO, op, "")
+	}
+	if size := m.etcd.Server.Backend().Size(); size >= m.etcd.Config().QuotaBackendBytes {
+		return errs.New(errs.NoSpace, op, "", fmt.Sprintf("etcd's file still has %d bytes", size)).WithRemedy("trim the journal first")
+	}
+	_, err := m.client.AlarmDisarm(ctx, &clientv3.AlarmMember{})
+	return errs.As(err, errs.Unavailable, op, "")
+}
 
 // Close ends the member. It blocks until etcd has stopped. A second call does nothing.
 func (m *Member) Close() {

@@ -75,6 +75,50 @@ func TestMemberFarBehind(t *testing.T) {
 	}
 }
 
+// TestFullJournal: beyond the quota appends are refused, and not left open; trims are still possible, and let appends in again.
+func TestFullJournal(t *testing.T) {
+	o := etcd.Options(t, 1)[0]
+	o.QuotaBytes = 4 << 20
+	m := etcd.Start(t, o)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	j := m.Journal(etcdjournal.Options{})
+	err := m.Ready(ctx)
+	if err == nil {
+		err = j.Create(ctx, 0)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	epoch, last, err := j.Begin(ctx, "test")
+	if err != nil {
+		t.Fatal(err)
+	}
+	add := func() error {
+		e := journal.Entry{Seq: last.Seq + 1, Epoch: epoch, Prev: last.Chain, Batch: make([]byte, 256<<10)}
+		err := j.Append(ctx, e)
+		if err == nil {
+			last = e.Position()
+		}
+		return err
+	}
+	for err == nil && last.Seq < 100 {
+		err = add()
+	}
+	if !errors.Is(err, errs.NoSpace) {
+		t.Fatalf("after %d entries: %v", last.Seq, err)
+	}
+	if err := m.Shrink(ctx); !errors.Is(err, errs.NoSpace) && err != nil {
+		t.Errorf("shrink without a trim: %v", err)
+	}
+	if err := errors.Join(j.Trim(ctx, last.Seq), m.Shrink(ctx)); err != nil {
+		t.Fatal(err)
+	}
+	if err := add(); err != nil {
+		t.Errorf("an append after the trim: %v", err)
+	}
+}
+
 // certificate writes a certificate for the loopback and its key, of an authority of its own, and returns their files.
 func certificate(t *testing.T) etcdjournal.PeerTLS {
 	t.Helper()
