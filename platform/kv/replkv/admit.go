@@ -17,7 +17,7 @@ type place struct {
 // admit decides about an entry of the journal that is to be applied: nil if it follows the place. Corrupt for all others: a journal gives each entry
 // once, in order, and no entry of an older epoch behind one of a newer. A store that applied such an entry would differ from the others.
 func (p place) admit(e journal.Entry) error {
-	wrong := ""
+	var wrong string
 	switch {
 	case e.Seq != p.Seq+1:
 		wrong = fmt.Sprintf("entry %d of the journal came after %d", e.Seq, p.Seq)

@@ -49,7 +49,8 @@ func decode(raw []byte) (*kv.Batch, error) {
 		return nil, errs.New(errs.Unsupported, op, "", "a later version of Hemera wrote a batch of the journal").
 			WithRemedy("install the version of the other managers here")
 	}
-	b, rest, ok := new(kv.Batch), raw[1:], true
+	b, rest := new(kv.Batch), raw[1:]
+	var ok bool
 	for len(rest) > 0 {
 		kind := rest[0]
 		change := kv.Op{Delete: kind == opDelete}

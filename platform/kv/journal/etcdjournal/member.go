@@ -73,7 +73,7 @@ func Start(o MemberOptions) (*Member, error) {
 	}
 	e, err := embed.StartEtcd(config)
 	if err != nil {
-		return nil, errs.As(err, errs.Unavailable, op, o.Dir).(*errs.Error).
+		return nil, errs.New(errs.Unavailable, op, o.Dir, err.Error()).
 			WithRemedy("check the directory and the address of this member, and that no other process uses them")
 	}
 	return &Member{etcd: e, client: v3client.New(e.Server)}, nil
@@ -153,8 +153,8 @@ func (m *Member) Journal(o Options) *Journal { return New(m.client, m.client, o)
 // Leads reports whether this member leads, as far as it knows. A member that is cut off learns after an election timeout that it does not.
 func (m *Member) Leads() bool { return m.etcd.Server.Leader() == m.etcd.Server.MemberID() }
 
-// Shrink gives back the room in this member's file that trimmed entries had, and lets appends in again after NoSpace. It blocks while the file is
-// written anew, and the member answers nothing meanwhile: shrink one after the other, the one that leads last. It fails with NoSpace if the file is
+// Shrink gives back the room in this member's file that trimmed entries had, and lets appends in again after NoSpace. It blocks while etcd
+// writes a new file, and the member answers nothing meanwhile: shrink one after the other, the one that leads last. It fails with NoSpace if the file is
 // as large as before.
 func (m *Member) Shrink(ctx context.Context) error {
 	const op = "etcdjournal.Shrink"
