@@ -73,10 +73,11 @@ func (ctl *control) resume(ctx context.Context, node hemera.NodeID, a *hemera.Op
 		return errs.Wrap(err, op, "")
 	}
 	c, now := &permit.Capability, ctl.now()
-	if err := announces(c, node, now); err != nil {
+	until := ctl.heads.lockUntil(c)
+	if err := announces(c, node, now, until); err != nil {
 		return err
 	}
-	w := resumedWrite(permit, a, now)
+	w := resumedWrite(permit, a, now, until)
 	// What this life granted is in the table, or it is over.
 	if known, _ := ctl.pending.settled.has(w.nonce); known || !ctl.heads.earlier(c, node) {
 		return errAnnounced
@@ -105,15 +106,15 @@ func (ctl *control) resume(ctx context.Context, node hemera.NodeID, a *hemera.Op
 	return errs.New(errs.Locked, op, c.Path, "its name changes faster than it can be looked up")
 }
 
-// announces refuses a capability by which the node cannot have a write under way that holds a lock. A conversion holds none.
-func announces(c *hemera.Capability, node hemera.NodeID, now time.Time) error {
+// announces refuses a capability by which the node cannot have a write under way that holds a lock until a time. A conversion holds none.
+func announces(c *hemera.Capability, node hemera.NodeID, now, until time.Time) error {
 	const op = "manager.Announce"
 	switch {
 	case c.Access != hemera.AccessCreate && c.Access != hemera.AccessUpdate || c.Convert:
 		return errs.New(errs.Denied, op, c.Path, "the capability is not one of a client to write")
 	case node == 0 || node != c.HeadNode():
 		return errs.New(errs.Denied, op, c.Path, "node "+c.HeadNode().String()+" is the head of this write, not node "+node.String())
-	case now.After(lockUntil(c)):
+	case now.After(until):
 		return errs.New(errs.Conflict, op, c.Path, "the time of its lock is over")
 	}
 	return nil
@@ -131,11 +132,11 @@ func announcedSize(c *hemera.Capability) int64 {
 }
 
 // resumedWrite returns the record of an announced write. Sessions and processes of the earlier life are not known, and mean nothing to this one.
-func resumedWrite(permit *hemera.Permit, a *hemera.OpenWrite, now time.Time) *write {
+func resumedWrite(permit *hemera.Permit, a *hemera.OpenWrite, now, until time.Time) *write {
 	c := &permit.Capability
 	age := min(max(a.Age, 0), hemera.CapabilityLifetime+hemera.PendingHold)
 	return &write{
-		nonce: c.Nonce, file: c.File, gen: c.Gen, path: c.Path, who: c.Who, head: c.HeadNode(), size: c.Size, began: now.Add(-age), expires: lockUntil(c),
+		nonce: c.Nonce, file: c.File, gen: c.Gen, path: c.Path, who: c.Who, head: c.HeadNode(), size: c.Size, began: now.Add(-age), expires: until,
 		permit: permit, mode: c.Mode, disks: disks(c.Targets), resumed: true,
 		report: headReport{at: now, size: a.Size, idle: max(a.Idle, 0), attached: a.Attached},
 	}
@@ -182,7 +183,8 @@ func (p *pending) resume(first, n name, t *taker, now time.Time) error {
 
 // settled has writes of earlier lives of the manager that are not to get a lock any more: those that ended in this life, and those that were
 // announced, as whatever freed their lock had a reason. It has no more than was granted in the time for which a capability is good, and
-// soon after the start nothing is added.
+// soon after the start nothing is added. It forgets a write that was announced when its commit would come too late: the commit asks whether the write
+// had a claim. It forgets others when their announcement would.
 type settled struct {
 	gave   func(nonce uint64) bool // reports whether this life granted a write; nil: it granted none
 	mu     sync.Mutex              // a leaf
@@ -220,14 +222,18 @@ func (d *settled) has(nonce uint64) (known, resumed bool) {
 	return known, w.resumed
 }
 
-// expire forgets writes whose capabilities are of no use any more.
+// expire forgets writes that are not asked for any more.
 func (d *settled) expire(now time.Time) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	for nonce, w := range d.writes {
 		switch {
 		case w.until.IsZero():
-			w.until = now.Add(hemera.CapabilityLifetime + hemera.PendingHold)
+			useful := hemera.CapabilityLifetime + hemera.PendingHold
+			if w.resumed {
+				useful = hemera.CapabilityLifetime + hemera.CommitLifetime
+			}
+			w.until = now.Add(useful)
 			d.writes[nonce] = w
 		case now.After(w.until):
 			delete(d.writes, nonce)
@@ -324,7 +330,8 @@ func (h *heads) quiet() error {
 // registered notes that a node has a lease, and will announce so many writes.
 func (h *heads) registered(id hemera.NodeID, epoch hemera.Epoch, writes int) {
 	h.mu.Lock()
-	if h.epochs[id] == 0 {
+	// Of two registrations of a node the later may be noted first.
+	if first := h.epochs[id]; first == 0 || epoch < first {
 		h.epochs[id] = epoch
 	}
 	h.mu.Unlock()
@@ -339,6 +346,16 @@ func (h *heads) earlier(c *hemera.Capability, head hemera.NodeID) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return !h.nonces.gave(c.Nonce) || c.Epoch < h.epochs[head]
+}
+
+// lockUntil returns the time at which the lock of a write of an earlier life is free at the latest. A capability may say a later one: it was signed
+// again since, or by a clock that was ahead.
+func (h *heads) lockUntil(c *hemera.Capability) time.Time {
+	until, last := lockUntil(c), h.started.Add(hemera.CapabilityLifetime+hemera.PendingHold)
+	if until.After(last) {
+		return last
+	}
+	return until
 }
 
 // announced notes that a node has said everything that was under way there when it registered.

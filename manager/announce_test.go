@@ -451,6 +451,10 @@ func TestThePromiseOfAnAnnouncedWriteEndsWithItsClaim(t *testing.T) {
 		// The same user takes the name, and gives it back.
 		_ = r.m.Control.Abort(t.Context(), shown(r.mustOpen("/exp/a", hemera.AccessCreate, size(1))))
 		other := r.mustOpen("/exp/b", hemera.AccessCreate, size(999))
+		// A commit may come long after the time of the lock.
+		for _, after := range []time.Duration{0, hemera.CommitLifetime} {
+			r.m.Writes.pending.settled.expire(time.Now().Add(after))
+		}
 		_, err := r.m.Control.Commit(t.Context(), r.seal(g, 1000))
 		if announced {
 			wantKind(t, err, errs.OverQuota)
@@ -475,6 +479,30 @@ func TestTheClockIsSetBackBetweenLives(t *testing.T) {
 	r.wantHeld("", "/f", true)
 }
 
+// TestNoAnnouncedLockOutlivesThoseOfTheEarlierLife, whatever a capability says that was signed again since, or by a clock that was ahead.
+func TestNoAnnouncedLockOutlivesThoseOfTheEarlierLife(t *testing.T) {
+	r := newRig(t, 1, 1)
+	g := r.mustOpen("/f", hemera.AccessCreate)
+	r.backSilent()
+	last := time.Now().Add(hemera.CapabilityLifetime + hemera.PendingHold)
+	renewed := forge(r, g, func(c *hemera.Capability) { c.Expires = last.Add(hemera.CapabilityLifetime) })
+	if err := r.announceAt(r.nodes[0], renewed); err != nil {
+		t.Fatal(err)
+	}
+	n := name{g.Permit.Parent, "f"}
+	if _, _, expires, ok := r.m.Writes.pending.holder(n); !ok || expires.After(last) {
+		t.Errorf("held %t until %s, and the start was an hour before %s", ok, expires, last)
+	}
+	// The manager has forgotten the end of the write when the node announces it once more.
+	_ = r.m.Control.Abort(t.Context(), shown(g))
+	r.m.Writes.pending.settled.writes = nil
+	r.m.Control.heads.started = time.Now().Add(-hemera.CapabilityLifetime - hemera.PendingHold - time.Second)
+	if err := r.announceAt(r.nodes[0], renewed); err != nil {
+		t.Fatal(err)
+	}
+	r.wantHeld("announced late", "/f", false)
+}
+
 // TestWhatWasAnnouncedIsForgottenInTime with the capability.
 func TestWhatWasAnnouncedIsForgottenInTime(t *testing.T) {
 	r := newRig(t, 1, 1)
@@ -490,6 +518,13 @@ func TestWhatWasAnnouncedIsForgottenInTime(t *testing.T) {
 	p.look(now.Add(hemera.CapabilityLifetime + hemera.PendingHold + 1))
 	if known, _ := p.settled.has(g.Permit.Nonce); known {
 		t.Error("never")
+	}
+	p.settled.add(g.Permit.Nonce, true)
+	for _, after := range []time.Duration{0, hemera.CapabilityLifetime + hemera.CommitLifetime + 1} {
+		p.settled.expire(now.Add(after))
+	}
+	if len(p.settled.writes) != 0 {
+		t.Error("one that was announced: never")
 	}
 }
 
