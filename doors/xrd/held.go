@@ -19,12 +19,15 @@ import (
 // of a second. The connection serves other requests meanwhile. A held open ends:
 //
 //   - with the manager's grant or its refusal;
-//   - after Limits.HoldTime, or when the server shuts down: the client opens again after a second;
+//   - after Limits.HoldTime, at the end of the client's patience, or when the server shuts down: the client opens again after a second;
 //   - with its connection. The client's next session begins again.
 //
-// The door holds nothing for a client that does not understand promises, or beyond asyncMax of a connection and Budgets.Held of a client and of all:
-// these clients open again after a second, too. A held open costs its client's share and a goroutine, which asks the manager again only if an event
-// may have brought what the open lacks.
+// The door holds nothing for a client that does not understand promises, beyond heldTextMax of a request, or beyond asyncMax of a connection and
+// Budgets.Held of a client and of all: these clients open again after a second, too. A held open costs its client's share and a goroutine, which asks
+// the manager again only if an event may have brought what the open lacks.
+
+// heldTextMax bounds the path with the opaque part of an open that is held, in bytes. They are in no budget while it is.
+const heldTextMax = 8 << 10
 
 // holds ends the held opens of a server that shuts down. Its methods are safe for concurrent use. The zero value is not useful.
 type holds struct {
@@ -40,8 +43,9 @@ func newHolds() holds {
 // heldOpen is an open whose answer was promised. It belongs to the goroutine that answers it.
 type heldOpen struct {
 	opening
-	request *request           // detached
-	reader  *reconnect.Process // of a client whose reads are remembered; nil for others
+	request  *request           // detached
+	reader   *reconnect.Process // of a client whose reads are remembered; nil for others
+	patience time.Duration      // of its client, which waits that much longer
 }
 
 // holdOpen holds an open that the manager is likely to grant soon. It answers with an error a client that has waited for too long. Other refusals, and
@@ -51,11 +55,12 @@ func (m *managerOpens) holdOpen(r *request, o *opening) (held bool, err error) {
 	if !ok {
 		return false, nil
 	}
-	if !r.session.opens.Of(o.path, true).MayWait(time.Now(), openPatience) {
+	history, now := r.session.opens.Of(o.path, true), time.Now()
+	if !history.MayWait(now, openPatience) {
 		return false, o.refuse
 	}
 	c := r.conn
-	if r.session.login.Capabilities&wire.LoginAsync == 0 || !c.async.acquire() {
+	if r.session.login.Capabilities&wire.LoginAsync == 0 || len(r.payload) > heldTextMax || !c.async.acquire() {
 		return false, nil
 	}
 	account := c.srv.o.Budgets.Held.Open(c.countedAs())
@@ -64,7 +69,7 @@ func (m *managerOpens) holdOpen(r *request, o *opening) (held bool, err error) {
 		c.async.release()
 		return false, nil
 	}
-	h := &heldOpen{opening: *o, request: r.detach()}
+	h := &heldOpen{opening: *o, request: r.detach(), patience: history.Left(now, openPatience)}
 	if r.session.remembersReads() {
 		p := r.session.process()
 		h.reader = &p
@@ -84,7 +89,7 @@ func (m *managerOpens) holdOpen(r *request, o *opening) (held bool, err error) {
 // outcome waits until the manager grants or refuses a held open, and returns the answer: a redirect, a wait or an error.
 func (m *managerOpens) outcome(h *heldOpen, later *hemera.NotYet) error {
 	r := h.request
-	patience, cancel := context.WithTimeout(r.context(), r.conn.srv.o.Limits.HoldTime)
+	patience, cancel := context.WithTimeout(r.context(), min(r.conn.srv.o.Limits.HoldTime, h.patience))
 	defer cancel()
 	stop := context.AfterFunc(m.holds.ending, cancel)
 	defer stop()

@@ -278,6 +278,31 @@ func TestHeldOpensAreBounded(t *testing.T) {
 	drained(t, budgets.Held)
 }
 
+// TestLongOpensAreNotHeld checks that what is held takes little memory.
+func TestLongOpensAreNotHeld(t *testing.T) {
+	p, _ := newReturningPair(t, nil)
+	c := dial(t, p.managerAddr)
+	long := func(size int) string { return "/f?x=" + strings.Repeat("y", size-len("/f?x=")) }
+	status, body, err := c.call(wire.Open{Options: wire.OpenRead}, []byte(long(heldTextMax+1)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	waits(t, status, body, openWaitSeconds)
+	c.hold(t, wire.Open{Options: wire.OpenRead}, long(heldTextMax))
+}
+
+// TestHeldOpensAreImpatient checks that a held open ends with the time for which its client waits.
+func TestHeldOpensAreImpatient(t *testing.T) {
+	p, files := newReturningPair(t, func(o *Options) { o.Limits.HoldTime = time.Hour })
+	_, refuse := files.Open(t.Context(), hemera.Identity{}, hemera.OpenRequest{Path: "/f"})
+	later, _ := errors.AsType[*hemera.NotYet](refuse)
+	m := &managerOpens{files: files, holds: &p.manager.holds}
+	r := &request{conn: &conn{srv: p.manager, ctx: t.Context()}}
+	if _, wait := errors.AsType[*waitFor](m.outcome(&heldOpen{request: r, patience: time.Millisecond}, later)); !wait {
+		t.Error("it ends otherwise")
+	}
+}
+
 // TestConnectionHoldsSome checks the bound of one connection.
 func TestConnectionHoldsSome(t *testing.T) {
 	p, _ := newReturningPair(t, nil)

@@ -1,6 +1,7 @@
 package xrd
 
 import (
+	"errors"
 	"strings"
 	"time"
 
@@ -175,8 +176,8 @@ func (m *managerOpens) askAllNodes(r *request, o *opening) (bool, error) {
 // awaitRecall asks the client to open again later if the file is being recalled from tape. A client that does not want to
 // wait gets the refusal.
 func (m *managerOpens) awaitRecall(r *request, o *opening) (bool, error) {
-	if o.refuse == nil {
-		return false, nil
+	if _, later := errors.AsType[*hemera.NotYet](o.refuse); later || o.refuse == nil {
+		return false, nil // a refusal for now is not for the want of a tape
 	}
 	// The number of waits has no bound: the recall ends, and clients have a limit of their own, stock clients 30 min.
 	after, recalling := m.prepares.Recalling(r.context(), r.who(), o.path, o.refuse)

@@ -211,6 +211,22 @@ func TestOpenOfAnEvictedFileWaits(t *testing.T) {
 	}
 }
 
+// TestOpenOfAnEvictedFileIsHeld checks that an open that waits for nodes is no recall, whatever file it is of.
+func TestOpenOfAnEvictedFileIsHeld(t *testing.T) {
+	p, files := newReturningPair(t, func(o *Options) {
+		if o.Manager != nil {
+			o.Manager.Staging = fixture.NewStaging(o.Manager.Names.(*memory).Tree, time.Now)
+		}
+	})
+	p.manager.o.Manager.Staging.(*fixture.Staging).Evicted("/f")
+	c := dial(t, p.managerAddr)
+	id := c.hold(t, wire.Open{Options: wire.OpenRead}, "/f")
+	files.happen(nil)
+	if status, body := c.late(t, id); status != wire.StatusRedirect {
+		t.Errorf("status %d, %q", status, body)
+	}
+}
+
 // TestUsersHearWhatTheyWaitFor checks that our own client reports the server's text once.
 func TestUsersHearWhatTheyWaitFor(t *testing.T) {
 	p, tape := tapePair(t)

@@ -71,6 +71,11 @@ func (v *PathHistory) MayWait(now time.Time, patience time.Duration) bool {
 	return true
 }
 
+// Left returns the rest of the time patience, after MayWait has allowed the client to wait.
+func (v *PathHistory) Left(now time.Time, patience time.Duration) time.Duration {
+	return patience - now.Sub(v.waiting)
+}
+
 // Served records that the client waits no longer.
 func (v *PathHistory) Served() { v.waiting = time.Time{} }
 

@@ -78,6 +78,9 @@ func TestWaitsHaveAnEnd(t *testing.T) {
 	}
 	may(0, true)
 	may(14*time.Second, true)
+	if left := h.Left(began.Add(14*time.Second), patience); left != time.Second {
+		t.Errorf("%s are left", left)
+	}
 	may(15*time.Second, false)
 	may(15*time.Second, true) // it still opens the file
 	may(29*time.Second, true)
