@@ -142,9 +142,16 @@ func resumedWrite(permit *hemera.Permit, a *hemera.OpenWrite, now, until time.Ti
 	}
 }
 
+// displaced reports whether an announced write had taken the name from another announced one: it was opened later. Ids and generations come from one
+// durable counter, so the order holds for all lives of the manager.
+func (w *write) displaced(old *write) bool {
+	return old.resumed && w.resumed && max(uint64(old.file), uint64(old.gen)) < max(uint64(w.file), uint64(w.gen))
+}
+
 // resume gives an announced write the lock of the name that its commit will make or replace; first is the name in its capability. What
-// the open was promised is held, whether it fits by now or not. errAnnounced if the write has the lock, or ended; Locked when
-// another has the name: then it goes on without, and the first commit decides.
+// the open was promised is held, whether it fits by now or not. Of two announced writes the one that was opened later has the name, as it had taken it
+// from the other. errAnnounced if the write has the lock, or ended; Locked when another has the name: then it goes on without, and the first commit
+// decides.
 func (p *pending) resume(first, n name, t *taker, now time.Time) error {
 	// An end of the write looks for it at its first name.
 	f, s := p.lockBoth(first, n)
@@ -159,7 +166,10 @@ func (p *pending) resume(first, n name, t *taker, now time.Time) error {
 		return err
 	}
 	old := s.writes[n]
-	if old != nil && now.Before(old.expires) {
+	if old != nil && now.Before(old.expires) && !t.displaced(old) {
+		if old.displaced(t.write) {
+			p.settled.add(t.nonce, true) // its claim went with the name, in the earlier life
+		}
 		return errs.New(errs.Locked, "manager.Announce", n.name, "another writer ("+old.who.Name+") holds the file by now")
 	}
 	if err := p.holders.take(t.write); err != nil {
@@ -304,11 +314,14 @@ func (h *heads) refused(id hemera.NodeID) {
 // quiet fails with a [hemera.NotYet] while a node that is back announces its writes, for announceTime after the manager's start at most: an open
 // for writing might take the name of one of them. It does not block.
 func (h *heads) quiet() error {
+	left := announceTime - h.now().Sub(h.started)
+	if left <= 0 {
+		return nil // without the lock: each open for writing comes here
+	}
 	h.mu.Lock()
 	told := h.told
 	h.mu.Unlock()
-	left := announceTime - h.now().Sub(h.started)
-	if told == nil || left <= 0 {
+	if told == nil {
 		return nil
 	}
 	return &hemera.NotYet{

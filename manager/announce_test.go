@@ -399,6 +399,39 @@ func TestAnAnnouncedWriteGetsTheNameLater(t *testing.T) {
 	}
 }
 
+// TestOfTwoAnnouncedWritesTheLaterHasTheName, as it had taken it from the other in the earlier life, with the room. The other has no promise any more.
+func TestOfTwoAnnouncedWritesTheLaterHasTheName(t *testing.T) {
+	for _, there := range []bool{false, true} {
+		for order := range 2 {
+			r := keptRig(t)
+			if there {
+				r.write("/exp/a", 1)
+			}
+			both := []hemera.Grant{r.mustOpen("/exp/a", hemera.AccessCreate, size(700)), r.mustOpen("/exp/a", hemera.AccessCreate, size(600))}
+			r.backSilent()
+			for i := range both {
+				if err := r.announce(both[i^order]); err != nil {
+					t.Fatal(err)
+				}
+			}
+			n := name{both[0].Permit.Parent, "a"}
+			s := r.m.Writes.pending.lock(n)
+			nonce := s.writes[n].nonce
+			s.mu.Unlock()
+			if p := r.m.Writes.pending; nonce != both[1].Permit.Nonce || p.size() != 1 || p.holders.users.Usage().Used != 1 {
+				t.Errorf("there %t, order %d: another has the name, of %d", there, order, p.size())
+			}
+			r.wantRoom(400)
+			r.mustOpen("/exp/b", hemera.AccessCreate, size(400))
+			_, err := r.m.Control.Commit(t.Context(), r.seal(both[0], 700))
+			wantKind(t, err, errs.OverQuota)
+			if _, err := r.m.Control.Commit(t.Context(), r.seal(both[1], 600)); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+}
+
 // TestAnAnnouncedExclusiveCreateIsReplacedWhenItsClientIsGone: its session was one of the manager that is gone. The head knows.
 func TestAnAnnouncedExclusiveCreateIsReplacedWhenItsClientIsGone(t *testing.T) {
 	r := newRig(t, 1, 1)
@@ -648,6 +681,19 @@ func TestAWriterWaitsForNodesThatTell(t *testing.T) {
 		}
 		r.wantHeld("the announced write", "/f", true)
 	})
+}
+
+// TestAWriterMeetsTheNodesOfItsView: a node that comes while an open is under way announces before the open takes a name, if it may be sent there.
+func TestAWriterMeetsTheNodesOfItsView(t *testing.T) {
+	r := newRig(t, 1, 1)
+	r.backSilent()
+	heads := r.m.Control.heads
+	heads.awaited[r.nodes[0].id] = true
+	heads.registers(r.nodes[0].id, 1)
+	_, err := r.m.Files.tryOpen(t.Context(), time.Now(), alice, hemera.OpenRequest{Path: "/f", Access: hemera.AccessCreate})
+	if _, later := errors.AsType[*hemera.NotYet](err); !later {
+		t.Error(err)
+	}
 }
 
 // TestARefusedNodeKeepsNoWriter: what a registration said counts for nothing once it is refused.

@@ -61,9 +61,6 @@ func (o *opener) Open(ctx context.Context, who hemera.Identity, r hemera.OpenReq
 		if err := current(o.cluster.Marks); err != nil { // so that clients wait, as for a disk
 			return g, err
 		}
-		if err := o.heads.quiet(); err != nil {
-			return g, err
-		}
 	}
 	// Reads never get errOutdated but after they waited for a write of their own process.
 	for range claimTries { // what the open read may have changed before it took the lock
@@ -154,6 +151,10 @@ type before struct {
 // durable before the commit but the range of ids.
 func (o *opener) openWrite(ctx context.Context, c *hemera.Capability, prep *namespace.Prepared, since before, r hemera.OpenRequest) (hemera.Grant, error) {
 	view := o.cluster.View()
+	// After the view: the open is not sent to a node that is back, and still tells what is being written there.
+	if err := o.heads.quiet(); err != nil {
+		return hemera.Grant{}, err
+	}
 	e := &prep.Entry
 	c.File, c.Gen, c.Parent, c.Name, c.Mode = prep.ID, prep.Gen, prep.Parent.ID, path.Base(r.Path), prep.Mode
 	c.Size, c.Force, c.Nonce = r.Size, r.Force, o.nonces.next()
