@@ -21,6 +21,9 @@ func (c *Marks) awaitNodes() {
 	c.current.decide()
 }
 
+// Loaded begins the wait for a node again, as nodes can reach the manager from now on. It is called before anything else uses the marks.
+func (c *Marks) Loaded() { c.current.since = c.journal.now() }
+
 // stranger notes that a node came which this store does not know and never removed. A store without nodes is then a new one in
 // the place of that node's: clients wait, as what they look for may be there. mu is held.
 func (c *Marks) stranger(h hemera.NodeHello) {

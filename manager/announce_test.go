@@ -1,6 +1,7 @@
 package manager
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -8,6 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"hemera/platform/kv"
 	"hemera/rules/capability"
 	"hemera/rules/layout"
 	"hemera/rules/quota"
@@ -694,6 +696,34 @@ func TestAWriterMeetsTheNodesOfItsView(t *testing.T) {
 	if _, later := errors.AsType[*hemera.NotYet](err); !later {
 		t.Error(err)
 	}
+}
+
+// slowReads is a store whose scans take time.
+type slowReads struct{ kv.Store }
+
+func (s slowReads) Scan(ctx context.Context, lo, hi []byte, visit func(key, value []byte) bool) error {
+	time.Sleep(announceTime)
+	return s.Store.Scan(ctx, lo, hi, visit)
+}
+
+// TestNodesHaveTimeAfterALongStart: they cannot come before the manager has loaded what it has.
+func TestNodesHaveTimeAfterALongStart(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, 1, 1)
+		r.store = slowReads{r.store}
+		began := time.Now()
+		r.restart()
+		now := time.Now()
+		if now.Sub(began) < 2*announceTime {
+			t.Fatalf("it took %s", now.Sub(began))
+		}
+		if since := r.m.Control.heads.started; !since.Equal(now) || !r.m.Control.returns.started.Equal(now) || !r.m.Files.rescuer.started.Equal(now) {
+			t.Errorf("it began %s ago", now.Sub(since))
+		}
+		if err := r.m.Cluster.Marks.AwaitCurrent(t.Context()); err != nil || time.Since(now) != 5*time.Second {
+			t.Errorf("changes waited for %s: %v", time.Since(now), err)
+		}
+	})
 }
 
 // TestARefusedNodeKeepsNoWriter: what a registration said counts for nothing once it is refused.

@@ -97,6 +97,13 @@ func (b *builder) background(ctx context.Context) (err error) {
 	return nil
 }
 
+// loaded begins the times that nodes have to come back: they can reach the manager from now on.
+func (b *builder) loaded() {
+	b.started = b.Now()
+	b.heads.started, b.rescuer.started = b.started, b.started
+	b.cluster.Marks.Loaded()
+}
+
 // services makes the services that doors, nodes and admins call.
 func (b *builder) services() *Manager {
 	names := &names{

@@ -131,12 +131,12 @@ func New(ctx context.Context, o Options) (*Manager, error) {
 	if err := b.background(ctx); err != nil {
 		return nil, errs.Wrap(err, "manager.New", "")
 	}
-	m := b.services()
 	// The pieces that are known to be broken are durable; all else of the engine follows from the namespace and the view.
-	if err := m.engine.Load(ctx); err != nil {
+	if err := b.engine.Load(ctx); err != nil {
 		return nil, errs.Wrap(err, "manager.New", "")
 	}
-	return m, nil
+	b.loaded()
+	return b.services(), nil
 }
 
 // Run does the background work until the context ends.
