@@ -38,7 +38,7 @@ type node struct {
 type change struct {
 	name string
 	node *node
-	with bool // belongs to the change before it: neither is durable alone
+	with bool // belongs to the change before it: none of them is durable alone
 }
 
 // memoryBlock is the unit of allocation, and the unit that a power cut keeps or loses as a whole; in bytes.
@@ -174,8 +174,8 @@ func (m *Memory) Stat(name string) (Info, error) {
 	return Info{Size: int64(len(n.data)), Modified: n.modified, IsDir: n.dir}, nil
 }
 
-// Rename moves a file. It does not move directories. It replaces a file with the new name, in one change across a power
-// cut.
+// Rename moves a file, or a directory with all below it. It replaces a file or an empty directory with the new name, in one
+// change across a power cut.
 func (m *Memory) Rename(from, to string) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -193,26 +193,43 @@ func (m *Memory) Move(from, to string) error {
 	return m.rename(from, to)
 }
 
-// rename moves a file. The caller holds mu.
+// rename moves a file or a directory. The caller holds mu.
 func (m *Memory) rename(from, to string) error {
-	n, err := m.file("rename", from)
-	if err != nil {
-		return err
+	n, old := m.names[from], m.names[to]
+	if n == nil {
+		return pathError("rename", from, fs.ErrNotExist)
 	}
 	if err := m.parent("rename", to); err != nil {
 		return err
 	}
-	if old := m.names[to]; old != nil && old.dir {
+	switch {
+	case from == to: // changes nothing, and is not an error
+		return nil
+	case n.dir && strings.HasPrefix(to, from+"/"):
+		return pathError("rename", to, syscall.EINVAL)
+	case old != nil && old.dir && !n.dir:
 		return pathError("rename", to, syscall.EISDIR)
+	case old != nil && !old.dir && n.dir:
+		return pathError("rename", to, syscall.ENOTDIR)
+	case old != nil && old.dir && len(m.list(to)) > 0:
+		return pathError("rename", to, syscall.ENOTEMPTY)
+	case old != nil:
+		m.used -= room(len(old.data))
 	}
-	// A rename to the same name changes nothing, and is not an error.
-	if from != to {
-		if old := m.names[to]; old != nil {
-			m.used -= room(len(old.data))
+	// Steps that become durable together: a rename is atomic across a power cut.
+	with := false
+	for _, name := range sortedNames(m.names) {
+		below, under := strings.CutPrefix(name, from+"/")
+		switch {
+		case name == from:
+			m.change(change{name: to, node: n, with: with})
+		case under:
+			m.change(change{name: to + "/" + below, node: m.names[name], with: with})
+		default:
+			continue
 		}
-		// Two steps that become durable together: a rename is atomic across a power cut.
-		m.change(change{name: to, node: n})
-		m.change(change{name: from, with: true})
+		m.change(change{name: name, with: true})
+		with = true
 	}
 	return nil
 }
@@ -292,9 +309,9 @@ func (m *Memory) change(c change) {
 	m.journal = append(m.journal, c)
 }
 
-// commit makes the first n changes durable, and the second half of a rename.
+// commit makes the first n changes durable, and the rest of a rename.
 func (m *Memory) commit(n int) {
-	if n < len(m.journal) && m.journal[n].with { // the other half of a rename
+	for n < len(m.journal) && m.journal[n].with { // the rest of a rename
 		n++
 	}
 	for _, c := range m.journal[:n] {

@@ -15,7 +15,8 @@ type FS interface {
 	Open(name string, flag int) (File, error)
 	// Stat describes a file or directory.
 	Stat(name string) (Info, error)
-	// Rename moves a file, replacing one with the new name. It is atomic, and durable once both directories were synced.
+	// Rename moves a file, replacing one with the new name, or a directory to a name that is free. It is atomic, and durable
+	// once both directories were synced.
 	Rename(from, to string) error
 	// Remove removes a file or an empty directory. A file that is open stays until it is closed.
 	Remove(name string) error

@@ -309,6 +309,17 @@ func testDirectories(t *testing.T, fsys vfs.FS, dir string) {
 	}
 	_, err = fsys.ReadDir(dir + "/none")
 	is(t, "readdir of nothing", err, fs.ErrNotExist)
+	// A directory is moved with its entries, and never over another that has some.
+	is(t, "mkdir", fsys.Mkdir(dir+"/full"), nil)
+	put(t, fsys, dir+"/full/a", "")
+	is(t, "rename over a full directory", fsys.Rename(dir+"/d", dir+"/full"), syscall.ENOTEMPTY)
+	is(t, "move to a directory that exists", vfs.Move(fsys, dir+"/d", dir+"/full"), fs.ErrExist)
+	is(t, "rename into itself", fsys.Rename(dir+"/full", dir+"/full/b"), syscall.EINVAL)
+	is(t, "move of a directory", vfs.Move(fsys, dir+"/full", dir+"/moved"), nil)
+	_, err = fsys.Stat(dir + "/full/a")
+	is(t, "old name of an entry", err, fs.ErrNotExist)
+	is(t, "remove of the entry", fsys.Remove(dir+"/moved/a"), nil)
+	is(t, "remove of the moved directory", fsys.Remove(dir+"/moved"), nil)
 	// It must not remove the entries.
 	is(t, "remove of a full directory", fsys.Remove(dir+"/d"), syscall.ENOTEMPTY)
 	// Whether names become durable is tested with power cuts.
