@@ -1,0 +1,41 @@
+package checkpoint
+
+import (
+	"context"
+	"time"
+)
+
+// pace spaces requests so that their bytes come at a rate. It is a token bucket that has room for one request.
+type pace struct {
+	bytesPerSecond int64     // 0: no limit
+	next           time.Time // time of the next request
+}
+
+// wait blocks until a request of n bytes may begin, or ctx ends; it returns nil or ctx's error.
+func (p *pace) wait(ctx context.Context, n int64) error {
+	if p.bytesPerSecond <= 0 {
+		return ctx.Err()
+	}
+	now := time.Now()
+	if p.next.Before(now) {
+		p.next = now
+	}
+	wait := p.next.Sub(now)
+	p.next = p.next.Add(time.Duration(n * int64(time.Second) / p.bytesPerSecond))
+	return sleep(ctx, wait)
+}
+
+// sleep waits, or returns the error of ctx once it ends.
+func sleep(ctx context.Context, d time.Duration) error {
+	if d <= 0 {
+		return ctx.Err()
+	}
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
