@@ -18,14 +18,16 @@ func waiting() locks.Waiting {
 		"hemera/platform/vfs.Cloner": {"*"},
 
 		// The ordered store. Enqueue does not wait for the device, but it waits while the engine is behind with its tables.
-		"hemera/platform/kv.Reader":   {"Get", "GetMany", "Scan"},
-		"hemera/platform/kv.Ticket":   {"Wait"},
-		"hemera/platform/kv.Store":    {"Acquire", "Snapshot", "Backup", "Close"},
-		"hemera/platform/kv.Snapshot": {"Close"},
-		"hemera/platform/kv.Writer":   {"Enqueue", "LastSeq"},
-		"hemera/platform/kv.Loader":   {"Load"},
-		"hemera/platform/kv.Load":     {"*"},
-		"hemera/platform/kv.Run":      {"*"},
+		"hemera/platform/kv.Reader":            {"Get", "GetMany", "Scan"},
+		"hemera/platform/kv.Ticket":            {"Wait"},
+		"hemera/platform/kv.Store":             {"Acquire", "Snapshot", "Backup", "Close"},
+		"hemera/platform/kv.Snapshot":          {"Close"},
+		"hemera/platform/kv.Writer":            {"Enqueue", "LastSeq"},
+		"hemera/platform/kv.Loader":            {"Load"},
+		"hemera/platform/kv.Load":              {"*"},
+		"hemera/platform/kv.Run":               {"*"},
+		"hemera/platform/kv/checkpoint.Source": {"*"},
+		"hemera/platform/kv/checkpoint.Store":  {"Backup"},
 
 		// The replicated journal, behind a network.
 		"hemera/platform/kv/journal.Journal": {"*"},

@@ -28,7 +28,7 @@ const (
 // partSuffix is the end of the name of a directory that is not complete.
 const partSuffix = ".part"
 
-// Source is where a checkpoint comes from. Both methods block, and return soon after the context has ended. They fail with NotFound if there is no
+// Source is one side of a transfer: it has a checkpoint. Both methods block, and return soon after the context has ended. They fail with NotFound if there is no
 // checkpoint or file, and with Unavailable or Timeout if the source does not answer. They are safe for concurrent use.
 type Source interface {
 	// Manifest returns the manifest of the present checkpoint. Corrupt: it is damaged. Unsupported: a later version wrote it.

@@ -35,7 +35,7 @@ func numbers(seed uint64, n int) []byte {
 	return p
 }
 
-// usual is a store with files of zero to three blocks.
+// usual returns a store with files of zero to three blocks.
 func usual() content {
 	return content{
 		"000001.sst":           numbers(1, 2*checkpoint.BlockSize+5),

@@ -14,7 +14,7 @@ import (
 	"hemera/words/errs"
 )
 
-// small is a manifest of two files.
+// small returns a manifest of two files.
 func small() *checkpoint.Manifest {
 	return &checkpoint.Manifest{Last: 0x0102, Files: []checkpoint.File{
 		{Name: "a.sst", Size: checkpoint.BlockSize + 1, Sums: []uint64{0x1111, 0x2222}},
