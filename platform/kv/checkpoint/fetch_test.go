@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"math/rand/v2"
 	"os"
 	"path"
@@ -36,13 +37,13 @@ func numbers(seed uint64, n int) []byte {
 }
 
 // usual returns a store with files of zero to three blocks.
-func usual() content {
-	return content{
-		"000001.sst":           numbers(1, 2*checkpoint.BlockSize+5),
-		"000002.sst":           numbers(2, checkpoint.BlockSize),
-		"marker.format.000001": nil,
-		"wal/state":            numbers(3, 10),
-	}
+func usual() content { return maps.Clone(usualFiles) }
+
+var usualFiles = content{
+	"000001.sst":           numbers(1, 2*checkpoint.BlockSize+5),
+	"000002.sst":           numbers(2, checkpoint.BlockSize),
+	"marker.format.000001": nil,
+	"wal/state":            numbers(3, 10),
 }
 
 // fake is a store whose copy is some files in a filesystem.
@@ -254,6 +255,26 @@ func TestMakeCutAnywhere(t *testing.T) {
 			t.Fatalf("after a cut at step %d: %v", step, err)
 		}
 		same(t, m, "/d/c/files", usual())
+	}
+}
+
+// TestDirectoriesAreSynced: each directory is synced before the step that relies on it. A cut in memory does not show that, because there changes of
+// names become durable in their order.
+func TestDirectoriesAreSynced(t *testing.T) {
+	for _, pattern := range []string{"/d/db.part/wal", "/d/db.part", "/d"} {
+		m := vfs.NewFaulty(disk(t))
+		m.Inject(vfs.Fault{Ops: []vfs.Op{vfs.OpSyncDir}, Pattern: pattern, Err: syscall.EIO})
+		if _, err := checkpoint.Fetch(t.Context(), source(t, usual()), m, "/d/db", checkpoint.Options{}); !errors.Is(err, syscall.EIO) || exists(m, "/d/db") {
+			t.Errorf("%s: %v", pattern, err)
+		}
+	}
+	for _, pattern := range []string{"/d/c/files/wal", "/d/c/files", "/d/c"} {
+		src := source(t, usual())
+		m := vfs.NewFaulty(src.FS)
+		m.Inject(vfs.Fault{Ops: []vfs.Op{vfs.OpSyncDir}, Pattern: pattern, Count: 1, Err: syscall.EIO})
+		if _, err := checkpoint.Make(t.Context(), fake{fs: m, files: usual()}, m, src.Dir); !errors.Is(err, syscall.EIO) || exists(m, "/d/c/manifest") {
+			t.Errorf("%s: %v", pattern, err)
+		}
 	}
 }
 

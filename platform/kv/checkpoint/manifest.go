@@ -36,8 +36,10 @@ const (
 
 // Manifest describes a checkpoint.
 type Manifest struct {
-	Last  uint64 // number of a batch: the copy has it and all before it, and perhaps later ones
-	Files []File // in byte order of their names
+	// Last is the number of a batch: the copy has it and all before it, and perhaps later ones. A store that opens the copy needs the journal's
+	// entries behind it.
+	Last  uint64
+	Files []File // in byte order of their names; at least one
 }
 
 // File is one file of a checkpoint.
@@ -91,7 +93,10 @@ func (m *Manifest) Encode() ([]byte, error) {
 // check returns an error if a manifest cannot be stored: TooLarge, or Invalid.
 func (m *Manifest) check() error {
 	const op = "checkpoint.Encode"
-	if len(m.Files) > filesMax {
+	switch {
+	case len(m.Files) == 0: // an engine would take an empty directory for that of a new store
+		return errs.New(errs.Invalid, op, "", "a checkpoint has files")
+	case len(m.Files) > filesMax:
 		return errs.New(errs.TooLarge, op, "", fmt.Sprintf("a checkpoint has at most %d files, not %d", filesMax, len(m.Files)))
 	}
 	length := headBytes + sumBytes
@@ -125,8 +130,8 @@ func Decode(b []byte) (*Manifest, error) {
 	r := &reader{rest: body[len(magic):]}
 	m := &Manifest{Last: r.uint64()}
 	total, count := r.uint64(), int(r.uint32())
-	if count > filesMax || count > len(r.rest)/fileBytes {
-		return nil, damaged("the manifest has fewer files than it says")
+	if count == 0 || count > filesMax || count > len(r.rest)/fileBytes {
+		return nil, damaged("the manifest has no files, or fewer than it says")
 	}
 	m.Files = make([]File, 0, count)
 	for range count {

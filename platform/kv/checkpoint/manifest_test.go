@@ -76,6 +76,7 @@ func TestDecodeRefuses(t *testing.T) {
 	for title, change := range map[string]func([]byte) []byte{
 		"total":               set(total, 1),
 		"many files":          set(count, 0, 0xff),
+		"no files":            func(b []byte) []byte { return append(b[:count-8], make([]byte, 12)...) },
 		"more files":          set(count, 0, 0, 0, 3),
 		"fewer files":         set(count, 0, 0, 0, 1),
 		"long name":           set(length, 0xff),
@@ -104,6 +105,7 @@ func TestDecodeRefuses(t *testing.T) {
 // TestEncodeRefuses: what Decode would refuse is not stored.
 func TestEncodeRefuses(t *testing.T) {
 	for title, files := range map[string][]checkpoint.File{
+		"none":              {},
 		"sums without size": {{Name: "a", Sums: []uint64{1}}},
 		"size without sums": {{Name: "a", Size: 1}},
 		"negative":          {{Name: "a", Size: -1}},

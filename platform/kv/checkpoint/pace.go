@@ -5,7 +5,8 @@ import (
 	"time"
 )
 
-// pace spaces requests so that their bytes come at a rate. It is a token bucket that has room for one request.
+// pace spaces requests so that their bytes come at a rate. It is a token bucket that has room for one request. It waits until the context ends;
+// golang.org/x/time/rate fails at once if the wait would be longer than that, with an error that has no kind.
 type pace struct {
 	bytesPerSecond int64     // 0: no limit
 	next           time.Time // time of the next request
