@@ -67,19 +67,26 @@ func Fetch(ctx context.Context, source Source, fsys vfs.FS, dir string, o Option
 	}
 	f := &fetcher{source: source, fs: fsys, part: dir + partSuffix, o: o, pace: pace{bytesPerSecond: o.BytesPerSecond}, buffer: make([]byte, BlockSize)}
 	err := f.ask(ctx)
-	for n := 1; err == nil; n++ {
-		if err = f.fill(ctx); err == nil {
-			return f.m, errs.Wrap(f.finish(dir), op, dir)
-		}
-		switch {
-		case !errors.Is(err, errChanged):
-		case n < manifestsMax:
-			err = nil
-		default:
-			err = errs.New(errs.Conflict, op, dir, "the source makes new checkpoints all the time")
+	if err == nil {
+		err = f.fillLast(ctx)
+	}
+	if err == nil {
+		err = f.finish(dir)
+	}
+	if err != nil {
+		return nil, errs.Wrap(err, op, dir)
+	}
+	return f.m, nil
+}
+
+// fillLast makes the directory the same as the last manifest of the source.
+func (f *fetcher) fillLast(ctx context.Context) error {
+	for range manifestsMax {
+		if err := f.fill(ctx); !errors.Is(err, errChanged) {
+			return err
 		}
 	}
-	return nil, errs.Wrap(err, op, dir)
+	return errs.New(errs.Conflict, "checkpoint.Fetch", f.part, "the source makes new checkpoints all the time")
 }
 
 // errChanged says that the source has another checkpoint.
