@@ -19,8 +19,7 @@
 // # Files
 //
 // On the side of Make there are "files", the directory with the copy, and "manifest", which is written last: without it there is no checkpoint.
-// So a
-// checkpoint that has a manifest is whole, also after a crash. docs/formats/checkpoint.md has the format.
+// A checkpoint that has a manifest is whole, also after a crash. docs/formats/checkpoint.md has the format.
 //
 // # Blocking
 //

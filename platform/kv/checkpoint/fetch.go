@@ -247,8 +247,9 @@ func (f *fetcher) receive(ctx context.Context, file File, i int, p []byte) error
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
-		// A source that has replaced its checkpoint has no such file, or another one of that name.
-		if f.changed(ctx) {
+		// A source that has replaced its checkpoint has no such file, or another one of that name. One that is away would cost the time of a
+		// manifest, too.
+		if !away(err) && f.changed(ctx) {
 			return errChanged
 		}
 		if n == attempts {
@@ -263,6 +264,11 @@ func (f *fetcher) receive(ctx context.Context, file File, i int, p []byte) error
 			return err
 		}
 	}
+}
+
+// away reports whether an error says that the source did not answer.
+func away(err error) bool {
+	return errors.Is(err, errs.Timeout) || errors.Is(err, errs.Unavailable) || errors.Is(err, errs.Overloaded)
 }
 
 // read asks the source for a block, within the time of one.

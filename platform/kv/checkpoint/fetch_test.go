@@ -156,6 +156,16 @@ type hooked struct {
 	// before may replace a read; nil lets it happen.
 	before func(ctx context.Context, where string, p []byte) error
 	after  func(where string, p []byte)
+	silent bool // Manifest answers once only
+}
+
+// Manifest implements checkpoint.Source.
+func (h *hooked) Manifest(ctx context.Context) (*checkpoint.Manifest, error) {
+	if h.silent && h.reads > 0 {
+		<-ctx.Done()
+		return nil, ctx.Err()
+	}
+	return h.Source.Manifest(ctx)
 }
 
 // Read implements checkpoint.Source.
@@ -516,7 +526,7 @@ func TestShortFile(t *testing.T) {
 func TestSilentSource(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := disk(t)
-		h := &hooked{Source: source(t, usual()), before: func(ctx context.Context, _ string, _ []byte) error {
+		h := &hooked{Source: source(t, usual()), silent: true, before: func(ctx context.Context, _ string, _ []byte) error {
 			<-ctx.Done()
 			return ctx.Err()
 		}}
@@ -525,6 +535,11 @@ func TestSilentSource(t *testing.T) {
 		if took := time.Since(began); !errors.Is(err, errs.Timeout) || took > 3*time.Minute || !strings.Contains(err.Error(), "000001.sst at offset 0") {
 			t.Errorf("%v after %v", err, took)
 		}
+		began = time.Now()
+		if _, err := checkpoint.Fetch(t.Context(), h, m, "/d/db", checkpoint.Options{}); !errors.Is(err, errs.Timeout) || time.Since(began) != 2*time.Minute {
+			t.Errorf("without a manifest: %v after %v", err, time.Since(began))
+		}
+		h.silent = false
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
 		if _, err := checkpoint.Fetch(ctx, h, m, "/d/db", checkpoint.Options{}); !errors.Is(err, context.DeadlineExceeded) || h.reads != 6 {
