@@ -37,9 +37,8 @@ func (n *Writes) Commit(ctx context.Context, c Commit) (out hemera.Entry, err er
 	if err := checkCommit(&c); err != nil {
 		return out, err
 	}
-	// The numbers come from capabilities, which this manager signed, perhaps over another copy of the store.
-	if next := n.engine.numbers.Next(); uint64(c.ID) >= next || uint64(c.Gen) >= next {
-		return out, refuse(errs.Invalid, "Commit", c.Name, "id %d or generation %d was never given out", c.ID, c.Gen)
+	if err := n.checkNumbers("Commit", &c); err != nil {
+		return out, err
 	}
 	var e *hemera.Entry
 	err = n.changes.run(ctx, func(t tx) (err error) {
@@ -60,6 +59,15 @@ func (n *Writes) Commit(ctx context.Context, c Commit) (out hemera.Entry, err er
 		return out, err
 	}
 	return *e, nil
+}
+
+// checkNumbers fails with Invalid for numbers that this store has not given out. They come from capabilities, which this manager signed, perhaps over
+// another copy of the store.
+func (n *Writes) checkNumbers(op string, c *Commit) error {
+	if next := n.engine.numbers.Next(); uint64(c.ID) >= next || uint64(c.Gen) >= next {
+		return refuse(errs.Invalid, op, c.Name, "id %d or generation %d was never given out", c.ID, c.Gen)
+	}
+	return nil
 }
 
 // commit returns the entry of the file with the content. The usual case comes first: the id is new, and nothing

@@ -13,7 +13,11 @@ import (
 // Entry has only the parent and the name that it will have. Of the commit the fields of its capability are used; updates says that the write began as a
 // copy of the file. Resume asks for no rights, as those of the open count, and changes nothing. Conflict if the commit would be refused as things
 // are: it was made or refused already, or its file was replaced or removed, or its name is taken.
+// Invalid if it was opened over another copy of the store.
 func (n *Writes) Resume(ctx context.Context, who hemera.Identity, c Commit, updates bool) (p Prepared, err error) {
+	if err := n.checkNumbers("Resume", &c); err != nil {
+		return p, err
+	}
 	err = n.engine.view(ctx, func(t tx) (err error) {
 		p, err = openTx(t).resume(who, &c, updates)
 		return err

@@ -12,6 +12,24 @@ import (
 	"hemera/words/hemera"
 )
 
+// TestNothingResumesThatWasOpenedOverAnotherStore: its commit is refused, as its number may be another write's here.
+func TestNothingResumesThatWasOpenedOverAnotherStore(t *testing.T) {
+	n := open(t, memkv.New(), namespace.Options{})
+	people(t, n, "/plain")
+	prep, err := n.Writes.Prepare(t.Context(), alice(), hemera.OpenRequest{Path: "/plain/a", Access: hemera.AccessCreate, Mode: 0o666})
+	good(t, err)
+	c := commitOf(prep, "/plain/a", alice())
+	for _, unknown := range []func(*namespace.Commit){func(c *namespace.Commit) { c.ID += 1 << 40 }, func(c *namespace.Commit) { c.Gen += 1 << 40 }} {
+		other := c
+		unknown(&other)
+		_, resumes := n.Writes.Resume(t.Context(), alice(), other, false)
+		_, commits := n.Writes.Commit(t.Context(), other)
+		if !errors.Is(resumes, errs.Invalid) || !errors.Is(commits, errs.Invalid) {
+			t.Errorf("%v, and the commit: %v", resumes, commits)
+		}
+	}
+}
+
 // TestResumeSaysWhatACommitWould: of writes that were begun and perhaps ended, whatever happened to their names since, and in another life of the
 // namespace. Where it finds the file, the commit makes it there.
 func TestResumeSaysWhatACommitWould(t *testing.T) {
