@@ -282,18 +282,24 @@ func newHeads(view *hemera.View, nonces *nonces, started time.Time, now func() t
 	return h
 }
 
-// registers notes that a node is about to register, and says how many writes it will announce. It comes before the registration, so that an open
-// that finds the node in a view finds this, too.
-func (h *heads) registers(id hemera.NodeID, writes int) {
+// registers notes that a node is about to register, and says how many writes it will announce. It comes before the registration: an open that finds
+// the node in a view finds this, too. It reports whether that is news, which refused undoes.
+func (h *heads) registers(id hemera.NodeID, writes int) (news bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if writes <= 0 || !h.awaited[id] {
-		return
+	return h.tells(id, writes)
+}
+
+// tells notes that a node is back, and announces its writes. It reports whether that is news. mu is held.
+func (h *heads) tells(id hemera.NodeID, writes int) (news bool) {
+	if writes <= 0 || !h.awaited[id] || h.telling[id] {
+		return false
 	}
 	if h.told == nil {
 		h.told = make(chan struct{})
 	}
 	h.telling[id] = true
+	return true
 }
 
 // isTold notes that nothing is waited for of a node that is back. mu is held.
@@ -304,7 +310,7 @@ func (h *heads) isTold(id hemera.NodeID) {
 	}
 }
 
-// refused notes that the registration of a node has failed.
+// refused notes that the registration of a node has failed that was news.
 func (h *heads) refused(id hemera.NodeID) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -347,6 +353,7 @@ func (h *heads) registered(id hemera.NodeID, epoch hemera.Epoch, writes int) {
 	if first := h.epochs[id]; first == 0 || epoch < first {
 		h.epochs[id] = epoch
 	}
+	h.tells(id, writes) // another registration of it may have been refused meanwhile
 	h.mu.Unlock()
 	if writes <= 0 {
 		h.announced(id)

@@ -739,5 +739,17 @@ func TestARefusedNodeKeepsNoWriter(t *testing.T) {
 		if err := r.m.Control.heads.quiet(); err != nil {
 			t.Error(err)
 		}
+		// Nor does a copy of its state, at another address, let writers through while the node itself tells.
+		hello.Addr = n.addr
+		if _, err := r.m.Control.Register(t.Context(), hello); err != nil {
+			t.Fatal(err)
+		}
+		hello.Addr = "copy:1095"
+		if _, err := r.m.Control.Register(t.Context(), hello); err == nil {
+			t.Fatal("a copy of a node is registered")
+		}
+		if err := r.m.Control.heads.quiet(); err == nil {
+			t.Error("the node is not waited for any more")
+		}
 	})
 }

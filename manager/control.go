@@ -48,13 +48,15 @@ type control struct {
 // Register implements hemera.Control.
 func (ctl *control) Register(ctx context.Context, hello hemera.NodeHello) (w hemera.NodeWelcome, err error) {
 	defer ctl.ops.begin("Register").end(&err)
-	ctl.heads.registers(hello.ID, hello.Writes)
-	if w, err = ctl.cluster.Leases.Register(ctx, hello); err != nil {
-		ctl.heads.refused(hello.ID)
-	} else {
+	news := ctl.heads.registers(hello.ID, hello.Writes)
+	w, err = ctl.cluster.Leases.Register(ctx, hello)
+	switch {
+	case err == nil:
 		// A node that registers has forgotten the orders that it was handed. They are handed out once more.
 		ctl.orders.Redeliver(w.ID)
 		ctl.heads.registered(w.ID, w.Epoch, hello.Writes)
+	case news:
+		ctl.heads.refused(hello.ID)
 	}
 	return w, err
 }
