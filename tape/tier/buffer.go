@@ -35,7 +35,7 @@ func fillOf(e *hemera.Entry) fill {
 // buffer is the room of spaces, and what of it is reserved. The lock of mounts is held over its methods. They alone
 // change reservations.
 type buffer struct {
-	view     func() *hemera.View                // nil: nobody knows the room, and there is enough
+	view     func() *hemera.View                // nil: the room is not known, and there is enough
 	keep     func(space hemera.SpaceName) int64 // percent that recalls leave free
 	reserved map[hemera.SpaceName]int64         // the sums of all reservations, by space
 	short    map[mounting.Key]fill              // what queues lacked whose last session found no room
@@ -49,7 +49,7 @@ type reservation struct {
 	jobs     map[tapeapi.JobKey]fill // of jobs that are not done
 }
 
-// newBuffer returns a buffer of which nothing is reserved.
+// newBuffer returns a buffer without reservations.
 func newBuffer(view func() *hemera.View, keep func(space hemera.SpaceName) int64) buffer {
 	return buffer{view, keep, map[hemera.SpaceName]int64{}, map[mounting.Key]fill{}}
 }

@@ -157,7 +157,7 @@ func (r *rogue) meddle(ctx context.Context, g hemera.Grant) {
 	}
 }
 
-// announce says that a write is under way here. Nobody hears of a refusal: what counts is that the manager has no write of this node.
+// announce says that a write is under way here. A refusal is not told: what counts is that the manager has no write of this node.
 func (r *rogue) announce(ctx context.Context, g hemera.Grant, token string) {
 	r.refused("announced a write", &g, r.call(ctx, func(ctx context.Context, m *manager.Manager) error {
 		err := m.Control.Announce(ctx, hemera.Announcement{Node: r.id, Epoch: r.epoch, Writes: []hemera.OpenWrite{{Permit: shown(token)}}})

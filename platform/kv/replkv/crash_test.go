@@ -244,7 +244,7 @@ func TestTrimKeepsWhatACrashTakes(t *testing.T) {
 	}
 }
 
-// TestForeign: a store that has more than the journal, or another journal's entries, is refused, and fences nobody.
+// TestForeign: a store that has more than the journal, or another journal's entries, is refused, and fences no writer.
 func TestForeign(t *testing.T) {
 	first, second := memjournal.New(), memjournal.New()
 	fs := vfs.NewMem()

@@ -87,7 +87,7 @@ type Store struct {
 var _ kv.Store = (*Store)(nil)
 
 // Open returns the store that consists of a local engine and a journal, and begins to follow. The store owns the local engine from then on, also if
-// Open fails; nobody else may write to it. It does not ask the journal.
+// Open fails; no other may write to it. It does not ask the journal.
 func Open(ctx context.Context, local kv.Store, j journal.Journal, o Options) (*Store, error) {
 	o.Under, o.Queue = cmp.Or(o.Under, 2), cmp.Or(o.Queue, 64)
 	o.AppendTime, o.CloseTime = cmp.Or(o.AppendTime, 10*time.Second), cmp.Or(o.CloseTime, 5*time.Second)

@@ -47,7 +47,7 @@ func judge(mine journal.Position, prev uint64, f found) error {
 	case f.last.Seq+1 == mine.Seq:
 		return errs.New(errs.Corrupt, op, "", fmt.Sprintf("the last entry of the journal, %d, is not the one that this writer follows", f.last.Seq))
 	}
-	// Behind the end, and not there: it was trimmed, and nobody trims an entry that its writer has not seen.
+	// Behind the end, and not there: it was trimmed, and no entry is trimmed that its writer has not seen.
 	return errs.New(errs.Corrupt, op, "", fmt.Sprintf("entry %d was trimmed before it was acknowledged", mine.Seq))
 }
 

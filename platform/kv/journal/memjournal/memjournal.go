@@ -39,7 +39,7 @@ type Answer int
 const (
 	Answered  Answer = iota // it is carried out and answered
 	LostAfter               // it is carried out, and its answer is lost
-	LostNever               // it is never carried out, and nobody says so
+	LostNever               // it is never carried out, without a word of it
 	LostLater               // it is not carried out yet, its answer is lost, and [Cluster.Late] carries it out
 	Hangs                   // nothing happens until the caller's context ends
 )
