@@ -73,6 +73,9 @@ func xrdcp(t *testing.T, args ...string) bool {
 	cmd := exec.CommandContext(ctx, "xrdcp", append([]string{"--nopbar"}, args...)...)
 	// A client whose first server refuses it tries again after this time: two minutes by default.
 	cmd.Env = append(os.Environ(), "XRD_CONNECTIONWINDOW=3", "XRD_CONNECTIONRETRY=20")
+	// What it waits for can be seen in its log alone.
+	log := filepath.Join(t.TempDir(), fmt.Sprintf("client%d.log", clients.Add(1)))
+	cmd.Env = append(cmd.Env, "XRD_LOGLEVEL=Debug", "XRD_LOGFILE="+log)
 	out, err := cmd.CombinedOutput()
 	if err != nil && bytes.Contains(out, []byte("[FATAL] Invalid operation")) {
 		// xrdcp 5.5.3 loses count of its sockets when a server stops in the middle of a login, and stops
@@ -80,7 +83,11 @@ func xrdcp(t *testing.T, args ...string) bool {
 		return xrdcp(t, args...)
 	}
 	if err != nil {
-		t.Errorf("xrdcp %v: %v\n%s", args, err, out)
+		told, _ := os.ReadFile(log)
+		t.Errorf("xrdcp %v: %v\n%s\nthe end of its log:\n%s", args, err, out, told[max(0, len(told)-16<<10):])
 	}
 	return err == nil
 }
+
+// clients counts the clients of this process: each has a log of its own.
+var clients atomic.Int64
