@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"hemera/platform/pause"
 	"hemera/rules/wire"
 	"hemera/words/errs"
 )
@@ -54,7 +55,7 @@ func (f *File) askFor(ctx context.Context, silenceMax time.Duration, op string, 
 				return errs.New(errs.Unsupported, op, f.b.url.Redacted(), "redirect in the middle of a file")
 			}
 			spent.waited += next.delay
-			if err := pause(ctx, next.delay); err != nil {
+			if err := pause.For(ctx, next.delay); err != nil {
 				return err
 			}
 		}

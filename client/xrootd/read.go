@@ -4,6 +4,7 @@ import (
 	"context"
 	"io"
 
+	"hemera/platform/pause"
 	"hemera/rules/checksum"
 	"hemera/rules/wire"
 	"hemera/words/errs"
@@ -65,7 +66,7 @@ func (r *readPiece) wait(ctx context.Context, u URL, rules policy) (int, error) 
 			return 0, &sentElsewhere{errs.New(errs.IO, "xrootd.Read", u.Redacted(), "the server sends the reader elsewhere"), next.route}
 		}
 		spent.waited += next.delay
-		if err := pause(ctx, next.delay); err != nil {
+		if err := pause.For(ctx, next.delay); err != nil {
 			return 0, err
 		}
 		r.send(ctx, r.h)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"hemera/platform/pause"
 	"hemera/rules/wire"
 	"hemera/words/errs"
 )
@@ -76,7 +77,7 @@ func (d requester) do(ctx context.Context, r route, q request) (result, error) {
 			}
 			spent.waited += next.delay
 		}
-		if err := pause(ctx, next.delay); err != nil {
+		if err := pause.For(ctx, next.delay); err != nil {
 			return result{}, errs.Wrap(err, q.op, r.url.Redacted())
 		}
 		if !failing.IsZero() {

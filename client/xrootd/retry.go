@@ -108,18 +108,3 @@ const failuresTold = 6
 
 // waitTold is the least delay by a server that is reported to the user.
 const waitTold = 2 * time.Second
-
-// pause waits, or returns the context's error.
-func pause(ctx context.Context, d time.Duration) error {
-	if d <= 0 {
-		return ctx.Err()
-	}
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-}

@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"sync"
 
+	"hemera/platform/pause"
 	"hemera/rules/checksum"
 	"hemera/rules/wire"
 	"hemera/words/errs"
@@ -93,7 +94,7 @@ func (w *writePiece) wait(ctx context.Context, u URL, rules policy) error {
 			return errs.New(errs.IO, "xrootd.Write", u.Redacted(), "the server sends the writer elsewhere")
 		}
 		spent.waited += next.delay
-		if err := pause(ctx, next.delay); err != nil {
+		if err := pause.For(ctx, next.delay); err != nil {
 			return err
 		}
 		// The server accepted nothing of it: send the same request again.

@@ -55,7 +55,7 @@ func (k desk) done(ctx context.Context, r tapeapi.Results) error {
 			return lost{err}
 		}
 		o.Log.Info("the manager did not answer a tape drive's report", "drive", k.d.Name, "mount", k.mount.ID, "error", err)
-		if err := o.Sleep(stop, pause(try, reportPauseMax)); err != nil {
+		if err := o.Sleep(stop, backoff(try, reportPauseMax)); err != nil {
 			return lost{err}
 		}
 	}
@@ -97,7 +97,7 @@ func (k desk) Next(ctx context.Context, files int, bytes int64) (jobs []tapeapi.
 		case !asksAgain(err) || try == jobsTries:
 			return nil, true, lost{err}
 		}
-		if err := o.Sleep(ctx, pause(try, reportPauseMax)); err != nil {
+		if err := o.Sleep(ctx, backoff(try, reportPauseMax)); err != nil {
 			return nil, true, err
 		}
 	}

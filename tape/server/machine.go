@@ -65,8 +65,8 @@ const (
 	unknownTape = "?"
 )
 
-// pause returns the rest of a drive after a number of failures.
-func pause(failures int, longest time.Duration) time.Duration {
+// backoff returns the rest of a drive after a number of failures.
+func backoff(failures int, longest time.Duration) time.Duration {
 	return min(pauseMin<<min(max(failures-1, 0), 10), longest)
 }
 
@@ -89,7 +89,7 @@ func (m machine) asked(next tapeapi.Mount, x outcome) machine {
 	m.wait = 0
 	if x.fault != noFault { // of the manager or the network: the drive stays as it is
 		m.failures++
-		m.wait = pause(m.failures, askPauseMax)
+		m.wait = backoff(m.failures, askPauseMax)
 		return m
 	}
 	if next.Kind == tapeapi.MountNothing {
@@ -178,7 +178,7 @@ func (m machine) unloaded(x outcome) machine {
 	m.failures++
 	m.problem = x.problem
 	if m.failures < unloadTries {
-		m.wait = pause(m.failures, pauseMax)
+		m.wait = backoff(m.failures, pauseMax)
 		return m
 	}
 	m.failures-- // fail counts it
@@ -219,7 +219,7 @@ func (m machine) cancel(then phase, x outcome) machine {
 // count notes a failure of the drive.
 func (m machine) count(x outcome) machine {
 	m.failures++
-	m.problem, m.wait = x.problem, pause(m.failures, pauseMax)
+	m.problem, m.wait = x.problem, backoff(m.failures, pauseMax)
 	return m
 }
 

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"hemera/platform/contain"
+	"hemera/platform/pause"
 	"hemera/tape/device"
 	"hemera/tape/session"
 	"hemera/words/errs"
@@ -106,14 +107,7 @@ func New(o Options) (*Server, error) {
 
 // sleep waits, or fails with what ended the context.
 func sleep(ctx context.Context, d time.Duration) error {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return nil
-	case <-ctx.Done():
-		return errs.Wrap(ctx.Err(), "tape.Sleep", "")
-	}
+	return errs.Wrap(pause.For(ctx, d), "tape.Sleep", "")
 }
 
 // Run serves until the context ends. Sessions end then, after what they have flushed was reported, and the manager hears that the library

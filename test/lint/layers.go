@@ -28,8 +28,8 @@ var rows = []row{
 		[]string{"rules/layout rules/erasure"}, // which pieces of a coded file are enough is the rank of its code
 		"pure functions can be read and tested alone; each does without the others"},
 	{"platform", []string{"platform/vfs", "platform/kv", "platform/rpc", "platform/auth", "platform/iovec", "platform/link", "platform/netstat", "platform/poll",
-		"platform/zerocopy", "platform/pki", "platform/treewalk", "platform/thinlog", "platform/contain", "platform/turn", "platform/fairshare", "client/admin", "client/xrootd", "tape/device"},
-		[]string{"platform/poll platform/iovec", "client/xrootd platform/iovec", "client/xrootd platform/link", "platform/rpc platform/link", "platform/auth platform/link", "platform/kv platform/vfs", "platform/rpc platform/pki",
+		"platform/zerocopy", "platform/pki", "platform/treewalk", "platform/thinlog", "platform/contain", "platform/turn", "platform/pause", "platform/fairshare", "client/admin", "client/xrootd", "tape/device"},
+		[]string{"platform/poll platform/iovec", "platform/kv platform/pause", "client/xrootd platform/pause", "tape/device platform/pause", "client/xrootd platform/iovec", "client/xrootd platform/link", "platform/rpc platform/link", "platform/auth platform/link", "platform/kv platform/vfs", "platform/rpc platform/pki",
 			"platform/rpc platform/contain", "client/xrootd platform/contain", "client/admin platform/link", "client/admin platform/rpc", "platform/treewalk platform/contain",
 			"platform/kv platform/turn", "platform/pki platform/turn", "client/xrootd platform/turn", "tape/device platform/turn"},
 		"I/O without policy knows nothing of what uses it"},

@@ -12,6 +12,7 @@ import (
 
 	"github.com/zeebo/xxh3"
 
+	"hemera/platform/pause"
 	"hemera/platform/vfs"
 	"hemera/words/errs"
 )
@@ -235,7 +236,7 @@ func isThere(out vfs.File, p []byte, off, size int64, sum uint64) bool {
 // receive gets a block from the source and verifies it.
 func (f *fetcher) receive(ctx context.Context, file File, i int, p []byte) error {
 	off := int64(i) * BlockSize
-	for pause, n := pauseFirst, 1; ; pause, n = 2*pause, n+1 {
+	for rest, n := pauseFirst, 1; ; rest, n = 2*rest, n+1 {
 		if err := f.pace.wait(ctx, int64(len(p))); err != nil {
 			return err
 		}
@@ -260,7 +261,7 @@ func (f *fetcher) receive(ctx context.Context, file File, i int, p []byte) error
 			}
 			return errs.Wrap(err, "checkpoint.Fetch", where)
 		}
-		if err := sleep(ctx, pause); err != nil {
+		if err := pause.For(ctx, rest); err != nil {
 			return err
 		}
 	}

@@ -3,6 +3,8 @@ package checkpoint
 import (
 	"context"
 	"time"
+
+	"hemera/platform/pause"
 )
 
 // pace spaces requests so that their bytes come at a rate. It is a token bucket that has room for one request. It waits until the context ends;
@@ -23,20 +25,5 @@ func (p *pace) wait(ctx context.Context, n int64) error {
 	}
 	wait := p.next.Sub(now)
 	p.next = p.next.Add(time.Duration(n * int64(time.Second) / p.bytesPerSecond))
-	return sleep(ctx, wait)
-}
-
-// sleep waits, or returns the error of ctx once it ends.
-func sleep(ctx context.Context, d time.Duration) error {
-	if d <= 0 {
-		return ctx.Err()
-	}
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
+	return pause.For(ctx, wait)
 }

@@ -10,6 +10,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"hemera/platform/pause"
 	"hemera/platform/turn"
 	"hemera/tape/device"
 	"hemera/tape/device/scsi"
@@ -42,19 +43,7 @@ type descriptor struct {
 
 // newDescriptor returns a device that is closed; its first command opens it.
 func newDescriptor(sys syscalls, path string, flags int) *descriptor {
-	return &descriptor{sys: sys, path: path, flags: flags, turn: turn.New(), pause: sleep, fd: -1}
-}
-
-// sleep waits, or returns the error of the context.
-func sleep(ctx context.Context, d time.Duration) error {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
+	return &descriptor{sys: sys, path: path, flags: flags, turn: turn.New(), pause: pause.For, fd: -1}
 }
 
 // acquire waits for the device. It fails if the context has ended, even if the device is free.

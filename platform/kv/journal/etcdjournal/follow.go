@@ -7,6 +7,7 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 
 	"hemera/platform/kv/journal"
+	"hemera/platform/pause"
 	"hemera/words/errs"
 )
 
@@ -32,7 +33,7 @@ func (j *Journal) Follow(ctx context.Context, from uint64, visit func(journal.En
 			err = f.ended
 		}
 		if err == nil {
-			err = sleep(ctx, j.o.Pause)
+			err = pause.For(ctx, j.o.Pause)
 		}
 		if err != nil {
 			return errs.Wrap(err, "etcdjournal.Follow", "")
@@ -57,7 +58,7 @@ func (j *Journal) AwaitNewer(ctx context.Context, epoch uint64) error {
 		watch, cancel := context.WithCancel(clientv3.WithRequireLeader(ctx))
 		<-j.watcher.Watch(watch, j.epochKey(), clientv3.WithRev(resp.Header.Revision+1)) // a change, or the end of the watch: look again
 		cancel()
-		if err := sleep(ctx, j.o.Pause); err != nil {
+		if err := pause.For(ctx, j.o.Pause); err != nil {
 			return errs.Wrap(err, op, "")
 		}
 	}

@@ -27,6 +27,7 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 
 	"hemera/platform/kv/journal"
+	"hemera/platform/pause"
 	"hemera/words/errs"
 )
 
@@ -230,21 +231,9 @@ func (j *Journal) try(ctx context.Context, op string, run func(context.Context) 
 		if kind := kindOf(err); kind != errs.Unavailable {
 			return nil, errs.As(err, kind, op, "")
 		}
-		if err := sleep(ctx, j.o.Pause); err != nil {
+		if err := pause.For(ctx, j.o.Pause); err != nil {
 			return nil, errs.As(err, errs.KindOf(ctx.Err()), op, "")
 		}
-	}
-}
-
-// sleep waits for a time, and fails with ctx's error if ctx ends before.
-func sleep(ctx context.Context, d time.Duration) error {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
 	}
 }
 

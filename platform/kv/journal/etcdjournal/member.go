@@ -1,6 +1,7 @@
 package etcdjournal
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
@@ -110,11 +111,11 @@ func (o MemberOptions) config() (*embed.Config, error) {
 	c.ListenPeerUrls, c.AdvertisePeerUrls = []url.URL{*at}, []url.URL{*at}
 	// Without addresses for clients no port is opened for them.
 	c.ListenClientUrls, c.AdvertiseClientUrls = nil, nil
-	c.TickMs = uint(or(o.Heartbeat, 50*time.Millisecond).Milliseconds())
-	c.ElectionMs = uint(or(o.Election, 500*time.Millisecond).Milliseconds())
-	c.SnapshotCount, c.SnapshotCatchUpEntries = snapshotEntries, or(o.CatchUpEntries, catchUpEntries)
+	c.TickMs = uint(cmp.Or(o.Heartbeat, 50*time.Millisecond).Milliseconds())
+	c.ElectionMs = uint(cmp.Or(o.Election, 500*time.Millisecond).Milliseconds())
+	c.SnapshotCount, c.SnapshotCatchUpEntries = snapshotEntries, cmp.Or(o.CatchUpEntries, catchUpEntries)
 	c.MaxWalFiles, c.MaxSnapFiles = walFiles, 2
-	c.MaxRequestBytes, c.QuotaBackendBytes = requestBytes, or(o.QuotaBytes, quotaBytes)
+	c.MaxRequestBytes, c.QuotaBackendBytes = requestBytes, cmp.Or(o.QuotaBytes, quotaBytes)
 	c.AutoCompactionMode = embed.CompactorModePeriodic // with its retention of 0: none; Trim compacts
 	c.ZapLoggerBuilder = embed.NewZapLoggerBuilder(zapLogger(o.Logger))
 	return c, nil
@@ -124,15 +125,6 @@ func (o MemberOptions) config() (*embed.Config, error) {
 func loopback(at *url.URL) bool {
 	ip, err := netip.ParseAddr(at.Hostname())
 	return err == nil && ip.IsLoopback()
-}
-
-// or returns v, or a default for its zero value.
-func or[T comparable](v, otherwise T) T {
-	var zero T
-	if v == zero {
-		return otherwise
-	}
-	return v
 }
 
 // Ready blocks until the member has a leader and has caught up with it. Unavailable if the member has ended.
